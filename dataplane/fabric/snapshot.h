@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a reader sees of a running fabric. Reading never slows a worker down.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dataplane/fabric/ledger.h"
+
+namespace bfly::dataplane {
+
+struct LinkCounters {
+  uint64_t packets = 0;
+  uint64_t bytes = 0;
+  uint32_t occupancy = 0;       // packets on the link now: forwarded and not yet taken by the next stage
+  uint32_t occupancy_peak = 0;  // its largest value since load
+  DropCounts drops{};           // dropped on this link
+};
+
+struct PortCounters {
+  std::string name;
+  uint64_t rx_packets = 0, rx_bytes = 0;  // frames taken from the device
+  uint64_t tx_packets = 0, tx_bytes = 0;  // frames given to the device
+  uint64_t rx_missed = 0;                 // the device dropped before we looked (imissed + ierrors + nombuf)
+  DropCounts drops{};
+};
+
+struct Conservation {
+  uint64_t injected = 0;
+  uint64_t delivered = 0;
+  uint64_t dropped = 0;
+  uint64_t in_flight = 0;
+};
+
+struct WorkerCounters {
+  int lcore = 0;
+  uint64_t passes = 0;
+  uint64_t idle_passes = 0;
+  Ledger ledger;
+};
+
+struct Snapshot {
+  uint64_t tsc = 0;
+  int first_stage = 0;              // stages this data plane runs: first_stage..last_stage,
+  int last_stage = -1;              // a contiguous range
+  std::vector<LinkCounters> links;  // by network link index, starting at (first_stage, row 0, port 0)
+  std::vector<PortCounters> ports;
+  std::vector<WorkerCounters> workers;
+  // This data plane alone, where in_flight is what it holds itself. With trunks
+  //   injected + trunk_in = delivered + dropped + in_flight + trunk_out,
+  // and the controller's sum over data planes has in_flight + (trunk_out - trunk_in) in flight.
+  Conservation conservation;
+  uint64_t trunk_in = 0;   // descriptors received from trunks
+  uint64_t trunk_out = 0;  // descriptors sent into trunks
+  DropCounts drops{};      // all drops of this data plane, by reason
+};
+
+}  // namespace bfly::dataplane

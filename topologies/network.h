@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// A multistage network as a value: levels of rows, and for every (stage, row, port) the next row.
+//
+// Conventions, the same for every kind:
+//  * node levels are 0-based; stage s is the nodes of level s and the links from level s to level s+1;
+//  * address position 1 is the LEFTMOST bit of a row (Cole et al. 1998, section 1), so a butterfly
+//    consumes a destination most significant bit first;
+//  * port b of a node at stage s is the link whose head has bit b at the position stage s touches.
+//    A tag is therefore the sequence of destination bits, and does not depend on the row it starts
+//    from. A link is *straight* if next_row == row and *cross* otherwise.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace bfly {
+
+using Row = uint32_t;
+
+enum class NetworkKind {
+  kButterfly,         // B_n: log n stages
+  kWrappedButterfly,  // B_n with level log n identified with level 0; traversed `passes` times
+  kTwoFoldButterfly,  // BB_n: two copies of B_n in series, 2 log n stages
+};
+
+// The name used in topology files, on the command line and in JSON, such as "two_fold_butterfly".
+absl::string_view KindName(NetworkKind kind);
+absl::StatusOr<NetworkKind> KindFromName(absl::string_view name);
+std::vector<NetworkKind> AllKinds();
+
+// What determines a network: the same spec gives the same wiring on every machine and compiler.
+struct NetworkSpec {
+  NetworkKind kind = NetworkKind::kButterfly;
+  uint32_t rows = 0;  // a power of two, kMinRows..kMaxRows
+  uint64_t seed = 0;  // of the random switch settings and of random wiring
+  int passes = 1;     // wrapped butterfly only: how often a packet goes round, 1..2
+};
+
+inline constexpr uint32_t kMinRows = 2;
+inline constexpr uint32_t kMaxRows = 1u << 20;
+
+// A link leaves node (stage, row) by `port`.
+struct LinkId {
+  int stage = 0;
+  Row row = 0;
+  int port = 0;
+  friend bool operator==(const LinkId&, const LinkId&) = default;
+};
+
+// How one stage is wired. Either one address bit is set (mask != 0, no table), or a table says it.
+struct StageWiring {
+  uint32_t mask = 0;       // the one bit of the row address this stage sets to the tag bit
+  std::vector<Row> table;  // [row * ports + port], empty where the mask says it all
+};
+
+class Network {
+ public:
+  // InvalidArgument names the field that is wrong, its value and the allowed range.
+  static absl::StatusOr<Network> Make(const NetworkSpec& spec);
+
+  const NetworkSpec& spec() const { return spec_; }
+  NetworkKind kind() const { return spec_.kind; }
+  uint32_t rows() const { return spec_.rows; }
+  int dimension() const { return dimension_; }  // log2(rows)
+  int ports() const { return 2; }               // outgoing links of a node
+  int stages() const { return static_cast<int>(wiring_.size()); }
+  // Node levels: stages + 1, or stages where the last level is the first (wrapped).
+  int levels() const { return wrapped() ? stages() : stages() + 1; }
+  bool wrapped() const { return spec_.kind == NetworkKind::kWrappedButterfly; }
+  // Links on every path (dilation), and tag bits a packet carries.
+  int hops() const { return stages() * (wrapped() ? spec_.passes : 1); }
+  // The stage crossed by hop h, 0 <= h < hops().
+  int stage_of_hop(int hop) const { return hop % stages(); }
+
+  const StageWiring& wiring(int stage) const { return wiring_[stage]; }
+
+  Row next_row(int stage, Row row, int port) const {
+    const StageWiring& w = wiring_[stage];
+    if (w.table.empty()) return port ? (row | w.mask) : (row & ~w.mask);
+    return w.table[static_cast<size_t>(row) * ports() + port];
+  }
+
+  uint64_t link_count() const { return static_cast<uint64_t>(stages()) * rows() * ports(); }
+  // Dense index, stage-major: 0 .. link_count()-1.
+  uint64_t link_index(LinkId link) const {
+    return (static_cast<uint64_t>(link.stage) * rows() + link.row) * ports() + link.port;
+  }
+  LinkId link_at(uint64_t index) const;
+
+  // The links that enter the node `row` of level `stage + 1`: who feeds this node.
+  std::vector<LinkId> feeders(int stage, Row row) const;
+
+ private:
+  Network() = default;
+
+  NetworkSpec spec_;
+  int dimension_ = 0;
+  std::vector<StageWiring> wiring_;
+};
+
+}  // namespace bfly
