@@ -5,30 +5,34 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "topologies/tag.h"
 
 namespace bfly {
 namespace {
 
-struct NamedKind {
+struct KnownKind {
   NetworkKind kind;
   const char* name;
+  std::vector<StageWiring> (*wire)(int dimension);
 };
 
-constexpr NamedKind kKinds[] = {
-    {NetworkKind::kButterfly, "butterfly"},
-    {NetworkKind::kWrappedButterfly, "wrapped_butterfly"},
-    {NetworkKind::kTwoFoldButterfly, "two_fold_butterfly"},
+constexpr KnownKind kKinds[] = {
+    {NetworkKind::kButterfly, "butterfly", ButterflyWiring},
+    {NetworkKind::kWrappedButterfly, "wrapped_butterfly", ButterflyWiring},
+    {NetworkKind::kTwoFoldButterfly, "two_fold_butterfly", TwoFoldButterflyWiring},
 };
 
-// Cole et al. 1998, section 1: transition i -> i+1 touches position i+1, counted from the left.
-StageWiring SetsPosition(int position, int dimension) {
-  return StageWiring{.mask = 1u << (dimension - position), .table = {}};
+// Two passes or two copies are the longest paths, and a tag must hold a bit for each hop.
+static_assert(2 * std::countr_zero(kMaxRows) <= kMaxHops);
+
+absl::Status OutsideOf(absl::string_view field, int64_t value, uint64_t count) {
+  return absl::OutOfRangeError(absl::StrCat(field, ": ", value, " is outside 0..", count - 1));
 }
 
 }  // namespace
 
 absl::string_view KindName(NetworkKind kind) {
-  for (const NamedKind& k : kKinds) {
+  for (const KnownKind& k : kKinds) {
     if (k.kind == kind) return k.name;
   }
   return "unknown";
@@ -36,42 +40,53 @@ absl::string_view KindName(NetworkKind kind) {
 
 absl::StatusOr<NetworkKind> KindFromName(absl::string_view name) {
   std::vector<absl::string_view> names;
-  for (const NamedKind& k : kKinds) {
+  for (const KnownKind& k : kKinds) {
     if (name == k.name) return k.kind;
     names.push_back(k.name);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("kind: \"", name, "\" is not a network; use one of ", absl::StrJoin(names, ", ")));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "kind: \"", name, "\" is not a network; use one of ", absl::StrJoin(names, ", ")));
 }
 
 std::vector<NetworkKind> AllKinds() {
   std::vector<NetworkKind> kinds;
-  for (const NamedKind& k : kKinds) kinds.push_back(k.kind);
+  for (const KnownKind& k : kKinds) kinds.push_back(k.kind);
   return kinds;
 }
 
 absl::StatusOr<Network> Network::Make(const NetworkSpec& spec) {
   if (spec.rows < kMinRows || spec.rows > kMaxRows || !std::has_single_bit(spec.rows)) {
-    return absl::InvalidArgumentError(absl::StrCat("rows: ", spec.rows,
-                                                   " is not a power of two from ", kMinRows, " to ",
-                                                   kMaxRows));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rows: ", spec.rows, " is not a power of two from ", kMinRows, " to ", kMaxRows));
   }
   if (spec.passes < 1 || spec.passes > 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("passes: ", spec.passes, " is outside 1..2"));
+    return absl::InvalidArgumentError(absl::StrCat("passes: ", spec.passes, " is outside 1..2"));
   }
   if (spec.passes != 1 && spec.kind != NetworkKind::kWrappedButterfly) {
     return absl::InvalidArgumentError(absl::StrCat(
         "passes: ", spec.passes, " needs kind wrapped_butterfly, not ", KindName(spec.kind)));
   }
-  Network network;
-  network.spec_ = spec;
-  const int d = network.dimension_ = std::countr_zero(spec.rows);
-  const int copies = spec.kind == NetworkKind::kTwoFoldButterfly ? 2 : 1;
-  for (int stage = 0; stage < copies * d; ++stage) {
-    network.wiring_.push_back(SetsPosition(stage % d + 1, d));
+  for (const KnownKind& k : kKinds) {
+    if (k.kind != spec.kind) continue;
+    Network network;
+    network.spec_ = spec;
+    network.dimension_ = std::countr_zero(spec.rows);
+    network.wiring_ = k.wire(network.dimension_);
+    return network;
   }
-  return network;
+  return absl::InvalidArgumentError(
+      absl::StrCat("kind: ", static_cast<int>(spec.kind), " is not a network"));
+}
+
+int Network::position_of_stage(int stage) const {
+  return dimension_ - std::countr_zero(wiring_[stage].mask);
+}
+
+absl::Status Network::CheckLink(LinkId link) const {
+  if (link.stage < 0 || link.stage >= stages()) return OutsideOf("stage", link.stage, stages());
+  if (link.row >= rows()) return OutsideOf("row", link.row, rows());
+  if (link.port < 0 || link.port >= ports()) return OutsideOf("port", link.port, ports());
+  return absl::OkStatus();
 }
 
 LinkId Network::link_at(uint64_t index) const {

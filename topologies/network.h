@@ -2,7 +2,8 @@
 // A multistage network as a value: levels of rows, and for every (stage, row, port) the next row.
 //
 // Conventions, the same for every kind:
-//  * node levels are 0-based; stage s is the nodes of level s and the links from level s to level s+1;
+//  * node levels are 0-based; stage s is the nodes of level s and the links from level s to level
+//  s+1;
 //  * address position 1 is the LEFTMOST bit of a row (Cole et al. 1998, section 1), so a butterfly
 //    consumes a destination most significant bit first;
 //  * port b of a node at stage s is the link whose head has bit b at the position stage s touches.
@@ -13,12 +14,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "topologies/wiring.h"
 
 namespace bfly {
-
-using Row = uint32_t;
 
 enum class NetworkKind {
   kButterfly,         // B_n: log n stages
@@ -50,12 +51,6 @@ struct LinkId {
   friend bool operator==(const LinkId&, const LinkId&) = default;
 };
 
-// How one stage is wired. Either one address bit is set (mask != 0, no table), or a table says it.
-struct StageWiring {
-  uint32_t mask = 0;       // the one bit of the row address this stage sets to the tag bit
-  std::vector<Row> table;  // [row * ports + port], empty where the mask says it all
-};
-
 class Network {
  public:
   // InvalidArgument names the field that is wrong, its value and the allowed range.
@@ -76,6 +71,8 @@ class Network {
   int stage_of_hop(int hop) const { return hop % stages(); }
 
   const StageWiring& wiring(int stage) const { return wiring_[stage]; }
+  // The position of the row address that the port chosen at `stage` gives, 1 is the leftmost.
+  int position_of_stage(int stage) const;
 
   Row next_row(int stage, Row row, int port) const {
     const StageWiring& w = wiring_[stage];
@@ -89,8 +86,10 @@ class Network {
     return (static_cast<uint64_t>(link.stage) * rows() + link.row) * ports() + link.port;
   }
   LinkId link_at(uint64_t index) const;
+  // OutOfRange names the field that is no stage, row or port of this network.
+  absl::Status CheckLink(LinkId link) const;
 
-  // The links that enter the node `row` of level `stage + 1`: who feeds this node.
+  // The links that enter the node `row` of level `stage + 1`: who feeds this node. Ordered by row.
   std::vector<LinkId> feeders(int stage, Row row) const;
 
  private:

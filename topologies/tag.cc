@@ -16,11 +16,27 @@ std::vector<Row> WalkTag(const Network& network, Row input, Tag tag) {
   return rows;
 }
 
+Row OutputOfTag(const Network& network, Tag tag) {
+  // Each address bit is given by the port of the last hop that sets its position.
+  const int hops = network.hops();
+  Row row = 0;
+  for (int hop = hops - network.dimension(); hop < hops; ++hop) {
+    if (PortOfHop(tag, hop, hops)) row |= network.wiring(network.stage_of_hop(hop)).mask;
+  }
+  return row;
+}
+
 absl::StatusOr<Tag> TagOfPath(const Network& network, const std::vector<Row>& rows) {
   const int hops = network.hops();
   if (rows.size() != static_cast<size_t>(hops) + 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("rows: ", rows.size(), " given, a path has ", hops + 1));
+  }
+  for (size_t level = 0; level < rows.size(); ++level) {
+    if (rows[level] >= network.rows()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("rows[", level, "]: ", rows[level], " is outside 0..", network.rows() - 1));
+    }
   }
   Tag tag = 0;
   for (int hop = 0; hop < hops; ++hop) {
@@ -29,10 +45,10 @@ absl::StatusOr<Tag> TagOfPath(const Network& network, const std::vector<Row>& ro
     while (port < network.ports() && network.next_row(stage, rows[hop], port) != rows[hop + 1]) {
       ++port;
     }
-    if (rows[hop] >= network.rows() || port == network.ports()) {
-      return absl::InvalidArgumentError(absl::StrCat("rows[", hop + 1, "]: no link of stage ", stage,
-                                                     " leads from row ", rows[hop], " to row ",
-                                                     rows[hop + 1]));
+    if (port == network.ports()) {
+      return absl::InvalidArgumentError(absl::StrCat("rows[", hop + 1, "]: no link of stage ",
+                                                     stage, " leads from row ", rows[hop],
+                                                     " to row ", rows[hop + 1]));
     }
     tag = (tag << 1) | static_cast<Tag>(port);
   }

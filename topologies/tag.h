@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tags: the routing bits a packet carries, one bit for each hop, first hop in the highest bit.
 //
-// A tag is a plain number of network.hops() bits. On a butterfly it is the destination row; on BB_n it
-// is the row at the middle level followed by the destination, d bits each.
+// A tag is a plain number of network.hops() bits. On a butterfly it is the destination row; on BB_n
+// it is the row at the middle level followed by the destination, d bits each.
 #pragma once
 
 #include <cstdint>
@@ -21,22 +21,41 @@ inline constexpr int kMaxHops = 62;
 // The port hop h leaves by.
 inline int PortOfHop(Tag tag, int hop, int hops) { return (tag >> (hops - 1 - hop)) & 1; }
 
+// Calls visit(link_index) for each link of the path from `input` that `tag` describes, first hop
+// first.
+template <typename Visit>
+void ForEachLink(const Network& network, Row input, Tag tag, Visit&& visit) {
+  const int hops = network.hops();
+  Row row = input;
+  for (int hop = 0; hop < hops; ++hop) {
+    const int stage = network.stage_of_hop(hop);
+    const int port = PortOfHop(tag, hop, hops);
+    visit(network.link_index({stage, row, port}));
+    row = network.next_row(stage, row, port);
+  }
+}
+
 // Rows of the path from `input` that `tag` describes: network.hops() + 1 rows, input first.
+// `input` must be a row of the network.
 std::vector<Row> WalkTag(const Network& network, Row input, Tag tag);
 
-// The tag of the path through `rows` (hops() + 1 rows). InvalidArgument names the first step that is no
-// link of the network.
+// The row a tag ends at. It does not depend on the row it starts from.
+Row OutputOfTag(const Network& network, Tag tag);
+
+// The tag of the path through `rows` (hops() + 1 rows). InvalidArgument names the first row that is
+// none, or the first step that is no link of the network.
 absl::StatusOr<Tag> TagOfPath(const Network& network, const std::vector<Row>& rows);
 
-// The tag of the greedy path input -> output: a network with one path takes it; a two-fold butterfly (and
-// a wrapped one of two passes) goes straight through its first copy (THEORY.md 2.8, "Direct").
+// The tag of the greedy path input -> output: a network with one path takes it; a two-fold
+// butterfly (and a wrapped one of two passes) goes straight through its first copy (THEORY.md 2.8,
+// "Direct").
 Tag GreedyTag(const Network& network, Row input, Row output);
 
 // "0110 1011": one group of bits a copy of the butterfly.
 std::string TagToString(const Network& network, Tag tag);
 
-// In the data plane a tag is kept left-aligned and followed by a one bit: the next hop's bit is always the
-// top bit, a hop shifts it out, and the value kWireTagDone says that no hop is left.
+// In the data plane a tag is kept left-aligned and followed by a one bit: the next hop's bit is
+// always the top bit, a hop shifts it out, and the value kWireTagDone says that no hop is left.
 using WireTag = uint64_t;
 inline constexpr WireTag kWireTagDone = WireTag{1} << 63;
 inline WireTag ToWire(Tag tag, int hops) { return ((tag << 1) | 1) << (63 - hops); }

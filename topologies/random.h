@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random numbers as pure functions of (seed, stream, counter): the same on every machine, compiler
+// and version, in any order and from any thread. The generator is Philox4x32-10 (Salmon, Moraes,
+// Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace bfly {
+
+using PhiloxBlock = std::array<uint32_t, 4>;
+using PhiloxKey = std::array<uint32_t, 2>;
+
+// Ten rounds of the S-P network of section 4.3; constants from section 4.3 of the paper.
+constexpr PhiloxBlock Philox4x32(PhiloxBlock counter, PhiloxKey key) {
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t product0 = uint64_t{0xD2511F53} * counter[0];
+    const uint64_t product1 = uint64_t{0xCD9E8D57} * counter[2];
+    counter = {static_cast<uint32_t>(product1 >> 32) ^ counter[1] ^ key[0],
+               static_cast<uint32_t>(product1),
+               static_cast<uint32_t>(product0 >> 32) ^ counter[3] ^ key[1],
+               static_cast<uint32_t>(product0)};
+    key[0] += 0x9E3779B9;  // the golden ratio
+    key[1] += 0xBB67AE85;  // sqrt(3) - 1
+  }
+  return counter;
+}
+
+// What random numbers are drawn for. Each use has a stream of its own, so that one seed serves a
+// whole fabric and no two uses share numbers. The values are part of what a seed means: never
+// change one.
+enum class RandomStream : uint32_t {
+  kSwitchSettings = 1,  // F of BB_n
+  kPermutation = 2,     // PermutationByName("random")
+  kTest = 1000,         // first of the streams tests use
+};
+
+// Block `counter` of a stream: counter words {counter low, counter high, stream, attempt}, key
+// {seed low, seed high}. `attempt` numbers the blocks of one draw that needs more than one.
+constexpr PhiloxBlock RandomBlock(uint64_t seed, RandomStream stream, uint64_t counter,
+                                  uint32_t attempt = 0) {
+  return Philox4x32({static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32),
+                     static_cast<uint32_t>(stream), attempt},
+                    {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
+}
+
+// 64 bits: words 0 (low) and 1 of the block.
+constexpr uint64_t Random64(uint64_t seed, RandomStream stream, uint64_t counter) {
+  const PhiloxBlock block = RandomBlock(seed, stream, counter);
+  return block[0] | uint64_t{block[1]} << 32;
+}
+
+// Uniform on 0..n-1, n >= 1, without modulo bias: the high half of word * n is taken, and a word
+// whose low half is under 2^32 mod n is rejected for the next one (Lemire 2019, "Fast random
+// integer generation in an interval", algorithm 5).
+constexpr uint32_t RandomBelow(uint64_t seed, RandomStream stream, uint64_t counter, uint32_t n) {
+  for (uint32_t attempt = 0;; ++attempt) {
+    for (const uint32_t word : RandomBlock(seed, stream, counter, attempt)) {
+      const uint64_t product = uint64_t{word} * n;
+      const uint32_t low = static_cast<uint32_t>(product);
+      if (low >= n || low >= (0u - n) % n) return static_cast<uint32_t>(product >> 32);
+    }
+  }
+}
+
+// A uniform permutation of 0..n-1 (Fisher-Yates, from the top; step i uses counter first_counter +
+// i).
+std::vector<uint32_t> RandomPermutation(uint64_t seed, RandomStream stream, uint32_t n,
+                                        uint64_t first_counter = 0);
+
+}  // namespace bfly

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The wiring of every kind of network, stage by stage; one source file a kind. Network::Make calls
+// these.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace bfly {
+
+using Row = uint32_t;
+
+// How one stage is wired. `mask` has exactly one bit: the one of the head's row address that the
+// port gives (port b leads to a row with b there). Without a table every other bit stays; with one,
+// table[2 * row + port] is the head's row.
+struct StageWiring {
+  uint32_t mask = 0;
+  std::vector<Row> table;
+};
+
+// The bit of a row at `position`, 1 (leftmost) .. dimension.
+constexpr uint32_t MaskOfPosition(int position, int dimension) {
+  return 1u << (dimension - position);
+}
+
+// B_n, n = 2^dimension: transition i -> i+1 sets position i+1 (Cole et al. 1998, section 1).
+std::vector<StageWiring> ButterflyWiring(int dimension);
+
+// BB_n: two copies of B_n in series, not mirrored (section 2).
+std::vector<StageWiring> TwoFoldButterflyWiring(int dimension);
+
+}  // namespace bfly
