@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The circuits that stand on a network, at most one at each input and each output, with the load
+// they put on every link.
+#pragma once
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "control/protocols/link_load.h"
+#include "control/protocols/protocol.h"
+
+namespace bfly::control {
+
+class CircuitSet {
+ public:
+  // `network` must outlive the object.
+  explicit CircuitSet(const Network& network);
+
+  // The path `chooser` picks. InvalidArgument: a row out of range. FailedPrecondition names the
+  // input or output that is busy and the circuit that holds it. After an error nothing has changed.
+  absl::StatusOr<CircuitPath> SetUp(const PathChooser& chooser, Row input, Row output);
+  // A path that was chosen elsewhere; the same errors, and InvalidArgument if the tag does not end
+  // at the path's output.
+  absl::Status SetUp(const CircuitPath& path);
+  // All of them or none.
+  absl::Status SetUpAll(const std::vector<CircuitPath>& paths);
+  // NotFound: there is no circuit at this input.
+  absl::StatusOr<CircuitPath> Release(Row input);
+  void Clear();
+
+  absl::Status CheckFree(Row input, Row output) const;
+  // The circuit at an input or output, or null.
+  const CircuitPath* AtInput(Row input) const;
+  const CircuitPath* AtOutput(Row output) const;
+  size_t size() const { return size_; }
+  // By input.
+  std::vector<CircuitPath> circuits() const;
+  const LinkLoad& load() const { return load_; }
+  const Network& network() const { return load_.network(); }
+
+ private:
+  void Put(const CircuitPath& path);
+
+  LinkLoad load_;
+  size_t size_ = 0;
+  std::vector<CircuitPath> by_input_;
+  std::vector<bool> input_busy_;
+  std::vector<Row> input_of_output_;  // kNoInput: free
+};
+
+}  // namespace bfly::control

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Circuit protocols by name. A protocol is one file and one line in registry.cc; it is pure:
+// networks and requests in, paths out, no gRPC, no clock, no global state.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "control/protocols/link_load.h"
+#include "topologies/network.h"
+#include "topologies/permutation.h"
+#include "topologies/tag.h"
+
+namespace bfly::control {
+
+struct Request {
+  Row input = 0;
+  Row output = 0;
+};
+
+// Why a circuit has the path it has.
+enum class PathChoice {
+  kGreedy,  // the network's greedy path
+  kP,       // the first of the two candidate paths of BB_n
+  kPPrime,  // the second
+  kGiven,   // the caller named it
+};
+// "greedy", "p", "p_prime", "given".
+absl::string_view ChoiceName(PathChoice choice);
+
+struct CircuitPath {
+  Row input = 0;
+  Row output = 0;
+  Tag tag = 0;
+  PathChoice choice = PathChoice::kGreedy;
+  friend bool operator==(const CircuitPath&, const CircuitPath&) = default;
+};
+
+struct ProtocolOptions {
+  uint64_t seed =
+      0;  // of the protocol's own random choices; the switch settings have the network's
+};
+
+// Chooses a path for one request at a time, knowing only what stands now.
+class PathChooser {
+ public:
+  virtual ~PathChooser() = default;
+  // Both rows are in range and free. Does not change the load: the caller adds the path.
+  virtual CircuitPath Choose(const LinkLoad& load, Row input, Row output) const = 0;
+};
+
+struct RouteResult {
+  uint32_t rounds = 0;  // a round: packets go forward along the paths and come back
+  uint64_t messages =
+      0;  // packets crossing the network once, in one direction, to choose the paths
+  // Circuits on the fullest link when these stand too; of the network and of each stage.
+  uint32_t congestion = 0;
+  std::vector<uint32_t> stage_congestion;
+  int dilation = 0;                // links on a path
+  std::vector<CircuitPath> paths;  // in the order of the requests
+};
+
+struct Protocol {
+  const char* name;
+  const char* help;  // one line
+  bool (*defined_on)(NetworkKind kind);
+  // One request at a time. Null where the protocol must see all requests together.
+  std::unique_ptr<PathChooser> (*make_chooser)(const Network& network,
+                                               const ProtocolOptions& options);
+  // All requests together; `standing` is the load of circuits that stay.
+  RouteResult (*route)(const LinkLoad& standing, const std::vector<Request>& requests,
+                       const ProtocolOptions& options);
+};
+
+const std::vector<const Protocol*>& AllProtocols();
+
+// InvalidArgument lists the names; FailedPrecondition: the protocol is not defined on this kind of
+// network.
+absl::StatusOr<const Protocol*> FindProtocol(absl::string_view name, NetworkKind kind);
+
+absl::StatusOr<std::unique_ptr<PathChooser>> MakeChooser(absl::string_view name,
+                                                         const Network& network,
+                                                         const ProtocolOptions& options = {});
+
+// Routes the requests by the named protocol on top of `standing` (an empty LinkLoad for a dry run)
+// and changes nothing. InvalidArgument names a request that is out of range or whose input or
+// output is used twice; the errors of FindProtocol.
+absl::StatusOr<RouteResult> RoutePermutation(absl::string_view protocol, const LinkLoad& standing,
+                                             const std::vector<Request>& requests,
+                                             const ProtocolOptions& options = {});
+// A dry run of a whole permutation.
+absl::StatusOr<RouteResult> RoutePermutation(absl::string_view protocol, const Network& network,
+                                             const Permutation& permutation,
+                                             const ProtocolOptions& options = {});
+
+// For protocols that choose path by path: the requests in their order, each on top of the ones
+// before. Fills in everything but rounds and messages.
+RouteResult RouteOneByOne(const PathChooser& chooser, const LinkLoad& standing,
+                          const std::vector<Request>& requests);
+
+}  // namespace bfly::control

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The protocols that registry.cc lists, each defined in the file of its name.
+#pragma once
+
+#include "control/protocols/protocol.h"
+
+namespace bfly::control {
+
+extern const Protocol kMinimum;
+extern const Protocol kGreedy;
+
+}  // namespace bfly::control

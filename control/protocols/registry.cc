@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every protocol bfly knows. A new one: write its file, declare its constant in protocols.h, add it
+// here.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "control/protocols/protocols.h"
+
+namespace bfly::control {
+
+const std::vector<const Protocol*>& AllProtocols() {
+  static const std::vector<const Protocol*> protocols = {
+      &kMinimum,
+      &kGreedy,
+  };
+  return protocols;
+}
+
+absl::StatusOr<const Protocol*> FindProtocol(absl::string_view name, NetworkKind kind) {
+  std::vector<absl::string_view> names;
+  for (const Protocol* protocol : AllProtocols()) {
+    names.push_back(protocol->name);
+    if (name != protocol->name) continue;
+    if (protocol->defined_on(kind)) return protocol;
+    std::vector<absl::string_view> kinds;
+    for (NetworkKind k : AllKinds()) {
+      if (protocol->defined_on(k)) kinds.push_back(KindName(k));
+    }
+    return absl::FailedPreconditionError(absl::StrCat("protocol: ", name, " is not defined on a ",
+                                                      KindName(kind), "; it needs ",
+                                                      absl::StrJoin(kinds, " or ")));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "protocol: \"", name, "\" is not known; use one of ", absl::StrJoin(names, ", ")));
+}
+
+absl::StatusOr<std::unique_ptr<PathChooser>> MakeChooser(absl::string_view name,
+                                                         const Network& network,
+                                                         const ProtocolOptions& options) {
+  absl::StatusOr<const Protocol*> protocol = FindProtocol(name, network.kind());
+  if (!protocol.ok()) return protocol.status();
+  if ((*protocol)->make_chooser == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("protocol: ", name, " routes all requests together, not one at a time"));
+  }
+  return (*protocol)->make_chooser(network, options);
+}
+
+}  // namespace bfly::control
