@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors that name the field they are about. The fields travel inside absl::Status as a
+// google.rpc.BadRequest payload, whatever the code, so plain code needs no gRPC to report them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace bfly::control {
+
+struct FieldError {
+  std::string field;        // path of the field, such as "requests[3].input"
+  std::string description;  // what is wrong and what would be right
+  friend bool operator==(const FieldError&, const FieldError&) = default;
+};
+
+// A status about one field. Its message is "field: description".
+absl::Status ErrorAtField(absl::StatusCode code, absl::string_view field,
+                          absl::string_view description);
+
+// "input: 16 is outside 0..15", INVALID_ARGUMENT.
+absl::Status OutOfRange(absl::string_view field, uint64_t value, uint64_t min, uint64_t max);
+
+// The fields a status names. A status without payload whose message starts with a field path and ":
+// " names that one (topologies/ and dataplane/ write their messages so).
+std::vector<FieldError> FieldErrorsOf(const absl::Status& status);
+
+// The same status with "prefix." before each of its fields and before its message.
+absl::Status WithPrefix(const absl::Status& status, absl::string_view prefix);
+
+// Gathers every error of a request, so that a caller learns them all at once.
+class FieldErrors {
+ public:
+  void Add(absl::string_view field, absl::string_view description);
+  // Takes over what an error status names; OK adds nothing.
+  void Add(const absl::Status& status);
+  bool empty() const { return errors_.empty(); }
+  // OK if there are none, otherwise one INVALID_ARGUMENT that names them all.
+  absl::Status ToStatus() const;
+
+ private:
+  std::vector<FieldError> errors_;
+};
+
+}  // namespace bfly::control
