@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dataplane/fabric/ledger.h"
+#include "topologies/network.h"
 
 namespace bfly::dataplane {
 
@@ -18,12 +19,27 @@ struct LinkCounters {
   DropCounts drops{};           // dropped on this link
 };
 
+// What the XDP program of a kernel interface counted (dataplane/xdp).
+struct XdpCounters {
+  struct RowCount {
+    Row row = 0;
+    uint64_t packets = 0;
+  };
+  struct ActionCount {
+    std::string name;  // "to_row", "foreign", "truncated", ...
+    uint64_t packets = 0;
+  };
+  std::vector<RowCount> rows;        // rows that frames were redirected for
+  std::vector<ActionCount> actions;  // every frame seen counts under one of these
+};
+
 struct PortCounters {
   std::string name;
   uint64_t rx_packets = 0, rx_bytes = 0;  // frames taken from the device
   uint64_t tx_packets = 0, tx_bytes = 0;  // frames given to the device
   uint64_t rx_missed = 0;                 // the device dropped before we looked (imissed + ierrors + nombuf)
   DropCounts drops{};
+  XdpCounters xdp;  // empty where the port has no XDP program
 };
 
 struct Conservation {

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The compiled XDP program, carried inside the binary.
+#pragma once
+
+#include <cstddef>
+
+namespace bfly::dataplane {
+
+// The ELF object of edge.bpf.c.
+const void* EdgeObject(size_t* bytes);
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/xdp/xdp_edge.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/if_link.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "dataplane/xdp/edge_object.h"
+
+namespace bfly::dataplane {
+namespace {
+
+constexpr char kDriver[] = "net_af_xdp";
+
+// The value of `key` in "driver,key=value,...", or nothing.
+std::optional<std::string> DeviceArgument(absl::string_view device, absl::string_view key) {
+  for (absl::string_view part : absl::StrSplit(device, ',')) {
+    const std::pair<absl::string_view, absl::string_view> argument =
+        absl::StrSplit(part, absl::MaxSplits('=', 1));
+    if (argument.first == key) return std::string(argument.second);
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<OwnedFd> ObjectInMemory() {
+  OwnedFd file(memfd_create("bfly_edge", MFD_CLOEXEC));
+  if (!file) return absl::UnavailableError(absl::StrCat("memfd_create: ", strerror(errno)));
+  size_t size = 0;
+  const char* bytes = static_cast<const char*>(EdgeObject(&size));
+  while (size > 0) {
+    const ssize_t written = write(file.get(), bytes, size);
+    if (written < 0) return absl::UnavailableError(absl::StrCat("memfd: ", strerror(errno)));
+    bytes += written;
+    size -= static_cast<size_t>(written);
+  }
+  return file;
+}
+
+absl::Status BringUp(const std::string& interface) {
+  const OwnedFd socket_fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request = {};
+  interface.copy(request.ifr_name, IFNAMSIZ - 1);
+  if (ioctl(socket_fd.get(), SIOCGIFFLAGS, &request) != 0) {
+    return absl::UnavailableError(
+        absl::StrCat("interface ", interface, ": cannot read its flags: ", strerror(errno)));
+  }
+  if (request.ifr_flags & IFF_UP) return absl::OkStatus();
+  request.ifr_flags = static_cast<int16_t>(request.ifr_flags | IFF_UP);
+  if (ioctl(socket_fd.get(), SIOCSIFFLAGS, &request) != 0) {
+    return absl::UnavailableError(absl::StrCat("interface ", interface, ": cannot bring it up: ",
+                                               strerror(errno), " (needs CAP_NET_ADMIN)"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint32_t> AttachedProgram(const std::string& interface, int index) {
+  uint32_t id = 0;
+  if (const int error = bpf_xdp_query_id(index, 0, &id); error != 0) {
+    return absl::UnavailableError(absl::StrCat(
+        "interface ", interface, ": cannot ask for its XDP program: ", strerror(-error)));
+  }
+  return id;
+}
+
+// Takes program `id` off the interface if it is the one that is attached still.
+absl::Status Detach(const std::string& interface, int index, uint32_t id) {
+  const OwnedFd program(bpf_prog_get_fd_by_id(id));
+  LIBBPF_OPTS(bpf_xdp_attach_opts, options);
+  options.old_prog_fd = program.get();
+  if (const int error = bpf_xdp_detach(index, XDP_FLAGS_REPLACE, &options); error != 0) {
+    return absl::UnavailableError(absl::StrCat(
+        "interface ", interface, ": cannot detach XDP program ", id, ": ", strerror(-error)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MakeFree(const std::string& interface, int index) {
+  const auto id = AttachedProgram(interface, index);
+  if (!id.ok()) return id.status();
+  if (*id == 0) return absl::OkStatus();
+  const auto maps = EdgeMaps::OfProgram(*id);
+  if (absl::IsNotFound(maps.status())) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("interface ", interface, ": ", maps.status().message(),
+                     "; if nothing needs it: ip link set dev ", interface, " xdp off"));
+  }
+  if (!maps.ok()) return maps.status();
+  const auto lives = maps->OwnerLives();
+  if (!lives.ok()) return lives.status();
+  if (*lives) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("interface ", interface, ": another running bfly data plane has it"));
+  }
+  return Detach(interface, index, *id);
+}
+
+}  // namespace
+
+bool XdpEdge::Wanted(absl::string_view device) {
+  return absl::StartsWith(device, kDriver) && !DeviceArgument(device, "xdp_prog").has_value();
+}
+
+absl::StatusOr<std::unique_ptr<XdpEdge>> XdpEdge::Prepare(absl::string_view device) {
+  const std::optional<std::string> interface = DeviceArgument(device, "iface");
+  if (!interface.has_value() || interface->empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("device '", device, "' names no interface; it takes iface=NAME"));
+  }
+  const unsigned index = if_nametoindex(interface->c_str());
+  if (index == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "device '", device, "': this network namespace has no interface '", *interface, "'"));
+  }
+  if (absl::Status status = BringUp(*interface); !status.ok()) return status;
+  if (absl::Status status = MakeFree(*interface, static_cast<int>(index)); !status.ok()) {
+    return status;
+  }
+  auto object = ObjectInMemory();
+  if (!object.ok()) return object.status();
+  std::string probe = absl::StrCat(device, ",xdp_prog=/proc/self/fd/", object->get());
+  return std::unique_ptr<XdpEdge>(
+      new XdpEdge(*interface, static_cast<int>(index), std::move(*object), std::move(probe)));
+}
+
+XdpEdge::XdpEdge(std::string interface, int index, OwnedFd object, std::string device)
+    : interface_(std::move(interface)),
+      index_(index),
+      object_(std::move(object)),
+      device_(std::move(device)) {}
+
+// The driver takes the program off when the port is closed; this is for a port that never got so
+// far.
+XdpEdge::~XdpEdge() {
+  const auto id = AttachedProgram(interface_, index_);
+  if (id.ok() && *id != 0 && *id == program_id_) (void)Detach(interface_, index_, *id);
+}
+
+absl::Status XdpEdge::Start(const EdgeRules& rules) {
+  const auto id = AttachedProgram(interface_, index_);
+  if (!id.ok()) return id.status();
+  if (*id == 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("interface ", interface_, ": the driver has not attached the XDP program"));
+  }
+  auto maps = EdgeMaps::OfProgram(*id);
+  if (!maps.ok()) return maps.status();
+  if (absl::Status status = maps->Configure(rules); !status.ok()) return status;
+  program_id_ = *id;
+  maps_ = std::move(*maps);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<XdpCounters> XdpEdge::counters() const {
+  if (!maps_.has_value()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("interface ", interface_, ": the XDP program is not started"));
+  }
+  return maps_->Read();
+}
+
+}  // namespace bfly::dataplane
