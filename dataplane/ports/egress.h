@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Behind the last stage: every packet goes to the host port of the row it arrived at.
+#pragma once
+
+#include <vector>
+
+#include "dataplane/fabric/inlet.h"
+#include "dataplane/ports/host_transmitter.h"
+#include "topologies/network.h"
+
+namespace bfly::dataplane {
+
+// Takes every descriptor it is offered. Frames go to the transmitter of their row, or are dropped
+// as kNoPortAtRow; synthetic packets end here, in the row's built-in sink, and count as delivered.
+class Egress final : public Outlet {
+ public:
+  explicit Egress(uint32_t rows) : of_row_(rows, kNone) {}
+
+  // Frames that reach one of `rows` leave by `transmitter`, which this worker alone uses.
+  void Attach(const std::vector<Row>& rows, HostTransmitter* transmitter);
+
+  int Send(const Descriptor* burst, int count, Ledger& ledger) override;
+  uint64_t held() const override;
+  void Flush(Ledger& ledger) override;
+  // Drops what the transmitters still hold: the fabric is being unloaded.
+  void Abandon(DropReason reason, Ledger& ledger);
+
+ private:
+  static constexpr uint16_t kNone = 0xffff;
+
+  std::vector<uint16_t> of_row_;  // index in transmitters_
+  std::vector<HostTransmitter*> transmitters_;
+};
+
+}  // namespace bfly::dataplane

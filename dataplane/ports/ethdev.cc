@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/ports/ethdev.h"
+
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "dataplane/ports/dpdk_log.h"
+
+namespace bfly::dataplane {
+namespace {
+
+constexpr uint16_t kDescriptors = 1024;
+// Ethernet header and one VLAN tag: what DPDK takes an MTU to leave out.
+constexpr uint32_t kMtuLeavesOut = 18;
+constexpr uint32_t kUsualMtu = 1500;
+
+std::string NameOf(const std::string& device) { return device.substr(0, device.find(',')); }
+
+bool Exists(const std::string& name) {
+  uint16_t id;
+  return rte_eth_dev_get_port_by_name(name.c_str(), &id) == 0;
+}
+
+// "0000:00:04.0" or "00:04.0".
+bool IsPciAddress(const std::string& name) {
+  return name.find(':') != std::string::npos &&
+         name.find_first_not_of("0123456789abcdefABCDEF:.") == std::string::npos;
+}
+
+std::string Reason(int negative_errno) { return rte_strerror(-negative_errno); }
+
+}  // namespace
+
+std::string NumberedDevice(const std::string& device) {
+  const std::string name = NameOf(device);
+  if (name.empty() || IsPciAddress(name) || Exists(name) ||
+      std::isdigit(static_cast<unsigned char>(name.back()))) {
+    return device;
+  }
+  for (int i = 0;; ++i) {
+    const std::string numbered = absl::StrCat(name, "_b", i);
+    if (!Exists(numbered)) return numbered + device.substr(name.size());
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Ethdev>> Ethdev::Open(const EthdevConfig& config) {
+  std::unique_ptr<Ethdev> dev(new Ethdev);
+  const std::string device = NumberedDevice(config.device);
+  dev->name_ = NameOf(device);
+  if (dev->name_.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        config.field, ": \"", config.device,
+        "\" names no device; give a DPDK device such as net_memif0,role=server or 0000:00:04.0"));
+  }
+  if (!Exists(dev->name_)) {
+    DpdkLogCapture log;
+    const int ret = rte_dev_probe(device.c_str());
+    if (ret < 0) {
+      return absl::UnavailableError(absl::StrCat(config.field, ": cannot open \"", config.device,
+                                                 "\": ", Reason(ret),
+                                                 " (DPDK: ", log.Said("said nothing more"), ")"));
+    }
+    dev->probed_ = true;
+  }
+  if (rte_eth_dev_get_port_by_name(dev->name_.c_str(), &dev->id_) != 0) {
+    dev->probed_ = false;
+    return absl::InvalidArgumentError(absl::StrCat(config.field, ": \"", config.device,
+                                                   "\" is a device, but not an ethernet device"));
+  }
+  rte_eth_dev_owner owner{};
+  if (rte_eth_dev_owner_new(&dev->owner_) != 0) {
+    return absl::InternalError(absl::StrCat(config.field, ": DPDK gave no owner id"));
+  }
+  owner.id = dev->owner_;
+  config.field.copy(owner.name, sizeof(owner.name) - 1);
+  if (rte_eth_dev_owner_set(dev->id_, &owner) != 0) {
+    dev->owner_ = 0;
+    return absl::InvalidArgumentError(absl::StrCat(config.field, ": \"", dev->name_,
+                                                   "\" is in use already; every port and trunk "
+                                                   "needs a device of its own, numbered apart"));
+  }
+  if (absl::Status status = dev->Configure(config); !status.ok()) return status;
+  return dev;
+}
+
+absl::Status Ethdev::Configure(const EthdevConfig& config) {
+  DpdkLogCapture log;
+  const auto refused = [&](absl::string_view what, int ret) {
+    return absl::UnavailableError(absl::StrCat(config.field, ": \"", config.device, "\": ", what,
+                                               ": ", Reason(ret),
+                                               " (DPDK: ", log.Said("said nothing more"), ")"));
+  };
+  rte_eth_dev_info info{};
+  if (int ret = rte_eth_dev_info_get(id_, &info); ret != 0) return refused("no information", ret);
+  const uint16_t queues = static_cast<uint16_t>(config.queue_pairs);
+  const int most = std::min<int>(info.max_rx_queues, info.max_tx_queues);
+  if (config.queue_pairs > most) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        config.field, ": queue_pairs is ", config.queue_pairs, ", but \"", config.device, "\" has ",
+        most, " (", info.max_rx_queues, " to receive, ", info.max_tx_queues, " to send)"));
+  }
+  const uint32_t wanted_mtu = std::max(config.max_frame_bytes, kMtuLeavesOut) - kMtuLeavesOut;
+  if (info.max_mtu != 0 && wanted_mtu > info.max_mtu) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(config.field, ": max_frame_bytes is ", config.max_frame_bytes, ", but \"",
+                     config.device, "\" carries frames of at most ", info.max_mtu + kMtuLeavesOut));
+  }
+  // Never below the usual: frames over a smaller limit are to be seen, dropped and counted.
+  const uint16_t mtu = static_cast<uint16_t>(
+      std::max(wanted_mtu, std::min<uint32_t>(kUsualMtu, info.max_mtu ? info.max_mtu : kUsualMtu)));
+
+  rte_eth_conf conf{};
+  conf.rxmode.mtu = mtu;
+  if (queues > 1 && info.flow_type_rss_offloads != 0) {
+    conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+    conf.rx_adv_conf.rss_conf.rss_hf =
+        info.flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_TCP);
+  }
+  // Every frame sent comes from the one pool and has one owner.
+  conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+  if (int ret = rte_eth_dev_configure(id_, queues, queues, &conf); ret != 0) {
+    return refused(absl::StrCat("cannot be configured with ", queues, " queue pairs and MTU ", mtu),
+                   ret);
+  }
+  uint16_t rx_descriptors = kDescriptors;
+  uint16_t tx_descriptors = kDescriptors;
+  if (int ret = rte_eth_dev_adjust_nb_rx_tx_desc(id_, &rx_descriptors, &tx_descriptors); ret != 0) {
+    return refused("cannot size its rings", ret);
+  }
+  const int socket = rte_eth_dev_socket_id(id_);
+  for (uint16_t q = 0; q < queues; ++q) {
+    int ret = rte_eth_rx_queue_setup(id_, q, rx_descriptors, socket, nullptr, config.pool);
+    if (ret != 0) return refused(absl::StrCat("cannot set up receive queue ", q), ret);
+    ret = rte_eth_tx_queue_setup(id_, q, tx_descriptors, socket, nullptr);
+    if (ret != 0) return refused(absl::StrCat("cannot set up transmit queue ", q), ret);
+  }
+  uint16_t mtu_now = 0;
+  if (rte_eth_dev_get_mtu(id_, &mtu_now) == 0 && mtu_now != mtu) {
+    const int ret = rte_eth_dev_set_mtu(id_, mtu);
+    if (ret != 0 && ret != -ENOTSUP) return refused(absl::StrCat("cannot set MTU ", mtu), ret);
+  }
+  if (int ret = rte_eth_dev_start(id_); ret != 0) return refused("does not start", ret);
+  started_ = true;
+  const int promiscuous = rte_eth_promiscuous_enable(id_);
+  if (promiscuous != 0 && promiscuous != -ENOTSUP) {
+    return refused("cannot receive frames for all addresses (promiscuous)", promiscuous);
+  }
+  return absl::OkStatus();
+}
+
+Ethdev::~Ethdev() {
+  if (started_) rte_eth_dev_stop(id_);
+  if (owner_ != 0) rte_eth_dev_owner_unset(id_, owner_);
+  if (!probed_) return;
+  rte_eth_dev_info info{};
+  if (rte_eth_dev_info_get(id_, &info) == 0 && info.device != nullptr) rte_dev_remove(info.device);
+}
+
+bool Ethdev::link_up() const {
+  rte_eth_link link{};
+  return rte_eth_link_get_nowait(id_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+uint64_t Ethdev::missed() const {
+  rte_eth_stats stats{};
+  if (rte_eth_stats_get(id_, &stats) != 0) return 0;
+  return stats.imissed + stats.ierrors + stats.rx_nombuf;
+}
+
+}  // namespace bfly::dataplane

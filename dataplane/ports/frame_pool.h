@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The buffers frames live in: one pool a data plane, each buffer holds a whole frame.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "dataplane/fabric/config.h"
+
+struct rte_mempool;
+
+namespace bfly::dataplane {
+
+struct FramePoolDeleter {
+  void operator()(rte_mempool* pool) const;
+};
+using FramePool = std::unique_ptr<rte_mempool, FramePoolDeleter>;
+
+// Bytes of a buffer: DPDK's headroom, in which a trunk writes its header, and the longest frame.
+uint32_t FramePoolRoom(uint32_t max_frame_bytes);
+
+// Buffers the config needs: what it says, else what the rings of its devices can hold and a share
+// for frames inside the fabric.
+uint32_t FramePoolSize(const FabricConfig& config);
+
+// `name` is unique among DPDK's memory zones. ResourceExhausted says how much memory was asked for.
+absl::StatusOr<FramePool> MakeFramePool(const std::string& name, const FabricConfig& config);
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/ports/host_inlet.h"
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "dataplane/ports/mac_address.h"
+#include "dataplane/ports/translate.h"
+
+namespace bfly::dataplane {
+
+HostInlet::HostInlet(HostInletConfig config)
+    : config_(std::move(config)), single_row_(config_.rows.size() == 1) {
+  if (single_row_) return;
+  attached_.resize(config_.rules.rows);
+  for (Row row : config_.rows) attached_[row] = true;
+}
+
+HostInlet::~HostInlet() {
+  rte_pktmbuf_free(flooding_);
+  for (; next_ < count_; ++next_) rte_pktmbuf_free(frames_[next_]);
+}
+
+int HostInlet::Receive(Descriptor* burst, int room, Ledger& ledger) {
+  const uint64_t now = rte_rdtsc();
+  int filled = 0;
+  if (flooding_ != nullptr) filled = ContinueFlood(now, burst, room, ledger);
+  if (next_ == count_) {
+    next_ = 0;
+    count_ = rte_eth_rx_burst(config_.device, config_.queue, frames_,
+                              static_cast<uint16_t>(std::min(room, kBurst)));
+    if (count_ == 0) return filled;
+    uint64_t bytes = 0;
+    for (int i = 0; i < count_; ++i) bytes += frames_[i]->pkt_len;
+    PortQueueCounters::Add(counters_.packets, count_);
+    PortQueueCounters::Add(counters_.bytes, bytes);
+  }
+  while (next_ < count_ && filled < room) {
+    filled += Admit(frames_[next_++], now, burst + filled, ledger);
+    if (flooding_ != nullptr) filled += ContinueFlood(now, burst + filled, room - filled, ledger);
+  }
+  return filled;
+}
+
+int HostInlet::Admit(rte_mbuf* frame, uint64_t now, Descriptor* out, Ledger& ledger) {
+  if (frame->pkt_len > config_.rules.max_frame_bytes) {
+    return Reject(frame, DropReason::kOversized, ledger);
+  }
+  if (frame->nb_segs > 1) {
+    // Inside the fabric a frame is one piece, so that every device can send it and edges can
+    // rewrite it.
+    rte_mbuf* whole = rte_pktmbuf_copy(frame, config_.pool, 0, UINT32_MAX);
+    if (whole == nullptr) return Reject(frame, DropReason::kPortFull, ledger);
+    rte_pktmbuf_free(frame);
+    frame = whole;
+  }
+  uint8_t* bytes = rte_pktmbuf_mtod(frame, uint8_t*);
+  const Verdict verdict = ParseFrame(bytes, frame->data_len, frame->pkt_len, config_.rules);
+  if (verdict.kind == Verdict::Kind::kDrop) return Reject(frame, verdict.reason, ledger);
+  Row input;
+  if (!InputOf(bytes, verdict, input)) return Reject(frame, DropReason::kUnknownInput, ledger);
+  if (config_.learned != nullptr)
+    config_.learned->Learn(TranslateIn(bytes, frame->data_len, input));
+
+  WireTag tag = verdict.tag;
+  if (verdict.kind == Verdict::Kind::kFlood) {
+    flooding_ = frame;
+    flood_input_ = input;
+    flood_next_ = 0;
+    const std::vector<Row>& rows = *config_.flood;
+    const bool nobody = rows.empty() || (rows.size() == 1 && rows[0] == input);
+    if (!nobody) return 0;
+    flooding_ = nullptr;
+    return Reject(frame, DropReason::kNoPortAtRow, ledger);
+  }
+  if (verdict.kind == Verdict::Kind::kRow && !config_.routes->Lookup(input, verdict.output, tag)) {
+    return Reject(frame, DropReason::kNoCircuit, ledger);
+  }
+  ++ledger.injected;
+  return Inject(frame, input, tag, now, out);
+}
+
+int HostInlet::ContinueFlood(uint64_t now, Descriptor* burst, int room, Ledger& ledger) {
+  const std::vector<Row>& rows = *config_.flood;
+  int filled = 0;
+  for (; flood_next_ < rows.size() && filled < room; ++flood_next_) {
+    const Row output = rows[flood_next_];
+    if (output == flood_input_) continue;
+    ++ledger.injected;
+    WireTag tag;
+    if (!config_.routes->Lookup(flood_input_, output, tag)) {
+      counters_.Drop(DropReason::kNoCircuit, ledger);
+      continue;
+    }
+    rte_mbuf* copy = rte_pktmbuf_copy(flooding_, config_.pool, 0, UINT32_MAX);
+    if (copy == nullptr) {
+      counters_.Drop(DropReason::kPortFull, ledger);
+      continue;
+    }
+    filled += Inject(copy, flood_input_, tag, now, burst + filled);
+  }
+  if (flood_next_ == rows.size()) {
+    rte_pktmbuf_free(flooding_);
+    flooding_ = nullptr;
+  }
+  return filled;
+}
+
+int HostInlet::Inject(rte_mbuf* frame, Row input, WireTag tag, uint64_t now, Descriptor* out) {
+  *out = {.tag = tag,
+          .mbuf = frame,
+          .time = now,
+          .row = input,
+          .bytes = static_cast<uint16_t>(frame->pkt_len),
+          .input = static_cast<uint16_t>(input)};
+  return 1;
+}
+
+int HostInlet::Reject(rte_mbuf* frame, DropReason reason, Ledger& ledger) {
+  ++ledger.injected;
+  counters_.Drop(reason, ledger);
+  rte_pktmbuf_free(frame);
+  return 0;
+}
+
+bool HostInlet::InputOf(const uint8_t* frame, const Verdict& verdict, Row& input) const {
+  if (single_row_) {
+    input = config_.rows[0];
+    return !verdict.names_input || verdict.input == input;
+  }
+  if (verdict.names_input) {
+    input = verdict.input;
+  } else {
+    const MacAddress from = LoadMac(frame + 6);
+    if (!IsRowMac(from)) return false;
+    input = RowOfMac(from);
+  }
+  return input < attached_.size() && attached_[input];
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a receive queue of a host port into the fabric.
+#pragma once
+
+#include <vector>
+
+#include "dataplane/fabric/inlet.h"
+#include "dataplane/fabric/route_table.h"
+#include "dataplane/ports/frame.h"
+#include "dataplane/ports/learned_mac.h"
+#include "dataplane/ports/port_queue_counters.h"
+
+struct rte_mempool;
+
+namespace bfly::dataplane {
+
+struct HostInletConfig {
+  uint16_t device = 0;  // ethdev id
+  uint16_t queue = 0;
+  FrameRules rules;
+  const RouteTable* routes = nullptr;
+  std::vector<Row> rows;                    // attached to this port
+  const std::vector<Row>* flood = nullptr;  // attached anywhere
+  rte_mempool* pool = nullptr;              // for copies
+  LearnedMac* learned = nullptr;            // null: addresses are not translated
+};
+
+class HostInlet final : public Inlet {
+ public:
+  explicit HostInlet(HostInletConfig config);
+  ~HostInlet() override;
+
+  int Receive(Descriptor* burst, int room, Ledger& ledger) override;
+
+  const PortQueueCounters& counters() const { return counters_; }
+
+ private:
+  // Takes the frame: to `burst`, dropped, or kept as the flood in progress. Returns descriptors
+  // written.
+  int Admit(rte_mbuf* frame, uint64_t now, Descriptor* out, Ledger& ledger);
+  // Copies the flood in progress to the next rows. Returns descriptors written.
+  int ContinueFlood(uint64_t now, Descriptor* burst, int room, Ledger& ledger);
+  static int Inject(rte_mbuf* frame, Row input, WireTag tag, uint64_t now, Descriptor* out);
+  int Reject(rte_mbuf* frame, DropReason reason, Ledger& ledger);
+  bool InputOf(const uint8_t* frame, const Verdict& verdict, Row& input) const;
+
+  const HostInletConfig config_;
+  const bool single_row_;
+  std::vector<bool> attached_;  // by row; empty for a port of one row
+  PortQueueCounters counters_;
+
+  // Frames received and not admitted yet: frames_[next_ .. count_). They are not injected yet
+  // either.
+  rte_mbuf* frames_[kBurst];
+  int next_ = 0;
+  int count_ = 0;
+
+  // A frame that is being copied to one row after another, and where in the list it is.
+  rte_mbuf* flooding_ = nullptr;
+  Row flood_input_ = 0;
+  size_t flood_next_ = 0;
+};
+
+}  // namespace bfly::dataplane

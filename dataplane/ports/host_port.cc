@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/ports/host_port.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace bfly::dataplane {
+namespace {
+
+absl::Status CheckRows(const std::string& field, const HostPortConfig& config, uint32_t rows) {
+  if (config.rows.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, ".rows: none given; attach at least one"));
+  }
+  for (Row row : config.rows) {
+    if (row < rows) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, ".rows: ", row, " is outside 0..", rows - 1));
+  }
+  if (config.queue_pairs < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, ".queue_pairs: ", config.queue_pairs, " is less than 1"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HostPort>> HostPort::Open(const std::string& field,
+                                                         const HostPortConfig& config,
+                                                         const HostPortContext& context) {
+  if (absl::Status status = CheckRows(field, config, context.rules.rows); !status.ok())
+    return status;
+  std::unique_ptr<HostPort> port(new HostPort);
+  port->config_ = config;
+  auto device = Ethdev::Open({.field = field + ".device",
+                              .device = config.device,
+                              .queue_pairs = config.queue_pairs,
+                              .max_frame_bytes = context.rules.max_frame_bytes,
+                              .pool = context.pool});
+  if (!device.ok()) return device.status();
+  port->device_ = std::move(*device);
+
+  const bool translate =
+      config.translate_mac && config.rows.size() == 1 && context.rules.mode == AddressingMode::kMac;
+  LearnedMac* learned = translate ? &port->learned_ : nullptr;
+  const uint16_t id = port->device_->id();
+  for (uint16_t queue = 0; queue < config.queue_pairs; ++queue) {
+    port->inlets_.push_back(std::make_unique<HostInlet>(HostInletConfig{.device = id,
+                                                                        .queue = queue,
+                                                                        .rules = context.rules,
+                                                                        .routes = context.routes,
+                                                                        .rows = config.rows,
+                                                                        .flood = context.flood,
+                                                                        .pool = context.pool,
+                                                                        .learned = learned}));
+    port->transmitters_.push_back(std::make_unique<HostTransmitter>(id, queue, learned));
+  }
+  return port;
+}
+
+PortCounters HostPort::counters() const {
+  PortCounters sum;
+  sum.name = config_.name;
+  for (const auto& inlet : inlets_) {
+    sum.rx_packets += inlet->counters().packets.load(std::memory_order_relaxed);
+    sum.rx_bytes += inlet->counters().bytes.load(std::memory_order_relaxed);
+    inlet->counters().AddDropsTo(sum.drops);
+  }
+  for (const auto& transmitter : transmitters_) {
+    sum.tx_packets += transmitter->counters().packets.load(std::memory_order_relaxed);
+    sum.tx_bytes += transmitter->counters().bytes.load(std::memory_order_relaxed);
+    transmitter->counters().AddDropsTo(sum.drops);
+  }
+  sum.rx_missed = device_->missed();
+  return sum;
+}
+
+}  // namespace bfly::dataplane

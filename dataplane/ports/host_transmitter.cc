@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/ports/host_transmitter.h"
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include <algorithm>
+
+#include "dataplane/ports/translate.h"
+
+namespace bfly::dataplane {
+
+HostTransmitter::~HostTransmitter() {
+  for (; begin_ < end_; ++begin_) rte_pktmbuf_free(frames_[begin_]);
+}
+
+void HostTransmitter::Push(const Descriptor& packet, Ledger& ledger) {
+  if (learned_ != nullptr) {
+    if (const MacAddress host = learned_->Get(); host != 0) {
+      TranslateOut(rte_pktmbuf_mtod(packet.mbuf, uint8_t*), packet.mbuf->data_len, packet.row,
+                   host);
+    }
+  }
+  if (end_ == kCapacity) {
+    Offer(ledger);
+    std::move(frames_ + begin_, frames_ + end_, frames_);
+    std::move(bytes_ + begin_, bytes_ + end_, bytes_);
+    end_ -= begin_;
+    begin_ = 0;
+    if (end_ == kCapacity) {
+      counters_.Drop(DropReason::kPortFull, ledger);
+      rte_pktmbuf_free(packet.mbuf);
+      return;
+    }
+  }
+  frames_[end_] = packet.mbuf;
+  bytes_[end_] = packet.bytes;
+  ++end_;
+  if (end_ - begin_ == kBurst) Offer(ledger);
+}
+
+void HostTransmitter::Flush(Ledger& ledger) {
+  if (begin_ == end_) return;
+  ++fruitless_passes_;
+  Offer(ledger);
+  if (fruitless_passes_ < kPatience) return;
+  fruitless_passes_ = kPatience;
+  Abandon(DropReason::kPortFull, ledger);
+}
+
+void HostTransmitter::Offer(Ledger& ledger) {
+  const uint16_t taken =
+      rte_eth_tx_burst(device_, queue_, frames_ + begin_, static_cast<uint16_t>(end_ - begin_));
+  if (taken == 0) return;
+  uint64_t bytes = 0;
+  for (uint32_t i = begin_; i < begin_ + taken; ++i) bytes += bytes_[i];
+  PortQueueCounters::Add(counters_.packets, taken);
+  PortQueueCounters::Add(counters_.bytes, bytes);
+  ledger.delivered += taken;
+  begin_ += taken;
+  fruitless_passes_ = 0;
+  if (begin_ == end_) begin_ = end_ = 0;
+}
+
+void HostTransmitter::Abandon(DropReason reason, Ledger& ledger) {
+  if (begin_ == end_) return;
+  counters_.Drop(reason, ledger, end_ - begin_);
+  rte_pktmbuf_free_bulk(frames_ + begin_, end_ - begin_);
+  begin_ = end_ = 0;
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// MAC addresses as numbers, and the two forms that are bfly's own.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "topologies/network.h"
+
+namespace bfly::dataplane {
+
+// 48 bits, first byte of the address highest. 0: none known.
+using MacAddress = uint64_t;
+
+// 02:bf:00:RR:RR:RR is the address of row RRRRRR.
+inline constexpr MacAddress kRowMacPrefix = 0x02bf00;
+// 02:bf:01:..: is an end of a trunk, so that no host can be mistaken for one.
+inline constexpr MacAddress kTrunkMac = 0x02bf01000000;
+
+inline MacAddress RowMac(Row row) { return (kRowMacPrefix << 24) | row; }
+inline bool IsRowMac(MacAddress mac) { return (mac >> 24) == kRowMacPrefix; }
+inline Row RowOfMac(MacAddress mac) { return static_cast<Row>(mac & 0xffffff); }
+inline bool IsGroupMac(MacAddress mac) { return (mac >> 40) & 1; }
+
+inline MacAddress LoadMac(const uint8_t* p) {
+  MacAddress mac = 0;
+  for (int i = 0; i < 6; ++i) mac = (mac << 8) | p[i];
+  return mac;
+}
+inline void StoreMac(uint8_t* p, MacAddress mac) {
+  for (int i = 5; i >= 0; --i, mac >>= 8) p[i] = static_cast<uint8_t>(mac);
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters of one queue of a port: one worker writes, anybody reads.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "dataplane/fabric/ledger.h"
+#include "dataplane/fabric/snapshot.h"
+
+namespace bfly::dataplane {
+
+// The worker of the queue writes once a burst, readers load relaxed.
+struct alignas(64) PortQueueCounters {
+  std::atomic<uint64_t> packets{0};
+  std::atomic<uint64_t> bytes{0};
+  std::array<std::atomic<uint64_t>, kDropReasons> drops{};
+
+  // Only for the one writer.
+  static void Add(std::atomic<uint64_t>& counter, uint64_t n) {
+    counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  // A packet dropped at this queue, in the worker's account and in the port's.
+  void Drop(DropReason reason, Ledger& ledger, uint64_t n = 1) {
+    ledger.Drop(reason, n);
+    Add(drops[static_cast<int>(reason)], n);
+  }
+  void AddDropsTo(DropCounts& sum) const {
+    for (int i = 0; i < kDropReasons; ++i) sum[i] += drops[i].load(std::memory_order_relaxed);
+  }
+};
+
+}  // namespace bfly::dataplane
