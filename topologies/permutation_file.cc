@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fstream>
-#include <iterator>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
@@ -19,8 +21,12 @@ class FileErrors {
 
   template <typename... Part>
   void At(int line, const Part&... parts) {
-    if (++count_ <= kMaxFileErrors)
-      messages_.push_back(absl::StrCat(where_, ":", line, ": ", parts...));
+    Add(":", line, ": ", parts...);
+  }
+  // Of the file as a whole.
+  template <typename... Part>
+  void Add(const Part&... parts) {
+    if (++count_ <= kMaxFileErrors) messages_.push_back(absl::StrCat(where_, parts...));
   }
   bool any() const { return count_ > 0; }
   absl::Status status() const {
@@ -60,17 +66,31 @@ absl::StatusOr<Permutation> PermutationFromText(absl::string_view text, uint32_t
     permutation.push_back(output);
   }
   if (permutation.size() != rows) {
-    errors.At(line, permutation.size(), " outputs given, the network has ", rows, " rows");
+    errors.Add(": ", permutation.size(), " outputs given, the network has ", rows, " rows");
   }
   if (errors.any()) return errors.status();
   return permutation;
 }
 
 absl::StatusOr<Permutation> ReadPermutationFile(const std::string& path, uint32_t rows) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError(absl::StrCat("permutation: cannot open ", path));
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad()) return absl::DataLossError(absl::StrCat("permutation: cannot read ", path));
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (file == nullptr) {
+    return absl::NotFoundError(
+        absl::StrCat("permutation: cannot open ", path, ": ", std::strerror(errno)));
+  }
+  // A device or a file of something else must not fill the memory.
+  const size_t most_bytes = (size_t{1} << 20) + 64 * size_t{rows};
+  std::string text(most_bytes + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (std::ferror(file.get())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("permutation: cannot read ", path, ": ", std::strerror(errno)));
+  }
+  if (text.size() > most_bytes) {
+    return absl::InvalidArgumentError(absl::StrCat("permutation: ", path, " is longer than the ",
+                                                   most_bytes, " bytes that ", rows,
+                                                   " rows may take"));
+  }
   return PermutationFromText(text, rows, path);
 }
 

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The networks as Cole et al. 1998 write them down: rows as strings of digits w_1..w_d, one edge at
+// a time, no bit tricks. Slow on purpose: the tests hold topologies/ against it.
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "topologies/network.h"
+#include "topologies/switch_settings.h"
+#include "topologies/tag.h"
+
+namespace bfly::paper {
+
+// digits[0] is w_1, the leftmost.
+using Digits = std::vector<int>;
+
+inline Digits DigitsOf(Row row, int d) {
+  Digits w(d);
+  for (int k = d; k-- > 0; row /= 2) w[k] = static_cast<int>(row % 2);
+  return w;
+}
+
+inline Row RowOf(const Digits& w) {
+  Row row = 0;
+  for (int digit : w) row = 2 * row + static_cast<Row>(digit);
+  return row;
+}
+
+// The position (1-based) that differs across the cross edges of transition i -> i+1.
+inline int PositionOf(NetworkKind kind, int i, int d) {
+  switch (kind) {
+    case NetworkKind::kButterfly:
+    case NetworkKind::kWrappedButterfly:
+      return i + 1;
+    case NetworkKind::kTwoFoldButterfly:
+      return i < d ? i + 1 : i - d + 1;
+  }
+  return 0;
+}
+
+inline Digits Cross(Digits w, int position) {
+  w[position - 1] = 1 - w[position - 1];
+  return w;
+}
+
+// The path through the row digits `tag` names, hop by hop.
+inline std::vector<Row> Walk(const Network& network, Row input, const std::string& tag) {
+  const int d = network.dimension();
+  const int stages = network.kind() == NetworkKind::kTwoFoldButterfly ? 2 * d : d;
+  Digits w = DigitsOf(input, d);
+  std::vector<Row> rows{input};
+  int stage = 0;
+  for (char bit : tag) {
+    const int position = PositionOf(network.kind(), stage, d);
+    if (w[position - 1] != bit - '0') w = Cross(w, position);
+    rows.push_back(RowOf(w));
+    stage = (stage + 1) % stages;
+  }
+  return rows;
+}
+
+// Candidate path `which` of a request on BB_n as section 2 builds it: forwards through the random
+// switches of levels 0..h-1, backwards from the output through those of levels 2d..d+h+1, and the
+// one path between.
+inline std::vector<Row> CandidatePath(const SwitchSettings& settings, int d, Row input, Row output,
+                                      int which) {
+  const int h = d / 2;
+  const NetworkKind kind = NetworkKind::kTwoFoldButterfly;
+  std::vector<Digits> at(2 * d + 1);
+  at[0] = DigitsOf(input, d);
+  bool cross = which == 1;
+  for (int level = 0; level < h; ++level) {
+    if (settings.setting(level, RowOf(at[level]))) cross = !cross;
+    at[level + 1] = cross ? Cross(at[level], PositionOf(kind, level, d)) : at[level];
+  }
+  at[2 * d] = DigitsOf(output, d);
+  cross = which == 1;
+  for (int level = 2 * d; level > d + h; --level) {
+    if (settings.setting(level, RowOf(at[level]))) cross = !cross;
+    at[level - 1] = cross ? Cross(at[level], PositionOf(kind, level - 1, d)) : at[level];
+  }
+  for (int level = h; level < d + h; ++level) {
+    const int position = PositionOf(kind, level, d);
+    Digits next = at[level];
+    next[position - 1] = at[d + h][position - 1];
+    if (level + 1 < d + h) at[level + 1] = next;
+  }
+  std::vector<Row> rows;
+  for (const Digits& w : at) rows.push_back(RowOf(w));
+  return rows;
+}
+
+// Edges as (level, row, next row), with how many paths run over each.
+using EdgeLoad = std::map<std::array<Row, 3>, int>;
+
+inline void Count(EdgeLoad& load, const std::vector<Row>& path, int by = 1) {
+  for (size_t level = 0; level + 1 < path.size(); ++level) {
+    load[{static_cast<Row>(level), path[level], path[level + 1]}] += by;
+  }
+}
+
+}  // namespace bfly::paper

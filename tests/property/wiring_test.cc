@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/property/paper.h"
+#include "topologies/describe.h"
+#include "topologies/network.h"
+#include "topologies/tag.h"
+
+namespace bfly {
+namespace {
+
+std::vector<NetworkSpec> EverySpecUpTo(uint32_t most_rows) {
+  std::vector<NetworkSpec> specs;
+  for (NetworkKind kind : AllKinds()) {
+    for (uint32_t rows = 2; rows <= most_rows; rows *= 2) {
+      specs.push_back({.kind = kind, .rows = rows, .seed = 5});
+      if (kind == NetworkKind::kWrappedButterfly) {
+        specs.push_back({.kind = kind, .rows = rows, .seed = 5, .passes = 2});
+      }
+    }
+  }
+  return specs;
+}
+
+std::string Bits(const Network& network, Tag tag) {
+  std::string bits;
+  for (int hop = 0; hop < network.hops(); ++hop) {
+    bits += static_cast<char>('0' + PortOfHop(tag, hop, network.hops()));
+  }
+  return bits;
+}
+
+TEST(Wiring, EveryPairIsJoinedByItsGreedyTagOverThePapersEdges) {
+  for (const NetworkSpec& spec : EverySpecUpTo(64)) {
+    const Network network = Network::Make(spec).value();
+    for (Row input = 0; input < spec.rows; ++input) {
+      for (Row output = 0; output < spec.rows; ++output) {
+        const Tag tag = GreedyTag(network, input, output);
+        const std::vector<Row> rows = WalkTag(network, input, tag);
+        ASSERT_EQ(rows, paper::Walk(network, input, Bits(network, tag)));
+        ASSERT_EQ(rows.back(), output) << KindName(spec.kind) << " " << spec.rows;
+        ASSERT_EQ(OutputOfTag(network, tag), output);
+        ASSERT_EQ(TagOfPath(network, rows).value(), tag);
+      }
+    }
+  }
+}
+
+TEST(Wiring, EveryTagOfASmallNetworkEndsAtItsOutputWhereverItStarts) {
+  for (const NetworkSpec& spec : EverySpecUpTo(8)) {
+    const Network network = Network::Make(spec).value();
+    for (Tag tag = 0; tag < Tag{1} << network.hops(); ++tag) {
+      for (Row input = 0; input < spec.rows; ++input) {
+        const std::vector<Row> rows = WalkTag(network, input, tag);
+        ASSERT_EQ(rows, paper::Walk(network, input, Bits(network, tag)));
+        ASSERT_EQ(rows.back(), OutputOfTag(network, tag));
+        ASSERT_EQ(TagOfPath(network, rows).value(), tag);
+      }
+    }
+  }
+}
+
+TEST(Wiring, EveryNodeHasTwoLinksInAndTheReverseMapFindsBoth) {
+  for (const NetworkSpec& spec : EverySpecUpTo(64)) {
+    const Network network = Network::Make(spec).value();
+    for (int stage = 0; stage < network.stages(); ++stage) {
+      std::vector<std::vector<LinkId>> into(spec.rows);
+      for (Row row = 0; row < spec.rows; ++row) {
+        for (int port = 0; port < network.ports(); ++port) {
+          into[network.next_row(stage, row, port)].push_back({stage, row, port});
+        }
+      }
+      for (Row row = 0; row < spec.rows; ++row) {
+        ASSERT_EQ(into[row].size(), 2u);
+        ASSERT_EQ(network.feeders(stage, row), into[row])
+            << KindName(spec.kind) << " " << spec.rows;
+      }
+    }
+  }
+}
+
+TEST(Wiring, PortGivesTheBitAtThePositionOfItsStage) {
+  for (const NetworkSpec& spec : EverySpecUpTo(64)) {
+    const Network network = Network::Make(spec).value();
+    for (const LinkEnds& ends : AllLinks(network)) {
+      const int position = network.position_of_stage(ends.link.stage);
+      ASSERT_EQ(paper::DigitsOf(ends.next_row, network.dimension())[position - 1], ends.link.port);
+    }
+  }
+}
+
+TEST(Wiring, LinkIndexCountsEveryLinkOnceAndLinkAtInvertsIt) {
+  for (const NetworkSpec& spec : EverySpecUpTo(64)) {
+    const Network network = Network::Make(spec).value();
+    uint64_t expected = 0;
+    for (int stage = 0; stage < network.stages(); ++stage) {
+      for (Row row = 0; row < spec.rows; ++row) {
+        for (int port = 0; port < network.ports(); ++port) {
+          const LinkId link{stage, row, port};
+          ASSERT_EQ(network.link_index(link), expected);
+          ASSERT_EQ(network.link_at(expected), link);
+          ASSERT_TRUE(network.CheckLink(link).ok());
+          ++expected;
+        }
+      }
+    }
+    ASSERT_EQ(network.link_count(), expected);
+  }
+}
+
+}  // namespace
+}  // namespace bfly
