@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists of ranges as they stand in topology files and on the command line: "0-3,8".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace bfly::control {
+
+struct Range {
+  uint32_t first = 0;
+  uint32_t last = 0;  // inclusive, >= first
+  friend bool operator==(const Range&, const Range&) = default;
+};
+
+inline constexpr absl::string_view kRangesSyntax =
+    "numbers and ranges separated by commas, such as 0-3,8";
+
+// The ranges in the order written; they may overlap. InvalidArgument quotes the piece that is
+// wrong.
+absl::StatusOr<std::vector<Range>> ParseRanges(absl::string_view text);
+
+// InvalidArgument if a number is above `largest`, which is called `what` in the message ("row 16 is
+// outside 0..15"), or stands there twice. Looks at the ends only, however long the ranges are.
+absl::Status CheckRanges(const std::vector<Range>& ranges, uint32_t largest,
+                         absl::string_view what);
+
+// How many numbers the ranges hold.
+uint64_t CountOf(const std::vector<Range>& ranges);
+
+// Every number of ParseRanges(text), in order, if CheckRanges agrees.
+absl::StatusOr<std::vector<uint32_t>> ExpandRanges(absl::string_view text, uint32_t largest,
+                                                   absl::string_view what);
+
+// "0-3,8" of {0, 1, 2, 3, 8}; numbers must ascend.
+std::string FormatRanges(const std::vector<uint32_t>& numbers);
+
+}  // namespace bfly::control

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of ValidateTopology and what they share.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bfly/v1/topology.pb.h"
+#include "control/topology_file/diagnostic.h"
+#include "topologies/network.h"
+
+namespace bfly::control::validation {
+
+inline constexpr int kNobody = -1;
+
+struct Context {
+  Context(const v1::Topology& checked, std::vector<Violation>& found)
+      : topology(checked), violations(found) {}
+
+  const v1::Topology& topology;
+  std::vector<Violation>& violations;
+
+  std::optional<Network> network;          // absent if it is wrong
+  std::map<std::string, int> data_planes;  // index by name
+  std::vector<int> owner;                  // data plane that runs the stage, kNobody if unknown
+  bool placed = false;                     // every stage has exactly one owner
+
+  void Report(std::string field, std::string value, std::string message) {
+    violations.push_back({std::move(field), std::move(value), std::move(message)});
+  }
+  const std::string& DataPlaneName(int index) const { return topology.data_planes(index).name(); }
+  std::string DataPlaneNames() const;
+  // Index of the data plane called `name`, reporting an unknown one at `field`; kNobody for those
+  // and for an empty name, which is reported only if `required`.
+  int FindDataPlane(const std::string& field, const std::string& name, bool required);
+  // Reports a `name` given to a second thing; `taken` maps names to the field that has them.
+  void CheckUnique(std::map<std::string, std::string>& taken, const std::string& field,
+                   const std::string& name);
+};
+
+void CheckNetwork(Context& context);
+void CheckDataPlanes(Context& context);
+void CheckAddressing(Context& context);
+void CheckPlacement(Context& context);
+void CheckTrunks(Context& context);
+void CheckPorts(Context& context);
+
+}  // namespace bfly::control::validation

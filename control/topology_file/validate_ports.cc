@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host ports: rows, devices and queues.
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "control/topology_file/ranges.h"
+#include "control/topology_file/validate_parts.h"
+
+namespace bfly::control::validation {
+namespace {
+
+class PortCheck {
+ public:
+  explicit PortCheck(Context& context) : context_(context) {
+    const uint32_t rows = context.network ? context.network->rows() : 0;
+    input_port_.assign(rows, kNobody);
+    output_port_.assign(rows, kNobody);
+  }
+
+  void CheckRows(int index, const std::string& at, const v1::HostPort& port, int plane) {
+    if (!context_.network) return;
+    const absl::StatusOr<std::vector<Range>> rows = ParseRanges(port.rows());
+    if (!rows.ok()) return;  // a broken field rule
+    if (const absl::Status sound = CheckRanges(*rows, context_.network->rows() - 1, "row");
+        !sound.ok()) {
+      return context_.Report(at + ".rows", Quotable(port.rows()), std::string(sound.message()));
+    }
+    if (const uint64_t count = CountOf(*rows); port.translate_mac() && count > 1) {
+      context_.Report(
+          at + ".translate_mac", "true",
+          absl::StrCat("a port of ", count,
+                       " rows has no one MAC address to translate to (allowed: false)"));
+    }
+    if (plane == kNobody || !context_.placed) return;
+    const bool is_input = plane == context_.owner.front();
+    const bool is_output = plane == context_.owner.back();
+    if (!is_input && !is_output) {
+      return context_.Report(
+          at + ".data_plane", port.data_plane(),
+          absl::StrCat(port.data_plane(),
+                       " runs neither the first nor the last stage, nothing can be "
+                       "attached there (allowed: ",
+                       context_.DataPlaneName(context_.owner.front()), ", ",
+                       context_.DataPlaneName(context_.owner.back()), ")"));
+    }
+    if (is_input && !Attach(input_port_, index, at, *rows)) return;
+    if (is_output) Attach(output_port_, index, at, *rows);
+  }
+
+  void CheckDevice(const std::string& field, const std::string& device, int plane) {
+    if (device.empty()) return;
+    for (const char c : device) {
+      if (absl::ascii_iscntrl(c)) {
+        return context_.Report(
+            field, Quotable(device),
+            absl::StrCat("\"", Quotable(device),
+                         "\" has a control character; a device string is one line"));
+      }
+    }
+    if (plane != kNobody) context_.CheckUnique(devices_[plane], field, device);
+  }
+
+ private:
+  // Stops at the first row that is taken, so all ports together cost no more than the network has
+  // rows.
+  bool Attach(std::vector<int>& port_of_row, int index, const std::string& at,
+              const std::vector<Range>& rows) {
+    for (const Range& range : rows) {
+      for (uint32_t row = range.first; row <= range.last; ++row) {
+        int& port = port_of_row[row];
+        if (port == kNobody) {
+          port = index;
+          continue;
+        }
+        context_.Report(at + ".rows", Quotable(context_.topology.ports(index).rows()),
+                        absl::StrCat("row ", row, " is attached to ports[", port,
+                                     "] already (allowed: every row to one port)"));
+        return false;
+      }
+    }
+    return true;
+  }
+
+  Context& context_;
+  // By row, kNobody if free. Frames enter at the data plane of the first stage and leave at that of
+  // the last; in a fabric that is not split a port is both.
+  std::vector<int> input_port_;
+  std::vector<int> output_port_;
+  std::map<int, std::map<std::string, std::string>> devices_;  // by data plane
+};
+
+}  // namespace
+
+void CheckPorts(Context& context) {
+  PortCheck check(context);
+  const v1::Topology& topology = context.topology;
+  for (int i = 0; i < topology.ports_size(); ++i) {
+    const v1::HostPort& port = topology.ports(i);
+    const std::string at = absl::StrCat("ports[", i, "]");
+    const int plane = context.FindDataPlane(at + ".data_plane", port.data_plane(), true);
+    check.CheckRows(i, at, port, plane);
+    check.CheckDevice(at + ".device", port.device(), plane);
+    if (port.queue_pairs() > 0 && static_cast<uint32_t>(port.lcores_size()) > port.queue_pairs()) {
+      context.Report(at + ".lcores", absl::StrCat(port.lcores_size()),
+                     absl::StrCat(port.lcores_size(), " lcores for ", port.queue_pairs(),
+                                  port.queue_pairs() == 1 ? " queue pair" : " queue pairs",
+                                  " (allowed: at most one a queue pair)"));
+    }
+  }
+  for (int i = 0; i < topology.trunks_size(); ++i) {
+    const v1::Trunk& trunk = topology.trunks(i);
+    const std::string at = absl::StrCat("trunks[", i, "]");
+    const auto plane_of = [&](const std::string& name) {
+      const auto found = context.data_planes.find(name);
+      return found == context.data_planes.end() ? kNobody : found->second;
+    };
+    check.CheckDevice(at + ".from_device", trunk.from_device(), plane_of(trunk.from()));
+    check.CheckDevice(at + ".to_device", trunk.to_device(), plane_of(trunk.to()));
+  }
+}
+
+}  // namespace bfly::control::validation
