@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/json/message_json.h"
+
+#include <cmath>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "google/protobuf/descriptor.h"
+
+namespace bfly::control {
+namespace {
+
+using google::protobuf::EnumDescriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+using nlohmann::ordered_json;
+
+ordered_json Enum(const EnumDescriptor& type, int number) {
+  const auto* value = type.FindValueByNumber(number);
+  if (value == nullptr) return number;  // of a newer schema than this program's
+  return absl::AsciiStrToLower(value->name());
+}
+
+ordered_json Floating(double number) {
+  return std::isfinite(number) ? ordered_json(number) : ordered_json(nullptr);
+}
+
+ordered_json Text(const FieldDescriptor& field, const std::string& value) {
+  return field.type() == FieldDescriptor::TYPE_BYTES ? absl::Base64Escape(value) : value;
+}
+
+ordered_json Singular(const Message& message, const FieldDescriptor& field) {
+  const Reflection& reflection = *message.GetReflection();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return reflection.GetInt32(message, &field);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return reflection.GetInt64(message, &field);
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return reflection.GetUInt32(message, &field);
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return reflection.GetUInt64(message, &field);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return Floating(reflection.GetDouble(message, &field));
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return Floating(reflection.GetFloat(message, &field));
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return reflection.GetBool(message, &field);
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return Enum(*field.enum_type(), reflection.GetEnumValue(message, &field));
+    case FieldDescriptor::CPPTYPE_STRING:
+      return Text(field, reflection.GetString(message, &field));
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return ToJson(reflection.GetMessage(message, &field));
+  }
+  return nullptr;
+}
+
+ordered_json Element(const Message& message, const FieldDescriptor& field, int index) {
+  const Reflection& reflection = *message.GetReflection();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return reflection.GetRepeatedInt32(message, &field, index);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return reflection.GetRepeatedInt64(message, &field, index);
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return reflection.GetRepeatedUInt32(message, &field, index);
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return reflection.GetRepeatedUInt64(message, &field, index);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return Floating(reflection.GetRepeatedDouble(message, &field, index));
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return Floating(reflection.GetRepeatedFloat(message, &field, index));
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return reflection.GetRepeatedBool(message, &field, index);
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return Enum(*field.enum_type(), reflection.GetRepeatedEnumValue(message, &field, index));
+    case FieldDescriptor::CPPTYPE_STRING:
+      return Text(field, reflection.GetRepeatedString(message, &field, index));
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return ToJson(reflection.GetRepeatedMessage(message, &field, index));
+  }
+  return nullptr;
+}
+
+ordered_json Map(const Message& message, const FieldDescriptor& field) {
+  const Reflection& reflection = *message.GetReflection();
+  ordered_json object = ordered_json::object();
+  for (int i = 0; i < reflection.FieldSize(message, &field); ++i) {
+    const Message& entry = reflection.GetRepeatedMessage(message, &field, i);
+    const ordered_json key = Singular(entry, *entry.GetDescriptor()->map_key());
+    object[key.is_string() ? key.get<std::string>() : key.dump()] =
+        Singular(entry, *entry.GetDescriptor()->map_value());
+  }
+  return object;
+}
+
+}  // namespace
+
+ordered_json ToJson(const Message& message) {
+  const Reflection& reflection = *message.GetReflection();
+  const auto& type = *message.GetDescriptor();
+  ordered_json object = ordered_json::object();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    if (field.is_map()) {
+      object[field.name()] = Map(message, field);
+    } else if (field.is_repeated()) {
+      ordered_json& array = object[field.name()] = ordered_json::array();
+      const int size = reflection.FieldSize(message, &field);
+      for (int k = 0; k < size; ++k) array.push_back(Element(message, field, k));
+    } else if (!field.has_presence() || reflection.HasField(message, &field)) {
+      object[field.name()] = Singular(message, field);
+    }
+  }
+  return object;
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The description of a network as the API and `bfly describe --json` give it.
+#pragma once
+
+#include <string>
+
+#include "bfly/v1/fabric.pb.h"
+#include "topologies/network.h"
+
+namespace bfly::control {
+
+// `name` is the topology's. With `links`, the ends of every link in the order of its index.
+v1::DescribeResponse DescribeNetwork(const Network& network, const std::string& name, bool links);
+
+}  // namespace bfly::control
