@@ -34,6 +34,7 @@ constexpr PhiloxBlock Philox4x32(PhiloxBlock counter, PhiloxKey key) {
 enum class RandomStream : uint32_t {
   kSwitchSettings = 1,  // F of BB_n
   kPermutation = 2,     // PermutationByName("random")
+  kTraffic = 3,         // destinations of built-in sources
   kTest = 1000,         // first of the streams tests use
 };
 

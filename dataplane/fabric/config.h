@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything a data plane is told to be, in plain values. The agent fills it from bfly.v1.Topology; tests
-// fill it by hand.
+// Everything a data plane is told to be, in plain values. The agent fills it from bfly.v1.Topology;
+// tests fill it by hand.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,13 @@ struct AddressingConfig {
 
 // A host port: an ethdev where the outside world is attached to rows.
 struct HostPortConfig {
-  std::string name;    // unique in the topology
-  std::string device;  // DPDK device string, such as "net_memif0,role=server,id=0" or "0000:00:04.0"
+  std::string name;  // unique in the topology
+  std::string
+      device;  // DPDK device string, such as "net_memif0,role=server,id=0" or "0000:00:04.0"
   std::vector<Row> rows;
   int queue_pairs = 1;
-  std::vector<int> lcores;  // lcore that polls queue q is lcores[q % size]; empty: receive by the worker of
-                            // the first stage, transmit by the worker of the last stage
+  std::vector<int> lcores;  // lcore that polls queue q is lcores[q % size]; empty: receive by the
+                            // worker of the first stage, transmit by the worker of the last stage
   bool translate_mac = true;  // hosts keep their own MAC; the edge maps it to the row's and back
 };
 
@@ -60,11 +61,12 @@ struct FabricConfig {
   std::string name;
   NetworkSpec network;
   AddressingConfig addressing;
-  std::vector<StagePlacement> placement;  // the stages this data plane runs; others belong to its peers
+  std::vector<StagePlacement>
+      placement;  // the stages this data plane runs; others belong to its peers
   std::vector<HostPortConfig> ports;
   std::vector<TrunkConfig> trunks;
   WithoutCircuit without_circuit = WithoutCircuit::kBestEffort;
-  uint32_t queue_limit = 0;  // packets per link, 0: none
+  uint32_t queue_limit = 0;         // packets per link, 0: none
   uint32_t max_frame_bytes = 1518;  // 64..9018, with the Ethernet header, without FCS
   uint32_t mbufs = 0;               // 0: sized from ports and queues
   IdleMode idle = IdleMode::kAdaptive;

@@ -17,7 +17,8 @@ struct Descriptor {
   uint64_t time;   // TSC when the packet was injected
   uint32_t row;    // where the packet is
   uint16_t bytes;  // frame length without FCS
-  uint16_t input;  // low 16 bits of the input row, for counters of circuits; not used for forwarding
+  uint16_t
+      input;  // low 16 bits of the input row, for counters of circuits; not used for forwarding
 };
 static_assert(sizeof(Descriptor) == 32 && std::is_trivially_copyable_v<Descriptor>);
 

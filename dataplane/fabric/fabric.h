@@ -9,42 +9,33 @@
 #include "absl/status/statusor.h"
 #include "dataplane/fabric/config.h"
 #include "dataplane/fabric/snapshot.h"
+#include "dataplane/traffic/source_config.h"
 #include "topologies/network.h"
 #include "topologies/tag.h"
 
 namespace bfly::dataplane {
 
-// Packets from built-in sources: synthetic descriptors that start at input rows.
-struct SourceConfig {
-  enum class Destination { kCircuit, kUniform, kRow };
-  std::vector<Row> rows;       // input rows that send
-  double packets_per_second = 0;  // per row; 0: as fast as the worker allows
-  uint32_t bytes = 64;
-  Destination destination = Destination::kCircuit;  // kCircuit: rows without a circuit send nothing
-  Row row = 0;                                      // kRow
-  uint64_t seed = 0;
-  uint64_t packets = 0;  // per row, 0: until stopped
-};
-
 class Fabric {
  public:
   virtual ~Fabric() = default;
 
-  // Checks the whole config against this machine without changing anything: every error, one message each
+  // Checks the whole config against this machine without changing anything: every error, one
+  // message each
   // ("placement[1].lcore: 9 is not a CPU of this machine (0..1)").
   static std::vector<absl::Status> Verify(const FabricConfig& config);
 
   // Builds ports, rings and tables and launches the workers. EAL must be up (runtime/eal.h).
   static absl::StatusOr<std::unique_ptr<Fabric>> Load(const FabricConfig& config);
 
-  // Stops the workers, counts what is still inside as kUnloaded, closes the ports. The destructor calls it.
+  // Stops the workers, counts what is still inside as kUnloaded, closes the ports. The destructor
+  // calls it.
   virtual absl::Status Unload() = 0;
 
   virtual const FabricConfig& config() const = 0;
   virtual const Network& network() const = 0;
 
-  // Frames input -> (output of tag) follow `tag` from the next burst on. One circuit an input; a second
-  // replaces the first. Thread-safe, takes no lock a worker could wait for.
+  // Frames input -> (output of tag) follow `tag` from the next burst on. One circuit an input; a
+  // second replaces the first. Thread-safe, takes no lock a worker could wait for.
   virtual absl::Status InstallCircuit(Row input, Tag tag) = 0;
   virtual absl::Status RemoveCircuit(Row input) = 0;
   struct Circuit {

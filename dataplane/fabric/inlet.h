@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seam between the stages and everything that feeds or empties them: host ports, trunks, rings from
-// other workers, built-in sources and sinks. One virtual call per burst, never per packet.
+// The seam between the stages and everything that feeds or empties them: host ports, trunks, rings
+// from other workers, built-in sources and sinks. One virtual call per burst, never per packet.
 #pragma once
 
 #include "dataplane/fabric/descriptor.h"
@@ -12,9 +12,9 @@ namespace bfly::dataplane {
 class Inlet {
  public:
   virtual ~Inlet() = default;
-  // Fills at most `room` (<= kBurst) descriptors and returns how many. Each is ready for its stage: tag in
-  // wire form, row inside the network. Counts in `ledger` what it injected, took over or dropped; a frame
-  // that is dropped is counted as injected and as dropped.
+  // Fills at most `room` (<= kBurst) descriptors and returns how many. Each is ready for its stage:
+  // tag in wire form, row inside the network. Counts in `ledger` what it injected, took over or
+  // dropped; a frame that is dropped is counted as injected and as dropped.
   virtual int Receive(Descriptor* burst, int room, Ledger& ledger) = 0;
 };
 
@@ -22,8 +22,9 @@ class Inlet {
 class Outlet {
  public:
   virtual ~Outlet() = default;
-  // Takes a prefix of the burst and returns its length; the rest stays the caller's and is offered again
-  // (backpressure). A descriptor taken is the outlet's: delivered, handed on or dropped in `ledger`.
+  // Takes a prefix of the burst and returns its length; the rest stays the caller's and is offered
+  // again (backpressure). A descriptor taken is the outlet's: delivered, handed on or dropped in
+  // `ledger`.
   virtual int Send(const Descriptor* burst, int count, Ledger& ledger) = 0;
   // Descriptors taken but neither delivered nor handed on yet. Part of the worker's `held`.
   virtual uint64_t held() const { return 0; }

@@ -3,9 +3,11 @@
 //
 // Every worker keeps one Ledger. At the end of each pass it balances by itself:
 //   injected + taken_over == delivered + dropped + handed_on + held
-// where taken_over/handed_on count descriptors that crossed a ring or trunk between workers, and held is
-// counted from the queues themselves, not from the other fields. Summed over all workers this is
-//   injected = delivered + dropped + in flight,  in flight = sum(held) + sum(handed_on - taken_over),
+// where taken_over/handed_on count descriptors that crossed a ring or trunk between workers, and
+// held is counted from the queues themselves, not from the other fields. Summed over all workers
+// this is
+//   injected = delivered + dropped + in flight,  in flight = sum(held) + sum(handed_on -
+//   taken_over),
 // for any moment at which the workers' ledgers are read.
 #pragma once
 
@@ -15,19 +17,19 @@
 namespace bfly::dataplane {
 
 enum class DropReason : uint8_t {
-  kTruncated,        // shorter than the headers it announces
-  kOversized,        // longer than the fabric's frame limit
-  kNotForFabric,     // no destination row can be read from it
-  kUnknownRow,       // the destination row is outside the network
-  kUnknownInput,     // the input row cannot be told (a port of several rows, unknown source)
-  kBadHeader,        // a bfly header that lies: version, length, tag or row
-  kNoCircuit,        // no circuit for the pair, and the file says drop
-  kQueueFull,        // the link's queue limit
-  kLinkDown,         // the link was taken down
-  kNoPortAtRow,      // the output row has no host port
-  kPortFull,         // the egress port took no more
-  kTrunkLost,        // a gap in a trunk's sequence numbers
-  kUnloaded,         // still inside when the fabric was unloaded
+  kTruncated,     // shorter than the headers it announces
+  kOversized,     // longer than the fabric's frame limit
+  kNotForFabric,  // no destination row can be read from it
+  kUnknownRow,    // the destination row is outside the network
+  kUnknownInput,  // the input row cannot be told (a port of several rows, unknown source)
+  kBadHeader,     // a bfly header that lies: version, length, tag or row
+  kNoCircuit,     // no circuit for the pair, and the file says drop
+  kQueueFull,     // the link's queue limit
+  kLinkDown,      // the link was taken down
+  kNoPortAtRow,   // the output row has no host port
+  kPortFull,      // the egress port took no more
+  kTrunkLost,     // a gap in a trunk's sequence numbers
+  kUnloaded,      // still inside when the fabric was unloaded
 };
 inline constexpr int kDropReasons = static_cast<int>(DropReason::kUnloaded) + 1;
 

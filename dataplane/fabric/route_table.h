@@ -10,8 +10,8 @@
 
 namespace bfly::dataplane {
 
-// One entry an input row. Control threads write, workers read; an entry is one word, so a worker sees the
-// old circuit or the new one and never waits.
+// One entry an input row. Control threads write, workers read; an entry is one word, so a worker
+// sees the old circuit or the new one and never waits.
 class RouteTable {
  public:
   RouteTable(const Network& network, WithoutCircuit without_circuit)

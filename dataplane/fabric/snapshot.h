@@ -14,7 +14,7 @@ namespace bfly::dataplane {
 struct LinkCounters {
   uint64_t packets = 0;
   uint64_t bytes = 0;
-  uint32_t occupancy = 0;       // packets on the link now: forwarded and not yet taken by the next stage
+  uint32_t occupancy = 0;  // packets on the link now: forwarded and not yet taken by the next stage
   uint32_t occupancy_peak = 0;  // its largest value since load
   DropCounts drops{};           // dropped on this link
 };
@@ -37,7 +37,7 @@ struct PortCounters {
   std::string name;
   uint64_t rx_packets = 0, rx_bytes = 0;  // frames taken from the device
   uint64_t tx_packets = 0, tx_bytes = 0;  // frames given to the device
-  uint64_t rx_missed = 0;                 // the device dropped before we looked (imissed + ierrors + nombuf)
+  uint64_t rx_missed = 0;  // the device dropped before we looked (imissed + ierrors + nombuf)
   DropCounts drops{};
   XdpCounters xdp;  // empty where the port has no XDP program
 };
@@ -58,9 +58,10 @@ struct WorkerCounters {
 
 struct Snapshot {
   uint64_t tsc = 0;
-  int first_stage = 0;              // stages this data plane runs: first_stage..last_stage,
-  int last_stage = -1;              // a contiguous range
-  std::vector<LinkCounters> links;  // by network link index, starting at (first_stage, row 0, port 0)
+  int first_stage = 0;  // stages this data plane runs: first_stage..last_stage,
+  int last_stage = -1;  // a contiguous range
+  std::vector<LinkCounters>
+      links;  // by network link index, starting at (first_stage, row 0, port 0)
   std::vector<PortCounters> ports;
   std::vector<WorkerCounters> workers;
   // This data plane alone, where in_flight is what it holds itself. With trunks

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/fabric/loaded_fabric.h"
+
+#include <rte_mbuf.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+
+namespace bfly::dataplane {
+namespace {
+
+// Descriptors between two workers: enough to ride out a pass of the other, small enough for a
+// cache.
+constexpr uint32_t kRingSlots = 1024;
+constexpr double kStopSeconds = 5;
+
+// Where synthetic packets end.
+class Sink final : public Outlet {
+ public:
+  int Send(const Descriptor* burst, int count, Ledger& ledger) override {
+    for (int i = 0; i < count; ++i) {
+      if (burst[i].mbuf == nullptr) {
+        ++ledger.delivered;
+      } else {
+        ledger.Drop(DropReason::kNoPortAtRow);
+        rte_pktmbuf_free(burst[i].mbuf);
+      }
+    }
+    return count;
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Fabric>> Fabric::Load(const FabricConfig& config) {
+  return LoadedFabric::Load(config, nullptr);
+}
+
+LoadedFabric::LoadedFabric(const FabricConfig& config, Network network)
+    : config_(config),
+      network_(std::move(network)),
+      routes_(network_, config.without_circuit),
+      plan_(PlanFabric(config_, network_)),
+      sources_(network_, routes_) {}
+
+LoadedFabric::~LoadedFabric() {
+  if (const absl::Status status = Unload(); !status.ok()) {
+    // A worker still runs on this memory: there is no way on.
+    std::fprintf(stderr, "bfly: %s\n", std::string(status.message()).c_str());
+    std::abort();
+  }
+}
+
+absl::StatusOr<std::unique_ptr<LoadedFabric>> LoadedFabric::Load(const FabricConfig& config,
+                                                                 const InletFactory& more_traffic) {
+  if (const std::vector<absl::Status> errors = Verify(config); !errors.empty())
+    return errors.front();
+  absl::StatusOr<Network> network = Network::Make(config.network);
+  if (!network.ok()) return network.status();
+  std::unique_ptr<LoadedFabric> fabric(new LoadedFabric(config, *std::move(network)));
+  fabric->BuildStages();
+  fabric->BuildSegments(more_traffic);
+  if (absl::Status status = fabric->StartWorkers(); !status.ok()) return status;
+  return fabric;
+}
+
+void LoadedFabric::BuildStages() {
+  for (int s = plan_.first_stage; s <= plan_.last_stage; ++s) {
+    stages_.push_back(std::make_unique<Stage>(network_, s));
+  }
+  for (int lcore : plan_.lcores) workers_.push_back(std::make_unique<Worker>(lcore, config_.idle));
+}
+
+Ring* LoadedFabric::NewRing(int consumer) {
+  rings_.push_back(std::make_unique<WorkerRing>(WorkerRing{Ring(kRingSlots), consumer}));
+  return &rings_.back()->ring;
+}
+
+void LoadedFabric::BuildSegments(const InletFactory& more_traffic) {
+  for (const SegmentPlan& plan : plan_.segments) {
+    std::vector<Stage*> hops;
+    for (int h = plan.first_hop; h < plan.first_hop + plan.hops; ++h) {
+      hops.push_back(&stage(network_.stage_of_hop(h)));
+    }
+    segments_.push_back(std::make_unique<Segment>(std::move(hops)));
+    workers_[plan.worker]->AddSegment(segments_.back().get());
+  }
+  for (size_t i = 0; i + 1 < segments_.size(); ++i) {
+    const SegmentPlan& from = plan_.segments[i];
+    Stage* const last = &stage(network_.stage_of_hop(from.first_hop + from.hops - 1));
+    Ring* const ring = NewRing(plan_.segments[i + 1].worker);
+    segments_[i]->AddLane(Lane::ToRing(ring, last, config_.queue_limit));
+    inlets_.push_back(std::make_unique<RingInlet>(ring));
+    segments_[i + 1]->AddInlet(inlets_.back().get(), false);
+  }
+  if (plan_.has_first_hop()) {
+    segments_.front()->AddInlet(&sources_, false);
+    workers_[plan_.segments.front().worker]->SetSources(&sources_);
+    if (more_traffic) {
+      inlets_.push_back(more_traffic(network_, routes_));
+      segments_.front()->AddInlet(inlets_.back().get(), false);
+    }
+  }
+  outlets_.push_back(std::make_unique<Sink>());
+  segments_.back()->AddLane(Lane::ToEgress(outlets_.back().get()));
+}
+
+absl::Status LoadedFabric::StartWorkers() {
+  const std::lock_guard<std::mutex> lock(control_);
+  running_ = true;
+  for (const auto& worker : workers_) {
+    if (absl::Status status = worker->Start(); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoadedFabric::StopWorkers() {
+  for (const auto& worker : workers_) worker->AskToStop();
+  absl::Status status;
+  for (const auto& worker : workers_) status.Update(worker->Join(kStopSeconds));
+  return status;
+}
+
+absl::Status LoadedFabric::Unload() {
+  const std::lock_guard<std::mutex> lock(control_);
+  if (!running_) return absl::OkStatus();
+  if (absl::Status status = StopWorkers(); !status.ok()) return status;
+  running_ = false;
+  DiscardInside();
+  return absl::OkStatus();
+}
+
+// Plays every worker's last pass: takes what is on its way to it and drops all it has.
+void LoadedFabric::DiscardInside() {
+  for (const auto& on_the_way : rings_) {
+    Ledger& ledger = workers_[on_the_way->consumer]->stopped_account().ledger;
+    Descriptor burst[kBurst];
+    while (const uint32_t n = on_the_way->ring.Pop(burst, kBurst)) {
+      for (uint32_t i = 0; i < n; ++i) rte_pktmbuf_free(burst[i].mbuf);
+      ledger.taken_over += n;
+      ledger.Drop(DropReason::kUnloaded, n);
+    }
+  }
+  for (size_t i = 0; i < segments_.size(); ++i) {
+    Ledger& ledger = workers_[plan_.segments[i].worker]->stopped_account().ledger;
+    ledger.Drop(DropReason::kUnloaded, segments_[i]->Discard());
+  }
+  for (const auto& worker : workers_) {
+    worker->stopped_account().ledger.held = 0;
+    worker->PublishStopped();
+  }
+}
+
+absl::Status LoadedFabric::CheckInput(Row input) const {
+  if (input < network_.rows()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("input: ", input, " is outside 0..", network_.rows() - 1));
+}
+
+absl::Status LoadedFabric::InstallCircuit(Row input, Tag tag) {
+  if (absl::Status status = CheckInput(input); !status.ok()) return status;
+  if (tag >> network_.hops() != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("tag: ", tag, " has more than the ",
+                                                   network_.hops(), " bits of this network"));
+  }
+  routes_.Install(input, tag);
+  return absl::OkStatus();
+}
+
+absl::Status LoadedFabric::RemoveCircuit(Row input) {
+  if (absl::Status status = CheckInput(input); !status.ok()) return status;
+  if (routes_.circuit(input) == 0) {
+    return absl::NotFoundError(absl::StrCat("input: row ", input, " has no circuit"));
+  }
+  routes_.Remove(input);
+  return absl::OkStatus();
+}
+
+std::vector<Fabric::Circuit> LoadedFabric::circuits() const {
+  std::vector<Circuit> circuits;
+  for (Row input = 0; input < network_.rows(); ++input) {
+    const WireTag tag = routes_.circuit(input);
+    // Left-aligned, followed by a one bit (topologies/tag.h).
+    if (tag != 0) circuits.push_back({.input = input, .tag = tag >> (64 - network_.hops())});
+  }
+  return circuits;
+}
+
+absl::Status LoadedFabric::SetSources(const std::vector<SourceConfig>& sources) {
+  if (absl::Status status = CheckSources(sources, network_); !status.ok()) return status;
+  const std::lock_guard<std::mutex> lock(control_);
+  if (!running_) return absl::FailedPreconditionError("the fabric is unloaded");
+  if (!plan_.has_first_hop()) {
+    if (sources.empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        "sources start packets at stage 0, which another data plane runs");
+  }
+  return sources_.Replace(sources);
+}
+
+absl::Status LoadedFabric::SetLinkUp(LinkId link, bool up) {
+  if (link.stage < plan_.first_stage || link.stage > plan_.last_stage) {
+    return absl::InvalidArgumentError(absl::StrCat("stage: ", link.stage, " is outside ",
+                                                   plan_.first_stage, "..", plan_.last_stage,
+                                                   ", the stages of this data plane"));
+  }
+  if (link.row >= network_.rows()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("row: ", link.row, " is outside 0..", network_.rows() - 1));
+  }
+  if (link.port < 0 || link.port >= network_.ports()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("port: ", link.port, " is outside 0..", network_.ports() - 1));
+  }
+  const std::lock_guard<std::mutex> lock(control_);
+  stage(link.stage)
+      .SetLinkUp(
+          link.row * static_cast<uint32_t>(network_.ports()) + static_cast<uint32_t>(link.port),
+          up);
+  return absl::OkStatus();
+}
+
+}  // namespace bfly::dataplane

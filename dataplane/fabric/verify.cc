@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fabric::Verify: everything that can be said about a config before anything is built.
+#include <map>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "dataplane/fabric/fabric.h"
+#include "dataplane/runtime/capability.h"
+#include "dataplane/runtime/cpus.h"
+
+namespace bfly::dataplane {
+namespace {
+
+constexpr int kMaxQueuePairs = 64;
+constexpr uint32_t kMinFrameBytes = 64;
+constexpr uint32_t kMaxFrameBytes = 9018;
+constexpr uint32_t kMaxQueueLimit = 1u << 20;
+
+class Verifier {
+ public:
+  explicit Verifier(const FabricConfig& config) : config_(config) {}
+
+  std::vector<absl::Status> Run() {
+    Scalars();
+    const absl::StatusOr<Network> network = Network::Make(config_.network);
+    if (!network.ok()) {
+      Error("network.", network.status().message());
+      return std::move(errors_);
+    }
+    Addressing(*network);
+    Placement(*network);
+    Ports(*network);
+    Trunks(*network);
+    return std::move(errors_);
+  }
+
+ private:
+  template <typename... Parts>
+  void Error(const Parts&... parts) {
+    errors_.push_back(absl::InvalidArgumentError(absl::StrCat(parts...)));
+  }
+  void Keep(absl::Status status) {
+    if (!status.ok()) errors_.push_back(std::move(status));
+  }
+
+  void Scalars() {
+    if (config_.max_frame_bytes < kMinFrameBytes || config_.max_frame_bytes > kMaxFrameBytes) {
+      Error("max_frame_bytes: ", config_.max_frame_bytes, " is outside ", kMinFrameBytes, "..",
+            kMaxFrameBytes);
+    }
+    if (config_.queue_limit > kMaxQueueLimit) {
+      Error("queue_limit: ", config_.queue_limit, " is outside 0..", kMaxQueueLimit);
+    }
+  }
+
+  void Addressing(const Network& network) {
+    const AddressingConfig& a = config_.addressing;
+    if (a.mode != AddressingMode::kIpv4Prefix) return;
+    if (a.ipv4_prefix_len < 0 || a.ipv4_prefix_len > 32) {
+      Error("addressing.ipv4_prefix_len: ", a.ipv4_prefix_len, " is outside 0..32");
+    } else if ((uint64_t{1} << (32 - a.ipv4_prefix_len)) < network.rows()) {
+      Error("addressing.ipv4_prefix_len: /", a.ipv4_prefix_len, " has fewer addresses than the ",
+            network.rows(), " rows; use /", 32 - network.dimension(), " or shorter");
+    }
+  }
+
+  void Placement(const Network& network) {
+    const int stages = network.stages();
+    std::vector<int> placed_by(stages, -1);
+    for (size_t i = 0; i < config_.placement.size(); ++i) {
+      const StagePlacement& p = config_.placement[i];
+      const std::string at = absl::StrCat("placement[", i, "]");
+      Keep(CheckCpu(at + ".lcore", p.lcore));
+      if (p.first_stage < 0 || p.last_stage >= stages || p.first_stage > p.last_stage) {
+        Error(at, ".stages: ", p.first_stage, "-", p.last_stage, " is no range within 0-",
+              stages - 1);
+        continue;
+      }
+      for (int s = p.first_stage; s <= p.last_stage; ++s) {
+        if (placed_by[s] >= 0) {
+          Error(at, ".stages: stage ", s, " is placed twice, also by placement[", placed_by[s],
+                "]");
+        } else {
+          placed_by[s] = static_cast<int>(i);
+        }
+      }
+    }
+    while (first_stage_ < stages && placed_by[first_stage_] < 0) ++first_stage_;
+    if (first_stage_ == stages) {
+      Error("placement: no stage is placed; place stages 0-", stages - 1);
+      return;
+    }
+    last_stage_ = stages - 1;
+    while (placed_by[last_stage_] < 0) --last_stage_;
+    for (int s = first_stage_; s <= last_stage_; ++s) {
+      if (placed_by[s] < 0) {
+        Error("placement: stage ", s,
+              " is placed nowhere; a data plane runs every stage from its first ", "to its last");
+      }
+    }
+    if (first_stage_ > 0 && !HasTrunk(first_stage_ - 1, false)) {
+      Error("placement: ", Stages(0, first_stage_ - 1),
+            " placed nowhere, and no trunk brings packets to ", "stage ", first_stage_);
+    }
+    if (last_stage_ < stages - 1 && !HasTrunk(last_stage_, true)) {
+      Error("placement: ", Stages(last_stage_ + 1, stages - 1),
+            " placed nowhere, and no trunk takes packets after stage ", last_stage_);
+    }
+  }
+
+  static std::string Stages(int from, int to) {
+    return from == to ? absl::StrCat("stage ", from, " is")
+                      : absl::StrCat("stages ", from, "-", to, " are");
+  }
+
+  bool HasTrunk(int after_stage, bool sends) const {
+    for (const TrunkConfig& t : config_.trunks) {
+      if (t.after_stage == after_stage && t.sends == sends) return true;
+    }
+    return false;
+  }
+
+  void Device(const std::string& at, const std::string& name, const std::string& device,
+              int queue_pairs) {
+    if (name.empty()) {
+      Error(at, ".name: empty; every port and trunk needs a name");
+    } else if (!names_.emplace(name, at).second) {
+      Error(at, ".name: \"", name, "\" is also ", names_[name]);
+    }
+    if (device.empty()) {
+      Error(at, ".device: empty; name a DPDK device such as net_tap0 or 0000:00:04.0");
+    } else if (!devices_.emplace(device, at).second) {
+      Error(at, ".device: \"", device, "\" is also of ", devices_[device]);
+    } else {
+      Keep(CheckDeviceCapability(at + ".device", device));
+    }
+    if (queue_pairs < 1 || queue_pairs > kMaxQueuePairs) {
+      Error(at, ".queue_pairs: ", queue_pairs, " is outside 1..", kMaxQueuePairs);
+    }
+  }
+
+  void Ports(const Network& network) {
+    std::map<Row, size_t> port_of_row;
+    for (size_t i = 0; i < config_.ports.size(); ++i) {
+      const HostPortConfig& port = config_.ports[i];
+      const std::string at = absl::StrCat("ports[", i, "]");
+      Device(at, port.name, port.device, port.queue_pairs);
+      if (port.rows.empty()) Error(at, ".rows: empty; name the rows attached to the port");
+      for (Row row : port.rows) {
+        if (row >= network.rows()) {
+          Error(at, ".rows: ", row, " is outside 0..", network.rows() - 1);
+        } else if (const auto [it, is_new] = port_of_row.emplace(row, i); !is_new) {
+          Error(at, ".rows: row ", row, " is attached twice, also to ports[", it->second, "]");
+        }
+      }
+      for (size_t j = 0; j < port.lcores.size(); ++j) {
+        Keep(CheckCpu(absl::StrCat(at, ".lcores[", j, "]"), port.lcores[j]));
+      }
+    }
+  }
+
+  void Trunks(const Network& network) {
+    std::set<std::pair<int, bool>> boundaries;
+    for (size_t i = 0; i < config_.trunks.size(); ++i) {
+      const TrunkConfig& trunk = config_.trunks[i];
+      const std::string at = absl::StrCat("trunks[", i, "]");
+      Device(at, trunk.name, trunk.device, trunk.queue_pairs);
+      if (network.spec().passes > 1) {
+        Error(at, ": a wrapped butterfly of ", network.spec().passes,
+              " passes runs in one data plane; its packets come back to stage 0");
+      }
+      const int boundary = trunk.sends ? last_stage_ : first_stage_ - 1;
+      if (last_stage_ >= 0 &&
+          (trunk.after_stage != boundary || boundary < 0 || boundary >= network.stages() - 1)) {
+        Error(at, ".after_stage: ", trunk.after_stage, " is not where this data plane's stages ",
+              first_stage_, "-", last_stage_, trunk.sends ? " end" : " begin");
+      } else if (!boundaries.emplace(trunk.after_stage, trunk.sends).second) {
+        Error(at, ".after_stage: ", trunk.after_stage,
+              " has a trunk already; give it more queue_pairs");
+      }
+    }
+  }
+
+  const FabricConfig& config_;
+  std::vector<absl::Status> errors_;
+  int first_stage_ = 0;
+  int last_stage_ = -1;
+  std::map<std::string, std::string> names_;    // -> where it was first used
+  std::map<std::string, std::string> devices_;  // -> where it was first used
+};
+
+}  // namespace
+
+std::vector<absl::Status> Fabric::Verify(const FabricConfig& config) {
+  return Verifier(config).Run();
+}
+
+}  // namespace bfly::dataplane

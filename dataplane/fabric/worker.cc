@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/fabric/worker.h"
+
+#include <rte_errno.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+#include <rte_pause.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+
+namespace bfly::dataplane {
+namespace {
+
+// An idle worker looks this often before it first sleeps: a burst often has another right behind
+// it.
+constexpr uint32_t kLooksBeforeSleep = 128;
+constexpr long kShortestSleepNs = 10'000;
+constexpr long kLongestSleepNs = 100'000;
+
+}  // namespace
+
+bool Worker::Pass() {
+  if (sources_ != nullptr) sources_->Refresh();
+  for (Segment* segment : segments_) segment->Run(account_);
+  uint64_t held = 0;
+  for (Segment* segment : segments_) {
+    segment->Settle(account_);
+    held += segment->held();
+  }
+  account_.ledger.held = held;
+  Bump<uint64_t>(passes_, 1);
+  const bool moved = std::memcmp(&account_, &last_published_, sizeof(Account)) != 0;
+  if (!moved) {
+    Bump<uint64_t>(idle_passes_, 1);
+    return false;
+  }
+  published_.Publish(account_);
+  last_published_ = account_;
+  for (Segment* segment : segments_) segment->HandOver();
+  return true;
+}
+
+void Worker::Rest() {
+  if (idle_ == IdleMode::kPoll || idle_in_a_row_ < kLooksBeforeSleep) {
+    rte_pause();
+    return;
+  }
+  const long longer = static_cast<long>(idle_in_a_row_ - kLooksBeforeSleep + 1);
+  const timespec sleep = {.tv_sec = 0,
+                          .tv_nsec = std::min(kShortestSleepNs * longer, kLongestSleepNs)};
+  nanosleep(&sleep, nullptr);
+}
+
+int Worker::Main(void* worker) {
+  Worker& self = *static_cast<Worker*>(worker);
+  // The kernel's default lets a sleep last 50 us longer than asked.
+  prctl(PR_SET_TIMERSLACK, 1000UL);
+  while (!self.stop_.load(std::memory_order_relaxed)) {
+    if (self.Pass()) {
+      self.idle_in_a_row_ = 0;
+    } else {
+      if (self.idle_in_a_row_ < 1'000'000) ++self.idle_in_a_row_;
+      self.Rest();
+    }
+  }
+  self.stopped_.store(true, std::memory_order_release);
+  return 0;
+}
+
+absl::Status Worker::Start() {
+  const int error = rte_eal_remote_launch(&Worker::Main, this, static_cast<unsigned>(lcore_));
+  if (error != 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("lcore ", lcore_, " cannot run a worker: ", rte_strerror(-error),
+                     error == -EBUSY ? "; another fabric runs on it" : ""));
+  }
+  started_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status Worker::Join(double seconds) {
+  if (!started_) return absl::OkStatus();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (!stopped_.load(std::memory_order_acquire)) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      return absl::DeadlineExceededError(absl::StrCat("the worker on lcore ", lcore_,
+                                                      " did not stop within ", seconds,
+                                                      " s; a device call hangs"));
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  rte_eal_wait_lcore(static_cast<unsigned>(lcore_));
+  started_ = false;
+  return absl::OkStatus();
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// A worker: one lcore that runs segments until it is told to stop.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "dataplane/fabric/account.h"
+#include "dataplane/fabric/config.h"
+#include "dataplane/fabric/segment.h"
+#include "dataplane/telemetry/published.h"
+#include "dataplane/traffic/source.h"
+
+namespace bfly::dataplane {
+
+class Worker {
+ public:
+  Worker(int lcore, IdleMode idle) : lcore_(lcore), idle_(idle) {}
+
+  int lcore() const { return lcore_; }
+  // Segments of earlier hops first, so that a packet may cross several of them in one pass.
+  void AddSegment(Segment* segment) { segments_.push_back(segment); }
+  // The one worker that runs the first hop.
+  void SetSources(SourceInlet* sources) { sources_ = sources; }
+
+  // Launches the lcore. FailedPrecondition if it runs something else.
+  absl::Status Start();
+  // Ends the worker: ask, then wait at most `seconds`. A pass is bounded by what devices do in a
+  // call.
+  void AskToStop() { stop_.store(true, std::memory_order_relaxed); }
+  absl::Status Join(double seconds);
+
+  // One round over the segments. Returns false if nothing happened. Public for tests and benchmarks
+  // that run a worker without an lcore.
+  bool Pass();
+
+  // Any thread. Balanced, as ledger.h says.
+  Account account() const { return published_.Read(); }
+  uint64_t passes() const { return passes_.load(std::memory_order_relaxed); }
+  uint64_t idle_passes() const { return idle_passes_.load(std::memory_order_relaxed); }
+
+  // After Join, by the thread that unloads: the account is its to finish.
+  Account& stopped_account() { return account_; }
+  void PublishStopped() { published_.Publish(account_); }
+
+ private:
+  static int Main(void* worker);
+  void Rest();
+
+  const int lcore_;
+  const IdleMode idle_;
+  bool started_ = false;
+  SourceInlet* sources_ = nullptr;
+  std::vector<Segment*> segments_;
+  Account account_;         // worker only, while it runs
+  Account last_published_;  // worker only
+  uint32_t idle_in_a_row_ = 0;
+  Published<Account> published_;          // worker: writes, snapshot: reads
+  std::atomic<uint64_t> passes_{0};       // worker: writes, snapshot: relaxed loads
+  std::atomic<uint64_t> idle_passes_{0};  // worker: writes, snapshot: relaxed loads
+  std::atomic<bool> stop_{false};         // control: writes, worker: relaxed loads
+  std::atomic<bool> stopped_{false};      // worker: writes, control: acquire loads
+};
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/runtime/eal.h"
+
+#include <dirent.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_log.h>
+#include <rte_version.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "dataplane/runtime/cpus.h"
+
+namespace bfly::dataplane {
+namespace {
+
+static_assert(kLcoreLimit <= RTE_MAX_LCORE);
+
+// Free hugepage memory of the size the machine has most of, in MiB.
+uint64_t FreeHugepageMb() {
+  uint64_t best = 0;
+  const std::string root = "/sys/kernel/mm/hugepages";
+  DIR* dir = opendir(root.c_str());
+  if (dir == nullptr) return 0;
+  while (const dirent* entry = readdir(dir)) {
+    uint64_t kb = 0;
+    if (std::sscanf(entry->d_name, "hugepages-%lukB", &kb) != 1) continue;
+    uint64_t pages = 0;
+    std::ifstream(absl::StrCat(root, "/", entry->d_name, "/free_hugepages")) >> pages;
+    best = std::max(best, pages * kb / 1024);
+  }
+  closedir(dir);
+  return best;
+}
+
+// "0@0,1@1,127@(0,1)": worker lcore N on CPU N, the control's lcore on all of them.
+std::string LcoreMap(int control_lcore) {
+  std::string map;
+  std::string all;
+  for (int cpu : UsableCpus()) {
+    absl::StrAppend(&map, cpu, "@", cpu, ",");
+    absl::StrAppend(&all, all.empty() ? "" : ",", cpu);
+  }
+  return absl::StrCat(map, control_lcore, "@(", all, ")");
+}
+
+std::vector<std::string> Arguments(const EalOptions& options, bool hugepages, int control_lcore) {
+  std::vector<std::string> args = {
+      "bfly",
+      "--no-telemetry",
+      absl::StrCat("--file-prefix=bfly", getpid()),
+      absl::StrCat("--lcores=", LcoreMap(control_lcore)),
+      absl::StrCat("--main-lcore=", control_lcore),
+      // An allow list with nothing real in it: PCI devices wait until a fabric names them, and can
+      // still be plugged then, which --no-pci would rule out.
+      "--allow=ffff:ff:1f.7",
+      absl::StrCat("--log-level=*:", options.verbose ? "info" : "error"),
+      "-m",
+      absl::StrCat(options.memory_mb),
+  };
+  if (hugepages) {
+    args.push_back("--in-memory");
+  } else {
+    // Ordinary pages rule out --in-memory; this leaves no file behind either.
+    args.insert(args.end(), {"--no-huge", "--no-shconf"});
+  }
+  return args;
+}
+
+// What DPDK said while it started, for the error message.
+class LogCapture {
+ public:
+  LogCapture() : stream_(open_memstream(&text_, &size_)) { rte_openlog_stream(stream_); }
+  ~LogCapture() {
+    rte_openlog_stream(nullptr);
+    std::fclose(stream_);
+    std::free(text_);
+  }
+  std::string text() {
+    std::fflush(stream_);
+    std::string text(text_, size_);
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    for (char& c : text) {
+      if (c == '\n') c = ' ';
+    }
+    return text;
+  }
+
+ private:
+  char* text_ = nullptr;
+  size_t size_ = 0;
+  FILE* stream_;
+};
+
+std::string PrivilegeHint() {
+  if (geteuid() == 0) return "";
+  return "; this process is not root: hugepages and PCI devices need CAP_SYS_ADMIN and "
+         "CAP_IPC_LOCK";
+}
+
+absl::StatusOr<Eal> StartOnce(const EalOptions& options) {
+  if (options.memory_mb < 64) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("memory_mb: ", options.memory_mb, " is less than 64"));
+  }
+  Eal eal;
+  eal.dpdk_version = rte_version();
+  const uint64_t free_mb = options.use_hugepages ? FreeHugepageMb() : 0;
+  eal.hugepages = options.use_hugepages && free_mb >= static_cast<uint64_t>(options.memory_mb);
+  if (eal.hugepages) {
+    eal.memory = "hugepages";
+  } else if (!options.use_hugepages) {
+    eal.memory = "no hugepages (slower): as asked";
+  } else {
+    eal.memory = absl::StrCat("no hugepages (slower): ", free_mb, " MiB are free, ",
+                              options.memory_mb, " MiB are needed; raise vm.nr_hugepages");
+  }
+  const std::vector<int>& cpus = UsableCpus();
+  eal.control_lcore = kLcoreLimit - 1;
+  if (cpus.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "none of the CPUs 0-", kLcoreLimit - 2, " may be used by this process; see taskset(1)"));
+  }
+
+  std::vector<std::string> args = Arguments(options, eal.hugepages, eal.control_lcore);
+  std::vector<char*> argv;
+  for (std::string& arg : args) argv.push_back(arg.data());
+  {
+    LogCapture log;
+    if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "DPDK did not start: ", rte_strerror(rte_errno), ". ", log.text(), PrivilegeHint()));
+    }
+  }
+  if (options.log_to_stderr || options.verbose) rte_openlog_stream(stderr);
+  return eal;
+}
+
+std::mutex start_mutex;
+std::optional<absl::StatusOr<Eal>> started;  // guarded by start_mutex
+
+}  // namespace
+
+absl::StatusOr<Eal> StartEal(const EalOptions& options) {
+  const std::lock_guard<std::mutex> lock(start_mutex);
+  if (!started) started = StartOnce(options);
+  return *started;
+}
+
+void StopEal() {
+  const std::lock_guard<std::mutex> lock(start_mutex);
+  if (!started || !started->ok()) return;
+  rte_eal_cleanup();
+  started = absl::FailedPreconditionError("EAL was stopped in this process and cannot start again");
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of a loaded fabric share: small configs, bounded waiting, and the slow walker that
+// says what the links must have counted.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "dataplane/fabric/fabric.h"
+#include "dataplane/runtime/cpus.h"
+
+namespace bfly::dataplane {
+
+inline FabricConfig OneWorker(NetworkKind kind, uint32_t rows, int passes = 1) {
+  FabricConfig config;
+  config.name = "test";
+  config.network = {.kind = kind, .rows = rows, .seed = 1, .passes = passes};
+  const int stages = Network::Make(config.network)->stages();
+  config.placement = {{.first_stage = 0, .last_stage = stages - 1, .lcore = UsableCpus().front()}};
+  return config;
+}
+
+// Stage s on usable CPU number cpu_of_stage[s].
+inline FabricConfig Placed(NetworkKind kind, uint32_t rows, const std::vector<int>& cpu_of_stage,
+                           int passes = 1) {
+  FabricConfig config = OneWorker(kind, rows, passes);
+  config.placement.clear();
+  for (size_t s = 0; s < cpu_of_stage.size(); ++s) {
+    config.placement.push_back({.first_stage = static_cast<int>(s),
+                                .last_stage = static_cast<int>(s),
+                                .lcore = UsableCpus()[cpu_of_stage[s]]});
+  }
+  return config;
+}
+
+// 0, or 1 where the machine has a second CPU.
+inline int OtherCpu() { return UsableCpus().size() > 1 ? 1 : 0; }
+
+inline void ExpectConserved(const Snapshot& s) {
+  const Conservation& c = s.conservation;
+  EXPECT_EQ(c.injected + s.trunk_in, c.delivered + c.dropped + c.in_flight + s.trunk_out);
+  EXPECT_LE(static_cast<int64_t>(c.in_flight), int64_t{1} << 40) << "in_flight is negative";
+}
+
+// Polls until `done` holds or 30 s have passed; returns the last snapshot. Conservation is checked
+// on each.
+inline Snapshot WaitUntil(const Fabric& fabric, const std::function<bool(const Snapshot&)>& done) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  Snapshot s = fabric.snapshot();
+  ExpectConserved(s);
+  while (!done(s)) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      ADD_FAILURE() << "waited 30 s in vain";
+      return s;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    s = fabric.snapshot();
+    ExpectConserved(s);
+  }
+  return s;
+}
+
+inline Snapshot WaitForDeliveries(const Fabric& fabric, uint64_t packets) {
+  return WaitUntil(fabric, [packets](const Snapshot& s) {
+    return s.conservation.delivered + s.conservation.dropped >= packets;
+  });
+}
+
+inline uint64_t DroppedBy(const Snapshot& s, DropReason reason) {
+  return s.drops[static_cast<int>(reason)];
+}
+
+// Packets every link must have carried after one packet along each (input, tag): walked hop by hop
+// over the network's own next_row, with none of the data plane's code.
+inline std::vector<uint64_t> WalkedCounts(const Network& network,
+                                          const std::vector<std::pair<Row, Tag>>& packets) {
+  std::vector<uint64_t> counts(network.link_count());
+  for (const auto& [input, tag] : packets) {
+    Row row = input;
+    for (int hop = 0; hop < network.hops(); ++hop) {
+      const int stage = hop % network.stages();
+      const int port = static_cast<int>(tag >> (network.hops() - 1 - hop) & 1);
+      ++counts[network.link_index({stage, row, port})];
+      row = network.next_row(stage, row, port);
+    }
+  }
+  return counts;
+}
+
+inline std::vector<uint64_t> PacketCounts(const Snapshot& s) {
+  std::vector<uint64_t> counts;
+  for (const LinkCounters& link : s.links) counts.push_back(link.packets);
+  return counts;
+}
+
+inline std::unique_ptr<Fabric> MustLoad(const FabricConfig& config) {
+  absl::StatusOr<std::unique_ptr<Fabric>> fabric = Fabric::Load(config);
+  if (!fabric.ok()) {
+    ADD_FAILURE() << fabric.status();
+    return nullptr;
+  }
+  return *std::move(fabric);
+}
+
+}  // namespace bfly::dataplane
