@@ -33,6 +33,10 @@ bool IsPciAddress(const std::string& name) {
          name.find_first_not_of("0123456789abcdefABCDEF:.") == std::string::npos;
 }
 
+absl::Status At(const std::string& field, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(field, ": ", status.message()));
+}
+
 std::string Reason(int negative_errno) { return rte_strerror(-negative_errno); }
 
 }  // namespace
@@ -51,14 +55,34 @@ std::string NumberedDevice(const std::string& device) {
 
 absl::StatusOr<std::unique_ptr<Ethdev>> Ethdev::Open(const EthdevConfig& config) {
   std::unique_ptr<Ethdev> dev(new Ethdev);
-  const std::string device = NumberedDevice(config.device);
-  dev->name_ = NameOf(device);
-  if (dev->name_.empty()) {
+  if (absl::Status status = dev->Probe(config); !status.ok()) return status;
+  if (absl::Status status = dev->Own(config); !status.ok()) return status;
+  if (absl::Status status = dev->Configure(config); !status.ok()) return status;
+  if (dev->edge_ != nullptr) {
+    if (absl::Status status = dev->edge_->Start(config.edge); !status.ok()) {
+      return At(config.field, status);
+    }
+  }
+  return dev;
+}
+
+absl::Status Ethdev::Probe(const EthdevConfig& config) {
+  name_ = NameOf(config.device);
+  if (name_.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         config.field, ": \"", config.device,
         "\" names no device; give a DPDK device such as net_memif0,role=server or 0000:00:04.0"));
   }
-  if (!Exists(dev->name_)) {
+  if (!Exists(name_)) {
+    std::string device = config.device;
+    if (XdpEdge::Wanted(device)) {
+      auto edge = XdpEdge::Prepare(device);
+      if (!edge.ok()) return At(config.field, edge.status());
+      edge_ = std::move(*edge);
+      device = edge_->device();
+    }
+    device = NumberedDevice(device);
+    name_ = NameOf(device);
     DpdkLogCapture log;
     const int ret = rte_dev_probe(device.c_str());
     if (ret < 0) {
@@ -66,27 +90,27 @@ absl::StatusOr<std::unique_ptr<Ethdev>> Ethdev::Open(const EthdevConfig& config)
                                                  "\": ", Reason(ret),
                                                  " (DPDK: ", log.Said("said nothing more"), ")"));
     }
-    dev->probed_ = true;
+    probed_ = true;
   }
-  if (rte_eth_dev_get_port_by_name(dev->name_.c_str(), &dev->id_) != 0) {
-    dev->probed_ = false;
-    return absl::InvalidArgumentError(absl::StrCat(config.field, ": \"", config.device,
-                                                   "\" is a device, but not an ethernet device"));
-  }
+  if (rte_eth_dev_get_port_by_name(name_.c_str(), &id_) == 0) return absl::OkStatus();
+  probed_ = false;
+  return absl::InvalidArgumentError(absl::StrCat(config.field, ": \"", config.device,
+                                                 "\" is a device, but not an ethernet device"));
+}
+
+absl::Status Ethdev::Own(const EthdevConfig& config) {
   rte_eth_dev_owner owner{};
-  if (rte_eth_dev_owner_new(&dev->owner_) != 0) {
+  if (rte_eth_dev_owner_new(&owner.id) != 0) {
     return absl::InternalError(absl::StrCat(config.field, ": DPDK gave no owner id"));
   }
-  owner.id = dev->owner_;
   config.field.copy(owner.name, sizeof(owner.name) - 1);
-  if (rte_eth_dev_owner_set(dev->id_, &owner) != 0) {
-    dev->owner_ = 0;
-    return absl::InvalidArgumentError(absl::StrCat(config.field, ": \"", dev->name_,
+  if (rte_eth_dev_owner_set(id_, &owner) != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(config.field, ": \"", name_,
                                                    "\" is in use already; every port and trunk "
                                                    "needs a device of its own, numbered apart"));
   }
-  if (absl::Status status = dev->Configure(config); !status.ok()) return status;
-  return dev;
+  owner_ = owner.id;
+  return absl::OkStatus();
 }
 
 absl::Status Ethdev::Configure(const EthdevConfig& config) {
@@ -165,6 +189,12 @@ Ethdev::~Ethdev() {
 bool Ethdev::link_up() const {
   rte_eth_link link{};
   return rte_eth_link_get_nowait(id_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+XdpCounters Ethdev::xdp() const {
+  if (edge_ == nullptr) return {};
+  auto counters = edge_->counters();
+  return counters.ok() ? *std::move(counters) : XdpCounters{};
 }
 
 uint64_t Ethdev::missed() const {

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "dataplane/xdp/xdp_edge.h"
 
 struct rte_mempool;
 
@@ -21,6 +22,7 @@ struct EthdevConfig {
   int queue_pairs = 1;
   uint32_t max_frame_bytes = 1518;  // with the Ethernet header and room for one VLAN tag
   rte_mempool* pool = nullptr;      // outlives the device
+  EdgeRules edge;                   // what the XDP program of a kernel interface goes by
 };
 
 class Ethdev {
@@ -36,11 +38,16 @@ class Ethdev {
   bool link_up() const;
   // Frames the device lost before anybody took them: no descriptor, errors, no buffer.
   uint64_t missed() const;
+  // Empty where the device has no XDP program of ours.
+  XdpCounters xdp() const;
 
  private:
   Ethdev() = default;
+  absl::Status Probe(const EthdevConfig& config);
+  absl::Status Own(const EthdevConfig& config);
   absl::Status Configure(const EthdevConfig& config);
 
+  std::unique_ptr<XdpEdge> edge_;  // of an AF_XDP device: goes after the device
   uint16_t id_ = 0;
   std::string name_;
   uint64_t owner_ = 0;   // DPDK's owner id: two ports cannot share a device

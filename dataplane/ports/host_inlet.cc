@@ -10,6 +10,7 @@
 
 #include "dataplane/ports/mac_address.h"
 #include "dataplane/ports/translate.h"
+#include "dataplane/xdp/kernel_checksum.h"
 
 namespace bfly::dataplane {
 
@@ -65,6 +66,8 @@ int HostInlet::Admit(rte_mbuf* frame, uint64_t now, Descriptor* out, Ledger& led
   if (!InputOf(bytes, verdict, input)) return Reject(frame, DropReason::kUnknownInput, ledger);
   if (config_.learned != nullptr)
     config_.learned->Learn(TranslateIn(bytes, frame->data_len, input));
+
+  if (config_.kernel_interface) FinishChecksum(bytes, frame->data_len);
 
   WireTag tag = verdict.tag;
   if (verdict.kind == Verdict::Kind::kFlood) {

@@ -22,6 +22,7 @@ struct HostInletConfig {
   std::vector<Row> rows;                    // attached to this port
   const std::vector<Row>* flood = nullptr;  // attached anywhere
   rte_mempool* pool = nullptr;              // for copies
+  bool kernel_interface = false;            // frames may come with the checksum left to the device
   LearnedMac* learned = nullptr;            // null: addresses are not translated
 };
 

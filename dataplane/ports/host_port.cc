@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/ports/host_port.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace bfly::dataplane {
@@ -36,23 +37,31 @@ absl::StatusOr<std::unique_ptr<HostPort>> HostPort::Open(const std::string& fiel
                               .device = config.device,
                               .queue_pairs = config.queue_pairs,
                               .max_frame_bytes = context.rules.max_frame_bytes,
-                              .pool = context.pool});
+                              .pool = context.pool,
+                              .edge = {.addressing = context.addressing,
+                                       .rows = context.rules.rows,
+                                       .hops = context.rules.hops,
+                                       .max_frame_bytes = context.rules.max_frame_bytes}});
   if (!device.ok()) return device.status();
   port->device_ = std::move(*device);
 
   const bool translate =
       config.translate_mac && config.rows.size() == 1 && context.rules.mode == AddressingMode::kMac;
   LearnedMac* learned = translate ? &port->learned_ : nullptr;
+  const bool kernel_interface = absl::StartsWith(config.device, "net_af_xdp") ||
+                                absl::StartsWith(config.device, "net_af_packet");
   const uint16_t id = port->device_->id();
   for (uint16_t queue = 0; queue < config.queue_pairs; ++queue) {
-    port->inlets_.push_back(std::make_unique<HostInlet>(HostInletConfig{.device = id,
-                                                                        .queue = queue,
-                                                                        .rules = context.rules,
-                                                                        .routes = context.routes,
-                                                                        .rows = config.rows,
-                                                                        .flood = context.flood,
-                                                                        .pool = context.pool,
-                                                                        .learned = learned}));
+    port->inlets_.push_back(
+        std::make_unique<HostInlet>(HostInletConfig{.device = id,
+                                                    .queue = queue,
+                                                    .rules = context.rules,
+                                                    .routes = context.routes,
+                                                    .rows = config.rows,
+                                                    .flood = context.flood,
+                                                    .pool = context.pool,
+                                                    .kernel_interface = kernel_interface,
+                                                    .learned = learned}));
     port->transmitters_.push_back(std::make_unique<HostTransmitter>(id, queue, learned));
   }
   return port;
@@ -72,6 +81,7 @@ PortCounters HostPort::counters() const {
     transmitter->counters().AddDropsTo(sum.drops);
   }
   sum.rx_missed = device_->missed();
+  sum.xdp = device_->xdp();
   return sum;
 }
 

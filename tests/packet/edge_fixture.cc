@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/packet/edge_fixture.h"
+
+#include <rte_dev.h>
+#include <rte_eth_ring.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace bfly::dataplane {
+
+RingPeer::RingPeer(const std::string& name, unsigned size)
+    : device_("net_ring_" + name),
+      to_port_(rte_ring_create((name + "_in").c_str(), size, 0, 0)),
+      from_port_(rte_ring_create((name + "_out").c_str(), size, 0, 0)) {
+  EXPECT_NE(to_port_, nullptr);
+  EXPECT_NE(from_port_, nullptr);
+  EXPECT_GE(rte_eth_from_rings(name.c_str(), &to_port_, 1, &from_port_, 1, 0), 0);
+}
+
+RingPeer::~RingPeer() {
+  EXPECT_EQ(rte_eal_hotplug_remove("vdev", device_.c_str()), 0);
+  void* frame;
+  for (rte_ring* ring : {to_port_, from_port_}) {
+    while (rte_ring_dequeue(ring, &frame) == 0) rte_pktmbuf_free(static_cast<rte_mbuf*>(frame));
+    rte_ring_free(ring);
+  }
+}
+
+void RingPeer::Send(rte_mempool* pool, const Bytes& frame, size_t piece) {
+  rte_mbuf* first = nullptr;
+  for (size_t at = 0; at < frame.size() || first == nullptr; at += piece) {
+    const size_t size = std::min(piece, frame.size() - at);
+    rte_mbuf* segment = rte_pktmbuf_alloc(pool);
+    ASSERT_NE(segment, nullptr);
+    std::memcpy(rte_pktmbuf_append(segment, static_cast<uint16_t>(size)), frame.data() + at, size);
+    if (first == nullptr) {
+      first = segment;
+    } else {
+      ASSERT_EQ(rte_pktmbuf_chain(first, segment), 0);
+    }
+  }
+  ASSERT_EQ(rte_ring_enqueue(to_port_, first), 0);
+}
+
+std::vector<Bytes> RingPeer::Take() {
+  std::vector<Bytes> frames;
+  void* object;
+  while (rte_ring_dequeue(from_port_, &object) == 0) {
+    auto* frame = static_cast<rte_mbuf*>(object);
+    EXPECT_EQ(frame->nb_segs, 1);
+    const uint8_t* bytes = rte_pktmbuf_mtod(frame, const uint8_t*);
+    frames.emplace_back(bytes, bytes + frame->data_len);
+    rte_pktmbuf_free(frame);
+  }
+  return frames;
+}
+
+void EdgeTest::Build(const Setup& setup) {
+  auto network = Network::Make({.kind = NetworkKind::kButterfly, .rows = setup.rows});
+  ASSERT_TRUE(network.ok());
+  network_ = std::make_unique<Network>(*std::move(network));
+  routes_ = std::make_unique<RouteTable>(*network_, setup.without_circuit);
+  FabricConfig config;
+  config.max_frame_bytes = setup.max_frame_bytes;
+  config.mbufs = setup.mbufs;
+  auto pool = MakeFramePool("edge_test", config);
+  ASSERT_TRUE(pool.ok()) << pool.status();
+  pool_ = *std::move(pool);
+  egress_ = std::make_unique<Egress>(setup.rows);
+  for (const auto& rows : setup.ports) attached_.insert(attached_.end(), rows.begin(), rows.end());
+  std::sort(attached_.begin(), attached_.end());
+  const HostPortContext context{
+      .routes = routes_.get(),
+      .rules = MakeFrameRules(*network_, setup.addressing, setup.max_frame_bytes),
+      .addressing = setup.addressing,
+      .flood = &attached_,
+      .pool = pool_.get()};
+  for (size_t i = 0; i < setup.ports.size(); ++i) {
+    peers_.push_back(std::make_unique<RingPeer>(absl::StrCat("edge", i), setup.ring));
+    HostPortConfig port_config;
+    port_config.name = absl::StrCat("h", i);
+    port_config.device = peers_.back()->device();
+    port_config.rows = setup.ports[i];
+    port_config.translate_mac = setup.translate_mac;
+    auto port = HostPort::Open(absl::StrCat("ports[", i, "]"), port_config, context);
+    ASSERT_TRUE(port.ok()) << port.status();
+    egress_->Attach(setup.ports[i], &(*port)->transmitter(0));
+    ports_.push_back(*std::move(port));
+  }
+}
+
+void EdgeTest::Run(int passes, int room) {
+  for (int pass = 0; pass < passes; ++pass) {
+    for (const auto& port : ports_) {
+      Descriptor burst[kBurst];
+      const int count = port->inlet(0).Receive(burst, room, ledger_);
+      ASSERT_LE(count, room);
+      for (int i = 0; i < count; ++i) {
+        Descriptor& packet = burst[i];
+        seen_.push_back(packet);
+        ASSERT_LT(packet.row, network_->rows());
+        for (int hop = 0; hop < network_->hops(); ++hop, packet.tag <<= 1) {
+          packet.row =
+              network_->next_row(network_->stage_of_hop(hop), packet.row, packet.tag >> 63);
+        }
+        ASSERT_EQ(packet.tag, kWireTagDone);
+      }
+      ASSERT_EQ(egress_->Send(burst, count, ledger_), count);
+    }
+    egress_->Flush(ledger_);
+    ASSERT_EQ(ledger_.injected, ledger_.delivered + ledger_.dropped_total() + egress_->held());
+  }
+}
+
+// Every buffer is back in the pool once the ports and the peers are gone.
+EdgeTest::~EdgeTest() {
+  if (egress_ != nullptr) egress_->Abandon(DropReason::kUnloaded, ledger_);
+  EXPECT_EQ(ledger_.injected, ledger_.delivered + ledger_.dropped_total());
+  ports_.clear();
+  peers_.clear();
+  if (pool_ != nullptr) {
+    EXPECT_EQ(rte_mempool_avail_count(pool_.get()), pool_->size);
+  }
+}
+
+}  // namespace bfly::dataplane

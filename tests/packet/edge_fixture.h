@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host ports over rings whose other ends the test holds, and between them the slowest fabric there
+// is: each packet is walked through the wiring one hop at a time.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dataplane/fabric/route_table.h"
+#include "dataplane/ports/egress.h"
+#include "dataplane/ports/frame_pool.h"
+#include "dataplane/ports/host_port.h"
+#include "tests/packet/frame_bytes.h"
+
+namespace bfly::dataplane {
+
+// A net_ring device made of two rings: what the peer sends, and what it gets.
+class RingPeer {
+ public:
+  explicit RingPeer(const std::string& name, unsigned size = 1024);
+  ~RingPeer();
+
+  const std::string& device() const { return device_; }
+  // As one piece, or in pieces of at most `piece` bytes.
+  void Send(rte_mempool* pool, const Bytes& frame, size_t piece = 1 << 16);
+  // Frames the port sent since the last call.
+  std::vector<Bytes> Take();
+
+ private:
+  std::string device_;
+  rte_ring* to_port_;
+  rte_ring* from_port_;
+};
+
+class EdgeTest : public testing::Test {
+ protected:
+  struct Setup {
+    uint32_t rows = 16;
+    AddressingConfig addressing = {};
+    std::vector<std::vector<Row>> ports;  // rows of each port
+    bool translate_mac = true;
+    WithoutCircuit without_circuit = WithoutCircuit::kBestEffort;
+    uint32_t max_frame_bytes = 1518;
+    unsigned ring = 1024;
+    uint32_t mbufs = 4095;
+  };
+
+  ~EdgeTest() override;
+  void Build(const Setup& setup);
+
+  void Send(int port, const Bytes& frame, size_t piece = 1 << 16) {
+    peers_[port]->Send(pool_.get(), frame, piece);
+  }
+  std::vector<Bytes> Take(int port) { return peers_[port]->Take(); }
+
+  // Passes of a worker that runs every stage: receives at most `room` from each port, walks, sends.
+  // Conservation is asserted after each.
+  void Run(int passes = 1, int room = kBurst);
+  uint64_t dropped(DropReason reason) const { return ledger_.dropped[static_cast<int>(reason)]; }
+  PortCounters counters(int port) const { return ports_[port]->counters(); }
+  void InstallCircuit(Row input, Tag tag) { routes_->Install(input, tag); }
+
+  Ledger ledger_;
+  std::unique_ptr<Egress> egress_;
+  std::vector<Descriptor> seen_;  // every descriptor that entered
+
+ private:
+  std::unique_ptr<Network> network_;
+  std::unique_ptr<RouteTable> routes_;
+  std::vector<Row> attached_;
+  FramePool pool_;
+  std::vector<std::unique_ptr<RingPeer>> peers_;
+  std::vector<std::unique_ptr<HostPort>> ports_;
+};
+
+}  // namespace bfly::dataplane
