@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host ports: rows, devices and queues.
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "control/topology_file/ranges.h"
 #include "control/topology_file/validate_parts.h"
 
 namespace bfly::control::validation {
 namespace {
+
+// What two device strings of one data plane must not have in common: the kernel interface, else the
+// name of a numbered device or a PCI address. Empty for "net_null" and its like, which get a number
+// of their own (dataplane/ports/ethdev.h, NumberedDevice).
+std::string DeviceKey(absl::string_view device) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(device, ',');
+  for (const absl::string_view part : parts) {
+    if (absl::StartsWith(part, "iface=")) return std::string(part);
+  }
+  const absl::string_view name = parts.front();
+  return !name.empty() && absl::ascii_isdigit(name.back()) ? std::string(name) : "";
+}
 
 class PortCheck {
  public:
@@ -56,7 +72,13 @@ class PortCheck {
                          "\" has a control character; a device string is one line"));
       }
     }
-    if (plane != kNobody) context_.CheckUnique(devices_[plane], field, device);
+    const std::string key = DeviceKey(device);
+    if (plane == kNobody || key.empty()) return;
+    const auto [first, fresh] = devices_[plane].emplace(key, field);
+    if (fresh) return;
+    context_.Report(field, Quotable(device),
+                    absl::StrCat("\"", Quotable(key), "\" is taken by ", first->second,
+                                 " (allowed: every device once in a data plane)"));
   }
 
  private:
@@ -90,6 +112,39 @@ class PortCheck {
 
 }  // namespace
 
+namespace {
+
+// Every queue pair keeps at least this many buffers in its receive ring, of at least this size.
+constexpr uint64_t kBuffersOfQueue = 1024;
+constexpr uint64_t kSmallestBuffer = 2048;
+
+// A floor only: the data plane knows its devices and checks what it really needs.
+void CheckMemory(Context& context) {
+  const v1::Topology& topology = context.topology;
+  std::vector<uint64_t> queue_pairs(topology.data_planes_size());
+  const auto count = [&](const std::string& plane, uint32_t pairs) {
+    const auto found = context.data_planes.find(plane);
+    if (found != context.data_planes.end()) queue_pairs[found->second] += pairs;
+  };
+  for (const v1::HostPort& port : topology.ports()) count(port.data_plane(), port.queue_pairs());
+  for (const v1::Trunk& trunk : topology.trunks()) {
+    count(trunk.from(), trunk.queue_pairs());
+    count(trunk.to(), trunk.queue_pairs());
+  }
+  const uint64_t buffer = std::max<uint64_t>(kSmallestBuffer, topology.max_frame_bytes());
+  for (int i = 0; i < topology.data_planes_size(); ++i) {
+    const uint64_t needed = (queue_pairs[i] * kBuffersOfQueue * buffer) >> 20;
+    if (needed <= topology.data_planes(i).memory_mb()) continue;
+    context.Report(
+        absl::StrCat("data_planes[", i, "].memory_mb"),
+        absl::StrCat(topology.data_planes(i).memory_mb()),
+        absl::StrCat(topology.data_planes(i).memory_mb(), " MiB cannot hold the receive rings of ",
+                     queue_pairs[i], " queue pairs (allowed: more than ", needed, ")"));
+  }
+}
+
+}  // namespace
+
 void CheckPorts(Context& context) {
   PortCheck check(context);
   const v1::Topology& topology = context.topology;
@@ -116,6 +171,7 @@ void CheckPorts(Context& context) {
     check.CheckDevice(at + ".from_device", trunk.from_device(), plane_of(trunk.from()));
     check.CheckDevice(at + ".to_device", trunk.to_device(), plane_of(trunk.to()));
   }
+  CheckMemory(context);
 }
 
 }  // namespace bfly::control::validation

@@ -108,6 +108,42 @@ max_frame_bytes: 63
                           "13 max_frame_bytes"));
 }
 
+TEST(TopologyReader, GivesContradictionsTheLineOfWhatTheyAreAbout) {
+  EXPECT_THAT(Places(R"(name: demo
+network:
+  kind: butterfly
+  rows: 4
+  passes: 2
+placement:
+  - stages: 0-1
+ports:
+  - name: a
+    device: d0
+    rows: 0-1
+  - name: b
+    device: d1
+    rows: 1
+)"),
+              ElementsAre("5 network.passes"))
+      << "without a network nothing can be said about rows";
+  EXPECT_THAT(Places(R"(name: demo
+network: {kind: butterfly, rows: 4}
+
+placement:
+  - stages: 0
+    lcore: 1
+ports:
+  - name: a
+    device: d0
+    rows: 0-1
+  - name: a
+    device: d1
+    rows: 1
+trunks:
+)"),
+              ElementsAre("4 placement", "11 ports[1].name"));
+}
+
 TEST(TopologyReader, SuggestsTheNearestName) {
   EXPECT_THAT(Errors("name: a\nnetwrk: {}\n"),
               HasSubstr("topo.yaml:2: netwrk: unknown key; did you mean "

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "control/topology_file/ranges.h"
+#include "control/topology_file/validate.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+void Place(v1::Topology& topology, const std::string& stages, const std::string& data_plane) {
+  v1::StagePlacement* placement = topology.add_placement();
+  placement->set_stages(stages);
+  placement->set_data_plane(data_plane);
+}
+
+void AddPort(v1::Topology& topology, const std::string& name, const std::string& rows,
+             const std::string& data_plane = "") {
+  v1::HostPort* port = topology.add_ports();
+  port->set_name(name);
+  port->set_device("net_null");
+  port->set_rows(rows);
+  port->set_data_plane(data_plane);
+}
+
+void AddTrunk(v1::Topology& topology, uint32_t after, const std::string& from,
+              const std::string& to) {
+  v1::Trunk* trunk = topology.add_trunks();
+  trunk->set_name("t" + std::to_string(after));
+  trunk->set_after_stage(after);
+  trunk->set_from(from);
+  trunk->set_from_device("net_memif" + std::to_string(after) + ",role=server");
+  trunk->set_to(to);
+  trunk->set_to_device("net_memif" + std::to_string(after) + ",role=client");
+}
+
+// A butterfly of 8 rows: stages 0, 1, 2.
+v1::Topology Butterfly8() {
+  v1::Topology topology;
+  topology.set_name("t");
+  topology.mutable_network()->set_kind(v1::BUTTERFLY);
+  topology.mutable_network()->set_rows(8);
+  return topology;
+}
+
+v1::Topology Whole() {
+  v1::Topology topology = Butterfly8();
+  Place(topology, "0-2", "");
+  return topology;
+}
+
+// Stages 0-1 on a, stage 2 on b.
+v1::Topology Split() {
+  v1::Topology topology = Butterfly8();
+  topology.add_data_planes()->set_name("a");
+  topology.add_data_planes()->set_name("b");
+  Place(topology, "0-1", "a");
+  Place(topology, "2", "b");
+  AddTrunk(topology, 1, "a", "b");
+  return topology;
+}
+
+// "field: message" of everything wrong.
+std::vector<std::string> Wrong(v1::Topology topology) {
+  std::vector<std::string> messages;
+  for (const Violation& violation : CheckTopology(&topology)) {
+    messages.push_back(ToString(violation));
+  }
+  return messages;
+}
+
+TEST(TopologyValidate, AcceptsAFabricInOnePieceOrSplit) {
+  EXPECT_THAT(Wrong(Whole()), IsEmpty());
+  EXPECT_THAT(Wrong(Split()), IsEmpty());
+}
+
+TEST(TopologyValidate, HoldsMessagesToTheSchemaToo) {
+  v1::Topology topology = Whole();
+  topology.mutable_network()->set_rows(12);
+  topology.mutable_placement(0)->set_lcore(128);
+  topology.mutable_placement(0)->set_stages("0-");
+  topology.mutable_links()->set_queue_limit(2'000'000);
+  AddPort(topology, "", "1");
+  EXPECT_THAT(
+      Wrong(topology),
+      ElementsAre(
+          "network.rows: 12 is not a power of two (allowed: powers of two from 2 to 1048576)",
+          "placement[0].stages: \"0-\" is no range (allowed: numbers and ranges separated by "
+          "commas, "
+          "such as 0-3,8)",
+          "placement[0].lcore: 128 is out of range (allowed: 0 to 127)",
+          "ports[0].name: is missing (for example h0)",
+          "links.queue_limit: 2000000 is out of range (allowed: 0 to 1048576)"));
+}
+
+TEST(TopologyValidate, RefusesAnEmptyMessage) {
+  EXPECT_THAT(
+      Wrong(v1::Topology()),
+      ElementsAre("name: is missing (for example demo)",
+                  "network: is missing (the emulated network)",
+                  "placement: is missing (which lcore runs which stages; every stage exactly "
+                  "once)"));
+}
+
+TEST(TopologyValidate, AllowsSecondPassesOnlyRoundAWrappedButterfly) {
+  v1::Topology topology = Whole();
+  topology.mutable_network()->set_passes(2);
+  EXPECT_THAT(Wrong(topology),
+              ElementsAre("network.passes: 2 needs kind wrapped_butterfly, not butterfly"));
+  topology.mutable_network()->set_kind(v1::WRAPPED_BUTTERFLY);
+  EXPECT_THAT(Wrong(topology), IsEmpty());
+  v1::Topology split = Split();
+  split.mutable_network()->set_kind(v1::WRAPPED_BUTTERFLY);
+  EXPECT_THAT(Wrong(split), IsEmpty());
+  split.mutable_network()->set_passes(2);
+  EXPECT_THAT(Wrong(split),
+              ElementsAre("network.passes: 2 passes need all stages on one data plane; "
+                          "a trunk carries one pass"));
+}
+
+TEST(TopologyValidate, NamesStagesPlacedTwiceAndNowhere) {
+  v1::Topology topology = Butterfly8();
+  Place(topology, "0-1", "");
+  Place(topology, "1", "");
+  EXPECT_THAT(
+      Wrong(topology),
+      ElementsAre("placement[1].stages: stage 1 is placed twice, first by placement[0].stages "
+                  "(allowed: every stage exactly once)",
+                  "placement: stage 2 is placed nowhere (allowed: every stage from 0 to 2 "
+                  "exactly once)"));
+  topology.mutable_placement(1)->set_stages("2-3");
+  EXPECT_THAT(Wrong(topology),
+              ElementsAre("placement[1].stages: 3 is no stage of this network (allowed: 0 to 2)"));
+}
+
+TEST(TopologyValidate, KeepsQuietAboutWhatFollowsFromAnUnreadableEntry) {
+  v1::Topology topology = Butterfly8();
+  Place(topology, "0", "");
+  Place(topology, "one to two", "");
+  EXPECT_EQ(Wrong(topology).size(), 1u);
+}
+
+TEST(TopologyValidate, NamesDataPlanesThatDoNotExist) {
+  v1::Topology topology = Split();
+  topology.mutable_placement(1)->set_data_plane("c");
+  AddPort(topology, "p", "0", "d");
+  AddPort(topology, "q", "1");
+  EXPECT_THAT(
+      Wrong(topology),
+      ElementsAre(
+          "placement[1].data_plane: \"c\" is no data plane of this file (allowed: one of a, b)",
+          "ports[0].data_plane: \"d\" is no data plane of this file (allowed: one of a, b)",
+          "ports[1].data_plane: is missing, there are 2 data planes (allowed: one of a, b)"));
+}
+
+TEST(TopologyValidate, WantsContiguousStagesOnEveryDataPlane) {
+  v1::Topology topology = Split();
+  topology.mutable_placement(0)->set_stages("0,2");
+  topology.mutable_placement(1)->set_stages("1");
+  AddTrunk(topology, 0, "a", "b");
+  topology.mutable_trunks(0)->set_from("b");
+  topology.mutable_trunks(0)->set_to("a");
+  EXPECT_THAT(
+      Wrong(topology),
+      ElementsAre("placement: a runs stages 0,2, which do not follow one another (allowed: one "
+                  "contiguous range for each data plane)"));
+  v1::Topology idle = Split();
+  idle.add_data_planes()->set_name("c");
+  EXPECT_THAT(
+      Wrong(idle),
+      ElementsAre("data_planes[2].name: no stage is placed on c; place one or leave it out"));
+}
+
+TEST(TopologyValidate, WantsATrunkAtEveryBoundaryBetweenDataPlanesAndNowhereElse) {
+  v1::Topology without = Split();
+  without.clear_trunks();
+  EXPECT_THAT(Wrong(without),
+              ElementsAre("trunks: no trunk carries the boundary after stage 1, from a to b"));
+
+  v1::Topology inside = Split();
+  AddTrunk(inside, 0, "a", "b");
+  EXPECT_THAT(Wrong(inside),
+              ElementsAre("trunks[1].after_stage: stages 0 and 1 both run on a; no trunk "
+                          "goes between them"));
+
+  v1::Topology beyond = Split();
+  AddTrunk(beyond, 2, "a", "b");
+  EXPECT_THAT(Wrong(beyond), ElementsAre("trunks[1].after_stage: 2 is no boundary between stages "
+                                         "(allowed: 0 to 1)"));
+
+  v1::Topology twice = Split();
+  AddTrunk(twice, 1, "a", "b");
+  twice.mutable_trunks(1)->set_name("other");
+  twice.mutable_trunks(1)->set_from_device("net_memif2");
+  twice.mutable_trunks(1)->set_to_device("net_memif2");
+  EXPECT_THAT(Wrong(twice),
+              ElementsAre("trunks[1].after_stage: the boundary after stage 1 has a trunk "
+                          "already, trunks[0]"));
+
+  v1::Topology reversed = Split();
+  reversed.mutable_trunks(0)->set_from("b");
+  reversed.mutable_trunks(0)->set_to("a");
+  EXPECT_THAT(Wrong(reversed), ElementsAre("trunks[0].from: b does not run stage 1 (allowed: a)",
+                                           "trunks[0].to: a does not run stage 2 (allowed: b)"));
+}
+
+TEST(TopologyValidate, AttachesEveryRowOnceAndOnlyRowsOfTheNetwork) {
+  v1::Topology topology = Whole();
+  AddPort(topology, "p", "0-3");
+  AddPort(topology, "q", "3-4");
+  AddPort(topology, "r", "6-8");
+  AddPort(topology, "s", "5,5");
+  EXPECT_THAT(
+      Wrong(topology),
+      ElementsAre("ports[1].rows: row 3 is attached to ports[0] already (allowed: every row to one "
+                  "port)",
+                  "ports[2].rows: row 8 is outside 0..7",
+                  "ports[3].rows: row 5 stands there twice"));
+}
+
+TEST(TopologyValidate, AttachesTheTwoEndsOfASplitFabricApart) {
+  v1::Topology topology = Split();
+  AddPort(topology, "in", "0", "a");
+  AddPort(topology, "out", "0", "b");
+  EXPECT_THAT(Wrong(topology), IsEmpty());
+  AddPort(topology, "again", "0", "b");
+  EXPECT_THAT(Wrong(topology), ElementsAre("ports[2].rows: row 0 is attached to ports[1] already "
+                                           "(allowed: every row to one port)"));
+
+  v1::Topology three = Butterfly8();
+  for (const char* name : {"a", "b", "c"}) three.add_data_planes()->set_name(name);
+  Place(three, "0", "a");
+  Place(three, "1", "b");
+  Place(three, "2", "c");
+  AddTrunk(three, 0, "a", "b");
+  AddTrunk(three, 1, "b", "c");
+  AddPort(three, "p", "0", "b");
+  EXPECT_THAT(
+      Wrong(three),
+      ElementsAre("ports[0].data_plane: b runs neither the first nor the last stage, nothing "
+                  "can be attached there (allowed: a, c)"));
+}
+
+TEST(TopologyValidate, WantsNamesAndDevicesOnce) {
+  v1::Topology topology = Split();
+  topology.add_data_planes()->set_name("a");
+  AddPort(topology, "t1", "0", "a");
+  AddPort(topology, "q", "1", "a");
+  topology.mutable_ports(1)->set_device("net_memif1,role=client,id=7");
+  EXPECT_THAT(Wrong(topology),
+              ElementsAre("data_planes[2].name: \"a\" is taken by data_planes[0].name",
+                          "trunks[0].name: \"t1\" is taken by ports[0].name",
+                          "trunks[0].from_device: \"net_memif1\" is taken by ports[1].device "
+                          "(allowed: every device once in a data plane)"));
+}
+
+TEST(TopologyValidate, LetsUnnumberedDevicesRepeatButNotKernelInterfaces) {
+  v1::Topology topology = Whole();
+  for (const char* row : {"0", "1", "2", "3"}) AddPort(topology, std::string("p") + row, row);
+  topology.mutable_ports(0)->set_device("net_null");
+  topology.mutable_ports(1)->set_device("net_null");
+  topology.mutable_ports(2)->set_device("net_af_xdp,iface=bf0");
+  topology.mutable_ports(3)->set_device("net_af_packet7,iface=bf0");
+  EXPECT_THAT(Wrong(topology),
+              ElementsAre("ports[3].device: \"iface=bf0\" is taken by ports[2].device "
+                          "(allowed: every device once in a data plane)"));
+}
+
+TEST(TopologyValidate, WantsMemoryForTheReceiveRings) {
+  v1::Topology topology = Whole();
+  topology.add_data_planes()->set_name("dp0");
+  topology.mutable_data_planes(0)->set_memory_mb(64);
+  topology.set_max_frame_bytes(1518);
+  for (int row = 0; row < 8; ++row) {
+    AddPort(topology, "p" + std::to_string(row), std::to_string(row));
+    topology.mutable_ports(row)->set_queue_pairs(4);
+  }
+  EXPECT_THAT(Wrong(topology), IsEmpty()) << "32 queue pairs x 1,024 x 2 KiB are exactly 64 MiB";
+  topology.mutable_ports(0)->set_queue_pairs(5);
+  EXPECT_THAT(Wrong(topology),
+              ElementsAre("data_planes[0].memory_mb: 64 MiB cannot hold the receive "
+                          "rings of 33 queue pairs (allowed: more than 66)"));
+}
+
+TEST(TopologyValidate, RefusesNamesThatWouldLeaveTheRunDirectory) {
+  v1::Topology topology = Whole();
+  topology.add_data_planes()->set_name("../dp0");
+  topology.mutable_data_planes(0)->set_address("somewhere");
+  EXPECT_THAT(
+      Wrong(topology),
+      ElementsAre("data_planes[0].name: \"../dp0\" is no name (allowed: up to 32 letters, "
+                  "digits, '_', '-' and '.', the first a letter or digit)",
+                  "data_planes[0].address: \"somewhere\" is no gRPC address (allowed: unix:PATH "
+                  "of up to 107 characters, or HOST:PORT)"));
+}
+
+TEST(TopologyValidate, WantsAnIpv4BlockBigEnoughForTheRows) {
+  const auto with_prefix = [](const std::string& prefix) {
+    v1::Topology topology = Whole();
+    topology.mutable_addressing()->set_mode(v1::Addressing::IPV4_PREFIX);
+    topology.mutable_addressing()->set_ipv4_prefix(prefix);
+    return Wrong(topology);
+  };
+  EXPECT_THAT(with_prefix("10.77.0.16/29"), IsEmpty());
+  EXPECT_THAT(with_prefix("0.0.0.0/1"), IsEmpty());
+  EXPECT_THAT(with_prefix(""),
+              ElementsAre("addressing.ipv4_prefix: is missing, mode ipv4_prefix needs "
+                          "it (for example 10.77.0.16/28)"));
+  EXPECT_THAT(
+      with_prefix("10.77.0.16/30"),
+      ElementsAre("addressing.ipv4_prefix: 10.77.0.16/30 has 4 addresses, too few for 8 rows "
+                  "(allowed: /29 or a smaller number)"));
+  EXPECT_THAT(
+      with_prefix("10.77.0.17/28"),
+      ElementsAre("addressing.ipv4_prefix: \"10.77.0.17/28\" has bits set after its first 28; "
+                  "the block begins at 10.77.0.16 (allowed: ADDRESS/LENGTH, such as "
+                  "10.77.0.16/28)"));
+  EXPECT_THAT(with_prefix("224.0.0.0/8"),
+              ElementsAre("addressing.ipv4_prefix: \"224.0.0.0/8\" reaches into multicast, from "
+                          "224.0.0.0 on (allowed: ADDRESS/LENGTH, such as 10.77.0.16/28)"));
+  for (const char* junk :
+       {"10.77.0.16", "10.77.0/28", "10.77.0.256/28", "10.77.0.16/33", "a.b.c.d/8",
+        "10.77.0.16/28/1", "1.2.3.-4/8", "01.2.3.4/8", "/", " 10.0.0.0/8"}) {
+    EXPECT_THAT(with_prefix(junk), testing::SizeIs(1)) << junk;
+  }
+}
+
+TEST(TopologyValidate, RefusesAPrefixThatHasNoEffect) {
+  v1::Topology topology = Whole();
+  topology.mutable_addressing()->set_ipv4_prefix("10.0.0.0/8");
+  EXPECT_THAT(
+      Wrong(topology),
+      ElementsAre("addressing.ipv4_prefix: has no effect with mode mac; set addressing.mode to "
+                  "ipv4_prefix or leave it out"));
+}
+
+TEST(TopologyValidate, TranslatesOnlyTheMacOfAPortOfOneRow) {
+  v1::Topology topology = Whole();
+  AddPort(topology, "p", "0-1");
+  topology.mutable_ports(0)->set_translate_mac(true);
+  EXPECT_THAT(Wrong(topology),
+              ElementsAre("ports[0].translate_mac: a port of 2 rows has no one MAC address to "
+                          "translate to (allowed: false)"));
+}
+
+TEST(TopologyValidate, WantsNoMoreLcoresThanQueues) {
+  v1::Topology topology = Whole();
+  AddPort(topology, "p", "0");
+  topology.mutable_ports(0)->add_lcores(0);
+  topology.mutable_ports(0)->add_lcores(1);
+  EXPECT_THAT(Wrong(topology),
+              ElementsAre("ports[0].lcores: 2 lcores for 1 queue pair (allowed: at "
+                          "most one a queue pair)"));
+}
+
+TEST(TopologyValidate, StaysQuickWhenEveryPortClaimsEveryRow) {
+  v1::Topology topology = Whole();
+  topology.mutable_network()->set_rows(1 << 20);
+  topology.mutable_placement(0)->set_stages("0-19");
+  for (int i = 0; i < 20'000; ++i) AddPort(topology, "p" + std::to_string(i), "0-1048575");
+  EXPECT_EQ(Wrong(topology).size(), 20'000u) << "all ports but the first, and the memory";
+}
+
+TEST(Ranges, ReadsNumbersAndRanges) {
+  const auto ranges = ParseRanges("0-3, 8 ,5-5");
+  ASSERT_TRUE(ranges.ok()) << ranges.status();
+  EXPECT_THAT(*ranges, ElementsAre(Range{0, 3}, Range{8, 8}, Range{5, 5}));
+  const auto rows = ExpandRanges("8,0-2", 8, "row");
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_THAT(*rows, ElementsAre(8, 0, 1, 2));
+  EXPECT_EQ(FormatRanges({0, 1, 2, 3, 8}), "0-3,8");
+  EXPECT_EQ(FormatRanges({}), "");
+}
+
+TEST(Ranges, RefusesEverythingElse) {
+  for (const char* junk : {"", ",", "1,", "-", "1-", "-1", "+1", "1--2", "1-2-3", "3-1", "0x1",
+                           "1.5", "a", "4294967296", "1 2"}) {
+    EXPECT_FALSE(ParseRanges(junk).ok()) << junk;
+  }
+}
+
+}  // namespace
+}  // namespace bfly::control
