@@ -107,11 +107,11 @@ absl::StatusOr<EdgeMaps> EdgeMaps::OfProgram(uint32_t program_id) {
 }
 
 absl::Status EdgeMaps::Configure(const EdgeRules& rules) {
-  row_count_ = rules.rows;
+  const FrameRules& frames = rules.frames;
   chunks_.clear();
   std::vector<uint32_t> keys;
   std::vector<int> fds;
-  for (uint32_t first = 0; first < rules.rows; first += EDGE_ROWS_PER_CHUNK) {
+  for (uint32_t first = 0; first < frames.rows; first += EDGE_ROWS_PER_CHUNK) {
     OwnedFd chunk(bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, "edge_chunk", sizeof(uint32_t),
                                  sizeof(uint64_t), EDGE_ROWS_PER_CHUNK, nullptr));
     if (!chunk) return Failed("create row counters");
@@ -125,17 +125,16 @@ absl::Status EdgeMaps::Configure(const EdgeRules& rules) {
     return Failed("place row counters");
   }
 
-  const int host_bits = 32 - rules.addressing.ipv4_prefix_len;
-  const bool mac = rules.addressing.mode == AddressingMode::kMac;
+  const bool mac = frames.mode == AddressingMode::kMac;
   const edge_config config = {
       .ready = 1,
       .mode = static_cast<uint32_t>(mac ? EDGE_MODE_MAC : EDGE_MODE_IPV4),
       .role = static_cast<uint32_t>(rules.trunk ? EDGE_TRUNK : EDGE_HOST),
-      .rows = rules.rows,
-      .hops = static_cast<uint32_t>(rules.hops),
-      .ipv4_base = rules.addressing.ipv4_base,
-      .ipv4_addresses = host_bits < 32 ? 1u << host_bits : 0,
-      .max_frame_bytes = rules.max_frame_bytes,
+      .rows = frames.rows,
+      .hops = static_cast<uint32_t>(frames.hops),
+      .ipv4_base = frames.ipv4_base,
+      .ipv4_addresses = frames.ipv4_addresses,
+      .max_frame_bytes = frames.max_frame_bytes,
       .owner_start = StartOf(getpid()),
       .owner_pid = static_cast<uint32_t>(getpid()),
       .unused = 0,

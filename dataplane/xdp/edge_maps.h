@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "dataplane/fabric/config.h"
 #include "dataplane/fabric/snapshot.h"
+#include "dataplane/ports/frame.h"
 #include "dataplane/xdp/edge_abi.h"
 
 namespace bfly::dataplane {
@@ -36,11 +36,8 @@ class OwnedFd {
 
 // What the program must know of the fabric.
 struct EdgeRules {
-  AddressingConfig addressing;
-  uint32_t rows = 0;
-  int hops = 0;
-  uint32_t max_frame_bytes = 1518;  // on a trunk: with the trunk's headers
-  bool trunk = false;
+  FrameRules frames;   // on a trunk, max_frame_bytes is with the trunk's headers
+  bool trunk = false;  // the interface leads to another data plane, not to hosts
 };
 
 // "to_row" and so on: the names in JSON.
@@ -67,7 +64,6 @@ class EdgeMaps {
   absl::Status ReadChunk(const OwnedFd& chunk, uint32_t first_row, XdpCounters& counters) const;
 
   OwnedFd config_, counts_, rows_;
-  uint32_t row_count_ = 0;
   std::vector<OwnedFd> chunks_;  // EDGE_ROWS_PER_CHUNK rows each
 };
 
