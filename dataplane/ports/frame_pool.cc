@@ -18,6 +18,7 @@ constexpr uint32_t kDefaultRoom = 2048;  // what devices expect of a buffer at l
 // bursts.
 constexpr uint32_t kMbufsPerQueuePair = 5120;
 constexpr uint32_t kMbufsInFabric = 8192;
+constexpr uint32_t kXdpHeadroom = 256;  // AF_XDP leaves this free in front of each frame
 constexpr uint32_t kCachedPerLcore = 256;
 static_assert(RTE_PKTMBUF_HEADROOM >= kTrunkOverhead,
               "a trunk header fits in front of every frame");
@@ -27,7 +28,7 @@ static_assert(RTE_PKTMBUF_HEADROOM >= kTrunkOverhead,
 void FramePoolDeleter::operator()(rte_mempool* pool) const { rte_mempool_free(pool); }
 
 uint32_t FramePoolRoom(uint32_t max_frame_bytes) {
-  const uint32_t frame = (max_frame_bytes + 63) / 64 * 64;
+  const uint32_t frame = (kXdpHeadroom + max_frame_bytes + 63) / 64 * 64;
   return RTE_PKTMBUF_HEADROOM + std::max(kDefaultRoom, frame);
 }
 

@@ -38,10 +38,7 @@ absl::StatusOr<std::unique_ptr<HostPort>> HostPort::Open(const std::string& fiel
                               .queue_pairs = config.queue_pairs,
                               .max_frame_bytes = context.rules.max_frame_bytes,
                               .pool = context.pool,
-                              .edge = {.addressing = context.addressing,
-                                       .rows = context.rules.rows,
-                                       .hops = context.rules.hops,
-                                       .max_frame_bytes = context.rules.max_frame_bytes}});
+                              .edge = {.frames = context.rules}});
   if (!device.ok()) return device.status();
   port->device_ = std::move(*device);
 

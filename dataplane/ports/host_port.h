@@ -21,8 +21,7 @@ namespace bfly::dataplane {
 // What all host ports of a fabric share. Everything pointed to outlives the ports.
 struct HostPortContext {
   const RouteTable* routes = nullptr;
-  FrameRules rules;  // MakeFrameRules(network, addressing, max_frame_bytes)
-  AddressingConfig addressing;
+  FrameRules rules;                         // MakeFrameRules(network, addressing, max_frame_bytes)
   const std::vector<Row>* flood = nullptr;  // every row of the fabric that has a host port
   rte_mempool* pool = nullptr;              // MakeFramePool
 };

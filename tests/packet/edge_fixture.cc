@@ -75,7 +75,6 @@ void EdgeTest::Build(const Setup& setup) {
   const HostPortContext context{
       .routes = routes_.get(),
       .rules = MakeFrameRules(*network_, setup.addressing, setup.max_frame_bytes),
-      .addressing = setup.addressing,
       .flood = &attached_,
       .pool = pool_.get()};
   for (size_t i = 0; i < setup.ports.size(); ++i) {
