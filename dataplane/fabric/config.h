@@ -29,8 +29,8 @@ struct HostPortConfig {
       device;  // DPDK device string, such as "net_memif0,role=server,id=0" or "0000:00:04.0"
   std::vector<Row> rows;
   int queue_pairs = 1;
-  std::vector<int> lcores;  // lcore that polls queue q is lcores[q % size]; empty: receive by the
-                            // worker of the first stage, transmit by the worker of the last stage
+  std::vector<int> lcores;    // lcore that polls queue q is lcores[q % size]; empty: receive by the
+                              // worker of the first stage, transmit by the worker of the last stage
   bool translate_mac = true;  // hosts keep their own MAC; the edge maps it to the row's and back
 };
 
@@ -62,8 +62,10 @@ struct FabricConfig {
   NetworkSpec network;
   AddressingConfig addressing;
   std::vector<StagePlacement>
-      placement;  // the stages this data plane runs; others belong to its peers
-  std::vector<HostPortConfig> ports;
+      placement;                      // the stages this data plane runs; others belong to its peers
+  std::vector<HostPortConfig> ports;  // of this data plane
+  std::vector<Row>
+      rows_elsewhere;  // rows with a host port on another data plane: floods go there too
   std::vector<TrunkConfig> trunks;
   WithoutCircuit without_circuit = WithoutCircuit::kBestEffort;
   uint32_t queue_limit = 0;         // packets per link, 0: none

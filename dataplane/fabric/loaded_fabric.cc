@@ -16,22 +16,6 @@ namespace {
 constexpr uint32_t kRingSlots = 1024;
 constexpr double kStopSeconds = 5;
 
-// Where synthetic packets end.
-class Sink final : public Outlet {
- public:
-  int Send(const Descriptor* burst, int count, Ledger& ledger) override {
-    for (int i = 0; i < count; ++i) {
-      if (burst[i].mbuf == nullptr) {
-        ++ledger.delivered;
-      } else {
-        ledger.Drop(DropReason::kNoPortAtRow);
-        rte_pktmbuf_free(burst[i].mbuf);
-      }
-    }
-    return count;
-  }
-};
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Fabric>> Fabric::Load(const FabricConfig& config) {
@@ -61,50 +45,13 @@ absl::StatusOr<std::unique_ptr<LoadedFabric>> LoadedFabric::Load(const FabricCon
   if (!network.ok()) return network.status();
   std::unique_ptr<LoadedFabric> fabric(new LoadedFabric(config, *std::move(network)));
   fabric->BuildStages();
-  fabric->BuildSegments(more_traffic);
+  if (absl::Status status = fabric->OpenPorts(); !status.ok()) return status;
+  fabric->BuildReceivers();
+  fabric->BuildHops();
+  fabric->BuildTransmitters();
+  fabric->AddSources(more_traffic);
   if (absl::Status status = fabric->StartWorkers(); !status.ok()) return status;
   return fabric;
-}
-
-void LoadedFabric::BuildStages() {
-  for (int s = plan_.first_stage; s <= plan_.last_stage; ++s) {
-    stages_.push_back(std::make_unique<Stage>(network_, s));
-  }
-  for (int lcore : plan_.lcores) workers_.push_back(std::make_unique<Worker>(lcore, config_.idle));
-}
-
-Ring* LoadedFabric::NewRing(int consumer) {
-  rings_.push_back(std::make_unique<WorkerRing>(WorkerRing{Ring(kRingSlots), consumer}));
-  return &rings_.back()->ring;
-}
-
-void LoadedFabric::BuildSegments(const InletFactory& more_traffic) {
-  for (const SegmentPlan& plan : plan_.segments) {
-    std::vector<Stage*> hops;
-    for (int h = plan.first_hop; h < plan.first_hop + plan.hops; ++h) {
-      hops.push_back(&stage(network_.stage_of_hop(h)));
-    }
-    segments_.push_back(std::make_unique<Segment>(std::move(hops)));
-    workers_[plan.worker]->AddSegment(segments_.back().get());
-  }
-  for (size_t i = 0; i + 1 < segments_.size(); ++i) {
-    const SegmentPlan& from = plan_.segments[i];
-    Stage* const last = &stage(network_.stage_of_hop(from.first_hop + from.hops - 1));
-    Ring* const ring = NewRing(plan_.segments[i + 1].worker);
-    segments_[i]->AddLane(Lane::ToRing(ring, last, config_.queue_limit));
-    inlets_.push_back(std::make_unique<RingInlet>(ring));
-    segments_[i + 1]->AddInlet(inlets_.back().get(), false);
-  }
-  if (plan_.has_first_hop()) {
-    segments_.front()->AddInlet(&sources_, false);
-    workers_[plan_.segments.front().worker]->SetSources(&sources_);
-    if (more_traffic) {
-      inlets_.push_back(more_traffic(network_, routes_));
-      segments_.front()->AddInlet(inlets_.back().get(), false);
-    }
-  }
-  outlets_.push_back(std::make_unique<Sink>());
-  segments_.back()->AddLane(Lane::ToEgress(outlets_.back().get()));
 }
 
 absl::Status LoadedFabric::StartWorkers() {
@@ -129,7 +76,16 @@ absl::Status LoadedFabric::Unload() {
   if (absl::Status status = StopWorkers(); !status.ok()) return status;
   running_ = false;
   DiscardInside();
+  ClosePorts();
   return absl::OkStatus();
+}
+
+void LoadedFabric::ClosePorts() {
+  const std::lock_guard<std::mutex> lock(ports_mutex_);
+  for (const auto& port : ports_) last_ports_.push_back(port->counters());
+  egresses_.clear();
+  ports_.clear();
+  pool_.reset();
 }
 
 // Plays every worker's last pass: takes what is on its way to it and drops all it has.
@@ -143,13 +99,15 @@ void LoadedFabric::DiscardInside() {
       ledger.Drop(DropReason::kUnloaded, n);
     }
   }
-  for (size_t i = 0; i < segments_.size(); ++i) {
-    Ledger& ledger = workers_[plan_.segments[i].worker]->stopped_account().ledger;
-    ledger.Drop(DropReason::kUnloaded, segments_[i]->Discard());
+  for (const OwnedSegment& owned : segments_) {
+    Ledger& ledger = workers_[owned.worker]->stopped_account().ledger;
+    ledger.Drop(DropReason::kUnloaded, owned.segment->Discard());
   }
-  for (const auto& worker : workers_) {
-    worker->stopped_account().ledger.held = 0;
-    worker->PublishStopped();
+  for (size_t w = 0; w < workers_.size(); ++w) {
+    Ledger& ledger = workers_[w]->stopped_account().ledger;
+    if (egresses_[w]) egresses_[w]->Abandon(DropReason::kUnloaded, ledger);
+    ledger.held = 0;
+    workers_[w]->PublishStopped();
   }
 }
 

@@ -14,6 +14,9 @@
 #include "dataplane/fabric/segment.h"
 #include "dataplane/fabric/stage.h"
 #include "dataplane/fabric/worker.h"
+#include "dataplane/ports/egress.h"
+#include "dataplane/ports/frame_pool.h"
+#include "dataplane/ports/host_port.h"
 #include "dataplane/traffic/source.h"
 
 namespace bfly::dataplane {
@@ -38,23 +41,41 @@ class LoadedFabric final : public Fabric {
   absl::Status SetLinkUp(LinkId link, bool up) override;
   Snapshot snapshot() const override;
 
+  // The buffers of all frames; null without ports. For tests, which count what is in use.
+  const rte_mempool* frame_pool() const { return pool_.get(); }
+
  private:
   struct WorkerRing {
     Ring ring;
     int consumer;  // index of the worker
   };
+  struct OwnedSegment {
+    std::unique_ptr<Segment> segment;
+    int worker;
+  };
 
   LoadedFabric(const FabricConfig& config, Network network);
   void BuildStages();
-  void BuildSegments(const InletFactory& more_traffic);
-  Ring* NewRing(int consumer);
+  absl::Status OpenPorts();
+  // Which worker uses queue `queue` of a port, if `worker` is the one to do it by default.
+  int PollerOf(const HostPortConfig& port, int queue, int by_default) const;
+  // The order matters: a worker runs its segments in the order they were added.
+  void BuildReceivers();
+  void BuildHops();
+  void BuildTransmitters();
+  void AddSources(const InletFactory& more_traffic);
+  Segment* NewSegment(int worker, std::vector<Stage*> hops);
+  // From a segment to one of worker `consumer`.
+  Inlet* Connect(Segment* from, Stage* last, int consumer);
   absl::Status StartWorkers();
   absl::Status StopWorkers();
   void DiscardInside();
+  void ClosePorts();
   absl::Status CheckInput(Row input) const;
   Stage& stage(int s) { return *stages_[s - plan_.first_stage]; }
   void ReadAccounts(Snapshot& snapshot) const;
   void ReadLinks(Snapshot& snapshot) const;
+  std::vector<PortCounters> ReadPorts() const;
 
   const FabricConfig config_;
   const Network network_;
@@ -62,14 +83,22 @@ class LoadedFabric final : public Fabric {
   const FabricPlan plan_;
   SourceInlet sources_;
   std::vector<std::unique_ptr<Stage>> stages_;  // first_stage..last_stage
+  FramePool pool_;                              // null without ports
+  std::vector<Row> flood_;                      // rows with a host port anywhere
+  std::vector<std::unique_ptr<HostPort>> ports_;
   std::vector<std::unique_ptr<WorkerRing>> rings_;
   std::vector<std::unique_ptr<Inlet>> inlets_;
-  std::vector<std::unique_ptr<Outlet>> outlets_;
-  std::vector<std::unique_ptr<Segment>> segments_;  // in plan_.segments' order
-  std::vector<std::unique_ptr<Worker>> workers_;    // in plan_.lcores' order
+  std::vector<std::unique_ptr<Egress>> egresses_;  // by worker, null where nothing leaves
+  std::vector<OwnedSegment> segments_;
+  std::vector<Segment*> hop_segments_;            // in plan_.segments' order
+  std::vector<Inlet*> arrivals_;                  // what receiving workers send to the first hop
+  std::vector<std::unique_ptr<Worker>> workers_;  // in plan_.lcores' order
 
-  std::mutex control_;    // one control call at a time; no worker ever takes it
-  bool running_ = false;  // guarded by control_
+  std::mutex control_;              // one control call at a time; no worker ever takes it
+  bool running_ = false;            // guarded by control_
+  mutable std::mutex ports_mutex_;  // Unload closes ports while a reader may look
+  std::vector<PortCounters>
+      last_ports_;  // guarded by ports_mutex_: what they said when they closed
 };
 
 }  // namespace bfly::dataplane

@@ -69,6 +69,13 @@ void LoadedFabric::ReadLinks(Snapshot& snapshot) const {
   }
 }
 
+std::vector<PortCounters> LoadedFabric::ReadPorts() const {
+  const std::lock_guard<std::mutex> lock(ports_mutex_);
+  std::vector<PortCounters> ports = last_ports_;
+  for (const auto& port : ports_) ports.push_back(port->counters());
+  return ports;
+}
+
 Snapshot LoadedFabric::snapshot() const {
   Snapshot snapshot;
   snapshot.tsc = rte_rdtsc();
@@ -76,6 +83,7 @@ Snapshot LoadedFabric::snapshot() const {
   snapshot.last_stage = plan_.last_stage;
   ReadAccounts(snapshot);
   ReadLinks(snapshot);
+  snapshot.ports = ReadPorts();
   return snapshot;
 }
 

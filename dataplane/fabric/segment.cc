@@ -5,7 +5,7 @@
 
 namespace bfly::dataplane {
 
-void Segment::SetExits(std::vector<RowExit> exits) {
+void Segment::SetExits(Exits exits) {
   exits_ = std::move(exits);
   batch_ = std::make_unique<Descriptor[]>(kBatch);
 }
@@ -52,9 +52,9 @@ int Segment::Gather(Descriptor* batch, Account& account) {
 
 void Segment::Scatter(const Descriptor* batch, int count) {
   for (int i = 0; i < count; ++i) {
-    const RowExit exit = exits_[batch[i].row];
+    const std::vector<uint16_t>& lanes = exits_.choices[exits_.choice_of_row[batch[i].row]];
     // Packets of one input keep to one lane, and so their order.
-    lanes_[exit.first + (exit.lanes == 1 ? 0 : batch[i].input % exit.lanes)].Add(batch[i]);
+    lanes_[lanes.size() == 1 ? lanes[0] : lanes[batch[i].input % lanes.size()]].Add(batch[i]);
   }
 }
 

@@ -12,12 +12,6 @@
 
 namespace bfly::dataplane {
 
-// Which lanes lead to a row's host port: `lanes` of them from number `first` on.
-struct RowExit {
-  uint16_t first = 0;
-  uint16_t lanes = 1;
-};
-
 class Segment {
  public:
   // `hops` may be empty: such a segment only moves packets between a port queue and another worker.
@@ -25,9 +19,13 @@ class Segment {
 
   void AddInlet(Inlet* inlet, bool trunk) { inlets_.push_back({inlet, trunk}); }
   void AddLane(Lane lane) { lanes_.push_back(std::move(lane)); }
-  // Only the segment of the last hop, and only if some port queue is another worker's: packets go
-  // to the lanes of the row they arrived at. Without it there is one lane.
-  void SetExits(std::vector<RowExit> exits);
+  // Where packets that crossed the last hop go, if not all to lane 0: a packet at `row` goes to one
+  // of the lanes choices[choice_of_row[row]].
+  struct Exits {
+    std::vector<uint16_t> choice_of_row;
+    std::vector<std::vector<uint16_t>> choices;
+  };
+  void SetExits(Exits exits);
 
   // The three steps of a pass, each for all segments of a worker before the next step.
   void Run(Account& account);
@@ -53,8 +51,8 @@ class Segment {
   size_t next_inlet_ = 0;  // polled first, in turn, so that none starves
   std::vector<Stage*> hops_;
   std::vector<Lane> lanes_;
-  std::vector<RowExit> exits_;           // by row, or empty
-  std::unique_ptr<Descriptor[]> batch_;  // with exits; otherwise the batch is built in the one lane
+  Exits exits_;
+  std::unique_ptr<Descriptor[]> batch_;  // with exits; otherwise the batch is built in lane 0
 };
 
 }  // namespace bfly::dataplane
