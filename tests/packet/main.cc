@@ -9,7 +9,7 @@
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  const auto eal = bfly::dataplane::StartEal({.memory_mb = 128, .use_hugepages = false});
+  const auto eal = bfly::dataplane::StartEal({.memory_mb = 512, .use_hugepages = false});
   if (!eal.ok()) {
     std::cerr << eal.status() << "\n";
     return 1;
