@@ -20,6 +20,7 @@ constexpr KnownKind kKinds[] = {
     {NetworkKind::kButterfly, "butterfly", ButterflyWiring},
     {NetworkKind::kWrappedButterfly, "wrapped_butterfly", ButterflyWiring},
     {NetworkKind::kTwoFoldButterfly, "two_fold_butterfly", TwoFoldButterflyWiring},
+    {NetworkKind::kHypercube, "hypercube", HypercubeWiring},
 };
 
 // Two passes or two copies are the longest paths, and a tag must hold a bit for each hop.

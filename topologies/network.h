@@ -25,6 +25,7 @@ enum class NetworkKind {
   kButterfly,         // B_n: log n stages
   kWrappedButterfly,  // B_n with level log n identified with level 0; traversed `passes` times
   kTwoFoldButterfly,  // BB_n: two copies of B_n in series, 2 log n stages
+  kHypercube,  // d-cube: stage s is dimension s+1, least significant first; staying takes no time
 };
 
 // The name used in topology files, on the command line and in JSON, such as "two_fold_butterfly".
@@ -64,6 +65,10 @@ class Network {
   int stages() const { return static_cast<int>(wiring_.size()); }
   // Node levels: stages + 1, or stages where the last level is the first (wrapped).
   int levels() const { return wrapped() ? stages() : stages() + 1; }
+  // Whether a packet that keeps its row crosses the stage in no time: a stage of the hypercube is
+  // one dimension, and only packets that differ in it use a link (Stamoulis & Tsitsiklis,
+  // section 1.1).
+  bool straight_is_free() const { return spec_.kind == NetworkKind::kHypercube; }
   bool wrapped() const { return spec_.kind == NetworkKind::kWrappedButterfly; }
   // Links on every path (dilation), and tag bits a packet carries.
   int hops() const { return stages() * (wrapped() ? spec_.passes : 1); }

@@ -35,6 +35,8 @@ enum class RandomStream : uint32_t {
   kSwitchSettings = 1,  // F of BB_n
   kPermutation = 2,     // PermutationByName("random")
   kTraffic = 3,         // destinations of built-in sources
+  kArrivals = 4,        // packets of the virtual clock: gap and destination
+  kFirstArrival = 5,    // the first gap of each row
   kTest = 1000,         // first of the streams tests use
 };
 

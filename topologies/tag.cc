@@ -56,8 +56,15 @@ absl::StatusOr<Tag> TagOfPath(const Network& network, const std::vector<Row>& ro
 }
 
 Tag GreedyTag(const Network& network, Row input, Row output) {
-  const bool two_copies = network.hops() == 2 * network.dimension();
-  return two_copies ? (Tag{input} << network.dimension()) | output : Tag{output};
+  const int d = network.dimension();
+  if (network.kind() == NetworkKind::kHypercube) {
+    // Least significant bit first.
+    Tag tag = 0;
+    for (int bit = 0; bit < d; ++bit) tag = (tag << 1) | ((output >> bit) & 1);
+    return tag;
+  }
+  const bool two_copies = network.hops() == 2 * d;
+  return two_copies ? (Tag{input} << d) | output : Tag{output};
 }
 
 std::string TagToString(const Network& network, Tag tag) {

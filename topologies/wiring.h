@@ -29,4 +29,8 @@ std::vector<StageWiring> ButterflyWiring(int dimension);
 // BB_n: two copies of B_n in series, not mirrored (section 2).
 std::vector<StageWiring> TwoFoldButterflyWiring(int dimension);
 
+// d-cube, dimensions crossed in increasing index order, index 1 = least significant bit (Stamoulis
+// & Tsitsiklis, section 1.1).
+std::vector<StageWiring> HypercubeWiring(int dimension);
+
 }  // namespace bfly

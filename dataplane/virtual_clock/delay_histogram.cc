@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/virtual_clock/delay_histogram.h"
+
+#include <cmath>
+
+namespace bfly::dataplane {
+
+uint64_t DelayHistogram::UpperEnd(size_t bucket) {
+  const size_t group = bucket >> kSubBits;
+  if (group == 0) return bucket;
+  const uint64_t low = (bucket & ((1u << kSubBits) - 1)) + (1u << kSubBits);
+  return ((low + 1) << (group - 1)) - 1;
+}
+
+uint64_t DelayHistogram::Quantile(double fraction) const {
+  uint64_t total = 0;
+  for (uint64_t count : counts_) total += count;
+  if (total == 0) return 0;
+  const auto wanted = static_cast<uint64_t>(std::ceil(fraction * static_cast<double>(total)));
+  uint64_t seen = 0;
+  for (size_t bucket = 0; bucket < counts_.size(); ++bucket) {
+    seen += counts_[bucket];
+    if (seen >= wanted && seen > 0) return UpperEnd(bucket);
+  }
+  return UpperEnd(counts_.size() - 1);
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/virtual_clock/pipeline.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+namespace bfly::dataplane {
+namespace {
+
+// One window of one stage boundary, on its way from worker to worker.
+struct Window {
+  explicit Window(size_t lists) : packets(lists) {}
+  Boundary packets;
+  Ticks end = 0;
+  uint64_t generated = 0;  // by the sources, up to `end`
+  bool last = false;
+};
+
+constexpr uint64_t kWindowsAhead = 3;  // a worker may be this far ahead of the next one
+
+}  // namespace
+
+// A ring of windows between two workers; each side waits for the other without spinning.
+class Pipeline::Handover {
+ public:
+  explicit Handover(size_t lists) {
+    for (uint64_t i = 0; i < kWindowsAhead; ++i) ring_.push_back(std::make_unique<Window>(lists));
+  }
+
+  Window& ToFill() {
+    const uint64_t filled = filled_.load(std::memory_order_relaxed);
+    for (uint64_t taken;
+         filled - (taken = taken_.load(std::memory_order_acquire)) == kWindowsAhead;) {
+      taken_.wait(taken, std::memory_order_acquire);
+    }
+    return *ring_[filled % kWindowsAhead];
+  }
+  void Filled() {
+    filled_.fetch_add(1, std::memory_order_release);
+    filled_.notify_one();
+  }
+  Window& ToTake() {
+    const uint64_t taken = taken_.load(std::memory_order_relaxed);
+    filled_.wait(taken, std::memory_order_acquire);
+    return *ring_[taken % kWindowsAhead];
+  }
+  void Taken() {
+    taken_.fetch_add(1, std::memory_order_release);
+    taken_.notify_one();
+  }
+
+  size_t bytes() const {
+    size_t sum = 0;
+    for (const auto& window : ring_) sum += window->packets.bytes();
+    return sum;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Window>> ring_;
+  std::atomic<uint64_t> filled_{0};  // producer: writes, consumer: acquires
+  std::atomic<uint64_t> taken_{0};   // consumer: writes, producer: acquires
+};
+
+struct Pipeline::Worker {
+  std::vector<StageGroup> groups;
+  std::vector<Boundary> between;  // after each group but the last
+  std::unique_ptr<Handover> to_next;
+
+  void RunWindow(const Boundary& in, Boundary& out, Ticks window_end) {
+    const Boundary* from = &in;
+    for (size_t g = 0; g < groups.size(); ++g) {
+      Boundary& to = g + 1 < groups.size() ? between[g] : out;
+      to.Clear();
+      groups[g].RunWindow(*from, to, window_end);
+      from = &to;
+    }
+  }
+};
+
+Pipeline::Pipeline(const Network& network, const std::vector<int>& first_stages, Ticks unit)
+    : network_(network) {
+  const size_t lists = 2 * static_cast<size_t>(network.rows());
+  for (size_t w = 0; w < first_stages.size(); ++w) {
+    const bool is_last = w + 1 == first_stages.size();
+    const int limit = (is_last ? network.stages() : first_stages[w + 1]) - 1;
+    auto worker = std::make_unique<Worker>();
+    for (int stage = first_stages[w]; stage <= limit;) {
+      const int last = StageGroup::LastStage(network, stage, limit);
+      worker->groups.emplace_back(network, stage, last, unit);
+      if (last != limit) worker->between.emplace_back(lists);
+      stage = last + 1;
+    }
+    if (!is_last) worker->to_next = std::make_unique<Handover>(lists);
+    workers_.push_back(std::move(worker));
+  }
+}
+
+Pipeline::~Pipeline() = default;
+
+Pipeline::Account Pipeline::Run(VirtualSource& source, DelaySink& sink, Ticks window, Ticks start,
+                                Ticks end, Ticks give_up) {
+  Account account;
+  uint64_t born_before_start = 0, population_sum = 0, windows_measured = 0;
+  // The last worker says after each window whether all measured packets are through. Only then does
+  // the first one decide on the next window, but for the windows up to `end`, which are run in any
+  // case.
+  std::atomic<Ticks> sunk{0};  // last worker: writes, first: acquires; end of its newest window
+  std::atomic<bool> complete{false};  // last worker: writes before `sunk`, first: reads after it
+
+  const auto sink_window = [&](const Boundary& packets, Ticks window_end, uint64_t generated) {
+    const uint64_t before = sink.delivered();
+    sink.TakeWindow(packets);
+    if (window_end == start) born_before_start = generated;
+    if (window_end > start && window_end <= end) {
+      account.delivered_then += sink.delivered() - before;
+      population_sum += generated - sink.delivered();
+      ++windows_measured;
+      if (window_end == end) account.born_measured = generated - born_before_start;
+    }
+    account.end = window_end;
+    if (window_end >= end) {
+      complete.store(sink.measured() == account.born_measured, std::memory_order_relaxed);
+    }
+    sunk.store(window_end, std::memory_order_release);
+    sunk.notify_one();
+  };
+
+  const auto run_worker = [&](size_t w) {
+    Worker& worker = *workers_[w];
+    const bool is_last = w + 1 == workers_.size();
+    Boundary arrivals(2 * static_cast<size_t>(network_.rows()));
+    Boundary leaving(is_last ? arrivals.links() : 0);
+    for (Ticks now = 0; now < give_up;) {
+      Window* taken = nullptr;
+      Ticks window_end = 0;
+      uint64_t generated = 0;
+      if (w == 0) {
+        if (now >= end) {
+          for (Ticks s; (s = sunk.load(std::memory_order_acquire)) != now;) sunk.wait(s);
+          if (complete.load(std::memory_order_relaxed)) break;
+        }
+        window_end = std::min(now + window, give_up);
+        if (now < start) window_end = std::min(window_end, start);
+        if (now < end) window_end = std::min(window_end, end);
+        arrivals.Clear();
+        source.FillWindow(window_end, arrivals);
+        generated = source.generated();
+      } else {
+        taken = &workers_[w - 1]->to_next->ToTake();
+        if (taken->last) break;
+        window_end = taken->end;
+        generated = taken->generated;
+      }
+      const Boundary& in = taken != nullptr ? taken->packets : arrivals;
+      if (is_last) {
+        worker.RunWindow(in, leaving, window_end);
+        sink_window(leaving, window_end, generated);
+      } else {
+        Window& next = worker.to_next->ToFill();
+        worker.RunWindow(in, next.packets, window_end);
+        next.end = window_end;
+        next.generated = generated;
+        next.last = false;
+        worker.to_next->Filled();
+      }
+      if (taken != nullptr) workers_[w - 1]->to_next->Taken();
+      now = window_end;
+    }
+    if (!is_last) {
+      worker.to_next->ToFill().last = true;
+      worker.to_next->Filled();
+    }
+  };
+
+  std::vector<std::jthread> threads;
+  for (size_t w = 1; w < workers_.size(); ++w) threads.emplace_back(run_worker, w);
+  run_worker(0);
+  threads.clear();  // joins
+  if (windows_measured > 0) {
+    account.mean_population =
+        static_cast<double>(population_sum) / static_cast<double>(windows_measured);
+  }
+  return account;
+}
+
+uint64_t Pipeline::queued() const {
+  uint64_t sum = 0;
+  for (const auto& worker : workers_) {
+    for (const StageGroup& group : worker->groups) sum += group.queued();
+  }
+  return sum;
+}
+
+uint64_t Pipeline::handled() const {
+  uint64_t sum = 0;
+  for (const auto& worker : workers_) {
+    for (const StageGroup& group : worker->groups) {
+      for (int stage = group.first(); stage <= group.last(); ++stage) sum += group.handled(stage);
+    }
+  }
+  return sum;
+}
+
+std::vector<double> Pipeline::StageDelays(Ticks unit) const {
+  std::vector<double> delays;
+  for (const auto& worker : workers_) {
+    for (const StageGroup& group : worker->groups) {
+      for (int stage = group.first(); stage <= group.last(); ++stage) {
+        const double handled = static_cast<double>(std::max<uint64_t>(group.handled(stage), 1));
+        delays.push_back(static_cast<double>(group.delay_sum(stage)) / static_cast<double>(unit) /
+                         handled);
+      }
+    }
+  }
+  return delays;
+}
+
+std::vector<uint64_t> Pipeline::LinkPackets() const {
+  std::vector<uint64_t> packets(network_.link_count());
+  for (const auto& worker : workers_) {
+    for (const StageGroup& group : worker->groups) {
+      for (int stage = group.first(); stage <= group.last(); ++stage) {
+        group.CountLinks(stage, packets.data() + network_.link_index({stage, 0, 0}));
+      }
+    }
+  }
+  return packets;
+}
+
+size_t Pipeline::bytes() const {
+  size_t sum = 0;
+  for (const auto& worker : workers_) {
+    for (const StageGroup& group : worker->groups) sum += group.bytes();
+    for (const Boundary& boundary : worker->between) sum += boundary.bytes();
+    if (worker->to_next) sum += worker->to_next->bytes();
+  }
+  return sum;
+}
+
+}  // namespace bfly::dataplane

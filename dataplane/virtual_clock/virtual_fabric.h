@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// A levelled network under the virtual clock: unit service, exact times, as fast as the CPU allows.
+//
+// Time is cut into windows. A stage works through a whole window, block of rows by block of rows,
+// and then the next stage does; nothing that leaves a link in a window can depend on later
+// arrivals, so no barrier is needed and the result does not depend on the window's length, the
+// blocks, or which worker runs which stage. Workers form a pipeline: while one is at window k, the
+// next is at window k-1.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "dataplane/virtual_clock/delay_histogram.h"
+#include "dataplane/virtual_clock/source.h"
+#include "topologies/network.h"
+
+namespace bfly::dataplane {
+
+struct VirtualConfig {
+  ArrivalConfig arrivals;
+  // Bits of the destination flipped with this probability, unless `fixed` names an output for each
+  // input.
+  double flip = 0.5;
+  std::vector<Row> fixed;
+  uint32_t slots_per_unit = 0;  // 0: continuous time (2^32 ticks a unit)
+  double warmup = 0;            // units; packets born before are carried and not measured
+  double duration = 0;          // units measured after the warm-up; births in them are measured
+  int batches = 20;             // of equal length, for confidence intervals
+  // first_stages[w]: the first stage worker w runs; first_stages[0] == 0. One entry: one worker.
+  std::vector<int> first_stages{0};
+  double window = 0;  // units; 0: chosen from the rate
+};
+
+// Sums over the packets of one batch, by time of birth.
+struct DelayBatch {
+  uint64_t packets = 0;
+  double delay_sum = 0;  // units
+};
+
+struct VirtualResult {
+  // The account at the end of the run, all packets: injected == delivered + in_flight.
+  uint64_t injected = 0;
+  uint64_t delivered = 0;
+  uint64_t in_flight = 0;
+  uint64_t hops = 0;  // links joined
+
+  // Packets born in the measured time and delivered before the end of the run.
+  uint64_t measured = 0;
+  uint64_t unfinished =
+      0;  // born in the measured time and still inside at the end: 0 unless saturated
+  double mean_delay = 0;  // units
+  double p50 = 0, p99 = 0, max = 0;
+  std::vector<DelayBatch> batches;
+  // Born in the measured time, per row and unit of time; delivered in it.
+  double offered = 0;
+  double accepted = 0;
+  // Over all packets of the measured windows: mean of departure - arrival at each stage, and the
+  // mean number of packets in the network at the windows' ends.
+  std::vector<double> stage_delay;
+  double mean_population = 0;
+  // Packets that left by each link in the whole run, by network link index.
+  std::vector<uint64_t> link_packets;
+  double end_time = 0;  // units
+  double seconds = 0;   // wall time
+  size_t state_bytes = 0;
+};
+
+// InvalidArgument if the network is not levelled (wrapped), a probability, rate or time is out of
+// range, or first_stages is not ascending from 0.
+absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualConfig& config);
+
+}  // namespace bfly::dataplane
