@@ -80,6 +80,9 @@ NetworkSpec ToNetworkSpec(const v1::Network& network) {
     case v1::TWO_FOLD_BUTTERFLY:
       spec.kind = NetworkKind::kTwoFoldButterfly;
       break;
+    case v1::HYPERCUBE:
+      spec.kind = NetworkKind::kHypercube;
+      break;
     default:
       spec.kind = NetworkKind::kButterfly;
   }

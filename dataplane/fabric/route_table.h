@@ -20,13 +20,14 @@ class RouteTable {
   // The tag of a frame input -> output. False: there is no circuit and it must be dropped.
   bool Lookup(Row input, Row output, WireTag& tag) const {
     const WireTag circuit = circuits_[input].load(std::memory_order_relaxed);
-    if (circuit != 0 && OutputOf(circuit) == output) {
+    const WireTag greedy = ToWire(GreedyTag(network_, input, output), network_.hops());
+    // Two paths lead to one output if and only if the last `dimension` bits of their tags agree.
+    if (circuit != 0 && ((circuit ^ greedy) << (network_.hops() - network_.dimension())) == 0) {
       tag = circuit;
       return true;
     }
-    if (without_circuit_ == WithoutCircuit::kDrop) return false;
-    tag = ToWire(GreedyTag(network_, input, output), network_.hops());
-    return true;
+    tag = greedy;
+    return without_circuit_ == WithoutCircuit::kBestEffort;
   }
 
   // The circuit at `input`, or 0.
@@ -36,11 +37,6 @@ class RouteTable {
     circuits_[input].store(ToWire(tag, network_.hops()), std::memory_order_relaxed);
   }
   void Remove(Row input) { circuits_[input].store(0, std::memory_order_relaxed); }
-
-  // The last `dimension` bits of every tag are the output row.
-  Row OutputOf(WireTag full_tag) const {
-    return static_cast<Row>(full_tag >> (64 - network_.hops())) & (network_.rows() - 1);
-  }
 
  private:
   const Network& network_;

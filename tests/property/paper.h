@@ -37,6 +37,8 @@ inline int PositionOf(NetworkKind kind, int i, int d) {
       return i + 1;
     case NetworkKind::kTwoFoldButterfly:
       return i < d ? i + 1 : i - d + 1;
+    case NetworkKind::kHypercube:
+      return d - i;  // dimension i + 1, counted from the right
   }
   return 0;
 }
