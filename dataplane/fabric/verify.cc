@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/fabric/fabric.h"
+#include "dataplane/ports/pci_device.h"
 #include "dataplane/runtime/capability.h"
 #include "dataplane/runtime/cpus.h"
 
@@ -133,6 +134,7 @@ class Verifier {
       Error(at, ".device: \"", device, "\" is also of ", devices_[device]);
     } else {
       Keep(CheckDeviceCapability(at + ".device", device));
+      Keep(CheckPciDevice(at + ".device", device));
     }
     if (queue_pairs < 1 || queue_pairs > kMaxQueuePairs) {
       Error(at, ".queue_pairs: ", queue_pairs, " is outside 1..", kMaxQueuePairs);

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "dataplane/ports/dpdk_log.h"
+#include "dataplane/ports/pci_device.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -27,12 +28,6 @@ bool Exists(const std::string& name) {
   return rte_eth_dev_get_port_by_name(name.c_str(), &id) == 0;
 }
 
-// "0000:00:04.0" or "00:04.0".
-bool IsPciAddress(const std::string& name) {
-  return name.find(':') != std::string::npos &&
-         name.find_first_not_of("0123456789abcdefABCDEF:.") == std::string::npos;
-}
-
 absl::Status At(const std::string& field, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(field, ": ", status.message()));
 }
@@ -42,9 +37,9 @@ std::string Reason(int negative_errno) { return rte_strerror(-negative_errno); }
 }  // namespace
 
 std::string NumberedDevice(const std::string& device) {
+  if (const std::string pci = PciDevice(device); !pci.empty()) return pci;
   const std::string name = NameOf(device);
-  if (name.empty() || IsPciAddress(name) || Exists(name) ||
-      std::isdigit(static_cast<unsigned char>(name.back()))) {
+  if (name.empty() || Exists(name) || std::isdigit(static_cast<unsigned char>(name.back()))) {
     return device;
   }
   for (int i = 0;; ++i) {
@@ -67,7 +62,8 @@ absl::StatusOr<std::unique_ptr<Ethdev>> Ethdev::Open(const EthdevConfig& config)
 }
 
 absl::Status Ethdev::Probe(const EthdevConfig& config) {
-  name_ = NameOf(config.device);
+  const std::string pci = PciDevice(config.device);
+  name_ = NameOf(pci.empty() ? config.device : pci);
   if (name_.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         config.field, ": \"", config.device,
@@ -83,6 +79,7 @@ absl::Status Ethdev::Probe(const EthdevConfig& config) {
     }
     device = NumberedDevice(device);
     name_ = NameOf(device);
+    if (absl::Status status = CheckPciDevice(config.field, device); !status.ok()) return status;
     DpdkLogCapture log;
     const int ret = rte_dev_probe(device.c_str());
     if (ret < 0) {

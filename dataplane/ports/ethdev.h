@@ -56,8 +56,8 @@ class Ethdev {
 };
 
 // `device` with a name DPDK does not know yet: "net_af_xdp,iface=a" becomes
-// "net_af_xdp_b0,iface=a". A name that ends in a digit was numbered by the user and stays, as does
-// a PCI address.
+// "net_af_xdp_b0,iface=a". A name that ends in a digit was numbered by the user and stays; a PCI
+// address is written out.
 std::string NumberedDevice(const std::string& device);
 
 }  // namespace bfly::dataplane

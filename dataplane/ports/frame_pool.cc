@@ -18,7 +18,9 @@ constexpr uint32_t kDefaultRoom = 2048;  // what devices expect of a buffer at l
 // bursts.
 constexpr uint32_t kMbufsPerQueuePair = 5120;
 constexpr uint32_t kMbufsInFabric = 8192;
-constexpr uint32_t kXdpHeadroom = 256;  // AF_XDP leaves this free in front of each frame
+// AF_XDP leaves this free in front of each frame. Others need less: virtio-net writes its own
+// header of 12 bytes there, and is refused a buffer without room for it.
+constexpr uint32_t kXdpHeadroom = 256;
 constexpr uint32_t kCachedPerLcore = 256;
 static_assert(RTE_PKTMBUF_HEADROOM >= kTrunkOverhead,
               "a trunk header fits in front of every frame");
