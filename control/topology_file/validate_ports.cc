@@ -40,12 +40,7 @@ class PortCheck {
         !sound.ok()) {
       return context_.Report(at + ".rows", Quotable(port.rows()), std::string(sound.message()));
     }
-    if (const uint64_t count = CountOf(*rows); port.translate_mac() && count > 1) {
-      context_.Report(
-          at + ".translate_mac", "true",
-          absl::StrCat("a port of ", count,
-                       " rows has no one MAC address to translate to (allowed: false)"));
-    }
+    CheckTranslation(at, port, CountOf(*rows));
     if (plane == kNobody || !context_.placed) return;
     const bool is_input = plane == context_.owner.front();
     const bool is_output = plane == context_.owner.back();
@@ -82,6 +77,20 @@ class PortCheck {
   }
 
  private:
+  void CheckTranslation(const std::string& at, const v1::HostPort& port, uint64_t rows) {
+    if (!port.translate_mac()) return;
+    if (rows > 1) {
+      context_.Report(
+          at + ".translate_mac", "true",
+          absl::StrCat("a port of ", rows,
+                       " rows has no one MAC address to translate to (allowed: false)"));
+    } else if (context_.topology.addressing().mode() != v1::Addressing::MAC) {
+      context_.Report(
+          at + ".translate_mac", "true",
+          "hosts keep their MAC address anyway unless the mode is mac (allowed: false)");
+    }
+  }
+
   // Stops at the first row that is taken, so all ports together cost no more than the network has
   // rows.
   bool Attach(std::vector<int>& port_of_row, int index, const std::string& at,

@@ -12,10 +12,22 @@
 namespace bfly::control {
 namespace {
 
-std::filesystem::path Examples() {
+std::filesystem::path SourceRoot() {
   const char* root = std::getenv("BFLY_SOURCE_ROOT");
   EXPECT_NE(root, nullptr) << "meson sets BFLY_SOURCE_ROOT";
-  return std::filesystem::path(root == nullptr ? "." : root) / "topologies" / "examples";
+  return root == nullptr ? "." : root;
+}
+
+std::filesystem::path Examples() { return SourceRoot() / "topologies" / "examples"; }
+
+TEST(TopologyReference, ShowsACompleteFile) {
+  const auto page = ReadTopologyText((SourceRoot() / "docs" / "topology-file.md").string());
+  ASSERT_TRUE(page.ok()) << page.status();
+  const std::string fence = "```yaml\n";
+  const size_t begin = page->find(fence) + fence.size();
+  const auto topology =
+      ReadTopology(page->substr(begin, page->find("```", begin) - begin), "reference");
+  EXPECT_TRUE(topology.ok()) << topology.status();
 }
 
 TEST(TopologyExamples, AreAllValidAndCoverEveryKindOfNetwork) {

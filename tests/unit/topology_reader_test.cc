@@ -168,6 +168,16 @@ TEST(TopologyReader, RefusesNumbersThatAreNone) {
   EXPECT_THAT(with_rows("[2]"), HasSubstr("a list stands where one value should"));
 }
 
+TEST(TopologyReader, ReadsHexadecimalNumbers) {
+  const auto read = ReadTopology(
+      "name: a\nnetwork: {kind: butterfly, rows: 0x2, seed: 0xFFFFFFFFFFFFFFFF}\nplacement: "
+      "[{stages: 0}]\n",
+      "t");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->network().rows(), 2u);
+  EXPECT_EQ(read->network().seed(), UINT64_MAX);
+}
+
 TEST(TopologyReader, RefusesTheWrongShape) {
   EXPECT_THAT(Errors("- name: a\n"), HasSubstr("a list stands where a map of keys should"));
   EXPECT_THAT(Errors("just words\n"),

@@ -347,6 +347,13 @@ TEST(TopologyValidate, TranslatesOnlyTheMacOfAPortOfOneRow) {
   EXPECT_THAT(Wrong(topology),
               ElementsAre("ports[0].translate_mac: a port of 2 rows has no one MAC address to "
                           "translate to (allowed: false)"));
+  topology.mutable_ports(0)->set_rows("0");
+  EXPECT_THAT(Wrong(topology), IsEmpty());
+  topology.mutable_addressing()->set_mode(v1::Addressing::IPV4_PREFIX);
+  topology.mutable_addressing()->set_ipv4_prefix("10.77.0.16/29");
+  EXPECT_THAT(Wrong(topology),
+              ElementsAre("ports[0].translate_mac: hosts keep their MAC address anyway "
+                          "unless the mode is mac (allowed: false)"));
 }
 
 TEST(TopologyValidate, WantsNoMoreLcoresThanQueues) {
