@@ -16,7 +16,7 @@ namespace bfly::control {
 // The network a message describes; unset passes mean 1. InvalidArgument names the field within
 // `network`.
 absl::StatusOr<Network> NetworkOf(const v1::Network& network);
-NetworkSpec ToNetworkSpec(const v1::Network& network);
+absl::StatusOr<NetworkSpec> ToNetworkSpec(const v1::Network& network);
 
 struct Ipv4Block {
   uint32_t base = 0;  // host byte order
