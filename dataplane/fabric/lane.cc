@@ -121,7 +121,7 @@ void Lane::CountOccupancy(Ledger& ledger) {
 
 uint64_t Lane::Discard() {
   for (uint32_t i = 0; i < count_; ++i) rte_pktmbuf_free(waiting_[i].mbuf);
-  return std::exchange(count_, 0);
+  return std::exchange(count_, 0) + (outlet_ != nullptr ? outlet_->Discard() : 0);
 }
 
 }  // namespace bfly::dataplane

@@ -103,11 +103,9 @@ void LoadedFabric::DiscardInside() {
     Ledger& ledger = workers_[owned.worker]->stopped_account().ledger;
     ledger.Drop(DropReason::kUnloaded, owned.segment->Discard());
   }
-  for (size_t w = 0; w < workers_.size(); ++w) {
-    Ledger& ledger = workers_[w]->stopped_account().ledger;
-    if (egresses_[w]) egresses_[w]->Abandon(DropReason::kUnloaded, ledger);
-    ledger.held = 0;
-    workers_[w]->PublishStopped();
+  for (const auto& worker : workers_) {
+    worker->stopped_account().ledger.held = 0;
+    worker->PublishStopped();
   }
 }
 

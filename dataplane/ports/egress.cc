@@ -38,8 +38,10 @@ void Egress::Flush(Ledger& ledger) {
   for (HostTransmitter* transmitter : transmitters_) transmitter->Flush(ledger);
 }
 
-void Egress::Abandon(DropReason reason, Ledger& ledger) {
-  for (HostTransmitter* transmitter : transmitters_) transmitter->Abandon(reason, ledger);
+uint64_t Egress::Discard() {
+  uint64_t sum = 0;
+  for (HostTransmitter* transmitter : transmitters_) sum += transmitter->Discard();
+  return sum;
 }
 
 }  // namespace bfly::dataplane

@@ -22,8 +22,7 @@ class Egress final : public Outlet {
   int Send(const Descriptor* burst, int count, Ledger& ledger) override;
   uint64_t held() const override;
   void Flush(Ledger& ledger) override;
-  // Drops what the transmitters still hold: the fabric is being unloaded.
-  void Abandon(DropReason reason, Ledger& ledger);
+  uint64_t Discard() override;
 
  private:
   static constexpr uint16_t kNone = 0xffff;

@@ -39,12 +39,12 @@ Verdict ParseTester(const Payload& p, const FrameRules& rules) {
   const Row row = LoadBe32(h.row);
   const WireTag tag = LoadBe64(h.tag);
   const bool names_input = h.flags & kWireNamesInput;
-  const bool honest = h.version == kWireVersion &&
-                      h.type == static_cast<uint8_t>(WireType::kTester) &&
-                      h.header_bytes == sizeof(WireHeader) && (h.flags & ~kWireNamesInput) == 0 &&
-                      LoadBe16(h.stage) == 0 && row < rules.rows && (names_input || row == 0) &&
-                      LoadBe16(h.inner_bytes) <= p.wire_length - sizeof(WireHeader) && tag != 0 &&
-                      std::countr_zero(tag) == 63 - rules.hops;
+  const bool honest =
+      h.version == kWireVersion && h.type == static_cast<uint8_t>(WireType::kTester) &&
+      h.header_bytes == sizeof(WireHeader) && (h.flags & ~kWireNamesInput) == 0 && h.stage == 0 &&
+      h.queue == 0 && row < rules.rows && (names_input || row == 0) &&
+      LoadBe16(h.inner_bytes) <= p.wire_length - sizeof(WireHeader) && tag != 0 &&
+      std::countr_zero(tag) == 63 - rules.hops;
   if (!honest) return Drop(DropReason::kBadHeader);
   return {.kind = Verdict::Kind::kTag,
           .names_input = names_input,

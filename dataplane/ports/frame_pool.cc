@@ -30,7 +30,7 @@ static_assert(RTE_PKTMBUF_HEADROOM >= kTrunkOverhead,
 void FramePoolDeleter::operator()(rte_mempool* pool) const { rte_mempool_free(pool); }
 
 uint32_t FramePoolRoom(uint32_t max_frame_bytes) {
-  const uint32_t frame = (kXdpHeadroom + max_frame_bytes + 63) / 64 * 64;
+  const uint32_t frame = (kXdpHeadroom + max_frame_bytes + kTrunkOverhead + 63) / 64 * 64;
   return RTE_PKTMBUF_HEADROOM + std::max(kDefaultRoom, frame);
 }
 

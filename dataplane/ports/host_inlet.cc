@@ -10,6 +10,7 @@
 
 #include "dataplane/ports/mac_address.h"
 #include "dataplane/ports/translate.h"
+#include "dataplane/ports/whole_frame.h"
 #include "dataplane/xdp/kernel_checksum.h"
 
 namespace bfly::dataplane {
@@ -51,14 +52,7 @@ int HostInlet::Admit(rte_mbuf* frame, uint64_t now, Descriptor* out, Ledger& led
   if (frame->pkt_len > config_.rules.max_frame_bytes) {
     return Reject(frame, DropReason::kOversized, ledger);
   }
-  if (frame->nb_segs > 1) {
-    // Inside the fabric a frame is one piece, so that every device can send it and edges can
-    // rewrite it.
-    rte_mbuf* whole = rte_pktmbuf_copy(frame, config_.pool, 0, UINT32_MAX);
-    if (whole == nullptr) return Reject(frame, DropReason::kPortFull, ledger);
-    rte_pktmbuf_free(frame);
-    frame = whole;
-  }
+  if (!MakeWhole(frame, config_.pool)) return Reject(frame, DropReason::kPortFull, ledger);
   uint8_t* bytes = rte_pktmbuf_mtod(frame, uint8_t*);
   const Verdict verdict = ParseFrame(bytes, frame->data_len, frame->pkt_len, config_.rules);
   if (verdict.kind == Verdict::Kind::kDrop) return Reject(frame, verdict.reason, ledger);

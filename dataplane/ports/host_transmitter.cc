@@ -10,9 +10,7 @@
 
 namespace bfly::dataplane {
 
-HostTransmitter::~HostTransmitter() {
-  for (; begin_ < end_; ++begin_) rte_pktmbuf_free(frames_[begin_]);
-}
+HostTransmitter::~HostTransmitter() { Discard(); }
 
 void HostTransmitter::Push(const Descriptor& packet, Ledger& ledger) {
   if (learned_ != nullptr) {
@@ -45,7 +43,7 @@ void HostTransmitter::Flush(Ledger& ledger) {
   Offer(ledger);
   if (fruitless_passes_ < kPatience) return;
   fruitless_passes_ = kPatience;
-  Abandon(DropReason::kPortFull, ledger);
+  counters_.Drop(DropReason::kPortFull, ledger, Discard());
 }
 
 void HostTransmitter::Offer(Ledger& ledger) {
@@ -62,11 +60,11 @@ void HostTransmitter::Offer(Ledger& ledger) {
   if (begin_ == end_) begin_ = end_ = 0;
 }
 
-void HostTransmitter::Abandon(DropReason reason, Ledger& ledger) {
-  if (begin_ == end_) return;
-  counters_.Drop(reason, ledger, end_ - begin_);
-  rte_pktmbuf_free_bulk(frames_ + begin_, end_ - begin_);
+uint64_t HostTransmitter::Discard() {
+  const uint32_t waiting = end_ - begin_;
+  if (waiting > 0) rte_pktmbuf_free_bulk(frames_ + begin_, waiting);
   begin_ = end_ = 0;
+  return waiting;
 }
 
 }  // namespace bfly::dataplane

@@ -23,8 +23,8 @@ class HostTransmitter {
   // Once a pass: offers the device what is buffered. A device that took nothing in kPatience passes
   // gets no more of them kept for it.
   void Flush(Ledger& ledger);
-  // Drops what is buffered.
-  void Abandon(DropReason reason, Ledger& ledger);
+  // Frees what is buffered and returns how many frames that were.
+  uint64_t Discard();
 
   uint64_t held() const { return end_ - begin_; }
   const PortQueueCounters& counters() const { return counters_; }

@@ -33,10 +33,12 @@ struct WireHeader {
   uint8_t flags;         // WireFlags; bits not listed are 0
   uint8_t row[4];        // tester: input row; trunk: row the packet is at, after `stage`
   uint8_t tag[8];        // WireTag (topologies/tag.h): hops still to go, then a one bit, then zeros
-  uint8_t sequence[4];   // trunk: counts the frames of one queue from 0; tester: its own
-  uint8_t stage[2];      // trunk: the stage the packet crossed last; tester: 0
+  uint8_t sequence[4];  // trunk: counts the packets of `queue` from 0, round again; tester: its own
+  uint8_t stage;        // trunk: the stage the packet crossed last; tester: 0
+  uint8_t queue;        // trunk: the sender's transmit queue; tester: 0
   uint8_t inner_bytes[2];  // bytes that follow; the rest of the frame is padding
-  uint8_t time[8];         // trunk: nanoseconds since injection; tester: its own
+  uint8_t age[6];          // trunk: nanoseconds since injection; tester: its own
+  uint8_t input[2];        // trunk: low 16 bits of the input row; tester: its own
 };
 static_assert(sizeof(WireHeader) == 32 && alignof(WireHeader) == 1 &&
               std::is_trivially_copyable_v<WireHeader>);

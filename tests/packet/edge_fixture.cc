@@ -1,62 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/packet/edge_fixture.h"
 
-#include <rte_dev.h>
-#include <rte_eth_ring.h>
-
 #include <algorithm>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 
 namespace bfly::dataplane {
-
-RingPeer::RingPeer(const std::string& name, unsigned size)
-    : device_("net_ring_" + name),
-      to_port_(rte_ring_create((name + "_in").c_str(), size, 0, 0)),
-      from_port_(rte_ring_create((name + "_out").c_str(), size, 0, 0)) {
-  EXPECT_NE(to_port_, nullptr);
-  EXPECT_NE(from_port_, nullptr);
-  EXPECT_GE(rte_eth_from_rings(name.c_str(), &to_port_, 1, &from_port_, 1, 0), 0);
-}
-
-RingPeer::~RingPeer() {
-  EXPECT_EQ(rte_eal_hotplug_remove("vdev", device_.c_str()), 0);
-  void* frame;
-  for (rte_ring* ring : {to_port_, from_port_}) {
-    while (rte_ring_dequeue(ring, &frame) == 0) rte_pktmbuf_free(static_cast<rte_mbuf*>(frame));
-    rte_ring_free(ring);
-  }
-}
-
-void RingPeer::Send(rte_mempool* pool, const Bytes& frame, size_t piece) {
-  rte_mbuf* first = nullptr;
-  for (size_t at = 0; at < frame.size() || first == nullptr; at += piece) {
-    const size_t size = std::min(piece, frame.size() - at);
-    rte_mbuf* segment = rte_pktmbuf_alloc(pool);
-    ASSERT_NE(segment, nullptr);
-    std::memcpy(rte_pktmbuf_append(segment, static_cast<uint16_t>(size)), frame.data() + at, size);
-    if (first == nullptr) {
-      first = segment;
-    } else {
-      ASSERT_EQ(rte_pktmbuf_chain(first, segment), 0);
-    }
-  }
-  ASSERT_EQ(rte_ring_enqueue(to_port_, first), 0);
-}
-
-std::vector<Bytes> RingPeer::Take() {
-  std::vector<Bytes> frames;
-  void* object;
-  while (rte_ring_dequeue(from_port_, &object) == 0) {
-    auto* frame = static_cast<rte_mbuf*>(object);
-    EXPECT_EQ(frame->nb_segs, 1);
-    const uint8_t* bytes = rte_pktmbuf_mtod(frame, const uint8_t*);
-    frames.emplace_back(bytes, bytes + frame->data_len);
-    rte_pktmbuf_free(frame);
-  }
-  return frames;
-}
 
 void EdgeTest::Build(const Setup& setup) {
   auto network = Network::Make({.kind = NetworkKind::kButterfly, .rows = setup.rows});
@@ -116,7 +65,7 @@ void EdgeTest::Run(int passes, int room) {
 
 // Every buffer is back in the pool once the ports and the peers are gone.
 EdgeTest::~EdgeTest() {
-  if (egress_ != nullptr) egress_->Abandon(DropReason::kUnloaded, ledger_);
+  if (egress_ != nullptr) ledger_.Drop(DropReason::kUnloaded, egress_->Discard());
   EXPECT_EQ(ledger_.injected, ledger_.delivered + ledger_.dropped_total());
   ports_.clear();
   peers_.clear();

@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 #include <rte_mbuf.h>
-#include <rte_ring.h>
 
 #include <memory>
 #include <string>
@@ -16,26 +15,9 @@
 #include "dataplane/ports/frame_pool.h"
 #include "dataplane/ports/host_port.h"
 #include "tests/packet/frame_bytes.h"
+#include "tests/packet/ring_peer.h"
 
 namespace bfly::dataplane {
-
-// A net_ring device made of two rings: what the peer sends, and what it gets.
-class RingPeer {
- public:
-  explicit RingPeer(const std::string& name, unsigned size = 1024);
-  ~RingPeer();
-
-  const std::string& device() const { return device_; }
-  // As one piece, or in pieces of at most `piece` bytes.
-  void Send(rte_mempool* pool, const Bytes& frame, size_t piece = 1 << 16);
-  // Frames the port sent since the last call.
-  std::vector<Bytes> Take();
-
- private:
-  std::string device_;
-  rte_ring* to_port_;
-  rte_ring* from_port_;
-};
 
 class EdgeTest : public testing::Test {
  protected:

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/ports/trunk_frame.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "dataplane/ports/mac_address.h"
+#include "dataplane/ports/wire_header.h"
+
+namespace bfly::dataplane {
+namespace {
+
+constexpr uint64_t kMaxAge = (uint64_t{1} << 48) - 1;
+constexpr MacAddress kReceiver = kTrunkMac | 1;
+constexpr MacAddress kSender = kTrunkMac;
+
+}  // namespace
+
+TrunkRules MakeTrunkRules(const Network& network, int after_stage, int queues,
+                          uint32_t max_frame_bytes) {
+  return {.rows = network.rows(),
+          .stage = after_stage,
+          .hops_left = network.hops() - after_stage - 1,
+          .queues = queues,
+          .max_frame_bytes = max_frame_bytes};
+}
+
+void WriteTrunkHeader(const TrunkPacket& packet, const TrunkRules& rules, uint8_t* out) {
+  StoreMac(out, kReceiver);
+  StoreMac(out + 6, kSender);
+  StoreBe16(out + 12, kBflyEtherType);
+  WireHeader h;
+  h.version = kWireVersion;
+  h.type = static_cast<uint8_t>(WireType::kTrunk);
+  h.header_bytes = sizeof(WireHeader);
+  h.flags = packet.synthetic ? kWireSynthetic : 0;
+  StoreBe32(h.row, packet.row);
+  StoreBe64(h.tag, packet.tag);
+  StoreBe32(h.sequence, packet.sequence);
+  h.stage = static_cast<uint8_t>(rules.stage);
+  h.queue = packet.queue;
+  StoreBe16(h.inner_bytes, packet.inner_bytes);
+  const uint64_t age = std::min(packet.age_ns, kMaxAge);
+  StoreBe16(h.age, static_cast<uint16_t>(age >> 32));
+  StoreBe32(h.age + 2, static_cast<uint32_t>(age));
+  StoreBe16(h.input, packet.input);
+  std::memcpy(out + kEthernetBytes, &h, sizeof(h));
+}
+
+bool ReadTrunkFrame(const uint8_t* bytes, uint32_t length, const TrunkRules& rules,
+                    TrunkPacket& packet, DropReason& reason) {
+  reason = DropReason::kTruncated;
+  if (length < kEthernetBytes) return false;
+  reason = DropReason::kNotForFabric;
+  if (LoadMac(bytes) != kReceiver || LoadBe16(bytes + 12) != kBflyEtherType) return false;
+  reason = DropReason::kTruncated;
+  if (length < kTrunkOverhead) return false;
+  WireHeader h;
+  std::memcpy(&h, bytes + kEthernetBytes, sizeof(h));
+  packet.tag = LoadBe64(h.tag);
+  packet.row = LoadBe32(h.row);
+  packet.sequence = LoadBe32(h.sequence);
+  packet.inner_bytes = LoadBe16(h.inner_bytes);
+  packet.input = LoadBe16(h.input);
+  packet.age_ns = uint64_t{LoadBe16(h.age)} << 32 | LoadBe32(h.age + 2);
+  packet.queue = h.queue;
+  packet.synthetic = h.flags & kWireSynthetic;
+  reason = DropReason::kBadHeader;
+  const bool honest = h.version == kWireVersion &&
+                      h.type == static_cast<uint8_t>(WireType::kTrunk) &&
+                      h.header_bytes == sizeof(WireHeader) && (h.flags & ~kWireSynthetic) == 0 &&
+                      h.stage == rules.stage && h.queue < rules.queues && packet.row < rules.rows &&
+                      packet.tag != 0 && std::countr_zero(packet.tag) == 63 - rules.hops_left;
+  if (!honest) return false;
+  if (packet.synthetic) return true;
+  if (packet.inner_bytes > length - kTrunkOverhead || packet.inner_bytes < kEthernetBytes) {
+    return false;
+  }
+  reason = DropReason::kOversized;
+  return packet.inner_bytes <= rules.max_frame_bytes;
+}
+
+TrunkSequence::Step TrunkSequence::Next(uint32_t sequence) {
+  const uint32_t ahead = sequence - expected_;
+  const uint32_t behind = expected_ - sequence;
+  if (sequence != 0 && behind != 0 && behind <= kLateWindow) return {.is_new = false, .lost = 0};
+  const bool restarted = ahead > UINT32_MAX / 2;
+  expected_ = sequence + 1;
+  return {.is_new = true, .lost = restarted ? 0 : ahead};
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include <algorithm>
+
+#include "dataplane/ports/trunk.h"
+#include "dataplane/ports/whole_frame.h"
+#include "dataplane/ports/wire_header.h"
+
+namespace bfly::dataplane {
+
+TrunkInlet::TrunkInlet(uint16_t device, const TrunkRules& rules, rte_mempool* pool)
+    : device_(device),
+      rules_(rules),
+      pool_(pool),
+      ticks_per_ns_(static_cast<double>(rte_get_tsc_hz()) / 1e9),
+      sequences_(static_cast<size_t>(rules.queues)) {}
+
+int TrunkInlet::Receive(Descriptor* burst, int room, Ledger& ledger) {
+  const uint64_t now = rte_rdtsc();
+  int filled = 0;
+  for (int polled = 0; polled < rules_.queues && filled < room; ++polled) {
+    const uint16_t queue = next_queue_;
+    next_queue_ = static_cast<uint16_t>((next_queue_ + 1) % rules_.queues);
+    rte_mbuf* frames[kBurst];
+    const uint16_t count = rte_eth_rx_burst(device_, queue, frames,
+                                            static_cast<uint16_t>(std::min(room - filled, kBurst)));
+    if (count == 0) continue;
+    uint64_t bytes = 0;
+    for (uint16_t i = 0; i < count; ++i) bytes += frames[i]->pkt_len;
+    PortQueueCounters::Add(counters_.packets, count);
+    PortQueueCounters::Add(counters_.bytes, bytes);
+    for (uint16_t i = 0; i < count; ++i) filled += Admit(frames[i], now, burst[filled], ledger);
+  }
+  return filled;
+}
+
+bool TrunkInlet::Admit(rte_mbuf* frame, uint64_t now, Descriptor& out, Ledger& ledger) {
+  // A frame nobody sent into the trunk enters and leaves the account here.
+  const auto reject = [&](DropReason reason) {
+    ++ledger.injected;
+    counters_.Drop(reason, ledger);
+    rte_pktmbuf_free(frame);
+    return false;
+  };
+  if (frame->pkt_len > rules_.max_frame_bytes + kTrunkOverhead) {
+    return reject(DropReason::kOversized);
+  }
+  if (!MakeWhole(frame, pool_)) return reject(DropReason::kPortFull);
+  TrunkPacket packet;
+  DropReason reason;
+  if (!ReadTrunkFrame(rte_pktmbuf_mtod(frame, const uint8_t*), frame->data_len, rules_, packet,
+                      reason)) {
+    return reject(reason);
+  }
+  const TrunkSequence::Step step = sequences_[packet.queue].Next(packet.sequence);
+  if (!step.is_new) {
+    rte_pktmbuf_free(frame);
+    return false;
+  }
+  if (step.lost > 0) {
+    ledger.taken_over += step.lost;
+    counters_.Drop(DropReason::kTrunkLost, ledger, step.lost);
+  }
+  ++ledger.taken_over;
+  if (packet.synthetic) {
+    rte_pktmbuf_free(frame);
+    frame = nullptr;
+  } else {
+    rte_pktmbuf_adj(frame, kTrunkOverhead);
+    rte_pktmbuf_trim(frame, static_cast<uint16_t>(frame->data_len - packet.inner_bytes));
+  }
+  const auto age = static_cast<uint64_t>(static_cast<double>(packet.age_ns) * ticks_per_ns_);
+  out = {.tag = packet.tag,
+         .mbuf = frame,
+         .time = now > age ? now - age : 0,
+         .row = packet.row,
+         .bytes = packet.inner_bytes,
+         .input = packet.input};
+  return true;
+}
+
+}  // namespace bfly::dataplane
