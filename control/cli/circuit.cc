@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// bfly circuit setup|release|list; permutation is in permutation.cc.
+#include <cinttypes>
+#include <cstdio>
+
+#include "absl/strings/str_join.h"
+#include "bfly/v1/circuits.grpc.pb.h"
+#include "control/cli/client.h"
+#include "control/cli/text.h"
+#include "control/cli/verb.h"
+
+namespace bfly::control {
+namespace {
+
+// Circuits asked for at once by `list`.
+constexpr uint32_t kPage = 10'000;
+
+void Print(const v1::Circuit& circuit) {
+  printf("circuit %" PRIu64 ": %u -> %u, path %s, rows %s, congestion %u\n", circuit.id(),
+         circuit.input(), circuit.output(), circuit.choice().c_str(),
+         absl::StrJoin(circuit.rows(), " ").c_str(), circuit.congestion());
+}
+
+absl::Status SetUp(const v1::SetUpRequest& request, const Common& common) {
+  auto stub = v1::Circuits::NewStub(Connect(common));
+  v1::SetUpResponse response;
+  const absl::Status status =
+      Call(stub.get(), &v1::Circuits::Stub::SetUp, request, &response, common);
+  if (!status.ok()) return status;
+  if (common.json) return PrintJson(response.circuit());
+  Print(response.circuit());
+  return absl::OkStatus();
+}
+
+absl::Status Release(uint64_t id, const Common& common) {
+  auto stub = v1::Circuits::NewStub(Connect(common));
+  v1::ReleaseRequest request;
+  request.set_id(id);
+  v1::ReleaseResponse response;
+  const absl::Status status =
+      Call(stub.get(), &v1::Circuits::Stub::Release, request, &response, common);
+  if (!status.ok()) return status;
+  if (common.json) return PrintJson(response.circuit());
+  printf("released circuit %" PRIu64 ": %u -> %u\n", id, response.circuit().input(),
+         response.circuit().output());
+  return absl::OkStatus();
+}
+
+absl::Status List(v1::ListRequest request, const Common& common) {
+  auto stub = v1::Circuits::NewStub(Connect(common));
+  request.set_page_size(kPage);
+  v1::ListResponse all;
+  do {
+    v1::ListResponse page;
+    const absl::Status status = Call(stub.get(), &v1::Circuits::Stub::List, request, &page, common);
+    if (!status.ok()) return status;
+    request.set_page_token(page.next_page_token());
+    all.MergeFrom(page);
+    all.set_next_page_token("");
+  } while (!request.page_token().empty());
+  if (common.json) return PrintJson(all);
+  for (const v1::Circuit& circuit : all.circuits()) Print(circuit);
+  printf("%d circuit%s\n", all.circuits_size(), all.circuits_size() == 1 ? "" : "s");
+  return absl::OkStatus();
+}
+
+void AddSetUp(CLI::App& group, Invocation& invocation) {
+  CLI::App* verb = NewVerb(group, invocation, "setup",
+                           "Set up one circuit; the minimum protocol chooses its path",
+                           "bfly circuit setup 3 12");
+  struct Options {
+    uint32_t input = 0, output = 0;
+    std::vector<uint32_t> rows;
+    std::string key;
+  };
+  auto options = std::make_shared<Options>();
+  verb->add_option("input", options->input, "Input row")->required();
+  verb->add_option("output", options->output, "Output row")->required();
+  verb->add_option("--path", options->rows,
+                   "The row at every level, input first, instead of the protocol's choice")
+      ->delimiter(',')
+      ->type_name("R,R...");
+  verb->add_option("--idempotency-key", options->key,
+                   "The same key with the same request sets up nothing new")
+      ->type_name("KEY");
+  verb->callback([&invocation, options] {
+    invocation.action = [common = invocation.common, options] {
+      v1::SetUpRequest request;
+      request.set_input(options->input);
+      request.set_output(options->output);
+      request.mutable_rows()->Assign(options->rows.begin(), options->rows.end());
+      request.set_idempotency_key(options->key);
+      return SetUp(request, common);
+    };
+  });
+}
+
+void AddRelease(CLI::App& group, Invocation& invocation) {
+  CLI::App* verb = NewVerb(group, invocation, "release", "Release a circuit by its id",
+                           "bfly circuit release 7");
+  auto id = std::make_shared<uint64_t>(0);
+  verb->add_option("id", *id, "Id that setup and list print")->required();
+  verb->callback([&invocation, id] {
+    invocation.action = [common = invocation.common, id] { return Release(*id, common); };
+  });
+}
+
+void AddList(CLI::App& group, Invocation& invocation) {
+  CLI::App* verb = NewVerb(group, invocation, "list", "List the circuits that stand",
+                           "bfly circuit list --link 3,5,1");
+  struct Options {
+    uint32_t input = 0, output = 0;
+    std::vector<uint32_t> link;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::Option* input =
+      verb->add_option("--input", options->input, "Only the circuit of this input");
+  CLI::Option* output =
+      verb->add_option("--output", options->output, "Only the circuit of this output");
+  CLI::Option* link = verb->add_option("--link", options->link, "Only circuits over this link")
+                          ->delimiter(',')
+                          ->expected(3)
+                          ->type_name("STAGE,ROW,PORT");
+  verb->callback([&invocation, options, input, output, link] {
+    v1::ListRequest request;
+    if (input->count() > 0) request.set_input(options->input);
+    if (output->count() > 0) request.set_output(options->output);
+    if (link->count() > 0) {
+      request.mutable_link()->set_stage(options->link[0]);
+      request.mutable_link()->set_row(options->link[1]);
+      request.mutable_link()->set_port(options->link[2]);
+    }
+    invocation.action = [common = invocation.common, request] { return List(request, common); };
+  });
+}
+
+}  // namespace
+
+void AddCircuit(CLI::App& app, Invocation& invocation) {
+  CLI::App* group =
+      NewGroup(app, "circuit", "Set up, release and list circuits", "bfly circuit setup 3 12");
+  AddSetUp(*group, invocation);
+  AddRelease(*group, invocation);
+  AddList(*group, invocation);
+  AddPermutation(*group, invocation);
+}
+
+}  // namespace bfly::control

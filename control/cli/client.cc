@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/client.h"
+
+#include <unistd.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "control/status/field_errors.h"
+#include "control/status/grpc_status.h"
+
+namespace bfly::control {
+namespace {
+
+// "\n  field: what is wrong with it" for every field the error names, but for what its message says
+// already.
+std::string FieldLines(const absl::Status& status) {
+  std::string lines;
+  for (const FieldError& error : FieldErrorsOf(status)) {
+    const std::string line =
+        error.field.empty() ? error.description : error.field + ": " + error.description;
+    if (!absl::StrContains(status.message(), line)) absl::StrAppend(&lines, "\n  ", line);
+  }
+  return lines;
+}
+
+std::string Unreachable(const Common& common, const std::string& why) {
+  const std::string address = common.controller_address();
+  const std::string path = absl::StartsWith(address, "unix:") ? address.substr(5) : "";
+  if (!path.empty() && access(path.c_str(), F_OK) == 0 && access(path.c_str(), W_OK) != 0)
+    return absl::StrCat("may not use ", path, ": run it as root (sudo)");
+  if (!path.empty() && access(path.c_str(), F_OK) != 0)
+    return absl::StrCat("no fabric runs here: there is no ", path,
+                        "\n  start one with `bfly up FILE`, or name another with --run-dir or "
+                        "--controller");
+  return absl::StrCat("no bfly-controller answers at ", address, " (", why, ")");
+}
+
+}  // namespace
+
+std::shared_ptr<grpc::Channel> Connect(const Common& common) {
+  grpc::ChannelArguments arguments;
+  // A description of a million links is one message of tens of megabytes.
+  arguments.SetMaxReceiveMessageSize(-1);
+  arguments.SetMaxSendMessageSize(-1);
+  return grpc::CreateCustomChannel(common.controller_address(), grpc::InsecureChannelCredentials(),
+                                   arguments);
+}
+
+absl::Status Explain(const grpc::Status& answer, const Common& common) {
+  if (answer.ok()) return absl::OkStatus();
+  const absl::Status status = FromGrpc(answer);
+  const std::string lines = FieldLines(status);
+  // gRPC's own words for "nobody is there"; a controller that reports an unreachable data plane has
+  // other ones.
+  if (absl::IsUnavailable(status) && lines.empty() &&
+      (absl::StrContains(status.message(), "failed to connect") ||
+       absl::StrContains(status.message(), "connections to all backends")))
+    return absl::UnavailableError(Unreachable(common, answer.error_message()));
+  if (absl::IsDeadlineExceeded(status))
+    return absl::DeadlineExceededError(absl::StrCat(
+        "bfly-controller at ", common.controller_address(), " did not answer in time"));
+  return absl::Status(status.code(), absl::StrCat(status.message(), lines));
+}
+
+}  // namespace bfly::control

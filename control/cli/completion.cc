@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/completion.h"
+
+#include <functional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "control/cli/verb.h"
+
+namespace bfly::control {
+namespace {
+
+// CLI11 shows a list of allowed values as "TEXT:{a,b}" in the type's name.
+std::vector<std::string> ChoicesOf(const std::string& type_name) {
+  const size_t open = type_name.find('{');
+  const size_t close = type_name.find('}');
+  if (open == std::string::npos || close == std::string::npos) return {};
+  return absl::StrSplit(type_name.substr(open + 1, close - open - 1), ',');
+}
+
+CompletionOption Describe(const CLI::Option& option) {
+  CompletionOption result;
+  for (const std::string& name : option.get_snames()) result.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) result.names.push_back("--" + name);
+  result.help = option.get_description();
+  result.takes_value = option.get_items_expected_max() > 0;
+  const std::string type = option.get_type_name();
+  result.file = type.find("FILE") != std::string::npos || type.find("DIR") != std::string::npos;
+  result.choices = ChoicesOf(type);
+  return result;
+}
+
+void Collect(const CLI::App& app, const std::string& path, std::vector<CompletionVerb>& verbs) {
+  CompletionVerb verb{.path = path, .help = app.get_description(), .verbs = {}, .options = {}};
+  for (const CLI::Option* option : app.get_options()) verb.options.push_back(Describe(*option));
+  const std::vector<const CLI::App*> children =
+      app.get_subcommands(std::function<bool(const CLI::App*)>());
+  for (const CLI::App* child : children) verb.verbs.push_back(child->get_name());
+  verbs.push_back(verb);
+  for (const CLI::App* child : children) Collect(*child, path + " " + child->get_name(), verbs);
+}
+
+// Every word that may stand at this place, other than a path.
+std::vector<std::string> WordsOf(const CompletionVerb& verb) {
+  std::vector<std::string> words = verb.verbs;
+  for (const CompletionOption& option : verb.options) {
+    words.insert(words.end(), option.names.begin(), option.names.end());
+    if (option.names.empty())
+      words.insert(words.end(), option.choices.begin(), option.choices.end());
+  }
+  return words;
+}
+
+bool WantsFile(const CompletionVerb& verb) {
+  for (const CompletionOption& option : verb.options)
+    if (option.names.empty() && option.file) return true;
+  return false;
+}
+
+// `case` arms shared by bash and zsh: which verb the words so far name, and what may follow.
+// "path" and "prev" are set by the caller; the arms set "words" and "files".
+std::string Arms(const std::vector<CompletionVerb>& verbs) {
+  std::string out = "  local words= files=\n  case \"$path $prev\" in\n";
+  for (const CompletionVerb& verb : verbs) {
+    for (const CompletionOption& option : verb.options) {
+      if (!option.takes_value || option.names.empty()) continue;
+      const std::string patterns =
+          absl::StrJoin(option.names, "|", [&verb](std::string* s, const std::string& name) {
+            absl::StrAppend(s, "'", verb.path, " ", name, "'");
+          });
+      absl::StrAppend(&out, "    ", patterns, ") words='", absl::StrJoin(option.choices, " "), "'",
+                      option.file ? " files=1" : "", " ;;\n");
+    }
+  }
+  absl::StrAppend(&out, "    *) case \"$path\" in\n");
+  for (const CompletionVerb& verb : verbs) {
+    absl::StrAppend(&out, "      '", verb.path, "') words='", absl::StrJoin(WordsOf(verb), " "),
+                    "'", WantsFile(verb) ? " files=1" : "", " ;;\n");
+  }
+  absl::StrAppend(&out, "    esac ;;\n  esac\n");
+  return out;
+}
+
+std::string PathArm(const std::vector<CompletionVerb>& verbs) {
+  std::vector<std::string> paths;
+  for (const CompletionVerb& verb : verbs)
+    if (verb.path.find(' ') != std::string::npos) paths.push_back("'" + verb.path + "'");
+  return absl::StrJoin(paths, "|");
+}
+
+std::string QuoteFish(const std::string& text) {
+  return "'" + absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"'", "\\'"}}) + "'";
+}
+
+}  // namespace
+
+std::vector<CompletionVerb> CompletionVerbs(const CLI::App& app) {
+  std::vector<CompletionVerb> verbs;
+  Collect(app, app.get_name(), verbs);
+  return verbs;
+}
+
+std::string BashCompletion(const CLI::App& app) {
+  const std::vector<CompletionVerb> verbs = CompletionVerbs(app);
+  return absl::StrCat(
+      "# bash completion for bfly, written by `bfly completion bash`\n"
+      "_bfly() {\n"
+      "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} path=bfly i\n"
+      "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
+      "    case \"$path ${COMP_WORDS[i]}\" in\n"
+      "      ",
+      PathArm(verbs),
+      ") path=\"$path ${COMP_WORDS[i]}\" ;;\n"
+      "    esac\n"
+      "  done\n",
+      Arms(verbs),
+      "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\"; "
+      "[[ -n $files && $cur != -* ]] && compgen -f -- \"$cur\")\n"
+      "  [[ -n $files ]] && compopt -o filenames 2>/dev/null\n"
+      "  return 0\n"
+      "}\n"
+      "complete -F _bfly bfly\n");
+}
+
+std::string ZshCompletion(const CLI::App& app) {
+  const std::vector<CompletionVerb> verbs = CompletionVerbs(app);
+  return absl::StrCat(
+      "#compdef bfly\n"
+      "# zsh completion for bfly, written by `bfly completion zsh`\n"
+      "_bfly() {\n"
+      "  local prev=${(Q)words[CURRENT-1]} path_=bfly word\n"
+      "  for word in ${words[2,CURRENT-1]}; do\n"
+      "    case \"$path_ $word\" in\n"
+      "      ",
+      PathArm(verbs),
+      ") path_=\"$path_ $word\" ;;\n"
+      "    esac\n"
+      "  done\n",
+      // In zsh `path` is the search path and `words` the command line: other names for both.
+      absl::StrReplaceAll(Arms(verbs), {{"$path", "$path_"}, {"words=", "list="}}),
+      "  [[ -n $list ]] && compadd -- ${=list}\n"
+      "  [[ -n $files ]] && _files\n"
+      "  return 0\n"
+      "}\n"
+      "compdef _bfly bfly\n");
+}
+
+std::string FishCompletion(const CLI::App& app) {
+  std::string out = "# fish completion for bfly, written by `bfly completion fish`\n";
+  for (const CompletionVerb& verb : CompletionVerbs(app)) {
+    // A verb's words count when all words of its path were typed and none of the verbs below it.
+    std::vector<std::string> path = absl::StrSplit(verb.path, ' ');
+    std::vector<std::string> seen;
+    for (size_t i = 1; i < path.size(); ++i)
+      seen.push_back("__fish_seen_subcommand_from " + path[i]);
+    if (!verb.verbs.empty())
+      seen.push_back("not __fish_seen_subcommand_from " + absl::StrJoin(verb.verbs, " "));
+    const std::string condition =
+        seen.empty() ? "" : " -n " + QuoteFish(absl::StrJoin(seen, "; and "));
+    const std::string line = "complete -c bfly" + condition;
+    if (!WantsFile(verb)) absl::StrAppend(&out, line, " -f\n");
+    if (!verb.verbs.empty())
+      absl::StrAppend(&out, line, " -a ", QuoteFish(absl::StrJoin(verb.verbs, " ")), "\n");
+    for (const CompletionOption& option : verb.options) {
+      std::string words;
+      for (const std::string& name : option.names)
+        absl::StrAppend(&words, name[1] == '-' ? " -l " + name.substr(2) : " -s " + name.substr(1));
+      if (option.takes_value && !option.names.empty()) words += option.file ? " -r" : " -x";
+      if (!option.choices.empty())
+        absl::StrAppend(&words, " -a ", QuoteFish(absl::StrJoin(option.choices, " ")));
+      if (words.empty()) continue;
+      absl::StrAppend(&out, line, words, " -d ", QuoteFish(option.help), "\n");
+    }
+  }
+  return out;
+}
+
+void AddCompletion(CLI::App& app, Invocation& invocation) {
+  auto shell = std::make_shared<std::string>();
+  CLI::App* verb = app.add_subcommand("completion", "Print a completion file for a shell");
+  verb->add_option("shell", *shell, "The shell")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  verb->footer(
+      "Example:\n  bfly completion bash > ~/.local/share/bash-completion/completions/bfly\n\n"
+      "deploy/install puts the files of all three shells in place.");
+  verb->callback([&app, &invocation, shell] {
+    invocation.action = [&app, shell] {
+      const std::string text = *shell == "bash"  ? BashCompletion(app)
+                               : *shell == "zsh" ? ZshCompletion(app)
+                                                 : FishCompletion(app);
+      fwrite(text.data(), 1, text.size(), stdout);
+      return absl::OkStatus();
+    };
+  });
+}
+
+}  // namespace bfly::control

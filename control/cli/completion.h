@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Completion files for shells, written from the parser itself so that they cannot go stale.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+#include <vector>
+
+namespace bfly::control {
+
+struct CompletionOption {
+  std::vector<std::string> names;  // "-o", "--long"; none for a positional
+  std::string help;
+  bool takes_value = false;
+  bool file = false;                 // the value is a path
+  std::vector<std::string> choices;  // the values there are, if there is a list of them
+};
+
+// One verb (or the program itself) as a shell must know it.
+struct CompletionVerb {
+  std::string path;  // "bfly circuit setup"
+  std::string help;
+  std::vector<std::string> verbs;  // names of the verbs below it
+  std::vector<CompletionOption> options;
+};
+
+// Every verb of the parser, parents before children.
+std::vector<CompletionVerb> CompletionVerbs(const CLI::App& app);
+
+std::string BashCompletion(const CLI::App& app);
+std::string ZshCompletion(const CLI::App& app);
+std::string FishCompletion(const CLI::App& app);
+
+}  // namespace bfly::control

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// bfly describe FILE: the network a topology file asks for, with no fabric running.
+#include "topologies/describe.h"
+
+#include <cinttypes>
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "bfly/v1/fabric.pb.h"
+#include "control/cli/network_file.h"
+#include "control/cli/text.h"
+#include "control/cli/verb.h"
+
+namespace bfly::control {
+namespace {
+
+v1::DescribeResponse ToMessage(const std::string& name, const Network& network, bool links) {
+  const NetworkFacts facts = Describe(network);
+  v1::DescribeResponse out;
+  out.set_name(name);
+  out.set_kind(facts.kind);
+  out.set_rows(facts.rows);
+  out.set_levels(facts.levels);
+  out.set_stages(facts.stages);
+  out.set_link_count(facts.link_count);
+  out.set_seed(facts.seed);
+  out.set_passes(facts.passes);
+  out.set_dilation(facts.dilation);
+  out.mutable_tag()->set_bits(facts.tag.size());
+  for (const TagBit& bit : facts.tag) {
+    v1::TagBit& layout = *out.mutable_tag()->add_layout();
+    layout.set_hop(bit.hop);
+    layout.set_stage(bit.stage);
+    layout.set_position(bit.position);
+  }
+  out.mutable_example()->set_input(facts.example.input);
+  out.mutable_example()->set_output(facts.example.output);
+  out.mutable_example()->set_tag(facts.example.tag);
+  out.mutable_example()->mutable_rows()->Assign(facts.example.rows.begin(),
+                                                facts.example.rows.end());
+  if (!links) return out;
+  for (const LinkEnds& ends : AllLinks(network)) {
+    v1::LinkEnds& link = *out.add_links();
+    link.set_stage(ends.link.stage);
+    link.set_row(ends.link.row);
+    link.set_port(ends.link.port);
+    link.set_next_row(ends.next_row);
+  }
+  return out;
+}
+
+// "0101" of a row, as many bits as the network's addresses have.
+std::string Bits(Row row, int dimension) {
+  std::string bits;
+  for (int bit = dimension - 1; bit >= 0; --bit) bits += (row >> bit) & 1 ? '1' : '0';
+  return bits;
+}
+
+void Print(const v1::DescribeResponse& facts, const Network& network) {
+  printf("%s: %s, %u rows, %u levels, %u stages, %" PRIu64 " links\n", facts.name().c_str(),
+         facts.kind().c_str(), facts.rows(), facts.levels(), facts.stages(), facts.link_count());
+  printf("every path has %u links (dilation)", facts.dilation());
+  if (facts.passes() > 1) printf(", %u rounds of the wrapped butterfly", facts.passes());
+  if (network.kind() == NetworkKind::kTwoFoldButterfly)
+    printf("; switch settings of seed %" PRIu64, facts.seed());
+  printf(
+      "\n\ntag: %u bits, the first is read first; a stage sends a packet to the port its bit "
+      "says\n",
+      facts.tag().bits());
+  printf("  hop  stage  sets address position (1 is the leftmost of %d)\n", network.dimension());
+  for (const v1::TagBit& bit : facts.tag().layout())
+    printf("  %3u  %5u  %u\n", bit.hop(), bit.stage(), bit.position());
+  const v1::ExamplePath& example = facts.example();
+  printf("\nexample: %u -> %u with tag %s\n", example.input(), example.output(),
+         example.tag().c_str());
+  for (int i = 0; i < example.rows_size(); ++i)
+    printf("  level %2d  row %*u  %s\n", i, static_cast<int>(std::to_string(facts.rows()).size()),
+           example.rows(i), Bits(example.rows(i), network.dimension()).c_str());
+  if (facts.links_size() == 0) return;
+  printf("\nstage     row  port  to row\n");
+  for (const v1::LinkEnds& link : facts.links())
+    printf("%5u %7u %5u %7u\n", link.stage(), link.row(), link.port(), link.next_row());
+}
+
+}  // namespace
+
+void AddDescribe(CLI::App& app, Invocation& invocation) {
+  CLI::App* verb =
+      NewVerb(app, invocation, "describe",
+              "Check a topology file and show its network: levels, rows, links, tags, a path",
+              "bfly describe topologies/examples/bb16.yaml\n"
+              "  bfly describe topologies/examples/bb16.yaml --dot | dot -Tsvg > bb16.svg");
+  struct Options {
+    std::string file;
+    bool links = false, dot = false;
+  };
+  auto options = std::make_shared<Options>();
+  verb->add_option("file", options->file, "Topology file (YAML); - is standard input")
+      ->required()
+      ->type_name("FILE");
+  verb->add_flag("--links", options->links, "List every link");
+  verb->add_flag("--dot", options->dot, "Print a Graphviz drawing instead");
+  verb->callback([&invocation, options] {
+    invocation.action = [common = invocation.common, options]() -> absl::Status {
+      const absl::StatusOr<NetworkFile> file = ReadNetwork(options->file);
+      if (!file.ok()) return file.status();
+      if (options->dot) {
+        const absl::StatusOr<std::string> dot = ToDot(file->network, file->name);
+        if (!dot.ok()) return dot.status();
+        fputs(dot->c_str(), stdout);
+        return absl::OkStatus();
+      }
+      const v1::DescribeResponse facts = ToMessage(file->name, file->network, options->links);
+      if (common.json) return PrintJson(facts);
+      Print(facts, file->network);
+      return absl::OkStatus();
+    };
+  });
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// bfly down: unloads the fabric and stops its processes.
+#include <cstdio>
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "bfly/v1/fabric.grpc.pb.h"
+#include "control/cli/client.h"
+#include "control/cli/closing.h"
+#include "control/cli/text.h"
+#include "control/cli/verb.h"
+
+namespace bfly::control {
+
+absl::Status CloseFabric(Fleet& fleet, const Common& common) {
+  absl::Status status;
+  v1::UnloadResponse account;
+  bool accounted = false;
+  if (fleet.pid(kControllerName) != 0) {
+    auto stub = v1::Fabric::NewStub(Connect(common));
+    v1::StatusResponse now;
+    status = Call(stub.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &now, common);
+    if (status.ok() && now.status().loaded()) {
+      status = Call(stub.get(), &v1::Fabric::Stub::Unload, v1::UnloadRequest(), &account, common);
+      accounted = status.ok();
+    }
+  }
+  const Fleet::Stopped result = fleet.Stop(/*keep_logs=*/!status.ok());
+  if (common.json) {
+    if (absl::Status printed = PrintJson(account); !printed.ok()) return printed;
+  } else if (result.stopped.empty()) {
+    printf("nothing runs in %s\n", common.run_dir.c_str());
+  } else {
+    if (accounted) printf("%s\n", ConservationLine(account.conservation()).c_str());
+    printf("stopped %s\n", absl::StrJoin(result.stopped, ", ").c_str());
+  }
+  if (!result.killed.empty())
+    return absl::InternalError(absl::StrCat(absl::StrJoin(result.killed, ", "),
+                                            " did not end when asked and had to be killed"));
+  if (status.ok() && accounted && !Balances(account.conservation()))
+    return absl::InternalError("the closing account does not balance");
+  return status;
+}
+
+void AddDown(CLI::App& app, Invocation& invocation) {
+  CLI::App* verb =
+      NewVerb(app, invocation, "down",
+              "Unload the fabric and stop the processes that `bfly up` started; print the closing "
+              "account. Does nothing where nothing runs",
+              "sudo bfly down");
+  verb->callback([&invocation] {
+    invocation.action = [common = invocation.common]() -> absl::Status {
+      Fleet fleet(common.run_dir);
+      // Somebody else's empty account must not need a directory that is not there.
+      if (!std::filesystem::exists(common.run_dir)) return CloseFabric(fleet, common);
+      absl::StatusOr<RunDirLock> lock = RunDirLock::Take(common.run_dir);
+      if (!lock.ok()) return lock.status();
+      return CloseFabric(fleet, common);
+    };
+  });
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/fleet.h"
+
+#include <grpcpp/grpcpp.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+
+namespace bfly::control {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How long a process may take until it serves: reserving memory is what takes time.
+constexpr std::chrono::seconds kServeDeadline{60};
+// How long a process may take to end: a data plane empties its links and closes its devices first.
+constexpr std::chrono::seconds kStopPatience{15};
+constexpr int kLogLines = 20;
+
+}  // namespace
+
+std::vector<std::string> Fleet::Running() const {
+  std::vector<std::string> running;
+  for (const std::string& name : DaemonNames(run_dir_))
+    if (pid(name) != 0) running.push_back(name);
+  return running;
+}
+
+absl::Status Fleet::Serves(const std::string& name, pid_t pid) const {
+  auto channel =
+      grpc::CreateChannel("unix:" + files(name).socket(), grpc::InsecureChannelCredentials());
+  const Clock::time_point deadline = Clock::now() + kServeDeadline;
+  while (!channel->WaitForConnected(std::chrono::system_clock::now() +
+                                    std::chrono::milliseconds(100))) {
+    if (RunningDaemon(files(name)) != pid)
+      return absl::InternalError(absl::StrCat("bfly's ", name, " ended while it started; its log (",
+                                              files(name).log(), ") ends with\n",
+                                              LogTail(files(name), kLogLines)));
+    if (Clock::now() > deadline)
+      return absl::DeadlineExceededError(absl::StrCat(
+          "bfly's ", name, " does not serve after ", kServeDeadline.count(), " s; its log (",
+          files(name).log(), ") ends with\n", LogTail(files(name), kLogLines)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Fleet::Start(const v1::Topology& topology) {
+  struct Member {
+    std::string name;
+    DaemonStart start;
+    pid_t pid = 0;
+  };
+  std::vector<Member> members;
+  for (const v1::DataPlane& plane : topology.data_planes()) {
+    if (!plane.address().empty()) continue;
+    members.push_back({.name = plane.name(),
+                       .start = {.command = {SiblingProgram("bfly-dataplane"), "--name",
+                                             plane.name(), "--run-dir", run_dir_, "--memory-mb",
+                                             absl::StrCat(plane.memory_mb())},
+                                 .network_namespace = plane.network_namespace()}});
+  }
+  members.push_back(
+      {.name = kControllerName,
+       .start = {.command = {SiblingProgram("bfly-controller"), "--run-dir", run_dir_},
+                 .network_namespace = ""}});
+
+  absl::Status status;
+  for (Member& member : members) {
+    const absl::StatusOr<pid_t> pid = StartDaemon(files(member.name), member.start);
+    status = pid.status();
+    if (!status.ok()) break;
+    member.pid = *pid;
+  }
+  for (const Member& member : members)
+    if (status.ok()) status = Serves(member.name, member.pid);
+  if (!status.ok()) Stop(/*keep_logs=*/true);
+  return status;
+}
+
+Fleet::Stopped Fleet::Stop(bool keep_logs) {
+  Stopped result;
+  std::vector<std::string> names = DaemonNames(run_dir_);
+  // The controller goes first: it must not take the end of a data plane for a crash.
+  std::stable_partition(names.begin(), names.end(),
+                        [](const std::string& name) { return name == kControllerName; });
+  for (const std::string& name : names) {
+    const DaemonFiles daemon = files(name);
+    if (RunningDaemon(daemon) != 0) result.stopped.push_back(name);
+    if (StopDaemon(daemon, kStopPatience)) result.killed.push_back(name);
+    if (!keep_logs) unlink(daemon.log().c_str());
+  }
+  return result;
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processes of one fabric on this machine: bfly-controller, and a bfly-dataplane for every data
+// plane of the topology that has no address of its own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "bfly/v1/topology.pb.h"
+#include "control/cli/daemon.h"
+#include "control/cli/verb.h"
+
+namespace bfly::control {
+
+inline constexpr char kControllerName[] = "controller";
+
+class Fleet {
+ public:
+  explicit Fleet(const std::string& run_dir) : run_dir_(run_dir) {}
+
+  // Starts everything `topology` needs and waits until every process serves. On an error everything
+  // that was started is stopped again, and the message ends with the log of the process at fault.
+  absl::Status Start(const v1::Topology& topology);
+
+  // Stops every process with a pid file in the run directory, the controller first; then removes
+  // what it left there. The names of those that ran and the names of those that had to be killed.
+  struct Stopped {
+    std::vector<std::string> stopped, killed;
+  };
+  Stopped Stop(bool keep_logs);
+
+  // Names of the processes that run now.
+  std::vector<std::string> Running() const;
+  pid_t pid(const std::string& name) const { return RunningDaemon(files(name)); }
+  DaemonFiles files(const std::string& name) const { return {.run_dir = run_dir_, .name = name}; }
+
+ private:
+  absl::Status Serves(const std::string& name, pid_t pid) const;
+
+  std::string run_dir_;
+};
+
+}  // namespace bfly::control

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/network_file.h"
+
+#include "control/topology_file/reader.h"
+#include "control/topology_file/to_fabric_config.h"
+
+namespace bfly::control {
+
+absl::StatusOr<NetworkFile> ReadNetwork(const std::string& path) {
+  const absl::StatusOr<v1::Topology> topology = ReadTopologyFile(path);
+  if (!topology.ok()) return topology.status();
+  absl::StatusOr<Network> network = NetworkOf(topology->network());
+  if (!network.ok()) return network.status();
+  return NetworkFile{.name = topology->name(), .network = *std::move(network)};
+}
+
+}  // namespace bfly::control

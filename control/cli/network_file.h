@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The network a topology file names, for the verbs that need no running fabric.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "topologies/network.h"
+
+namespace bfly::control {
+
+struct NetworkFile {
+  std::string name;  // of the topology
+  Network network;
+};
+
+// Reads and checks the whole file: every error, each with its line.
+absl::StatusOr<NetworkFile> ReadNetwork(const std::string& path);
+
+}  // namespace bfly::control

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// bfly circuit permutation: routes a whole permutation by a named protocol, on a running fabric or,
+// with
+// --dry-run, in this process.
+#include "topologies/permutation.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "bfly/v1/circuits.grpc.pb.h"
+#include "bfly/v1/fabric.grpc.pb.h"
+#include "bfly/v1/traffic.grpc.pb.h"
+#include "control/cli/client.h"
+#include "control/cli/network_file.h"
+#include "control/cli/text.h"
+#include "control/cli/verb.h"
+#include "control/protocols/protocol.h"
+#include "control/topology_file/ranges.h"
+#include "topologies/random.h"
+
+namespace bfly::control {
+namespace {
+
+struct Options {
+  std::string protocol = "minimum";
+  std::string permutation = "random";
+  std::string rows;  // ranges; empty: all
+  uint64_t seed = 0;
+  bool replace = false;
+  double traffic = -1;  // packets a second of each row; below 0: no sources are started
+  bool dry_run = false;
+  std::string network;
+};
+
+bool IsNamed(const std::string& permutation) {
+  const std::vector<std::string> names = PermutationNames();
+  return std::find(names.begin(), names.end(), permutation) != names.end();
+}
+
+// What is to be connected to what, in a network of `rows` rows.
+absl::StatusOr<std::vector<Request>> RequestsOf(const Options& options, uint32_t rows) {
+  std::vector<Request> requests;
+  if (!options.rows.empty()) {
+    if (options.permutation != "random")
+      return absl::InvalidArgumentError(
+          absl::StrCat("--rows: only a random permutation can be one of some rows, ",
+                       options.permutation, " is one of all"));
+    const absl::StatusOr<std::vector<uint32_t>> chosen =
+        ExpandRanges(options.rows, rows - 1, "row");
+    if (!chosen.ok())
+      return absl::InvalidArgumentError(absl::StrCat("--rows: ", chosen.status().message()));
+    const std::vector<uint32_t> shuffled =
+        RandomPermutation(options.seed, RandomStream::kPermutation, chosen->size());
+    for (size_t i = 0; i < chosen->size(); ++i)
+      requests.push_back({.input = (*chosen)[i], .output = (*chosen)[shuffled[i]]});
+    return requests;
+  }
+  absl::StatusOr<Permutation> permutation =
+      IsNamed(options.permutation) ? PermutationByName(options.permutation, rows, options.seed)
+                                   : ReadPermutationFile(options.permutation, rows);
+  if (absl::IsNotFound(permutation.status()))
+    return absl::NotFoundError(absl::StrCat("--permutation: '", options.permutation,
+                                            "' is neither a file nor one of ",
+                                            absl::StrJoin(PermutationNames(), ", ")));
+  if (!permutation.ok()) return permutation.status();
+  for (uint32_t input = 0; input < rows; ++input)
+    requests.push_back({.input = input, .output = (*permutation)[input]});
+  return requests;
+}
+
+absl::StatusOr<v1::RoutePermutationResponse> DryRun(const Options& options) {
+  const absl::StatusOr<NetworkFile> file = ReadNetwork(options.network);
+  if (!file.ok()) return file.status();
+  const Network& network = file->network;
+  const absl::StatusOr<std::vector<Request>> requests = RequestsOf(options, network.rows());
+  if (!requests.ok()) return requests.status();
+  const auto start = std::chrono::steady_clock::now();
+  const absl::StatusOr<RouteResult> result =
+      RoutePermutation(options.protocol, LinkLoad(network), *requests, {.seed = options.seed});
+  if (!result.ok()) return result.status();
+  v1::RoutePermutationResponse out;
+  out.set_seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  out.set_protocol(options.protocol);
+  out.set_rounds(result->rounds);
+  out.set_congestion(result->congestion);
+  out.mutable_stage_congestion()->Assign(result->stage_congestion.begin(),
+                                         result->stage_congestion.end());
+  out.set_dilation(result->dilation);
+  out.set_messages(result->messages);
+  for (const CircuitPath& chosen : result->paths) {
+    v1::PermutationPath& path = *out.add_paths();
+    path.set_input(chosen.input);
+    path.set_output(chosen.output);
+    const std::vector<Row> rows = WalkTag(network, chosen.input, chosen.tag);
+    path.mutable_rows()->Assign(rows.begin(), rows.end());
+  }
+  return out;
+}
+
+absl::StatusOr<v1::RoutePermutationResponse> Route(const Options& options, const Common& common) {
+  auto channel = Connect(common);
+  v1::RoutePermutationRequest request;
+  request.set_protocol(options.protocol);
+  request.set_seed(options.seed);
+  request.set_replace(options.replace);
+  request.set_dry_run(options.dry_run);
+  if (IsNamed(options.permutation) && options.rows.empty()) {
+    request.set_permutation(options.permutation);
+  } else {
+    auto fabric = v1::Fabric::NewStub(channel);
+    v1::StatusResponse status;
+    if (absl::Status called =
+            Call(fabric.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &status, common);
+        !called.ok())
+      return called;
+    if (!status.status().loaded()) return absl::FailedPreconditionError("no fabric is loaded");
+    const absl::StatusOr<std::vector<Request>> requests =
+        RequestsOf(options, status.status().rows());
+    if (!requests.ok()) return requests.status();
+    for (const Request& pair : *requests) {
+      request.add_inputs(pair.input);
+      request.add_outputs(pair.output);
+    }
+  }
+  auto circuits = v1::Circuits::NewStub(channel);
+  v1::RoutePermutationResponse response;
+  const absl::Status routed =
+      Call(circuits.get(), &v1::Circuits::Stub::RoutePermutation, request, &response, common);
+  if (!routed.ok()) return routed;
+  if (options.traffic < 0 || options.dry_run) return response;
+  v1::StartTrafficRequest traffic;
+  v1::TrafficSource& source = *traffic.add_sources();
+  source.set_destination(v1::TrafficSource::CIRCUIT);
+  source.set_packets_per_second(options.traffic);
+  source.set_bytes(64);
+  source.set_seed(options.seed);
+  auto stub = v1::Traffic::NewStub(channel);
+  v1::StartTrafficResponse started;
+  if (absl::Status status = Call(stub.get(), &v1::Traffic::Stub::Start, traffic, &started, common);
+      !status.ok())
+    return status;
+  return response;
+}
+
+void Print(const v1::RoutePermutationResponse& response, const Options& options) {
+  printf("%s protocol, %d circuits%s: congestion %u, dilation %u, %u round%s, %" PRIu64
+         " messages, %.3g ms\n",
+         response.protocol().c_str(), response.paths_size(),
+         options.dry_run ? " (dry run, nothing installed)" : "", response.congestion(),
+         response.dilation(), response.rounds(), response.rounds() == 1 ? "" : "s",
+         response.messages(), response.seconds() * 1e3);
+  printf("congestion by stage: %s\n", absl::StrJoin(response.stage_congestion(), " ").c_str());
+  // A screenful; --json has all.
+  constexpr int kShown = 32;
+  for (int i = 0; i < std::min(kShown, response.paths_size()); ++i) {
+    const v1::PermutationPath& path = response.paths(i);
+    printf("  %3u -> %3u  rows %s\n", path.input(), path.output(),
+           absl::StrJoin(path.rows(), " ").c_str());
+  }
+  if (response.paths_size() > kShown)
+    printf("  and %d more (--json has them all)\n", response.paths_size() - kShown);
+  if (options.traffic >= 0 && !options.dry_run) printf("sources send over every circuit\n");
+}
+
+absl::Status Run(const Options& options, const Common& common) {
+  const bool here = options.dry_run && !options.network.empty();
+  const absl::StatusOr<v1::RoutePermutationResponse> response =
+      here ? DryRun(options) : Route(options, common);
+  if (!response.ok()) return response.status();
+  if (common.json) return PrintJson(*response);
+  Print(*response, options);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddPermutation(CLI::App& circuit, Invocation& invocation) {
+  CLI::App* verb = NewVerb(
+      circuit, invocation, "permutation",
+      "Choose paths for a whole permutation by a protocol and set them up as circuits",
+      "bfly circuit permutation --permutation random --seed 7 --traffic 1000\n"
+      "  bfly circuit permutation --dry-run --network topologies/examples/bb16.yaml --json");
+  auto options = std::make_shared<Options>();
+  std::vector<std::string> protocols;
+  std::string protocols_help = "Protocol that chooses the paths:";
+  for (const Protocol* protocol : AllProtocols()) {
+    protocols.push_back(protocol->name);
+    absl::StrAppend(&protocols_help, " ", protocol->name, " (", protocol->help, ");");
+  }
+  protocols_help.pop_back();
+  verb->add_option("--protocol", options->protocol, protocols_help)
+      ->check(CLI::IsMember(protocols))
+      ->capture_default_str();
+  verb->add_option("--permutation", options->permutation,
+                   "By name (" + absl::StrJoin(PermutationNames(), ", ") +
+                       "), or a file with one output a line, the first for input 0")
+      ->capture_default_str()
+      ->type_name("NAME|FILE");
+  verb->add_option("--rows", options->rows,
+                   "Only these rows, such as 4-15: a random permutation among them")
+      ->type_name("RANGES");
+  verb->add_option("--seed", options->seed, "Seed of a random permutation and of the protocol")
+      ->capture_default_str();
+  verb->add_flag("--replace", options->replace,
+                 "Release circuits that stand in the way first, instead of being refused");
+  verb->add_option("--traffic", options->traffic,
+                   "Start sources that send so many packets a second over each circuit; "
+                   "0: as fast as the workers allow")
+      ->check(CLI::Range(0.0, 1e9))
+      ->type_name("PPS");
+  CLI::Option* dry_run =
+      verb->add_flag("--dry-run", options->dry_run, "Compute the paths, install nothing");
+  verb->add_option("--network", options->network,
+                   "Topology file of the network for a dry run that needs no running fabric")
+      ->needs(dry_run)
+      ->type_name("FILE");
+  verb->callback([&invocation, options] {
+    invocation.action = [common = invocation.common, options] { return Run(*options, common); };
+  });
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The congestion of a network as lines of text: stages as columns, rows as lines, two links a node.
+// A pure function of what was counted; the terminal is somewhere else (watch.cc).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bfly/v1/telemetry.pb.h"
+
+namespace bfly::control {
+
+struct LinkLoad {
+  uint32_t circuits = 0;
+  double rate = 0;  // packets a second since the picture before
+};
+
+// What is drawn: every link of the network, stage-major as Network::link_index has it.
+struct CongestionField {
+  uint32_t rows = 0;
+  uint32_t stages = 0;
+  uint32_t ports = 2;
+  std::vector<LinkLoad> links;
+
+  LinkLoad& at(uint32_t stage, uint32_t row, uint32_t port) {
+    return links[(static_cast<size_t>(stage) * rows + row) * ports + port];
+  }
+  const LinkLoad& at(uint32_t stage, uint32_t row, uint32_t port) const {
+    return links[(static_cast<size_t>(stage) * rows + row) * ports + port];
+  }
+};
+
+struct Canvas {
+  uint32_t columns = 80;
+  uint32_t lines = 24;  // for the drawing, its heading and its legend
+  bool colour = false;  // background colours; otherwise shade characters
+};
+
+// The field of `now`; rates come from the packets counted since `before`, none without it.
+CongestionField MakeField(uint32_t rows, uint32_t stages, const v1::Counters& now,
+                          const v1::Counters* before);
+
+// Heading, one line for each group of 2^k rows (k as small as fits), legend. Every line is at most
+// canvas.columns wide; stages that do not fit are left out from the right and the legend says so.
+std::vector<std::string> DrawCongestion(const CongestionField& field, const Canvas& canvas);
+
+// "s3 r4 port 1 -> r5   2 circuits   12.3k packets/s   1.2M packets", fullest first.
+std::vector<std::string> TopLinks(const v1::Counters& now, const v1::Counters* before, uint32_t k);
+
+// Columns a line takes on the terminal: escape sequences take none, a UTF-8 character takes one.
+uint32_t Width(const std::string& line);
+
+}  // namespace bfly::control

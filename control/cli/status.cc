@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// bfly status: what is loaded, which data planes and workers run it, and the account of packets.
+#include <cinttypes>
+#include <cstdio>
+
+#include "bfly/v1/fabric.grpc.pb.h"
+#include "control/cli/client.h"
+#include "control/cli/text.h"
+#include "control/cli/verb.h"
+#include "control/topology_file/ranges.h"
+
+namespace bfly::control {
+namespace {
+
+const char* StateName(v1::DataPlaneStatus::State state) {
+  switch (state) {
+    case v1::DataPlaneStatus::UNREACHABLE:
+      return "UNREACHABLE";
+    case v1::DataPlaneStatus::IDLE_STATE:
+      return "idle";
+    case v1::DataPlaneStatus::RUNNING:
+      return "running";
+    default:
+      return "unknown";
+  }
+}
+
+void Print(const v1::FabricStatus& status) {
+  if (!status.loaded()) {
+    printf("no fabric is loaded\n");
+  } else {
+    printf("%s: %s of %u rows, %u stages, %" PRIu64 " circuit%s\n", status.name().c_str(),
+           status.kind().c_str(), status.rows(), status.stages(), status.circuits(),
+           status.circuits() == 1 ? "" : "s");
+  }
+  for (const v1::DataPlaneStatus& plane : status.data_planes()) {
+    printf("  data plane %s: %s at %s", plane.name().c_str(), StateName(plane.state()),
+           plane.address().c_str());
+    if (!plane.memory().empty()) printf(", %s", plane.memory().c_str());
+    if (!plane.dpdk_version().empty()) printf(", %s", plane.dpdk_version().c_str());
+    printf("\n");
+    if (plane.reconciled() > 0)
+      printf("    came back; %" PRIu64 " circuits were installed again\n", plane.reconciled());
+    for (const v1::WorkerStatus& worker : plane.workers())
+      printf("    worker on lcore %u: stages %s, %.0f %% of %s passes idle\n", worker.lcore(),
+             FormatRanges({worker.stages().begin(), worker.stages().end()}).c_str(),
+             worker.passes() ? 100.0 * worker.idle_passes() / worker.passes() : 0.0,
+             Count(worker.passes()).c_str());
+  }
+  if (status.primary_election_id() != 0)
+    printf("  primary controller: election id %" PRIu64 "\n", status.primary_election_id());
+  if (status.loaded()) printf("%s\n", ConservationLine(status.conservation()).c_str());
+}
+
+}  // namespace
+
+void AddStatus(CLI::App& app, Invocation& invocation) {
+  CLI::App* verb =
+      NewVerb(app, invocation, "status",
+              "Show what is loaded, where it runs, and the account of packets", "bfly status");
+  verb->callback([&invocation] {
+    invocation.action = [common = invocation.common] {
+      auto stub = v1::Fabric::NewStub(Connect(common));
+      v1::StatusResponse response;
+      const absl::Status status =
+          Call(stub.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &response, common);
+      if (!status.ok()) return status;
+      if (common.json) return PrintJson(response.status());
+      Print(response.status());
+      return absl::OkStatus();
+    };
+  });
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/terminal.h"
+
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace bfly::control {
+
+SignalReader::SignalReader() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (int signal : {SIGINT, SIGTERM, SIGWINCH}) sigaddset(&set, signal);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  descriptor_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+SignalReader::~SignalReader() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+int SignalReader::Next() {
+  signalfd_siginfo info;
+  return read(descriptor_, &info, sizeof(info)) == sizeof(info) ? static_cast<int>(info.ssi_signo)
+                                                                : 0;
+}
+
+Screen::Screen() : terminal_(isatty(STDOUT_FILENO) == 1) {
+  // The second screen, so that what stood on the first is there again at the end; no cursor.
+  if (terminal_) fputs("\x1b[?1049h\x1b[?25l", stdout);
+}
+
+Screen::~Screen() {
+  if (!terminal_) return;
+  fputs("\x1b[?25h\x1b[?1049l", stdout);
+  fflush(stdout);
+}
+
+Canvas Screen::canvas() const {
+  Canvas canvas;
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0)
+    canvas = {.columns = size.ws_col, .lines = size.ws_row, .colour = false};
+  const char* term = getenv("TERM");
+  const char* no_colour = getenv("NO_COLOR");
+  canvas.colour = terminal_ && (no_colour == nullptr || *no_colour == '\0') && term != nullptr &&
+                  strcmp(term, "dumb") != 0;
+  return canvas;
+}
+
+void Screen::Draw(const std::vector<std::string>& lines) {
+  std::string out = "\x1b[H";
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (i > 0) out += "\r\n";
+    out += lines[i] + "\x1b[K";
+  }
+  out += "\x1b[J";
+  fwrite(out.data(), 1, out.size(), stdout);
+  fflush(stdout);
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// How values look on the terminal: shared by every verb.
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "bfly/v1/fabric.pb.h"
+
+namespace bfly::control {
+
+// Four digits at most and a unit: "812", "43.1k", "7.25M".
+std::string Count(double value);
+
+// "conservation: injected 12 = delivered 10 + dropped 1 + in flight 1", followed by what is wrong
+// if the two sides differ.
+std::string ConservationLine(const v1::Conservation& conservation);
+bool Balances(const v1::Conservation& conservation);
+
+// Prints a message as JSON with the proto's field names, defaults included, numbers as numbers.
+absl::Status PrintJson(const google::protobuf::Message& message);
+// The same on one line.
+absl::Status PrintJsonLine(const google::protobuf::Message& message);
+
+}  // namespace bfly::control

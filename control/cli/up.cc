@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// bfly up FILE: from a topology file to a running fabric on this machine.
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "bfly/v1/fabric.grpc.pb.h"
+#include "control/cli/client.h"
+#include "control/cli/closing.h"
+#include "control/cli/fleet.h"
+#include "control/cli/terminal.h"
+#include "control/cli/text.h"
+#include "control/cli/verb.h"
+#include "control/topology_file/ranges.h"
+#include "control/topology_file/reader.h"
+
+namespace bfly::control {
+namespace {
+
+struct Options {
+  std::string file;
+  bool foreground = false;
+};
+
+absl::StatusOr<v1::FabricStatus> Load(const v1::Topology& topology, const Common& common) {
+  auto stub = v1::Fabric::NewStub(Connect(common));
+  v1::LoadRequest request;
+  *request.mutable_topology() = topology;
+  v1::LoadResponse response;
+  const absl::Status status = Call(stub.get(), &v1::Fabric::Stub::Load, request, &response, common);
+  if (!status.ok()) return status;
+  return response.status();
+}
+
+void Print(const v1::Topology& topology, const v1::FabricStatus& status, const Fleet& fleet,
+           const Common& common, double seconds) {
+  printf("%s is up after %.1f s: %s of %u rows, %u stages\n", status.name().c_str(), seconds,
+         status.kind().c_str(), status.rows(), status.stages());
+  printf("  controller: process %d at %s\n", static_cast<int>(fleet.pid(kControllerName)),
+         common.controller_address().c_str());
+  for (const v1::DataPlaneStatus& plane : status.data_planes()) {
+    const pid_t pid = fleet.pid(plane.name());
+    printf("  data plane %s: %s%s\n", plane.name().c_str(),
+           pid != 0 ? absl::StrCat("process ", pid).c_str()
+                    : absl::StrCat("at ", plane.address()).c_str(),
+           plane.memory().empty() ? "" : absl::StrCat(", ", plane.memory()).c_str());
+    for (const v1::WorkerStatus& worker : plane.workers())
+      printf("    lcore %u runs stages %s\n", worker.lcore(),
+             FormatRanges({worker.stages().begin(), worker.stages().end()}).c_str());
+  }
+  for (const v1::HostPort& port : topology.ports())
+    printf("  port %s: %s, rows %s\n", port.name().c_str(), port.device().c_str(),
+           port.rows().c_str());
+  const std::string where =
+      common.run_dir == "/run/bfly" ? "" : absl::StrCat(" --run-dir ", common.run_dir);
+  printf("see it: bfly counters --watch%s    stop it: bfly down%s\n", where.c_str(), where.c_str());
+}
+
+// Waits for a signal that asks to end, or for a process of the fabric to die.
+absl::Status StayInForeground(SignalReader& signals, const Fleet& fleet) {
+  const std::vector<std::string> started = fleet.Running();
+  for (;;) {
+    for (int signal = signals.Next(); signal != 0; signal = signals.Next())
+      if (signal != SIGWINCH) return absl::OkStatus();
+    for (const std::string& name : started)
+      if (fleet.pid(name) == 0)
+        return absl::InternalError(absl::StrCat(name, " ended by itself; its log ends with\n",
+                                                LogTail(fleet.files(name), 20)));
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+}
+
+absl::Status Up(const Options& options, const Common& common) {
+  const auto start = std::chrono::steady_clock::now();
+  const absl::StatusOr<v1::Topology> topology = ReadTopologyFile(options.file);
+  if (!topology.ok()) return topology.status();
+  absl::StatusOr<RunDirLock> lock = RunDirLock::Take(common.run_dir);
+  if (!lock.ok()) return lock.status();
+  for (const v1::DataPlane& plane : topology->data_planes())
+    if (plane.name() == kControllerName)
+      return absl::InvalidArgumentError(
+          "data_planes: the name controller is taken by the controller itself; choose another");
+  Fleet fleet(common.run_dir);
+  if (const std::vector<std::string> running = fleet.Running(); !running.empty())
+    return absl::AlreadyExistsError(absl::StrCat(
+        "a fabric runs in ", common.run_dir, " already (", absl::StrJoin(running, ", "),
+        "): see it with `bfly status`, stop it with `bfly down`"));
+  // What a fabric that was killed left behind.
+  fleet.Stop(/*keep_logs=*/false);
+
+  // Children get the signals of the terminal unblocked again (daemon.cc).
+  SignalReader signals;
+  if (absl::Status status = fleet.Start(*topology); !status.ok()) return status;
+  const absl::StatusOr<v1::FabricStatus> loaded = Load(*topology, common);
+  if (!loaded.ok()) {
+    fleet.Stop(/*keep_logs=*/true);
+    return loaded.status();
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  if (common.json) {
+    if (absl::Status status = PrintJson(*loaded); !status.ok()) return status;
+  } else {
+    Print(*topology, *loaded, fleet, common, took.count());
+  }
+  fflush(stdout);
+  if (!options.foreground) return absl::OkStatus();
+  const absl::Status ended = StayInForeground(signals, fleet);
+  const absl::Status closed = CloseFabric(fleet, common);
+  return ended.ok() ? closed : ended;
+}
+
+}  // namespace
+
+void AddUp(CLI::App& app, Invocation& invocation) {
+  CLI::App* verb = NewVerb(app, invocation, "up",
+                           "Check a topology file, start what it needs on this machine, load it",
+                           "sudo bfly up topologies/examples/bb16.yaml");
+  auto options = std::make_shared<Options>();
+  verb->add_option("file", options->file, "Topology file (YAML); - is standard input")
+      ->required()
+      ->type_name("FILE");
+  verb->add_flag("--foreground", options->foreground,
+                 "Stay until Ctrl-C, then take the fabric down");
+  verb->callback([&invocation, options] {
+    invocation.action = [common = invocation.common, options] { return Up(*options, common); };
+  });
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/verb.h"
+
+namespace bfly::control {
+namespace {
+
+constexpr char kVersion[] = "bfly " BFLY_VERSION;
+
+constexpr char kExitCodes[] =
+    "Exit codes: 0 done, 1 refused or failed (standard error says why), 2 wrong usage.";
+
+}  // namespace
+
+std::string Common::controller_address() const {
+  return controller.empty() ? "unix:" + run_dir + "/controller.sock" : controller;
+}
+
+CLI::App* NewVerb(CLI::App& parent, Invocation& invocation, const std::string& name,
+                  const std::string& help, const std::string& example) {
+  CLI::App* verb = parent.add_subcommand(name, help);
+  Common& common = invocation.common;
+  verb->add_option("--run-dir", common.run_dir,
+                   "Directory of sockets, logs and pid files of a running fabric")
+      ->envname("BFLY_RUN_DIR")
+      ->capture_default_str()
+      ->type_name("DIR");
+  verb->add_option("--controller", common.controller,
+                   "Address of bfly-controller, such as 10.0.0.1:7380; "
+                   "left out: the Unix socket in the run directory")
+      ->envname("BFLY_CONTROLLER")
+      ->type_name("ADDRESS");
+  verb->add_flag("--json", common.json, "Print JSON instead of text");
+  verb->footer("Example:\n  " + example + "\n\n" + kExitCodes);
+  return verb;
+}
+
+CLI::App* NewGroup(CLI::App& parent, const std::string& name, const std::string& help,
+                   const std::string& example) {
+  CLI::App* group = parent.add_subcommand(name, help);
+  group->require_subcommand(1);
+  group->footer("Example:\n  " + example + "\n\n" + kExitCodes);
+  return group;
+}
+
+std::unique_ptr<CLI::App> BuildParser(Invocation& invocation) {
+  invocation.common.run_dir = "/run/bfly";
+  auto app = std::make_unique<CLI::App>(
+      "bfly runs multistage networks (butterflies and their relatives) as switch software", "bfly");
+  app->set_version_flag("--version", kVersion);
+  app->require_subcommand(1);
+  app->get_formatter()->column_width(34);
+  app->footer(std::string("Example:\n"
+                          "  bfly describe topologies/examples/bb16.yaml\n"
+                          "  sudo bfly up topologies/examples/bb16.yaml\n"
+                          "  sudo bfly counters --watch\n\n"
+                          "`bfly VERB --help` says more about each.\n\n") +
+              kExitCodes);
+  AddDescribe(*app, invocation);
+  AddUp(*app, invocation);
+  AddStatus(*app, invocation);
+  AddCounters(*app, invocation);
+  AddCircuit(*app, invocation);
+  AddTraffic(*app, invocation);
+  AddLink(*app, invocation);
+  AddDown(*app, invocation);
+  AddCompletion(*app, invocation);
+  return app;
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line: every verb is a function that declares itself on the parser. One file a verb.
+//
+// The parser's declarations are the only list of verbs, options and choices: help texts, the checks
+// of what was typed and the completion files of the shells all come from them.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace bfly::control {
+
+// What every verb understands.
+struct Common {
+  std::string run_dir;     // where `bfly up` keeps sockets, logs and pid files
+  std::string controller;  // gRPC address; empty: the Unix socket in run_dir
+  bool json = false;
+
+  std::string controller_address() const;
+};
+
+// A parsed command line: what to do, and with which common options.
+struct Invocation {
+  Common common;
+  std::function<absl::Status()> action;
+};
+
+// Exit codes of bfly. kUsage is what the parser refuses, kFailed is everything that was tried and
+// failed.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;
+
+// Declares a verb with the common options. `example` is shown at the end of its help, and is a line
+// that can be typed as it stands.
+CLI::App* NewVerb(CLI::App& parent, Invocation& invocation, const std::string& name,
+                  const std::string& help, const std::string& example);
+// A verb that only holds others, such as `bfly circuit`.
+CLI::App* NewGroup(CLI::App& parent, const std::string& name, const std::string& help,
+                   const std::string& example);
+
+void AddDescribe(CLI::App& app, Invocation& invocation);
+void AddUp(CLI::App& app, Invocation& invocation);
+void AddStatus(CLI::App& app, Invocation& invocation);
+void AddCounters(CLI::App& app, Invocation& invocation);
+void AddCircuit(CLI::App& app, Invocation& invocation);
+void AddPermutation(CLI::App& circuit, Invocation& invocation);
+void AddTraffic(CLI::App& app, Invocation& invocation);
+void AddLink(CLI::App& app, Invocation& invocation);
+void AddDown(CLI::App& app, Invocation& invocation);
+void AddBench(CLI::App& app, Invocation& invocation);
+void AddCompletion(CLI::App& app, Invocation& invocation);
+
+// The whole parser. `invocation` must outlive it.
+std::unique_ptr<CLI::App> BuildParser(Invocation& invocation);
+
+}  // namespace bfly::control

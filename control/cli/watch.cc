@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/watch.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cinttypes>
+#include <ctime>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "bfly/v1/fabric.grpc.pb.h"
+#include "bfly/v1/telemetry.grpc.pb.h"
+#include "control/cli/client.h"
+#include "control/cli/picture.h"
+#include "control/cli/terminal.h"
+#include "control/cli/text.h"
+
+namespace bfly::control {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A network with more links is shown by its fullest links only: no terminal could draw the rest.
+constexpr uint64_t kMostLinksDrawn = 400'000;
+constexpr uint32_t kLinksOfLargeNetwork = 1000;
+
+// The newest picture of a stream, read by a thread of its own so that signals and resizes never
+// wait.
+class PictureStream {
+ public:
+  PictureStream(const v1::SubscribeRequest& request, const Common& common)
+      : stub_(v1::Telemetry::NewStub(Connect(common))), common_(common) {
+    reader_ = stub_->Subscribe(&context_, request);
+    thread_ = std::thread([this] { Read(); });
+  }
+  ~PictureStream() {
+    context_.TryCancel();
+    thread_.join();
+    close(event_);
+  }
+
+  int descriptor() const { return event_; }
+  // The newest picture since the last call. `ended` is set once the stream has ended, `status` says
+  // how.
+  std::optional<v1::Counters> Take(bool& ended, absl::Status& status) {
+    uint64_t ignored;
+    if (read(event_, &ignored, sizeof(ignored)) < 0) return std::nullopt;
+    std::lock_guard lock(mutex_);
+    ended = ended_;
+    status = status_;
+    return std::exchange(newest_, std::nullopt);
+  }
+
+ private:
+  void Read() {
+    v1::Counters counters;
+    while (reader_->Read(&counters)) {
+      std::lock_guard lock(mutex_);
+      newest_ = counters;
+      Wake();
+    }
+    const absl::Status status = Explain(reader_->Finish(), common_);
+    std::lock_guard lock(mutex_);
+    ended_ = true;
+    status_ = status;
+    Wake();
+  }
+  void Wake() {
+    const uint64_t one = 1;
+    // It can only fail when 2^64 - 1 wake-ups wait already.
+    (void)!write(event_, &one, sizeof(one));
+  }
+
+  const int event_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  std::unique_ptr<v1::Telemetry::Stub> stub_;
+  const Common common_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReader<v1::Counters>> reader_;
+  std::mutex mutex_;  // guards the three below
+  std::optional<v1::Counters> newest_;
+  bool ended_ = false;
+  absl::Status status_;
+  std::thread thread_;
+};
+
+std::string ClockTime(int64_t time_ns) {
+  const time_t seconds = time_ns / 1'000'000'000;
+  tm local{};
+  localtime_r(&seconds, &local);
+  return absl::StrFormat("%02d:%02d:%02d", local.tm_hour, local.tm_min, local.tm_sec);
+}
+
+// The pictures of one watch: which fabric, the newest, and the one before it for the rates.
+struct Shown {
+  v1::FabricStatus fabric;
+  std::optional<v1::Counters> now, before;
+  bool drawn_whole = true;
+
+  const v1::Counters* then() const { return before ? &*before : nullptr; }
+  double per_second(uint64_t (v1::Conservation::*count)() const) const {
+    const double seconds = before ? (now->time_ns() - before->time_ns()) / 1e9 : 0;
+    if (seconds <= 0) return 0;
+    const uint64_t then = (before->conservation().*count)();
+    const uint64_t counted = (now->conservation().*count)();
+    return counted > then ? (counted - then) / seconds : 0;  // a new fabric counts from 0
+  }
+};
+
+std::vector<std::string> Frame(const Shown& shown, const Canvas& canvas, uint32_t top) {
+  const v1::Counters& now = *shown.now;
+  uint32_t congestion = 0;
+  for (const v1::LinkCounters& link : now.links())
+    congestion = std::max(congestion, link.circuits());
+  std::vector<std::string> lines;
+  lines.push_back(absl::StrFormat("%s  %s, %u rows, %u stages  congestion %u  %s",
+                                  shown.fabric.name(), shown.fabric.kind(), shown.fabric.rows(),
+                                  shown.fabric.stages(), congestion, ClockTime(now.time_ns())));
+  lines.push_back(absl::StrFormat("injected %s/s, delivered %s/s, dropped %s/s",
+                                  Count(shown.per_second(&v1::Conservation::injected)),
+                                  Count(shown.per_second(&v1::Conservation::delivered)),
+                                  Count(shown.per_second(&v1::Conservation::dropped))));
+  std::vector<std::string> below = {ConservationLine(now.conservation())};
+  const std::vector<std::string> links = TopLinks(now, shown.then(), top);
+  if (!links.empty()) below.push_back("fullest links:");
+  for (const std::string& link : links) below.push_back("  " + link);
+
+  Canvas middle = canvas;
+  // A low terminal keeps the drawing and gives up the list of links.
+  while (below.size() > 1 && canvas.lines < lines.size() + below.size() + 2 + 8) below.pop_back();
+  middle.lines = canvas.lines > lines.size() + below.size()
+                     ? canvas.lines - static_cast<uint32_t>(lines.size() + below.size())
+                     : 1;
+  if (shown.drawn_whole) {
+    const CongestionField field =
+        MakeField(shown.fabric.rows(), shown.fabric.stages(), now, shown.then());
+    for (std::string& line : DrawCongestion(field, middle)) lines.push_back(std::move(line));
+  } else {
+    lines.push_back("(too many links to draw each; the fullest are below)");
+  }
+  lines.insert(lines.end(), below.begin(), below.end());
+  for (std::string& line : lines)
+    if (Width(line) > canvas.columns)
+      line.resize(canvas.columns);  // no line with escapes is as wide
+  if (lines.size() > canvas.lines) lines.resize(canvas.lines);
+  return lines;
+}
+
+std::string PlainLine(const Shown& shown) {
+  std::string line = absl::StrFormat("%s  injected %s/s  delivered %s/s  dropped %s/s  %s",
+                                     ClockTime(shown.now->time_ns()),
+                                     Count(shown.per_second(&v1::Conservation::injected)),
+                                     Count(shown.per_second(&v1::Conservation::delivered)),
+                                     Count(shown.per_second(&v1::Conservation::dropped)),
+                                     ConservationLine(shown.now->conservation()));
+  for (const std::string& link : TopLinks(*shown.now, shown.then(), 1)) line += "  " + link;
+  return line;
+}
+
+// Without a screen: JSON, one document a line.
+absl::Status Show(Screen* screen, const Shown& shown, const WatchOptions& options) {
+  if (screen == nullptr) return PrintJsonLine(*shown.now);
+  if (screen->is_terminal()) {
+    screen->Draw(Frame(shown, screen->canvas(), options.top));
+  } else {
+    printf("%s\n", PlainLine(shown).c_str());
+    fflush(stdout);
+  }
+  return absl::OkStatus();
+}
+
+// Runs until the end; what was shown last is left in `shown`.
+absl::Status Follow(PictureStream& stream, SignalReader& signals, Screen* screen, Shown& shown,
+                    const WatchOptions& options) {
+  const Clock::time_point end =
+      options.seconds > 0
+          ? Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(options.seconds * 1000))
+          : Clock::time_point::max();
+  while (Clock::now() < end) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
+    pollfd waiting[] = {{signals.descriptor(), POLLIN, 0}, {stream.descriptor(), POLLIN, 0}};
+    poll(waiting, 2, static_cast<int>(std::min<int64_t>(left.count() + 1, 1000)));
+    bool resized = false;
+    for (int signal = signals.Next(); signal != 0; signal = signals.Next()) {
+      if (signal != SIGWINCH) return absl::OkStatus();
+      resized = true;
+    }
+    bool ended = false;
+    absl::Status status;
+    std::optional<v1::Counters> picture = stream.Take(ended, status);
+    const bool fresh = picture.has_value();
+    if (fresh) shown.before = std::exchange(shown.now, std::move(picture));
+    if (fresh || (resized && screen != nullptr && shown.now)) {
+      const absl::Status printed = Show(screen, shown, options);
+      if (!printed.ok()) return printed;
+    }
+    if (ended) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Watch(const WatchOptions& options, const Common& common) {
+  SignalReader signals;
+  auto stub = v1::Fabric::NewStub(Connect(common));
+  v1::StatusResponse response;
+  if (absl::Status status =
+          Call(stub.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &response, common);
+      !status.ok())
+    return status;
+  if (!response.status().loaded())
+    return absl::FailedPreconditionError("no fabric is loaded: there is nothing to watch");
+  Shown shown{.fabric = response.status(), .now = {}, .before = {}, .drawn_whole = true};
+  const uint64_t links = uint64_t{2} * shown.fabric.rows() * shown.fabric.stages();
+  shown.drawn_whole = links <= kMostLinksDrawn && options.filter.top() == 0;
+
+  v1::SubscribeRequest request;
+  request.set_mode(v1::SubscribeRequest::SAMPLE);
+  request.set_interval_ms(options.interval_ms);
+  *request.mutable_filter() = options.filter;
+  if (!common.json) {
+    request.mutable_filter()->set_nonzero(true);
+    if (links > kMostLinksDrawn && options.filter.top() == 0)
+      request.mutable_filter()->set_top(kLinksOfLargeNetwork);
+  }
+  PictureStream stream(request, common);
+  if (common.json) return Follow(stream, signals, nullptr, shown, options);
+
+  absl::Status status;
+  Canvas canvas;
+  bool terminal;
+  {
+    Screen screen;
+    terminal = screen.is_terminal();
+    status = Follow(stream, signals, &screen, shown, options);
+    canvas = screen.canvas();
+  }
+  // What was drawn last stays to be read.
+  if (terminal && shown.now)
+    for (const std::string& line : Frame(shown, canvas, options.top)) printf("%s\n", line.c_str());
+  return status;
+}
+
+}  // namespace bfly::control

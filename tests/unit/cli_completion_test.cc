@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "absl/strings/str_split.h"
+#include "control/cli/completion.h"
+#include "control/cli/verb.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Not;
+using testing::UnorderedElementsAre;
+
+// What a real bash offers after `words`, the last of which is still being typed.
+std::vector<std::string> Offers(const std::vector<std::string>& words) {
+  Invocation invocation;
+  const std::string path = testing::TempDir() + "bfly-completion-" + std::to_string(getpid());
+  std::ofstream file(path);
+  file << BashCompletion(*BuildParser(invocation)) << "\nCOMP_WORDS=(";
+  for (const std::string& word : words) file << "'" << word << "' ";
+  file << ")\nCOMP_CWORD=" << words.size() - 1 << "\ncd " << testing::TempDir()
+       << "\n_bfly\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n";
+  file.close();
+  FILE* bash = popen(("bash --norc --noprofile " + path + " 2>&1").c_str(), "r");
+  std::string out;
+  char buffer[4096];
+  while (const size_t got = fread(buffer, 1, sizeof(buffer), bash)) out.append(buffer, got);
+  EXPECT_EQ(pclose(bash), 0) << out;
+  remove(path.c_str());
+  return absl::StrSplit(out, '\n', absl::SkipEmpty());
+}
+
+TEST(BashCompletion, OffersTheVerbs) {
+  EXPECT_THAT(Offers({"bfly", ""}), IsSupersetOf({"describe", "up", "down", "status", "counters",
+                                                  "circuit", "traffic", "link", "completion"}));
+  EXPECT_THAT(Offers({"bfly", "de"}), ElementsAre("describe"));
+}
+
+TEST(BashCompletion, OffersVerbsBelowAVerb) {
+  EXPECT_THAT(Offers({"bfly", "circuit", ""}),
+              IsSupersetOf({"setup", "release", "list", "permutation"}));
+}
+
+TEST(BashCompletion, OffersTheOptionsOfAVerb) {
+  EXPECT_THAT(
+      Offers({"bfly", "counters", "--"}),
+      AllOf(IsSupersetOf({"--watch", "--top", "--nonzero", "--json", "--run-dir", "--help"}),
+            Not(Contains("--dry-run"))));
+}
+
+TEST(BashCompletion, OffersTheChoicesOfAnOption) {
+  EXPECT_THAT(Offers({"bfly", "circuit", "permutation", "--protocol", ""}),
+              UnorderedElementsAre("minimum", "greedy"));
+  EXPECT_THAT(Offers({"bfly", "completion", ""}), IsSupersetOf({"bash", "zsh", "fish"}));
+}
+
+TEST(BashCompletion, OffersFilesWhereAFileIsWanted) {
+  const std::string name = "offered-" + std::to_string(getpid()) + ".yaml";
+  std::ofstream(testing::TempDir() + name) << "name: x\n";
+  EXPECT_THAT(Offers({"bfly", "describe", "offered-" + std::to_string(getpid())}),
+              ElementsAre(name));
+  EXPECT_THAT(Offers({"bfly", "circuit", "permutation", "--network",
+                      "offered-" + std::to_string(getpid())}),
+              ElementsAre(name));
+  EXPECT_THAT(Offers({"bfly", "status", "offered-"}), ElementsAre());
+  remove((testing::TempDir() + name).c_str());
+}
+
+TEST(BashCompletion, StaysAtTheVerbWhenAnOptionsValueLooksLikeOne) {
+  EXPECT_THAT(Offers({"bfly", "status", "--run-dir", "circuit", "--j"}), ElementsAre("--json"));
+}
+
+// Every verb of the parser says what it does and shows a line to type; every option says what it is
+// for.
+TEST(Parser, EveryVerbHasHelpAndAnExampleAndEveryOptionHasHelp) {
+  Invocation invocation;
+  const std::unique_ptr<CLI::App> app = BuildParser(invocation);
+  for (const CompletionVerb& verb : CompletionVerbs(*app)) {
+    EXPECT_FALSE(verb.help.empty()) << verb.path;
+    for (const CompletionOption& option : verb.options)
+      EXPECT_FALSE(option.help.empty()) << verb.path;
+    const CLI::App* at = app.get();
+    const std::vector<std::string> words = absl::StrSplit(verb.path, ' ');
+    for (size_t i = 1; i < words.size(); ++i) at = at->get_subcommand(words[i]);
+    EXPECT_THAT(at->help(), HasSubstr("Example:\n  ")) << verb.path;
+  }
+}
+
+TEST(Parser, EveryVerbIsInEveryShellsFile) {
+  Invocation invocation;
+  const std::unique_ptr<CLI::App> app = BuildParser(invocation);
+  for (const CompletionVerb& verb : CompletionVerbs(*app)) {
+    EXPECT_THAT(BashCompletion(*app), HasSubstr("'" + verb.path + "'"));
+    EXPECT_THAT(ZshCompletion(*app), HasSubstr("'" + verb.path + "'"));
+    for (const std::string& name : verb.verbs) EXPECT_THAT(FishCompletion(*app), HasSubstr(name));
+  }
+}
+
+TEST(Parser, RefusesWhatIsNoVerbAndWhatLacksAnArgument) {
+  for (const std::string line :
+       {"bfly", "bfly nonsense", "bfly describe", "bfly circuit", "bfly circuit setup 1",
+        "bfly circuit setup one 2", "bfly counters --top 0", "bfly link up 1 2 7",
+        "bfly circuit permutation --protocol magic", "bfly circuit permutation --network x.yaml"}) {
+    Invocation invocation;
+    const std::unique_ptr<CLI::App> app = BuildParser(invocation);
+    EXPECT_THROW(app->parse(line, /*program_name_included=*/true), CLI::ParseError) << line;
+  }
+}
+
+TEST(Parser, TheRunDirectoryNamesTheControllersSocketUnlessAnAddressIsGiven) {
+  Invocation invocation;
+  const std::unique_ptr<CLI::App> app = BuildParser(invocation);
+  app->parse("bfly status --run-dir /tmp/lab", true);
+  EXPECT_EQ(invocation.common.controller_address(), "unix:/tmp/lab/controller.sock");
+  app->parse("bfly status --controller 10.0.0.1:7380", true);
+  EXPECT_EQ(invocation.common.controller_address(), "10.0.0.1:7380");
+}
+
+}  // namespace
+}  // namespace bfly::control
