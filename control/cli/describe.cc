@@ -89,8 +89,8 @@ void AddDescribe(CLI::App& app, Invocation& invocation) {
   CLI::App* verb =
       NewVerb(app, invocation, "describe",
               "Check a topology file and show its network: levels, rows, links, tags, a path",
-              "bfly describe topologies/examples/bb16.yaml\n"
-              "  bfly describe topologies/examples/bb16.yaml --dot | dot -Tsvg > bb16.svg");
+              "bfly describe topologies/examples/demo.yaml\n"
+              "  bfly describe topologies/examples/demo.yaml --dot | dot -Tsvg > demo.svg");
   struct Options {
     std::string file;
     bool links = false, dot = false;

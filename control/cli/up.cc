@@ -119,7 +119,7 @@ absl::Status Up(const Options& options, const Common& common) {
 void AddUp(CLI::App& app, Invocation& invocation) {
   CLI::App* verb = NewVerb(app, invocation, "up",
                            "Check a topology file, start what it needs on this machine, load it",
-                           "sudo bfly up topologies/examples/bb16.yaml");
+                           "sudo bfly up topologies/examples/demo.yaml");
   auto options = std::make_shared<Options>();
   verb->add_option("file", options->file, "Topology file (YAML); - is standard input")
       ->required()

@@ -50,8 +50,8 @@ std::unique_ptr<CLI::App> BuildParser(Invocation& invocation) {
   app->require_subcommand(1);
   app->get_formatter()->column_width(34);
   app->footer(std::string("Example:\n"
-                          "  bfly describe topologies/examples/bb16.yaml\n"
-                          "  sudo bfly up topologies/examples/bb16.yaml\n"
+                          "  bfly describe topologies/examples/demo.yaml\n"
+                          "  sudo bfly up topologies/examples/demo.yaml\n"
                           "  sudo bfly counters --watch\n\n"
                           "`bfly VERB --help` says more about each.\n\n") +
               kExitCodes);
