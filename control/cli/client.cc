@@ -50,11 +50,11 @@ absl::Status Explain(const grpc::Status& answer, const Common& common) {
   if (answer.ok()) return absl::OkStatus();
   const absl::Status status = FromGrpc(answer);
   const std::string lines = FieldLines(status);
-  // gRPC's own words for "nobody is there"; a controller that reports an unreachable data plane has
-  // other ones.
+  // gRPC's own words for "nobody is there". A controller that reports an unreachable data plane may
+  // quote them, but begins with its own.
   if (absl::IsUnavailable(status) && lines.empty() &&
-      (absl::StrContains(status.message(), "failed to connect") ||
-       absl::StrContains(status.message(), "connections to all backends")))
+      (absl::StartsWith(status.message(), "failed to connect") ||
+       absl::StartsWith(status.message(), "connections to all backends")))
     return absl::UnavailableError(Unreachable(common, answer.error_message()));
   if (absl::IsDeadlineExceeded(status))
     return absl::DeadlineExceededError(absl::StrCat(

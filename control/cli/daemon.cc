@@ -5,7 +5,9 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +26,19 @@ namespace bfly::control {
 namespace {
 
 constexpr std::chrono::milliseconds kPollStep{20};
+
+// A process that was started by hand in the place of a daemon that died, most likely.
+bool SomebodyServes(const std::string& path) {
+  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+  if (path.size() >= sizeof(address.sun_path)) return false;
+  path.copy(address.sun_path, path.size());
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  const bool served =
+      connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0 || errno == EAGAIN;
+  close(fd);
+  return served;
+}
 
 // When the process started, in clock ticks since boot (field 22 of its stat); 0 if there is none,
 // or it is a zombie that nobody has waited for yet.
@@ -150,7 +165,7 @@ bool StopDaemon(const DaemonFiles& files, std::chrono::milliseconds patience) {
     }
   }
   unlink(files.pid_file().c_str());
-  unlink(files.socket().c_str());
+  if (!SomebodyServes(files.socket())) unlink(files.socket().c_str());
   return killed;
 }
 

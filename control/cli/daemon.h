@@ -37,8 +37,8 @@ absl::StatusOr<pid_t> StartDaemon(const DaemonFiles& files, const DaemonStart& s
 // is told apart by the time its process started.
 pid_t RunningDaemon(const DaemonFiles& files);
 
-// SIGTERM; after `patience` SIGKILL. Removes pid file and socket and leaves the log. True if it had
-// to be killed.
+// SIGTERM; after `patience` SIGKILL. Removes pid file and socket and leaves the log, and the socket
+// too if another process serves there by now. True if it had to be killed.
 bool StopDaemon(const DaemonFiles& files, std::chrono::milliseconds patience);
 
 // Every name with a pid file in the run directory.

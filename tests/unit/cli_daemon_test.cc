@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +53,25 @@ TEST_F(Daemon, RunsInASessionOfItsOwnAndWritesItsLog) {
   EXPECT_EQ(getsid(*pid), *pid);
   EXPECT_TRUE(Becomes([this] { return LogTail(Files("a"), 9) == "    hello\n    world\n"; }));
   EXPECT_THAT(DaemonNames(run_dir_), ElementsAre("a"));
+}
+
+TEST_F(Daemon, ADeadDaemonsSocketGoesUnlessAnotherProcessServesThere) {
+  for (const bool served : {false, true}) {
+    const auto pid = StartDaemon(Files("a"), {.command = {"/bin/true"}, .network_namespace = ""});
+    ASSERT_TRUE(pid.ok()) << pid.status();
+    ASSERT_TRUE(Becomes([this] { return RunningDaemon(Files("a")) == 0; }));
+    sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+    ASSERT_LT(Files("a").socket().size(), sizeof(address.sun_path));
+    Files("a").socket().copy(address.sun_path, sizeof(address.sun_path) - 1);
+    const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    if (served) {
+      ASSERT_EQ(listen(listener, 1), 0);
+    }
+    StopDaemon(Files("a"), std::chrono::seconds(0));
+    EXPECT_EQ(std::filesystem::exists(Files("a").socket()), served);
+    close(listener);
+  }
 }
 
 TEST_F(Daemon, StopsOnSigtermAndLeavesNeitherPidFileNorProcess) {
