@@ -87,15 +87,42 @@ void CheckValue(const Message& message, const FieldDescriptor& field, int index,
       wrong = Breaks(field, number);
       break;
     }
+    case FieldDescriptor::CPPTYPE_DOUBLE: {
+      const double number = field.is_repeated()
+                                ? reflection.GetRepeatedDouble(message, &field, index)
+                                : reflection.GetDouble(message, &field);
+      value = absl::StrCat(number);
+      wrong = Breaks(field, number);
+      break;
+    }
     default:
       return;
   }
   if (wrong) violations->push_back({path, value, *wrong});
 }
 
+void AddDefault(Message* message, const FieldDescriptor& field, const std::string& text) {
+  const Reflection& reflection = *message->GetReflection();
+  uint64_t number = 0;
+  double real = 0;
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_STRING:
+      return reflection.AddString(message, &field, text);
+    case FieldDescriptor::CPPTYPE_UINT64:
+      if (absl::SimpleAtoi(text, &number)) reflection.AddUInt64(message, &field, number);
+      return;
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      if (absl::SimpleAtod(text, &real)) reflection.AddDouble(message, &field, real);
+      return;
+    default:
+      return;
+  }
+}
+
 void SetDefault(Message* message, const FieldDescriptor& field, const std::string& text) {
   const Reflection& reflection = *message->GetReflection();
   uint64_t number = 0;
+  double real = 0;
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_STRING:
       reflection.SetString(message, &field, text);
@@ -113,6 +140,9 @@ void SetDefault(Message* message, const FieldDescriptor& field, const std::strin
       return;
     case FieldDescriptor::CPPTYPE_UINT64:
       if (absl::SimpleAtoi(text, &number)) reflection.SetUInt64(message, &field, number);
+      return;
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      if (absl::SimpleAtod(text, &real)) reflection.SetDouble(message, &field, real);
       return;
     default:
       return;
@@ -158,9 +188,19 @@ std::string Allowed(const FieldDescriptor& field) {
     case FieldDescriptor::CPPTYPE_UINT64:
       return absl::StrCat(rule.power_of_two() ? "powers of two from " : "", rule.min(), " to ",
                           Largest(field));
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return absl::StrCat(rule.above_min() ? "above " : "", rule.min_real(), " to ",
+                          rule.max_real());
     default:
       return "";
   }
+}
+
+std::optional<std::string> Breaks(const FieldDescriptor& field, double value) {
+  const v1::FieldRule& rule = RuleOf(field);
+  const bool high_enough = rule.above_min() ? value > rule.min_real() : value >= rule.min_real();
+  if (high_enough && value <= rule.max_real()) return std::nullopt;
+  return absl::StrCat(value, " is out of range (allowed: ", Allowed(field), ")");
 }
 
 std::optional<std::string> Breaks(const FieldDescriptor& field, uint64_t value) {
@@ -229,7 +269,12 @@ void FillDefaults(Message* message) {
     const FieldDescriptor& field = *type.field(i);
     const v1::FieldRule& rule = RuleOf(field);
     if (field.is_repeated()) {
-      if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+      if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
+        if (!rule.default_value().empty() && reflection.FieldSize(*message, &field) == 0) {
+          AddDefault(message, field, rule.default_value());
+        }
+        continue;
+      }
       for (int k = 0; k < reflection.FieldSize(*message, &field); ++k) {
         FillDefaults(reflection.MutableRepeatedMessage(message, &field, k));
       }

@@ -32,6 +32,7 @@ std::string Allowed(const google::protobuf::FieldDescriptor& field);
 std::optional<std::string> Breaks(const google::protobuf::FieldDescriptor& field, uint64_t value);
 std::optional<std::string> Breaks(const google::protobuf::FieldDescriptor& field,
                                   absl::string_view value);
+std::optional<std::string> Breaks(const google::protobuf::FieldDescriptor& field, double value);
 std::optional<std::string> BreaksEnum(const google::protobuf::FieldDescriptor& field, int number);
 
 // "is missing (...)", with the rule's example or allowed values.
@@ -41,7 +42,8 @@ std::string MissingMessage(const google::protobuf::FieldDescriptor& field);
 std::optional<std::string> Nearest(absl::string_view word,
                                    const std::vector<std::string>& candidates);
 
-// Sets every unset field that has a default, also in absent sub-messages that are not required.
+// Sets every unset field that has a default (an empty list gets the default as its one element),
+// also in absent sub-messages that are not required.
 void FillDefaults(google::protobuf::Message* message);
 
 // Every field of `message` and its sub-messages that breaks its rule. A number or enum that is 0

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walks a YAML tree along a message's descriptor and fills the message: the one reader of all of
+// bfly's YAML files. What a field may say is its (rule) option in proto/bfly/v1/*.proto.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "control/topology_file/diagnostic.h"
+#include "control/topology_file/yaml_tree.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+
+namespace bfly::control {
+
+class MessageReader {
+ public:
+  // `file` is quoted in diagnostics. Both must outlive the reader.
+  MessageReader(std::string file, std::vector<Diagnostic>* diagnostics)
+      : file_(std::move(file)), diagnostics_(*diagnostics) {}
+
+  // Reads all of `text` into `message`. False if nothing could be read at all (no YAML, empty, too
+  // long, an alias bomb): then the one diagnostic says why. `what` names the kind of file ("a
+  // topology file"), `minimum` what it must have ("name, network and placement").
+  bool Read(absl::string_view text, absl::string_view what, absl::string_view minimum,
+            google::protobuf::Message* message);
+
+  void Complain(Place place, const std::string& field, const std::string& value,
+                const std::string& message) {
+    diagnostics_.push_back({file_, place.line, place.column, field, value, message});
+  }
+  // Where `field`, or what contains it, stands.
+  Place PlaceOf(std::string field) const;
+  // Puts the diagnostics in the order of their lines.
+  void Sort();
+
+ private:
+  // Values visited, those behind aliases each time anew: the bound on what an alias bomb can cost.
+  static constexpr int kMaxValues = 200'000;
+
+  bool too_long() const { return values_ > kMaxValues; }
+  void ReadMessage(const YamlNode& node, google::protobuf::Message* message,
+                   const std::string& path);
+  void ReadField(const YamlNode& node, const google::protobuf::FieldDescriptor& field,
+                 google::protobuf::Message* message, const std::string& path);
+  void ReadElement(const YamlNode& node, const google::protobuf::FieldDescriptor& field,
+                   google::protobuf::Message* message, const std::string& path);
+  void ReadScalar(const YamlNode& node, const google::protobuf::FieldDescriptor& field,
+                  google::protobuf::Message* message, const std::string& path);
+  void ReadNumber(const YamlNode& node, const google::protobuf::FieldDescriptor& field,
+                  google::protobuf::Message* message, const std::string& path);
+  void ReadReal(const YamlNode& node, const google::protobuf::FieldDescriptor& field,
+                google::protobuf::Message* message, const std::string& path);
+
+  std::string file_;
+  std::vector<Diagnostic>& diagnostics_;
+  std::map<std::string, Place> places_;
+  int values_ = 0;
+};
+
+}  // namespace bfly::control
