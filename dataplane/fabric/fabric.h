@@ -50,6 +50,8 @@ class Fabric {
   virtual absl::Status SetLinkUp(LinkId link, bool up) = 0;
 
   virtual Snapshot snapshot() const = 0;
+  // The same without links: cheap, however large the network.
+  virtual Snapshot summary() const = 0;
 };
 
 }  // namespace bfly::dataplane

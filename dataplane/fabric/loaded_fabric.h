@@ -40,6 +40,14 @@ class LoadedFabric final : public Fabric {
   absl::Status SetSources(const std::vector<SourceConfig>& sources) override;
   absl::Status SetLinkUp(LinkId link, bool up) override;
   Snapshot snapshot() const override;
+  Snapshot summary() const override;
+
+  // CPU time of all workers so far, for benchmarks.
+  double CpuSeconds() const {
+    double sum = 0;
+    for (const auto& worker : workers_) sum += worker->CpuSeconds();
+    return sum;
+  }
 
   // The buffers of all frames; null without ports. For tests, which count what is in use.
   const rte_mempool* frame_pool() const { return pool_.get(); }

@@ -76,14 +76,19 @@ std::vector<PortCounters> LoadedFabric::ReadPorts() const {
   return ports;
 }
 
-Snapshot LoadedFabric::snapshot() const {
+Snapshot LoadedFabric::summary() const {
   Snapshot snapshot;
   snapshot.tsc = rte_rdtsc();
   snapshot.first_stage = plan_.first_stage;
   snapshot.last_stage = plan_.last_stage;
   ReadAccounts(snapshot);
-  ReadLinks(snapshot);
   snapshot.ports = ReadPorts();
+  return snapshot;
+}
+
+Snapshot LoadedFabric::snapshot() const {
+  Snapshot snapshot = summary();
+  ReadLinks(snapshot);
   return snapshot;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/fabric/worker.h"
 
+#include <pthread.h>
 #include <rte_errno.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
@@ -62,6 +63,10 @@ int Worker::Main(void* worker) {
   Worker& self = *static_cast<Worker*>(worker);
   // The kernel's default lets a sleep last 50 us longer than asked.
   prctl(PR_SET_TIMERSLACK, 1000UL);
+  clockid_t clock;
+  if (pthread_getcpuclockid(pthread_self(), &clock) == 0) {
+    self.cpu_clock_.store(clock, std::memory_order_release);
+  }
   while (!self.stop_.load(std::memory_order_relaxed)) {
     if (self.Pass()) {
       self.idle_in_a_row_ = 0;
@@ -72,6 +77,13 @@ int Worker::Main(void* worker) {
   }
   self.stopped_.store(true, std::memory_order_release);
   return 0;
+}
+
+double Worker::CpuSeconds() const {
+  const clockid_t clock = cpu_clock_.load(std::memory_order_acquire);
+  timespec time{};
+  if (clock == -1 || clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 absl::Status Worker::Start() {

@@ -2,6 +2,8 @@
 // A worker: one lcore that runs segments until it is told to stop.
 #pragma once
 
+#include <time.h>
+
 #include <atomic>
 #include <vector>
 
@@ -40,6 +42,10 @@ class Worker {
   uint64_t passes() const { return passes_.load(std::memory_order_relaxed); }
   uint64_t idle_passes() const { return idle_passes_.load(std::memory_order_relaxed); }
 
+  // CPU time of the worker's thread so far; what an idle sleep or another process took is not in
+  // it. Only while it runs.
+  double CpuSeconds() const;
+
   // After Join, by the thread that unloads: the account is its to finish.
   Account& stopped_account() { return account_; }
   void PublishStopped() { published_.Publish(account_); }
@@ -59,6 +65,7 @@ class Worker {
   Published<Account> published_;          // worker: writes, snapshot: reads
   std::atomic<uint64_t> passes_{0};       // worker: writes, snapshot: relaxed loads
   std::atomic<uint64_t> idle_passes_{0};  // worker: writes, snapshot: relaxed loads
+  std::atomic<clockid_t> cpu_clock_{-1};  // worker: writes once, control: acquire loads
   std::atomic<bool> stop_{false};         // control: writes, worker: relaxed loads
   std::atomic<bool> stopped_{false};      // worker: writes, control: acquire loads
 };
