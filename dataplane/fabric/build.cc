@@ -32,7 +32,7 @@ absl::Status LoadedFabric::OpenPorts() {
   for (const HostPortConfig& port : config_.ports) {
     flood_.insert(flood_.end(), port.rows.begin(), port.rows.end());
   }
-  if (config_.ports.empty()) return absl::OkStatus();
+  if (config_.ports.empty() && config_.trunks.empty()) return absl::OkStatus();
   absl::StatusOr<FramePool> pool = MakeFramePool(PoolName(), config_);
   if (!pool.ok()) return pool.status();
   pool_ = *std::move(pool);
@@ -45,6 +45,13 @@ absl::Status LoadedFabric::OpenPorts() {
     auto port = HostPort::Open(absl::StrCat("ports[", i, "]"), config_.ports[i], context);
     if (!port.ok()) return port.status();
     ports_.push_back(*std::move(port));
+  }
+  for (size_t i = 0; i < config_.trunks.size(); ++i) {
+    const TrunkConfig& config = config_.trunks[i];
+    auto trunk = Trunk::Open(absl::StrCat("trunks[", i, "]"), config, network_,
+                             config_.max_frame_bytes, pool_.get());
+    if (!trunk.ok()) return trunk.status();
+    (config.sends ? trunk_out_ : trunk_in_) = *std::move(trunk);
   }
   return absl::OkStatus();
 }
@@ -102,11 +109,14 @@ void LoadedFabric::BuildHops() {
     hop_segments_.push_back(segment);
     if (i == 0) {
       for (Inlet* inlet : arrivals_) segment->AddInlet(inlet, false);
+      if (trunk_in_) segment->AddInlet(trunk_in_->inlet(), true);
     } else {
       segment->AddInlet(from_before, false);
     }
     if (i + 1 < plan_.segments.size()) {
       from_before = Connect(segment, last, plan_.segments[i + 1].worker);
+    } else if (trunk_out_) {
+      segment->AddLane(Lane::ToTrunk(trunk_out_->outlet(), last, config_.queue_limit));
     }
   }
 }
@@ -114,6 +124,7 @@ void LoadedFabric::BuildHops() {
 // Lane 0 of the last segment is the egress of its own worker; a lane more for each other worker
 // that transmits, and a segment there that does nothing else.
 void LoadedFabric::BuildTransmitters() {
+  if (trunk_out_) return;  // packets leave to hosts from another data plane
   const int last = plan_.segments.back().worker;
   Segment* const from = hop_segments_.back();
   egresses_[last] = std::make_unique<Egress>(network_.rows());

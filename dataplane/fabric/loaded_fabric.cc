@@ -82,9 +82,12 @@ absl::Status LoadedFabric::Unload() {
 
 void LoadedFabric::ClosePorts() {
   const std::lock_guard<std::mutex> lock(ports_mutex_);
-  for (const auto& port : ports_) last_ports_.push_back(port->counters());
+  last_ports_ = PortCountersNow();
+  closed_ = true;
   egresses_.clear();
   ports_.clear();
+  trunk_in_.reset();
+  trunk_out_.reset();
   pool_.reset();
 }
 

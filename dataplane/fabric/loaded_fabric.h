@@ -17,6 +17,7 @@
 #include "dataplane/ports/egress.h"
 #include "dataplane/ports/frame_pool.h"
 #include "dataplane/ports/host_port.h"
+#include "dataplane/ports/trunk.h"
 #include "dataplane/traffic/source.h"
 
 namespace bfly::dataplane {
@@ -84,6 +85,7 @@ class LoadedFabric final : public Fabric {
   void ReadAccounts(Snapshot& snapshot) const;
   void ReadLinks(Snapshot& snapshot) const;
   std::vector<PortCounters> ReadPorts() const;
+  std::vector<PortCounters> PortCountersNow() const;
 
   const FabricConfig config_;
   const Network network_;
@@ -94,6 +96,8 @@ class LoadedFabric final : public Fabric {
   FramePool pool_;                              // null without ports
   std::vector<Row> flood_;                      // rows with a host port anywhere
   std::vector<std::unique_ptr<HostPort>> ports_;
+  std::unique_ptr<Trunk> trunk_in_;   // null where stage 0 runs here
+  std::unique_ptr<Trunk> trunk_out_;  // null where the last stage runs here
   std::vector<std::unique_ptr<WorkerRing>> rings_;
   std::vector<std::unique_ptr<Inlet>> inlets_;
   std::vector<std::unique_ptr<Egress>> egresses_;  // by worker, null where nothing leaves
@@ -102,9 +106,11 @@ class LoadedFabric final : public Fabric {
   std::vector<Inlet*> arrivals_;                  // what receiving workers send to the first hop
   std::vector<std::unique_ptr<Worker>> workers_;  // in plan_.lcores' order
 
-  std::mutex control_;              // one control call at a time; no worker ever takes it
-  bool running_ = false;            // guarded by control_
-  mutable std::mutex ports_mutex_;  // Unload closes ports while a reader may look
+  std::mutex control_;    // one control call at a time; no worker ever takes it
+  bool running_ = false;  // guarded by control_
+  // Unload closes ports and trunks while a reader may look.
+  mutable std::mutex ports_mutex_;
+  bool closed_ = false;  // guarded by ports_mutex_
   std::vector<PortCounters>
       last_ports_;  // guarded by ports_mutex_: what they said when they closed
 };

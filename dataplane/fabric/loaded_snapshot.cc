@@ -8,11 +8,15 @@
 namespace bfly::dataplane {
 namespace {
 
-// Every account balances by itself, so any mixture of accounts read at different times keeps
+// A reader that finds no account changed while it read them all has an exact picture. Workers
+// publish every few microseconds and reading takes a fraction of one, so an attempt or two will do.
+constexpr int kAttempts = 16;
+
+// Every account balances by itself, so also a mixture of accounts read at different times keeps
 //   injected + trunk_in = delivered + dropped + in_flight + trunk_out.
-// What the time of reading decides is whether in_flight can come out negative: it cannot where
-// workers that inject are read after those that deliver or drop, and rings are settled as lane.h
-// says.
+// What the time of reading decides is how many packets seem to be in flight. They cannot be fewer
+// than none where workers that inject are read after those that deliver or drop, and rings are
+// settled as lane.h says.
 int64_t InFlight(const std::vector<Account>& accounts) {
   int64_t sum = 0;
   for (const Account& a : accounts) {
@@ -26,13 +30,19 @@ int64_t InFlight(const std::vector<Account>& accounts) {
 
 void LoadedFabric::ReadAccounts(Snapshot& snapshot) const {
   std::vector<Account> accounts(workers_.size());
+  std::vector<uint64_t> versions(workers_.size());
   int64_t in_flight = 0;
-  do {
+  bool exact = false;
+  for (int attempt = 0; !exact && (attempt < kAttempts || in_flight < 0); ++attempt) {
     // The worker of the first hop is number 0, so it is read last. Workers that poll port queues
-    // both inject and deliver: with them a reading may have to be repeated.
-    for (size_t i = workers_.size(); i-- > 0;) accounts[i] = workers_[i]->account();
+    // both inject and deliver: with them a mixture may have to be read again.
+    for (size_t i = workers_.size(); i-- > 0;) accounts[i] = workers_[i]->account(versions[i]);
     in_flight = InFlight(accounts);
-  } while (in_flight < 0);
+    exact = true;
+    for (size_t i = 0; i < workers_.size(); ++i) {
+      exact = exact && workers_[i]->account_version() == versions[i];
+    }
+  }
 
   snapshot.conservation.in_flight = static_cast<uint64_t>(in_flight);
   for (size_t i = 0; i < workers_.size(); ++i) {
@@ -69,11 +79,19 @@ void LoadedFabric::ReadLinks(Snapshot& snapshot) const {
   }
 }
 
+// Host ports in the config's order, then trunks.
+std::vector<PortCounters> LoadedFabric::PortCountersNow() const {
+  std::vector<PortCounters> ports;
+  for (const auto& port : ports_) ports.push_back(port->counters());
+  for (const auto* trunk : {&trunk_in_, &trunk_out_}) {
+    if (*trunk) ports.push_back((*trunk)->counters());
+  }
+  return ports;
+}
+
 std::vector<PortCounters> LoadedFabric::ReadPorts() const {
   const std::lock_guard<std::mutex> lock(ports_mutex_);
-  std::vector<PortCounters> ports = last_ports_;
-  for (const auto& port : ports_) ports.push_back(port->counters());
-  return ports;
+  return closed_ ? last_ports_ : PortCountersNow();
 }
 
 Snapshot LoadedFabric::summary() const {

@@ -38,7 +38,8 @@ class Worker {
   bool Pass();
 
   // Any thread. Balanced, as ledger.h says.
-  Account account() const { return published_.Read(); }
+  Account account(uint64_t& version) const { return published_.Read(version); }
+  uint64_t account_version() const { return published_.version(); }
   uint64_t passes() const { return passes_.load(std::memory_order_relaxed); }
   uint64_t idle_passes() const { return idle_passes_.load(std::memory_order_relaxed); }
 

@@ -24,6 +24,9 @@ namespace {
 
 static_assert(kLcoreLimit <= RTE_MAX_LCORE);
 
+constexpr int kMinMemoryMb = 64;
+constexpr int kMaxMemoryMb = 262144;
+
 // Free hugepage memory of the size the machine has most of, in MiB.
 uint64_t FreeHugepageMb() {
   uint64_t best = 0;
@@ -107,9 +110,9 @@ std::string PrivilegeHint() {
 }
 
 absl::StatusOr<Eal> StartOnce(const EalOptions& options) {
-  if (options.memory_mb < 64) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("memory_mb: ", options.memory_mb, " is less than 64"));
+  if (options.memory_mb < kMinMemoryMb || options.memory_mb > kMaxMemoryMb) {
+    return absl::InvalidArgumentError(absl::StrCat("memory_mb: ", options.memory_mb, " is outside ",
+                                                   kMinMemoryMb, "..", kMaxMemoryMb));
   }
   Eal eal;
   eal.dpdk_version = rte_version();
@@ -140,6 +143,8 @@ absl::StatusOr<Eal> StartOnce(const EalOptions& options) {
           "DPDK did not start: ", rte_strerror(rte_errno), ". ", log.text(), PrivilegeHint()));
     }
   }
+  // Made even where nothing is to be shared. Goes only if it is empty.
+  rmdir(rte_eal_get_runtime_dir());
   if (options.log_to_stderr || options.verbose) rte_openlog_stream(stderr);
   return eal;
 }

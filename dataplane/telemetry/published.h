@@ -31,8 +31,14 @@ class Published {
 
   // Any thread. Tries again while a write is under way, which lasts nanoseconds.
   T Read() const {
+    uint64_t version;
+    return Read(version);
+  }
+
+  // Also says which version it was: while version() is the same, so is the value.
+  T Read(uint64_t& before) const {
     Words words;
-    uint64_t before, after;
+    uint64_t after;
     do {
       before = version_.load(std::memory_order_acquire);
       for (size_t i = 0; i < kWords; ++i) words[i] = words_[i].load(std::memory_order_acquire);
@@ -40,6 +46,8 @@ class Published {
     } while (before != after || (before & 1) != 0);
     return std::bit_cast<T>(words);
   }
+
+  uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
  private:
   alignas(64) std::atomic<uint64_t> version_{0};       // publisher: writes, readers: acquire loads

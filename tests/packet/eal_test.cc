@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starting DPDK as a data plane does. EAL starts once a process, so every case has a child of its
+// own.
+#include "dataplane/runtime/eal.h"
+
+#include <gtest/gtest.h>
+#include <rte_eal.h>
+#include <rte_lcore.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <vector>
+
+#include "dataplane/runtime/cpus.h"
+#include "tests/packet/fabric_fixture.h"
+
+namespace bfly::dataplane {
+namespace {
+
+constexpr EalOptions kSmall = {.memory_mb = 64, .use_hugepages = false};
+
+pid_t InChild(const std::function<bool()>& body) {
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child != 0) return child;
+  alarm(60);
+  const bool good = body();
+  std::fflush(nullptr);
+  _exit(good ? 0 : 1);
+}
+
+void ExpectGood(pid_t child) {
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+}
+
+bool Says(const absl::Status& status) {
+  if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  return status.ok();
+}
+
+bool DeliversAPacket() {
+  absl::StatusOr<std::unique_ptr<Fabric>> fabric =
+      Fabric::Load(OneWorker(NetworkKind::kButterfly, 16));
+  if (!Says(fabric.status())) return false;
+  SourceConfig source{.rows = {3}, .destination = SourceConfig::Destination::kRow, .row = 9};
+  source.packets = 1;
+  if (!Says((*fabric)->SetSources({source}))) return false;
+  const Snapshot s = WaitForDeliveries(**fabric, 1);
+  return s.conservation.delivered == 1 && s.conservation.in_flight == 0;
+}
+
+// Of the default size, as the kernel's own page says it.
+uint64_t FreeHugepageMb() {
+  std::ifstream meminfo("/proc/meminfo");
+  std::string key;
+  uint64_t value = 0, pages = 0, kb = 0;
+  for (std::string rest; meminfo >> key >> value; std::getline(meminfo, rest)) {
+    if (key == "HugePages_Free:") pages = value;
+    if (key == "Hugepagesize:") kb = value;
+  }
+  return pages * kb / 1024;
+}
+
+TEST(Eal, WithoutHugepagesItStartsAllTheSameAndSaysSo) {
+  ExpectGood(InChild([] {
+    const bool enough = FreeHugepageMb() >= 64;
+    const auto eal = StartEal({.memory_mb = 64});
+    if (!Says(eal.status()) || eal->hugepages != enough) return false;
+    const std::string expected =
+        enough ? "hugepages"
+               : "no hugepages (slower): " + std::to_string(FreeHugepageMb()) +
+                     " MiB are free, 64 MiB are needed; raise vm.nr_hugepages";
+    return eal->memory == expected && DeliversAPacket();
+  }));
+}
+
+TEST(Eal, TheControlTakesNoWorkersCpuAndEveryUsableCpuIsAnLcore) {
+  ExpectGood(InChild([] {
+    const auto eal = StartEal(kSmall);
+    if (!Says(eal.status())) return false;
+    bool good = static_cast<int>(rte_get_main_lcore()) == eal->control_lcore;
+    for (int cpu : UsableCpus()) {
+      good = good && cpu != eal->control_lcore && rte_lcore_is_enabled(static_cast<unsigned>(cpu));
+    }
+    return good && rte_lcore_count() == UsableCpus().size() + 1;
+  }));
+}
+
+TEST(Eal, StartingItAgainAnswersTheSame) {
+  ExpectGood(InChild([] {
+    const auto first = StartEal(kSmall);
+    const auto second = StartEal(kSmall);
+    return Says(first.status()) && Says(second.status()) && first->memory == second->memory;
+  }));
+}
+
+TEST(Eal, LeavesNoFileBehind) {
+  const pid_t child = InChild([] { return Says(StartEal(kSmall).status()); });
+  ExpectGood(child);
+  const std::string name = "bfly" + std::to_string(child);
+  EXPECT_FALSE(std::filesystem::exists("/var/run/dpdk/" + name));
+  EXPECT_FALSE(std::filesystem::exists("/tmp/dpdk/" + name));
+}
+
+TEST(Eal, TwoDataPlanesRunSideBySide) {
+  int both_up[2], release[2];
+  ASSERT_EQ(pipe(both_up), 0);
+  ASSERT_EQ(pipe(release), 0);
+  const auto data_plane = [&] {
+    close(release[1]);
+    if (!Says(StartEal(kSmall).status()) || !DeliversAPacket()) return false;
+    const bool told = write(both_up[1], "x", 1) == 1;
+    char c;
+    // Ends when the parent has seen both.
+    return told && read(release[0], &c, 1) == 0 && DeliversAPacket();
+  };
+  const pid_t first = InChild(data_plane);
+  const pid_t second = InChild(data_plane);
+  close(both_up[1]);
+  char c;
+  EXPECT_EQ(read(both_up[0], &c, 1), 1);
+  EXPECT_EQ(read(both_up[0], &c, 1), 1);
+  close(release[1]);
+  ExpectGood(first);
+  ExpectGood(second);
+  close(both_up[0]);
+  close(release[0]);
+}
+
+TEST(Eal, AFabricWithoutPortsNeedsNoRoot) {
+  ExpectGood(InChild([] {
+    if (geteuid() == 0 && setuid(65534) != 0) return false;
+    return geteuid() != 0 && Says(StartEal(kSmall).status()) && DeliversAPacket();
+  }));
+}
+
+TEST(Eal, AKernelDeviceWithoutRootIsRefusedWithTheCapabilityItNeeds) {
+  ExpectGood(InChild([] {
+    if (geteuid() == 0 && setuid(65534) != 0) return false;
+    FabricConfig config = OneWorker(NetworkKind::kButterfly, 2);
+    HostPortConfig port;
+    port.name = "h0";
+    port.device = "net_tap0";
+    port.rows = {0};
+    config.ports = {port};
+    const std::vector<absl::Status> errors = Fabric::Verify(config);
+    return errors.size() == 1 && errors[0].code() == absl::StatusCode::kPermissionDenied &&
+           errors[0].message().find("ports[0].device: net_tap0 needs CAP_NET_ADMIN") !=
+               absl::string_view::npos;
+  }));
+}
+
+TEST(Eal, AnAbsurdAmountOfMemoryIsRefused) {
+  ExpectGood(InChild([] {
+    const auto eal = StartEal({.memory_mb = 1});
+    return eal.status().code() == absl::StatusCode::kInvalidArgument &&
+           eal.status().message() == "memory_mb: 1 is outside 64..262144";
+  }));
+}
+
+}  // namespace
+}  // namespace bfly::dataplane

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fabric::Verify names every error at once, each with its place, value and range.
+#include <gmock/gmock.h>
+
+#include "tests/packet/fabric_fixture.h"
+
+namespace bfly::dataplane {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+std::vector<std::string> Errors(const FabricConfig& config) {
+  std::vector<std::string> messages;
+  for (const absl::Status& error : Fabric::Verify(config)) {
+    messages.push_back(std::string(error.message()));
+  }
+  return messages;
+}
+
+// 3 stages, all on the first CPU.
+FabricConfig Good() { return OneWorker(NetworkKind::kButterfly, 8); }
+
+HostPortConfig Port(const char* name, const char* device, std::vector<Row> rows) {
+  HostPortConfig port;
+  port.name = name;
+  port.device = device;
+  port.rows = std::move(rows);
+  return port;
+}
+
+TrunkConfig Trunk(int after_stage, bool sends) {
+  TrunkConfig trunk;
+  trunk.name = sends ? "out" : "in";
+  trunk.device = sends ? "net_null0" : "net_null1";
+  trunk.after_stage = after_stage;
+  trunk.sends = sends;
+  return trunk;
+}
+
+TEST(Verify, FindsNothingWrongWithAGoodConfig) {
+  EXPECT_THAT(Errors(Good()), IsEmpty());
+  FabricConfig middle = Good();
+  middle.placement = {{.first_stage = 1, .last_stage = 1, .lcore = UsableCpus().front()}};
+  middle.trunks = {Trunk(0, false), Trunk(1, true)};
+  EXPECT_THAT(Errors(middle), IsEmpty());
+}
+
+TEST(Verify, AStagePlacedTwiceOrNowhere) {
+  FabricConfig config = Good();
+  const int cpu = UsableCpus().front();
+  config.placement = {{.first_stage = 0, .last_stage = 1, .lcore = cpu},
+                      {.first_stage = 1, .last_stage = 2, .lcore = cpu}};
+  EXPECT_THAT(Errors(config),
+              ElementsAre("placement[1].stages: stage 1 is placed twice, also by placement[0]"));
+  config.placement = {{.first_stage = 0, .last_stage = 0, .lcore = cpu},
+                      {.first_stage = 2, .last_stage = 2, .lcore = cpu}};
+  EXPECT_THAT(Errors(config), ElementsAre(HasSubstr("placement: stage 1 is placed nowhere")));
+  config.placement = {{.first_stage = 1, .last_stage = 1, .lcore = cpu}};
+  EXPECT_THAT(
+      Errors(config),
+      ElementsAre(
+          HasSubstr("stage 0 is placed nowhere, and no trunk brings packets to stage 1"),
+          HasSubstr("stage 2 is placed nowhere, and no trunk takes packets after stage 1")));
+  config.placement = {};
+  EXPECT_THAT(Errors(config), ElementsAre("placement: no stage is placed; place stages 0-2"));
+  config.placement = {{.first_stage = 2, .last_stage = 3, .lcore = cpu}};
+  EXPECT_THAT(Errors(config), Contains("placement[0].stages: 2-3 is no range within 0-2"));
+}
+
+TEST(Verify, AnLcoreTheMachineLacks) {
+  FabricConfig config = Good();
+  config.placement[0].lcore = 120;
+  EXPECT_THAT(Errors(config),
+              ElementsAre("placement[0].lcore: 120 is not a CPU this process may use (" +
+                          FormatCpus(UsableCpus()) + ")"));
+}
+
+TEST(Verify, PortsThatClash) {
+  FabricConfig config = Good();
+  config.ports = {Port("h0", "net_null0", {0, 1}), Port("h0", "net_null0", {1, 8}),
+                  Port("", "", {})};
+  config.ports[0].queue_pairs = 0;
+  config.ports[1].lcores = {121};
+  EXPECT_THAT(
+      Errors(config),
+      UnorderedElementsAre(
+          "ports[0].queue_pairs: 0 is outside 1..64", "ports[1].name: \"h0\" is also ports[0]",
+          "ports[1].device: \"net_null0\" is also of ports[0]",
+          "ports[1].rows: row 1 is attached twice, also to ports[0]",
+          "ports[1].rows: 8 is outside 0..7", HasSubstr("ports[1].lcores[0]: 121 is not a CPU"),
+          HasSubstr("ports[2].name: empty"), HasSubstr("ports[2].device: empty"),
+          HasSubstr("ports[2].rows: empty")));
+}
+
+TEST(Verify, NumbersOutOfRangeAllAtOnce) {
+  FabricConfig config = Good();
+  config.max_frame_bytes = 63;
+  config.queue_limit = 2'000'000;
+  config.network.rows = 12;
+  EXPECT_THAT(Errors(config), ElementsAre("max_frame_bytes: 63 is outside 64..9018",
+                                          "queue_limit: 2000000 is outside 0..1048576",
+                                          HasSubstr("network.rows: 12")));
+}
+
+TEST(Verify, AnAddressBlockTooSmall) {
+  FabricConfig config = Good();
+  config.addressing = {.mode = AddressingMode::kIpv4Prefix, .ipv4_base = 0, .ipv4_prefix_len = 30};
+  EXPECT_THAT(Errors(config),
+              ElementsAre("addressing.ipv4_prefix_len: /30 has fewer addresses than the 8 "
+                          "rows; use /29 or shorter"));
+}
+
+TEST(Verify, ATrunkThatLeadsNowhere) {
+  FabricConfig config = Good();
+  config.placement = {{.first_stage = 0, .last_stage = 1, .lcore = UsableCpus().front()}};
+  config.trunks = {Trunk(0, true)};
+  EXPECT_THAT(Errors(config),
+              Contains("trunks[0].after_stage: 0 is not where this data plane's stages 0-1 end"));
+  FabricConfig wrapped = OneWorker(NetworkKind::kWrappedButterfly, 8, 2);
+  wrapped.placement = {{.first_stage = 0, .last_stage = 1, .lcore = UsableCpus().front()}};
+  wrapped.trunks = {Trunk(1, true)};
+  EXPECT_THAT(Errors(wrapped),
+              Contains(HasSubstr("trunks[0]: a wrapped butterfly of 2 passes runs in one")));
+}
+
+}  // namespace
+}  // namespace bfly::dataplane
