@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/server/address.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace bfly::control {
+namespace {
+
+constexpr absl::string_view kUnix = "unix:";
+constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
+
+bool IsLoopback(absl::string_view host) {
+  return host == "localhost" || host == "::1" || host == "[::1]" || absl::StartsWith(host, "127.");
+}
+
+// Whether a process accepts connections at the socket.
+bool SomebodyAnswers(const std::string& path) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const bool answers =
+      connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+  close(fd);
+  return answers;
+}
+
+}  // namespace
+
+std::string RunDirectory(absl::string_view given) {
+  if (!given.empty()) return std::string(given);
+  const char* environment = std::getenv("BFLY_RUN_DIR");
+  return environment != nullptr && *environment != '\0' ? environment : kDefaultRunDirectory;
+}
+
+std::string SocketAddress(absl::string_view run_directory, absl::string_view name) {
+  return absl::StrCat(kUnix, run_directory, "/", name, ".sock");
+}
+
+std::string SocketPath(absl::string_view address) {
+  if (!absl::StartsWith(address, kUnix)) return "";
+  return std::string(address.substr(kUnix.size()));
+}
+
+absl::StatusOr<std::string> ListenAddress(absl::string_view given, bool allow_remote) {
+  if (absl::StartsWith(given, kUnix)) {
+    const std::string path = SocketPath(given);
+    if (path.empty() || path.size() > kMaxPath) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("listen: a socket path has 1 to ", kMaxPath, " characters, \"", path,
+                       "\" has ", path.size(), "; choose a shorter run directory"));
+    }
+    return std::string(given);
+  }
+  const size_t colon = given.rfind(':');
+  const absl::string_view port_text =
+      colon == absl::string_view::npos ? given : given.substr(colon + 1);
+  const absl::string_view host =
+      colon == absl::string_view::npos || colon == 0 ? "127.0.0.1" : given.substr(0, colon);
+  uint32_t port = 0;
+  if (!absl::SimpleAtoi(port_text, &port) || port == 0 || port > 65535) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("listen: \"", given,
+                     "\" is not an address; use unix:PATH, PORT or HOST:PORT, PORT 1..65535"));
+  }
+  if (!IsLoopback(host) && !allow_remote) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("listen: ", host,
+                     " can be reached from other machines and nothing checks who calls; use "
+                     "127.0.0.1, or add --allow-remote on a network you trust"));
+  }
+  return absl::StrCat(host, ":", port);
+}
+
+absl::Status PrepareSocket(absl::string_view address) {
+  const std::string path = SocketPath(address);
+  if (path.empty()) return absl::OkStatus();
+  const std::filesystem::path directory = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!directory.empty()) std::filesystem::create_directories(directory, error);
+  if (error) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("cannot make ", directory.string(), ": ", error.message(),
+                     "; run as root or set --run-dir (or BFLY_RUN_DIR) to a directory of yours"));
+  }
+  struct stat info {};
+  if (lstat(path.c_str(), &info) != 0) return absl::OkStatus();
+  if (!S_ISSOCK(info.st_mode)) {
+    return absl::AlreadyExistsError(absl::StrCat(path, " exists and is not a socket"));
+  }
+  if (SomebodyAnswers(path)) {
+    return absl::AlreadyExistsError(absl::StrCat("another process answers on ", path,
+                                                 "; stop it, or use another --name or --listen"));
+  }
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("cannot remove the stale socket ", path, ": ", std::strerror(errno)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// A gRPC server as both daemons run it: Unix sockets for owner and group only, health and
+// reflection on, a bounded number of threads that sleep when nobody calls.
+#pragma once
+
+#include <grpcpp/server.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace bfly::control {
+
+class GrpcServer {
+ public:
+  struct Options {
+    std::vector<std::string> addresses;  // from ListenAddress()
+    // Calls beyond what these can serve get RESOURCE_EXHAUSTED.
+    int max_threads = 64;
+  };
+  // The services must outlive the server.
+  static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(
+      const Options& options, const std::vector<grpc::Service*>& services);
+  ~GrpcServer();
+
+  // grpc.health.v1; "" is the server as a whole. Everything starts as serving.
+  void SetServing(const std::string& service, bool serving);
+
+  // Refuses new calls, cancels what is still open after a moment, removes the sockets. Idempotent.
+  void Stop();
+
+ private:
+  GrpcServer(std::unique_ptr<grpc::Server> server, std::vector<std::string> addresses);
+
+  std::unique_ptr<grpc::Server> server_;
+  std::vector<std::string> addresses_;
+};
+
+}  // namespace bfly::control
