@@ -93,10 +93,10 @@ void FieldErrors::Add(const absl::Status& status) {
   errors_.insert(errors_.end(), named.begin(), named.end());
 }
 
-absl::Status FieldErrors::ToStatus() const {
+absl::Status FieldErrors::ToStatus(absl::StatusCode code) const {
   if (errors_.empty()) return absl::OkStatus();
-  absl::Status status = absl::InvalidArgumentError(
-      absl::StrJoin(errors_, "; ", [](std::string* out, const FieldError& error) {
+  absl::Status status(
+      code, absl::StrJoin(errors_, "; ", [](std::string* out, const FieldError& error) {
         absl::StrAppend(out, error.field, error.field.empty() ? "" : ": ", error.description);
       }));
   SetFields(status, errors_);

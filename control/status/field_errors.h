@@ -38,8 +38,8 @@ class FieldErrors {
   // Takes over what an error status names; OK adds nothing.
   void Add(const absl::Status& status);
   bool empty() const { return errors_.empty(); }
-  // OK if there are none, otherwise one INVALID_ARGUMENT that names them all.
-  absl::Status ToStatus() const;
+  // OK if there are none, otherwise one status that names them all.
+  absl::Status ToStatus(absl::StatusCode code = absl::StatusCode::kInvalidArgument) const;
 
  private:
   std::vector<FieldError> errors_;

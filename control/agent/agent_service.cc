@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/agent/agent_service.h"
+
+#include "absl/strings/str_cat.h"
+#include "control/agent/counters.h"
+#include "control/status/field_errors.h"
+#include "control/status/grpc_status.h"
+
+namespace bfly::control {
+
+absl::Status AgentService::CheckName(const std::string& data_plane) const {
+  if (data_plane == host_.name()) return absl::OkStatus();
+  return ErrorAtField(
+      absl::StatusCode::kInvalidArgument, "data_plane",
+      absl::StrCat("\"", data_plane, "\" is not the data plane at this address, which is \"",
+                   host_.name(), "\"; check data_planes[].address or start it with --name"));
+}
+
+grpc::Status AgentService::VerifyFabric(grpc::ServerContext*, const v1::AgentFabricRequest* request,
+                                        v1::AgentVerifyResponse*) {
+  if (absl::Status status = CheckName(request->data_plane()); !status.ok()) return ToGrpc(status);
+  return ToGrpc(host_.Verify(request->topology()));
+}
+
+grpc::Status AgentService::LoadFabric(grpc::ServerContext*, const v1::AgentFabricRequest* request,
+                                      v1::AgentLoadResponse* response) {
+  if (absl::Status status = CheckName(request->data_plane()); !status.ok()) return ToGrpc(status);
+  const absl::StatusOr<uint64_t> revision = host_.Load(request->topology());
+  if (!revision.ok()) return ToGrpc(revision.status());
+  response->set_revision(*revision);
+  return grpc::Status::OK;
+}
+
+grpc::Status AgentService::UnloadFabric(grpc::ServerContext*, const v1::AgentUnloadRequest*,
+                                        v1::AgentUnloadResponse* response) {
+  const std::vector<dataplane::StagePlacement> placement = host_.held(false).placement;
+  const absl::StatusOr<dataplane::Snapshot> last = host_.Unload();
+  if (!last.ok()) return ToGrpc(last.status());
+  FillCounters(*last, placement, /*links=*/true, response->mutable_last());
+  response->mutable_last()->set_boot_id(host_.boot_id());
+  return grpc::Status::OK;
+}
+
+grpc::Status AgentService::GetState(grpc::ServerContext*, const v1::AgentStateRequest* request,
+                                    v1::AgentState* response) {
+  FabricHost::Held held = host_.held(request->topology() || request->circuits());
+  response->set_boot_id(host_.boot_id());
+  response->set_data_plane(host_.name());
+  response->set_loaded(held.loaded);
+  response->set_revision(held.revision);
+  if (held.loaded && request->topology()) response->mutable_topology()->Swap(&held.topology);
+  if (request->circuits()) {
+    for (const HeldCircuit& circuit : held.circuits) {
+      v1::AgentCircuit* out = response->add_circuits();
+      out->set_input(circuit.input);
+      out->set_tag(circuit.tag);
+      out->set_id(circuit.id);
+    }
+    for (const LinkId& link : held.down_links) {
+      v1::LinkRef* out = response->add_down_links();
+      out->set_stage(link.stage);
+      out->set_row(link.row);
+      out->set_port(link.port);
+    }
+    response->mutable_sources()->Add(held.sources.begin(), held.sources.end());
+  }
+  v1::DataPlaneStatus* status = response->mutable_status();
+  status->set_name(host_.name());
+  status->set_state(held.loaded ? v1::DataPlaneStatus::RUNNING : v1::DataPlaneStatus::IDLE_STATE);
+  status->set_memory(about_.memory);
+  status->set_dpdk_version(about_.dpdk_version);
+  return grpc::Status::OK;
+}
+
+grpc::Status AgentService::UpdateCircuits(grpc::ServerContext*,
+                                          const v1::AgentUpdateRequest* request,
+                                          v1::AgentUpdateResponse* response) {
+  std::vector<HeldCircuit> install;
+  install.reserve(request->install_size());
+  for (const v1::AgentCircuit& circuit : request->install()) {
+    install.push_back({circuit.input(), circuit.tag(), circuit.id()});
+  }
+  const std::vector<Row> remove(request->remove().begin(), request->remove().end());
+  const absl::StatusOr<uint64_t> revision =
+      host_.UpdateCircuits(install, remove, request->base_revision());
+  if (!revision.ok()) return ToGrpc(revision.status());
+  response->set_revision(*revision);
+  return grpc::Status::OK;
+}
+
+grpc::Status AgentService::GetCounters(grpc::ServerContext*,
+                                       const v1::AgentCountersRequest* request,
+                                       v1::AgentCounters* response) {
+  const absl::StatusOr<dataplane::Snapshot> snapshot = host_.snapshot();
+  if (!snapshot.ok()) return ToGrpc(snapshot.status());
+  FillCounters(*snapshot, host_.held(false).placement, request->links(), response);
+  response->set_boot_id(host_.boot_id());
+  return grpc::Status::OK;
+}
+
+grpc::Status AgentService::SetTraffic(grpc::ServerContext*, const v1::AgentTrafficRequest* request,
+                                      v1::AgentTrafficResponse*) {
+  return ToGrpc(host_.SetSources({request->sources().begin(), request->sources().end()}));
+}
+
+grpc::Status AgentService::SetLinkState(grpc::ServerContext*,
+                                        const v1::SetLinkStateRequest* request,
+                                        v1::SetLinkStateResponse*) {
+  const LinkId link{.stage = static_cast<int>(request->stage()),
+                    .row = request->row(),
+                    .port = static_cast<int>(request->port())};
+  return ToGrpc(host_.SetLinkUp(link, request->up()));
+}
+
+grpc::Status AgentService::Shutdown(grpc::ServerContext*, const v1::AgentShutdownRequest*,
+                                    v1::AgentShutdownResponse*) {
+  shut_down_();
+  return grpc::Status::OK;
+}
+
+}  // namespace bfly::control

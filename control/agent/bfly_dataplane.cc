@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// bfly-dataplane: the stage workers of one server, and the agent through which a controller reaches
+// them.
+#include <sched.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "control/agent/agent_service.h"
+#include "control/agent/fabric_host.h"
+#include "control/server/address.h"
+#include "control/server/grpc_server.h"
+#include "control/server/stop_signal.h"
+#include "control/topology_file/ranges.h"
+#include "control/topology_file/reader.h"
+#include "dataplane/runtime/eal.h"
+
+namespace bfly::control {
+namespace {
+
+struct Flags {
+  std::string name = "dp0";
+  std::string run_dir;
+  std::string listen;
+  bool allow_remote = false;
+  std::string lcores;
+  int memory_mb = 0;
+  bool no_huge = false;
+  bool verbose = false;
+  std::string topology;
+};
+
+constexpr int kDefaultMemoryMb = 512;
+constexpr char kExample[] = R"(
+A data plane does nothing until a fabric is loaded: by bfly-controller, or with --topology by itself. It ends
+on SIGTERM or SIGINT, and then prints where every packet went.
+
+Examples:
+  bfly-dataplane --name dp0                          waits at /run/bfly/dp0.sock for a controller
+  bfly-dataplane --topology demo.yaml --no-huge      runs without a controller and without hugepages
+  bfly-dataplane --run-dir /tmp/lab --lcores 1-3     workers on CPUs 1 to 3 only
+)";
+
+void Declare(CLI::App& app, Flags& flags) {
+  app.description(
+      "The data plane of a bfly fabric: stage workers, ports, trunks, and their agent.");
+  app.footer(kExample);
+  app.set_version_flag("--version", BFLY_VERSION);
+  app.add_option("--name", flags.name, "Which of the topology's data planes this is")
+      ->capture_default_str();
+  app.add_option("--run-dir", flags.run_dir,
+                 "Directory of the sockets [BFLY_RUN_DIR, else /run/bfly]");
+  app.add_option("--listen", flags.listen,
+                 "Address of the agent: unix:PATH, PORT or HOST:PORT [unix:RUN_DIR/NAME.sock]");
+  app.add_flag("--allow-remote", flags.allow_remote,
+               "Allow --listen at an address other machines can reach; nothing checks who calls");
+  app.add_option("--lcores", flags.lcores,
+                 "CPUs that workers may run on, such as 1-3 [all this process may use]");
+  app.add_option("--memory-mb", flags.memory_mb,
+                 "Memory for packet buffers [memory_mb of the topology, else 512]")
+      ->check(CLI::Range(64, 262144));
+  app.add_flag("--no-huge", flags.no_huge,
+               "Use ordinary pages even if there are hugepages (slower)");
+  app.add_option("--topology", flags.topology, "Load this topology file at once");
+  app.add_flag("--verbose", flags.verbose, "Show what DPDK logs");
+}
+
+// Keeps DPDK, and with it every worker, off the other CPUs.
+absl::Status RestrictTo(const std::string& lcores) {
+  if (lcores.empty()) return absl::OkStatus();
+  const auto cpus = ExpandRanges(lcores, CPU_SETSIZE - 1, "lcore");
+  if (!cpus.ok())
+    return absl::InvalidArgumentError(absl::StrCat("lcores: ", cpus.status().message()));
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (uint32_t cpu : *cpus) CPU_SET(cpu, &set);
+  if (sched_setaffinity(0, sizeof(set), &set) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("lcores: this process may run on none of ", lcores, "; see taskset -p $$"));
+  }
+  return absl::OkStatus();
+}
+
+int MemoryFor(const Flags& flags, const v1::Topology& topology) {
+  if (flags.memory_mb != 0) return flags.memory_mb;
+  for (const v1::DataPlane& plane : topology.data_planes()) {
+    if (plane.name() == flags.name) return static_cast<int>(plane.memory_mb());
+  }
+  return kDefaultMemoryMb;
+}
+
+FabricBackend RealBackend() {
+  return {.verify = dataplane::Fabric::Verify, .load = dataplane::Fabric::Load};
+}
+
+void PrintAccount(const dataplane::Snapshot& last) {
+  const dataplane::Conservation& c = last.conservation;
+  std::string line = absl::StrCat("conservation: injected ", c.injected);
+  if (last.trunk_in != 0) absl::StrAppend(&line, " + from trunks ", last.trunk_in);
+  absl::StrAppend(&line, " = delivered ", c.delivered, " + dropped ", c.dropped, " + in flight ",
+                  c.in_flight);
+  if (last.trunk_out != 0) absl::StrAppend(&line, " + to trunks ", last.trunk_out);
+  std::cout << line << std::endl;
+}
+
+absl::Status Run(const Flags& flags) {
+  const StopSignal stop;
+  const absl::StatusOr<std::string> address = ListenAddress(
+      flags.listen.empty() ? SocketAddress(RunDirectory(flags.run_dir), flags.name) : flags.listen,
+      flags.allow_remote);
+  if (!address.ok()) return address.status();
+  // Before devices are touched: a second data plane of this name must not get that far.
+  if (absl::Status status = PrepareSocket(*address); !status.ok()) return status;
+
+  v1::Topology topology;
+  if (!flags.topology.empty()) {
+    absl::StatusOr<v1::Topology> read = ReadTopologyFile(flags.topology);
+    if (!read.ok()) return read.status();
+    topology = *std::move(read);
+  }
+  if (absl::Status status = RestrictTo(flags.lcores); !status.ok()) return status;
+  dataplane::EalOptions options;
+  options.memory_mb = MemoryFor(flags, topology);
+  options.use_hugepages = !flags.no_huge;
+  options.verbose = flags.verbose;
+  const absl::StatusOr<dataplane::Eal> eal = dataplane::StartEal(options);
+  if (!eal.ok()) return eal.status();
+  std::cout << eal->dpdk_version << ", " << eal->memory << std::endl;
+
+  FabricHost host(RealBackend(), flags.name);
+  if (!flags.topology.empty()) {
+    if (absl::Status status = host.Load(topology).status(); !status.ok()) return status;
+  }
+  AgentService service(host, {.memory = eal->memory, .dpdk_version = eal->dpdk_version},
+                       &StopSignal::Request);
+  GrpcServer::Options server_options;
+  server_options.addresses = {*address};
+  server_options.max_threads = 16;
+  absl::StatusOr<std::unique_ptr<GrpcServer>> server =
+      GrpcServer::Start(server_options, {&service});
+  if (!server.ok()) return server.status();
+  std::cout << "data plane " << flags.name << " answers at " << *address << std::endl;
+
+  stop.Wait();
+  (*server)->Stop();
+  if (host.held(false).loaded) {
+    const absl::StatusOr<dataplane::Snapshot> last = host.Unload();
+    if (!last.ok()) return last.status();
+    PrintAccount(*last);
+  }
+  return absl::OkStatus();
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app;
+  Flags flags;
+  Declare(app, flags);
+  CLI11_PARSE(app, argc, argv);
+  const absl::Status status = Run(flags);
+  dataplane::StopEal();
+  if (status.ok()) return 0;
+  std::cerr << "bfly-dataplane: " << status.message() << std::endl;
+  return 1;
+}
+
+}  // namespace
+}  // namespace bfly::control
+
+int main(int argc, char** argv) { return bfly::control::Main(argc, argv); }

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/agent/counters.h"
+
+namespace bfly::control {
+namespace {
+
+template <class AddTo>
+void ForEachDrop(const dataplane::DropCounts& drops, AddTo add) {
+  for (int reason = 0; reason < dataplane::kDropReasons; ++reason) {
+    if (drops[reason] == 0) continue;
+    add(dataplane::DropReasonName(static_cast<dataplane::DropReason>(reason)), drops[reason]);
+  }
+}
+
+void FillDrops(const dataplane::DropCounts& drops,
+               google::protobuf::RepeatedPtrField<v1::DropCount>* out) {
+  ForEachDrop(drops, [out](const char* reason, uint64_t packets) {
+    v1::DropCount* drop = out->Add();
+    drop->set_reason(reason);
+    drop->set_packets(packets);
+  });
+}
+
+void FillLinks(const std::vector<dataplane::LinkCounters>& links, v1::AgentCounters* counters) {
+  const int count = static_cast<int>(links.size());
+  counters->mutable_packets()->Reserve(count);
+  counters->mutable_bytes()->Reserve(count);
+  counters->mutable_occupancy()->Reserve(count);
+  counters->mutable_occupancy_peak()->Reserve(count);
+  for (int i = 0; i < count; ++i) {
+    const dataplane::LinkCounters& link = links[i];
+    counters->add_packets(link.packets);
+    counters->add_bytes(link.bytes);
+    counters->add_occupancy(link.occupancy);
+    counters->add_occupancy_peak(link.occupancy_peak);
+    ForEachDrop(link.drops, [&](const char* reason, uint64_t packets) {
+      v1::AgentLinkDrop* drop = counters->add_link_drops();
+      drop->set_link(i);
+      drop->set_reason(reason);
+      drop->set_packets(packets);
+    });
+  }
+}
+
+}  // namespace
+
+void FillCounters(const dataplane::Snapshot& snapshot,
+                  const std::vector<dataplane::StagePlacement>& placement, bool links,
+                  v1::AgentCounters* counters) {
+  counters->set_first_stage(snapshot.first_stage);
+  counters->set_last_stage(snapshot.last_stage);
+  if (links) FillLinks(snapshot.links, counters);
+  for (const dataplane::PortCounters& port : snapshot.ports) {
+    v1::PortCounters* out = counters->add_ports();
+    out->set_name(port.name);
+    out->set_rx_packets(port.rx_packets);
+    out->set_rx_bytes(port.rx_bytes);
+    out->set_tx_packets(port.tx_packets);
+    out->set_tx_bytes(port.tx_bytes);
+    out->set_rx_missed(port.rx_missed);
+    FillDrops(port.drops, out->mutable_drops());
+    for (const auto& row : port.xdp.rows) {
+      v1::XdpRowCount* count = out->add_xdp_rows();
+      count->set_row(row.row);
+      count->set_packets(row.packets);
+    }
+    for (const auto& action : port.xdp.actions) {
+      v1::DropCount* count = out->add_xdp_actions();
+      count->set_reason(action.name);
+      count->set_packets(action.packets);
+    }
+  }
+  v1::Conservation* conservation = counters->mutable_conservation();
+  conservation->set_injected(snapshot.conservation.injected);
+  conservation->set_delivered(snapshot.conservation.delivered);
+  conservation->set_dropped(snapshot.conservation.dropped);
+  conservation->set_in_flight(snapshot.conservation.in_flight);
+  counters->set_trunk_in(snapshot.trunk_in);
+  counters->set_trunk_out(snapshot.trunk_out);
+  FillDrops(snapshot.drops, counters->mutable_drops());
+  for (const dataplane::WorkerCounters& worker : snapshot.workers) {
+    v1::WorkerStatus* out = counters->add_workers();
+    out->set_lcore(worker.lcore);
+    out->set_passes(worker.passes);
+    out->set_idle_passes(worker.idle_passes);
+    for (const dataplane::StagePlacement& p : placement) {
+      if (p.lcore != worker.lcore) continue;
+      for (int stage = p.first_stage; stage <= p.last_stage; ++stage) out->add_stages(stage);
+    }
+  }
+}
+
+}  // namespace bfly::control

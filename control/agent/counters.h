@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// A data plane's snapshot as the API's messages.
+#pragma once
+
+#include "bfly/v1/agent.pb.h"
+#include "dataplane/fabric/config.h"
+#include "dataplane/fabric/snapshot.h"
+
+namespace bfly::control {
+
+// `links`: also the columns, one entry a link.
+void FillCounters(const dataplane::Snapshot& snapshot,
+                  const std::vector<dataplane::StagePlacement>& placement, bool links,
+                  v1::AgentCounters* counters);
+
+}  // namespace bfly::control

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/agent/fabric_host.h"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "control/agent/sources.h"
+#include "control/status/field_errors.h"
+#include "control/topology_file/to_fabric_config.h"
+#include "control/topology_file/validate.h"
+
+namespace bfly::control {
+namespace {
+
+std::string NewBootId() {
+  std::random_device random;
+  return absl::StrFormat("%08x%08x%08x%08x", random(), random(), random(), random());
+}
+
+// Revisions of two processes must not be mistaken for each other: they start at the time of day.
+uint64_t FirstRevision() {
+  return static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch() /
+                               std::chrono::nanoseconds(1));
+}
+
+}  // namespace
+
+FabricHost::FabricHost(FabricBackend backend, std::string name)
+    : backend_(std::move(backend)),
+      name_(std::move(name)),
+      boot_id_(NewBootId()),
+      revision_(FirstRevision()) {}
+
+FabricHost::~FabricHost() { Unload().IgnoreError(); }
+
+absl::StatusOr<dataplane::FabricConfig> FabricHost::ConfigOf(v1::Topology topology) const {
+  FieldErrors errors;
+  for (const Violation& violation : CheckTopology(&topology)) {
+    errors.Add(absl::StrCat("topology.", violation.field), violation.message);
+  }
+  if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
+  absl::StatusOr<dataplane::FabricConfig> config = ToFabricConfig(topology, name_);
+  if (!config.ok()) return config.status();
+  for (const absl::Status& status : backend_.verify(*config)) {
+    errors.Add(WithPrefix(status, "topology"));
+  }
+  if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
+  return config;
+}
+
+absl::Status FabricHost::Verify(const v1::Topology& topology) const {
+  return ConfigOf(topology).status();
+}
+
+absl::Status FabricHost::CheckLoaded() const {
+  if (fabric_ != nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("data plane ", name_, " has no fabric loaded"));
+}
+
+absl::StatusOr<uint64_t> FabricHost::Load(const v1::Topology& topology) {
+  const std::lock_guard change(change_);
+  // Only changes write fabric_, and they hold change_.
+  if (fabric_ != nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat("data plane ", name_, " runs fabric \"",
+                                                      topology_.name(), "\"; unload it first"));
+  }
+  absl::StatusOr<dataplane::FabricConfig> config = ConfigOf(topology);
+  if (!config.ok()) return config.status();
+  // Devices take their time; readers meanwhile see a data plane with nothing loaded.
+  absl::StatusOr<std::unique_ptr<dataplane::Fabric>> fabric = backend_.load(*config);
+  if (!fabric.ok()) return fabric.status();
+
+  const std::unique_lock state(state_);
+  fabric_ = *std::move(fabric);
+  topology_ = topology;
+  circuits_.assign(fabric_->network().rows(), Slot{});
+  down_links_.clear();
+  sources_.clear();
+  return ++revision_;
+}
+
+absl::StatusOr<dataplane::Snapshot> FabricHost::Unload() {
+  const std::lock_guard change(change_);
+  const std::unique_lock state(state_);
+  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
+  if (absl::Status status = fabric_->Unload(); !status.ok()) return status;
+  dataplane::Snapshot last = fabric_->snapshot();
+  fabric_.reset();
+  topology_.Clear();
+  circuits_.clear();
+  down_links_.clear();
+  sources_.clear();
+  ++revision_;
+  return last;
+}
+
+absl::Status FabricHost::CheckUpdate(const std::vector<HeldCircuit>& install,
+                                     const std::vector<Row>& remove) const {
+  const Network& network = fabric_->network();
+  for (size_t i = 0; i < install.size(); ++i) {
+    if (install[i].input >= network.rows()) {
+      return OutOfRange(absl::StrCat("install[", i, "].input"), install[i].input, 0,
+                        network.rows() - 1);
+    }
+    if (install[i].tag >> network.hops() != 0) {
+      return OutOfRange(absl::StrCat("install[", i, "].tag"), install[i].tag, 0,
+                        (Tag{1} << network.hops()) - 1);
+    }
+  }
+  for (size_t i = 0; i < remove.size(); ++i) {
+    if (remove[i] >= network.rows()) {
+      return OutOfRange(absl::StrCat("remove[", i, "]"), remove[i], 0, network.rows() - 1);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint64_t> FabricHost::UpdateCircuits(const std::vector<HeldCircuit>& install,
+                                                    const std::vector<Row>& remove,
+                                                    uint64_t base_revision) {
+  const std::lock_guard change(change_);
+  const std::unique_lock state(state_);
+  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
+  if (base_revision != 0 && base_revision != revision_) {
+    return absl::AbortedError(
+        absl::StrCat("base_revision: ", base_revision, " is not the revision now, ", revision_));
+  }
+  if (absl::Status status = CheckUpdate(install, remove); !status.ok()) return status;
+
+  std::vector<std::pair<Row, Slot>> before;
+  before.reserve(install.size() + remove.size());
+  const auto put = [this](Row input, const Slot& slot) {
+    const absl::Status status =
+        slot.held ? fabric_->InstallCircuit(input, slot.tag) : fabric_->RemoveCircuit(input);
+    if (status.ok()) circuits_[input] = slot;
+    return status;
+  };
+  absl::Status status = absl::OkStatus();
+  const auto change_slot = [&](Row input, const Slot& slot) {
+    if (!status.ok() || (!slot.held && !circuits_[input].held)) return;
+    before.push_back({input, circuits_[input]});
+    status = put(input, slot);
+  };
+  for (Row input : remove) change_slot(input, Slot{});
+  for (const HeldCircuit& c : install)
+    change_slot(c.input, {.held = true, .tag = c.tag, .id = c.id});
+  if (!status.ok()) {
+    for (auto it = before.rbegin(); it != before.rend(); ++it)
+      put(it->first, it->second).IgnoreError();
+    return status;
+  }
+  return ++revision_;
+}
+
+absl::Status FabricHost::SetSources(const std::vector<v1::TrafficSource>& sources) {
+  const std::lock_guard change(change_);
+  const std::unique_lock state(state_);
+  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
+  absl::StatusOr<std::vector<dataplane::SourceConfig>> configs =
+      ToSourceConfigs(sources, fabric_->network().rows(), fabric_->config().max_frame_bytes);
+  if (!configs.ok()) return configs.status();
+  if (absl::Status status = fabric_->SetSources(*configs); !status.ok()) return status;
+  sources_ = sources;
+  return absl::OkStatus();
+}
+
+absl::Status FabricHost::SetLinkUp(LinkId link, bool up) {
+  const std::lock_guard change(change_);
+  const std::unique_lock state(state_);
+  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
+  if (absl::Status status = fabric_->SetLinkUp(link, up); !status.ok()) return status;
+  down_links_.erase(std::remove(down_links_.begin(), down_links_.end(), link), down_links_.end());
+  if (!up) down_links_.push_back(link);
+  return absl::OkStatus();
+}
+
+FabricHost::Held FabricHost::held(bool full) const {
+  const std::shared_lock state(state_);
+  Held held;
+  held.loaded = fabric_ != nullptr;
+  held.revision = revision_;
+  if (fabric_ == nullptr) return held;
+  held.placement = fabric_->config().placement;
+  if (!full) return held;
+  held.topology = topology_;
+  held.down_links = down_links_;
+  held.sources = sources_;
+  for (Row input = 0; input < circuits_.size(); ++input) {
+    const Slot& slot = circuits_[input];
+    if (slot.held) held.circuits.push_back({input, slot.tag, slot.id});
+  }
+  return held;
+}
+
+absl::StatusOr<dataplane::Snapshot> FabricHost::snapshot() const {
+  const std::shared_lock state(state_);
+  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
+  return fabric_->snapshot();
+}
+
+}  // namespace bfly::control

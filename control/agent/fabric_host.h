@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one fabric a data-plane process may hold, with what the API knows about it and the packets do
+// not: the topology it came from, the controller's circuit ids, links taken down by hand, the
+// sources asked for. No gRPC.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bfly/v1/topology.pb.h"
+#include "bfly/v1/traffic.pb.h"
+#include "dataplane/fabric/fabric.h"
+
+namespace bfly::control {
+
+// What the host needs of dataplane::Fabric; tests without ports put their own here.
+struct FabricBackend {
+  std::function<std::vector<absl::Status>(const dataplane::FabricConfig&)> verify;
+  std::function<absl::StatusOr<std::unique_ptr<dataplane::Fabric>>(const dataplane::FabricConfig&)>
+      load;
+};
+
+// A circuit as the data plane holds it.
+struct HeldCircuit {
+  Row input = 0;
+  Tag tag = 0;
+  uint64_t id = 0;  // the controller's
+};
+
+// Thread-safe. Calls that change something are done one after the other; reading waits for none of
+// them but the moment of unloading.
+class FabricHost {
+ public:
+  FabricHost(FabricBackend backend, std::string name);
+  ~FabricHost();
+
+  const std::string& name() const { return name_; }
+  // Differs from process to process.
+  const std::string& boot_id() const { return boot_id_; }
+
+  // INVALID_ARGUMENT with every error, each under "topology". Changes nothing.
+  absl::Status Verify(const v1::Topology& topology) const;
+  // The new revision. FAILED_PRECONDITION if a fabric is loaded.
+  absl::StatusOr<uint64_t> Load(const v1::Topology& topology);
+  // The account at the very end. FAILED_PRECONDITION if none is loaded.
+  absl::StatusOr<dataplane::Snapshot> Unload();
+
+  // Removes, then installs; all or nothing. ABORTED if base_revision is neither 0 nor the revision
+  // now.
+  absl::StatusOr<uint64_t> UpdateCircuits(const std::vector<HeldCircuit>& install,
+                                          const std::vector<Row>& remove, uint64_t base_revision);
+  absl::Status SetSources(const std::vector<v1::TrafficSource>& sources);
+  absl::Status SetLinkUp(LinkId link, bool up);
+
+  // What is held now, in one piece.
+  struct Held {
+    bool loaded = false;
+    uint64_t revision = 0;  // changes with the fabric and its circuits
+    v1::Topology topology;
+    std::vector<HeldCircuit> circuits;  // by input
+    std::vector<LinkId> down_links;
+    std::vector<v1::TrafficSource> sources;
+    std::vector<dataplane::StagePlacement> placement;
+  };
+  // `full`: also topology, circuits, links and sources.
+  Held held(bool full) const;
+  absl::StatusOr<dataplane::Snapshot> snapshot() const;
+
+ private:
+  absl::StatusOr<dataplane::FabricConfig> ConfigOf(v1::Topology topology) const;
+  absl::Status CheckUpdate(const std::vector<HeldCircuit>& install,
+                           const std::vector<Row>& remove) const;
+  // FAILED_PRECONDITION if there is none.
+  absl::Status CheckLoaded() const;
+
+  const FabricBackend backend_;
+  const std::string name_;
+  const std::string boot_id_;
+
+  std::mutex change_;                // held during a change, taken before state_
+  mutable std::shared_mutex state_;  // guards what follows
+  std::unique_ptr<dataplane::Fabric> fabric_;
+  uint64_t revision_;
+  v1::Topology topology_;
+  struct Slot {
+    bool held = false;
+    Tag tag = 0;
+    uint64_t id = 0;
+  };
+  std::vector<Slot> circuits_;  // by input row
+  std::vector<LinkId> down_links_;
+  std::vector<v1::TrafficSource> sources_;
+};
+
+}  // namespace bfly::control

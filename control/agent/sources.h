@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Built-in sources: from the API's message to the data plane's plain values.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bfly/v1/traffic.pb.h"
+#include "dataplane/fabric/fabric.h"
+
+namespace bfly::control {
+
+// INVALID_ARGUMENT names every field that is wrong: "sources[1].bytes: 12 is outside 64..1518".
+absl::StatusOr<std::vector<dataplane::SourceConfig>> ToSourceConfigs(
+    const std::vector<v1::TrafficSource>& sources, uint32_t rows, uint32_t max_frame_bytes);
+
+}  // namespace bfly::control

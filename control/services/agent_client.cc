@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/services/agent_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+
+#include "bfly/v1/agent.grpc.pb.h"
+#include "control/status/grpc_status.h"
+
+namespace bfly::control {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Devices of a fabric may take their time to come up; everything else is memory.
+constexpr milliseconds kLoadDeadline{60'000};
+constexpr milliseconds kCallDeadline{5'000};
+constexpr milliseconds kLightDeadline{2'000};
+
+std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  // A data plane that comes back is found at once.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetMaxReceiveMessageSize(-1);  // counters of millions of links
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+}  // namespace
+
+struct AgentClient::Connection {
+  std::unique_ptr<v1::Agent::Stub> stub;
+
+  template <class Request, class Response>
+  absl::Status Call(grpc::Status (v1::Agent::Stub::*method)(grpc::ClientContext*, const Request&,
+                                                            Response*),
+                    const Request& request, Response* response, milliseconds deadline) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + deadline);
+    return FromGrpc((stub.get()->*method)(&context, request, response));
+  }
+
+  template <class Response, class Request>
+  absl::StatusOr<Response> Ask(grpc::Status (v1::Agent::Stub::*method)(grpc::ClientContext*,
+                                                                       const Request&, Response*),
+                               const Request& request, milliseconds deadline) {
+    Response response;
+    if (absl::Status status = Call(method, request, &response, deadline); !status.ok()) {
+      return status;
+    }
+    return response;
+  }
+};
+
+AgentClient::AgentClient(const std::string& address)
+    : connection_(new Connection{v1::Agent::NewStub(ConnectTo(address))}) {}
+
+AgentClient::~AgentClient() = default;
+
+absl::Status AgentClient::Verify(const v1::AgentFabricRequest& request) {
+  return connection_->Ask(&v1::Agent::Stub::VerifyFabric, request, kLoadDeadline).status();
+}
+
+absl::StatusOr<v1::AgentLoadResponse> AgentClient::Load(const v1::AgentFabricRequest& request) {
+  return connection_->Ask(&v1::Agent::Stub::LoadFabric, request, kLoadDeadline);
+}
+
+absl::StatusOr<v1::AgentCounters> AgentClient::Unload() {
+  auto response =
+      connection_->Ask(&v1::Agent::Stub::UnloadFabric, v1::AgentUnloadRequest(), kLoadDeadline);
+  if (!response.ok()) return response.status();
+  return std::move(*response->mutable_last());
+}
+
+absl::StatusOr<v1::AgentState> AgentClient::GetState(bool full) {
+  v1::AgentStateRequest request;
+  request.set_topology(full);
+  request.set_circuits(full);
+  return connection_->Ask(&v1::Agent::Stub::GetState, request,
+                          full ? kCallDeadline : kLightDeadline);
+}
+
+absl::StatusOr<v1::AgentUpdateResponse> AgentClient::Update(const v1::AgentUpdateRequest& request) {
+  return connection_->Ask(&v1::Agent::Stub::UpdateCircuits, request, kCallDeadline);
+}
+
+absl::StatusOr<v1::AgentCounters> AgentClient::GetCounters(bool links) {
+  v1::AgentCountersRequest request;
+  request.set_links(links);
+  return connection_->Ask(&v1::Agent::Stub::GetCounters, request, kCallDeadline);
+}
+
+absl::Status AgentClient::SetTraffic(const v1::AgentTrafficRequest& request) {
+  return connection_->Ask(&v1::Agent::Stub::SetTraffic, request, kCallDeadline).status();
+}
+
+absl::Status AgentClient::SetLinkState(const v1::SetLinkStateRequest& request) {
+  return connection_->Ask(&v1::Agent::Stub::SetLinkState, request, kCallDeadline).status();
+}
+
+bool IsUnreachable(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kUnavailable ||
+         status.code() == absl::StatusCode::kDeadlineExceeded ||
+         status.code() == absl::StatusCode::kCancelled;
+}
+
+}  // namespace bfly::control

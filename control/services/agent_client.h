@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controller's side of bfly.v1.Agent, one data plane each. No gRPC types here.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bfly/v1/agent.pb.h"
+
+namespace bfly::control {
+
+// Thread-safe. Every call has a deadline: UNAVAILABLE if nobody answers at the address,
+// DEADLINE_EXCEEDED if the answer does not come; after either, what was asked may or may not have
+// been done.
+class AgentClient {
+ public:
+  // Connects with the first call, and again by itself when the other side was gone.
+  explicit AgentClient(const std::string& address);
+  ~AgentClient();
+
+  absl::Status Verify(const v1::AgentFabricRequest& request);
+  absl::StatusOr<v1::AgentLoadResponse> Load(const v1::AgentFabricRequest& request);
+  absl::StatusOr<v1::AgentCounters> Unload();
+  // `full`: with topology and circuits; otherwise only what is cheap.
+  absl::StatusOr<v1::AgentState> GetState(bool full);
+  absl::StatusOr<v1::AgentUpdateResponse> Update(const v1::AgentUpdateRequest& request);
+  absl::StatusOr<v1::AgentCounters> GetCounters(bool links);
+  absl::Status SetTraffic(const v1::AgentTrafficRequest& request);
+  absl::Status SetLinkState(const v1::SetLinkStateRequest& request);
+
+ private:
+  struct Connection;
+  std::unique_ptr<Connection> connection_;
+};
+
+// Whether a call failed for want of a data plane rather than for what was asked.
+bool IsUnreachable(const absl::Status& status);
+
+}  // namespace bfly::control

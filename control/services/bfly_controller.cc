@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// bfly-controller: one per fabric; serves bfly.v1 and keeps the data planes in step.
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "control/server/address.h"
+#include "control/server/grpc_server.h"
+#include "control/server/stop_signal.h"
+#include "control/services/circuits_service.h"
+#include "control/services/controller.h"
+#include "control/services/counter_poll.h"
+#include "control/services/fabric_service.h"
+#include "control/services/telemetry_service.h"
+#include "control/services/traffic_service.h"
+
+namespace bfly::control {
+namespace {
+
+constexpr char kExample[] = R"(
+The services are Fabric, Circuits, Telemetry and Traffic of bfly.v1, grpc.health.v1 and server reflection.
+A controller that starts takes over what the data planes hold; it ends on SIGTERM or SIGINT and leaves them
+running. `bfly up FILE` starts it together with the data planes of a topology file.
+
+Examples:
+  bfly-controller                                    serves at /run/bfly/controller.sock
+  bfly-controller --listen 50051                     serves at 127.0.0.1:50051
+  bfly-controller --run-dir /tmp/lab --agent unix:/tmp/other/dp0.sock
+)";
+
+struct Flags {
+  std::string run_dir;
+  std::vector<std::string> listen;
+  std::vector<std::string> agents;
+  bool allow_remote = false;
+};
+
+void Declare(CLI::App& app, Flags& flags) {
+  app.description("The controller of a bfly fabric: a gRPC server over its data planes.");
+  app.footer(kExample);
+  app.set_version_flag("--version", BFLY_VERSION);
+  app.add_option("--run-dir", flags.run_dir,
+                 "Directory of the sockets [BFLY_RUN_DIR, else /run/bfly]");
+  app.add_option("--listen", flags.listen,
+                 "Address to serve at: unix:PATH, PORT or HOST:PORT; may be given more than once "
+                 "[unix:RUN_DIR/controller.sock]");
+  app.add_flag("--allow-remote", flags.allow_remote,
+               "Allow --listen at an address other machines can reach; nothing checks who calls");
+  app.add_option("--agent", flags.agents,
+                 "Address of a data plane to take over from when starting, besides the sockets in "
+                 "the run directory; may be given more than once");
+}
+
+void Log(const std::string& line) { std::cerr << absl::StrCat("bfly-controller: ", line, "\n"); }
+
+absl::Status Run(const Flags& flags) {
+  const StopSignal stop;
+  const std::string run_directory = RunDirectory(flags.run_dir);
+  std::vector<std::string> wanted = flags.listen;
+  if (wanted.empty()) wanted.push_back(SocketAddress(run_directory, "controller"));
+  GrpcServer::Options server_options;
+  server_options.max_threads = 256;
+  for (const std::string& given : wanted) {
+    absl::StatusOr<std::string> address = ListenAddress(given, flags.allow_remote);
+    if (!address.ok()) return address.status();
+    // Before data planes are asked: a second controller must not get that far.
+    if (absl::Status status = PrepareSocket(*address); !status.ok()) return status;
+    server_options.addresses.push_back(*std::move(address));
+  }
+
+  Controller::Options options;
+  options.run_directory = run_directory;
+  options.agents = flags.agents;
+  options.log = Log;
+  Controller controller(std::move(options));
+  CounterPoll poll(controller);
+  FabricService fabric(controller, poll);
+  CircuitsService circuits(controller);
+  TelemetryService telemetry(poll);
+  TrafficService traffic(controller);
+  absl::StatusOr<std::unique_ptr<GrpcServer>> server =
+      GrpcServer::Start(server_options, {&fabric, &circuits, &telemetry, &traffic});
+  if (!server.ok()) return server.status();
+  std::cout << "controller answers at " << absl::StrJoin(server_options.addresses, ", ")
+            << std::endl;
+
+  // The controller serves as long as it runs. Circuits can be set up only while every data plane is
+  // there.
+  bool usable = false;
+  do {
+    if (usable != controller.all_usable() || !usable) {
+      usable = controller.all_usable();
+      (*server)->SetServing("bfly.v1.Circuits", usable);
+    }
+  } while (!stop.WaitFor(std::chrono::milliseconds(500)));
+  (*server)->Stop();
+  return absl::OkStatus();
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app;
+  Flags flags;
+  Declare(app, flags);
+  CLI11_PARSE(app, argc, argv);
+  const absl::Status status = Run(flags);
+  if (status.ok()) return 0;
+  std::cerr << "bfly-controller: " << status.message() << std::endl;
+  return 1;
+}
+
+}  // namespace
+}  // namespace bfly::control
+
+int main(int argc, char** argv) { return bfly::control::Main(argc, argv); }

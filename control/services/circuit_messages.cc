@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/services/circuit_messages.h"
+
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "control/status/field_errors.h"
+#include "topologies/permutation.h"
+
+namespace bfly::control {
+
+absl::Status CheckKey(const std::string& key) {
+  if (key.size() <= kMaxKeyBytes) return absl::OkStatus();
+  return ErrorAtField(
+      absl::StatusCode::kInvalidArgument, "idempotency_key",
+      absl::StrCat("has ", key.size(), " bytes, at most ", kMaxKeyBytes, " are allowed"));
+}
+
+absl::StatusOr<Order> ToOrder(const v1::SetUpRequest& request) {
+  if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) return status;
+  return Order{
+      SetUpOrder{request.input(), request.output(), {request.rows().begin(), request.rows().end()}},
+      request.idempotency_key()};
+}
+
+absl::StatusOr<Order> ToOrder(const v1::ReleaseRequest& request) {
+  if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) return status;
+  return Order{ReleaseOrder{request.id()}, request.idempotency_key()};
+}
+
+absl::StatusOr<std::vector<Order>> ToOrders(const v1::SetUpBatchRequest& request) {
+  FieldErrors errors;
+  errors.Add(CheckKey(request.idempotency_key()));
+  std::vector<Order> orders;
+  orders.reserve(request.requests_size());
+  for (int i = 0; i < request.requests_size(); ++i) {
+    const v1::SetUpRequest& member = request.requests(i);
+    if (!member.idempotency_key().empty()) {
+      errors.Add(absl::StrCat("requests[", i, "].idempotency_key"),
+                 "a request in a batch has no key of its own; use the batch's");
+    }
+    if (member.election_id() != 0 && member.election_id() != request.election_id()) {
+      errors.Add(absl::StrCat("requests[", i, "].election_id"),
+                 "a request in a batch has no election id of its own; use the batch's");
+    }
+    orders.push_back(Order{
+        SetUpOrder{member.input(), member.output(), {member.rows().begin(), member.rows().end()}},
+        ""});
+  }
+  if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
+  return orders;
+}
+
+absl::StatusOr<PermutationOrder> ToPermutationOrder(const v1::RoutePermutationRequest& request,
+                                                    uint32_t rows) {
+  if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) return status;
+  PermutationOrder order{request.protocol(), {}, request.seed(), request.replace()};
+  Permutation inputs(request.inputs().begin(), request.inputs().end());
+  Permutation outputs(request.outputs().begin(), request.outputs().end());
+  if (!request.permutation().empty()) {
+    if (!inputs.empty() || !outputs.empty()) {
+      return ErrorAtField(absl::StatusCode::kInvalidArgument, "permutation",
+                          "is given and inputs or outputs too; give one or the other");
+    }
+    auto named = PermutationByName(request.permutation(), rows, request.seed());
+    if (!named.ok()) return named.status();
+    outputs = *std::move(named);
+  }
+  if (outputs.empty()) {
+    return ErrorAtField(absl::StatusCode::kInvalidArgument, "permutation",
+                        "is missing; name one, such as random, or give inputs and outputs");
+  }
+  if (inputs.empty() && outputs.size() == rows) {
+    inputs.resize(rows);
+    std::iota(inputs.begin(), inputs.end(), 0);
+  }
+  if (inputs.size() != outputs.size()) {
+    return ErrorAtField(absl::StatusCode::kInvalidArgument, "outputs",
+                        absl::StrCat("has ", outputs.size(), " rows and inputs ", inputs.size(),
+                                     "; give as many, or ", rows, " outputs and no inputs"));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) order.requests.push_back({inputs[i], outputs[i]});
+  return order;
+}
+
+void FillCircuit(const Network& network, const StandingCircuit& circuit, v1::Circuit* out) {
+  out->set_id(circuit.id);
+  out->set_input(circuit.path.input);
+  out->set_output(circuit.path.output);
+  const std::vector<Row> rows = WalkTag(network, circuit.path.input, circuit.path.tag);
+  out->mutable_rows()->Add(rows.begin(), rows.end());
+  out->set_tag(TagToString(network, circuit.path.tag));
+  out->set_choice(std::string(ChoiceName(circuit.path.choice)));
+  out->set_congestion(circuit.congestion);
+}
+
+void FillResult(const Network* network, uint64_t tag, const Outcome& outcome,
+                v1::CircuitResult* out) {
+  out->set_tag(tag);
+  if (outcome.ok() && network != nullptr) {
+    FillCircuit(*network, *outcome, out->mutable_circuit());
+    return;
+  }
+  out->set_code(static_cast<int>(outcome.status().code()));
+  out->set_message(std::string(outcome.status().message()));
+}
+
+void FillRoute(const Network& network, const std::string& protocol, const RouteResult& route,
+               v1::RoutePermutationResponse* out) {
+  out->set_protocol(protocol);
+  out->set_rounds(route.rounds);
+  out->set_congestion(route.congestion);
+  out->mutable_stage_congestion()->Add(route.stage_congestion.begin(),
+                                       route.stage_congestion.end());
+  out->set_dilation(route.dilation);
+  out->set_messages(route.messages);
+  for (const CircuitPath& path : route.paths) {
+    v1::PermutationPath* to = out->add_paths();
+    to->set_input(path.input);
+    to->set_output(path.output);
+    const std::vector<Row> rows = WalkTag(network, path.input, path.tag);
+    to->mutable_rows()->Add(rows.begin(), rows.end());
+  }
+}
+
+}  // namespace bfly::control

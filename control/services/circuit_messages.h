@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between the messages of bfly.v1.Circuits and the plain values of FabricState.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "bfly/v1/circuits.pb.h"
+#include "control/services/fabric_state.h"
+
+namespace bfly::control {
+
+// INVALID_ARGUMENT: a key longer than kMaxKeyBytes. Rows are checked against the network by
+// FabricState.
+inline constexpr size_t kMaxKeyBytes = 256;
+absl::StatusOr<Order> ToOrder(const v1::SetUpRequest& request);
+absl::StatusOr<Order> ToOrder(const v1::ReleaseRequest& request);
+absl::Status CheckKey(const std::string& key);
+
+// A batch speaks for its requests: they have no key, no election id of their own. INVALID_ARGUMENT
+// names those that do.
+absl::StatusOr<std::vector<Order>> ToOrders(const v1::SetUpBatchRequest& request);
+
+// The requests of a permutation given by name or in full.
+absl::StatusOr<PermutationOrder> ToPermutationOrder(const v1::RoutePermutationRequest& request,
+                                                    uint32_t rows);
+
+void FillCircuit(const Network& network, const StandingCircuit& circuit, v1::Circuit* out);
+void FillResult(const Network* network, uint64_t tag, const Outcome& outcome,
+                v1::CircuitResult* out);
+void FillRoute(const Network& network, const std::string& protocol, const RouteResult& route,
+               v1::RoutePermutationResponse* out);
+
+}  // namespace bfly::control

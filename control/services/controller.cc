@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/services/controller.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "control/agent/sources.h"
+#include "control/status/field_errors.h"
+#include "control/topology_file/describe.h"
+
+namespace bfly::control {
+
+Controller::Controller(Options options) : options_(std::move(options)) {
+  Adopt();
+  watch_ = std::thread([this] { Watch(); });
+}
+
+Controller::~Controller() {
+  {
+    const std::lock_guard lock(watch_mutex_);
+    stopping_ = true;
+  }
+  watch_changed_.notify_all();
+  watch_.join();
+}
+
+absl::Status Controller::CheckLoaded() const {
+  if (intent_ != nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError("no fabric is loaded; load one with `bfly up FILE`");
+}
+
+absl::Status Controller::CheckUsable() const {
+  for (const auto& plane : intent_->planes) {
+    if (plane->usable()) continue;
+    return absl::UnavailableError(absl::StrCat("data plane ", plane->name(), " at ",
+                                               plane->address(), ": ", plane->known().problem));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Controller::Commit(uint64_t election_id, const Plan& plan) {
+  Job job{election_id, &plan, absl::OkStatus()};
+  queue_.Run(job, [this](const std::vector<Job*>& jobs) { CarryOut(jobs); });
+  return job.status;
+}
+
+void Controller::CarryOut(const std::vector<Job*>& jobs) {
+  const std::lock_guard change(change_);
+  absl::Status status = CheckLoaded();
+  if (status.ok()) status = CheckUsable();
+  std::vector<Job*> allowed;
+  for (Job* job : jobs) {
+    job->status = status.ok() ? arbitration_.Check(job->election_id) : status;
+    if (job->status.ok()) allowed.push_back(job);
+  }
+  if (allowed.empty()) return;
+  status = TryCarryOut(allowed);
+  // The data plane restarted, or was changed by somebody else, since it was last looked at.
+  if (absl::IsAborted(status) || absl::IsFailedPrecondition(status)) {
+    status = Reconcile(intent_->ingress());
+    if (status.ok()) status = TryCarryOut(allowed);
+  }
+  if (status.ok()) return;
+  const absl::Status failed = absl::UnavailableError(absl::StrCat(
+      "data plane ", intent_->ingress().name(), ": ", status.message(), "; nothing was changed"));
+  for (Job* job : allowed) job->status = failed;
+}
+
+absl::Status Controller::TryCarryOut(const std::vector<Job*>& jobs) {
+  FabricState& state = intent_->state;
+  FabricState::Change change;
+  {
+    const std::unique_lock lock(state_);
+    for (Job* job : jobs) (*job->plan)(state);
+    change = state.change();
+  }
+  const absl::Status status = Push(change);
+  const std::unique_lock lock(state_);
+  if (status.ok()) {
+    state.Commit();
+  } else {
+    state.RollBack();
+  }
+  return status;
+}
+
+absl::Status Controller::Push(const FabricState::Change& change) {
+  if (change.empty()) return absl::OkStatus();
+  DataPlane& ingress = intent_->ingress();
+  v1::AgentUpdateRequest request;
+  request.mutable_install()->Reserve(static_cast<int>(change.install.size()));
+  for (const StandingCircuit& circuit : change.install) {
+    v1::AgentCircuit* install = request.add_install();
+    install->set_input(circuit.path.input);
+    install->set_tag(circuit.path.tag);
+    install->set_id(circuit.id);
+  }
+  request.mutable_remove()->Add(change.remove.begin(), change.remove.end());
+  request.set_base_revision(ingress.known().revision);
+  const absl::StatusOr<v1::AgentUpdateResponse> response = ingress.client().Update(request);
+  ingress.Learn([&](DataPlane::Known& known) {
+    if (response.ok()) {
+      known.revision = response->revision();
+    } else if (IsUnreachable(response.status())) {
+      // Whether it was done is not known; the next look compares.
+      known.reachable = false;
+      known.in_step = false;
+      known.problem = std::string(response.status().message());
+    }
+  });
+  return response.status();
+}
+
+absl::Status Controller::Read(const std::function<void(const FabricState&)>& reader) const {
+  const std::shared_lock lock(state_);
+  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
+  reader(intent_->state);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Controller::View> Controller::view(bool circuits) const {
+  const std::shared_lock lock(state_);
+  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
+  View view;
+  view.name = intent_->topology.name();
+  view.network = intent_->state.shared_network();
+  view.planes = intent_->planes;
+  if (circuits) view.circuits = intent_->state.load().counts();
+  return view;
+}
+
+bool Controller::all_usable() const {
+  const std::shared_lock lock(state_);
+  return intent_ == nullptr || CheckUsable().ok();
+}
+
+DataPlanes Controller::planes() const {
+  const std::shared_lock lock(state_);
+  DataPlanes all = past_;
+  if (intent_ != nullptr) all.insert(all.begin(), intent_->planes.begin(), intent_->planes.end());
+  return all;
+}
+
+absl::StatusOr<v1::DescribeResponse> Controller::Describe(bool links) const {
+  const absl::StatusOr<View> loaded = view(/*circuits=*/false);
+  if (!loaded.ok()) return loaded.status();
+  return DescribeNetwork(*loaded->network, loaded->name, links);
+}
+
+v1::FabricStatus Controller::Status() const {
+  v1::FabricStatus status;
+  {
+    const std::shared_lock lock(state_);
+    if (intent_ != nullptr) {
+      const Network& network = intent_->state.network();
+      status.set_loaded(true);
+      status.set_name(intent_->topology.name());
+      status.set_kind(std::string(KindName(network.kind())));
+      status.set_rows(network.rows());
+      status.set_stages(network.stages());
+      status.set_circuits(intent_->state.size());
+    }
+  }
+  status.set_primary_election_id(arbitration_.primary());
+  for (const auto& plane : planes()) {
+    const DataPlane::Known known = plane->known();
+    v1::DataPlaneStatus* out = status.add_data_planes();
+    *out = known.status;
+    out->set_name(plane->name());
+    out->set_address(plane->address());
+    if (!known.reachable) out->set_state(v1::DataPlaneStatus::UNREACHABLE);
+    out->set_reconciled(known.reconciled);
+    out->set_problem(known.problem);
+  }
+  return status;
+}
+
+absl::Status Controller::SetLinkState(const v1::SetLinkStateRequest& request) {
+  const std::lock_guard change(change_);
+  if (absl::Status status = arbitration_.Check(request.election_id()); !status.ok()) return status;
+  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
+  const Network& network = intent_->state.network();
+  FieldErrors errors;
+  if (request.stage() >= static_cast<uint32_t>(network.stages())) {
+    errors.Add(OutOfRange("stage", request.stage(), 0, network.stages() - 1));
+  }
+  if (request.row() >= network.rows()) {
+    errors.Add(OutOfRange("row", request.row(), 0, network.rows() - 1));
+  }
+  if (request.port() >= static_cast<uint32_t>(network.ports())) {
+    errors.Add(OutOfRange("port", request.port(), 0, network.ports() - 1));
+  }
+  if (!errors.empty()) return errors.ToStatus();
+  if (absl::Status status = CheckUsable(); !status.ok()) return status;
+  DataPlane& owner = *intent_->planes[intent_->plane_of_stage[request.stage()]];
+  if (absl::Status status = owner.client().SetLinkState(request); !status.ok()) return status;
+  const std::unique_lock lock(state_);
+  intent_->state.SetLinkUp(
+      {static_cast<int>(request.stage()), request.row(), static_cast<int>(request.port())},
+      request.up());
+  return absl::OkStatus();
+}
+
+absl::Status Controller::SetTraffic(const std::vector<v1::TrafficSource>& sources,
+                                    uint64_t election_id) {
+  const std::lock_guard change(change_);
+  if (absl::Status status = arbitration_.Check(election_id); !status.ok()) return status;
+  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
+  const auto checked = ToSourceConfigs(sources, intent_->state.network().rows(),
+                                       intent_->topology.max_frame_bytes());
+  if (!checked.ok()) return checked.status();
+  if (absl::Status status = CheckUsable(); !status.ok()) return status;
+  v1::AgentTrafficRequest request;
+  request.mutable_sources()->Add(sources.begin(), sources.end());
+  if (absl::Status status = intent_->ingress().client().SetTraffic(request); !status.ok()) {
+    return status;
+  }
+  const std::unique_lock lock(state_);
+  intent_->sources = sources;
+  return absl::OkStatus();
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controller: one fabric over its data planes, and what keeps them in step. No gRPC types; the
+// services are thin layers over this class.
+//
+// Threads. Calls that change something are done one after the other under change_, which is held
+// while data planes are asked; set-ups and releases that come meanwhile are gathered and done as
+// one batch. state_ guards what readers see and is never held during a call to a data plane, so
+// readers never wait for one.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bfly/v1/fabric.pb.h"
+#include "control/services/arbitration.h"
+#include "control/services/commit_queue.h"
+#include "control/services/intent.h"
+
+namespace bfly::control {
+
+class Controller {
+ public:
+  struct Options {
+    std::string run_directory;
+    // Addresses of agents to adopt from when starting, besides the sockets in the run directory.
+    std::vector<std::string> agents;
+    // How often every data plane is asked whether it is there and in step.
+    std::chrono::milliseconds watch_interval{300};
+    // What an operator wants to know, a line each; called from any thread.
+    std::function<void(const std::string&)> log = [](const std::string&) {};
+  };
+  // Takes over what data planes hold already (Adopt), then watches them.
+  explicit Controller(Options options);
+  ~Controller();
+
+  Arbitration& arbitration() { return arbitration_; }
+
+  // Changes nothing. INVALID_ARGUMENT names every error; UNAVAILABLE a data plane that does not
+  // answer.
+  absl::Status Verify(const v1::Topology& topology);
+  // All data planes or none. FAILED_PRECONDITION if a fabric is loaded and not `replace`; if a
+  // replacing one cannot be loaded, the one before runs again, its circuits too.
+  absl::Status Load(const v1::Topology& topology, bool replace, uint64_t election_id);
+  // The account at the very end.
+  absl::StatusOr<v1::Conservation> Unload(uint64_t election_id);
+  absl::StatusOr<v1::DescribeResponse> Describe(bool links) const;
+  // All but the conservation.
+  v1::FabricStatus Status() const;
+  absl::Status SetLinkState(const v1::SetLinkStateRequest& request);
+  // Replaces what runs; none stops it.
+  absl::Status SetTraffic(const std::vector<v1::TrafficSource>& sources, uint64_t election_id);
+
+  // Executes `plan` on the state and has the data plane do it, or neither. `plan` may be called
+  // more than once, each time on a state without what it did before; it keeps its own results. An
+  // error here means that nothing was changed whatever `plan` found.
+  using Plan = std::function<void(FabricState&)>;
+  absl::Status Commit(uint64_t election_id, const Plan& plan);
+
+  // FAILED_PRECONDITION: no fabric is loaded.
+  absl::Status Read(const std::function<void(const FabricState&)>& reader) const;
+
+  // What telemetry needs to ask the data planes itself.
+  struct View {
+    std::string name;
+    std::shared_ptr<const Network> network;
+    DataPlanes planes;               // in the order of their first stage
+    std::vector<uint32_t> circuits;  // on every link, by index
+  };
+  // FAILED_PRECONDITION: no fabric is loaded.
+  absl::StatusOr<View> view(bool circuits) const;
+  // Whether every data plane of the loaded fabric is usable; true if none is loaded.
+  bool all_usable() const;
+
+ private:
+  struct Job {
+    uint64_t election_id;
+    const Plan* plan;
+    absl::Status status;
+  };
+
+  absl::Status CheckLoaded() const;
+  // UNAVAILABLE names the first data plane that cannot be used.
+  absl::Status CheckUsable() const;
+
+  // The rest needs change_.
+  void CarryOut(const std::vector<Job*>& jobs);
+  absl::Status TryCarryOut(const std::vector<Job*>& jobs);
+  absl::Status Push(const FabricState::Change& change);
+  absl::Status VerifyAll(const Intent& intent);
+  // All or none. `take_over`: what a data plane runs already is unloaded first.
+  absl::Status LoadAll(const Intent& intent, bool take_over);
+  absl::StatusOr<v1::Conservation> UnloadAll(const Intent& intent);
+  void Restore(Intent& intent);
+  void Replace(std::unique_ptr<Intent> intent);
+
+  // What data planes hold when the controller starts.
+  void Adopt();
+  void Watch();
+  void LookAt(DataPlane& plane);
+  // Compares what the data plane holds with the intent and makes up the difference, never clearing
+  // first.
+  absl::Status Reconcile(DataPlane& plane);
+  absl::Status ReconcileFabric(DataPlane& plane, v1::AgentState& held);
+  absl::StatusOr<uint64_t> ReconcileCircuits(DataPlane& plane, v1::AgentState& held);
+  absl::Status ReconcileLinksAndTraffic(DataPlane& plane, const v1::AgentState& held);
+  void AdoptCircuits(const v1::AgentState& held);
+  bool IsInIntent(const DataPlane& plane) const;
+  DataPlanes planes() const;
+
+  const Options options_;
+  Arbitration arbitration_;
+  CommitQueue<Job> queue_;
+  std::mutex change_;
+  mutable std::shared_mutex state_;  // guards intent_ and past_
+  std::unique_ptr<Intent> intent_;   // null: nothing is loaded
+  DataPlanes past_;                  // of fabrics loaded before, not part of the one now
+  uint64_t last_id_ = 0;             // change_: of the circuits of fabrics before
+
+  std::mutex watch_mutex_;
+  std::condition_variable watch_changed_;
+  bool stopping_ = false;  // watch_mutex_
+  std::thread watch_;
+};
+
+}  // namespace bfly::control

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loading and unloading: all data planes or none.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/services/controller.h"
+#include "control/status/field_errors.h"
+
+namespace bfly::control {
+namespace {
+
+absl::Status AtPlane(const DataPlane& plane, const absl::Status& status) {
+  if (status.ok() || absl::IsInvalidArgument(status)) return status;
+  if (IsUnreachable(status)) {
+    return absl::UnavailableError(absl::StrCat(
+        "data plane ", plane.name(), " cannot be reached at ", plane.address(),
+        "; start it with bfly-dataplane --name ", plane.name(), " (", status.message(), ")"));
+  }
+  return absl::Status(status.code(),
+                      absl::StrCat("data plane ", plane.name(), ": ", status.message()));
+}
+
+// Loads one data plane and remembers what it is then.
+absl::Status LoadOne(const Intent& intent, DataPlane& plane, bool take_over) {
+  if (take_over) {
+    const auto held = plane.client().GetState(/*full=*/false);
+    if (!held.ok()) return held.status();
+    if (held->loaded()) {
+      if (const auto last = plane.client().Unload(); !last.ok()) return last.status();
+    }
+  }
+  const auto loaded = plane.client().Load(FabricRequest(intent, plane));
+  if (!loaded.ok()) return loaded.status();
+  const auto state = plane.client().GetState(/*full=*/false);
+  if (!state.ok()) return state.status();
+  plane.Learn([&](DataPlane::Known& known) {
+    known = DataPlane::Known();
+    known.reachable = known.in_step = true;
+    known.boot_id = state->boot_id();
+    known.revision = loaded->revision();
+    known.status = state->status();
+  });
+  return absl::OkStatus();
+}
+
+void Add(const v1::AgentCounters& last, v1::Conservation* sum, uint64_t* out, uint64_t* in) {
+  sum->set_injected(sum->injected() + last.conservation().injected());
+  sum->set_delivered(sum->delivered() + last.conservation().delivered());
+  sum->set_dropped(sum->dropped() + last.conservation().dropped());
+  sum->set_in_flight(sum->in_flight() + last.conservation().in_flight());
+  *out += last.trunk_out();
+  *in += last.trunk_in();
+}
+
+}  // namespace
+
+absl::Status Controller::VerifyAll(const Intent& intent) {
+  FieldErrors errors;
+  for (const auto& plane : intent.planes) {
+    const absl::Status status = plane->client().Verify(FabricRequest(intent, *plane));
+    if (absl::IsInvalidArgument(status)) {
+      errors.Add(status);
+    } else if (!status.ok()) {
+      return AtPlane(*plane, status);
+    }
+  }
+  return errors.ToStatus();
+}
+
+absl::Status Controller::Verify(const v1::Topology& topology) {
+  const auto intent = MakeIntent(topology, options_.run_directory, planes(), 0);
+  if (!intent.ok()) return intent.status();
+  return VerifyAll(**intent);
+}
+
+absl::Status Controller::LoadAll(const Intent& intent, bool take_over) {
+  for (size_t i = 0; i < intent.planes.size(); ++i) {
+    const absl::Status status = LoadOne(intent, *intent.planes[i], take_over);
+    if (status.ok()) continue;
+    for (size_t done = 0; done < i; ++done) {
+      intent.planes[done]->client().Unload().status().IgnoreError();
+    }
+    return AtPlane(*intent.planes[i], status);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::Conservation> Controller::UnloadAll(const Intent& intent) {
+  v1::Conservation sum;
+  uint64_t trunk_out = 0;
+  uint64_t trunk_in = 0;
+  // In the order packets go, so that what is on a trunk may still arrive.
+  for (const auto& plane : intent.planes) {
+    const auto last = plane->client().Unload();
+    // A data plane that restarted holds nothing.
+    const bool empty = last.ok() || absl::IsFailedPrecondition(last.status());
+    if (last.ok()) Add(*last, &sum, &trunk_out, &trunk_in);
+    plane->Learn([&](DataPlane::Known& known) {
+      known.in_step = empty;
+      if (empty) {
+        known.status.set_state(v1::DataPlaneStatus::IDLE_STATE);
+        known.status.clear_workers();
+      } else {
+        known.problem = "was not unloaded: " + std::string(last.status().message());
+      }
+    });
+    if (!empty)
+      options_.log(absl::StrCat("data plane ", plane->name(), ": ", plane->known().problem));
+  }
+  // What was on a trunk when its receiver was unloaded is gone with it.
+  if (trunk_out > trunk_in) sum.set_dropped(sum.dropped() + trunk_out - trunk_in);
+  return sum;
+}
+
+bool Controller::IsInIntent(const DataPlane& plane) const {
+  if (intent_ == nullptr) return false;
+  return std::any_of(intent_->planes.begin(), intent_->planes.end(),
+                     [&](const auto& mine) { return mine.get() == &plane; });
+}
+
+void Controller::Replace(std::unique_ptr<Intent> intent) {
+  const DataPlanes before = planes();
+  const std::unique_lock lock(state_);
+  if (intent_ != nullptr) last_id_ = std::max(last_id_, intent_->state.last_id());
+  intent_ = std::move(intent);
+  past_.clear();
+  for (const auto& plane : before) {
+    // Of those that hold nothing nobody needs to hear once another fabric is loaded.
+    if (!IsInIntent(*plane) && (intent_ == nullptr || !plane->known().in_step)) {
+      past_.push_back(plane);
+    }
+  }
+}
+
+void Controller::Restore(Intent& intent) {
+  absl::Status status = LoadAll(intent, /*take_over=*/true);
+  for (const auto& plane : intent.planes) {
+    if (status.ok()) status = Reconcile(*plane);
+  }
+  options_.log(status.ok() ? absl::StrCat("fabric ", intent.topology.name(), " runs again")
+                           : absl::StrCat("fabric ", intent.topology.name(),
+                                          " could not be loaded again: ", status.message()));
+}
+
+absl::Status Controller::Load(const v1::Topology& topology, bool replace, uint64_t election_id) {
+  const std::lock_guard change(change_);
+  if (absl::Status status = arbitration_.Check(election_id); !status.ok()) return status;
+  if (intent_ != nullptr && !replace) {
+    return ErrorAtField(absl::StatusCode::kFailedPrecondition, "replace",
+                        absl::StrCat("fabric \"", intent_->topology.name(),
+                                     "\" is loaded; unload it first, or set replace"));
+  }
+  const uint64_t last_id = intent_ == nullptr ? last_id_ : intent_->state.last_id();
+  auto intent = MakeIntent(topology, options_.run_directory, planes(), last_id);
+  if (!intent.ok()) return intent.status();
+  if (absl::Status status = VerifyAll(**intent); !status.ok()) return status;
+
+  if (intent_ != nullptr) UnloadAll(*intent_).status().IgnoreError();
+  absl::Status status = LoadAll(**intent, replace);
+  if (!status.ok()) {
+    if (intent_ != nullptr) Restore(*intent_);
+    return status;
+  }
+  options_.log(absl::StrCat("fabric ", (*intent)->topology.name(), " loaded"));
+  Replace(*std::move(intent));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::Conservation> Controller::Unload(uint64_t election_id) {
+  const std::lock_guard change(change_);
+  if (absl::Status status = arbitration_.Check(election_id); !status.ok()) return status;
+  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
+  auto last = UnloadAll(*intent_);
+  options_.log(absl::StrCat("fabric ", intent_->topology.name(), " unloaded"));
+  Replace(nullptr);
+  return last;
+}
+
+}  // namespace bfly::control

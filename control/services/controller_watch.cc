@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeping data planes in step: what they hold when the controller starts is taken over, and after
+// either side restarted the two are compared and the difference is made up, never clearing first.
+#include <filesystem>
+#include <map>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/server/address.h"
+#include "control/services/controller.h"
+#include "google/protobuf/util/message_differencer.h"
+
+namespace bfly::control {
+namespace {
+
+using google::protobuf::util::MessageDifferencer;
+
+// Sockets in the run directory that may be agents'.
+std::vector<std::string> SocketsIn(const std::string& directory) {
+  std::vector<std::string> addresses;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (entry.is_socket(error) && entry.path().extension() == ".sock" &&
+        entry.path().stem() != "controller") {
+      addresses.push_back("unix:" + entry.path().string());
+    }
+  }
+  return addresses;
+}
+
+LinkId ToLink(const v1::LinkRef& link) {
+  return {static_cast<int>(link.stage()), link.row(), static_cast<int>(link.port())};
+}
+
+}  // namespace
+
+void Controller::Adopt() {
+  const std::lock_guard change(change_);
+  std::vector<std::string> addresses = options_.agents;
+  const std::vector<std::string> sockets = SocketsIn(options_.run_directory);
+  addresses.insert(addresses.end(), sockets.begin(), sockets.end());
+
+  DataPlanes found;
+  v1::Topology topology;
+  for (const std::string& address : addresses) {
+    const auto held = AgentClient(address).GetState(/*full=*/true);
+    if (!held.ok() || !held->loaded()) continue;
+    if (found.empty()) topology = held->topology();
+    if (!MessageDifferencer::Equals(topology, held->topology())) {
+      options_.log(absl::StrCat("data plane ", held->data_plane(), " at ", address,
+                                " runs another fabric, ", held->topology().name(),
+                                ", and is left alone"));
+      continue;
+    }
+    found.push_back(std::make_shared<DataPlane>(held->data_plane(), address));
+  }
+  if (found.empty()) return;
+  auto intent = MakeIntent(topology, options_.run_directory, found, 0);
+  if (!intent.ok()) {
+    options_.log(
+        absl::StrCat("cannot take over fabric ", topology.name(), ": ", intent.status().message()));
+    return;
+  }
+  (*intent)->circuits_known = false;
+  {
+    const std::unique_lock lock(state_);
+    intent_ = *std::move(intent);
+  }
+  options_.log(absl::StrCat("took over fabric ", topology.name()));
+  for (const auto& plane : intent_->planes) Reconcile(*plane).IgnoreError();
+}
+
+void Controller::Watch() {
+  std::unique_lock lock(watch_mutex_);
+  while (!stopping_) {
+    lock.unlock();
+    for (const auto& plane : planes()) LookAt(*plane);
+    lock.lock();
+    watch_changed_.wait_for(lock, options_.watch_interval, [this] { return stopping_; });
+  }
+}
+
+void Controller::LookAt(DataPlane& plane) {
+  const auto look = [&plane] {
+    const auto held = plane.client().GetState(/*full=*/false);
+    bool in_step = false;
+    plane.Learn([&](DataPlane::Known& known) {
+      if (!held.ok()) {
+        known.reachable = false;
+        known.in_step = false;
+        known.problem = absl::StrCat("cannot be reached: ", held.status().message());
+        return;
+      }
+      known.status = held->status();
+      in_step = known.reachable && known.in_step && known.boot_id == held->boot_id() &&
+                known.revision == held->revision();
+    });
+    return !held.ok() || in_step;
+  };
+  const bool was_reachable = plane.known().reachable;
+  if (!look()) {
+    // A change may have been under way; look again when there is none.
+    const std::lock_guard change(change_);
+    if (!look()) Reconcile(plane).IgnoreError();
+  }
+  if (was_reachable && !plane.known().reachable) {
+    options_.log(absl::StrCat("data plane ", plane.name(), " ", plane.known().problem));
+  }
+}
+
+absl::Status Controller::Reconcile(DataPlane& plane) {
+  absl::StatusOr<v1::AgentState> held = plane.client().GetState(/*full=*/true);
+  absl::Status status = held.status();
+  uint64_t made_up = 0;
+  if (status.ok()) status = ReconcileFabric(plane, *held);
+  if (status.ok() && IsInIntent(plane)) {
+    if (&plane == &intent_->ingress()) {
+      const absl::StatusOr<uint64_t> changed = ReconcileCircuits(plane, *held);
+      status = changed.status();
+      if (changed.ok()) made_up = *changed;
+    }
+    if (status.ok()) status = ReconcileLinksAndTraffic(plane, *held);
+  }
+  plane.Learn([&](DataPlane::Known& known) {
+    const bool came_back = held.ok() && known.boot_id != held->boot_id();
+    if (held.ok()) {
+      known.boot_id = held->boot_id();
+      known.revision = held->revision();
+      known.status = held->status();
+    }
+    known.reachable = held.ok();
+    known.in_step = status.ok();
+    known.problem = std::string(status.message());
+    known.reconciled = came_back ? made_up : known.reconciled + made_up;
+  });
+  options_.log(status.ok() ? absl::StrCat("data plane ", plane.name(), " is in step, ", made_up,
+                                          " circuits made up")
+                           : absl::StrCat("data plane ", plane.name(), ": ", status.message()));
+  return status;
+}
+
+absl::Status Controller::ReconcileFabric(DataPlane& plane, v1::AgentState& held) {
+  if (!IsInIntent(plane)) {
+    // It was away when its fabric was unloaded. Anything but that fabric is not ours.
+    if (!held.loaded() || held.revision() != plane.known().revision) return absl::OkStatus();
+    const auto last = plane.client().Unload();
+    return last.status();
+  }
+  if (!held.loaded()) {
+    const auto loaded = plane.client().Load(FabricRequest(*intent_, plane));
+    if (!loaded.ok()) return loaded.status();
+    auto now = plane.client().GetState(/*full=*/true);
+    if (!now.ok()) return now.status();
+    held = *std::move(now);
+    return absl::OkStatus();
+  }
+  if (!MessageDifferencer::Equals(intent_->topology, held.topology())) {
+    return absl::FailedPreconditionError(absl::StrCat("runs another fabric, \"",
+                                                      held.topology().name(),
+                                                      "\"; load with replace to take it over"));
+  }
+  return absl::OkStatus();
+}
+
+void Controller::AdoptCircuits(const v1::AgentState& held) {
+  const std::unique_lock lock(state_);
+  for (const v1::AgentCircuit& circuit : held.circuits()) {
+    const absl::Status status = intent_->state.Adopt(circuit.input(), circuit.tag(), circuit.id());
+    // Two circuits to one output: only a data plane that was written to by others holds such a
+    // thing.
+    if (!status.ok()) options_.log(absl::StrCat("circuit not taken over: ", status.message()));
+  }
+  intent_->sources = {held.sources().begin(), held.sources().end()};
+  intent_->circuits_known = true;
+}
+
+absl::StatusOr<uint64_t> Controller::ReconcileCircuits(DataPlane& plane, v1::AgentState& held) {
+  if (!intent_->circuits_known) AdoptCircuits(held);
+  std::map<Row, v1::AgentCircuit> stale;
+  for (const v1::AgentCircuit& circuit : held.circuits()) stale[circuit.input()] = circuit;
+  v1::AgentUpdateRequest update;
+  for (const StandingCircuit& circuit : intent_->state.circuits()) {
+    const auto there = stale.find(circuit.path.input);
+    const bool same = there != stale.end() && there->second.tag() == circuit.path.tag &&
+                      there->second.id() == circuit.id;
+    if (there != stale.end()) stale.erase(there);
+    if (same) continue;
+    v1::AgentCircuit* install = update.add_install();
+    install->set_input(circuit.path.input);
+    install->set_tag(circuit.path.tag);
+    install->set_id(circuit.id);
+  }
+  for (const auto& [input, circuit] : stale) update.add_remove(input);
+  const uint64_t changes = update.install_size() + update.remove_size();
+  if (changes == 0) return 0;
+  update.set_base_revision(held.revision());
+  const auto updated = plane.client().Update(update);
+  if (!updated.ok()) return updated.status();
+  held.set_revision(updated->revision());
+  return changes;
+}
+
+absl::Status Controller::ReconcileLinksAndTraffic(DataPlane& plane, const v1::AgentState& held) {
+  const auto own = [&](LinkId link) {
+    return intent_->planes[intent_->plane_of_stage[link.stage]].get() == &plane;
+  };
+  std::set<uint64_t> there;
+  const Network& network = intent_->state.network();
+  for (const v1::LinkRef& link : held.down_links()) there.insert(network.link_index(ToLink(link)));
+  // A link somebody took down is taken down still: what a person did by hand is not undone.
+  for (uint64_t index : there) {
+    const std::unique_lock lock(state_);
+    intent_->state.SetLinkUp(network.link_at(index), false);
+  }
+  for (const LinkId& link : intent_->state.down_links()) {
+    if (!own(link) || there.count(network.link_index(link)) != 0) continue;
+    v1::SetLinkStateRequest request;
+    request.set_stage(link.stage);
+    request.set_row(link.row);
+    request.set_port(link.port);
+    request.set_up(false);
+    if (absl::Status status = plane.client().SetLinkState(request); !status.ok()) return status;
+  }
+  if (&plane != &intent_->ingress() || intent_->sources.empty() || held.sources_size() > 0) {
+    return absl::OkStatus();
+  }
+  v1::AgentTrafficRequest traffic;
+  traffic.mutable_sources()->Add(intent_->sources.begin(), intent_->sources.end());
+  return plane.client().SetTraffic(traffic);
+}
+
+}  // namespace bfly::control

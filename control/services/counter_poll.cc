@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/services/counter_poll.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace bfly::control {
+
+CounterPoll::CounterPoll(Controller& controller) : controller_(controller) {
+  thread_ = std::thread([this] { Run(); });
+}
+
+CounterPoll::~CounterPoll() {
+  {
+    const std::lock_guard lock(listeners_mutex_);
+    stopping_ = true;
+  }
+  listeners_changed_.notify_all();
+  thread_.join();
+}
+
+absl::StatusOr<PicturePtr> CounterPoll::Now(bool links) {
+  const Clock::time_point asked = Clock::now();
+  const std::lock_guard lock(poll_mutex_);
+  if (latest_ != nullptr && latest_began_ >= asked && (latest_->with_links || !links)) {
+    return latest_;
+  }
+  return Poll(links);
+}
+
+absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links) {
+  const Clock::time_point began = Clock::now();
+  const absl::StatusOr<Controller::View> view = controller_.view(links);
+  if (!view.ok()) {
+    latest_ = nullptr;
+    return view.status();
+  }
+  if (last_network_ != view->network) last_parts_.clear();
+  last_network_ = view->network;
+
+  auto picture = std::make_shared<Picture>();
+  picture->sequence = ++sequence_;
+  picture->with_links = links;
+  picture->network = view->network;
+  picture->circuits = view->circuits;
+  // Receivers before senders: a packet a receiver has taken was put on the trunk before.
+  for (auto it = view->planes.rbegin(); it != view->planes.rend(); ++it) {
+    DataPlane& plane = **it;
+    absl::StatusOr<v1::AgentCounters> counters = plane.client().GetCounters(links);
+    if (counters.ok()) {
+      picture->parts.push_back({plane.name(), *counters});
+      last_parts_[&plane] = {plane.name(), *std::move(counters)};
+      continue;
+    }
+    const auto known = last_parts_.find(&plane);
+    const bool have = known != last_parts_.end();
+    picture->problems.push_back(
+        absl::StrCat("data plane ", plane.name(), ": ", counters.status().message(),
+                     have ? "; its last figures are used" : "; its figures are missing"));
+    if (have) picture->parts.push_back(known->second);
+  }
+  std::reverse(picture->parts.begin(), picture->parts.end());
+  AddUp(*picture);
+  picture->time_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                         std::chrono::system_clock::now().time_since_epoch())
+                         .count();
+  latest_ = picture;
+  latest_began_ = began;
+  return latest_;
+}
+
+void CounterPoll::Subscribe(PictureListener* listener, std::chrono::milliseconds interval) {
+  const std::lock_guard lock(listeners_mutex_);
+  listeners_[listener] = interval;
+  listeners_changed_.notify_all();
+}
+
+void CounterPoll::Unsubscribe(PictureListener* listener) {
+  const std::lock_guard lock(listeners_mutex_);
+  listeners_.erase(listener);
+}
+
+void CounterPoll::Run() {
+  Clock::time_point due = Clock::now();
+  std::unique_lock lock(listeners_mutex_);
+  while (!stopping_) {
+    if (listeners_.empty()) {
+      listeners_changed_.wait(lock);
+      due = Clock::now();
+      continue;
+    }
+    if (Clock::now() < due) {
+      // A new listener may want pictures more often than the ones before.
+      listeners_changed_.wait_until(lock, due);
+      continue;
+    }
+    lock.unlock();
+    const absl::StatusOr<PicturePtr> picture = Now(/*links=*/true);
+    lock.lock();
+    std::chrono::milliseconds interval = std::chrono::milliseconds::max();
+    for (const auto& [listener, wanted] : listeners_) {
+      interval = std::min(interval, wanted);
+      if (picture.ok()) {
+        listener->OnPicture(*picture);
+      } else {
+        listener->OnEnd(picture.status());
+      }
+    }
+    // After a poll that took longer than the interval there is no catching up.
+    due = std::max(due + (listeners_.empty() ? std::chrono::milliseconds(0) : interval),
+                   Clock::now());
+  }
+}
+
+}  // namespace bfly::control

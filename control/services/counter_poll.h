@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// One poll of the data planes, shared by everybody who wants counters.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "control/services/controller.h"
+#include "control/services/picture.h"
+
+namespace bfly::control {
+
+using PicturePtr = std::shared_ptr<const Picture>;
+
+// Whoever wants picture after picture. Called by the polling thread; must not block.
+class PictureListener {
+ public:
+  virtual ~PictureListener() = default;
+  virtual void OnPicture(const PicturePtr& picture) = 0;
+  // There is no picture, and will be none: the fabric was unloaded.
+  virtual void OnEnd(const absl::Status& status) = 0;
+};
+
+class CounterPoll {
+ public:
+  explicit CounterPoll(Controller& controller);
+  ~CounterPoll();
+
+  // A picture taken after the call began. Callers that wait for one at the same time share it.
+  absl::StatusOr<PicturePtr> Now(bool links);
+
+  // Pictures every `interval` or more often, if others ask for that.
+  void Subscribe(PictureListener* listener, std::chrono::milliseconds interval);
+  // After this returns the listener is not called any more. Not to be called by the listener.
+  void Unsubscribe(PictureListener* listener);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  absl::StatusOr<PicturePtr> Poll(bool links);
+  void Run();
+
+  Controller& controller_;
+
+  std::mutex poll_mutex_;  // one poll at a time; guards what follows
+  PicturePtr latest_;
+  Clock::time_point latest_began_;
+  uint64_t sequence_ = 0;
+  // Of data planes that do not answer the last figures are used.
+  std::map<const DataPlane*, Picture::Part> last_parts_;
+  std::shared_ptr<const Network> last_network_;
+
+  std::mutex listeners_mutex_;
+  std::condition_variable listeners_changed_;
+  std::map<PictureListener*, std::chrono::milliseconds> listeners_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace bfly::control

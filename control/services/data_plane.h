@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// One data plane as the controller knows it.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "control/services/agent_client.h"
+
+namespace bfly::control {
+
+class DataPlane {
+ public:
+  DataPlane(std::string name, std::string address)
+      : name_(std::move(name)), address_(std::move(address)), client_(address_) {}
+
+  const std::string& name() const { return name_; }
+  const std::string& address() const { return address_; }
+  AgentClient& client() { return client_; }
+
+  struct Known {
+    bool reachable = false;
+    // It holds what the controller holds, as far as the controller knows.
+    bool in_step = false;
+    std::string problem;  // why not
+    std::string boot_id;
+    uint64_t revision = 0;    // of what it held when it was last in step
+    uint64_t reconciled = 0;  // circuits installed again or removed since it came back
+    v1::DataPlaneStatus status;
+  };
+  Known known() const {
+    const std::lock_guard lock(mutex_);
+    return known_;
+  }
+  template <class Change>
+  void Learn(Change&& change) {
+    const std::lock_guard lock(mutex_);
+    change(known_);
+  }
+  bool usable() const {
+    const std::lock_guard lock(mutex_);
+    return known_.reachable && known_.in_step;
+  }
+
+ private:
+  const std::string name_;
+  const std::string address_;
+  AgentClient client_;  // thread-safe
+  mutable std::mutex mutex_;
+  Known known_;
+};
+
+}  // namespace bfly::control

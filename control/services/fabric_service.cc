@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/services/fabric_service.h"
+
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "control/status/grpc_status.h"
+
+namespace bfly::control {
+namespace {
+
+// A client that asks for the primary role, for as long as its stream is open.
+class ArbitrateStream final
+    : public grpc::ServerBidiReactor<v1::ArbitrateRequest, v1::ArbitrateResponse> {
+ public:
+  explicit ArbitrateStream(Arbitration& arbitration) : arbitration_(arbitration) {
+    StartRead(&request_);
+  }
+
+  void OnReadDone(bool ok) override {
+    absl::Status status = absl::OkStatus();
+    if (ok) {
+      status = arbitration_.Ask(
+          this, request_.election_id(),
+          [this](bool primary, uint64_t primary_id) { Tell(primary, primary_id); });
+    }
+    if (ok && status.ok()) {
+      StartRead(&request_);
+    } else {
+      End(status);
+    }
+  }
+
+  void OnWriteDone(bool ok) override {
+    if (!ok) {
+      End(absl::CancelledError("the client has gone"));
+    }
+    const std::lock_guard lock(mutex_);
+    answers_.pop_front();
+    Continue();
+  }
+
+  void OnCancel() override { End(absl::CancelledError("cancelled")); }
+
+  void OnDone() override {
+    arbitration_.Leave(this);
+    delete this;
+  }
+
+ private:
+  void Tell(bool primary, uint64_t primary_id) {
+    const std::lock_guard lock(mutex_);
+    if (ending_.has_value()) return;
+    v1::ArbitrateResponse answer;
+    answer.set_primary(primary);
+    answer.set_election_id(primary_id);
+    // Only the newest news count for one that reads slowly; the first is being written.
+    if (answers_.size() > 1) answers_.pop_back();
+    answers_.push_back(std::move(answer));
+    if (answers_.size() == 1) Continue();
+  }
+
+  void End(const absl::Status& status) {
+    arbitration_.Leave(this);
+    const std::lock_guard lock(mutex_);
+    if (ending_.has_value()) return;
+    ending_ = status;
+    if (answers_.empty()) Continue();
+  }
+
+  // Writes the next answer, or ends once nothing is being written.
+  void Continue() {
+    if (ending_.has_value()) {
+      if (!std::exchange(finished_, true)) Finish(ToGrpc(*ending_));
+    } else if (!answers_.empty()) {
+      StartWrite(&answers_.front());
+    }
+  }
+
+  Arbitration& arbitration_;
+  v1::ArbitrateRequest request_;
+  std::mutex mutex_;                           // guards what follows
+  std::deque<v1::ArbitrateResponse> answers_;  // the first is being written
+  std::optional<absl::Status> ending_;
+  bool finished_ = false;
+};
+
+}  // namespace
+
+grpc::Status FabricService::Verify(grpc::ServerContext*, const v1::VerifyRequest* request,
+                                   v1::VerifyResponse*) {
+  return ToGrpc(controller_.Verify(request->topology()));
+}
+
+grpc::Status FabricService::Load(grpc::ServerContext*, const v1::LoadRequest* request,
+                                 v1::LoadResponse* response) {
+  const absl::Status status =
+      controller_.Load(request->topology(), request->replace(), request->election_id());
+  if (status.ok()) *response->mutable_status() = FullStatus();
+  return ToGrpc(status);
+}
+
+grpc::Status FabricService::Unload(grpc::ServerContext*, const v1::UnloadRequest* request,
+                                   v1::UnloadResponse* response) {
+  absl::StatusOr<v1::Conservation> last = controller_.Unload(request->election_id());
+  if (!last.ok()) return ToGrpc(last.status());
+  *response->mutable_conservation() = *std::move(last);
+  return grpc::Status::OK;
+}
+
+grpc::Status FabricService::Describe(grpc::ServerContext*, const v1::DescribeRequest* request,
+                                     v1::DescribeResponse* response) {
+  absl::StatusOr<v1::DescribeResponse> description = controller_.Describe(request->links());
+  if (!description.ok()) return ToGrpc(description.status());
+  *response = *std::move(description);
+  return grpc::Status::OK;
+}
+
+v1::FabricStatus FabricService::FullStatus() {
+  v1::FabricStatus status = controller_.Status();
+  const absl::StatusOr<PicturePtr> picture = poll_.Now(/*links=*/false);
+  if (!picture.ok()) return status;
+  *status.mutable_conservation() = (*picture)->conservation;
+  std::map<std::string, const v1::AgentCounters*> counters;
+  for (const Picture::Part& part : (*picture)->parts) counters[part.data_plane] = &part.counters;
+  for (v1::DataPlaneStatus& plane : *status.mutable_data_planes()) {
+    const auto found = counters.find(plane.name());
+    if (plane.state() == v1::DataPlaneStatus::RUNNING && found != counters.end()) {
+      *plane.mutable_workers() = found->second->workers();
+    }
+  }
+  return status;
+}
+
+grpc::Status FabricService::Status(grpc::ServerContext*, const v1::StatusRequest*,
+                                   v1::StatusResponse* response) {
+  *response->mutable_status() = FullStatus();
+  return grpc::Status::OK;
+}
+
+grpc::Status FabricService::SetLinkState(grpc::ServerContext*,
+                                         const v1::SetLinkStateRequest* request,
+                                         v1::SetLinkStateResponse*) {
+  return ToGrpc(controller_.SetLinkState(*request));
+}
+
+grpc::ServerBidiReactor<v1::ArbitrateRequest, v1::ArbitrateResponse>* FabricService::Arbitrate(
+    grpc::CallbackServerContext*) {
+  return new ArbitrateStream(controller_.arbitration());
+}
+
+}  // namespace bfly::control

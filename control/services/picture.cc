@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/services/picture.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "control/status/field_errors.h"
+
+namespace bfly::control {
+namespace {
+
+// One link in a part's columns; zeros where the part has none.
+struct LinkFigures {
+  uint64_t packets = 0;
+  uint64_t bytes = 0;
+  uint32_t occupancy = 0;
+  uint32_t occupancy_peak = 0;
+  uint32_t circuits = 0;
+  std::vector<const v1::AgentLinkDrop*> drops;
+
+  bool zero() const {
+    return packets == 0 && occupancy_peak == 0 && circuits == 0 && drops.empty();
+  }
+};
+
+// A picture's links by index.
+class Links {
+ public:
+  explicit Links(const Picture& picture) : picture_(picture) {
+    const uint64_t per_stage = uint64_t{picture.network->rows()} * picture.network->ports();
+    for (const Picture::Part& part : picture.parts) {
+      const uint64_t first = part.counters.first_stage() * per_stage;
+      starts_.push_back(first);
+      for (const v1::AgentLinkDrop& drop : part.counters.link_drops()) {
+        drops_[first + drop.link()].push_back(&drop);
+      }
+    }
+  }
+
+  LinkFigures at(uint64_t index) const {
+    LinkFigures figures;
+    if (index < picture_.circuits.size()) figures.circuits = picture_.circuits[index];
+    if (const auto it = drops_.find(index); it != drops_.end()) figures.drops = it->second;
+    for (size_t p = 0; p < starts_.size(); ++p) {
+      const v1::AgentCounters& counters = picture_.parts[p].counters;
+      if (index < starts_[p] ||
+          index - starts_[p] >= static_cast<uint64_t>(counters.packets_size())) {
+        continue;
+      }
+      const int i = static_cast<int>(index - starts_[p]);
+      figures.packets = counters.packets(i);
+      figures.bytes = counters.bytes(i);
+      figures.occupancy = counters.occupancy(i);
+      figures.occupancy_peak = counters.occupancy_peak(i);
+      break;
+    }
+    return figures;
+  }
+
+ private:
+  const Picture& picture_;
+  std::vector<uint64_t> starts_;
+  std::map<uint64_t, std::vector<const v1::AgentLinkDrop*>> drops_;
+};
+
+bool Same(const LinkFigures& a, const LinkFigures& b) {
+  const auto key = [](const LinkFigures& f) {
+    uint64_t dropped = 0;
+    for (const v1::AgentLinkDrop* drop : f.drops) dropped += drop->packets();
+    return std::tuple(f.packets, f.bytes, f.occupancy, f.occupancy_peak, f.circuits, dropped);
+  };
+  return key(a) == key(b);
+}
+
+struct Chosen {
+  uint64_t index;
+  LinkFigures figures;
+  uint64_t moved;  // packets since the picture before
+};
+
+std::vector<Chosen> ChooseLinks(const Picture& now, const Picture* before,
+                                const v1::CounterFilter& filter, bool changed_only) {
+  const Network& network = *now.network;
+  const Links links(now);
+  const bool comparable = before != nullptr && before->with_links && before->network == now.network;
+  const Links old(comparable ? *before : now);
+  const std::set<uint32_t> stages(filter.stages().begin(), filter.stages().end());
+  const std::set<uint32_t> rows(filter.rows().begin(), filter.rows().end());
+  std::vector<Chosen> chosen;
+  for (uint64_t index = 0; index < network.link_count(); ++index) {
+    const LinkId link = network.link_at(index);
+    if (!stages.empty() && stages.count(link.stage) == 0) continue;
+    if (!rows.empty() && rows.count(link.row) == 0) continue;
+    LinkFigures figures = links.at(index);
+    if (filter.nonzero() && figures.zero()) continue;
+    const LinkFigures was = comparable ? old.at(index) : LinkFigures{};
+    if (changed_only && comparable && Same(figures, was)) continue;
+    const uint64_t moved = figures.packets - std::min(figures.packets, was.packets);
+    chosen.push_back({index, std::move(figures), moved});
+  }
+  if (filter.top() == 0 || chosen.size() <= filter.top()) return chosen;
+  const auto hotter = [](const Chosen& a, const Chosen& b) {
+    return std::tuple(b.figures.circuits, b.moved, a.index) <
+           std::tuple(a.figures.circuits, a.moved, b.index);
+  };
+  std::partial_sort(chosen.begin(), chosen.begin() + filter.top(), chosen.end(), hotter);
+  chosen.resize(filter.top());
+  return chosen;
+}
+
+void FillLink(const Network& network, const Chosen& chosen, v1::LinkCounters* out) {
+  const LinkId link = network.link_at(chosen.index);
+  out->set_stage(link.stage);
+  out->set_row(link.row);
+  out->set_port(link.port);
+  out->set_next_row(network.next_row(link.stage, link.row, link.port));
+  out->set_packets(chosen.figures.packets);
+  out->set_bytes(chosen.figures.bytes);
+  out->set_occupancy(chosen.figures.occupancy);
+  out->set_occupancy_peak(chosen.figures.occupancy_peak);
+  out->set_circuits(chosen.figures.circuits);
+  for (const v1::AgentLinkDrop* drop : chosen.figures.drops) {
+    v1::DropCount* count = out->add_drops();
+    count->set_reason(drop->reason());
+    count->set_packets(drop->packets());
+  }
+}
+
+}  // namespace
+
+void AddUp(Picture& picture) {
+  uint64_t injected = 0, delivered = 0, dropped = 0, local = 0, out = 0, in = 0;
+  for (const Picture::Part& part : picture.parts) {
+    const v1::Conservation& c = part.counters.conservation();
+    injected += c.injected();
+    delivered += c.delivered();
+    dropped += c.dropped();
+    local += c.in_flight();
+    out += part.counters.trunk_out();
+    in += part.counters.trunk_in();
+    if (c.injected() + part.counters.trunk_in() !=
+        c.delivered() + c.dropped() + c.in_flight() + part.counters.trunk_out()) {
+      picture.problems.push_back(absl::StrCat(
+          "data plane ", part.data_plane, ": injected ", c.injected(), " + from trunks ",
+          part.counters.trunk_in(), " is not delivered ", c.delivered(), " + dropped ", c.dropped(),
+          " + in flight ", c.in_flight(), " + to trunks ", part.counters.trunk_out()));
+    }
+  }
+  if (out + local < in) {
+    picture.problems.push_back(absl::StrCat("trunks gave ", in, " packets and were given ", out));
+    out = in - local;
+  }
+  picture.conservation.set_injected(injected);
+  picture.conservation.set_delivered(delivered);
+  picture.conservation.set_dropped(dropped);
+  picture.conservation.set_in_flight(local + out - in);
+}
+
+absl::Status CheckFilter(const v1::CounterFilter& filter, const Network& network) {
+  FieldErrors errors;
+  for (int i = 0; i < filter.stages_size(); ++i) {
+    if (filter.stages(i) < static_cast<uint32_t>(network.stages())) continue;
+    errors.Add(OutOfRange(absl::StrCat("filter.stages[", i, "]"), filter.stages(i), 0,
+                          network.stages() - 1));
+  }
+  for (int i = 0; i < filter.rows_size(); ++i) {
+    if (filter.rows(i) < network.rows()) continue;
+    errors.Add(
+        OutOfRange(absl::StrCat("filter.rows[", i, "]"), filter.rows(i), 0, network.rows() - 1));
+  }
+  return errors.ToStatus();
+}
+
+v1::Counters ToCounters(const Picture& now, const Picture* before, const v1::CounterFilter& filter,
+                        bool changed_only) {
+  v1::Counters counters;
+  counters.set_time_ns(now.time_ns);
+  if (now.with_links && !filter.summary()) {
+    for (const Chosen& chosen : ChooseLinks(now, before, filter, changed_only)) {
+      FillLink(*now.network, chosen, counters.add_links());
+    }
+  }
+  std::map<std::string, uint64_t> drops;
+  for (const Picture::Part& part : now.parts) {
+    for (const v1::PortCounters& port : part.counters.ports()) {
+      v1::PortCounters* out = counters.add_ports();
+      *out = port;
+      out->set_data_plane(part.data_plane);
+    }
+    for (const v1::DropCount& drop : part.counters.drops()) drops[drop.reason()] += drop.packets();
+    counters.mutable_workers()->MergeFrom(part.counters.workers());
+  }
+  for (const auto& [reason, packets] : drops) {
+    v1::DropCount* out = counters.add_drops();
+    out->set_reason(reason);
+    out->set_packets(packets);
+  }
+  *counters.mutable_conservation() = now.conservation;
+  counters.mutable_problems()->Add(now.problems.begin(), now.problems.end());
+  return counters;
+}
+
+bool Differs(const v1::Counters& now, const v1::Counters& before) {
+  const auto bare = [](v1::Counters counters) {
+    counters.clear_time_ns();
+    counters.clear_skipped();
+    counters.clear_links();    // what is in there has changed already
+    counters.clear_workers();  // idle passes count on
+    return counters.SerializeAsString();
+  };
+  return now.links_size() > 0 || bare(now) != bare(before);
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The counters of a whole fabric at one moment, and the message a client gets of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "bfly/v1/agent.pb.h"
+#include "bfly/v1/telemetry.pb.h"
+#include "topologies/network.h"
+
+namespace bfly::control {
+
+struct Picture {
+  int64_t time_ns = 0;  // since the epoch
+  uint64_t sequence = 0;
+  bool with_links = false;
+  std::shared_ptr<const Network> network;
+  struct Part {
+    std::string data_plane;
+    v1::AgentCounters counters;
+  };
+  std::vector<Part> parts;         // in the order of their first stage
+  std::vector<uint32_t> circuits;  // on every link, by index; empty without links
+  v1::Conservation conservation;   // of all parts together
+  std::vector<std::string> problems;
+};
+
+// Adds up the accounts of the parts. Packets on a trunk are in flight: what senders put there less
+// what receivers took. Parts must have been read receivers first, or that may be less than nothing.
+// What does not balance becomes a problem.
+void AddUp(Picture& picture);
+
+// INVALID_ARGUMENT names what is outside the network.
+absl::Status CheckFilter(const v1::CounterFilter& filter, const Network& network);
+
+// What a client sees of `now`. `before`, which may be null, is the picture its `top` counts packets
+// from. With `changed_only`, links that are the same in both are left out.
+v1::Counters ToCounters(const Picture& now, const Picture* before, const v1::CounterFilter& filter,
+                        bool changed_only);
+
+// Whether anything the filter lets through differs, the time apart.
+bool Differs(const v1::Counters& now, const v1::Counters& before);
+
+}  // namespace bfly::control

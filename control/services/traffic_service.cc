@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/services/traffic_service.h"
+
+#include "control/status/field_errors.h"
+#include "control/status/grpc_status.h"
+
+namespace bfly::control {
+
+grpc::Status TrafficService::Start(grpc::ServerContext*, const v1::StartTrafficRequest* request,
+                                   v1::StartTrafficResponse*) {
+  if (request->sources().empty()) {
+    return ToGrpc(ErrorAtField(absl::StatusCode::kInvalidArgument, "sources",
+                               "none is given; Stop ends what runs"));
+  }
+  return ToGrpc(controller_.SetTraffic({request->sources().begin(), request->sources().end()},
+                                       request->election_id()));
+}
+
+grpc::Status TrafficService::Stop(grpc::ServerContext*, const v1::StopTrafficRequest* request,
+                                  v1::StopTrafficResponse*) {
+  return ToGrpc(controller_.SetTraffic({}, request->election_id()));
+}
+
+}  // namespace bfly::control
