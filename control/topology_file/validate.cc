@@ -21,6 +21,7 @@ namespace {
 
 // Names become parts of socket paths and of DPDK's memory names.
 constexpr size_t kLongestName = 32;
+constexpr char kControllerName[] = "controller";
 constexpr size_t kLongestUnixPath = 107;  // sun_path, with its NUL
 
 bool IsName(absl::string_view name) {
@@ -114,6 +115,11 @@ void CheckDataPlanes(Context& context) {
     CheckName(context, at + ".name", plane.name());
     CheckName(context, at + ".network_namespace", plane.network_namespace());
     context.CheckUnique(names, at + ".name", plane.name());
+    if (plane.name() == kControllerName) {
+      context.Report(
+          at + ".name", plane.name(),
+          "\"controller\" is the controller's name in the run directory; choose another");
+    }
     context.CheckUnique(addresses, at + ".address", plane.address());
     if (!plane.name().empty()) context.data_planes.emplace(plane.name(), i);
     if (!plane.address().empty() && !IsAddress(plane.address())) {

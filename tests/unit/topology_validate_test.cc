@@ -5,7 +5,6 @@
 #include <functional>
 #include <string>
 
-#include "control/topology_file/ranges.h"
 #include "control/topology_file/validate.h"
 
 namespace bfly::control {
@@ -300,6 +299,14 @@ TEST(TopologyValidate, RefusesNamesThatWouldLeaveTheRunDirectory) {
                   "of up to 107 characters, or HOST:PORT)"));
 }
 
+TEST(TopologyValidate, KeepsTheControllersNameForTheController) {
+  v1::Topology topology = Whole();
+  topology.add_data_planes()->set_name("controller");
+  EXPECT_THAT(Wrong(topology),
+              ElementsAre("data_planes[0].name: \"controller\" is the controller's name in the run "
+                          "directory; choose another"));
+}
+
 TEST(TopologyValidate, WantsAnIpv4BlockBigEnoughForTheRows) {
   const auto with_prefix = [](const std::string& prefix) {
     v1::Topology topology = Whole();
@@ -372,24 +379,6 @@ TEST(TopologyValidate, StaysQuickWhenEveryPortClaimsEveryRow) {
   topology.mutable_placement(0)->set_stages("0-19");
   for (int i = 0; i < 20'000; ++i) AddPort(topology, "p" + std::to_string(i), "0-1048575");
   EXPECT_EQ(Wrong(topology).size(), 20'000u) << "all ports but the first, and the memory";
-}
-
-TEST(Ranges, ReadsNumbersAndRanges) {
-  const auto ranges = ParseRanges("0-3, 8 ,5-5");
-  ASSERT_TRUE(ranges.ok()) << ranges.status();
-  EXPECT_THAT(*ranges, ElementsAre(Range{0, 3}, Range{8, 8}, Range{5, 5}));
-  const auto rows = ExpandRanges("8,0-2", 8, "row");
-  ASSERT_TRUE(rows.ok()) << rows.status();
-  EXPECT_THAT(*rows, ElementsAre(8, 0, 1, 2));
-  EXPECT_EQ(FormatRanges({0, 1, 2, 3, 8}), "0-3,8");
-  EXPECT_EQ(FormatRanges({}), "");
-}
-
-TEST(Ranges, RefusesEverythingElse) {
-  for (const char* junk : {"", ",", "1,", "-", "1-", "-1", "+1", "1--2", "1-2-3", "3-1", "0x1",
-                           "1.5", "a", "4294967296", "1 2"}) {
-    EXPECT_FALSE(ParseRanges(junk).ok()) << junk;
-  }
 }
 
 }  // namespace
