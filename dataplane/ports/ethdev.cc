@@ -149,8 +149,9 @@ absl::Status Ethdev::Configure(const EthdevConfig& config) {
     return refused(absl::StrCat("cannot be configured with ", queues, " queue pairs and MTU ", mtu),
                    ret);
   }
-  uint16_t rx_descriptors = kDescriptors;
-  uint16_t tx_descriptors = kDescriptors;
+  // A driver that asks for longer rings has reason to: AF_XDP's are filled while we do not look.
+  uint16_t rx_descriptors = std::max(kDescriptors, info.default_rxportconf.ring_size);
+  uint16_t tx_descriptors = std::max(kDescriptors, info.default_txportconf.ring_size);
   if (int ret = rte_eth_dev_adjust_nb_rx_tx_desc(id_, &rx_descriptors, &tx_descriptors); ret != 0) {
     return refused("cannot size its rings", ret);
   }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/ports/frame_pool.h"
 
+#include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
+#include <rte_mbuf_pool_ops.h>
 
 #include <algorithm>
 
@@ -25,6 +27,32 @@ constexpr uint32_t kCachedPerLcore = 256;
 static_assert(RTE_PKTMBUF_HEADROOM >= kTrunkOverhead,
               "a trunk header fits in front of every frame");
 
+// As rte_pktmbuf_pool_create, but without the gap it leaves where a buffer would cross a page.
+// net_af_xdp (22.11) tells the kernel that the pool is as long as its buffers together: with gaps
+// those at the end lie outside, the kernel silently swallows them, and the port dries up. Only
+// where DMA goes by physical addresses must buffers keep within a page.
+FramePool MakeDensePool(const std::string& name, uint32_t mbufs, uint16_t room) {
+  const unsigned flags = rte_eal_iova_mode() == RTE_IOVA_VA ? RTE_MEMPOOL_F_NO_IOVA_CONTIG : 0;
+  FramePool pool(rte_mempool_create_empty(name.c_str(), mbufs, sizeof(rte_mbuf) + room,
+                                          kCachedPerLcore, sizeof(rte_pktmbuf_pool_private),
+                                          SOCKET_ID_ANY, flags));
+  if (pool == nullptr) return nullptr;
+  rte_pktmbuf_pool_private sizes{};
+  sizes.mbuf_data_room_size = room;
+  int error = rte_mempool_set_ops_byname(pool.get(), rte_mbuf_best_mempool_ops(), nullptr);
+  if (error == 0) {
+    rte_pktmbuf_pool_init(pool.get(), &sizes);
+    const int populated = rte_mempool_populate_default(pool.get());
+    if (populated < 0) error = populated;
+  }
+  if (error != 0) {
+    rte_errno = -error;
+    return nullptr;
+  }
+  rte_mempool_obj_iter(pool.get(), rte_pktmbuf_init, nullptr);
+  return pool;
+}
+
 }  // namespace
 
 void FramePoolDeleter::operator()(rte_mempool* pool) const { rte_mempool_free(pool); }
@@ -45,8 +73,7 @@ uint32_t FramePoolSize(const FabricConfig& config) {
 absl::StatusOr<FramePool> MakeFramePool(const std::string& name, const FabricConfig& config) {
   const uint32_t mbufs = FramePoolSize(config);
   const uint32_t room = FramePoolRoom(config.max_frame_bytes);
-  FramePool pool(rte_pktmbuf_pool_create(name.c_str(), mbufs, kCachedPerLcore, 0,
-                                         static_cast<uint16_t>(room), SOCKET_ID_ANY));
+  FramePool pool = MakeDensePool(name, mbufs, static_cast<uint16_t>(room));
   if (pool != nullptr) return pool;
   return absl::ResourceExhaustedError(absl::StrCat(
       "mbufs: ", mbufs, " buffers of ", room, " bytes need about ",

@@ -185,7 +185,7 @@ class Host(Namespace):
     def iperf3(self, server, seconds=2, *options):
         """A TCP transfer to host `server` over the wire between them. Returns iperf3's JSON."""
         port = random.randint(20000, 60000)
-        listener = server.spawn("iperf3", "-s", "-1", "-p", port, name="iperf3-server")
+        listener = server.spawn("iperf3", "-s", "-1", "--forceflush", "-p", port, name="iperf3-server")
         listener.wait_for("listening")
         text = self.run("iperf3", "-J", "-c", server.address, "-p", port, "-t", seconds, *options,
                         timeout=PATIENCE + seconds)
