@@ -141,10 +141,14 @@ absl::StatusOr<dataplane::FabricConfig> ToFabricConfig(const v1::Topology& topol
   if (!placement.ok()) return placement.status();
   config.placement = *std::move(placement);
   for (const v1::HostPort& entry : topology.ports()) {
-    if (entry.data_plane() != data_plane) continue;
     absl::StatusOr<dataplane::HostPortConfig> port = ToPort(entry, network->rows());
     if (!port.ok()) return port.status();
-    config.ports.push_back(*std::move(port));
+    if (entry.data_plane() == data_plane) {
+      config.ports.push_back(*std::move(port));
+    } else {
+      config.rows_elsewhere.insert(config.rows_elsewhere.end(), port->rows.begin(),
+                                   port->rows.end());
+    }
   }
   for (const v1::Trunk& trunk : topology.trunks()) {
     if (trunk.from() == data_plane) config.trunks.push_back(ToTrunkEnd(trunk, true));

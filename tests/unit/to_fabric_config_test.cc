@@ -58,6 +58,7 @@ TEST(ToFabricConfig, GivesEachDataPlaneItsPart) {
   ASSERT_THAT(left->ports, SizeIs(1));
   EXPECT_EQ(left->ports[0].name, "in");
   EXPECT_THAT(left->ports[0].rows, ElementsAre(1, 4, 5));
+  EXPECT_THAT(left->rows_elsewhere, ElementsAre(7)) << "floods of the left reach the right";
   EXPECT_EQ(left->ports[0].queue_pairs, 2);
   EXPECT_THAT(left->ports[0].lcores, ElementsAre(2, 3));
   ASSERT_THAT(left->trunks, SizeIs(1));
@@ -75,6 +76,7 @@ TEST(ToFabricConfig, GivesEachDataPlaneItsPart) {
   const auto right = ToFabricConfig(Read(kSplit), "right");
   ASSERT_TRUE(right.ok()) << right.status();
   EXPECT_EQ(right->idle, dataplane::IdleMode::kAdaptive);
+  EXPECT_THAT(right->rows_elsewhere, ElementsAre(1, 4, 5));
   ASSERT_THAT(right->placement, SizeIs(2));
   EXPECT_EQ(right->placement[0].first_stage, 3);
   EXPECT_EQ(right->placement[1].last_stage, 5);
