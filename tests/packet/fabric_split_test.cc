@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// A fabric split over two data planes, joined by a trunk, is the same fabric.
+#include <numeric>
+
+#include "tests/packet/fabric_fixture.h"
+#include "tests/packet/ring_port.h"
+#include "topologies/tag.h"
+
+namespace bfly::dataplane {
+namespace {
+
+// Two ethdevs wired to each other by two rings.
+class RingCable {
+ public:
+  RingCable() {
+    for (int end = 0; end < 2; ++end) {
+      rings_[end] = rte_ring_create(UniqueName("cable").c_str(), 1024, SOCKET_ID_ANY, 0);
+      EXPECT_NE(rings_[end], nullptr);
+    }
+    for (int end = 0; end < 2; ++end) {
+      EXPECT_GE(rte_eth_from_rings(names_[end].c_str(), &rings_[end], 1, &rings_[1 - end], 1, 0),
+                0);
+    }
+  }
+  ~RingCable() {
+    for (int end = 0; end < 2; ++end) rte_vdev_uninit(device(end).c_str());
+    for (rte_ring* ring : rings_) {
+      void* frame;
+      while (rte_ring_dequeue(ring, &frame) == 0) rte_pktmbuf_free(static_cast<rte_mbuf*>(frame));
+      rte_ring_free(ring);
+    }
+  }
+  std::string device(int end) const { return "net_ring_" + names_[end]; }
+
+ private:
+  std::string names_[2] = {UniqueName("cable_end"), UniqueName("cable_end")};
+  rte_ring* rings_[2] = {};
+};
+
+FabricConfig Half(int first_stage, int last_stage, int cpu, const RingCable& cable, bool sends) {
+  FabricConfig config = OneWorker(NetworkKind::kTwoFoldButterfly, 8);
+  config.placement = {
+      {.first_stage = first_stage, .last_stage = last_stage, .lcore = UsableCpus()[cpu]}};
+  TrunkConfig trunk;
+  trunk.name = "trunk";
+  trunk.device = cable.device(sends ? 0 : 1);
+  trunk.after_stage = 2;
+  trunk.sends = sends;
+  config.trunks = {trunk};
+  return config;
+}
+
+TEST(Split, TwoDataPlanesJoinedByATrunkCountAndDeliverLikeOne) {
+  if (UsableCpus().size() < 2) GTEST_SKIP() << "two fabrics in one process need two CPUs";
+  FrameSource frames;
+  RingPort west, east;
+  RingCable cable;
+  FabricConfig left = Half(0, 2, 0, cable, true);
+  left.ports = {west.Config({1})};
+  left.rows_elsewhere = {6};
+  FabricConfig right = Half(3, 5, 1, cable, false);
+  right.ports = {east.Config({6})};
+  const std::unique_ptr<Fabric> a = MustLoad(left);
+  const std::unique_ptr<Fabric> b = MustLoad(right);
+  ASSERT_NE(a, nullptr);
+  ASSERT_NE(b, nullptr);
+  const Network& network = a->network();
+
+  // Frames of a host along a circuit, and synthetic packets of every pair but that one's input.
+  const Tag circuit = Tag{4} << 3 | 6;
+  ASSERT_TRUE(a->InstallCircuit(1, circuit).ok());
+  std::vector<std::pair<Row, Tag>> sent;
+  for (uint32_t i = 0; i < 200; ++i) {
+    ASSERT_TRUE(west.Send(frames.Make(1, 6, i)));
+    sent.push_back({1, circuit});
+  }
+  std::vector<SourceConfig> sources;
+  for (Row output = 0; output < 8; ++output) {
+    SourceConfig source;
+    source.rows = {0, 2, 3, 4, 5, 6, 7};
+    source.destination = SourceConfig::Destination::kRow;
+    source.row = output;
+    source.packets = 1;
+    sources.push_back(source);
+    for (Row input : source.rows) sent.push_back({input, GreedyTag(network, input, output)});
+  }
+  ASSERT_TRUE(a->SetSources(sources).ok());
+
+  const Snapshot at_b = WaitForDeliveries(*b, sent.size());
+  const Snapshot at_a = a->snapshot();
+  ExpectConserved(at_a);
+  EXPECT_EQ(at_a.conservation.injected, sent.size());
+  EXPECT_EQ(at_a.trunk_out, sent.size());
+  EXPECT_EQ(at_b.trunk_in, sent.size());
+  EXPECT_EQ(at_b.conservation.delivered, sent.size());
+  EXPECT_EQ(at_a.conservation.dropped + at_b.conservation.dropped, 0u);
+  std::vector<uint64_t> counted = PacketCounts(at_a);
+  for (uint64_t packets : PacketCounts(at_b)) counted.push_back(packets);
+  EXPECT_EQ(counted, WalkedCounts(network, sent));
+  for (uint32_t i = 0; i < 200; ++i) {
+    rte_mbuf* frame = east.Receive();
+    ASSERT_NE(frame, nullptr);
+    EXPECT_EQ(FrameId(frame), i);
+    rte_pktmbuf_free(frame);
+  }
+}
+
+}  // namespace
+}  // namespace bfly::dataplane
