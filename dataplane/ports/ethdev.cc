@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -30,6 +31,13 @@ bool Exists(const std::string& name) {
 
 absl::Status At(const std::string& field, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(field, ": ", status.message()));
+}
+
+// With the Ethernet header, without FCS.
+uint32_t LongestFrame(const rte_eth_dev_info& info) {
+  // memif chains buffers for frames of any length, and says 1,518 all the same.
+  if (std::strcmp(info.driver_name, "net_memif") == 0) return 0xffff;
+  return std::min(info.max_rx_pktlen, info.max_mtu + kMtuLeavesOut);
 }
 
 std::string Reason(int negative_errno) { return rte_strerror(-negative_errno); }
@@ -126,15 +134,17 @@ absl::Status Ethdev::Configure(const EthdevConfig& config) {
         config.field, ": queue_pairs is ", config.queue_pairs, ", but \"", config.device, "\" has ",
         most, " (", info.max_rx_queues, " to receive, ", info.max_tx_queues, " to send)"));
   }
-  const uint32_t wanted_mtu = std::max(config.max_frame_bytes, kMtuLeavesOut) - kMtuLeavesOut;
-  if (info.max_mtu != 0 && wanted_mtu > info.max_mtu) {
+  if (config.max_frame_bytes > LongestFrame(info)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(config.field, ": max_frame_bytes is ", config.max_frame_bytes, ", but \"",
-                     config.device, "\" carries frames of at most ", info.max_mtu + kMtuLeavesOut));
+        absl::StrCat(config.field, ": frames of ", config.max_frame_bytes,
+                     " bytes are to pass, but \"", config.device, "\" carries at most ",
+                     LongestFrame(info), "; lower max_frame_bytes or use another device"));
   }
-  // Never below the usual: frames over a smaller limit are to be seen, dropped and counted.
-  const uint16_t mtu = static_cast<uint16_t>(
-      std::max(wanted_mtu, std::min<uint32_t>(kUsualMtu, info.max_mtu ? info.max_mtu : kUsualMtu)));
+  // Never below the usual: frames over a smaller limit are to be seen, dropped and counted. And
+  // never above what DPDK lets us say.
+  const uint32_t wanted = std::max(config.max_frame_bytes, kUsualMtu + kMtuLeavesOut);
+  const uint32_t sayable = std::min(info.max_rx_pktlen, info.max_mtu + kMtuLeavesOut);
+  const auto mtu = static_cast<uint16_t>(std::min(wanted, sayable) - kMtuLeavesOut);
 
   rte_eth_conf conf{};
   conf.rxmode.mtu = mtu;

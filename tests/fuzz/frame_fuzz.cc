@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes at all arrive at a port: reading them stays inside them and comes to a verdict inside
+// the network. The first byte of an input chooses the rules, the rest is the frame.
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "dataplane/ports/frame.h"
+#include "dataplane/ports/translate.h"
+#include "dataplane/ports/trunk_frame.h"
+#include "dataplane/ports/wire_header.h"
+
+namespace bfly::dataplane {
+namespace {
+
+void Require(bool what) {
+  if (!what) std::abort();
+}
+
+FrameRules Rules(uint8_t choice) {
+  FrameRules rules{.mode = choice & 1 ? AddressingMode::kIpv4Prefix : AddressingMode::kMac,
+                   .ipv4_base = 0x0a4d0010,
+                   .ipv4_addresses = choice & 2 ? 16u : 0u,
+                   .rows = 16,
+                   .hops = choice & 4 ? 8 : 4,
+                   .max_frame_bytes = choice & 8 ? 64u : 1518u};
+  return rules;
+}
+
+// A buffer that ends where the frame ends, so that the sanitizer sees the first byte too far.
+struct Exact {
+  Exact(const uint8_t* from, size_t size) : bytes(new uint8_t[size]) {
+    if (size > 0) std::memcpy(bytes.get(), from, size);
+  }
+  std::unique_ptr<uint8_t[]> bytes;
+};
+
+void ParsesInsideTheNetwork(const uint8_t* bytes, uint32_t length, const FrameRules& rules) {
+  for (uint32_t wire_length : {length, length / 2, length + 100}) {
+    const Verdict v = ParseFrame(bytes, length, wire_length, rules);
+    if (v.kind == Verdict::Kind::kDrop || v.kind == Verdict::Kind::kFlood) continue;
+    Require(v.output < rules.rows && v.input < rules.rows);
+    Require(wire_length <= rules.max_frame_bytes);
+    Require((v.kind == Verdict::Kind::kTag) == (v.tag != 0));
+  }
+}
+
+// What goes in at a row and comes back out there is the host's own frame again.
+void TranslatesBackAndForth(uint8_t* bytes, uint32_t length, Row row) {
+  if (length < kEthernetBytes) return;
+  const Exact before(bytes, length);
+  const MacAddress host = TranslateIn(bytes, length, row);
+  if (host != 0) {
+    Require(LoadMac(before.bytes.get() + 6) == host && LoadMac(bytes + 6) == RowMac(row));
+  }
+  Require(TranslateIn(bytes, length, row) == 0);
+  TranslateOut(bytes, length, row, 0x525400000001);
+  Require(LoadMac(bytes) != RowMac(row));
+}
+
+// A trunk header that is accepted is the one that would be written, but for the sender's address.
+void ReadsTrunkFramesAsWritten(const uint8_t* bytes, uint32_t length, uint8_t choice) {
+  const TrunkRules rules{.rows = 16,
+                         .stage = 1,
+                         .hops_left = choice & 4 ? 6 : 2,
+                         .queues = 4,
+                         .max_frame_bytes = 1518};
+  TrunkPacket packet;
+  DropReason reason;
+  if (!ReadTrunkFrame(bytes, length, rules, packet, reason)) return;
+  uint8_t again[kTrunkOverhead];
+  WriteTrunkHeader(packet, rules, again);
+  Require(std::memcmp(again, bytes, 6) == 0);
+  Require(std::memcmp(again + 12, bytes + 12, sizeof(again) - 12) == 0);
+  Require(packet.synthetic || packet.inner_bytes + kTrunkOverhead <= static_cast<int>(length));
+  Require(TrunkQueueOf(packet.tag, 4) < 4);
+}
+
+}  // namespace
+}  // namespace bfly::dataplane
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* input, size_t size) {
+  using namespace bfly::dataplane;
+  if (size == 0) return 0;
+  const uint8_t choice = input[0];
+  const Exact frame(input + 1, size - 1);
+  const auto length = static_cast<uint32_t>(size - 1);
+  ParsesInsideTheNetwork(frame.bytes.get(), length, Rules(choice));
+  ReadsTrunkFramesAsWritten(frame.bytes.get(), length, choice);
+  TranslatesBackAndForth(frame.bytes.get(), length, choice & 15);
+  return 0;
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices as a user names them: opened, refused with a reason, closed and opened again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "dataplane/ports/ethdev.h"
+#include "dataplane/ports/frame_pool.h"
+#include "tests/packet/edge_fixture.h"
+#include "tests/packet/frame_bytes.h"
+
+namespace bfly::dataplane {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class DeviceTest : public testing::Test {
+ protected:
+  explicit DeviceTest(uint32_t max_frame_bytes = 1518) : max_frame_bytes_(max_frame_bytes) {
+    FabricConfig config;
+    config.mbufs = 4095;
+    config.max_frame_bytes = max_frame_bytes;
+    pool_ = *MakeFramePool("device_test", config);
+  }
+  ~DeviceTest() override { EXPECT_EQ(rte_mempool_avail_count(pool_.get()), pool_->size); }
+
+  absl::StatusOr<std::unique_ptr<Ethdev>> Open(const std::string& device, int queue_pairs = 1) {
+    return Ethdev::Open({.field = "ports[3].device",
+                         .device = device,
+                         .queue_pairs = queue_pairs,
+                         .max_frame_bytes = max_frame_bytes_,
+                         .pool = pool_.get(),
+                         .edge = {}});
+  }
+  std::string Refusal(const std::string& device, int queue_pairs = 1) {
+    auto dev = Open(device, queue_pairs);
+    return dev.ok() ? "opened" : std::string(dev.status().message());
+  }
+
+  const uint32_t max_frame_bytes_;
+  FramePool pool_;
+};
+
+class JumboDeviceTest : public DeviceTest {
+ protected:
+  JumboDeviceTest() : DeviceTest(9018) {}
+};
+
+TEST_F(DeviceTest, ADeviceCanBeOpenedAgainAfterItWasClosed) {
+  for (int i = 0; i < 3; ++i) {
+    auto dev = Open("net_null7");
+    ASSERT_TRUE(dev.ok()) << dev.status();
+    EXPECT_EQ((*dev)->name(), "net_null7");
+    EXPECT_TRUE((*dev)->link_up());
+    rte_mbuf* frames[kBurst];
+    const int count = rte_eth_rx_burst((*dev)->id(), 0, frames, kBurst);
+    EXPECT_GT(count, 0) << "net_null makes frames as fast as one asks";
+    rte_pktmbuf_free_bulk(frames, static_cast<unsigned>(count));
+    dev->reset();
+    EXPECT_EQ(rte_eth_dev_count_avail(), 0);
+  }
+}
+
+TEST_F(DeviceTest, DevicesWithoutANumberGetNamesOfTheirOwn) {
+  auto first = Open("net_null,size=64");
+  auto second = Open("net_null,size=128");
+  ASSERT_TRUE(first.ok()) << first.status();
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_NE((*first)->name(), (*second)->name());
+}
+
+TEST_F(DeviceTest, ADeviceBelongsToOnePort) {
+  auto first = Open("net_null7");
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_THAT(Refusal("net_null7"),
+              AllOf(StartsWith("ports[3].device: "), HasSubstr("in use already")));
+}
+
+TEST_F(DeviceTest, ADeviceThatCannotBeOpenedSaysWhichAndWhatDpdkSaid) {
+  EXPECT_THAT(
+      Refusal("net_nonsense0"),
+      AllOf(StartsWith("ports[3].device: cannot open \"net_nonsense0\": "), HasSubstr("DPDK: ")));
+  EXPECT_THAT(Refusal("net_pcap0,rx_pcap=/nonexistent/capture.pcap"),
+              AllOf(HasSubstr("net_pcap0"), HasSubstr("/nonexistent/capture.pcap")));
+  EXPECT_THAT(Refusal(""), HasSubstr("names no device"));
+  EXPECT_THAT(Refusal(",iface=x"), HasSubstr("names no device"));
+}
+
+TEST_F(DeviceTest, MoreQueuePairsThanTheDeviceHasAreRefused) {
+  RingPeer peer("narrow", 64, 1);
+  EXPECT_THAT(Refusal(peer.device(), 2), AllOf(HasSubstr("queue_pairs is 2"), HasSubstr("has 1")));
+}
+
+// A classic capture file, little endian, written from its specification.
+void WriteCapture(const std::string& path, const std::vector<Bytes>& frames) {
+  const auto le = [](uint32_t value, int size) {
+    std::string s;
+    for (int i = 0; i < size; ++i) s += static_cast<char>(value >> (8 * i));
+    return s;
+  };
+  std::ofstream file(path, std::ios::binary);
+  file << le(0xa1b2c3d4, 4) << le(2, 2) << le(4, 2) << le(0, 8) << le(65535, 4) << le(1, 4);
+  for (const Bytes& frame : frames) {
+    const auto size = static_cast<uint32_t>(frame.size());
+    file << le(0, 8) << le(size, 4) << le(size, 4) << std::string(frame.begin(), frame.end());
+  }
+}
+
+std::vector<Bytes> ReadCapture(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string all((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::vector<Bytes> frames;
+  for (size_t at = 24; at + 16 <= all.size();) {
+    size_t size = 0;
+    for (int i = 3; i >= 0; --i) size = size * 256 + static_cast<uint8_t>(all[at + 8 + i]);
+    frames.emplace_back(all.begin() + at + 16, all.begin() + at + 16 + size);
+    at += 16 + size;
+  }
+  return frames;
+}
+
+// Capture in -> fabric -> capture out, frames byte for byte. The output goes where the input came
+// from: one port of all rows, whose frames are of row form.
+TEST_F(JumboDeviceTest, ACaptureFileIsForwardedByteForByte) {
+  const std::string in = absl::StrCat(testing::TempDir(), "edge_in_", getpid(), ".pcap");
+  const std::string out = absl::StrCat(testing::TempDir(), "edge_out_", getpid(), ".pcap");
+  std::vector<Bytes> frames;
+  for (int i = 0; i < 100; ++i) {
+    frames.push_back(Ethernet(RowAddress(i * 7 % 16), RowAddress(i % 16), 0x0800,
+                              Pattern(i * 90 % 9000, static_cast<uint8_t>(i))));
+  }
+  WriteCapture(in, frames);
+
+  auto network = Network::Make({.kind = NetworkKind::kTwoFoldButterfly, .rows = 16});
+  const RouteTable routes(*network, WithoutCircuit::kBestEffort);
+  const std::vector<Row> rows = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  HostPortConfig config;
+  config.name = "capture";
+  config.device = absl::StrCat("net_pcap,rx_pcap=", in, ",tx_pcap=", out);
+  config.rows = rows;
+  auto port = HostPort::Open("ports[0]", config,
+                             {.routes = &routes,
+                              .rules = MakeFrameRules(*network, {}, 9018),
+                              .flood = &rows,
+                              .pool = pool_.get()});
+  ASSERT_TRUE(port.ok()) << port.status();
+  Egress egress(16);
+  egress.Attach(rows, &(*port)->transmitter(0));
+  Ledger ledger;
+  for (int pass = 0; pass < 100 && ledger.delivered < frames.size(); ++pass) {
+    Descriptor burst[kBurst];
+    const int count = (*port)->inlet(0).Receive(burst, kBurst, ledger);
+    for (int i = 0; i < count; ++i)
+      burst[i].row = WalkTag(*network, burst[i].row, burst[i].tag >> 56).back();
+    EXPECT_EQ(egress.Send(burst, count, ledger), count);
+    egress.Flush(ledger);
+    EXPECT_EQ(ledger.injected, ledger.delivered + ledger.dropped_total() + egress.held());
+  }
+  EXPECT_EQ(ledger.delivered, frames.size());
+  port->reset();
+  EXPECT_EQ(ReadCapture(out), frames);
+  std::remove(in.c_str());
+  std::remove(out.c_str());
+}
+
+TEST_F(JumboDeviceTest, AMemifCarriesFramesOf9018BytesWhateverItsDriverSays) {
+  auto dev =
+      Open(absl::StrCat("net_memif0,role=server,socket-abstract=no,socket=", testing::TempDir(),
+                        "edge_memif_", getpid(), ".sock"));
+  EXPECT_TRUE(dev.ok()) << dev.status();
+}
+
+// Needs CAP_NET_ADMIN, as a TAP device does.
+TEST_F(JumboDeviceTest, ADeviceThatCannotCarryTheLongestFrameSaysWhatItCan) {
+  EXPECT_THAT(Refusal(absl::StrCat("net_tap9,iface=bflyt", getpid())),
+              AllOf(StartsWith("ports[3].device: frames of 9018 bytes are to pass"),
+                    HasSubstr("at most 1522")));
+}
+
+TEST_F(DeviceTest, ATapCarriesTheUsualFrames) {
+  auto dev = Open(absl::StrCat("net_tap9,iface=bflyt", getpid()));
+  ASSERT_TRUE(dev.ok()) << dev.status();
+  uint16_t mtu = 0;
+  EXPECT_EQ(rte_eth_dev_get_mtu((*dev)->id(), &mtu), 0);
+  EXPECT_EQ(mtu, 1500);
+}
+
+}  // namespace
+}  // namespace bfly::dataplane
