@@ -98,13 +98,6 @@ FabricConfig ConfigOf(const FabricBenchOptions& options, const Network& network)
   return config;
 }
 
-RunStatistics StatisticsOf(std::vector<double> runs) {
-  std::sort(runs.begin(), runs.end());
-  const size_t n = runs.size();
-  const double median = n % 2 ? runs[n / 2] : (runs[n / 2 - 1] + runs[n / 2]) / 2;
-  return {.median = median, .lowest = runs.front(), .highest = runs.back()};
-}
-
 }  // namespace
 
 absl::StatusOr<FabricBenchResult> RunFabricBench(const FabricBenchOptions& options) {

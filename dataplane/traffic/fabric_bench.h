@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "dataplane/fabric/snapshot.h"
+#include "dataplane/traffic/run_statistics.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
@@ -23,12 +24,6 @@ struct FabricBenchOptions {
   double seconds = 0.5;  // measured time of one run, 0.05..60
   int runs = 5;          // 1..100
   uint64_t seed = 1;
-};
-
-struct RunStatistics {
-  double median = 0;
-  double lowest = 0;
-  double highest = 0;
 };
 
 struct FabricBenchResult {
