@@ -22,7 +22,8 @@ std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
   grpc::ChannelArguments arguments;
   // A data plane that comes back is found at once.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  // In spite of its name: the time one attempt may take. On a busy machine a handshake needs it.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5'000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetMaxReceiveMessageSize(-1);  // counters of millions of links
