@@ -6,6 +6,7 @@ Software emulation only, so it needs nothing of the machine it runs on.
 """
 
 import base64
+import json
 import os
 import re
 import shutil
@@ -106,20 +107,21 @@ def is_elf(path):
 class Guest:
     """One run of qemu, killed by its pid at the latest when `lifetime` seconds have gone by."""
 
-    def __init__(self, directory, kernel_dir, initramfs, devices, append="", memory_mb=1024, cpus=2, lifetime=120):
+    def __init__(self, directory, kernel_dir, initramfs, devices, append="", memory_mb=1024, cpus=2, lifetime=400):
         self.deadline = time.monotonic() + lifetime
         self.console_path = os.path.join(directory, "console.log")
         shell_path = os.path.join(directory, "shell.sock")
-        # The path of a Unix socket may have 107 bytes; a build tree may be deeper.
+        self.qmp_path = os.path.join(directory, "qmp.sock")
         command = [
             "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(cpus), "-m", str(memory_mb),
             "-machine", "q35",
             "-device", "intel-iommu,intremap=on,aw-bits=48",
             "-kernel", os.path.join(kernel_dir, "vmlinuz"), "-initrd", initramfs,
-            "-append", f"console=ttyS0 quiet panic=-1 intel_iommu=on iommu=nopt {append}",
+            "-append", f"console=ttyS0 quiet panic=-1 intel_iommu=on iommu=nopt no_timer_check nowatchdog {append}",
             "-serial", f"file:{self.console_path}",
             "-chardev", f"socket,id=shell,path={shell_path},server=on,wait=off", "-serial", "chardev:shell",
+            "-qmp", f"unix:{self.qmp_path},server=on,wait=off",
             *devices,
         ]
         self.log = open(os.path.join(directory, "qemu.log"), "w+", encoding="utf-8")
@@ -165,7 +167,7 @@ class Guest:
             self.heard += chunk
         return True
 
-    def run(self, command, timeout=20):
+    def run(self, command, timeout=60):
         """Runs one line of shell in the guest and returns (exit status, output)."""
         self.commands += 1
         end = re.compile(rf"\n=={self.commands}==(\d+)=\n".encode())
@@ -176,7 +178,7 @@ class Guest:
         found = end.search(self.heard)
         return int(found[1]), self.heard[:found.start()].decode(errors="replace").strip("\n")
 
-    def check(self, command, timeout=20):
+    def check(self, command, timeout=60):
         status, output = self.run(command, timeout)
         if status != 0:
             self.fail(f"'{command}' ended with {status}:\n{output}")
@@ -207,6 +209,23 @@ class Guest:
     def bind_to_vfio(self, address):
         self.check(f"echo vfio-pci >/sys/bus/pci/devices/{address}/driver_override && "
                    f"echo {address} >/sys/bus/pci/drivers_probe && [ -e /sys/bus/pci/drivers/vfio-pci/{address} ]")
+
+    def ask_qemu(self, command, **arguments):
+        """Asks qemu itself, not the guest, over its machine protocol."""
+        with socket.socket(socket.AF_UNIX) as qmp:
+            qmp.settimeout(10)
+            qmp.connect(self.qmp_path)
+            with qmp.makefile("rw", encoding="utf-8") as stream:
+                stream.readline()  # the greeting
+                for request in ({"execute": "qmp_capabilities"}, {"execute": command, "arguments": arguments}):
+                    stream.write(json.dumps(request) + "\n")
+                    stream.flush()
+                    answer = json.loads(stream.readline())
+                    while "event" in answer:
+                        answer = json.loads(stream.readline())
+        if "error" in answer:
+            self.fail(f"qemu refused {command}: {answer['error']}")
+        return answer["return"]
 
     def require_time(self, what):
         if time.monotonic() > self.deadline:
