@@ -90,6 +90,12 @@ absl::Status Ethdev::Probe(const EthdevConfig& config) {
     if (absl::Status status = CheckPciDevice(config.field, device); !status.ok()) return status;
     DpdkLogCapture log;
     const int ret = rte_dev_probe(device.c_str());
+    if (ret == -EFAULT) {  // no bus of DPDK knows a driver for such a name
+      return absl::InvalidArgumentError(absl::StrCat(
+          config.field, ": DPDK has no driver for \"", name_,
+          "\"; a device begins with its driver's name, such as net_memif, net_tap, net_af_xdp, "
+          "net_vhost or net_pcap, or is a PCI address"));
+    }
     if (ret < 0) {
       return absl::UnavailableError(absl::StrCat(config.field, ": cannot open \"", config.device,
                                                  "\": ", Reason(ret),
