@@ -64,8 +64,8 @@ struct FabricConfig {
   std::vector<StagePlacement>
       placement;                      // the stages this data plane runs; others belong to its peers
   std::vector<HostPortConfig> ports;  // of this data plane
-  std::vector<Row>
-      rows_elsewhere;  // rows with a host port on another data plane: floods go there too
+  // Rows with a host port on another data plane: floods go there too.
+  std::vector<Row> rows_elsewhere;
   std::vector<TrunkConfig> trunks;
   WithoutCircuit without_circuit = WithoutCircuit::kBestEffort;
   uint32_t queue_limit = 0;         // packets per link, 0: none

@@ -11,9 +11,6 @@
 namespace bfly::dataplane {
 namespace {
 
-// Descriptors between two workers: enough to ride out a pass of the other, small enough for a
-// cache.
-constexpr uint32_t kRingSlots = 1024;
 constexpr double kStopSeconds = 5;
 
 }  // namespace
