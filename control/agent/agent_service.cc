@@ -26,6 +26,11 @@ grpc::Status AgentService::LoadFabric(grpc::ServerContext*, const v1::AgentFabri
                                       v1::AgentLoadResponse* response) {
   if (absl::Status status = CheckName(request->data_plane()); !status.ok()) return ToGrpc(status);
   const absl::StatusOr<uint64_t> revision = host_.Load(request->topology());
+  // To the controller UNAVAILABLE means that it cannot reach this process; a device may be
+  // unavailable too.
+  if (absl::IsUnavailable(revision.status())) {
+    return ToGrpc(absl::FailedPreconditionError(revision.status().message()));
+  }
   if (!revision.ok()) return ToGrpc(revision.status());
   response->set_revision(*revision);
   return grpc::Status::OK;

@@ -17,19 +17,20 @@ absl::Status CloseFabric(Fleet& fleet, const Common& common) {
   absl::Status status;
   v1::UnloadResponse account;
   bool accounted = false;
-  if (fleet.pid(kControllerName) != 0) {
-    auto stub = v1::Fabric::NewStub(Connect(common));
-    v1::StatusResponse now;
-    status = Call(stub.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &now, common);
-    if (status.ok() && now.status().loaded()) {
-      status = Call(stub.get(), &v1::Fabric::Stub::Unload, v1::UnloadRequest(), &account, common);
-      accounted = status.ok();
-    }
+  auto stub = v1::Fabric::NewStub(Connect(common));
+  v1::StatusResponse now;
+  status = Call(stub.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &now, common);
+  if (status.ok() && now.status().loaded()) {
+    status = Call(stub.get(), &v1::Fabric::Stub::Unload, v1::UnloadRequest(), &account, common);
+    accounted = status.ok();
   }
+  // A controller that was started by hand has no pid file and answers all the same; without either
+  // there is none to unload through.
+  if (fleet.pid(kControllerName) == 0 && !accounted) status = absl::OkStatus();
   const Fleet::Stopped result = fleet.Stop(/*keep_logs=*/!status.ok());
   if (common.json) {
     if (absl::Status printed = PrintJson(account); !printed.ok()) return printed;
-  } else if (result.stopped.empty()) {
+  } else if (result.stopped.empty() && !accounted) {
     printf("nothing runs in %s\n", common.run_dir.c_str());
   } else {
     if (accounted) printf("%s\n", ConservationLine(account.conservation()).c_str());

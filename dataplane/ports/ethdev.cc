@@ -37,6 +37,9 @@ absl::Status At(const std::string& field, const absl::Status& status) {
 uint32_t LongestFrame(const rte_eth_dev_info& info) {
   // memif chains buffers for frames of any length, and says 1,518 all the same.
   if (std::strcmp(info.driver_name, "net_memif") == 0) return 0xffff;
+  // A buffer of AF_XDP is at most a page with all its headers (frame_pool.h), less the cache line
+  // that DPDK adds where the size would hit the same memory channel over and over.
+  if (std::strcmp(info.driver_name, "net_af_xdp") == 0) return 3410;
   return std::min(info.max_rx_pktlen, info.max_mtu + kMtuLeavesOut);
 }
 

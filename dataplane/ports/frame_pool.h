@@ -18,8 +18,8 @@ struct FramePoolDeleter {
 };
 using FramePool = std::unique_ptr<rte_mempool, FramePoolDeleter>;
 
-// Bytes of a buffer: DPDK's headroom, in which a trunk writes its header, and the longest frame with
-// that header, as the other end of a trunk receives it, and with what a device puts beside it.
+// Bytes of a buffer: DPDK's headroom, in which a trunk writes its header, and the longest frame
+// with that header, as the other end of a trunk receives it, and with what a device puts beside it.
 uint32_t FramePoolRoom(uint32_t max_frame_bytes);
 
 // Buffers the config needs: what it says, else what the rings of its devices can hold and a share

@@ -161,14 +161,19 @@ class Namespace:
     def ip(self, *arguments):
         return run("ip", "-n", self.name, *arguments)
 
-    def sysfs_counter(self, interface, counter):
-        return int(self.run("cat", f"/sys/class/net/{interface}/statistics/{counter}"))
-
 
 class Host(Namespace):
     """A namespace with one interface, eth0, and an address: nothing else is configured."""
 
     address = None
+
+    def set_up(self, address, mtu=1500):
+        """Gives eth0 an address ("10.77.0.1/24")."""
+        self.run("sysctl", "-qw", "net.ipv6.conf.eth0.disable_ipv6=1")
+        self.ip("link", "set", "eth0", "mtu", mtu, "up")
+        if address:
+            self.address = address.split("/")[0]
+            self.ip("addr", "add", address, "dev", "eth0")
 
     def ping(self, address, count=3, timeout=PATIENCE):
         """All `count` echoes must be answered; a first one lost to a cold cache is asked again."""
@@ -213,6 +218,7 @@ class Lab:
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix=f"{self.tag}-"))
         self.processes = []
         self.namespaces = []
+        self._closers = []
         _open_labs.append(self)
 
     def __enter__(self):
@@ -229,14 +235,26 @@ class Lab:
             if text.strip():
                 print(f"--- {process.name} (pid {process.pid}) said:\n{text[-4000:]}", file=sys.stderr)
 
+    def on_close(self, closer):
+        """`closer` runs before the lab's own processes and namespaces go."""
+        self._closers.append(closer)
+
     def close(self):
         """Ends every process and removes every namespace, with the interfaces in it."""
         if self not in _open_labs:
             return
         _open_labs.remove(self)
+        for closer in reversed(self._closers):
+            closer()
         for process in reversed(self.processes):
             process.stop(timeout=5.0)
         for namespace in self.namespaces:
+            # Daemons are nobody's children; whoever still runs in a namespace of this lab was started by it.
+            for pid in run("ip", "netns", "pids", namespace.name, check=False).split():
+                try:
+                    os.kill(int(pid), signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
             subprocess.run(["ip", "netns", "del", namespace.name], check=False, timeout=PATIENCE)
         shutil.rmtree(self.directory, ignore_errors=True)
 
@@ -261,9 +279,11 @@ class Lab:
 
     def host(self, name, switch, switch_interface, address=None, mtu=1500):
         """A host wired to `switch`. It gets an address and nothing else: its MAC is random."""
-        host = self._add(Host, name)
+        host = self.bare_host(name)
         self.wire(switch, switch_interface, host, "eth0", mtu)
-        if address:
-            host.address = address.split("/")[0]
-            host.ip("addr", "add", address, "dev", "eth0")
+        host.set_up(address, mtu)
         return host
+
+    def bare_host(self, name):
+        """A host whose eth0 comes later."""
+        return self._add(Host, name)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Other ways to attach a peer than AF_XDP: TAP, AF_PACKET, capture files; and how long their frames may be."""
+
+import unittest
+
+import fabric
+import frames
+import lab
+
+
+class DevicesTest(unittest.TestCase):
+    def setUp(self):
+        self.lab = lab.Lab()
+        self.addCleanup(self.lab.close)
+        self.switch = self.lab.namespace("sw")
+
+    def test_hosts_on_taps_need_an_address_and_nothing_else(self):
+        rows = (0, 2)
+        ports = [{"name": f"t{row}", "device": f"net_tap{row},iface=bft{row}", "rows": str(row)} for row in rows]
+        with fabric.Fabric(self.lab, self.switch, fabric.topology(ports)) as net:
+            hosts = []
+            for row in rows:
+                # In a namespace of its own the TAP is an ordinary host.
+                host = self.lab.bare_host(f"t{row}")
+                self.switch.ip("link", "set", f"bft{row}", "netns", host.name)
+                host.ip("link", "set", f"bft{row}", "name", "eth0")
+                host.set_up(f"10.77.0.{16 + row}/24")
+                hosts.append(host)
+            hosts[0].ping(hosts[1].address)
+            result = hosts[0].iperf3(hosts[1])
+            self.assertGreater(result["end"]["sum_received"]["bytes"], 1_000_000)
+            print(f"iperf3 TCP over TAP: {result['end']['sum_received']['bits_per_second'] / 1e6:.0f} Mbit/s")
+            self.assertEqual(net.settled()["conservation"]["dropped"], 0)
+            net.down()
+
+    def test_a_device_that_cannot_carry_the_longest_frame_is_refused(self):
+        """DPDK's net_tap sends nothing longer than 1,522 bytes."""
+        ports = [{"name": "t0", "device": "net_tap0,iface=bft0", "rows": "0"}]
+        net = fabric.Fabric(self.lab, self.switch, fabric.topology(ports, max_frame_bytes=9018))
+        with self.assertRaisesRegex(lab.CommandFailed, r"(?s)ports\[0\].*9018.*net_tap0.*at most 1522"):
+            net.up()
+
+    def test_af_xdp_carries_frames_as_long_as_a_page_lets_it(self):
+        hosts = [self.lab.host(f"h{row}", self.switch, f"bf{row}", f"10.77.0.{16 + row}/24", mtu=3396)
+                 for row in (0, 1)]
+        ports = [fabric.host_port(row) for row in (0, 1)]
+        with fabric.Fabric(self.lab, self.switch, fabric.topology(ports, max_frame_bytes=3410)) as net:
+            hosts[0].ping(hosts[1].address)
+            # 3,396 bytes with the headers of IPv4 and ICMP, not to be fragmented.
+            hosts[0].run("ping", "-c", "5", "-i", "0.05", "-W", "5", "-M", "do", "-s", 3396 - 28, hosts[1].address)
+            self.assertEqual(net.settled()["conservation"]["dropped"], 0)
+            net.down()
+
+    def test_hosts_on_af_packet_leave_their_checksums_to_the_edge(self):
+        """AF_PACKET sees segments of 64 KiB before the kernel cuts them: that the hosts must not leave to it."""
+        hosts = [self.lab.host(f"h{row}", self.switch, f"bf{row}", f"10.77.0.{16 + row}/24") for row in (0, 5)]
+        for host in hosts:
+            host.run("ethtool", "-K", "eth0", "tso", "off", "gso", "off")
+            self.assertIn("tx-checksumming: on", host.run("ethtool", "-k", "eth0"))
+        ports = [{"name": f"h{row}", "device": f"net_af_packet{row},iface=bf{row}", "rows": str(row)}
+                 for row in (0, 5)]
+        with fabric.Fabric(self.lab, self.switch, fabric.topology(ports)) as net:
+            hosts[0].ping(hosts[1].address)
+            self.assertGreater(hosts[0].iperf3(hosts[1])["end"]["sum_received"]["bytes"], 1_000_000)
+            self.assertRegex(hosts[1].run("nstat", "-az", "TcpInCsumErrors"), r"TcpInCsumErrors\s+0\s")
+            net.settled()
+            net.down()
+
+    def test_a_capture_file_goes_in_and_comes_out(self):
+        """Row 0 plays a file; rows 1 to 7 are written to another. Two frames of it are for nobody."""
+        sent = [frames.frame(frames.row_mac(row), frames.row_mac(0), payload=f"frame {i}".encode(), size=60 + i)
+                for i, row in enumerate([1, 7, 3, 3, 2, 6, 5, 4] * 8)]
+        strays = [frames.frame(frames.row_mac(8), frames.row_mac(0)),
+                  frames.frame(bytes.fromhex("525400000002"), frames.row_mac(0))]
+        source, sink = self.lab.directory / "in.pcap", self.lab.directory / "out.pcap"
+        frames.write_pcap(source, sent + strays)
+        ports = [{"name": "in", "device": f"net_pcap0,rx_pcap={source},tx_pcap={self.lab.directory / 'back.pcap'}",
+                  "rows": "0", "translate_mac": False},
+                 {"name": "out", "device": f"net_pcap1,tx_pcap={sink}", "rows": "1-7"}]
+        content = fabric.topology(ports, rows=8, kind="butterfly", placement=[{"stages": "0-2", "lcore": 0}])
+        with fabric.Fabric(self.lab, self.switch, content) as net:
+            counters = net.settled(lambda c: c["conservation"]["injected"] == len(sent) + 2, "the file is played")
+            self.assertEqual(counters["conservation"]["delivered"], len(sent))
+            self.assertEqual({drop["reason"]: drop["packets"] for drop in counters["drops"]},
+                             {"unknown_row": 1, "not_for_fabric": 1})
+            net.down()
+        received = frames.read_pcap(sink)
+        self.assertEqual(sorted(received), sorted(sent))
+        # One path from row 0 to each row: in order.
+        for row in range(1, 8):
+            self.assertEqual([f for f in received if f[:6] == frames.row_mac(row)],
+                             [f for f in sent if f[:6] == frames.row_mac(row)])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

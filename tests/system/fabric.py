@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A running fabric in a lab: `bfly up` in a namespace, a run directory of its own, its counters, its end."""
+
+import json
+import os
+import signal
+import subprocess
+
+import lab
+
+
+def host_port(row, interface=None, **more):
+    """A kernel interface of the switch namespace, as a host port of one row."""
+    return {"name": f"h{row}", "device": f"net_af_xdp,iface={interface or f'bf{row}'}", "rows": str(row), **more}
+
+
+def topology(ports, rows=16, kind="two_fold_butterfly", placement=None, **more):
+    """A topology file's content: by default BB_16 with half of its stages on each of two workers."""
+    stages = (rows.bit_length() - 1) * (2 if kind == "two_fold_butterfly" else 1)
+    half = stages // 2
+    return {
+        "name": "lab",
+        "network": {"kind": kind, "rows": rows, "seed": 1},
+        "placement": placement or [{"stages": f"0-{half - 1}", "lcore": 0},
+                                   {"stages": f"{half}-{stages - 1}", "lcore": 1}],
+        "ports": ports,
+        **more,
+    }
+
+
+class Fabric:
+    """`with Fabric(lab, namespace, topology) as fabric:` is up inside the block."""
+
+    def __init__(self, the_lab, namespace, content, name="fabric"):
+        self.lab = the_lab
+        self.namespace = namespace
+        self.run_dir = the_lab.directory / f"{name}-run"
+        self.file = the_lab.directory / f"{name}.yaml"
+        # YAML reads JSON.
+        self.file.write_text(json.dumps(content, indent=1))
+
+    def __enter__(self):
+        return self.up()
+
+    def __exit__(self, kind, _value, _trace):
+        if kind is not None:
+            self.show_logs()
+        self.close()
+
+    def up(self):
+        self.lab.on_close(self.close)
+        self.bfly("up", self.file)
+        return self
+
+    def bfly(self, *arguments, check=True, timeout=lab.PATIENCE):
+        return self.namespace.run(lab.BUILD / "bfly", *arguments, "--run-dir", self.run_dir, check=check,
+                                  timeout=timeout)
+
+    def json(self, *arguments):
+        return json.loads(self.bfly(*arguments, "--json"))
+
+    def counters(self):
+        """Counters of a fabric that balances at the moment it is asked."""
+        counters = self.json("counters")
+        account = counters["conservation"]
+        if account["injected"] != account["delivered"] + account["dropped"] + account["in_flight"]:
+            raise AssertionError(f"packets are lost or made up: {account}")
+        return counters
+
+    def settled(self, predicate=lambda counters: True, what="nothing is in flight"):
+        """The counters once every packet has arrived and `predicate` holds."""
+
+        def quiet():
+            counters = self.counters()
+            return counters if counters["conservation"]["in_flight"] == 0 and predicate(counters) else None
+
+        return lab.wait_until(quiet, what)
+
+    def counters_when(self, predicate, what="traffic flows"):
+        """The counters as soon as `predicate` holds, whatever is in flight."""
+
+        def holds():
+            counters = self.counters()
+            return counters if predicate(counters) else None
+
+        return lab.wait_until(holds, what)
+
+    def pid(self, name):
+        return int((self.run_dir / f"{name}.pid").read_text().split()[0])
+
+    def kill(self, name):
+        """SIGKILL to one process of the fabric, as a crash would."""
+        pid = self.pid(name)
+        os.kill(pid, signal.SIGKILL)
+        lab.wait_until(lambda: not os.path.exists(f"/proc/{pid}") or _is_zombie(pid), f"process {pid} is gone")
+
+    def start_data_plane(self, name="dp0"):
+        """Starts a data plane again after kill(), as a service manager would."""
+        return self.namespace.spawn(lab.BUILD / "bfly-dataplane", "--name", name, "--run-dir", self.run_dir,
+                                    name=f"{name}-again")
+
+    def start_controller(self):
+        return self.namespace.spawn(lab.BUILD / "bfly-controller", "--run-dir", self.run_dir,
+                                    name="controller-again")
+
+    def show_logs(self):
+        for log in sorted(self.run_dir.glob("*.log")):
+            print(f"--- {log.name}:\n{log.read_text(errors='replace')[-4000:]}")
+
+    def down(self):
+        """Ends the fabric and returns its closing account, which must balance with nothing in flight."""
+        account = json.loads(self.bfly("down", "--json"))["conservation"]
+        if account["in_flight"] != 0 or account["injected"] != account["delivered"] + account["dropped"]:
+            raise AssertionError(f"the closing account does not balance: {account}")
+        return account
+
+    def close(self):
+        """However the test ended: nothing of the fabric is left."""
+        if not self.run_dir.exists():
+            return
+        try:
+            self.bfly("down", check=False, timeout=40)
+        except subprocess.TimeoutExpired:
+            pass
+
+
+def _is_zombie(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def ports_by_name(counters):
+    return {port["name"]: port for port in counters["ports"]}

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Either side dies and comes back: circuits are installed again, traffic flows again, nothing is made up."""
+
+import unittest
+
+import fabric
+import lab
+
+HOSTS = 4
+
+
+class RecoveryTest(unittest.TestCase):
+    def setUp(self):
+        self.lab = lab.Lab()
+        self.addCleanup(self.lab.close)
+        self.switch = self.lab.namespace("sw")
+        self.hosts = [self.lab.host(f"h{row}", self.switch, f"bf{row}", f"10.77.0.{16 + row}/24")
+                      for row in range(HOSTS)]
+        content = fabric.topology([fabric.host_port(row) for row in range(HOSTS)])
+        self.net = fabric.Fabric(self.lab, self.switch, content)
+        self.net.up()
+
+    def state(self):
+        planes = self.net.json("status")["data_planes"]
+        return planes[0]["state"]
+
+    def circuit_ids(self):
+        return sorted(int(circuit["id"]) for circuit in self.net.json("circuit", "list")["circuits"])
+
+    def set_up_away_from_the_greedy_path(self):
+        """A circuit 0 -> 3 through the middle row 15, which no greedy path of these hosts crosses."""
+        # BB_16 from row 0: a hop sets one bit, leftmost first; four hops to row 15, four to row 3.
+        return self.net.json("circuit", "setup", "0", "3", "--path", "0,8,12,14,15,7,3,3,3")
+
+    def packets_at(self, counters, circuit):
+        """Packets on the links of a circuit, first stage to last."""
+        rows = circuit["rows"]
+        by_end = {(link["stage"], link["row"], link["next_row"]): link["packets"] for link in counters["links"]}
+        return [by_end[stage, rows[stage], rows[stage + 1]] for stage in range(len(rows) - 1)]
+
+    def test_a_data_plane_that_dies_comes_back_with_its_circuits(self):
+        circuit = self.set_up_away_from_the_greedy_path()
+        self.hosts[0].ping(self.hosts[3].address)
+        self.assertGreater(min(self.packets_at(self.net.settled(), circuit)), 3)
+
+        self.net.kill("dp0")
+        lab.wait_until(lambda: self.state() == "unreachable", "the controller sees that dp0 is gone")
+        self.assertEqual(self.circuit_ids(), [int(circuit["id"])])
+
+        self.net.start_data_plane("dp0")
+        lab.wait_until(lambda: self.state() == "running", "dp0 is loaded again")
+        plane = self.net.json("status")["data_planes"][0]
+        self.assertEqual(int(plane["reconciled"]), 1)
+        for source in self.hosts:
+            for destination in self.hosts:
+                if source is not destination:
+                    source.ping(destination.address)
+        # A new process counts from zero, and its packets 0 -> 3 take the circuit.
+        self.assertGreater(min(self.packets_at(self.net.settled(), circuit)), 3)
+        self.net.down()
+
+    def test_a_controller_that_dies_leaves_traffic_alone_and_finds_the_circuits_again(self):
+        circuit = self.set_up_away_from_the_greedy_path()
+        self.net.kill("controller")
+        self.hosts[0].ping(self.hosts[3].address, count=5)
+        self.net.start_controller()
+        lab.wait_until(self.controller_answers, "the controller answers again")
+        lab.wait_until(lambda: self.state() == "running", "the controller has taken dp0 over")
+        listed = self.net.json("circuit", "list")["circuits"]
+        self.assertEqual([(c["input"], c["output"], c["rows"]) for c in listed], [(0, 3, circuit["rows"])])
+        before = min(self.packets_at(self.net.settled(), circuit))
+        self.hosts[0].ping(self.hosts[3].address, count=5)
+        self.assertGreaterEqual(min(self.packets_at(self.net.settled(), circuit)), before + 5)
+        self.net.down()
+
+    def controller_answers(self):
+        try:
+            self.net.json("status")
+        except lab.CommandFailed:
+            return False
+        return True
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
