@@ -32,7 +32,13 @@ std::string Unreachable(const Common& common, const std::string& why) {
     return absl::StrCat("no fabric runs here: there is no ", path,
                         "\n  start one with `bfly up FILE`, or name another with --run-dir or "
                         "--controller");
-  return absl::StrCat("no bfly-controller answers at ", address, " (", why, ")");
+  const std::string takeover =
+      path.empty() ? ""
+                   : absl::StrCat(
+                         "\n  if it ended while data planes run, a new one takes them over: "
+                         "`bfly-controller --run-dir ",
+                         common.run_dir, "`");
+  return absl::StrCat("no bfly-controller answers at ", address, " (", why, ")", takeover);
 }
 
 }  // namespace

@@ -88,8 +88,13 @@ absl::Status Up(const Options& options, const Common& common) {
   Fleet fleet(common.run_dir);
   if (const std::vector<std::string> running = fleet.Running(); !running.empty())
     return absl::AlreadyExistsError(absl::StrCat(
-        "a fabric runs in ", common.run_dir, " already (", absl::StrJoin(running, ", "),
-        "): see it with `bfly status`, stop it with `bfly down`"));
+        "a fabric runs in ", common.run_dir, " already (", absl::StrJoin(running, ", "), "): ",
+        fleet.pid(kControllerName) != 0
+            ? "see it with `bfly status`"
+            : absl::StrCat(
+                  "its controller is gone; a new one takes it over, `bfly-controller --run-dir ",
+                  common.run_dir, "`"),
+        ", stop it with `bfly down`"));
   // What a fabric that was killed left behind.
   fleet.Stop(/*keep_logs=*/false);
 
