@@ -203,12 +203,16 @@ absl::StatusOr<RunDirLock> RunDirLock::Take(const std::string& run_dir) {
                                absl::StrCat("cannot create ", run_dir,
                                             " (run it with sudo, or name another directory with "
                                             "--run-dir)"));
-  const std::string path = run_dir + "/lock";
-  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor < 0)
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path,
-                                                   " (run it with sudo, or name another directory "
-                                                   "with --run-dir)"));
+  // The directory itself is what is locked: nothing is left behind.
+  const int descriptor = open(run_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0 || access(run_dir.c_str(), W_OK) != 0) {
+    const int open_error = errno;
+    if (descriptor >= 0) close(descriptor);
+    return absl::ErrnoToStatus(open_error,
+                               absl::StrCat("cannot write to ", run_dir,
+                                            " (run it with sudo, or name another directory with "
+                                            "--run-dir)"));
+  }
   if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
     close(descriptor);
     return absl::UnavailableError(

@@ -4,7 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
-#include <filesystem>
+#include <algorithm>
 
 #include "absl/strings/str_cat.h"
 
@@ -28,12 +28,14 @@ std::vector<std::string> Fleet::Running() const {
   return running;
 }
 
-absl::Status Fleet::Serves(const std::string& name, pid_t pid) const {
+absl::Status Fleet::Serves(const std::string& name, pid_t pid,
+                           const std::function<bool()>& interrupted) const {
   auto channel =
       grpc::CreateChannel("unix:" + files(name).socket(), grpc::InsecureChannelCredentials());
   const Clock::time_point deadline = Clock::now() + kServeDeadline;
   while (!channel->WaitForConnected(std::chrono::system_clock::now() +
                                     std::chrono::milliseconds(100))) {
+    if (interrupted()) return absl::CancelledError("interrupted");
     if (RunningDaemon(files(name)) != pid)
       return absl::InternalError(absl::StrCat("bfly's ", name, " ended while it started; its log (",
                                               files(name).log(), ") ends with\n",
@@ -46,7 +48,7 @@ absl::Status Fleet::Serves(const std::string& name, pid_t pid) const {
   return absl::OkStatus();
 }
 
-absl::Status Fleet::Start(const v1::Topology& topology) {
+absl::Status Fleet::Start(const v1::Topology& topology, const std::function<bool()>& interrupted) {
   struct Member {
     std::string name;
     DaemonStart start;
@@ -74,7 +76,7 @@ absl::Status Fleet::Start(const v1::Topology& topology) {
     member.pid = *pid;
   }
   for (const Member& member : members)
-    if (status.ok()) status = Serves(member.name, member.pid);
+    if (status.ok()) status = Serves(member.name, member.pid, interrupted);
   if (!status.ok()) Stop(/*keep_logs=*/true);
   return status;
 }

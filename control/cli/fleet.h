@@ -3,6 +3,7 @@
 // plane of the topology that has no address of its own.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,10 @@ class Fleet {
  public:
   explicit Fleet(const std::string& run_dir) : run_dir_(run_dir) {}
 
-  // Starts everything `topology` needs and waits until every process serves. On an error everything
-  // that was started is stopped again, and the message ends with the log of the process at fault.
-  absl::Status Start(const v1::Topology& topology);
+  // Starts everything `topology` needs and waits until every process serves, or until `interrupted`
+  // says true. On an error everything that was started is stopped again, and the message ends with
+  // the log of the process at fault.
+  absl::Status Start(const v1::Topology& topology, const std::function<bool()>& interrupted);
 
   // Stops every process with a pid file in the run directory, the controller first; then removes
   // what it left there. The names of those that ran and the names of those that had to be killed.
@@ -36,7 +38,8 @@ class Fleet {
   DaemonFiles files(const std::string& name) const { return {.run_dir = run_dir_, .name = name}; }
 
  private:
-  absl::Status Serves(const std::string& name, pid_t pid) const;
+  absl::Status Serves(const std::string& name, pid_t pid,
+                      const std::function<bool()>& interrupted) const;
 
   std::string run_dir_;
 };

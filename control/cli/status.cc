@@ -36,9 +36,9 @@ void Print(const v1::FabricStatus& status) {
   for (const v1::DataPlaneStatus& plane : status.data_planes()) {
     printf("  data plane %s: %s at %s", plane.name().c_str(), StateName(plane.state()),
            plane.address().c_str());
-    if (!plane.memory().empty()) printf(", %s", plane.memory().c_str());
     if (!plane.dpdk_version().empty()) printf(", %s", plane.dpdk_version().c_str());
     printf("\n");
+    if (!plane.memory().empty()) printf("    memory: %s\n", plane.memory().c_str());
     if (plane.reconciled() > 0)
       printf("    came back; %" PRIu64 " circuits were installed again\n", plane.reconciled());
     for (const v1::WorkerStatus& worker : plane.workers())

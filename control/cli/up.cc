@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // bfly up FILE: from a topology file to a running fabric on this machine.
 #include <signal.h>
-#include <sys/wait.h>
 
 #include <chrono>
 #include <cstdio>
+#include <future>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -22,17 +22,34 @@
 namespace bfly::control {
 namespace {
 
+// How long a signal may wait for an answer.
+constexpr std::chrono::milliseconds kSignalStep{100};
+
 struct Options {
   std::string file;
   bool foreground = false;
 };
 
-absl::StatusOr<v1::FabricStatus> Load(const v1::Topology& topology, const Common& common) {
+// Whether a signal came that asks to end.
+bool Interrupted(SignalReader& signals) {
+  for (int signal = signals.Next(); signal != 0; signal = signals.Next())
+    if (signal != SIGWINCH) return true;
+  return false;
+}
+
+absl::StatusOr<v1::FabricStatus> Load(const v1::Topology& topology, const Common& common,
+                                      SignalReader& signals) {
   auto stub = v1::Fabric::NewStub(Connect(common));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kCallDeadline);
   v1::LoadRequest request;
   *request.mutable_topology() = topology;
   v1::LoadResponse response;
-  const absl::Status status = Call(stub.get(), &v1::Fabric::Stub::Load, request, &response, common);
+  std::future<grpc::Status> answer =
+      std::async(std::launch::async, [&] { return stub->Load(&context, request, &response); });
+  while (answer.wait_for(kSignalStep) != std::future_status::ready)
+    if (Interrupted(signals)) context.TryCancel();
+  const absl::Status status = Explain(answer.get(), common);
   if (!status.ok()) return status;
   return response.status();
 }
@@ -45,10 +62,9 @@ void Print(const v1::Topology& topology, const v1::FabricStatus& status, const F
          common.controller_address().c_str());
   for (const v1::DataPlaneStatus& plane : status.data_planes()) {
     const pid_t pid = fleet.pid(plane.name());
-    printf("  data plane %s: %s%s\n", plane.name().c_str(),
-           pid != 0 ? absl::StrCat("process ", pid).c_str()
-                    : absl::StrCat("at ", plane.address()).c_str(),
-           plane.memory().empty() ? "" : absl::StrCat(", ", plane.memory()).c_str());
+    printf("  data plane %s: %s\n", plane.name().c_str(),
+           (pid != 0 ? absl::StrCat("process ", pid) : "at " + plane.address()).c_str());
+    if (!plane.memory().empty()) printf("    memory: %s\n", plane.memory().c_str());
     for (const v1::WorkerStatus& worker : plane.workers())
       printf("    lcore %u runs stages %s\n", worker.lcore(),
              FormatRanges({worker.stages().begin(), worker.stages().end()}).c_str());
@@ -65,13 +81,12 @@ void Print(const v1::Topology& topology, const v1::FabricStatus& status, const F
 absl::Status StayInForeground(SignalReader& signals, const Fleet& fleet) {
   const std::vector<std::string> started = fleet.Running();
   for (;;) {
-    for (int signal = signals.Next(); signal != 0; signal = signals.Next())
-      if (signal != SIGWINCH) return absl::OkStatus();
+    if (Interrupted(signals)) return absl::OkStatus();
     for (const std::string& name : started)
       if (fleet.pid(name) == 0)
         return absl::InternalError(absl::StrCat(name, " ended by itself; its log ends with\n",
                                                 LogTail(fleet.files(name), 20)));
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::this_thread::sleep_for(kSignalStep);
   }
 }
 
@@ -100,8 +115,10 @@ absl::Status Up(const Options& options, const Common& common) {
 
   // Children get the signals of the terminal unblocked again (daemon.cc).
   SignalReader signals;
-  if (absl::Status status = fleet.Start(*topology); !status.ok()) return status;
-  const absl::StatusOr<v1::FabricStatus> loaded = Load(*topology, common);
+  if (absl::Status status = fleet.Start(*topology, [&signals] { return Interrupted(signals); });
+      !status.ok())
+    return status;
+  const absl::StatusOr<v1::FabricStatus> loaded = Load(*topology, common, signals);
   if (!loaded.ok()) {
     fleet.Stop(/*keep_logs=*/true);
     return loaded.status();

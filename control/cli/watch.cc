@@ -126,7 +126,10 @@ std::vector<std::string> Frame(const Shown& shown, const Canvas& canvas, uint32_
                                   Count(shown.per_second(&v1::Conservation::injected)),
                                   Count(shown.per_second(&v1::Conservation::delivered)),
                                   Count(shown.per_second(&v1::Conservation::dropped))));
-  std::vector<std::string> below = {ConservationLine(now.conservation())};
+  std::string account = ConservationLine(now.conservation());
+  // A narrow terminal has no room for the first word.
+  if (Width(account) > canvas.columns) account = account.substr(account.find(' ') + 1);
+  std::vector<std::string> below = {account};
   const std::vector<std::string> links = TopLinks(now, shown.then(), top);
   if (!links.empty()) below.push_back("fullest links:");
   for (const std::string& link : links) below.push_back("  " + link);

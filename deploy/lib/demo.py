@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The main job of bfly, run on real traffic; deploy/demo --help says what it does."""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("BFLY_BUILD", ROOT / "build")).resolve()
+BFLY = BUILD / "bfly"
+TOPOLOGY = ROOT / "topologies/examples/demo.yaml"
+HOSTS = 4
+CIRCUIT_ROWS = "4-15"
+# Packets a second over every circuit.
+CIRCUIT_RATE = 2000
+# No single command may take longer; the whole demo is bounded by their number.
+DEADLINE = 90
+
+
+class Failed(Exception):
+    pass
+
+
+class Demo:
+    def __init__(self, seconds):
+        self.seconds = seconds
+        self.wrong = []
+        self.processes = []
+        self.namespaces = []
+        self.up = False
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix=f"bfly-demo-{os.getpid()}-"))
+        self.run_dir = self.directory / "run"
+        tag = f"bfly-demo-{os.getpid()}"
+        self.fabric_namespace = f"{tag}-fabric"
+        self.host_namespaces = [f"{tag}-h{i}" for i in range(HOSTS)]
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    def command(self, *words, namespace=None):
+        words = [str(word) for word in words]
+        return ["ip", "netns", "exec", namespace, *words] if namespace else words
+
+    def run(self, *words, namespace=None, check=True):
+        """Runs a command to its end and returns its output. In a session of its own: Ctrl-C on the
+        terminal comes to the demo alone, which then ends the command itself."""
+        words = self.command(*words, namespace=namespace)
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, start_new_session=True)
+        try:
+            out, err = process.communicate(timeout=DEADLINE)
+        except BaseException:
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=DEADLINE)
+            process.kill()
+            raise
+        if check and process.returncode:
+            raise Failed(f"{' '.join(words)} (exit {process.returncode}): {(out + err).strip()}")
+        return out
+
+    def start(self, *words, namespace=None, stdout=subprocess.DEVNULL):
+        process = subprocess.Popen(self.command(*words, namespace=namespace), stdin=subprocess.DEVNULL,
+                                   stdout=stdout, stderr=subprocess.STDOUT, text=True,
+                                   start_new_session=True)
+        self.processes.append(process)
+        return process
+
+    def bfly(self, *words, namespace=None):
+        return self.run(BFLY, *words, "--run-dir", self.run_dir, namespace=namespace)
+
+    def bfly_json(self, *words):
+        return json.loads(self.bfly(*words, "--json"))
+
+    def say(self, text):
+        print(text, flush=True)
+
+    def title(self, text):
+        self.say(f"\n== {text}")
+
+    def expect(self, right, what):
+        self.say(f"  {'ok   ' if right else 'WRONG'} {what}")
+        if not right:
+            self.wrong.append(what)
+
+    # -- steps -------------------------------------------------------------------------------------
+
+    def topology(self):
+        """The example, with the two workers on CPUs this machine has."""
+        cpus = sorted(os.sched_getaffinity(0))
+        text = TOPOLOGY.read_text()
+        if not {0, 1} <= set(cpus):
+            text = re.sub(r"lcore: 1\b", f"lcore: {cpus[-1]}", text)
+            text = re.sub(r"lcore: 0\b", f"lcore: {cpus[0]}", text)
+        path = self.directory / "demo.yaml"
+        path.write_text(text)
+        return path
+
+    def make_hosts(self):
+        self.title(f"{HOSTS} hosts, each a network namespace with one veth interface")
+        for name in [self.fabric_namespace, *self.host_namespaces]:
+            self.namespaces.append(name)
+            self.run("ip", "netns", "add", name)
+        self.run("ip", "-n", self.fabric_namespace, "link", "set", "lo", "up")
+        for i, name in enumerate(self.host_namespaces):
+            self.run("ip", "link", "add", f"bf{i}", "netns", self.fabric_namespace, "type", "veth",
+                     "peer", "name", "eth0", "netns", name)
+            self.run("ip", "-n", self.fabric_namespace, "link", "set", f"bf{i}", "up")
+            self.run("ip", "-n", name, "link", "set", "lo", "up")
+            self.run("ip", "-n", name, "link", "set", "eth0", "up")
+            self.run("ip", "-n", name, "addr", "add", self.address(i) + "/24", "dev", "eth0")
+            self.say(f"  host {i}: {self.address(i)}, on interface bf{i} of the fabric, row {i}")
+
+    @staticmethod
+    def address(host):
+        return f"10.77.0.{host + 1}"
+
+    def bring_up(self):
+        self.title("bfly up topologies/examples/demo.yaml")
+        self.up = True
+        out = self.bfly("up", self.topology(), namespace=self.fabric_namespace)
+        self.say(out.rstrip())
+
+    def ping(self):
+        self.title("ping between all hosts, through the fabric")
+        for i, name in enumerate(self.host_namespaces):
+            for j in range(HOSTS):
+                if i == j:
+                    continue
+                # The first packet waits for ARP; a busy machine may lose one to a late worker.
+                out = self.run("ping", "-c", 3, "-i", 0.2, "-W", 5, self.address(j), namespace=name,
+                               check=False)
+                received = re.search(r"(\d+) received", out)
+                times = re.search(r"= [\d.]+/([\d.]+)/", out)
+                self.expect(received is not None and int(received[1]) == 3,
+                            f"host {i} -> host {j}: {received[1] if received else 0} of 3 answered"
+                            + (f", {times[1]} ms" if times else ""))
+
+    def set_up_circuits(self):
+        seed = os.environ.get("BFLY_DEMO_SEED", "1")
+        words = ["circuit", "permutation", "--protocol", "minimum", "--permutation", "random",
+                 "--rows", CIRCUIT_ROWS, "--seed", seed, "--traffic", CIRCUIT_RATE]
+        self.title("bfly " + " ".join(map(str, words)))
+        self.routed = self.bfly_json(*words)
+        for path in self.routed["paths"]:
+            self.say(f"  {path['input']:2} -> {path['output']:2}  rows "
+                     + " ".join(f"{row:2}" for row in path["rows"]))
+        self.say(f"  congestion {self.routed['congestion']}, dilation {self.routed['dilation']}, "
+                 f"{self.routed['rounds']} rounds, {self.routed['messages']} messages, "
+                 f"{self.routed['seconds'] * 1e3:.3g} ms")
+        standing = self.bfly_json("circuit", "list")
+        self.expect(len(self.routed["paths"]) == 12 and int(standing["total"]) == 12,
+                    f"{standing['total']} circuits stand")
+
+    def transfer_and_watch(self):
+        self.title(f"iperf3 from host 0 to host 3, and bfly counters --watch, for {self.seconds} s")
+        server_log = self.directory / "iperf3-server.log"
+        with open(server_log, "w") as log:
+            self.start("iperf3", "--server", "--one-off", "--forceflush", namespace=self.host_namespaces[3],
+                       stdout=log)
+        deadline = time.monotonic() + 20
+        while "listening" not in server_log.read_text():
+            if time.monotonic() > deadline:
+                raise Failed("the iperf3 server did not start: " + server_log.read_text())
+            time.sleep(0.05)
+        report = self.directory / "iperf3.json"
+        with open(report, "w") as log:
+            client = self.start("iperf3", "--client", self.address(3), "--time", self.seconds, "--json",
+                                "--connect-timeout", 10000, namespace=self.host_namespaces[0], stdout=log)
+        # On the terminal itself: this is what a user sees.
+        watch = subprocess.Popen([BFLY, "counters", "--watch", "--seconds", str(self.seconds), "--interval",
+                                  "500", "--run-dir", self.run_dir], stdin=subprocess.DEVNULL)
+        self.processes.append(watch)
+        self.expect(watch.wait(timeout=self.seconds + DEADLINE) == 0, "the live congestion was drawn")
+        client.wait(timeout=self.seconds + DEADLINE)
+        result = json.loads(report.read_text() or "{}")
+        received = result.get("end", {}).get("sum_received", {})
+        self.expect(client.returncode == 0 and received.get("bytes", 0) > 0,
+                    f"TCP across the fabric: {received.get('bytes', 0) / 1e6:.1f} MB at "
+                    f"{received.get('bits_per_second', 0) / 1e6:.1f} Mbit/s"
+                    + (f" ({result['error']})" if "error" in result else ""))
+
+    def look_back(self):
+        self.title("what the fabric counted")
+        counters = self.bfly_json("counters")
+        packets = {(link["stage"], link["row"], link["port"]): link for link in counters["links"]}
+        over = {}
+        for path in self.routed["paths"]:
+            for stage, (row, next_row) in enumerate(zip(path["rows"], path["rows"][1:])):
+                link = next(link for link in counters["links"]
+                            if (link["stage"], link["row"], link["next_row"]) == (stage, row, next_row))
+                key = (stage, row, link["port"])
+                over[key] = over.get(key, 0) + 1
+        self.expect(all(packets[key]["circuits"] == count for key, count in over.items())
+                    and sum(link["circuits"] for link in counters["links"]) == sum(over.values()),
+                    f"the {len(over)} links of the paths, and no other, carry the circuits")
+        self.expect(all(packets[key]["packets"] > 0 for key in over), "every one of them carried packets")
+        account = counters["conservation"]
+        self.expect(account["injected"] == account["delivered"] + account["dropped"] + account["in_flight"],
+                    "the account balances while traffic runs")
+        for port in counters["ports"]:
+            self.expect(port["rx_packets"] > 0 and port["tx_packets"] > 0,
+                        f"port {port['name']}: received {port['rx_packets']} frames, sent {port['tx_packets']}")
+        drops = ", ".join(f"{drop['reason']} {drop['packets']}" for drop in counters["drops"] if drop["packets"])
+        self.say(f"  dropped: {drops or 'nothing'}")
+
+    def take_down(self):
+        self.title("bfly down")
+        self.bfly("traffic", "stop")
+        account = self.bfly_json("down")["conservation"]
+        self.up = False
+        self.say(f"  conservation: injected {account['injected']} = delivered {account['delivered']} + "
+                 f"dropped {account['dropped']} + in flight {account['in_flight']}")
+        self.expect(account["injected"] == account["delivered"] + account["dropped"]
+                    and account["in_flight"] == 0 and account["injected"] > 0,
+                    "every packet is accounted for, and nothing is left inside")
+
+    # -- the end -----------------------------------------------------------------------------------
+
+    def clean_up(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        for process in self.processes:
+            if process.poll() is None:
+                process.terminate()
+        for process in self.processes:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=5)
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        left = []
+        if self.up:
+            try:
+                self.bfly("down")
+            except (Failed, subprocess.TimeoutExpired) as error:
+                left.append(str(error))
+        for name in self.namespaces:
+            if pathlib.Path("/run/netns", name).exists():
+                try:
+                    self.run("ip", "netns", "del", name)
+                except (Failed, subprocess.TimeoutExpired) as error:
+                    left.append(str(error))
+        if left and self.run_dir.exists():
+            left.append(f"logs are in {self.run_dir}")
+        else:
+            shutil.rmtree(self.directory, ignore_errors=True)
+        for line in left:
+            print(f"deploy/demo: could not clean up: {line}", file=sys.stderr)
+        return not left
+
+    def main(self):
+        self.make_hosts()
+        self.bring_up()
+        self.ping()
+        self.set_up_circuits()
+        self.transfer_and_watch()
+        self.look_back()
+        self.take_down()
+
+
+def on_signal(number, _frame):
+    raise KeyboardInterrupt(number)
+
+
+def main():
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, on_signal)
+    started = time.monotonic()
+    code = 0
+    demo = Demo(int(sys.argv[1]))
+    try:
+        demo.main()
+    except KeyboardInterrupt:
+        print("\ndeploy/demo: interrupted, cleaning up", file=sys.stderr)
+        code = 130
+    except (Failed, subprocess.TimeoutExpired, KeyError, ValueError) as error:
+        print(f"\ndeploy/demo: {error}", file=sys.stderr)
+        code = 1
+    if not demo.clean_up():
+        code = code or 1
+    if demo.wrong:
+        print(f"\nbfly demo: {len(demo.wrong)} thing(s) were not as they should be:")
+        for what in demo.wrong:
+            print(f"  {what}")
+        code = code or 1
+    elif code == 0:
+        print(f"\nbfly demo: everything was as it should be; {time.monotonic() - started:.0f} s, "
+              "all that was made is gone")
+    sys.exit(code)
+
+
+main()

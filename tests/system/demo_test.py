@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""deploy/demo runs the main job, and leaves nothing behind however it ends."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from lab import BUILD, PATIENCE, ROOT, require_root, run, wait_until
+
+
+def leftovers(pid):
+    """What of the demo of this pid is still there: namespaces, processes, directories."""
+    left = [line.split()[0] for line in run("ip", "netns", "list").splitlines()
+            if f"bfly-demo-{pid}-" in line]
+    for process in pathlib.Path("/proc").iterdir():
+        try:
+            command = (process / "cmdline").read_bytes()
+        except (OSError, ValueError):
+            continue
+        if f"bfly-demo-{pid}-".encode() in command:
+            left.append(command.replace(b"\0", b" ").decode())
+    return left + [str(path) for path in pathlib.Path(tempfile.gettempdir()).glob(f"bfly-demo-{pid}-*")]
+
+
+class Demo(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        require_root()
+
+    def start(self):
+        log = tempfile.NamedTemporaryFile("w", prefix="demo-log-", delete=False)
+        self.addCleanup(os.unlink, log.name)
+        process = subprocess.Popen([ROOT / "deploy/demo", "--no-build", "--seconds", "3"], stdout=log,
+                                   stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                   env={**os.environ, "BFLY_BUILD": str(BUILD)}, start_new_session=True)
+        log.close()
+        self.addCleanup(process.kill)
+        return process, pathlib.Path(log.name)
+
+    def test_everything_is_as_it_should_be(self):
+        demo, log = self.start()
+        self.assertEqual(demo.wait(timeout=4 * PATIENCE), 0, log.read_text())
+        out = log.read_text()
+        self.assertIn("everything was as it should be", out)
+        self.assertRegex(out, r"conservation: injected \d+ = delivered \d+ \+ dropped \d+ \+ in flight 0")
+        self.assertEqual(leftovers(demo.pid), [])
+
+    def interrupted(self, moment, number):
+        demo, log = self.start()
+        wait_until(lambda: moment in log.read_text() or demo.poll() is not None, moment, 2 * PATIENCE)
+        self.assertIsNone(demo.poll(), log.read_text())
+        demo.send_signal(number)
+        self.assertEqual(demo.wait(timeout=2 * PATIENCE), 130, log.read_text())
+        self.assertIn("interrupted", log.read_text())
+        self.assertEqual(leftovers(demo.pid), [], log.read_text())
+
+    def test_interrupted_while_the_hosts_are_made(self):
+        self.interrupted("host 0: 10.77.0.1", signal.SIGINT)
+
+    def test_interrupted_while_the_fabric_comes_up(self):
+        self.interrupted("== bfly up", signal.SIGINT)
+
+    def test_interrupted_while_hosts_ping(self):
+        self.interrupted("host 0 -> host 1", signal.SIGTERM)
+
+    def test_interrupted_while_traffic_runs(self):
+        self.interrupted("== iperf3", signal.SIGINT)
+
+    def test_interrupted_while_it_goes_down(self):
+        self.interrupted("== bfly down", signal.SIGHUP)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
