@@ -96,10 +96,6 @@ absl::Status Up(const Options& options, const Common& common) {
   if (!topology.ok()) return topology.status();
   absl::StatusOr<RunDirLock> lock = RunDirLock::Take(common.run_dir);
   if (!lock.ok()) return lock.status();
-  for (const v1::DataPlane& plane : topology->data_planes())
-    if (plane.name() == kControllerName)
-      return absl::InvalidArgumentError(
-          "data_planes: the name controller is taken by the controller itself; choose another");
   Fleet fleet(common.run_dir);
   if (const std::vector<std::string> running = fleet.Running(); !running.empty())
     return absl::AlreadyExistsError(absl::StrCat(

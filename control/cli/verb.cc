@@ -63,6 +63,7 @@ std::unique_ptr<CLI::App> BuildParser(Invocation& invocation) {
   AddTraffic(*app, invocation);
   AddLink(*app, invocation);
   AddDown(*app, invocation);
+  AddBench(*app, invocation);
   AddCompletion(*app, invocation);
   return app;
 }
