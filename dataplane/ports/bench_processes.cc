@@ -131,7 +131,9 @@ std::string BenchProcess::Log() const {
 bool BenchProcess::WaitForLog(const std::string& words, double seconds) const {
   const Clock::time_point deadline = After(seconds);
   while (Log().find(words) == std::string::npos) {
-    if (Clock::now() >= deadline) return false;
+    siginfo_t ended{};
+    waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT);
+    if (ended.si_pid == pid_ || Clock::now() >= deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   return true;

@@ -36,7 +36,7 @@ class BenchProcess {
   void AskToStop();
   // Asks it to end; kills it if it does not in time.
   void Stop(double seconds);
-  // False if it does not print `words` in time.
+  // False if it ends, or does not print `words` in time.
   bool WaitForLog(const std::string& words, double seconds) const;
   // The end of what it printed.
   std::string LogTail() const;

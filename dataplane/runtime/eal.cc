@@ -7,6 +7,7 @@
 #include <rte_lcore.h>
 #include <rte_log.h>
 #include <rte_version.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -156,6 +157,9 @@ std::optional<absl::StatusOr<Eal>> started;  // guarded by start_mutex
 
 absl::StatusOr<Eal> StartEal(const EalOptions& options) {
   const std::lock_guard<std::mutex> lock(start_mutex);
+  // Drivers write to the sockets of their peers (memif, vhost, virtio-user) as if that could not
+  // fail: a peer that ends must not end us.
+  signal(SIGPIPE, SIG_IGN);
   if (!started) started = StartOnce(options);
   return *started;
 }

@@ -27,10 +27,12 @@ void EdgeTest::Build(const Setup& setup) {
       .flood = &attached_,
       .pool = pool_.get()};
   for (size_t i = 0; i < setup.ports.size(); ++i) {
-    peers_.push_back(std::make_unique<RingPeer>(absl::StrCat("edge", i), setup.ring));
+    const bool own = i < setup.devices.size() && !setup.devices[i].empty();
+    peers_.push_back(own ? nullptr
+                         : std::make_unique<RingPeer>(absl::StrCat("edge", i), setup.ring));
     HostPortConfig port_config;
     port_config.name = absl::StrCat("h", i);
-    port_config.device = peers_.back()->device();
+    port_config.device = own ? setup.devices[i] : peers_.back()->device();
     port_config.rows = setup.ports[i];
     port_config.translate_mac = setup.translate_mac;
     auto port = HostPort::Open(absl::StrCat("ports[", i, "]"), port_config, context);

@@ -25,6 +25,8 @@ class EdgeTest : public testing::Test {
     uint32_t rows = 16;
     AddressingConfig addressing = {};
     std::vector<std::vector<Row>> ports;  // rows of each port
+    std::vector<std::string> devices =
+        {};  // of each port; "" or missing: a ring whose end the test holds
     bool translate_mac = true;
     WithoutCircuit without_circuit = WithoutCircuit::kBestEffort;
     uint32_t max_frame_bytes = 1518;
