@@ -54,16 +54,30 @@ void Controller::CarryOut(const std::vector<Job*>& jobs) {
     if (job->status.ok()) allowed.push_back(job);
   }
   if (allowed.empty()) return;
-  status = TryCarryOut(allowed);
+  CarryOutAllowed(allowed);
+}
+
+void Controller::CarryOutAllowed(const std::vector<Job*>& jobs) {
+  absl::Status status = TryCarryOut(jobs);
   // The data plane restarted, or was changed by somebody else, since it was last looked at.
   if (absl::IsAborted(status) || absl::IsFailedPrecondition(status)) {
     status = Reconcile(intent_->ingress());
-    if (status.ok()) status = TryCarryOut(allowed);
+    if (status.ok()) {
+      status = TryCarryOut(jobs);
+    } else {
+      status = absl::UnavailableError(status.message());
+    }
   }
   if (status.ok()) return;
-  const absl::Status failed = absl::UnavailableError(absl::StrCat(
-      "data plane ", intent_->ingress().name(), ": ", status.message(), "; nothing was changed"));
-  for (Job* job : allowed) job->status = failed;
+  if (!IsUnreachable(status) && jobs.size() > 1) {
+    // One of them cannot be done: the others shall not suffer for it.
+    for (Job* job : jobs) CarryOutAllowed({job});
+    return;
+  }
+  const absl::Status failed(IsUnreachable(status) ? absl::StatusCode::kUnavailable : status.code(),
+                            absl::StrCat("data plane ", intent_->ingress().name(), ": ",
+                                         status.message(), "; nothing was changed"));
+  for (Job* job : jobs) job->status = failed;
 }
 
 absl::Status Controller::TryCarryOut(const std::vector<Job*>& jobs) {

@@ -93,6 +93,7 @@ class Controller {
 
   // The rest needs change_.
   void CarryOut(const std::vector<Job*>& jobs);
+  void CarryOutAllowed(const std::vector<Job*>& jobs);
   absl::Status TryCarryOut(const std::vector<Job*>& jobs);
   absl::Status Push(const FabricState::Change& change);
   absl::Status VerifyAll(const Intent& intent);

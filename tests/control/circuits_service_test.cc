@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0
+// Circuits over real gRPC: what a client is answered, and that the data plane holds it by then.
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "tests/control/service_fixture.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class CircuitsServiceTest : public testing::Test {
+ protected:
+  void Start(uint32_t rows = 16, int watch_interval_ms = 20) {
+    agent_ = std::make_unique<TestAgent>(directory_.path(), "dp0", FakeBackend(board_, "dp0"));
+    controller_ = std::make_unique<TestController>(directory_.path(), watch_interval_ms);
+    ASSERT_TRUE(Load(*controller_, SmallTopology(false, rows)).ok());
+  }
+  absl::StatusOr<v1::SetUpResponse> Ask(const v1::SetUpRequest& request) {
+    return Call(*controller_->circuits, &v1::Circuits::Stub::SetUp, request);
+  }
+  absl::StatusOr<v1::SetUpBatchResponse> Ask(const v1::SetUpBatchRequest& request) {
+    return Call(*controller_->circuits, &v1::Circuits::Stub::SetUpBatch, request);
+  }
+  absl::StatusOr<v1::RoutePermutationResponse> Ask(const v1::RoutePermutationRequest& request) {
+    return Call(*controller_->circuits, &v1::Circuits::Stub::RoutePermutation, request);
+  }
+  absl::StatusOr<v1::ListResponse> Ask(const v1::ListRequest& request) {
+    return Call(*controller_->circuits, &v1::Circuits::Stub::List, request);
+  }
+
+  FakeBoard board_;
+  TemporaryDirectory directory_;
+  std::unique_ptr<TestAgent> agent_;
+  std::unique_ptr<TestController> controller_;
+};
+
+TEST_F(CircuitsServiceTest, ACircuitIsInTheDataPlaneBeforeTheAnswer) {
+  Start();
+  const auto response = SetUpCircuit(*controller_, 3, 5);
+  ASSERT_TRUE(response.ok()) << response.status();
+  const v1::Circuit& circuit = response->circuit();
+  const auto held = agent_->host().held(true).circuits;
+  ASSERT_EQ(held.size(), 1u);
+  EXPECT_EQ(held[0].input, 3u);
+  EXPECT_EQ(held[0].id, circuit.id());
+  EXPECT_EQ(circuit.rows_size(), 9);
+  EXPECT_EQ(circuit.rows(0), 3u);
+  EXPECT_EQ(circuit.rows(8), 5u);
+  EXPECT_EQ(circuit.congestion(), 1u);
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+
+  ASSERT_TRUE(ReleaseCircuit(*controller_, circuit.id()).ok());
+  EXPECT_THAT(agent_->host().held(true).circuits, IsEmpty());
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+}
+
+TEST_F(CircuitsServiceTest, EveryRefusalHasItsCodeAndNamesItsField) {
+  Start();
+  const auto circuit = SetUpCircuit(*controller_, 3, 5, 0, "key");
+  ASSERT_TRUE(circuit.ok());
+  const auto refused = [](const absl::Status& status, absl::StatusCode code,
+                          const std::vector<std::string>& fields) {
+    EXPECT_EQ(status.code(), code) << status;
+    EXPECT_EQ(FieldsOf(status), fields);
+  };
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
+  refused(SetUpCircuit(*controller_, 16, 17).status(), kInvalid, {"input", "output"});
+  refused(SetUpCircuit(*controller_, 3, 6).status(), kPrecondition, {"input"});
+  refused(SetUpCircuit(*controller_, 4, 5).status(), kPrecondition, {"output"});
+  refused(SetUpCircuit(*controller_, 4, 6, 0, "key").status(), kInvalid, {"idempotency_key"});
+  refused(SetUpCircuit(*controller_, 4, 6, 0, std::string(257, 'k')).status(), kInvalid,
+          {"idempotency_key"});
+  refused(SetUpCircuit(*controller_, 4, 6, 3).status(), absl::StatusCode::kPermissionDenied,
+          {"election_id"});
+  refused(ReleaseCircuit(*controller_, 4711).status(), absl::StatusCode::kNotFound, {"id"});
+  v1::SetUpRequest path;
+  path.set_input(4);
+  path.set_output(6);
+  path.mutable_rows()->Add(4);
+  refused(Ask(path).status(), kInvalid, {"rows"});
+  v1::ListRequest list;
+  list.set_input(16);
+  list.mutable_link()->set_stage(8);
+  list.set_page_size(10'001);
+  list.set_page_token("x");
+  refused(Ask(list).status(), kInvalid, {"input", "link.stage", "page_size", "page_token"});
+  EXPECT_EQ(List(*controller_).size(), 1u);
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+}
+
+TEST_F(CircuitsServiceTest, ARepeatedRequestWithItsKeyIsAnsweredTheSame) {
+  Start();
+  const auto first = SetUpCircuit(*controller_, 3, 5, 0, "key");
+  const auto second = SetUpCircuit(*controller_, 3, 5, 0, "key");
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(first->SerializeAsString(), second->SerializeAsString());
+  EXPECT_EQ(List(*controller_).size(), 1u);
+
+  v1::SetUpBatchRequest batch;
+  batch.set_all_or_nothing(true);
+  batch.set_idempotency_key("batch");
+  batch.add_requests()->set_input(7);
+  const auto once = Ask(batch);
+  const auto twice = Ask(batch);
+  ASSERT_TRUE(once.ok() && twice.ok());
+  EXPECT_EQ(once->SerializeAsString(), twice->SerializeAsString());
+  EXPECT_EQ(List(*controller_).size(), 2u);
+}
+
+TEST_F(CircuitsServiceTest, AGivenPathIsInstalledAsGiven) {
+  Start();
+  v1::SetUpRequest request;
+  request.set_input(0);
+  request.set_output(0);
+  // Bits 8, 4, 2, 1, then again: out to row 15 and back.
+  for (uint32_t row : {0, 8, 12, 14, 15, 7, 3, 1, 0}) request.add_rows(row);
+  const auto response = Ask(request);
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_EQ(response->circuit().choice(), "given");
+  EXPECT_EQ(response->circuit().tag(), "1111 0000");
+  EXPECT_EQ(agent_->host().held(true).circuits[0].tag, 0xf0u);
+}
+
+TEST_F(CircuitsServiceTest, ABatchIsAllOrNothingIfAsked) {
+  Start();
+  v1::SetUpBatchRequest batch;
+  for (uint32_t row : {1, 2, 2, 4}) {
+    batch.add_requests()->set_input(row);
+    batch.mutable_requests(batch.requests_size() - 1)->set_output(row);
+  }
+  batch.set_all_or_nothing(true);
+  const absl::Status status = Ask(batch).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(FieldsOf(status), ElementsAre("requests[2].input", "requests[2].output"));
+  EXPECT_THAT(List(*controller_), IsEmpty());
+  EXPECT_THAT(agent_->host().held(true).circuits, IsEmpty());
+
+  batch.set_all_or_nothing(false);
+  const auto response = Ask(batch);
+  ASSERT_TRUE(response.ok());
+  ASSERT_EQ(response->results_size(), 4);
+  EXPECT_EQ(response->results(1).code(), 0);
+  EXPECT_EQ(response->results(2).code(), 9);  // google.rpc.Code.FAILED_PRECONDITION
+  EXPECT_EQ(response->results(3).circuit().input(), 4u);
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+}
+
+TEST_F(CircuitsServiceTest, AMemberOfABatchHasNoKeyOfItsOwn) {
+  Start();
+  v1::SetUpBatchRequest batch;
+  batch.add_requests()->set_idempotency_key("mine");
+  batch.add_requests()->set_election_id(7);
+  EXPECT_THAT(FieldsOf(Ask(batch).status()),
+              ElementsAre("requests[0].idempotency_key", "requests[1].election_id"));
+}
+
+TEST_F(CircuitsServiceTest, WhatTheDataPlaneRefusesChangesNothing) {
+  Start();
+  ASSERT_TRUE(SetUpCircuit(*controller_, 1, 1).ok());
+  board_.refused_inputs = {6};
+  const absl::Status status = SetUpCircuit(*controller_, 6, 6).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no room at the input"));
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+  EXPECT_EQ(List(*controller_).size(), 1u);
+
+  v1::RoutePermutationRequest permutation;
+  permutation.set_protocol("minimum");
+  permutation.set_permutation("bitrev");
+  permutation.set_replace(true);
+  EXPECT_FALSE(Ask(permutation).ok());
+  EXPECT_EQ(List(*controller_).size(), 1u);
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+}
+
+TEST_F(CircuitsServiceTest, ADataPlaneThatDoesNotAnswerLeavesEverythingAsItWas) {
+  Start(16, /*watch_interval_ms=*/3'600'000);  // the watch notices nothing
+  ASSERT_TRUE(SetUpCircuit(*controller_, 1, 1).ok());
+  const uint64_t id = List(*controller_)[0].id();
+  agent_.reset();
+  EXPECT_EQ(SetUpCircuit(*controller_, 2, 2).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(ReleaseCircuit(*controller_, id).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(List(*controller_).size(), 1u);
+}
+
+TEST_F(CircuitsServiceTest, APermutationByNameIsRoutedAndInstalled) {
+  Start();
+  v1::RoutePermutationRequest request;
+  request.set_protocol("minimum");
+  request.set_permutation("bitrev");
+  request.set_dry_run(true);
+  const auto planned = Ask(request);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_EQ(planned->paths_size(), 16);
+  EXPECT_THAT(List(*controller_), IsEmpty());
+
+  request.set_dry_run(false);
+  const auto routed = Ask(request);
+  ASSERT_TRUE(routed.ok()) << routed.status();
+  EXPECT_EQ(routed->dilation(), 8u);
+  ASSERT_EQ(routed->paths_size(), 16);
+  EXPECT_EQ(routed->paths(1).output(), 8u);  // 0001 read backwards
+  EXPECT_EQ(List(*controller_).size(), 16u);
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+  // Congestion by hand: the most circuits on one link.
+  std::map<std::tuple<int, uint32_t, uint32_t>, uint32_t> load;
+  uint32_t most = 0;
+  for (const v1::PermutationPath& path : routed->paths()) {
+    for (int level = 0; level < 8; ++level) {
+      most = std::max(most, ++load[{level, path.rows(level), path.rows(level + 1)}]);
+    }
+  }
+  EXPECT_EQ(routed->congestion(), most);
+  EXPECT_EQ(Ask(request).status().code(), absl::StatusCode::kFailedPrecondition);
+  request.set_replace(true);
+  EXPECT_TRUE(Ask(request).ok());
+}
+
+TEST_F(CircuitsServiceTest, BadPermutationsAreRefusedByField) {
+  Start();
+  v1::RoutePermutationRequest request;
+  request.set_protocol("minimum");
+  EXPECT_THAT(FieldsOf(Ask(request).status()), ElementsAre("permutation"));
+  request.set_permutation("random");
+  request.mutable_inputs()->Add(3);
+  EXPECT_THAT(FieldsOf(Ask(request).status()), ElementsAre("permutation"));
+  request.clear_permutation();
+  EXPECT_THAT(FieldsOf(Ask(request).status()), ElementsAre("permutation"));
+  request.mutable_outputs()->Add(3);
+  request.mutable_outputs()->Add(4);
+  EXPECT_THAT(FieldsOf(Ask(request).status()), ElementsAre("outputs"));
+  request.mutable_inputs()->Add(3);
+  EXPECT_THAT(FieldsOf(Ask(request).status()), ElementsAre("inputs[1]"));
+  request.set_inputs(1, 4);
+  request.set_protocol("magic");
+  EXPECT_THAT(FieldsOf(Ask(request).status()), ElementsAre("protocol"));
+  EXPECT_THAT(List(*controller_), IsEmpty());
+}
+
+TEST_F(CircuitsServiceTest, AListIsFilteredAndComesInPages) {
+  Start();
+  v1::RoutePermutationRequest permutation;
+  permutation.set_protocol("minimum");
+  permutation.set_permutation("identity");
+  ASSERT_TRUE(Ask(permutation).ok());
+  const std::vector<v1::Circuit> all = List(*controller_);
+  ASSERT_EQ(all.size(), 16u);
+
+  v1::ListRequest request;
+  request.set_page_size(7);
+  std::vector<uint64_t> ids;
+  int pages = 0;
+  do {
+    const auto page = Ask(request);
+    ASSERT_TRUE(page.ok()) << page.status();
+    EXPECT_EQ(page->total(), 16u);
+    for (const v1::Circuit& circuit : page->circuits()) ids.push_back(circuit.id());
+    request.set_page_token(page->next_page_token());
+  } while (++pages < 10 && !request.page_token().empty());
+  EXPECT_EQ(pages, 3);
+  ASSERT_EQ(ids.size(), 16u);
+  for (size_t i = 0; i < 16; ++i) EXPECT_EQ(ids[i], all[i].id());
+
+  v1::ListRequest by_output;
+  by_output.set_output(5);
+  ASSERT_EQ(Ask(by_output)->circuits_size(), 1);
+  EXPECT_EQ(Ask(by_output)->circuits(0).input(), 5u);
+  // Over the second link of circuit 9's path: by the rows of all circuits.
+  v1::ListRequest by_link;
+  by_link.mutable_link()->set_stage(1);
+  by_link.mutable_link()->set_row(all[9].rows(1));
+  by_link.mutable_link()->set_port(all[9].rows(2) >> 2 & 1);  // stage 1 sets the bit 4
+  std::vector<uint64_t> expected;
+  for (const v1::Circuit& circuit : all) {
+    if (circuit.rows(1) == all[9].rows(1) && circuit.rows(2) == all[9].rows(2)) {
+      expected.push_back(circuit.id());
+    }
+  }
+  std::vector<uint64_t> found;
+  const auto listed = Ask(by_link);
+  for (const v1::Circuit& circuit : listed->circuits()) found.push_back(circuit.id());
+  EXPECT_EQ(found, expected);
+}
+
+TEST_F(CircuitsServiceTest, AStreamAnswersEveryOperationInOrder) {
+  Start(256);
+  grpc::ClientContext context;
+  SetDeadline(context);
+  const auto stream = controller_->circuits->Stream(&context);
+  constexpr int kOperations = 1000;
+  std::thread writer([&] {
+    for (int i = 0; i < kOperations; ++i) {
+      v1::CircuitOperation operation;
+      operation.set_tag(i);
+      if (i % 4 == 3) {
+        operation.mutable_release()->set_id(4711'000'000);
+      } else if (i % 4 == 2) {
+        // Neither: refused, and the stream goes on.
+      } else {
+        operation.mutable_set_up()->set_input(i / 4);
+        operation.mutable_set_up()->set_output(i / 4);
+      }
+      ASSERT_TRUE(stream->Write(operation));
+    }
+    stream->WritesDone();
+  });
+  v1::CircuitResult result;
+  uint64_t expected = 0;
+  while (stream->Read(&result)) {
+    EXPECT_EQ(result.tag(), expected);
+    // First of its four: set up. Then the same again, nothing asked, and an unknown circuit.
+    const int codes[] = {0, 9, 3, 5};
+    EXPECT_EQ(result.code(), codes[expected % 4]) << result.message();
+    ++expected;
+  }
+  writer.join();
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_EQ(expected, uint64_t{kOperations});
+  EXPECT_EQ(List(*controller_).size(), 250u);
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+}
+
+TEST_F(CircuitsServiceTest, AClientThatStopsReadingItsStreamHoldsNobodyUp) {
+  Start(256);
+  grpc::ClientContext context;
+  SetDeadline(context);
+  const auto stream = controller_->circuits->Stream(&context);
+  // Far more answers than a stream that nobody reads takes, so writing is held back at last.
+  std::atomic<int> written = 0;
+  std::thread writer([&] {
+    v1::CircuitOperation operation;
+    operation.mutable_set_up()->set_input(5);
+    operation.mutable_set_up()->set_output(5);
+    while (written < 1'000'000 && stream->Write(operation)) ++written;
+  });
+  int before = -1;
+  EXPECT_TRUE(Eventually([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return std::exchange(before, written.load()) == written.load();
+  }));
+  EXPECT_LT(written, 1'000'000);
+  EXPECT_TRUE(SetUpCircuit(*controller_, 9, 9).ok());
+  context.TryCancel();
+  writer.join();
+  v1::CircuitResult result;
+  while (stream->Read(&result)) {
+  }
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+}
+
+TEST_F(CircuitsServiceTest, CallersAtTheSameTimeAreAllServedOnceEach) {
+  Start(256);
+  std::vector<std::thread> callers;
+  std::atomic<int> done = 0;
+  for (uint32_t caller = 0; caller < 8; ++caller) {
+    callers.emplace_back([&, caller] {
+      for (uint32_t i = 0; i < 32; ++i) {
+        const uint32_t row = i * 8 + caller;
+        const auto circuit = SetUpCircuit(*controller_, row, row);
+        if (circuit.ok() && i % 2 == 1 &&
+            !ReleaseCircuit(*controller_, circuit->circuit().id()).ok()) {
+          continue;
+        }
+        done += circuit.ok();
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(done, 256);
+  EXPECT_EQ(List(*controller_).size(), 128u);
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+}
+
+// The property: after random sequences of everything, also of what is refused and of what the data
+// plane cannot do, the counts of every link equal a recount and the data plane holds the listed
+// circuits.
+TEST_F(CircuitsServiceTest, AfterRandomSequencesOfEverythingTheCountsEqualARecount) {
+  Start();
+  for (uint32_t seed = 1; seed <= 8; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<uint64_t> ids = {0};
+    for (int step = 0; step < 60; ++step) {
+      board_.refused_inputs =
+          random() % 4 == 0 ? std::set<Row>{Row(random() % 16)} : std::set<Row>{};
+      switch (random() % 6) {
+        case 0:
+        case 1: {
+          const auto circuit =
+              SetUpCircuit(*controller_, random() % 18, random() % 18, random() % 8 == 0,
+                           random() % 4 == 0 ? "k" + std::to_string(random() % 8) : "");
+          if (circuit.ok()) ids.push_back(circuit->circuit().id());
+          break;
+        }
+        case 2:
+          ReleaseCircuit(*controller_, ids[random() % ids.size()]).status().IgnoreError();
+          break;
+        case 3: {
+          v1::SetUpBatchRequest batch;
+          batch.set_all_or_nothing(random() % 2);
+          for (int i = 0; i < 5; ++i) {
+            v1::SetUpRequest* request = batch.add_requests();
+            request->set_input(random() % 17);
+            request->set_output(random() % 17);
+          }
+          if (const auto results = Ask(batch); results.ok()) {
+            for (const auto& result : results->results()) {
+              if (result.code() == 0) ids.push_back(result.circuit().id());
+            }
+          }
+          break;
+        }
+        case 4: {
+          v1::RoutePermutationRequest permutation;
+          permutation.set_protocol(random() % 2 ? "minimum" : "greedy");
+          permutation.set_seed(random());
+          permutation.set_replace(random() % 2);
+          permutation.set_dry_run(random() % 4 == 0);
+          for (int i = 0; i < 4; ++i) {
+            permutation.add_inputs(random() % 16);
+            permutation.add_outputs(random() % 16);
+          }
+          Ask(permutation).status().IgnoreError();
+          break;
+        }
+        case 5:
+          for (const v1::Circuit& circuit : List(*controller_)) {
+            if (random() % 3 == 0)
+              ReleaseCircuit(*controller_, circuit.id()).status().IgnoreError();
+          }
+          break;
+      }
+      ExpectCountsEqualRecount(*controller_, agent_.get());
+      if (HasFailure()) {
+        FAIL() << "seed " << seed << " step " << step;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bfly::control

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/services/fabric_state.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "control/status/field_errors.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::shared_ptr<const Network> TwoFold(uint32_t rows) {
+  return std::make_shared<const Network>(
+      *Network::Make({.kind = NetworkKind::kTwoFoldButterfly, .rows = rows, .seed = 7}));
+}
+
+Order SetUpOf(Row input, Row output, std::vector<Row> rows = {}, std::string key = "") {
+  return {SetUpOrder{input, output, std::move(rows)}, std::move(key)};
+}
+Order ReleaseOf(uint64_t id, std::string key = "") { return {ReleaseOrder{id}, std::move(key)}; }
+
+std::vector<std::string> FieldsOf(const absl::Status& status) {
+  std::vector<std::string> fields;
+  for (const FieldError& error : FieldErrorsOf(status)) fields.push_back(error.field);
+  return fields;
+}
+
+uint64_t TotalLoad(const FabricState& state) {
+  uint64_t sum = 0;
+  for (uint32_t count : state.load().counts()) sum += count;
+  return sum;
+}
+
+TEST(FabricState, ASetUpCircuitLoadsEveryLinkOfItsPathOnce) {
+  FabricState state(TwoFold(16), 0);
+  const Outcome circuit = state.Execute(SetUpOf(3, 5));
+  ASSERT_TRUE(circuit.ok()) << circuit.status();
+  EXPECT_EQ(WalkTag(state.network(), 3, circuit->path.tag).back(), 5u);
+  EXPECT_EQ(TotalLoad(state), 8u);  // 2 log2(16) links
+  EXPECT_EQ(state.load().MaxOnPath(3, circuit->path.tag), 1u);
+}
+
+TEST(FabricState, ANetworkOfOnePathTakesItWhateverTheLoad) {
+  auto network =
+      std::make_shared<const Network>(*Network::Make({.kind = NetworkKind::kButterfly, .rows = 8}));
+  FabricState state(network, 0);
+  const Outcome circuit = state.Execute(SetUpOf(1, 6));
+  ASSERT_TRUE(circuit.ok()) << circuit.status();
+  EXPECT_EQ(circuit->path.tag, 6u);  // the tag of a butterfly is the destination
+}
+
+TEST(FabricState, BusyEndsAreRefusedAndNamedBoth) {
+  FabricState state(TwoFold(16), 0);
+  ASSERT_TRUE(state.Execute(SetUpOf(3, 5)).ok());
+  EXPECT_EQ(state.Execute(SetUpOf(3, 6)).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(FieldsOf(state.Execute(SetUpOf(3, 6)).status()), ElementsAre("input"));
+  EXPECT_THAT(FieldsOf(state.Execute(SetUpOf(4, 5)).status()), ElementsAre("output"));
+  EXPECT_THAT(FieldsOf(state.Execute(SetUpOf(3, 5)).status()), ElementsAre("input", "output"));
+  EXPECT_EQ(TotalLoad(state), 8u);
+}
+
+TEST(FabricState, RowsOutsideTheNetworkAreRefusedWithTheirRange) {
+  FabricState state(TwoFold(16), 0);
+  const absl::Status status = state.Execute(SetUpOf(16, 99)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(FieldsOf(status), ElementsAre("input", "output"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("16 is outside 0..15"));
+}
+
+TEST(FabricState, AGivenPathIsTakenIfItIsOne) {
+  FabricState state(TwoFold(4), 0);
+  // Transitions touch positions 1, 2, 1, 2, so bits 2, 1, 2, 1: 0 -> 2 -> 3 -> 1 -> 1.
+  const Outcome circuit = state.Execute(SetUpOf(0, 1, {0, 2, 3, 1, 1}));
+  ASSERT_TRUE(circuit.ok()) << circuit.status();
+  EXPECT_EQ(circuit->path.choice, PathChoice::kGiven);
+  EXPECT_THAT(WalkTag(state.network(), 0, circuit->path.tag), ElementsAre(0, 2, 3, 1, 1));
+}
+
+TEST(FabricState, AGivenPathThatIsNoneIsRefusedWhereItGoesWrong) {
+  FabricState state(TwoFold(4), 0);
+  const auto field = [&](Row input, Row output, std::vector<Row> rows) {
+    const absl::Status status = state.Execute(SetUpOf(input, output, std::move(rows))).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    return FieldsOf(status);
+  };
+  EXPECT_THAT(field(0, 1, {0, 1, 1, 1, 1}), ElementsAre("rows[1]"));  // bit 1 is not for stage 0
+  EXPECT_THAT(field(0, 1, {0, 2, 3, 1}), ElementsAre("rows"));        // too short
+  EXPECT_THAT(field(2, 1, {0, 2, 3, 1, 1}), ElementsAre("rows[0]"));
+  EXPECT_THAT(field(0, 2, {0, 2, 3, 1, 1}), ElementsAre("rows[4]"));
+  EXPECT_THAT(field(0, 1, {0, 2, 9, 1, 1}), ElementsAre("rows[2]"));
+  EXPECT_EQ(TotalLoad(state), 0u);
+}
+
+TEST(FabricState, AReleasedCircuitIsGoneAndItsIdNeverComesBack) {
+  FabricState state(TwoFold(16), 0);
+  const uint64_t id = state.Execute(SetUpOf(3, 5))->id;
+  ASSERT_TRUE(state.Execute(ReleaseOf(id)).ok());
+  EXPECT_EQ(TotalLoad(state), 0u);
+  const absl::Status again = state.Execute(ReleaseOf(id)).status();
+  EXPECT_EQ(again.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(FieldsOf(again), ElementsAre("id"));
+  EXPECT_NE(state.Execute(SetUpOf(3, 5))->id, id);
+}
+
+TEST(FabricState, IdsOfAnEarlierFabricMeanNothingInALaterOne) {
+  FabricState large(TwoFold(64), 0);
+  uint64_t last = 0;
+  for (Row input = 0; input < 64; ++input) last = large.Execute(SetUpOf(input, input))->id;
+  FabricState small(TwoFold(4), large.last_id());
+  ASSERT_GE(large.last_id(), last);
+  for (Row input = 0; input < 4; ++input) EXPECT_GT(small.Execute(SetUpOf(input, input))->id, last);
+  for (uint64_t id = 0; id <= last; ++id) {
+    EXPECT_EQ(small.Execute(ReleaseOf(id)).status().code(), absl::StatusCode::kNotFound);
+  }
+}
+
+TEST(FabricState, TheSameKeyWithTheSameRequestGetsTheSameAnswerAndSetsUpNothing) {
+  FabricState state(TwoFold(16), 0);
+  const Outcome first = state.Execute(SetUpOf(3, 5, {}, "k"));
+  ASSERT_TRUE(first.ok());
+  const Outcome second = state.Execute(SetUpOf(3, 5, {}, "k"));
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->id, first->id);
+  EXPECT_EQ(state.size(), 1u);
+
+  const Outcome released = state.Execute(ReleaseOf(first->id, "r"));
+  ASSERT_TRUE(released.ok());
+  EXPECT_TRUE(state.Execute(ReleaseOf(first->id, "r")).ok());
+}
+
+TEST(FabricState, TheSameKeyWithAnotherRequestIsRefused) {
+  FabricState state(TwoFold(16), 0);
+  const uint64_t id = state.Execute(SetUpOf(3, 5, {}, "k"))->id;
+  for (const Order& other : {SetUpOf(3, 6, {}, "k"), SetUpOf(4, 5, {}, "k"), ReleaseOf(id, "k")}) {
+    const absl::Status status = state.Execute(other).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(FieldsOf(status), ElementsAre("idempotency_key"));
+  }
+  EXPECT_EQ(state.size(), 1u);
+}
+
+TEST(FabricState, AKeyOfARefusedRequestMayBeSentAgain) {
+  FabricState state(TwoFold(16), 0);
+  const uint64_t id = state.Execute(SetUpOf(3, 5))->id;
+  EXPECT_FALSE(state.Execute(SetUpOf(3, 6, {}, "k")).ok());
+  ASSERT_TRUE(state.Execute(ReleaseOf(id)).ok());
+  EXPECT_TRUE(state.Execute(SetUpOf(3, 6, {}, "k")).ok());
+}
+
+TEST(FabricState, ABatchIsAllOrNothingOrEachForItself) {
+  const std::vector<Order> orders = {SetUpOf(0, 1), SetUpOf(2, 1), SetUpOf(4, 5)};
+  FabricState state(TwoFold(16), 0);
+  const auto all = state.ExecuteBatch(orders, true, "");
+  EXPECT_EQ(all.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(FieldsOf(all.status()), ElementsAre("requests[1].output"));
+  EXPECT_EQ(state.size(), 0u);
+  EXPECT_EQ(TotalLoad(state), 0u);
+
+  const auto each = state.ExecuteBatch(orders, false, "");
+  ASSERT_TRUE(each.ok()) << each.status();
+  EXPECT_TRUE((*each)[0].ok());
+  EXPECT_EQ((*each)[1].status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE((*each)[2].ok());
+  EXPECT_EQ(state.size(), 2u);
+}
+
+TEST(FabricState, TheChangeToldToTheDataPlaneIsTheNetOne) {
+  FabricState state(TwoFold(16), 0);
+  const uint64_t stays = state.Execute(SetUpOf(1, 1))->id;
+  const uint64_t goes = state.Execute(SetUpOf(2, 2))->id;
+  state.Commit();
+  EXPECT_TRUE(state.change().empty());
+
+  ASSERT_TRUE(state.Execute(ReleaseOf(goes)).ok());
+  ASSERT_TRUE(state.Execute(ReleaseOf(stays)).ok());
+  const Outcome other = state.Execute(SetUpOf(1, 9));
+  ASSERT_TRUE(state.Execute(SetUpOf(8, 8)).ok());
+  ASSERT_TRUE(state.Execute(ReleaseOf(state.AtInput(8)->id)).ok());
+  const FabricState::Change change = state.change();
+  ASSERT_EQ(change.install.size(), 1u);
+  EXPECT_EQ(change.install[0].id, other->id);
+  EXPECT_THAT(change.remove, ElementsAre(2, 8));
+}
+
+TEST(FabricState, RollingBackUndoesEverythingSinceTheCommitKeysToo) {
+  FabricState state(TwoFold(16), 0);
+  const Outcome stays = state.Execute(SetUpOf(1, 1));
+  state.Commit();
+  ASSERT_TRUE(state.Execute(ReleaseOf(stays->id)).ok());
+  ASSERT_TRUE(state.Execute(SetUpOf(1, 2, {}, "k")).ok());
+  state.RollBack();
+  ASSERT_EQ(state.size(), 1u);
+  EXPECT_EQ(state.AtInput(1)->id, stays->id);
+  EXPECT_EQ(TotalLoad(state), 8u);
+  // The key is free again.
+  EXPECT_TRUE(state.Execute(SetUpOf(3, 4, {}, "k")).ok());
+}
+
+TEST(FabricState, APermutationReplacesOnlyIfAsked) {
+  FabricState state(TwoFold(4), 0);
+  ASSERT_TRUE(state.Execute(SetUpOf(0, 3)).ok());
+  PermutationOrder order{"minimum", {{0, 1}, {1, 2}, {2, 3}, {3, 0}}, 0, false};
+  const auto refused = state.Execute(order, "");
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(FieldsOf(refused.status()), ElementsAre("inputs[0]", "outputs[2]"));
+  EXPECT_EQ(state.size(), 1u);
+
+  order.replace = true;
+  const auto routed = state.Execute(order, "");
+  ASSERT_TRUE(routed.ok()) << routed.status();
+  EXPECT_EQ(state.size(), 4u);
+  EXPECT_EQ(state.AtInput(0)->path.output, 1u);
+  EXPECT_EQ(TotalLoad(state), 4u * 4u);
+}
+
+TEST(FabricState, ADryRunOfAPermutationChangesNothing) {
+  FabricState state(TwoFold(4), 0);
+  ASSERT_TRUE(state.Execute(SetUpOf(0, 3)).ok());
+  const PermutationOrder order{"greedy", {{0, 1}, {1, 2}, {2, 3}, {3, 0}}, 0, true};
+  const auto routed = state.Route(order);
+  ASSERT_TRUE(routed.ok()) << routed.status();
+  EXPECT_EQ(routed->paths.size(), 4u);
+  EXPECT_EQ(state.size(), 1u);
+  EXPECT_EQ(TotalLoad(state), 4u);
+}
+
+TEST(FabricState, BadPermutationsNameWhatIsWrong) {
+  FabricState state(TwoFold(4), 0);
+  const auto fields = [&](const PermutationOrder& order, absl::StatusCode code) {
+    const absl::Status status = state.Execute(order, "").status();
+    EXPECT_EQ(status.code(), code) << status;
+    EXPECT_EQ(state.size(), 0u);
+    return FieldsOf(status);
+  };
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_THAT(fields({"minimum", {{0, 4}}, 0, false}, kInvalid), ElementsAre("outputs[0]"));
+  EXPECT_THAT(fields({"minimum", {{0, 1}, {0, 2}}, 0, false}, kInvalid), ElementsAre("inputs[1]"));
+  EXPECT_THAT(fields({"minimum", {{0, 1}, {3, 1}}, 0, false}, kInvalid), ElementsAre("outputs[1]"));
+  EXPECT_THAT(fields({"magic", {{0, 1}}, 0, false}, kInvalid), ElementsAre("protocol"));
+}
+
+TEST(FabricState, AdoptedCircuitsKeepTheirIdAndAreKnownForWhatTheyAre) {
+  FabricState before(TwoFold(16), 0);
+  const Outcome chosen = before.Execute(SetUpOf(3, 5));
+  const Outcome other = before.Execute(SetUpOf(4, 6));
+  FabricState after(TwoFold(16), 0);
+  ASSERT_TRUE(after.Adopt(3, chosen->path.tag, chosen->id).ok());
+  ASSERT_TRUE(after.Adopt(4, other->path.tag, 0).ok());
+  EXPECT_EQ(after.AtInput(3)->id, chosen->id);
+  EXPECT_EQ(after.AtInput(3)->path, chosen->path);
+  EXPECT_NE(after.AtInput(4)->id, 0u);
+  EXPECT_TRUE(after.change().empty());
+  EXPECT_EQ(after.load().counts(), before.load().counts());
+  // Ids go on above the adopted ones.
+  EXPECT_GT(after.Execute(SetUpOf(7, 7))->id, chosen->id);
+}
+
+}  // namespace
+}  // namespace bfly::control

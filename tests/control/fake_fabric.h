@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// A fabric without workers: it remembers what it was told and shows the figures a test gives it.
+// Between it and the test stand the real agent, real gRPC and the real controller.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "control/agent/fabric_host.h"
+#include "dataplane/fabric/fabric.h"
+
+namespace bfly::control {
+
+// What a test and its fake fabrics share; outlives them. Thread-safe.
+struct FakeBoard {
+  std::mutex mutex;
+  std::vector<std::string> log;                        // "load dp0", "install 3", "remove 3", ...
+  std::map<std::string, dataplane::Snapshot> figures;  // by data plane; absent: zeros
+  std::set<Row> refused_inputs;                        // InstallCircuit fails there
+  std::set<std::string> refused_planes;                // loading fails there
+  std::set<int> missing_lcores;                        // Verify complains about them
+
+  void Note(std::string what) {
+    const std::lock_guard lock(mutex);
+    log.push_back(std::move(what));
+  }
+  std::vector<std::string> TakeLog() {
+    const std::lock_guard lock(mutex);
+    return std::exchange(log, {});
+  }
+};
+
+class FakeFabric final : public dataplane::Fabric {
+ public:
+  FakeFabric(FakeBoard& board, std::string plane, dataplane::FabricConfig config)
+      : board_(board),
+        plane_(std::move(plane)),
+        config_(std::move(config)),
+        network_(*Network::Make(config_.network)) {
+    board_.Note("load " + plane_);
+  }
+
+  absl::Status Unload() override {
+    if (!std::exchange(unloaded_, true)) board_.Note("unload " + plane_);
+    return absl::OkStatus();
+  }
+  const dataplane::FabricConfig& config() const override { return config_; }
+  const Network& network() const override { return network_; }
+
+  absl::Status InstallCircuit(Row input, Tag tag) override {
+    const std::lock_guard lock(board_.mutex);
+    if (board_.refused_inputs.count(input) != 0) return absl::InternalError("no room at the input");
+    board_.log.push_back("install " + std::to_string(input));
+    circuits_[input] = tag;
+    return absl::OkStatus();
+  }
+  absl::Status RemoveCircuit(Row input) override {
+    board_.Note("remove " + std::to_string(input));
+    circuits_.erase(input);
+    return absl::OkStatus();
+  }
+  std::vector<Circuit> circuits() const override {
+    std::vector<Circuit> held;
+    for (const auto& [input, tag] : circuits_) held.push_back({input, tag});
+    return held;
+  }
+  absl::Status SetSources(const std::vector<dataplane::SourceConfig>& sources) override {
+    board_.Note("sources " + std::to_string(sources.size()));
+    return absl::OkStatus();
+  }
+  absl::Status SetLinkUp(LinkId link, bool up) override {
+    board_.Note("link " + std::to_string(network_.link_index(link)) + (up ? " up" : " down"));
+    return absl::OkStatus();
+  }
+  dataplane::Snapshot snapshot() const override {
+    const std::lock_guard lock(board_.mutex);
+    board_.log.push_back("read " + plane_);
+    const auto given = board_.figures.find(plane_);
+    dataplane::Snapshot snapshot;
+    if (given != board_.figures.end()) snapshot = given->second;
+    snapshot.first_stage = config_.placement.front().first_stage;
+    snapshot.last_stage = config_.placement.back().last_stage;
+    const size_t stages = snapshot.last_stage - snapshot.first_stage + 1;
+    snapshot.links.resize(stages * network_.rows() * network_.ports());
+    return snapshot;
+  }
+
+ private:
+  FakeBoard& board_;
+  const std::string plane_;
+  const dataplane::FabricConfig config_;
+  const Network network_;
+  std::map<Row, Tag> circuits_;
+  bool unloaded_ = false;
+};
+
+inline FabricBackend FakeBackend(FakeBoard& board, const std::string& plane) {
+  FabricBackend backend;
+  backend.verify = [&board](const dataplane::FabricConfig& config) {
+    const std::lock_guard lock(board.mutex);
+    std::vector<absl::Status> errors;
+    for (size_t i = 0; i < config.placement.size(); ++i) {
+      if (board.missing_lcores.count(config.placement[i].lcore) == 0) continue;
+      errors.push_back(absl::InvalidArgumentError("placement[" + std::to_string(i) + "].lcore: " +
+                                                  std::to_string(config.placement[i].lcore) +
+                                                  " is not a CPU of this machine"));
+    }
+    return errors;
+  };
+  backend.load = [&board, plane](const dataplane::FabricConfig& config)
+      -> absl::StatusOr<std::unique_ptr<dataplane::Fabric>> {
+    {
+      const std::lock_guard lock(board.mutex);
+      if (board.refused_planes.count(plane) != 0) return absl::InternalError("device is busy");
+    }
+    return std::make_unique<FakeFabric>(board, plane, config);
+  };
+  return backend;
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole control plane in one process: agents and controller as real gRPC servers at Unix sockets
+// of a directory that is the test's own.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "control/agent/agent_service.h"
+#include "control/server/address.h"
+#include "control/server/grpc_server.h"
+#include "control/services/circuits_service.h"
+#include "control/services/controller.h"
+#include "control/services/counter_poll.h"
+#include "control/services/fabric_service.h"
+#include "control/services/telemetry_service.h"
+#include "control/services/traffic_service.h"
+#include "control/status/field_errors.h"
+#include "control/status/grpc_status.h"
+#include "tests/control/fake_fabric.h"
+
+namespace bfly::control {
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    char name[] = "/tmp/bfly-test-XXXXXX";
+    path_ = mkdtemp(name);
+  }
+  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+inline std::unique_ptr<GrpcServer> MustStart(const std::string& address,
+                                             const std::vector<grpc::Service*>& services) {
+  GrpcServer::Options options;
+  options.addresses = {address};
+  auto server = GrpcServer::Start(options, services);
+  if (!server.ok()) {
+    ADD_FAILURE() << server.status();
+    return nullptr;
+  }
+  return *std::move(server);
+}
+
+// A data plane: the agent over a fabric of `backend`. Destroyed, it is gone as if it had been
+// killed.
+class TestAgent {
+ public:
+  TestAgent(const std::string& directory, const std::string& name, FabricBackend backend)
+      : host_(std::move(backend), name),
+        service_(host_, {"no hugepages (slower)", "DPDK of the test"},
+                 [this] { asked_to_end = true; }),
+        server_(MustStart(SocketAddress(directory, name), {&service_})) {}
+
+  FabricHost& host() { return host_; }
+  std::atomic<bool> asked_to_end = false;
+
+ private:
+  FabricHost host_;
+  AgentService service_;
+  std::unique_ptr<GrpcServer> server_;
+};
+
+class TestController {
+ public:
+  explicit TestController(const std::string& directory, int watch_interval_ms = 20)
+      : controller_({.run_directory = directory,
+                     .agents = {},
+                     .watch_interval = std::chrono::milliseconds(watch_interval_ms),
+                     .log = [](const std::string&) {}}),
+        poll_(controller_),
+        fabric_service_(controller_, poll_),
+        circuits_service_(controller_),
+        telemetry_service_(poll_),
+        traffic_service_(controller_),
+        server_(MustStart(
+            SocketAddress(directory, "controller"),
+            {&fabric_service_, &circuits_service_, &telemetry_service_, &traffic_service_})),
+        channel(grpc::CreateChannel(SocketAddress(directory, "controller"),
+                                    grpc::InsecureChannelCredentials())),
+        fabric(v1::Fabric::NewStub(channel)),
+        circuits(v1::Circuits::NewStub(channel)),
+        telemetry(v1::Telemetry::NewStub(channel)),
+        traffic(v1::Traffic::NewStub(channel)) {}
+
+  Controller& controller() { return controller_; }
+
+ private:
+  Controller controller_;
+  CounterPoll poll_;
+  FabricService fabric_service_;
+  CircuitsService circuits_service_;
+  TelemetryService telemetry_service_;
+  TrafficService traffic_service_;
+  std::unique_ptr<GrpcServer> server_;
+
+ public:
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<v1::Fabric::Stub> fabric;
+  std::unique_ptr<v1::Circuits::Stub> circuits;
+  std::unique_ptr<v1::Telemetry::Stub> telemetry;
+  std::unique_ptr<v1::Traffic::Stub> traffic;
+};
+
+// Every call of a test ends.
+inline void SetDeadline(grpc::ClientContext& context) {
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+}
+
+// Call(*stub, &v1::Circuits::Stub::SetUp, request): the response, or the status with its fields.
+template <class Stub, class Request, class Response>
+absl::StatusOr<Response> Call(Stub& stub,
+                              grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                           Response*),
+                              const Request& request) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  Response response;
+  const absl::Status status = FromGrpc((stub.*method)(&context, request, &response));
+  if (!status.ok()) return status;
+  return response;
+}
+
+// Fields that the details of an error name.
+inline std::vector<std::string> FieldsOf(const absl::Status& status) {
+  std::vector<std::string> fields;
+  for (const FieldError& error : FieldErrorsOf(status)) fields.push_back(error.field);
+  return fields;
+}
+
+// Polls; false after 30 s.
+inline bool Eventually(const std::function<bool()>& holds) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+// A two-fold butterfly of 16 rows and 8 stages, all on dp0, or split in the middle over dp0 and
+// dp1.
+inline v1::Topology SmallTopology(bool split = false, uint32_t rows = 16) {
+  v1::Topology topology;
+  topology.set_name("test");
+  topology.mutable_network()->set_kind(v1::TWO_FOLD_BUTTERFLY);
+  topology.mutable_network()->set_rows(rows);
+  topology.mutable_network()->set_seed(7);
+  int stages = 0;
+  for (uint32_t n = rows; n > 1; n /= 2) stages += 2;
+  const auto place = [&](int first, int last, const std::string& plane) {
+    v1::StagePlacement* placement = topology.add_placement();
+    placement->set_stages(std::to_string(first) + "-" + std::to_string(last));
+    placement->set_data_plane(plane);
+  };
+  topology.add_data_planes()->set_name("dp0");
+  if (!split) {
+    place(0, stages - 1, "dp0");
+    return topology;
+  }
+  topology.add_data_planes()->set_name("dp1");
+  place(0, stages / 2 - 1, "dp0");
+  place(stages / 2, stages - 1, "dp1");
+  v1::Trunk* trunk = topology.add_trunks();
+  trunk->set_name("t0");
+  trunk->set_after_stage(stages / 2 - 1);
+  trunk->set_from("dp0");
+  trunk->set_from_device("net_memif0,role=server,id=0");
+  trunk->set_to("dp1");
+  trunk->set_to_device("net_memif0,role=client,id=0");
+  return topology;
+}
+
+inline absl::Status Load(TestController& controller, const v1::Topology& topology,
+                         bool replace = false, uint64_t election_id = 0) {
+  v1::LoadRequest request;
+  *request.mutable_topology() = topology;
+  request.set_replace(replace);
+  request.set_election_id(election_id);
+  return Call(*controller.fabric, &v1::Fabric::Stub::Load, request).status();
+}
+
+inline absl::StatusOr<v1::SetUpResponse> SetUpCircuit(TestController& controller, Row input,
+                                                      Row output, uint64_t election_id = 0,
+                                                      const std::string& key = "") {
+  v1::SetUpRequest request;
+  request.set_input(input);
+  request.set_output(output);
+  request.set_election_id(election_id);
+  request.set_idempotency_key(key);
+  return Call(*controller.circuits, &v1::Circuits::Stub::SetUp, request);
+}
+
+inline absl::StatusOr<v1::ReleaseResponse> ReleaseCircuit(TestController& controller, uint64_t id,
+                                                          uint64_t election_id = 0) {
+  v1::ReleaseRequest request;
+  request.set_id(id);
+  request.set_election_id(election_id);
+  return Call(*controller.circuits, &v1::Circuits::Stub::Release, request);
+}
+
+inline std::vector<v1::Circuit> List(TestController& controller) {
+  v1::ListRequest request;
+  request.set_page_size(10'000);
+  const auto response = Call(*controller.circuits, &v1::Circuits::Stub::List, request);
+  EXPECT_TRUE(response.ok()) << response.status();
+  if (!response.ok()) return {};
+  return {response->circuits().begin(), response->circuits().end()};
+}
+
+inline v1::FabricStatus StatusOf(TestController& controller) {
+  const auto response = Call(*controller.fabric, &v1::Fabric::Stub::Status, v1::StatusRequest());
+  EXPECT_TRUE(response.ok()) << response.status();
+  return response.ok() ? response->status() : v1::FabricStatus();
+}
+
+// Circuits on every link as telemetry tells them equal a recount from the rows of the listed
+// circuits, and the data plane holds exactly these circuits.
+inline void ExpectCountsEqualRecount(TestController& controller, TestAgent* ingress) {
+  const std::vector<v1::Circuit> circuits = List(controller);
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> recount;  // (stage, row, next row)
+  for (const v1::Circuit& circuit : circuits) {
+    for (int level = 0; level + 1 < circuit.rows_size(); ++level) {
+      ++recount[{level, circuit.rows(level), circuit.rows(level + 1)}];
+    }
+  }
+  const auto counters =
+      Call(*controller.telemetry, &v1::Telemetry::Stub::GetCounters, v1::GetCountersRequest());
+  ASSERT_TRUE(counters.ok()) << counters.status();
+  ASSERT_GT(counters->links_size(), 0);
+  for (const v1::LinkCounters& link : counters->links()) {
+    const auto found = recount.find({link.stage(), link.row(), link.next_row()});
+    ASSERT_EQ(link.circuits(), found == recount.end() ? 0 : found->second)
+        << "stage " << link.stage() << " row " << link.row() << " port " << link.port();
+  }
+  if (ingress == nullptr) return;
+  std::map<uint32_t, uint64_t> held;
+  for (const HeldCircuit& circuit : ingress->host().held(true).circuits) {
+    held[circuit.input] = circuit.id;
+  }
+  std::map<uint32_t, uint64_t> wanted;
+  for (const v1::Circuit& circuit : circuits) wanted[circuit.input()] = circuit.id();
+  EXPECT_EQ(held, wanted);
+}
+
+}  // namespace bfly::control
