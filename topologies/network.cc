@@ -13,14 +13,19 @@ namespace {
 struct KnownKind {
   NetworkKind kind;
   const char* name;
-  std::vector<StageWiring> (*wire)(int dimension);
+  std::vector<StageWiring> (*wire)(int dimension, uint64_t seed);
 };
 
 constexpr KnownKind kKinds[] = {
-    {NetworkKind::kButterfly, "butterfly", ButterflyWiring},
-    {NetworkKind::kWrappedButterfly, "wrapped_butterfly", ButterflyWiring},
-    {NetworkKind::kTwoFoldButterfly, "two_fold_butterfly", TwoFoldButterflyWiring},
-    {NetworkKind::kHypercube, "hypercube", HypercubeWiring},
+    {NetworkKind::kButterfly, "butterfly", [](int d, uint64_t) { return ButterflyWiring(d); }},
+    {NetworkKind::kWrappedButterfly, "wrapped_butterfly",
+     [](int d, uint64_t) { return ButterflyWiring(d); }},
+    {NetworkKind::kTwoFoldButterfly, "two_fold_butterfly",
+     [](int d, uint64_t) { return TwoFoldButterflyWiring(d); }},
+    {NetworkKind::kHypercube, "hypercube", [](int d, uint64_t) { return HypercubeWiring(d); }},
+    {NetworkKind::kRandomlyWiredButterfly, "randomly_wired_butterfly",
+     RandomlyWiredButterflyWiring},
+    {NetworkKind::kBenes, "benes", [](int d, uint64_t) { return BenesWiring(d); }},
 };
 
 // Two passes or two copies are the longest paths, and a tag must hold a bit for each hop.
@@ -28,6 +33,16 @@ static_assert(2 * std::countr_zero(kMaxRows) <= kMaxHops);
 
 absl::Status OutsideOf(absl::string_view field, int64_t value, uint64_t count) {
   return absl::OutOfRangeError(absl::StrCat(field, ": ", value, " is outside 0..", count - 1));
+}
+
+// The inverse of a stage's table: every row has two links in.
+std::vector<uint32_t> LinksInto(const std::vector<Row>& table, Row rows) {
+  std::vector<uint32_t> into(table.size());
+  std::vector<uint8_t> found(table.empty() ? 0 : rows);
+  for (uint32_t link = 0; link < table.size(); ++link) {
+    into[2 * size_t{table[link]} + found[table[link]]++] = link;
+  }
+  return into;
 }
 
 }  // namespace
@@ -72,7 +87,10 @@ absl::StatusOr<Network> Network::Make(const NetworkSpec& spec) {
     Network network;
     network.spec_ = spec;
     network.dimension_ = std::countr_zero(spec.rows);
-    network.wiring_ = k.wire(network.dimension_);
+    network.wiring_ = k.wire(network.dimension_, spec.seed);
+    for (const StageWiring& stage : network.wiring_) {
+      network.into_.push_back(LinksInto(stage.table, spec.rows));
+    }
     return network;
   }
   return absl::InvalidArgumentError(
@@ -98,20 +116,14 @@ LinkId Network::link_at(uint64_t index) const {
 }
 
 std::vector<LinkId> Network::feeders(int stage, Row row) const {
-  std::vector<LinkId> links;
   const StageWiring& w = wiring_[stage];
   if (w.table.empty()) {
     const int port = (row & w.mask) != 0;
-    links.push_back({stage, row & ~w.mask, port});
-    links.push_back({stage, row | w.mask, port});
-    return links;
+    return {{stage, row & ~w.mask, port}, {stage, row | w.mask, port}};
   }
-  for (Row from = 0; from < rows(); ++from) {
-    for (int port = 0; port < ports(); ++port) {
-      if (next_row(stage, from, port) == row) links.push_back({stage, from, port});
-    }
-  }
-  return links;
+  const uint32_t* into = &into_[stage][2 * size_t{row}];
+  return {{stage, into[0] / 2, static_cast<int>(into[0] % 2)},
+          {stage, into[1] / 2, static_cast<int>(into[1] % 2)}};
 }
 
 }  // namespace bfly

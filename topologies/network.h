@@ -26,6 +26,8 @@ enum class NetworkKind {
   kWrappedButterfly,  // B_n with level log n identified with level 0; traversed `passes` times
   kTwoFoldButterfly,  // BB_n: two copies of B_n in series, 2 log n stages
   kHypercube,  // d-cube: stage s is dimension s+1, least significant first; staying takes no time
+  kRandomlyWiredButterfly,  // RB_n: B_n with random cross links in its first stage
+  kBenes,                   // two copies of B_n, the second one mirrored, 2 log n stages
 };
 
 // The name used in topology files, on the command line and in JSON, such as "two_fold_butterfly".
@@ -72,6 +74,12 @@ class Network {
   bool wrapped() const { return spec_.kind == NetworkKind::kWrappedButterfly; }
   // Links on every path (dilation), and tag bits a packet carries.
   int hops() const { return stages() * (wrapped() ? spec_.passes : 1); }
+  // Whether every path runs through two copies of B_n, so that any row can be its middle.
+  bool two_copies() const { return hops() == 2 * dimension_; }
+  // Whether the last d hops set the positions from right to left.
+  bool ends_right_to_left() const {
+    return spec_.kind == NetworkKind::kBenes || spec_.kind == NetworkKind::kHypercube;
+  }
   // The stage crossed by hop h, 0 <= h < hops().
   int stage_of_hop(int hop) const { return hop % stages(); }
 
@@ -103,6 +111,9 @@ class Network {
   NetworkSpec spec_;
   int dimension_ = 0;
   std::vector<StageWiring> wiring_;
+  // By stage, for those wired by a table: the two links 2 * from + port into node `row` at [2 *
+  // row].
+  std::vector<std::vector<uint32_t>> into_;
 };
 
 }  // namespace bfly

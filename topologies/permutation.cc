@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "topologies/random.h"
+#include "topologies/tag.h"
 
 namespace bfly {
 namespace {
@@ -15,12 +16,6 @@ Row RotateRight(Row row, int by, int dimension) {
   return (row >> by) | ((row << (dimension - by)) & ((Row{1} << dimension) - 1));
 }
 
-Row Reverse(Row row, int dimension) {
-  Row reversed = 0;
-  for (int bit = 0; bit < dimension; ++bit) reversed |= ((row >> bit) & 1) << (dimension - 1 - bit);
-  return reversed;
-}
-
 struct NamedPattern {
   const char* name;
   Row (*output)(Row input, int dimension);
@@ -28,7 +23,7 @@ struct NamedPattern {
 
 constexpr NamedPattern kPatterns[] = {
     {"identity", [](Row w, int) { return w; }},
-    {"bitrev", Reverse},
+    {"bitrev", ReverseRow},
     {"transpose", [](Row w, int d) { return RotateRight(w, d / 2, d); }},
     {"bitcomp", [](Row w, int d) { return ~w & ((Row{1} << d) - 1); }},
     {"shuffle", [](Row w, int d) { return RotateRight(w, d - 1, d); }},

@@ -37,6 +37,7 @@ enum class RandomStream : uint32_t {
   kTraffic = 3,         // destinations of built-in sources
   kArrivals = 4,        // packets of the virtual clock: gap and destination
   kFirstArrival = 5,    // the first gap of each row
+  kRandomWiring = 6,    // sigma_0 and sigma_1 of RB_n
   kTest = 1000,         // first of the streams tests use
 };
 

@@ -16,16 +16,6 @@ std::vector<Row> WalkTag(const Network& network, Row input, Tag tag) {
   return rows;
 }
 
-Row OutputOfTag(const Network& network, Tag tag) {
-  // Each address bit is given by the port of the last hop that sets its position.
-  const int hops = network.hops();
-  Row row = 0;
-  for (int hop = hops - network.dimension(); hop < hops; ++hop) {
-    if (PortOfHop(tag, hop, hops)) row |= network.wiring(network.stage_of_hop(hop)).mask;
-  }
-  return row;
-}
-
 absl::StatusOr<Tag> TagOfPath(const Network& network, const std::vector<Row>& rows) {
   const int hops = network.hops();
   if (rows.size() != static_cast<size_t>(hops) + 1) {
@@ -56,15 +46,7 @@ absl::StatusOr<Tag> TagOfPath(const Network& network, const std::vector<Row>& ro
 }
 
 Tag GreedyTag(const Network& network, Row input, Row output) {
-  const int d = network.dimension();
-  if (network.kind() == NetworkKind::kHypercube) {
-    // Least significant bit first.
-    Tag tag = 0;
-    for (int bit = 0; bit < d; ++bit) tag = (tag << 1) | ((output >> bit) & 1);
-    return tag;
-  }
-  const bool two_copies = network.hops() == 2 * d;
-  return two_copies ? (Tag{input} << d) | output : Tag{output};
+  return network.two_copies() ? TagThrough(network, input, output) : LastBitsOf(network, output);
 }
 
 std::string TagToString(const Network& network, Tag tag) {

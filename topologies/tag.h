@@ -2,7 +2,8 @@
 // Tags: the routing bits a packet carries, one bit for each hop, first hop in the highest bit.
 //
 // A tag is a plain number of network.hops() bits. On a butterfly it is the destination row; on BB_n
-// it is the row at the middle level followed by the destination, d bits each.
+// it is the row at the middle level followed by the destination, d bits each. On a
+// Benes network and on a hypercube the bits of the destination stand in reverse order.
 #pragma once
 
 #include <cstdint>
@@ -39,16 +40,36 @@ void ForEachLink(const Network& network, Row input, Tag tag, Visit&& visit) {
 // `input` must be a row of the network.
 std::vector<Row> WalkTag(const Network& network, Row input, Tag tag);
 
-// The row a tag ends at. It does not depend on the row it starts from.
-Row OutputOfTag(const Network& network, Tag tag);
+// The low `dimension` bits of a row in reverse order.
+constexpr Row ReverseRow(Row row, int dimension) {
+  row = (row & 0x55555555) << 1 | ((row >> 1) & 0x55555555);
+  row = (row & 0x33333333) << 2 | ((row >> 2) & 0x33333333);
+  row = (row & 0x0f0f0f0f) << 4 | ((row >> 4) & 0x0f0f0f0f);
+  return __builtin_bswap32(row) >> (32 - dimension);
+}
+
+// The last `dimension` bits of every tag that ends at `output`, and back. They do not depend on the
+// row a path starts from.
+inline Tag LastBitsOf(const Network& network, Row output) {
+  return network.ends_right_to_left() ? ReverseRow(output, network.dimension()) : output;
+}
+inline Row OutputOfTag(const Network& network, Tag tag) {
+  const Row last = static_cast<Row>(tag) & (network.rows() - 1);
+  return network.ends_right_to_left() ? ReverseRow(last, network.dimension()) : last;
+}
+
+// On a network of two copies: the tag of the path to `output` that is in row `middle` between them.
+inline Tag TagThrough(const Network& network, Row middle, Row output) {
+  return Tag{middle} << network.dimension() | LastBitsOf(network, output);
+}
 
 // The tag of the path through `rows` (hops() + 1 rows). InvalidArgument names the first row that is
 // none, or the first step that is no link of the network.
 absl::StatusOr<Tag> TagOfPath(const Network& network, const std::vector<Row>& rows);
 
-// The tag of the greedy path input -> output: a network with one path takes it; a two-fold
-// butterfly (and a wrapped one of two passes) goes straight through its first copy (THEORY.md 2.8,
-// "Direct").
+// The tag of the greedy path input -> output: a network with one path takes it; one of
+// two copies (two-fold, Benes, wrapped with two passes) goes straight through the first of them
+// (THEORY.md 2.8, "Direct").
 Tag GreedyTag(const Network& network, Row input, Row output);
 
 // "0110 1011": one group of bits a copy of the butterfly.

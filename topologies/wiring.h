@@ -3,6 +3,7 @@
 // these.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -32,5 +33,14 @@ std::vector<StageWiring> TwoFoldButterflyWiring(int dimension);
 // d-cube, dimensions crossed in increasing index order, index 1 = least significant bit (Stamoulis
 // & Tsitsiklis, section 1.1).
 std::vector<StageWiring> HypercubeWiring(int dimension);
+
+// Two copies of B_n back to back, the second one mirrored: transition i -> i+1 sets position i+1
+// for i < d and 2d - i for i >= d (section 1).
+std::vector<StageWiring> BenesWiring(int dimension);
+
+// RB_n: B_n, except that the cross link of <w_1..w_d, 0> leads to the row whose first position is
+// flipped and whose others are sigma_{w_1}(w_2..w_d); sigma_0, sigma_1 are independent random
+// permutations (section 1).
+std::vector<StageWiring> RandomlyWiredButterflyWiring(int dimension, uint64_t seed);
 
 }  // namespace bfly

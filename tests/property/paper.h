@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "topologies/network.h"
+#include "topologies/random.h"
 #include "topologies/switch_settings.h"
 #include "topologies/tag.h"
 
@@ -39,6 +40,10 @@ inline int PositionOf(NetworkKind kind, int i, int d) {
       return i < d ? i + 1 : i - d + 1;
     case NetworkKind::kHypercube:
       return d - i;  // dimension i + 1, counted from the right
+    case NetworkKind::kRandomlyWiredButterfly:
+      return i + 1;
+    case NetworkKind::kBenes:
+      return i < d ? i + 1 : 2 * d - i;
   }
   return 0;
 }
@@ -48,16 +53,31 @@ inline Digits Cross(Digits w, int position) {
   return w;
 }
 
+// The head of the cross link of <w, 0> in RB_n: w_1 flipped, the others sigma_{w_1}(w_2..w_d).
+inline Digits RandomCross(uint64_t seed, const Digits& w) {
+  const int d = static_cast<int>(w.size());
+  const std::vector<uint32_t> sigma = RandomPermutation(
+      seed, RandomStream::kRandomWiring, 1u << (d - 1), static_cast<uint64_t>(w[0]) << 32);
+  Digits image = DigitsOf(sigma[RowOf(Digits(w.begin() + 1, w.end()))], d - 1);
+  image.insert(image.begin(), 1 - w[0]);
+  return image;
+}
+
 // The path through the row digits `tag` names, hop by hop.
 inline std::vector<Row> Walk(const Network& network, Row input, const std::string& tag) {
   const int d = network.dimension();
-  const int stages = network.kind() == NetworkKind::kTwoFoldButterfly ? 2 * d : d;
+  const bool two_copies =
+      network.kind() == NetworkKind::kTwoFoldButterfly || network.kind() == NetworkKind::kBenes;
+  const int stages = two_copies ? 2 * d : d;
   Digits w = DigitsOf(input, d);
   std::vector<Row> rows{input};
   int stage = 0;
   for (char bit : tag) {
     const int position = PositionOf(network.kind(), stage, d);
-    if (w[position - 1] != bit - '0') w = Cross(w, position);
+    if (w[position - 1] != bit - '0') {
+      const bool random = network.kind() == NetworkKind::kRandomlyWiredButterfly && stage == 0;
+      w = random ? RandomCross(network.spec().seed, w) : Cross(w, position);
+    }
     rows.push_back(RowOf(w));
     stage = (stage + 1) % stages;
   }

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "topologies/tag.h"
 
 namespace bfly {
@@ -50,6 +52,41 @@ TEST(Network, OfAMillionRowsIsMasksOnly) {
   EXPECT_EQ(bb.link_count(), 40ull * 2 * kMaxRows);
   for (int stage = 0; stage < bb.stages(); ++stage) EXPECT_TRUE(bb.wiring(stage).table.empty());
   EXPECT_LE(bb.hops(), kMaxHops);
+}
+
+TEST(Network, BenesMirrorsItsSecondCopy) {
+  const Network benes = Network::Make({.kind = NetworkKind::kBenes, .rows = 8}).value();
+  EXPECT_EQ(benes.levels(), 7);
+  EXPECT_EQ(benes.link_count(), 96u);
+  std::vector<int> positions;
+  for (int stage = 0; stage < 6; ++stage) positions.push_back(benes.position_of_stage(stage));
+  EXPECT_EQ(positions, (std::vector<int>{1, 2, 3, 3, 2, 1}));
+}
+
+// THEORY.md 2.1: straight links stay; the cross links of each half of level 0 are a permutation of
+// the other half, drawn for each half and seed anew.
+TEST(Network, RandomlyWiredButterflyCrossesByTwoPermutations) {
+  const auto make = [](uint64_t seed) {
+    return Network::Make({.kind = NetworkKind::kRandomlyWiredButterfly, .rows = 64, .seed = seed})
+        .value();
+  };
+  const Network rb = make(1);
+  EXPECT_EQ(rb.link_count(), 2u * 64 * 6);
+  std::vector<Row> heads[2];
+  for (Row row = 0; row < 64; ++row) {
+    const int w1 = row >= 32;
+    EXPECT_EQ(rb.next_row(0, row, w1), row);
+    EXPECT_EQ(rb.next_row(0, row, 1 - w1) >= 32, w1 == 0);
+    heads[w1].push_back(rb.next_row(0, row, 1 - w1) % 32);
+  }
+  EXPECT_NE(heads[0], heads[1]);
+  for (std::vector<Row>& sigma : heads) {
+    std::sort(sigma.begin(), sigma.end());
+    for (Row i = 0; i < 32; ++i) EXPECT_EQ(sigma[i], i);
+  }
+  for (int stage = 1; stage < 6; ++stage) EXPECT_TRUE(rb.wiring(stage).table.empty());
+  EXPECT_EQ(make(1).wiring(0).table, rb.wiring(0).table);
+  EXPECT_NE(make(2).wiring(0).table, rb.wiring(0).table);
 }
 
 TEST(Network, RefusesWrongSpecsNamingFieldValueAndRange) {

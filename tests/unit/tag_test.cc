@@ -24,6 +24,27 @@ TEST(Tag, OfTheTwoFoldButterflyIsTheMiddleRowThenTheDestination) {
   EXPECT_EQ(OutputOfTag(bb, 0b1101), 0b01u);
 }
 
+TEST(Tag, OfABenesNetworkIsTheMiddleRowThenTheDestinationReversed) {
+  const Network benes = Make(NetworkKind::kBenes, 8);
+  const Tag tag = TagThrough(benes, 0b101, 0b110);
+  EXPECT_EQ(TagToString(benes, tag), "101 011");
+  // Positions 1, 2, 3 take the middle row, then 3, 2, 1 the destination.
+  EXPECT_EQ(WalkTag(benes, 0b000, tag),
+            (std::vector<Row>{0b000, 0b100, 0b100, 0b101, 0b100, 0b110, 0b110}));
+  EXPECT_EQ(OutputOfTag(benes, tag), 0b110u);
+}
+
+TEST(Tag, RowsReverseBitByBit) {
+  for (int d = 1; d <= 20; ++d) {
+    for (Row row : {Row{0}, Row{1}, Row{0xACE35}, (Row{1} << d) - 1}) {
+      row &= (Row{1} << d) - 1;
+      Row expected = 0;
+      for (int bit = 0; bit < d; ++bit) expected |= (row >> bit & 1) << (d - 1 - bit);
+      EXPECT_EQ(ReverseRow(row, d), expected) << "d = " << d;
+    }
+  }
+}
+
 TEST(Tag, OfTheGreedyPathRunsStraightThroughTheFirstOfTwoCopies) {
   for (const Network& network :
        {Make(NetworkKind::kTwoFoldButterfly, 4), Make(NetworkKind::kWrappedButterfly, 4, 2)}) {

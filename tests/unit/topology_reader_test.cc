@@ -151,7 +151,8 @@ TEST(TopologyReader, SuggestsTheNearestName) {
   EXPECT_THAT(
       Errors("name: a\nnetwork: {kind: buterfly, rows: 4}\n"),
       HasSubstr("network.kind: \"buterfly\" is unknown; did you mean butterfly? (allowed: one of "
-                "butterfly, wrapped_butterfly, two_fold_butterfly, hypercube)"));
+                "butterfly, wrapped_butterfly, two_fold_butterfly, hypercube, "
+                "randomly_wired_butterfly, benes)"));
 }
 
 TEST(TopologyReader, RefusesNumbersThatAreNone) {
