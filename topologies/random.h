@@ -38,6 +38,11 @@ enum class RandomStream : uint32_t {
   kArrivals = 4,        // packets of the virtual clock: gap and destination
   kFirstArrival = 5,    // the first gap of each row
   kRandomWiring = 6,    // sigma_0 and sigma_1 of RB_n
+  kValiant = 7,         // the row between the copies, by input
+  kOneChoice = 8,       // the coin between p and p', by input
+  kPlacement = 9,       // the disks of a data server's objects
+  kLinkWinners = 10,    // whom a q-limited link keeps
+  kDestinations = 11,   // independent uniform outputs, by input
   kTest = 1000,         // first of the streams tests use
 };
 

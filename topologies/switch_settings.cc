@@ -42,29 +42,31 @@ CandidatePaths::CandidatePaths(const SwitchSettings& settings)
     : dimension_(settings.dimension()), half_(settings.half()) {
   const int d = dimension_;
   const Row rows = Row{1} << d;
-  const Row left_positions = ~((Row{1} << (d - half_)) - 1) & (rows - 1);
-  left_.resize(2 * size_t{rows});
-  right_.resize(2 * size_t{rows});
-  for (Row end = 0; end < rows; ++end) {
-    for (int which = 0; which < 2; ++which) {
-      // Forwards from the input. A direction is true where the path runs over a cross link.
-      Row row = end;
-      bool crosses = which;
-      for (int level = 0; level < half_; ++level) {
-        crosses ^= settings.setting(level, row);
-        if (crosses) row ^= CrossMask(level, d);
-      }
-      left_[2 * size_t{end} + which] = row & left_positions;
-      // Backwards from the output.
-      row = end;
-      crosses = which;
-      for (int level = 2 * d; level > d + half_; --level) {
-        crosses ^= settings.setting(level, row);
-        if (crosses) row ^= CrossMask(level - 1, d);
-      }
-      right_[2 * size_t{end} + which] = row & ~left_positions;
+  // Level by level, so that the settings of one level stay in the cache. A direction is 1 where a
+  // path runs over a cross link.
+  std::vector<uint8_t> crosses(2 * size_t{rows});
+  const auto start = [&](std::vector<Row>& row) {
+    row.resize(2 * size_t{rows});
+    for (size_t path = 0; path < row.size(); ++path) {
+      row[path] = static_cast<Row>(path / 2);
+      crosses[path] = path % 2;
     }
-  }
+  };
+  const auto step = [&](std::vector<Row>& row, int level, Row mask) {
+    for (size_t path = 0; path < row.size(); ++path) {
+      const uint8_t cross = crosses[path] ^ settings.setting(level, row[path]);
+      crosses[path] = cross;
+      row[path] ^= mask & (Row{0} - cross);
+    }
+  };
+  const Row left_positions = (rows - 1) & ~((Row{1} << (d - half_)) - 1);
+  start(left_);
+  for (int level = 0; level < half_; ++level) step(left_, level, CrossMask(level, d));
+  for (Row& row : left_) row &= left_positions;
+  // Backwards from the outputs.
+  start(right_);
+  for (int level = 2 * d; level > d + half_; --level) step(right_, level, CrossMask(level - 1, d));
+  for (Row& row : right_) row &= ~left_positions;
 }
 
 }  // namespace bfly

@@ -19,9 +19,10 @@ std::unique_ptr<PathChooser> MakeGreedy(const Network&, const ProtocolOptions&) 
 
 // Nothing is asked: each request sends one packet that reserves its path on the way, all in one
 // round.
-RouteResult RouteGreedy(const LinkLoad& standing, const std::vector<Request>& requests,
-                        const ProtocolOptions&) {
-  RouteResult result = RouteOneByOne(GreedyChooser(), standing, requests);
+absl::StatusOr<RouteResult> RouteGreedy(const Network& network, const LinkLoad* standing,
+                                        const std::vector<Request>& requests,
+                                        const ProtocolOptions&) {
+  RouteResult result = RouteOneByOne(GreedyChooser(), network, standing, requests);
   result.rounds = 1;
   result.messages = requests.size();
   return result;

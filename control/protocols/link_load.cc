@@ -7,7 +7,10 @@ namespace bfly::control {
 
 LinkLoad::LinkLoad(const Network& network) : network_(&network), counts_(network.link_count()) {}
 
-void LinkLoad::Clear() { std::fill(counts_.begin(), counts_.end(), 0u); }
+void LinkLoad::Clear() {
+  paths_ = 0;
+  std::fill(counts_.begin(), counts_.end(), 0u);
+}
 
 uint32_t LinkLoad::MaxOnPath(Row input, Tag tag) const {
   uint32_t most = 0;

@@ -19,13 +19,16 @@ class LinkLoad {
   const Network& network() const { return *network_; }
 
   void Add(Row input, Tag tag) {
+    ++paths_;
     ForEachLink(*network_, input, tag, [this](uint64_t link) { ++counts_[link]; });
   }
   // The path must have been added before.
   void Remove(Row input, Tag tag) {
+    --paths_;
     ForEachLink(*network_, input, tag, [this](uint64_t link) { --counts_[link]; });
   }
   void Clear();
+  size_t paths() const { return paths_; }
 
   uint32_t on(LinkId link) const { return counts_[network_->link_index(link)]; }
   uint32_t on_index(uint64_t link_index) const { return counts_[link_index]; }
@@ -40,6 +43,7 @@ class LinkLoad {
 
  private:
   const Network* network_;
+  size_t paths_ = 0;
   std::vector<uint32_t> counts_;
 };
 

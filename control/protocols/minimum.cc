@@ -25,6 +25,8 @@ class MinimumChooser : public PathChooser {
             second ? PathChoice::kPPrime : PathChoice::kP};
   }
 
+  const CandidatePaths& candidates() const { return candidates_; }
+
  private:
   // The path from `input` through row `middle` at level d to `output`. At level l <= d it stands in
   // the row whose first l positions are those of `middle` and the others those of `input`; likewise
@@ -59,9 +61,15 @@ std::unique_ptr<PathChooser> MakeMinimum(const Network& network, const ProtocolO
 
 // One request after the other, each a round of its own: a probe along each candidate path forward
 // and back.
-RouteResult RouteMinimum(const LinkLoad& standing, const std::vector<Request>& requests,
-                         const ProtocolOptions&) {
-  RouteResult result = RouteOneByOne(MinimumChooser(standing.network()), standing, requests);
+absl::StatusOr<RouteResult> RouteMinimum(const Network& network, const LinkLoad* standing,
+                                         const std::vector<Request>& requests,
+                                         const ProtocolOptions&) {
+  const MinimumChooser chooser(network);
+  RouteResult result = RouteOneByOne(chooser, network, standing, requests);
+  result.buddies.reserve(requests.size());
+  for (const auto& [input, output] : requests) {
+    result.buddies.push_back(chooser.candidates().tags(input, output));
+  }
   result.rounds = static_cast<uint32_t>(requests.size());
   result.messages = 4 * uint64_t{requests.size()};
   return result;

@@ -32,6 +32,23 @@ absl::Status CheckRequests(const Network& network, const std::vector<Request>& r
   return absl::OkStatus();
 }
 
+absl::Status CheckThreshold(absl::string_view field, uint32_t value) {
+  if (value <= kMaxThreshold) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(field, ": ", value, " is outside 1..",
+                                                 kMaxThreshold, " (0: the protocol's own)"));
+}
+
+absl::StatusOr<RouteResult> Route(absl::string_view protocol, const Network& network,
+                                  const LinkLoad* standing, const std::vector<Request>& requests,
+                                  const ProtocolOptions& options) {
+  absl::StatusOr<const Protocol*> found = FindProtocol(protocol, network.kind());
+  if (!found.ok()) return found.status();
+  if (absl::Status s = CheckThreshold("c", options.c); !s.ok()) return s;
+  if (absl::Status s = CheckThreshold("q", options.q); !s.ok()) return s;
+  if (absl::Status s = CheckRequests(network, requests); !s.ok()) return s;
+  return (*found)->route(network, standing, requests, options);
+}
+
 }  // namespace
 
 absl::string_view ChoiceName(PathChoice choice) {
@@ -44,6 +61,12 @@ absl::string_view ChoiceName(PathChoice choice) {
       return "p_prime";
     case PathChoice::kGiven:
       return "given";
+    case PathChoice::kRandom:
+      return "random";
+    case PathChoice::kLooping:
+      return "looping";
+    case PathChoice::kArbitrary:
+      return "arbitrary";
   }
   return "";
 }
@@ -51,28 +74,25 @@ absl::string_view ChoiceName(PathChoice choice) {
 absl::StatusOr<RouteResult> RoutePermutation(absl::string_view protocol, const LinkLoad& standing,
                                              const std::vector<Request>& requests,
                                              const ProtocolOptions& options) {
-  absl::StatusOr<const Protocol*> found = FindProtocol(protocol, standing.network().kind());
-  if (!found.ok()) return found.status();
-  if (absl::Status s = CheckRequests(standing.network(), requests); !s.ok()) return s;
-  return (*found)->route(standing, requests, options);
+  const LinkLoad* load = standing.paths() == 0 ? nullptr : &standing;
+  return Route(protocol, standing.network(), load, requests, options);
 }
 
 absl::StatusOr<RouteResult> RoutePermutation(absl::string_view protocol, const Network& network,
                                              const Permutation& permutation,
                                              const ProtocolOptions& options) {
   if (absl::Status s = CheckPermutation(permutation, network.rows()); !s.ok()) return s;
-  std::vector<Request> requests;
-  for (Row input = 0; input < network.rows(); ++input) {
-    requests.push_back({input, permutation[input]});
-  }
-  return RoutePermutation(protocol, LinkLoad(network), requests, options);
+  std::vector<Request> requests(network.rows());
+  for (Row input = 0; input < network.rows(); ++input)
+    requests[input] = {input, permutation[input]};
+  return Route(protocol, network, nullptr, requests, options);
 }
 
-RouteResult RouteOneByOne(const PathChooser& chooser, const LinkLoad& standing,
-                          const std::vector<Request>& requests) {
+RouteResult RouteOneByOne(const PathChooser& chooser, const Network& network,
+                          const LinkLoad* standing, const std::vector<Request>& requests) {
   RouteResult result;
   result.paths.reserve(requests.size());
-  LinkLoad load = standing;
+  LinkLoad load = standing == nullptr ? LinkLoad(network) : *standing;
   for (const Request& request : requests) {
     const CircuitPath path = chooser.Choose(load, request.input, request.output);
     load.Add(path.input, path.tag);
@@ -81,8 +101,54 @@ RouteResult RouteOneByOne(const PathChooser& chooser, const LinkLoad& standing,
   result.stage_congestion = load.StageCongestion();
   result.congestion =
       *std::max_element(result.stage_congestion.begin(), result.stage_congestion.end());
-  result.dilation = load.network().hops();
+  result.dilation = network.hops();
   return result;
+}
+
+void MeasureCongestion(const Network& network, const LinkLoad* standing, RouteResult& result) {
+  // Stage by stage in bytes, so that the counts of one stage stay in the cache; a stage with more
+  // than 254 paths on a link is counted again in words.
+  const int hops = network.hops();
+  const size_t links = 2 * size_t{network.rows()};
+  const size_t paths = result.paths.size();
+  std::vector<uint8_t> small(links);
+  std::vector<uint32_t> large;
+  std::vector<Row> row(paths);
+  std::vector<Tag> tag(paths);
+  for (size_t i = 0; i < paths; ++i) {
+    row[i] = result.paths[i].input;
+    tag[i] = result.paths[i].tag;
+  }
+  for (int stage = 0; stage < hops; ++stage) {
+    const auto link_of = [&](size_t i) {
+      return 2 * size_t{row[i]} + PortOfHop(tag[i], stage, hops);
+    };
+    uint32_t most = 255;
+    if (standing == nullptr) {
+      std::fill(small.begin(), small.end(), uint8_t{0});
+      for (size_t i = 0; i < paths; ++i) {
+        uint8_t& n = small[link_of(i)];
+        n = static_cast<uint8_t>(n + (n != 255));
+      }
+      most = *std::max_element(small.begin(), small.end());
+    }
+    if (most == 255) {
+      large.assign(links, 0);
+      if (standing != nullptr) {
+        std::copy_n(standing->counts().begin() + network.link_index({stage, 0, 0}), links,
+                    large.begin());
+      }
+      for (size_t i = 0; i < paths; ++i) ++large[link_of(i)];
+      most = *std::max_element(large.begin(), large.end());
+    }
+    result.stage_congestion.push_back(most);
+    for (size_t i = 0; i < paths; ++i) {
+      row[i] = network.next_row(stage, row[i], PortOfHop(tag[i], stage, hops));
+    }
+  }
+  result.congestion =
+      *std::max_element(result.stage_congestion.begin(), result.stage_congestion.end());
+  result.dilation = hops;
 }
 
 }  // namespace bfly::control

@@ -3,6 +3,7 @@
 // networks and requests in, paths out, no gRPC, no clock, no global state.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -24,12 +25,15 @@ struct Request {
 
 // Why a circuit has the path it has.
 enum class PathChoice {
-  kGreedy,  // the network's greedy path
-  kP,       // the first of the two candidate paths of BB_n
-  kPPrime,  // the second
-  kGiven,   // the caller named it
+  kGreedy,     // the network's greedy path
+  kP,          // the first of the two candidate paths of BB_n
+  kPPrime,     // the second
+  kGiven,      // the caller named it
+  kRandom,     // a random one, whatever the load
+  kLooping,    // computed off line by the looping algorithm
+  kArbitrary,  // the protocol ended without one for this request; the first candidate was taken
 };
-// "greedy", "p", "p_prime", "given".
+// "greedy", "p", "p_prime", "given", "random", "looping", "arbitrary".
 absl::string_view ChoiceName(PathChoice choice);
 
 struct CircuitPath {
@@ -41,9 +45,20 @@ struct CircuitPath {
 };
 
 struct ProtocolOptions {
-  uint64_t seed =
-      0;  // of the protocol's own random choices; the switch settings have the network's
+  // Of the protocol's own random choices; the switch settings have the network's.
+  uint64_t seed = 0;
+  // collision: paths a link may have, 1..kMaxThreshold; 0: CollisionThreshold.
+  uint32_t c = 0;
+  // collision: rounds after which it stops; 0: when it is done or can select nothing any more.
+  uint32_t max_rounds = 0;
+  // q_limited: circuits a link bears, 1..kMaxThreshold; 0: 1.
+  uint32_t q = 0;
 };
+
+inline constexpr uint32_t kMaxThreshold = 254;
+
+// The c of the collision protocol: the smallest with c! > log n (Cole et al. 1998, section 2.1).
+uint32_t CollisionThreshold(int dimension);
 
 // Chooses a path for one request at a time, knowing only what stands now.
 class PathChooser {
@@ -55,13 +70,20 @@ class PathChooser {
 
 struct RouteResult {
   uint32_t rounds = 0;  // a round: packets go forward along the paths and come back
-  uint64_t messages =
-      0;  // packets crossing the network once, in one direction, to choose the paths
+  // Packets that cross the network once, in one direction, to choose the paths.
+  uint64_t messages = 0;
   // Circuits on the fullest link when these stand too; of the network and of each stage.
   uint32_t congestion = 0;
   std::vector<uint32_t> stage_congestion;
   int dilation = 0;                // links on a path
   std::vector<CircuitPath> paths;  // in the order of the requests
+  // Protocols of rounds: how many requests had no path after each round, and which (by their place
+  // in the batch) had none at the end. Those of collision get an arbitrary path, those of q_limited
+  // none: they are missing from `paths`.
+  std::vector<uint32_t> left_per_round;
+  std::vector<uint32_t> requests_left;
+  // Two-path protocols: {p, p'} of each request.
+  std::vector<std::array<Tag, 2>> buddies;
 };
 
 struct Protocol {
@@ -71,9 +93,10 @@ struct Protocol {
   // One request at a time. Null where the protocol must see all requests together.
   std::unique_ptr<PathChooser> (*make_chooser)(const Network& network,
                                                const ProtocolOptions& options);
-  // All requests together; `standing` is the load of circuits that stay.
-  RouteResult (*route)(const LinkLoad& standing, const std::vector<Request>& requests,
-                       const ProtocolOptions& options);
+  // All requests together; `standing` is the load of circuits that stay, null if there are none.
+  absl::StatusOr<RouteResult> (*route)(const Network& network, const LinkLoad* standing,
+                                       const std::vector<Request>& requests,
+                                       const ProtocolOptions& options);
 };
 
 const std::vector<const Protocol*>& AllProtocols();
@@ -99,7 +122,11 @@ absl::StatusOr<RouteResult> RoutePermutation(absl::string_view protocol, const N
 
 // For protocols that choose path by path: the requests in their order, each on top of the ones
 // before. Fills in everything but rounds and messages.
-RouteResult RouteOneByOne(const PathChooser& chooser, const LinkLoad& standing,
-                          const std::vector<Request>& requests);
+RouteResult RouteOneByOne(const PathChooser& chooser, const Network& network,
+                          const LinkLoad* standing, const std::vector<Request>& requests);
+
+// For protocols that choose all paths together, on networks that no path crosses twice: fills in
+// congestion and dilation of the paths.
+void MeasureCongestion(const Network& network, const LinkLoad* standing, RouteResult& result);
 
 }  // namespace bfly::control

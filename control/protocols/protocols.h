@@ -8,5 +8,10 @@ namespace bfly::control {
 
 extern const Protocol kMinimum;
 extern const Protocol kGreedy;
+extern const Protocol kCollision;
+extern const Protocol kValiant;
+extern const Protocol kOneChoice;
+extern const Protocol kBenes;
+extern const Protocol kQLimited;
 
 }  // namespace bfly::control

@@ -9,8 +9,7 @@ namespace bfly::control {
 
 const std::vector<const Protocol*>& AllProtocols() {
   static const std::vector<const Protocol*> protocols = {
-      &kMinimum,
-      &kGreedy,
+      &kMinimum, &kCollision, &kGreedy, &kOneChoice, &kValiant, &kBenes, &kQLimited,
   };
   return protocols;
 }

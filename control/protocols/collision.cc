@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The c-collision protocol on BB_n (Cole et al. 1998, section 2.1; THEORY.md 2.3): in each round
+// every request takes one of its two random paths if that path shares each of its links with at
+// most c-1 others.
+#include "control/protocols/collision_rounds.h"
+#include "control/protocols/protocols.h"
+#include "topologies/switch_settings.h"
+
+namespace bfly::control {
+
+uint32_t CollisionThreshold(int dimension) {
+  uint32_t c = 1;
+  for (int64_t factorial = 1; factorial <= dimension; factorial *= c) ++c;
+  return c;
+}
+
+namespace {
+
+absl::StatusOr<RouteResult> RouteCollision(const Network& network, const LinkLoad* standing,
+                                           const std::vector<Request>& requests,
+                                           const ProtocolOptions& options) {
+  absl::StatusOr<SwitchSettings> settings = SwitchSettings::Make(network);
+  if (!settings.ok()) return settings.status();
+  const CandidatePaths candidates(*settings);
+  const int d = network.dimension();
+  std::vector<Row> middle(2 * requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    for (int which : {0, 1}) {
+      middle[2 * i + which] = candidates.middle(requests[i].input, requests[i].output, which);
+    }
+  }
+
+  // The candidate paths of distinct inputs and outputs meet on collision links only; circuits that
+  // stand may be anywhere.
+  const bool alone = standing == nullptr;
+  const int first = alone ? candidates.first_collision_hop() : 0;
+  const int last = alone ? first + d : 2 * d;
+  const uint32_t c = options.c != 0 ? options.c : CollisionThreshold(d);
+  std::vector<CollisionColumn> columns;
+  for (int stage = first; stage < last; ++stage) {
+    columns.push_back(
+        {.links = 2 * network.rows(),
+         .limit = c,
+         .standing =
+             alone ? nullptr : standing->counts().data() + network.link_index({stage, 0, 0})});
+  }
+  const Row* const middles = middle.data();
+  const Request* const wanted = requests.data();
+  // At level l of a copy a path stands in the row whose first l positions are those of the copy's
+  // last row and the others those of its first.
+  const auto links_of = [=](size_t column) {
+    const int stage = first + static_cast<int>(column);
+    const bool in_first_copy = stage < d;
+    const int port_shift = d - 1 - stage % d;
+    const Row still = (Row{2} << port_shift) - 1;
+    return [=](uint32_t i, int which) {
+      const Row m = middles[2 * size_t{i} + which];
+      const Row start = in_first_copy ? wanted[i].input : m;
+      const Row end = in_first_copy ? m : wanted[i].output;
+      return 2 * ((end & ~still) | (start & still)) + ((end >> port_shift) & 1);
+    };
+  };
+  const CollisionOutcome outcome =
+      RunCollisionRounds(static_cast<uint32_t>(requests.size()), columns,
+                         options.max_rounds != 0 ? options.max_rounds : ~0u, links_of);
+
+  RouteResult result;
+  result.rounds = static_cast<uint32_t>(outcome.left_per_round.size());
+  result.messages = outcome.messages;
+  result.left_per_round = outcome.left_per_round;
+  result.requests_left = outcome.left;
+  result.paths.reserve(requests.size());
+  result.buddies.reserve(requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const auto& [input, output] = requests[i];
+    const uint8_t choice = outcome.choice[i];
+    // What is left takes p: any path will do, and the bound on the congestion is forfeited.
+    const bool left = choice == CollisionOutcome::kLeft;
+    result.buddies.push_back({TagThrough(network, middle[2 * i], output),
+                              TagThrough(network, middle[2 * i + 1], output)});
+    result.paths.push_back({input, output, result.buddies[i][left ? 0 : choice],
+                            left          ? PathChoice::kArbitrary
+                            : choice == 0 ? PathChoice::kP
+                                          : PathChoice::kPPrime});
+  }
+  MeasureCongestion(network, standing, result);
+  return result;
+}
+
+}  // namespace
+
+const Protocol kCollision = {
+    .name = "collision",
+    .help = "rounds in which a request takes a random path that at most c-1 others share",
+    .defined_on = [](NetworkKind kind) { return kind == NetworkKind::kTwoFoldButterfly; },
+    .make_chooser = nullptr,
+    .route = RouteCollision,
+};
+
+}  // namespace bfly::control

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rounds of a collision protocol, whatever the network: each request has two paths, each path
+// crosses one link of every column, and a column has a threshold (Cole et al. 1998, sections 2.1
+// and 3.1).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace bfly::control {
+
+// The links of one stage, or the disks of a data server.
+struct CollisionColumn {
+  uint32_t links = 0;
+  uint32_t limit = 0;  // a path is eligible if no link of it has more paths than this
+  const uint32_t* standing = nullptr;  // circuits that stand on each link already, or null
+};
+
+struct CollisionOutcome {
+  static constexpr uint8_t kLeft = 2;
+  std::vector<uint8_t> choice;           // by request: 0 (p), 1 (p') or kLeft
+  std::vector<uint32_t> left_per_round;  // requests without a path after each round
+  std::vector<uint32_t> left;            // requests without a path at the end
+  uint64_t messages = 0;                 // every active path: one packet forward, one back
+};
+
+// Counts both paths of each active request; a count stops at 255.
+template <typename LinkOf>
+void CountPaths(const std::vector<uint32_t>& active, const LinkOf link_of, uint8_t* count) {
+  for (const uint32_t request : active) {
+    for (int which : {0, 1}) {
+      uint8_t& n = count[link_of(request, which)];
+      n = static_cast<uint8_t>(n + (n != 255));
+    }
+  }
+}
+
+// Marks the paths whose link is over the limit.
+template <typename LinkOf, typename IsOver>
+void BlockPathsOver(const std::vector<uint32_t>& active, const LinkOf link_of, uint8_t* blocked,
+                    const IsOver is_over) {
+  for (size_t i = 0; i < active.size(); ++i) {
+    const int first = is_over(link_of(active[i], 0));
+    const int second = is_over(link_of(active[i], 1));
+    blocked[i] = static_cast<uint8_t>(blocked[i] | first | second << 1);
+  }
+}
+
+// Bit k is set if count[k] > limit, for `links` <= 64 links.
+inline uint64_t BitsOver(const uint8_t* count, uint32_t links, uint32_t limit) {
+  uint64_t bits = 0;
+  for (uint32_t k = 0; k < links; ++k) bits |= uint64_t{count[k] > limit} << k;
+  return bits;
+}
+
+// Runs until every request has a path, a round selects nothing (it never will again) or
+// `max_rounds` are over. links_of(column) gives a function (request, which) -> the link that path
+// `which` of the request has in that column.
+//
+// Counts are of active paths. A link with a selected path never has more than `limit` active and
+// selected paths together afterwards, so counting selected ones too selects the same
+// (THEORY.md 2.6). Column by column the counts of one column stay in the cache, whatever the size
+// of the network; a bit a link says which are over the limit, because most paths ask and few links
+// are.
+template <typename LinksOf>
+CollisionOutcome RunCollisionRounds(uint32_t requests, const std::vector<CollisionColumn>& columns,
+                                    uint32_t max_rounds, const LinksOf& links_of) {
+  uint32_t most_links = 0;
+  for (const CollisionColumn& column : columns) most_links = std::max(most_links, column.links);
+
+  CollisionOutcome outcome;
+  outcome.choice.assign(requests, CollisionOutcome::kLeft);
+  std::vector<uint32_t> active(requests);
+  std::iota(active.begin(), active.end(), 0u);
+  std::vector<uint8_t> blocked;  // by place in `active`: bit w is set if path w is not eligible
+  std::vector<uint8_t> count(most_links);  // up to kMaxThreshold + 1, where it stays
+  std::vector<uint64_t> over((most_links + 63) / 64);
+  while (!active.empty() && outcome.left_per_round.size() < max_rounds) {
+    const size_t paths = 2 * active.size();
+    blocked.assign(active.size(), 0);
+    for (size_t c = 0; c < columns.size(); ++c) {
+      const CollisionColumn& column = columns[c];
+      const auto link_of = links_of(c);
+      if (column.standing != nullptr) {
+        std::transform(column.standing, column.standing + column.links, count.begin(),
+                       [](uint32_t n) { return static_cast<uint8_t>(std::min(n, 255u)); });
+      }
+      CountPaths(active, link_of, count.data());
+      const bool sparse = column.standing == nullptr && paths * 4 < column.links;
+      if (sparse) {
+        BlockPathsOver(active, link_of, blocked.data(),
+                       [&](uint32_t link) { return count[link] > column.limit; });
+        for (const uint32_t request : active) {
+          for (int which : {0, 1}) count[link_of(request, which)] = 0;
+        }
+      } else {
+        for (uint32_t word = 0; word * 64 < column.links; ++word) {
+          over[word] = BitsOver(&count[word * size_t{64}], std::min(column.links - word * 64, 64u),
+                                column.limit);
+        }
+        const uint64_t* bits = over.data();
+        BlockPathsOver(active, link_of, blocked.data(),
+                       [bits](uint32_t link) { return (bits[link / 64] >> (link % 64)) & 1; });
+        std::fill_n(count.begin(), column.links, uint8_t{0});
+      }
+    }
+    outcome.messages += 2 * paths;
+    size_t left = 0;
+    for (size_t i = 0; i < active.size(); ++i) {
+      if (blocked[i] == 3) {
+        active[left++] = active[i];
+      } else {
+        outcome.choice[active[i]] = blocked[i] & 1;
+      }
+    }
+    const bool frozen = left == active.size();
+    active.resize(left);
+    outcome.left_per_round.push_back(static_cast<uint32_t>(left));
+    if (frozen) break;
+  }
+  outcome.left = std::move(active);
+  return outcome;
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The baseline with one random choice (THEORY.md 2.8): a fair coin between the two random paths of
+// a request, whatever the load.
+#include "control/protocols/protocols.h"
+#include "topologies/random.h"
+#include "topologies/switch_settings.h"
+
+namespace bfly::control {
+namespace {
+
+class OneChoiceChooser : public PathChooser {
+ public:
+  OneChoiceChooser(const Network& network, uint64_t seed)
+      : seed_(seed), candidates_(*SwitchSettings::Make(network)) {}
+
+  CircuitPath Choose(const LinkLoad&, Row input, Row output) const override {
+    const bool second = RandomBelow(seed_, RandomStream::kOneChoice, input, 2) != 0;
+    return {input, output, candidates_.tag(input, output, second),
+            second ? PathChoice::kPPrime : PathChoice::kP};
+  }
+
+ private:
+  uint64_t seed_;
+  CandidatePaths candidates_;
+};
+
+std::unique_ptr<PathChooser> MakeOneChoice(const Network& network, const ProtocolOptions& options) {
+  return std::make_unique<OneChoiceChooser>(network, options.seed);
+}
+
+absl::StatusOr<RouteResult> RouteOneChoice(const Network& network, const LinkLoad* standing,
+                                           const std::vector<Request>& requests,
+                                           const ProtocolOptions& options) {
+  RouteResult result =
+      RouteOneByOne(OneChoiceChooser(network, options.seed), network, standing, requests);
+  result.rounds = 1;
+  result.messages = requests.size();
+  return result;
+}
+
+}  // namespace
+
+const Protocol kOneChoice = {
+    .name = "one_choice",
+    .help = "a fair coin between the two random paths of a request, whatever the load",
+    .defined_on = [](NetworkKind kind) { return kind == NetworkKind::kTwoFoldButterfly; },
+    .make_chooser = MakeOneChoice,
+    .route = RouteOneChoice,
+};
+
+}  // namespace bfly::control

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Links that bear at most q circuits (Kruskal & Snir 1983, Koch 1988; THEORY.md 2.8): all requests
+// advance stage by stage, a link keeps q uniformly random ones of those that want it, the others
+// are lost.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "control/protocols/protocol.h"
+
+namespace bfly::control {
+
+// Which of the paths lock down, by path. Places that `standing` circuits hold are not given away.
+std::vector<bool> LockDown(const Network& network, const LinkLoad* standing,
+                           const std::vector<CircuitPath>& paths, uint32_t q, uint64_t seed);
+
+// The exact expected fraction of n requests with independent uniform destinations that lock down on
+// B_n, n = 2^dimension. An output may take two of them.
+double ExpectedLockedFraction(int dimension, uint32_t q);
+
+// One trial of that: how many of n requests with independent uniform destinations lock down on B_n.
+uint32_t LockDownUniform(const Network& network, uint32_t q, uint64_t seed);
+
+}  // namespace bfly::control
