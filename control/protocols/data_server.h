@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data server on the randomly-wired butterfly RB_n (Cole et al. 1998, section 3;
+// THEORY.md 2.6, 2.7): users at the inputs, disks at the outputs, each object on one disk of each
+// half of the disks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "control/protocols/link_load.h"
+#include "control/protocols/protocol.h"
+
+namespace bfly::control {
+
+// The disks of an object's two copies: one of 0..rows/2-1, one of rows/2..rows-1.
+using Copies = std::array<Row, 2>;
+
+// Both disks of each object 0..objects-1, independent and uniform.
+std::vector<Copies> PlaceInTwoCopies(uint32_t rows, uint32_t objects, uint64_t seed);
+// One uniform disk for each object: the baseline.
+std::vector<Row> PlaceInOneCopy(uint32_t rows, uint32_t objects, uint64_t seed);
+
+struct DataServerRequest {
+  Row user = 0;
+  Copies copies = {};
+};
+
+struct DataServerOptions {
+  uint32_t c = 0;           // paths a link may have; 0: max(c_disk, smallest c with c! >= 2 log n)
+  uint32_t c_disk = 0;      // paths a disk may have; 0: 5, the least the theorem allows
+  uint32_t max_rounds = 0;  // 0: until it is done or can select nothing any more
+};
+
+// Paths are in the order of the requests; choice kP is the copy in the first half.
+struct DataServerResult {
+  RouteResult route;
+  uint32_t disk_contention = 0;  // most paths that end at one disk
+};
+
+// InvalidArgument names a user or disk that is out of range, a user who asks twice, a copy in the
+// wrong half. FailedPrecondition: the network is no RB_n.
+absl::StatusOr<DataServerResult> RouteDataServerCollision(
+    const Network& network, const std::vector<DataServerRequest>& requests,
+    const DataServerOptions& options = {});
+// The requests one after the other by the minimum protocol.
+absl::StatusOr<DataServerResult> RouteDataServerMinimum(
+    const Network& network, const std::vector<DataServerRequest>& requests);
+// users[i] reads disks[i].
+absl::StatusOr<DataServerResult> RouteDataServerSingleCopy(const Network& network,
+                                                           const std::vector<Row>& users,
+                                                           const std::vector<Row>& disks);
+
+// The dynamic data server: of an object's two paths the one with the smaller of max(fullest link,
+// disk) is taken, that of the first copy if they tie. A user reads one object at a time; a disk
+// serves many.
+class DataServer {
+ public:
+  // FailedPrecondition: the network is no RB_n. `network` must outlive the object.
+  static absl::StatusOr<DataServer> Make(const Network& network);
+
+  // InvalidArgument as above; FailedPrecondition: the user is busy. After an error nothing has
+  // changed.
+  absl::StatusOr<CircuitPath> SetUp(Row user, Copies copies);
+  // NotFound: the user reads nothing.
+  absl::StatusOr<CircuitPath> Release(Row user);
+
+  const LinkLoad& load() const { return load_; }
+  const std::vector<uint32_t>& disk_load() const { return disk_load_; }
+  // The user's path, or null.
+  const CircuitPath* AtUser(Row user) const;
+
+ private:
+  explicit DataServer(const Network& network);
+  uint32_t Cost(Row user, Row disk) const;
+
+  LinkLoad load_;
+  std::vector<uint32_t> disk_load_;
+  std::vector<CircuitPath> by_user_;
+  std::vector<bool> busy_;
+};
+
+}  // namespace bfly::control
