@@ -199,6 +199,24 @@ TEST(Protocols, AreRefusedOnNetworksTheyAreNotDefinedFor) {
     EXPECT_THAT(unknown.message(), HasSubstr(protocol->name));
 }
 
+TEST(Protocols, RefuseThresholdsOutOfRange) {
+  const Network bb = Make(NetworkKind::kTwoFoldButterfly, 8);
+  const Permutation pi = PermutationByName("identity", 8, 0).value();
+  EXPECT_EQ(RoutePermutation("collision", bb, pi, {.c = 255}).status().message(),
+            "c: 255 is outside 1..254 (0: the protocol's own)");
+  EXPECT_EQ(RoutePermutation("q_limited", bb, pi, {.q = 1000}).status().message(),
+            "q: 1000 is outside 1..254 (0: the protocol's own)");
+  EXPECT_TRUE(RoutePermutation("collision", bb, pi, {.c = 254}).ok());
+}
+
+TEST(Protocols, ThatNeedAllRequestsTogetherSaySo) {
+  const absl::Status status =
+      MakeChooser("collision", Make(NetworkKind::kTwoFoldButterfly, 8)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.message(),
+            "protocol: collision routes all requests together, not one at a time");
+}
+
 TEST(SwitchSettings, BelongToTheTwoFoldButterflyOnly) {
   EXPECT_EQ(SwitchSettings::Make(Make(NetworkKind::kButterfly, 8)).status().code(),
             absl::StatusCode::kFailedPrecondition);
