@@ -96,7 +96,7 @@ grpc::Status AgentService::UpdateCircuits(grpc::ServerContext*,
 grpc::Status AgentService::GetCounters(grpc::ServerContext*,
                                        const v1::AgentCountersRequest* request,
                                        v1::AgentCounters* response) {
-  const absl::StatusOr<dataplane::Snapshot> snapshot = host_.snapshot();
+  const absl::StatusOr<dataplane::Snapshot> snapshot = host_.snapshot(request->links());
   if (!snapshot.ok()) return ToGrpc(snapshot.status());
   FillCounters(*snapshot, host_.held(false).placement, request->links(), response);
   response->set_boot_id(host_.boot_id());

@@ -195,10 +195,10 @@ FabricHost::Held FabricHost::held(bool full) const {
   return held;
 }
 
-absl::StatusOr<dataplane::Snapshot> FabricHost::snapshot() const {
+absl::StatusOr<dataplane::Snapshot> FabricHost::snapshot(bool links) const {
   const std::shared_lock state(state_);
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
-  return fabric_->snapshot();
+  return links ? fabric_->snapshot() : fabric_->summary();
 }
 
 }  // namespace bfly::control

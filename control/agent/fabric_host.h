@@ -71,7 +71,8 @@ class FabricHost {
   };
   // `full`: also topology, circuits, links and sources.
   Held held(bool full) const;
-  absl::StatusOr<dataplane::Snapshot> snapshot() const;
+  // Without `links` it is cheap, however large the network.
+  absl::StatusOr<dataplane::Snapshot> snapshot(bool links) const;
 
  private:
   absl::StatusOr<dataplane::FabricConfig> ConfigOf(v1::Topology topology) const;

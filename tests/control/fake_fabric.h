@@ -91,6 +91,11 @@ class FakeFabric final : public dataplane::Fabric {
     snapshot.links.resize(stages * network_.rows() * network_.ports());
     return snapshot;
   }
+  dataplane::Snapshot summary() const override {
+    dataplane::Snapshot all = snapshot();
+    all.links.clear();
+    return all;
+  }
 
  private:
   FakeBoard& board_;

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Either side dies and comes back: the controller compares and makes up the difference, never
+// clearing first.
+#include <gmock/gmock.h>
+
+#include "tests/control/service_fixture.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+class RecoveryTest : public testing::Test {
+ protected:
+  std::unique_ptr<TestAgent> Agent(const std::string& name) {
+    return std::make_unique<TestAgent>(directory_.path(), name, FakeBackend(board_, name));
+  }
+  static v1::DataPlaneStatus Plane(TestController& controller, const std::string& name) {
+    for (const v1::DataPlaneStatus& plane : StatusOf(controller).data_planes()) {
+      if (plane.name() == name) return plane;
+    }
+    return {};
+  }
+  static bool Running(TestController& controller, const std::string& name) {
+    const v1::DataPlaneStatus plane = Plane(controller, name);
+    return plane.state() == v1::DataPlaneStatus::RUNNING && plane.problem().empty();
+  }
+  // What the data planes were told, without what they were asked.
+  std::vector<std::string> Told() {
+    std::vector<std::string> told;
+    for (const std::string& line : board_.TakeLog()) {
+      if (line.rfind("read", 0) != 0) told.push_back(line);
+    }
+    return told;
+  }
+
+  FakeBoard board_;
+  TemporaryDirectory directory_;
+};
+
+TEST_F(RecoveryTest, ADataPlaneThatDiesIsUnreachableAndSetUpsAreUnavailable) {
+  auto dp0 = Agent("dp0");
+  auto dp1 = Agent("dp1");
+  TestController controller(directory_.path());
+  ASSERT_TRUE(Load(controller, SmallTopology(/*split=*/true)).ok());
+  ASSERT_TRUE(SetUpCircuit(controller, 3, 5).ok());
+  // The circuits are installed at dp0, but their paths go through dp1.
+  dp1.reset();
+  EXPECT_TRUE(Eventually(
+      [&] { return Plane(controller, "dp1").state() == v1::DataPlaneStatus::UNREACHABLE; }));
+  EXPECT_THAT(Plane(controller, "dp1").problem(), HasSubstr("cannot be reached"));
+  EXPECT_EQ(Plane(controller, "dp0").state(), v1::DataPlaneStatus::RUNNING);
+  const absl::Status status = SetUpCircuit(controller, 4, 6).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("dp1"));
+  EXPECT_EQ(List(controller).size(), 1u);
+
+  dp1 = Agent("dp1");
+  EXPECT_TRUE(Eventually([&] { return Running(controller, "dp1"); }));
+  EXPECT_TRUE(SetUpCircuit(controller, 4, 6).ok());
+  ExpectCountsEqualRecount(controller, dp0.get());
+}
+
+TEST_F(RecoveryTest, ADataPlaneThatComesBackEmptyGetsEverythingAgain) {
+  auto agent = Agent("dp0");
+  TestController controller(directory_.path());
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  for (Row row : {1, 2, 3}) ASSERT_TRUE(SetUpCircuit(controller, row, row).ok());
+  v1::SetLinkStateRequest link;
+  link.set_stage(2);
+  ASSERT_TRUE(Call(*controller.fabric, &v1::Fabric::Stub::SetLinkState, link).ok());
+  v1::StartTrafficRequest traffic;
+  traffic.add_sources();
+  ASSERT_TRUE(Call(*controller.traffic, &v1::Traffic::Stub::Start, traffic).ok());
+
+  agent.reset();
+  EXPECT_TRUE(Eventually(
+      [&] { return Plane(controller, "dp0").state() == v1::DataPlaneStatus::UNREACHABLE; }));
+  Told();
+  agent = Agent("dp0");
+  EXPECT_TRUE(Eventually([&] { return Running(controller, "dp0"); }));
+  EXPECT_THAT(Told(), ElementsAre("load dp0", "install 1", "install 2", "install 3", "link 64 down",
+                                  "sources 1"));  // stage 2 of 16 rows, 2 ports
+  EXPECT_EQ(Plane(controller, "dp0").reconciled(), 3u);
+  ExpectCountsEqualRecount(controller, agent.get());
+  EXPECT_TRUE(SetUpCircuit(controller, 4, 4).ok());
+}
+
+TEST_F(RecoveryTest, ARestartThatNobodyNoticedIsMadeUpByTheNextSetUp) {
+  auto agent = Agent("dp0");
+  TestController controller(directory_.path(), /*watch_interval_ms=*/3'600'000);
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  ASSERT_TRUE(SetUpCircuit(controller, 1, 1).ok());
+  agent.reset();
+  agent = Agent("dp0");
+  // While the connection is made again the answer is UNAVAILABLE and nothing changes.
+  EXPECT_TRUE(Eventually([&] { return SetUpCircuit(controller, 2, 2).ok(); }));
+  EXPECT_EQ(List(controller).size(), 2u);
+  ExpectCountsEqualRecount(controller, agent.get());
+}
+
+TEST_F(RecoveryTest, WhatIsMissingIsInstalledAndWhatIsStaleRemovedAndNothingElseTouched) {
+  auto agent = Agent("dp0");
+  TestController controller(directory_.path());
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  for (Row row : {1, 2, 3}) ASSERT_TRUE(SetUpCircuit(controller, row, row).ok());
+  EXPECT_TRUE(Eventually([&] { return Running(controller, "dp0"); }));
+  Told();
+  // Behind the controller's back: 2 is lost, 9 is nobody's, 3 has another path.
+  ASSERT_TRUE(agent->host()
+                  .UpdateCircuits(
+                      {{.input = 9, .tag = 9, .id = 77}, {.input = 3, .tag = 3, .id = 78}}, {2}, 0)
+                  .ok());
+  EXPECT_THAT(Told(), UnorderedElementsAre("remove 2", "install 9", "install 3"));
+  EXPECT_TRUE(Eventually([&] { return Plane(controller, "dp0").reconciled() == 3; }));
+  EXPECT_THAT(Told(), ElementsAre("remove 9", "install 2", "install 3"));
+  ExpectCountsEqualRecount(controller, agent.get());
+}
+
+TEST_F(RecoveryTest, AControllerThatRestartsTakesOverWhatIsThere) {
+  auto dp0 = Agent("dp0");
+  auto dp1 = Agent("dp1");
+  std::vector<v1::Circuit> before;
+  {
+    TestController controller(directory_.path());
+    ASSERT_TRUE(Load(controller, SmallTopology(/*split=*/true)).ok());
+    for (Row row : {1, 2, 3}) ASSERT_TRUE(SetUpCircuit(controller, row, 15 - row).ok());
+    before = List(controller);
+  }
+  Told();
+  TestController controller(directory_.path());
+  EXPECT_TRUE(StatusOf(controller).loaded());
+  EXPECT_EQ(StatusOf(controller).name(), "test");
+  const std::vector<v1::Circuit> after = List(controller);
+  ASSERT_EQ(after.size(), before.size());
+  for (size_t i = 0; i < after.size(); ++i) {
+    EXPECT_EQ(after[i].id(), before[i].id());
+    EXPECT_EQ(after[i].tag(), before[i].tag());
+    EXPECT_EQ(after[i].choice(), before[i].choice());
+  }
+  EXPECT_THAT(Told(), IsEmpty());
+  ExpectCountsEqualRecount(controller, dp0.get());
+  const auto next = SetUpCircuit(controller, 7, 7);
+  ASSERT_TRUE(next.ok());
+  EXPECT_GT(next->circuit().id(), before.back().id());
+  EXPECT_TRUE(ReleaseCircuit(controller, before[0].id()).ok());
+}
+
+TEST_F(RecoveryTest, ARestartedControllerWaitsForADataPlaneThatIsAwayWithTheCircuits) {
+  auto dp0 = Agent("dp0");
+  auto dp1 = Agent("dp1");
+  {
+    TestController controller(directory_.path());
+    ASSERT_TRUE(Load(controller, SmallTopology(/*split=*/true)).ok());
+  }
+  dp1.reset();
+  TestController controller(directory_.path());
+  EXPECT_TRUE(StatusOf(controller).loaded());
+  EXPECT_EQ(SetUpCircuit(controller, 1, 1).status().code(), absl::StatusCode::kUnavailable);
+  dp1 = Agent("dp1");
+  EXPECT_TRUE(Eventually([&] { return Running(controller, "dp1"); }));
+  EXPECT_TRUE(SetUpCircuit(controller, 1, 1).ok());
+}
+
+TEST_F(RecoveryTest, AnotherFabricInADataPlaneIsNotThrownOut) {
+  auto agent = Agent("dp0");
+  TestController controller(directory_.path());
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  agent.reset();
+  agent = Agent("dp0");
+  v1::Topology other = SmallTopology(false, 4);
+  other.set_name("somebody else's");
+  // Between its start and this load the controller may have loaded its own.
+  ASSERT_TRUE(Eventually([&] {
+    agent->host().Unload().status().IgnoreError();
+    return agent->host().Load(other).ok();
+  }));
+  EXPECT_TRUE(Eventually([&] {
+    return Plane(controller, "dp0").problem().find("another fabric") != std::string::npos;
+  }));
+  EXPECT_EQ(agent->host().held(true).topology.name(), "somebody else's");
+  EXPECT_EQ(SetUpCircuit(controller, 1, 1).status().code(), absl::StatusCode::kUnavailable);
+  ASSERT_TRUE(Load(controller, SmallTopology(), /*replace=*/true).ok());
+  EXPECT_TRUE(SetUpCircuit(controller, 1, 1).ok());
+}
+
+TEST_F(RecoveryTest, AnUnloadedDataPlaneIsIdleAndMayBeLoadedAgain) {
+  auto agent = Agent("dp0");
+  TestController controller(directory_.path());
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  ASSERT_TRUE(Call(*controller.fabric, &v1::Fabric::Stub::Unload, v1::UnloadRequest()).ok());
+  EXPECT_FALSE(agent->host().held(false).loaded);
+  EXPECT_EQ(Plane(controller, "dp0").state(), v1::DataPlaneStatus::IDLE_STATE);
+  EXPECT_FALSE(StatusOf(controller).loaded());
+  EXPECT_TRUE(Load(controller, SmallTopology()).ok());
+}
+
+}  // namespace
+}  // namespace bfly::control
