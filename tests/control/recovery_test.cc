@@ -19,7 +19,8 @@ class RecoveryTest : public testing::Test {
     return std::make_unique<TestAgent>(directory_.path(), name, FakeBackend(board_, name));
   }
   static v1::DataPlaneStatus Plane(TestController& controller, const std::string& name) {
-    for (const v1::DataPlaneStatus& plane : StatusOf(controller).data_planes()) {
+    const v1::FabricStatus status = StatusOf(controller);
+    for (const v1::DataPlaneStatus& plane : status.data_planes()) {
       if (plane.name() == name) return plane;
     }
     return {};
@@ -172,7 +173,7 @@ TEST_F(RecoveryTest, AnotherFabricInADataPlaneIsNotThrownOut) {
   agent.reset();
   agent = Agent("dp0");
   v1::Topology other = SmallTopology(false, 4);
-  other.set_name("somebody else's");
+  other.set_name("other");
   // Between its start and this load the controller may have loaded its own.
   ASSERT_TRUE(Eventually([&] {
     agent->host().Unload().status().IgnoreError();
@@ -181,7 +182,7 @@ TEST_F(RecoveryTest, AnotherFabricInADataPlaneIsNotThrownOut) {
   EXPECT_TRUE(Eventually([&] {
     return Plane(controller, "dp0").problem().find("another fabric") != std::string::npos;
   }));
-  EXPECT_EQ(agent->host().held(true).topology.name(), "somebody else's");
+  EXPECT_EQ(agent->host().held(true).topology.name(), "other");
   EXPECT_EQ(SetUpCircuit(controller, 1, 1).status().code(), absl::StatusCode::kUnavailable);
   ASSERT_TRUE(Load(controller, SmallTopology(), /*replace=*/true).ok());
   EXPECT_TRUE(SetUpCircuit(controller, 1, 1).ok());

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole way over real workers: a client sets circuits up, built-in sources send along them, and
+// exactly the links of their paths count the packets. No ports, no root, no hugepages.
+#include <gmock/gmock.h>
+
+#include <iostream>
+#include <map>
+#include <tuple>
+
+#include "dataplane/runtime/cpus.h"
+#include "dataplane/runtime/eal.h"
+#include "tests/control/service_fixture.h"
+
+namespace bfly::control {
+namespace {
+
+constexpr uint64_t kPackets = 1000;
+
+v1::Topology RealTopology() {
+  v1::Topology topology = SmallTopology();
+  topology.mutable_placement(0)->set_lcore(dataplane::UsableCpus().front());
+  return topology;
+}
+
+FabricBackend RealBackend() {
+  return {.verify = dataplane::Fabric::Verify, .load = dataplane::Fabric::Load};
+}
+
+v1::Counters CountersOf(TestController& controller) {
+  const auto counters =
+      Call(*controller.telemetry, &v1::Telemetry::Stub::GetCounters, v1::GetCountersRequest());
+  EXPECT_TRUE(counters.ok()) << counters.status();
+  if (!counters.ok()) return {};
+  const v1::Conservation& c = counters->conservation();
+  EXPECT_EQ(c.injected(), c.delivered() + c.dropped() + c.in_flight());
+  EXPECT_EQ(counters->problems_size(), 0);
+  return *counters;
+}
+
+TEST(RealFabric, PacketsOfCircuitsAreCountedByTheLinksOfTheirPathsAndByNoOthers) {
+  TemporaryDirectory directory;
+  TestAgent agent(directory.path(), "dp0", RealBackend());
+  TestController controller(directory.path());
+  ASSERT_TRUE(Load(controller, RealTopology()).ok());
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint64_t> expected;  // (stage, row, next row)
+  for (Row input : {1, 6, 11}) {
+    const auto response = SetUpCircuit(controller, input, 15 - input);
+    ASSERT_TRUE(response.ok()) << response.status();
+    const v1::Circuit& circuit = response->circuit();
+    for (int level = 0; level + 1 < circuit.rows_size(); ++level) {
+      expected[{level, circuit.rows(level), circuit.rows(level + 1)}] += kPackets;
+    }
+  }
+  v1::StartTrafficRequest traffic;
+  v1::TrafficSource* source = traffic.add_sources();  // rows without a circuit send nothing
+  source->set_packets(kPackets);
+  source->set_bytes(100);
+  ASSERT_TRUE(Call(*controller.traffic, &v1::Traffic::Stub::Start, traffic).ok());
+  EXPECT_TRUE(Eventually(
+      [&] { return CountersOf(controller).conservation().delivered() == 3 * kPackets; }));
+
+  const v1::Counters counters = CountersOf(controller);
+  EXPECT_EQ(counters.conservation().injected(), 3 * kPackets);
+  EXPECT_EQ(counters.conservation().in_flight(), 0u);
+  for (const v1::LinkCounters& link : counters.links()) {
+    const auto found = expected.find({link.stage(), link.row(), link.next_row()});
+    EXPECT_EQ(link.packets(), found == expected.end() ? 0 : found->second);
+    EXPECT_EQ(link.bytes(), link.packets() * 100);
+  }
+  const auto last = Call(*controller.fabric, &v1::Fabric::Stub::Unload, v1::UnloadRequest());
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->conservation().delivered(), 3 * kPackets);
+  EXPECT_EQ(last->conservation().in_flight(), 0u);
+}
+
+TEST(RealFabric, AccountsBalanceWhileTrafficRunsAndALinkGoesDown) {
+  TemporaryDirectory directory;
+  TestAgent agent(directory.path(), "dp0", RealBackend());
+  TestController controller(directory.path());
+  ASSERT_TRUE(Load(controller, RealTopology()).ok());
+  v1::StartTrafficRequest traffic;
+  v1::TrafficSource* source = traffic.add_sources();
+  source->set_destination(v1::TrafficSource::UNIFORM);
+  source->set_packets_per_second(5000);
+  ASSERT_TRUE(Call(*controller.traffic, &v1::Traffic::Stub::Start, traffic).ok());
+  v1::SetLinkStateRequest down;
+  down.set_stage(4);
+  ASSERT_TRUE(Call(*controller.fabric, &v1::Fabric::Stub::SetLinkState, down).ok());
+  // Every picture on the way balances; CountersOf looks.
+  EXPECT_TRUE(Eventually([&] {
+    const v1::Counters counters = CountersOf(controller);
+    for (const v1::DropCount& drop : counters.drops()) {
+      if (drop.reason() == "link_down" && drop.packets() > 10) return true;
+    }
+    return false;
+  }));
+}
+
+TEST(RealFabric, AnLcoreTheMachineLacksIsNamed) {
+  TemporaryDirectory directory;
+  TestAgent agent(directory.path(), "dp0", RealBackend());
+  TestController controller(directory.path());
+  v1::Topology topology = SmallTopology();
+  topology.mutable_placement(0)->set_lcore(127);
+  const absl::Status status = Load(controller, topology);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  EXPECT_THAT(FieldsOf(status), testing::ElementsAre("topology.placement[0].lcore"));
+  EXPECT_FALSE(StatusOf(controller).loaded());
+}
+
+}  // namespace
+}  // namespace bfly::control
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  const auto eal = bfly::dataplane::StartEal({.memory_mb = 256, .use_hugepages = false});
+  if (!eal.ok()) {
+    std::cerr << eal.status() << "\n";
+    return 1;
+  }
+  const int failed = RUN_ALL_TESTS();
+  bfly::dataplane::StopEal();
+  return failed;
+}
