@@ -30,8 +30,8 @@ class Outlet {
   virtual uint64_t held() const { return 0; }
   // Called once per pass: pushes out what is buffered.
   virtual void Flush(Ledger&) {}
-  // Frees what is held and returns how many packets that were. Called instead of everything else: after the
-  // worker stopped, or by it when this way out is given up.
+  // Frees what is held and returns how many packets that were. Called instead of everything else:
+  // after the worker stopped, or by it when this way out is given up.
   virtual uint64_t Discard() { return 0; }
 };
 

@@ -18,7 +18,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 using testing::Not;
-using testing::UnorderedElementsAre;
 
 // What a real bash offers after `words`, the last of which is still being typed.
 std::vector<std::string> Offers(const std::vector<std::string>& words) {
@@ -59,7 +58,7 @@ TEST(BashCompletion, OffersTheOptionsOfAVerb) {
 
 TEST(BashCompletion, OffersTheChoicesOfAnOption) {
   EXPECT_THAT(Offers({"bfly", "circuit", "permutation", "--protocol", ""}),
-              UnorderedElementsAre("minimum", "greedy"));
+              IsSupersetOf({"minimum", "greedy", "collision", "benes"}));
   EXPECT_THAT(Offers({"bfly", "completion", ""}), IsSupersetOf({"bash", "zsh", "fish"}));
 }
 

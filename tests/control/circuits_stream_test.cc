@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Circuits over real gRPC, many at a time: streams, clients that stop reading, callers at the same
+// time, and random sequences of everything.
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "tests/control/circuits_fixture.h"
+
+namespace bfly::control {
+namespace {
+
+TEST_F(CircuitsServiceTest, AStreamAnswersEveryOperationInOrder) {
+  Start(256);
+  grpc::ClientContext context;
+  SetDeadline(context);
+  const auto stream = controller_->circuits->Stream(&context);
+  constexpr int kOperations = 1000;
+  std::thread writer([&] {
+    for (int i = 0; i < kOperations; ++i) {
+      v1::CircuitOperation operation;
+      operation.set_tag(i);
+      if (i % 4 == 3) {
+        operation.mutable_release()->set_id(4711'000'000);
+      } else if (i % 4 == 2) {
+        // Neither: refused, and the stream goes on.
+      } else {
+        operation.mutable_set_up()->set_input(i / 4);
+        operation.mutable_set_up()->set_output(i / 4);
+      }
+      ASSERT_TRUE(stream->Write(operation));
+    }
+    stream->WritesDone();
+  });
+  v1::CircuitResult result;
+  uint64_t expected = 0;
+  while (stream->Read(&result)) {
+    EXPECT_EQ(result.tag(), expected);
+    // First of its four: set up. Then the same again, nothing asked, and an unknown circuit.
+    const int codes[] = {0, 9, 3, 5};
+    EXPECT_EQ(result.code(), codes[expected % 4]) << result.message();
+    ++expected;
+  }
+  writer.join();
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_EQ(expected, uint64_t{kOperations});
+  EXPECT_EQ(List(*controller_).size(), 250u);
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+}
+
+TEST_F(CircuitsServiceTest, AClientThatStopsReadingItsStreamHoldsNobodyUp) {
+  Start(256);
+  grpc::ClientContext context;
+  SetDeadline(context);
+  const auto stream = controller_->circuits->Stream(&context);
+  // Far more answers than a stream that nobody reads takes, so writing is held back at last.
+  std::atomic<int> written = 0;
+  std::thread writer([&] {
+    v1::CircuitOperation operation;
+    operation.mutable_set_up()->set_input(5);
+    operation.mutable_set_up()->set_output(5);
+    while (written < 1'000'000 && stream->Write(operation)) ++written;
+  });
+  int before = -1;
+  EXPECT_TRUE(Eventually([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return std::exchange(before, written.load()) == written.load();
+  }));
+  EXPECT_LT(written, 1'000'000);
+  EXPECT_TRUE(SetUpCircuit(*controller_, 9, 9).ok());
+  context.TryCancel();
+  writer.join();
+  v1::CircuitResult result;
+  while (stream->Read(&result)) {
+  }
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+}
+
+TEST_F(CircuitsServiceTest, CallersAtTheSameTimeAreAllServedOnceEach) {
+  Start(256);
+  std::vector<std::thread> callers;
+  std::atomic<int> done = 0;
+  for (uint32_t caller = 0; caller < 8; ++caller) {
+    callers.emplace_back([&, caller] {
+      for (uint32_t i = 0; i < 32; ++i) {
+        const uint32_t row = i * 8 + caller;
+        const auto circuit = SetUpCircuit(*controller_, row, row);
+        if (circuit.ok() && i % 2 == 1 &&
+            !ReleaseCircuit(*controller_, circuit->circuit().id()).ok()) {
+          continue;
+        }
+        done += circuit.ok();
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(done, 256);
+  EXPECT_EQ(List(*controller_).size(), 128u);
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+}
+
+// The property: after random sequences of everything, also of what is refused and of what the data
+// plane cannot do, the counts of every link equal a recount and the data plane holds the listed
+// circuits.
+TEST_F(CircuitsServiceTest, AfterRandomSequencesOfEverythingTheCountsEqualARecount) {
+  Start();
+  for (uint32_t seed = 1; seed <= 8; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<uint64_t> ids = {0};
+    for (int step = 0; step < 60; ++step) {
+      board_.refused_inputs =
+          random() % 4 == 0 ? std::set<Row>{Row(random() % 16)} : std::set<Row>{};
+      switch (random() % 6) {
+        case 0:
+        case 1: {
+          const auto circuit =
+              SetUpCircuit(*controller_, random() % 18, random() % 18, random() % 8 == 0,
+                           random() % 4 == 0 ? "k" + std::to_string(random() % 8) : "");
+          if (circuit.ok()) ids.push_back(circuit->circuit().id());
+          break;
+        }
+        case 2:
+          ReleaseCircuit(*controller_, ids[random() % ids.size()]).status().IgnoreError();
+          break;
+        case 3: {
+          v1::SetUpBatchRequest batch;
+          batch.set_all_or_nothing(random() % 2);
+          for (int i = 0; i < 5; ++i) {
+            v1::SetUpRequest* request = batch.add_requests();
+            request->set_input(random() % 17);
+            request->set_output(random() % 17);
+          }
+          if (const auto results = Ask(batch); results.ok()) {
+            for (const auto& result : results->results()) {
+              if (result.code() == 0) ids.push_back(result.circuit().id());
+            }
+          }
+          break;
+        }
+        case 4: {
+          v1::RoutePermutationRequest permutation;
+          permutation.set_protocol(random() % 2 ? "minimum" : "greedy");
+          permutation.set_seed(random());
+          permutation.set_replace(random() % 2);
+          permutation.set_dry_run(random() % 4 == 0);
+          for (int i = 0; i < 4; ++i) {
+            permutation.add_inputs(random() % 16);
+            permutation.add_outputs(random() % 16);
+          }
+          Ask(permutation).status().IgnoreError();
+          break;
+        }
+        case 5:
+          for (const v1::Circuit& circuit : List(*controller_)) {
+            if (random() % 3 == 0)
+              ReleaseCircuit(*controller_, circuit.id()).status().IgnoreError();
+          }
+          break;
+      }
+      ExpectCountsEqualRecount(*controller_, agent_.get());
+      if (HasFailure()) {
+        FAIL() << "seed " << seed << " step " << step;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bfly::control
