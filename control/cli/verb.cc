@@ -62,6 +62,7 @@ std::unique_ptr<CLI::App> BuildParser(Invocation& invocation) {
   AddCircuit(*app, invocation);
   AddTraffic(*app, invocation);
   AddLink(*app, invocation);
+  AddMeasure(*app, invocation);
   AddDown(*app, invocation);
   AddBench(*app, invocation);
   AddCompletion(*app, invocation);

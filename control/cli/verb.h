@@ -53,6 +53,7 @@ void AddCircuit(CLI::App& app, Invocation& invocation);
 void AddPermutation(CLI::App& circuit, Invocation& invocation);
 void AddTraffic(CLI::App& app, Invocation& invocation);
 void AddLink(CLI::App& app, Invocation& invocation);
+void AddMeasure(CLI::App& app, Invocation& invocation);
 void AddDown(CLI::App& app, Invocation& invocation);
 void AddBench(CLI::App& app, Invocation& invocation);
 void AddCompletion(CLI::App& app, Invocation& invocation);

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// bfly measure FILE --out DIR: runs an experiment under the virtual clock and checks its claims.
+#include "control/experiment/measure.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "control/cli/verb.h"
+#include "control/experiment/experiment_file.h"
+#include "control/experiment/journal.h"
+#include "control/experiment/report.h"
+
+namespace bfly::control {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+void OnInterrupt(int) { interrupted = 1; }
+
+struct MeasureOptions {
+  std::string file;
+  std::string out;
+  std::string rerun;
+  std::vector<std::string> set;
+};
+
+// On a terminal one line that is redrawn; elsewhere a line for every tenth part.
+void Show(const Progress& progress) {
+  static size_t last_tenth = SIZE_MAX;
+  const bool terminal = isatty(STDERR_FILENO);
+  const size_t tenth = progress.done * 10 / progress.total;
+  if (!terminal && tenth == last_tenth) return;
+  last_tenth = tenth;
+  constexpr int kWidth = 30;
+  const int filled = static_cast<int>(progress.done * kWidth / progress.total);
+  fprintf(stderr, "%s[%s%s] %zu/%zu trials  %s seed=%llu%s", terminal ? "\r\033[K" : "",
+          std::string(filled, '#').c_str(), std::string(kWidth - filled, '.').c_str(),
+          progress.done, progress.total, progress.point.ToString().c_str(),
+          static_cast<unsigned long long>(progress.seed), terminal ? "" : "\n");
+}
+
+absl::Status RunMeasure(const MeasureOptions& options, bool json) {
+  const std::string file =
+      options.rerun.empty() ? options.file : options.rerun + "/experiment.yaml";
+  const std::string out =
+      options.out.empty() && !options.rerun.empty() ? options.rerun + ".rerun" : options.out;
+  const absl::StatusOr<v1::Experiment> experiment = ReadExperiment(file, options.set);
+  if (!experiment.ok()) return experiment.status();
+  absl::StatusOr<Journal> journal = Journal::Open(out, WriteExperiment(*experiment));
+  if (!journal.ok()) return journal.status();
+
+  interrupted = 0;
+  struct sigaction action = {}, before_int = {}, before_term = {};
+  action.sa_handler = OnInterrupt;
+  sigaction(SIGINT, &action, &before_int);
+  sigaction(SIGTERM, &action, &before_term);
+  const absl::StatusOr<Report> report =
+      Measure(*experiment, *journal, [](const Progress& progress) {
+        Show(progress);
+        return interrupted == 0;
+      });
+  sigaction(SIGINT, &before_int, nullptr);
+  sigaction(SIGTERM, &before_term, nullptr);
+  if (isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[K");
+  if (!report.ok()) return report.status();
+  if (absl::Status status = WriteReport(*report, out); !status.ok()) return status;
+
+  if (json) {
+    printf("%s", ResultsJson(*report).c_str());
+  } else {
+    printf("%s\n%d PASS, %d FAIL, %d NOT APPLICABLE; results in %s\n", ClaimTable(*report).c_str(),
+           report->Count(Verdict::kPass), report->Count(Verdict::kFail),
+           report->Count(Verdict::kNotApplicable), out.c_str());
+  }
+  if (!report->complete) {
+    return absl::CancelledError(
+        absl::StrCat("interrupted: ", out,
+                     " holds what is done, marked incomplete; the same command "
+                     "continues it"));
+  }
+  if (const int failed = report->Count(Verdict::kFail); failed > 0) {
+    return absl::FailedPreconditionError(absl::StrCat(failed, " claims failed"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddMeasure(CLI::App& app, Invocation& invocation) {
+  CLI::App* verb = NewVerb(
+      app, invocation, "measure", "Run an experiment under the virtual clock and check its claims",
+      "bfly measure topologies/experiments/greedy-butterfly.yaml --out /tmp/greedy");
+  auto options = std::make_shared<MeasureOptions>();
+  CLI::Option* file = verb->add_option("file", options->file, "Experiment file")->type_name("FILE");
+  CLI::Option* rerun =
+      verb->add_option("--rerun", options->rerun,
+                       "Run the experiment of a results folder again; the results are the "
+                       "same to the bit")
+          ->type_name("FOLDER")
+          ->excludes(file);
+  verb->add_option("--out", options->out,
+                   "Folder for the results; it must not exist, or hold this experiment unfinished. "
+                   "With --rerun: FOLDER.rerun if left out")
+      ->type_name("DIR");
+  verb->add_option("--set", options->set, "Lay a value over the file's: key=value or key=[v1, v2]")
+      ->type_name("KEY=VALUE")
+      ->take_all();
+  verb->final_callback([&invocation, options, file, rerun] {
+    if (file->count() == 0 && rerun->count() == 0) {
+      throw CLI::RequiredError("FILE or --rerun FOLDER");
+    }
+    if (rerun->count() == 0 && options->out.empty()) throw CLI::RequiredError("--out DIR");
+    invocation.action = [&invocation, options] {
+      return RunMeasure(*options, invocation.common.json);
+    };
+  });
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/experiment/claim.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace bfly::control {
+
+Estimate Measurement::delay() const {
+  std::vector<double> values;
+  if (trials.size() >= 3) {
+    for (const Trial& trial : trials) values.push_back(trial.mean_delay);
+  } else {
+    for (const Trial& trial : trials) {
+      values.insert(values.end(), trial.batch_delays.begin(), trial.batch_delays.end());
+    }
+  }
+  return EstimateMean(values);
+}
+
+Estimate Measurement::Over(double (*figure)(const Trial&)) const {
+  std::vector<double> values;
+  for (const Trial& trial : trials) values.push_back(figure(trial));
+  return EstimateMean(values);
+}
+
+double Measurement::offered() const {
+  return Over([](const Trial& t) { return t.offered; }).mean;
+}
+double Measurement::accepted() const {
+  return Over([](const Trial& t) { return t.accepted; }).mean;
+}
+
+bool Measurement::saturated() const {
+  for (const Trial& trial : trials) {
+    if (trial.unfinished > 0) return true;
+  }
+  return accepted() < 0.97 * offered();
+}
+
+absl::string_view VerdictName(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kPass:
+      return "PASS";
+    case Verdict::kFail:
+      return "FAIL";
+    case Verdict::kNotApplicable:
+      break;
+  }
+  return "NOT APPLICABLE";
+}
+
+ClaimResult Check(const Claim& claim, const Measurement& measurement) {
+  ClaimResult result{.id = claim.id,
+                     .statement = claim.statement,
+                     .source = claim.source,
+                     .point = measurement.point,
+                     .trials = static_cast<int>(measurement.trials.size()),
+                     .reason = claim.not_applicable(measurement.point)};
+  if (!result.reason.empty()) return result;
+  const Estimate estimate = claim.measured(measurement);
+  result.theory = claim.theory(measurement.point);
+  result.measured = estimate.mean;
+  result.ci95 = estimate.HalfWidth(0.95);
+  if (estimate.values < 2) {
+    result.reason = "one trial has no confidence interval: give more seeds";
+    return result;
+  }
+  const double margin = estimate.HalfWidth(0.9999) + 1e-12 * std::abs(result.theory);
+  const bool low_enough = estimate.mean - margin <= result.theory;
+  const bool high_enough = estimate.mean + margin >= result.theory;
+  bool holds = false;
+  switch (claim.relation) {
+    case Relation::kAtMost:
+      holds = low_enough;
+      break;
+    case Relation::kAtLeast:
+      holds = high_enough;
+      break;
+    case Relation::kEqual:
+      holds = low_enough && high_enough;
+      break;
+  }
+  result.verdict = holds ? Verdict::kPass : Verdict::kFail;
+  return result;
+}
+
+absl::StatusOr<std::vector<const Claim*>> ClaimsNamed(const std::vector<std::string>& ids) {
+  std::vector<const Claim*> claims;
+  std::vector<absl::string_view> known;
+  for (const Claim& claim : GreedyClaims()) known.push_back(claim.id);
+  for (const std::string& id : ids) {
+    const size_t before = claims.size();
+    for (const Claim& claim : GreedyClaims()) {
+      if (id == claim.id) claims.push_back(&claim);
+    }
+    if (claims.size() == before) {
+      return absl::NotFoundError(absl::StrCat(
+          "claims: \"", id, "\" is unknown (allowed: ", absl::StrJoin(known, ", "), ")"));
+    }
+  }
+  if (ids.empty()) {
+    for (const Claim& claim : GreedyClaims()) claims.push_back(&claim);
+  }
+  return claims;
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Claims of the papers, checked against what was measured at one point.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "control/experiment/point.h"
+#include "control/experiment/statistics.h"
+
+namespace bfly::control {
+
+// A point with all its trials.
+struct Measurement {
+  Point point;
+  std::vector<Trial> trials;
+
+  // From the trials where there are three or more, else from the parts of the measured time.
+  Estimate delay() const;
+  // Of any figure of a trial, over the trials.
+  Estimate Over(double (*figure)(const Trial&)) const;
+  double offered() const;
+  double accepted() const;
+  // Whether the network delivered less than 97 % of what was offered, or left packets inside for
+  // good.
+  bool saturated() const;
+};
+
+enum class Verdict { kPass, kFail, kNotApplicable };
+absl::string_view VerdictName(Verdict verdict);  // "PASS", "FAIL", "NOT APPLICABLE"
+
+struct ClaimResult {
+  std::string id;
+  std::string statement;
+  std::string source;  // paper and statement
+  Point point;
+  double theory = 0;  // what the statement gives at the point
+  double measured = 0;
+  double ci95 = 0;  // half-width
+  int trials = 0;
+  Verdict verdict = Verdict::kNotApplicable;
+  std::string reason;  // why it is not applicable
+};
+
+// A claim compares one measured figure with one computed value.
+enum class Relation { kAtMost, kAtLeast, kEqual };
+
+struct Claim {
+  const char* id;
+  const char* statement;
+  const char* source;
+  Relation relation;
+  // Empty: applies. Otherwise the reason why it does not.
+  std::string (*not_applicable)(const Point& point);
+  double (*theory)(const Point& point);
+  Estimate (*measured)(const Measurement& measurement);
+};
+
+// A claim fails if theory lies outside the 99.99 % interval of what was measured, on the wrong side
+// for a bound: a true claim then fails once in ten thousand points. The interval reported is the 95
+// % one. One trial alone has no interval; claims that need one are then not applicable.
+ClaimResult Check(const Claim& claim, const Measurement& measurement);
+
+// All claims about greedy routing (Stamoulis & Tsitsiklis), or those named. NotFound lists the
+// known ones.
+const std::vector<Claim>& GreedyClaims();
+absl::StatusOr<std::vector<const Claim*>> ClaimsNamed(const std::vector<std::string>& ids);
+
+}  // namespace bfly::control

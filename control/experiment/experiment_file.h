@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Experiment files: bfly.v1.Experiment written as YAML, with values from the command line laid over
+// it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bfly/v1/experiment.pb.h"
+
+namespace bfly::control {
+
+// Reads `path` and lays `overrides` ("rho=0.5" or "seeds=[1, 2]", any key of the message) over it.
+// Everything wrong with either is in the status, one error a line, defaults are filled in.
+absl::StatusOr<v1::Experiment> ReadExperiment(const std::string& path,
+                                              const std::vector<std::string>& overrides);
+
+// The effective configuration as a file that ReadExperiment reads back to the same message.
+std::string WriteExperiment(const v1::Experiment& experiment);
+
+}  // namespace bfly::control

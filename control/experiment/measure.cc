@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/experiment/measure.h"
+
+#include <utility>
+#include <vector>
+
+namespace bfly::control {
+
+absl::StatusOr<Report> Measure(const v1::Experiment& experiment, Journal& journal,
+                               const std::function<bool(const Progress&)>& on_progress) {
+  const absl::StatusOr<std::vector<Point>> points = PointsOf(experiment);
+  if (!points.ok()) return points.status();
+  const auto claims = ClaimsNamed({experiment.claims().begin(), experiment.claims().end()});
+  if (!claims.ok()) return claims.status();
+
+  Report report;
+  report.experiment = experiment;
+  Progress progress;
+  progress.total = points->size() * experiment.seeds_size();
+  for (size_t i = 0; i < points->size(); ++i) {
+    Measurement measurement{.point = (*points)[i], .trials = {}};
+    for (const uint64_t seed : experiment.seeds()) {
+      progress.point = measurement.point;
+      progress.seed = seed;
+      if (!on_progress(progress)) return report;
+      if (const Trial* known = journal.Find(i, seed)) {
+        measurement.trials.push_back(*known);
+      } else {
+        absl::StatusOr<Trial> trial = RunTrial(experiment, measurement.point, seed);
+        if (!trial.ok()) return trial.status();
+        if (absl::Status status = journal.Add(i, *trial); !status.ok()) return status;
+        measurement.trials.push_back(*std::move(trial));
+      }
+      ++progress.done;
+    }
+    for (const Claim* claim : *claims) report.claims.push_back(Check(*claim, measurement));
+    report.series.push_back(std::move(measurement));
+  }
+  report.complete = true;
+  return report;
+}
+
+}  // namespace bfly::control

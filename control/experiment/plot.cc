@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/experiment/plot.h"
+
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <cmath>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "control/experiment/journal.h"
+
+extern char** environ;
+
+namespace bfly::control {
+namespace {
+
+std::string Curve(const Point& point) {
+  return absl::StrCat("d=", point.d, " p=", point.p,
+                      point.slot > 0 ? absl::StrCat(" slot=", point.slot) : "");
+}
+
+absl::Status RunGnuplot(const std::string& script) {
+  std::string name = "gnuplot", file = script;
+  char* argv[] = {name.data(), file.data(), nullptr};
+  pid_t child = 0;
+  if (posix_spawnp(&child, "gnuplot", nullptr, nullptr, argv, environ) != 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "gnuplot cannot be started, so there are no plots; the Debian package is gnuplot-nox. ",
+        script, " draws them later"));
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    return absl::InternalError(absl::StrCat("gnuplot failed on ", script));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status DrawDelay(const Report& report, const std::string& folder) {
+  std::map<std::string, std::string> curves;  // title -> "rho delay half-width" lines
+  for (const Measurement& m : report.series) {
+    const Estimate delay = m.delay();
+    const double half = delay.HalfWidth(0.95);
+    absl::StrAppend(&curves[Curve(m.point)],
+                    absl::StrFormat("%.9g %.9g %.9g\n", m.point.rho, delay.mean,
+                                    std::isfinite(half) ? half : 0));
+  }
+  std::map<std::string, std::string> bounds;
+  for (const ClaimResult& c : report.claims) {
+    const bool about_delay = c.id.find("_bound") != std::string::npos;
+    if (!about_delay || c.verdict == Verdict::kNotApplicable) continue;
+    absl::StrAppend(&bounds[absl::StrCat(c.id, " ", Curve(c.point))],
+                    absl::StrFormat("%.9g %.9g\n", c.point.rho, c.theory));
+  }
+  if (curves.empty()) return absl::OkStatus();
+  std::string script = "# Drawn from results.json; run gnuplot on it to draw it again.\n", plots;
+  int number = 0;
+  const auto add = [&](const std::string& title, const std::string& points, const char* style) {
+    const std::string block = absl::StrCat("$c", number++);
+    absl::StrAppend(&script, block, " << EOD\n", points, "EOD\n");
+    absl::StrAppend(&plots, plots.empty() ? "plot " : ", \\\n     ", block, " ", style, " title '",
+                    title, "'");
+  };
+  for (const auto& [title, points] : curves) add(title, points, "with yerrorlines lw 2");
+  for (const auto& [title, points] : bounds) add(title, points, "with lines dashtype 2");
+  absl::StrAppend(&script, "set title '", report.experiment.name(),
+                  "' noenhanced\nset key left top noenhanced\n",
+                  "set xlabel 'load factor rho'\nset ylabel 'mean delay (service times)'\nset "
+                  "logscale y\nset grid\n");
+  for (const auto& [terminal, file] :
+       {std::pair<std::string, std::string>{"svg size 900,600", "delay.svg"},
+        {"png size 900,600", "delay.png"}}) {
+    absl::StrAppend(&script, "set terminal ", terminal, "\nset output '", folder, "/", file, "'\n",
+                    plots, "\n");
+  }
+  const std::string path = folder + "/delay.gp";
+  if (absl::Status status = WriteFile(path, script); !status.ok()) return status;
+  return RunGnuplot(path);
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The points of a sweep and what was measured at them, as plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bfly/v1/experiment.pb.h"
+#include "topologies/network.h"
+
+namespace bfly::control {
+
+// One combination of the swept values.
+struct Point {
+  NetworkKind network = NetworkKind::kButterfly;
+  int d = 0;        // 2^d rows
+  double p = 0.5;   // probability that a destination bit differs from the origin's
+  double rho = 0;   // load factor
+  double slot = 0;  // 0: continuous time
+
+  // Packets per unit of time and input row: rho / p on the hypercube, rho / max(p, 1-p) elsewhere
+  // (Stamoulis & Tsitsiklis, sections 1.1 and 4.2).
+  double lambda() const;
+  uint32_t rows() const { return uint32_t{1} << d; }
+  std::string ToString() const;  // "d=4 p=0.5 rho=0.9"
+};
+
+// One run of one point with one seed.
+struct Trial {
+  uint64_t seed = 0;
+  double offered = 0;   // packets per unit and row, born in the measured time
+  double accepted = 0;  // delivered in it
+  double mean_delay = 0;
+  double p50 = 0;
+  double p99 = 0;
+  double mean_population = 0;       // packets in the network
+  double straight_utilisation = 0;  // mean over the links of that kind, packets per unit
+  double cross_utilisation = 0;
+  uint64_t measured = 0;             // packets
+  uint64_t unfinished = 0;           // born in the measured time and never delivered
+  std::vector<double> batch_delays;  // means of consecutive parts of the measured time
+};
+
+// All points of an experiment, in the order d, p, rho, slot. InvalidArgument where a combination
+// cannot be: p = 0 on the hypercube, a slot whose inverse is no whole number, a network that is not
+// levelled.
+absl::StatusOr<std::vector<Point>> PointsOf(const v1::Experiment& experiment);
+
+// Units of time that are not measured, and that are, for a point: the experiment's warmup, or the
+// rule in its schema; then as long as `packets` need, and at least ten warm-ups.
+double WarmupOf(const v1::Experiment& experiment, const Point& point);
+double DurationOf(const v1::Experiment& experiment, const Point& point);
+
+// Runs one trial under the virtual clock.
+absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const Point& point, uint64_t seed);
+
+}  // namespace bfly::control

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a measurement leaves in its folder: results.json, results.csv, claims.txt, plots.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "bfly/v1/experiment.pb.h"
+#include "control/experiment/claim.h"
+
+namespace bfly::control {
+
+struct Report {
+  v1::Experiment experiment;
+  bool complete = false;  // every trial was run
+  std::vector<Measurement> series;
+  std::vector<ClaimResult> claims;
+
+  int Count(Verdict verdict) const;
+};
+
+// results.json has nothing that depends on the machine or the time: the same experiment gives the
+// same bytes.
+std::string ResultsJson(const Report& report);
+std::string ResultsCsv(const Report& report);
+// The table of claims a person reads; failures first.
+std::string ClaimTable(const Report& report);
+
+// Writes all of them to `folder`, and draws delay over load as SVG and PNG with gnuplot.
+absl::Status WriteReport(const Report& report, const std::string& folder);
+
+}  // namespace bfly::control

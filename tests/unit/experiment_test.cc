@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "control/experiment/claim.h"
+#include "control/experiment/experiment_file.h"
+#include "control/experiment/journal.h"
+#include "control/experiment/md_c_queue.h"
+#include "control/experiment/measure.h"
+#include "control/experiment/statistics.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::HasSubstr;
+
+class Folder {
+ public:
+  Folder() : path_(testing::TempDir() + "bfly-experiment-XXXXXX") {
+    EXPECT_NE(mkdtemp(path_.data()), nullptr);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+std::string Write(const Folder& folder, const std::string& text) {
+  const std::string path = folder / "e.yaml";
+  std::ofstream(path) << text;
+  return path;
+}
+
+constexpr char kSmall[] =
+    "name: small\nnetwork: hypercube\nd: 1\np: 0.5\nrho: [0.3, 0.8]\nseeds: [1, 2, 3, 4]\npackets: "
+    "20000\n";
+
+std::string ErrorOf(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  const Folder folder;
+  return std::string(ReadExperiment(Write(folder, text), overrides).status().message());
+}
+
+TEST(MeanDelayMDc, HasTheValuesOfTheory) {
+  // THEORY.md 1.6; c = 1 is Pollaczek-Khinchine, 1 + rho / (2 (1 - rho)).
+  const std::map<std::pair<int, double>, double> table = {
+      {{1, .5}, 1.5},     {{1, .9}, 5.5},     {{2, .5}, 1.17674},  {{2, .8}, 1.90328},
+      {{2, .9}, 3.14692}, {{4, .5}, 1.04965}, {{4, .8}, 1.38609},  {{4, .9}, 1.99997},
+      {{8, .5}, 1.00932}, {{8, .9}, 1.44997}, {{16, .5}, 1.00081}, {{16, .9}, 1.19247}};
+  for (const auto& [at, delay] : table) {
+    EXPECT_NEAR(MeanDelayMDc(at.first, at.second), delay, 6e-6) << at.first << " " << at.second;
+  }
+}
+
+TEST(Statistics, MeanAndIntervalOfThreeValuesAreThoseOfTheTable) {
+  // 1, 2, 3: mean 2, standard deviation 1; t_{0.975} with 2 degrees of freedom is 4.302653.
+  const Estimate estimate = EstimateMean({1, 2, 3});
+  EXPECT_DOUBLE_EQ(estimate.mean, 2);
+  EXPECT_NEAR(estimate.HalfWidth(0.95), 4.302653 / std::sqrt(3), 1e-6);
+  EXPECT_TRUE(std::isinf(EstimateMean({7}).HalfWidth(0.95)));
+}
+
+Measurement Measured(const Point& point, std::vector<double> delays) {
+  Measurement m{.point = point, .trials = {}};
+  for (const double delay : delays) {
+    Trial trial;
+    trial.mean_delay = delay;
+    trial.offered = trial.accepted = 1;
+    m.trials.push_back(trial);
+  }
+  return m;
+}
+
+Verdict VerdictOf(const std::string& id, const Measurement& m) {
+  return Check(*ClaimsNamed({id}).value()[0], m).verdict;
+}
+
+TEST(Claims, BoundsFailOnTheWrongSideOnly) {
+  // d = 2, p = 1/2, rho = 1/2: Proposition 12 says T <= 2, Proposition 13 says T >= 1.25.
+  const Point point{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = .5};
+  const Measurement good = Measured(point, {1.4, 1.41, 1.42, 1.43, 1.44});
+  const Measurement high = Measured(point, {2.4, 2.41, 2.42, 2.43, 2.44});
+  const Measurement low = Measured(point, {1.14, 1.141, 1.142, 1.143, 1.144});
+  EXPECT_EQ(VerdictOf("prop12_upper_bound", good), Verdict::kPass);
+  EXPECT_EQ(VerdictOf("prop13_lower_bound", good), Verdict::kPass);
+  EXPECT_EQ(VerdictOf("prop12_upper_bound", high), Verdict::kFail);
+  EXPECT_EQ(VerdictOf("prop13_lower_bound", high), Verdict::kPass);
+  EXPECT_EQ(VerdictOf("prop12_upper_bound", low), Verdict::kPass);
+  EXPECT_EQ(VerdictOf("prop13_lower_bound", low), Verdict::kFail);
+}
+
+TEST(Claims, EqualitiesFailOnBothSides) {
+  const Point point{.network = NetworkKind::kHypercube, .d = 1, .p = .5, .rho = .5};  // T = .75
+  EXPECT_EQ(VerdictOf("cube_exact_d1", Measured(point, {.749, .75, .751})), Verdict::kPass);
+  EXPECT_EQ(VerdictOf("cube_exact_d1", Measured(point, {.799, .8, .8001, .8, .8})), Verdict::kFail);
+  EXPECT_EQ(VerdictOf("cube_exact_d1", Measured(point, {.70, .7001, .7002, .7, .7})),
+            Verdict::kFail);
+}
+
+TEST(Claims, AreNotApplicableWithAReasonWhereTheyDoNotApply) {
+  const Point cube{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = 1.1};
+  const ClaimResult unstable =
+      Check(*ClaimsNamed({"prop12_upper_bound"}).value()[0], Measured(cube, {1, 2, 3}));
+  EXPECT_EQ(unstable.verdict, Verdict::kNotApplicable);
+  EXPECT_THAT(unstable.reason, HasSubstr("rho >= 1"));
+  const ClaimResult other =
+      Check(*ClaimsNamed({"prop17_upper_bound"}).value()[0], Measured(cube, {1, 2, 3}));
+  EXPECT_THAT(other.reason, HasSubstr("not a butterfly"));
+  const Point stable{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = .5};
+  EXPECT_THAT(Check(*ClaimsNamed({"prop12_upper_bound"}).value()[0], Measured(stable, {1})).reason,
+              HasSubstr("more seeds"));
+}
+
+TEST(ReadExperiment, ReportsEverythingThatIsWrong) {
+  const std::string errors =
+      ErrorOf("name: x\nnetwork: hypercub\nd: [0, 3]\nrho: [-1, 0.5]\np: 2\nspeed: 3\n");
+  EXPECT_THAT(errors, HasSubstr(":2: network: \"hypercub\" is unknown; did you mean hypercube?"));
+  EXPECT_THAT(errors, HasSubstr(":3: d[0]: 0 is out of range (allowed: 1 to 20)"));
+  EXPECT_THAT(errors, HasSubstr(":4: rho[0]: -1 is out of range (allowed: above 0 to 10)"));
+  EXPECT_THAT(errors, HasSubstr("p: 2 is out of range (allowed: 0 to 1)"));
+  EXPECT_THAT(errors, HasSubstr(":6: speed: unknown key"));
+}
+
+TEST(ReadExperiment, RefusesWhatCannotBeRun) {
+  EXPECT_THAT(ErrorOf("name: x\nnetwork: hypercube\nd: 2\nrho: []\n"),
+              HasSubstr("rho: is missing"));
+  EXPECT_THAT(ErrorOf("name: x\nnetwork: hypercube\nd: 2\nrho: nan\n"),
+              HasSubstr("is not a number"));
+  EXPECT_THAT(ErrorOf("name: x\nnetwork: hypercube\nd: 2\np: 0\nrho: .5\n"),
+              HasSubstr("no packet uses a link"));
+  EXPECT_THAT(ErrorOf("name: x\nnetwork: wrapped_butterfly\nd: 2\nrho: .5\n"),
+              HasSubstr("not levelled"));
+  EXPECT_THAT(ErrorOf("name: x\nnetwork: hypercube\nd: 2\nrho: .5\nslot: 0.3\n"),
+              HasSubstr("slot: 0.3"));
+  EXPECT_THAT(ErrorOf("name: x\nnetwork: hypercube\nd: 2\nrho: .5\nclaims: [prop99]\n"),
+              HasSubstr("\"prop99\" is unknown (allowed: prop2_lower_bound"));
+}
+
+TEST(ReadExperiment, LaysSettingsOverTheFile) {
+  const Folder folder;
+  const std::string path = Write(folder, kSmall);
+  const auto laid = ReadExperiment(path, {"rho=0.5", "seeds=7,8", "p=[0.25, 1]"});
+  ASSERT_TRUE(laid.ok()) << laid.status();
+  EXPECT_THAT(laid->rho(), testing::ElementsAre(.5));
+  EXPECT_THAT(laid->seeds(), testing::ElementsAre(7, 8));
+  EXPECT_THAT(laid->p(), testing::ElementsAre(.25, 1));
+  EXPECT_THAT(ErrorOf(kSmall, {"rho"}), HasSubstr("should be key=value"));
+  EXPECT_THAT(ErrorOf(kSmall, {"roh=1"}), HasSubstr("did you mean rho?"));
+  EXPECT_THAT(ErrorOf(kSmall, {"rho=fast"}), HasSubstr("\"fast\" is not a number"));
+}
+
+TEST(ReadExperiment, ReadsBackWhatItWrites) {
+  const Folder folder;
+  const auto experiment = ReadExperiment(Write(folder, kSmall), {});
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  const auto again = ReadExperiment(Write(folder, WriteExperiment(*experiment)), {});
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->SerializeAsString(), experiment->SerializeAsString());
+}
+
+TEST(Measure, PassesTheExactCaseAndGivesTheSameBitsWhenInterruptedAndContinued) {
+  const Folder folder;
+  const auto experiment = ReadExperiment(Write(folder, kSmall), {});
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  const std::string configuration = WriteExperiment(*experiment);
+
+  auto whole = Journal::Open(folder / "whole", configuration);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  const auto report = Measure(*experiment, *whole, [](const Progress&) { return true; });
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->complete);
+  EXPECT_EQ(report->Count(Verdict::kFail), 0) << ClaimTable(*report);
+  EXPECT_GT(report->Count(Verdict::kPass), 8);
+
+  auto cut = Journal::Open(folder / "cut", configuration);
+  ASSERT_TRUE(cut.ok());
+  const auto part = Measure(*experiment, *cut, [](const Progress& p) { return p.done < 3; });
+  ASSERT_TRUE(part.ok());
+  EXPECT_FALSE(part->complete);
+  EXPECT_THAT(ResultsJson(*part), HasSubstr("\"complete\": false"));
+  // The last line is cut short, as a full disk leaves it.
+  std::ofstream(folder / "cut/trials.jsonl", std::ios::app) << "{\"point\": 0, \"se";
+  auto continued = Journal::Open(folder / "cut", configuration);
+  ASSERT_TRUE(continued.ok()) << continued.status();
+  EXPECT_NE(continued->Find(0, 3), nullptr);
+  EXPECT_EQ(continued->Find(0, 4), nullptr);
+  const auto rest = Measure(*experiment, *continued, [](const Progress&) { return true; });
+  ASSERT_TRUE(rest.ok());
+  EXPECT_EQ(ResultsJson(*rest), ResultsJson(*report));
+}
+
+TEST(Journal, LeavesFoldersAloneThatHoldSomethingElse) {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "busy");
+  std::ofstream(folder / "busy/mine") << "x";
+  EXPECT_THAT(std::string(Journal::Open(folder / "busy", "a").status().message()),
+              HasSubstr("exists and is not empty"));
+  ASSERT_TRUE(Journal::Open(folder / "one", "a").ok());
+  EXPECT_THAT(std::string(Journal::Open(folder / "one", "b").status().message()),
+              HasSubstr("holds another experiment"));
+  ASSERT_TRUE(WriteFile(folder / "one/results.json", "{\"complete\": true}").ok());
+  EXPECT_THAT(std::string(Journal::Open(folder / "one", "a").status().message()),
+              HasSubstr("already holds this experiment"));
+}
+
+TEST(WriteFile, SaysThatTheDiskIsFull) {
+  const Folder folder;
+  std::filesystem::create_symlink("/dev/full", folder / "f.part");
+  const absl::Status status = WriteFile(folder / "f", "text");
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("No space left on device"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "f"));
+}
+
+}  // namespace
+}  // namespace bfly::control
