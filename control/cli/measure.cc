@@ -73,9 +73,9 @@ absl::Status RunMeasure(const MeasureOptions& options, bool json) {
   if (json) {
     printf("%s", ResultsJson(*report).c_str());
   } else {
-    printf("%s\n%d PASS, %d FAIL, %d NOT APPLICABLE; results in %s\n", ClaimTable(*report).c_str(),
-           report->Count(Verdict::kPass), report->Count(Verdict::kFail),
-           report->Count(Verdict::kNotApplicable), out.c_str());
+    printf("%s\n%d PASS, %d FAIL, %d NOT APPLICABLE (claims.txt says why); results in %s\n",
+           ClaimTable(*report, false).c_str(), report->Count(Verdict::kPass),
+           report->Count(Verdict::kFail), report->Count(Verdict::kNotApplicable), out.c_str());
   }
   if (!report->complete) {
     return absl::CancelledError(

@@ -91,9 +91,11 @@ std::string ResultsCsv(const Report& report) {
   return csv;
 }
 
-std::string ClaimTable(const Report& report) {
+std::string ClaimTable(const Report& report, bool all) {
   std::vector<const ClaimResult*> rows;
-  for (const ClaimResult& c : report.claims) rows.push_back(&c);
+  for (const ClaimResult& c : report.claims) {
+    if (all || c.verdict != Verdict::kNotApplicable) rows.push_back(&c);
+  }
   std::stable_sort(rows.begin(), rows.end(), [](const ClaimResult* a, const ClaimResult* b) {
     const auto rank = [](Verdict v) {
       return v == Verdict::kFail ? 0 : v == Verdict::kPass ? 1 : 2;

@@ -24,8 +24,9 @@ struct Report {
 // same bytes.
 std::string ResultsJson(const Report& report);
 std::string ResultsCsv(const Report& report);
-// The table of claims a person reads; failures first.
-std::string ClaimTable(const Report& report);
+// The table of claims a person reads, failures first; with those that do not apply and why, or
+// without.
+std::string ClaimTable(const Report& report, bool all = true);
 
 // Writes all of them to `folder`, and draws delay over load as SVG and PNG with gnuplot.
 absl::Status WriteReport(const Report& report, const std::string& folder);
