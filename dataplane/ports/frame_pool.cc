@@ -27,6 +27,15 @@ constexpr uint32_t kCachedPerLcore = 256;
 static_assert(RTE_PKTMBUF_HEADROOM >= kTrunkOverhead,
               "a trunk header fits in front of every frame");
 
+// DPDK leaves out the DMA address of a buffer that need not be contiguous. By virtual addresses it
+// is the buffer's own.
+void InitBuffer(rte_mempool* pool, void* argument, void* object, unsigned index) {
+  if (rte_eal_iova_mode() == RTE_IOVA_VA) {
+    rte_mempool_get_header(object)->iova = reinterpret_cast<rte_iova_t>(object);
+  }
+  rte_pktmbuf_init(pool, argument, object, index);
+}
+
 // As rte_pktmbuf_pool_create, but without the gap it leaves where a buffer would cross a page.
 // net_af_xdp (22.11) tells the kernel that the pool is as long as its buffers together: with gaps
 // those at the end lie outside, the kernel silently swallows them, and the port dries up. Only
@@ -37,6 +46,7 @@ FramePool MakeDensePool(const std::string& name, uint32_t mbufs, uint16_t room) 
                                           kCachedPerLcore, sizeof(rte_pktmbuf_pool_private),
                                           SOCKET_ID_ANY, flags));
   if (pool == nullptr) return nullptr;
+  pool->flags &= ~RTE_MEMPOOL_F_NON_IO;  // devices do write here (InitBuffer)
   rte_pktmbuf_pool_private sizes{};
   sizes.mbuf_data_room_size = room;
   int error = rte_mempool_set_ops_byname(pool.get(), rte_mbuf_best_mempool_ops(), nullptr);
@@ -49,7 +59,7 @@ FramePool MakeDensePool(const std::string& name, uint32_t mbufs, uint16_t room) 
     rte_errno = -error;
     return nullptr;
   }
-  rte_mempool_obj_iter(pool.get(), rte_pktmbuf_init, nullptr);
+  rte_mempool_obj_iter(pool.get(), InitBuffer, nullptr);
   return pool;
 }
 

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
+#include <rte_memory.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/ports/ethdev.h"
@@ -94,6 +96,14 @@ TEST_F(DeviceTest, ADeviceThatCannotBeOpenedSaysWhichAndWhatDpdkSaid) {
                     HasSubstr("/nonexistent/capture.pcap")));
   EXPECT_THAT(Refusal(""), HasSubstr("names no device"));
   EXPECT_THAT(Refusal(",iface=x"), HasSubstr("names no device"));
+}
+
+TEST_F(DeviceTest, EveryBufferOfAFramePoolKnowsWhereDevicesWrite) {
+  ASSERT_EQ(pool_->flags & RTE_MEMPOOL_F_NON_IO, 0u);
+  std::vector<rte_mbuf*> all(pool_->size);
+  ASSERT_EQ(rte_pktmbuf_alloc_bulk(pool_.get(), all.data(), pool_->size), 0);
+  for (rte_mbuf* m : all) ASSERT_EQ(rte_mbuf_iova_get(m), rte_mem_virt2iova(m->buf_addr));
+  rte_pktmbuf_free_bulk(all.data(), pool_->size);
 }
 
 TEST_F(DeviceTest, MoreQueuePairsThanTheDeviceHasAreRefused) {
