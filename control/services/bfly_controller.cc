@@ -4,6 +4,7 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -91,12 +92,14 @@ absl::Status Run(const Flags& flags) {
 
   // The controller serves as long as it runs. Circuits can be set up only while every data plane is
   // there.
-  bool usable = false;
+  for (const char* service : {"bfly.v1.Fabric", "bfly.v1.Telemetry", "bfly.v1.Traffic"}) {
+    (*server)->SetServing(service, true);
+  }
+  std::optional<bool> told;
   do {
-    if (usable != controller.all_usable() || !usable) {
-      usable = controller.all_usable();
-      (*server)->SetServing("bfly.v1.Circuits", usable);
-    }
+    const bool usable = controller.all_usable();
+    if (told != usable) (*server)->SetServing("bfly.v1.Circuits", usable);
+    told = usable;
   } while (!stop.WaitFor(std::chrono::milliseconds(500)));
   (*server)->Stop();
   return absl::OkStatus();

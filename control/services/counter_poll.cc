@@ -36,8 +36,11 @@ absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links) {
     latest_ = nullptr;
     return view.status();
   }
-  if (last_network_ != view->network) last_parts_.clear();
-  last_network_ = view->network;
+  if (last_network_ != view->network) {
+    last_parts_.clear();
+    account_ = FabricAccount();
+    last_network_ = view->network;
+  }
 
   auto picture = std::make_shared<Picture>();
   picture->sequence = ++sequence_;
@@ -61,7 +64,7 @@ absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links) {
     if (have) picture->parts.push_back(known->second);
   }
   std::reverse(picture->parts.begin(), picture->parts.end());
-  AddUp(*picture);
+  account_.Take(*picture);
   picture->time_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
                          std::chrono::system_clock::now().time_since_epoch())
                          .count();

@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "control/services/controller.h"
+#include "control/services/fabric_account.h"
 #include "control/services/picture.h"
 
 namespace bfly::control {
@@ -54,7 +55,8 @@ class CounterPoll {
   uint64_t sequence_ = 0;
   // Of data planes that do not answer the last figures are used.
   std::map<const DataPlane*, Picture::Part> last_parts_;
-  std::shared_ptr<const Network> last_network_;
+  std::shared_ptr<const Network> last_network_;  // another one: another fabric
+  FabricAccount account_;
 
   std::mutex listeners_mutex_;
   std::condition_variable listeners_changed_;

@@ -131,34 +131,6 @@ void FillLink(const Network& network, const Chosen& chosen, v1::LinkCounters* ou
 
 }  // namespace
 
-void AddUp(Picture& picture) {
-  uint64_t injected = 0, delivered = 0, dropped = 0, local = 0, out = 0, in = 0;
-  for (const Picture::Part& part : picture.parts) {
-    const v1::Conservation& c = part.counters.conservation();
-    injected += c.injected();
-    delivered += c.delivered();
-    dropped += c.dropped();
-    local += c.in_flight();
-    out += part.counters.trunk_out();
-    in += part.counters.trunk_in();
-    if (c.injected() + part.counters.trunk_in() !=
-        c.delivered() + c.dropped() + c.in_flight() + part.counters.trunk_out()) {
-      picture.problems.push_back(absl::StrCat(
-          "data plane ", part.data_plane, ": injected ", c.injected(), " + from trunks ",
-          part.counters.trunk_in(), " is not delivered ", c.delivered(), " + dropped ", c.dropped(),
-          " + in flight ", c.in_flight(), " + to trunks ", part.counters.trunk_out()));
-    }
-  }
-  if (out + local < in) {
-    picture.problems.push_back(absl::StrCat("trunks gave ", in, " packets and were given ", out));
-    out = in - local;
-  }
-  picture.conservation.set_injected(injected);
-  picture.conservation.set_delivered(delivered);
-  picture.conservation.set_dropped(dropped);
-  picture.conservation.set_in_flight(local + out - in);
-}
-
 absl::Status CheckFilter(const v1::CounterFilter& filter, const Network& network) {
   FieldErrors errors;
   for (int i = 0; i < filter.stages_size(); ++i) {
@@ -183,17 +155,15 @@ v1::Counters ToCounters(const Picture& now, const Picture* before, const v1::Cou
       FillLink(*now.network, chosen, counters.add_links());
     }
   }
-  std::map<std::string, uint64_t> drops;
   for (const Picture::Part& part : now.parts) {
     for (const v1::PortCounters& port : part.counters.ports()) {
       v1::PortCounters* out = counters.add_ports();
       *out = port;
       out->set_data_plane(part.data_plane);
     }
-    for (const v1::DropCount& drop : part.counters.drops()) drops[drop.reason()] += drop.packets();
     counters.mutable_workers()->MergeFrom(part.counters.workers());
   }
-  for (const auto& [reason, packets] : drops) {
+  for (const auto& [reason, packets] : now.drops) {
     v1::DropCount* out = counters.add_drops();
     out->set_reason(reason);
     out->set_packets(packets);

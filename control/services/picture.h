@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,14 +26,11 @@ struct Picture {
   };
   std::vector<Part> parts;         // in the order of their first stage
   std::vector<uint32_t> circuits;  // on every link, by index; empty without links
-  v1::Conservation conservation;   // of all parts together
+  // Of all parts together, and of processes that are gone (FabricAccount).
+  v1::Conservation conservation;
+  std::map<std::string, uint64_t> drops;  // by reason
   std::vector<std::string> problems;
 };
-
-// Adds up the accounts of the parts. Packets on a trunk are in flight: what senders put there less
-// what receivers took. Parts must have been read receivers first, or that may be less than nothing.
-// What does not balance becomes a problem.
-void AddUp(Picture& picture);
 
 // INVALID_ARGUMENT names what is outside the network.
 absl::Status CheckFilter(const v1::CounterFilter& filter, const Network& network);

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/services/fabric_account.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace bfly::control {
+namespace {
+
+// The accounts alone; columns of links are long and not needed.
+v1::AgentCounters WithoutLinks(const v1::AgentCounters& counters) {
+  v1::AgentCounters bare;
+  bare.set_boot_id(counters.boot_id());
+  *bare.mutable_conservation() = counters.conservation();
+  bare.set_trunk_in(counters.trunk_in());
+  bare.set_trunk_out(counters.trunk_out());
+  *bare.mutable_drops() = counters.drops();
+  return bare;
+}
+
+// Counts of one process only grow.
+bool IsNewProcess(const v1::AgentCounters& now, const v1::AgentCounters& before) {
+  return now.boot_id() != before.boot_id() ||
+         now.conservation().injected() < before.conservation().injected() ||
+         now.conservation().delivered() < before.conservation().delivered() ||
+         now.trunk_in() < before.trunk_in() || now.trunk_out() < before.trunk_out();
+}
+
+void CheckBalance(const Picture::Part& part, Picture& picture) {
+  const v1::Conservation& c = part.counters.conservation();
+  if (c.injected() + part.counters.trunk_in() ==
+      c.delivered() + c.dropped() + c.in_flight() + part.counters.trunk_out()) {
+    return;
+  }
+  picture.problems.push_back(absl::StrCat(
+      "data plane ", part.data_plane, ": injected ", c.injected(), " + from trunks ",
+      part.counters.trunk_in(), " is not delivered ", c.delivered(), " + dropped ", c.dropped(),
+      " + in flight ", c.in_flight(), " + to trunks ", part.counters.trunk_out()));
+}
+
+}  // namespace
+
+void FabricAccount::Sum::Add(const v1::AgentCounters& counters) {
+  const v1::Conservation& c = counters.conservation();
+  injected += c.injected();
+  delivered += c.delivered();
+  dropped += c.dropped();
+  held += c.in_flight();
+  trunk_in += counters.trunk_in();
+  trunk_out += counters.trunk_out();
+  for (const v1::DropCount& drop : counters.drops()) drops[drop.reason()] += drop.packets();
+}
+
+void FabricAccount::Take(Picture& picture) {
+  bool restarted = false;
+  for (const Picture::Part& part : picture.parts) {
+    CheckBalance(part, picture);
+    const auto before = last_.find(part.data_plane);
+    if (before != last_.end() && IsNewProcess(part.counters, before->second)) {
+      past_.Add(before->second);
+      past_.dropped += past_.held;
+      past_.drops[kLost] += past_.held;
+      past_.held = 0;
+      restarted = true;
+    }
+    last_[part.data_plane] = WithoutLinks(part.counters);
+  }
+  Sum all = past_;
+  for (const Picture::Part& part : picture.parts) all.Add(part.counters);
+
+  const uint64_t left = all.trunk_in + lost_on_trunks_;
+  if (all.trunk_out < left) {
+    // Some that were given up arrived after all.
+    const uint64_t arrived = std::min(left - all.trunk_out, lost_on_trunks_);
+    lost_on_trunks_ -= arrived;
+    if (arrived < left - all.trunk_out) {
+      picture.problems.push_back(
+          absl::StrCat("trunks gave ", all.trunk_in, " packets and were given ", all.trunk_out));
+    }
+  }
+  uint64_t on_trunks = all.trunk_out - std::min(all.trunk_out, all.trunk_in + lost_on_trunks_);
+  if (restarted) {
+    lost_on_trunks_ += on_trunks;
+    on_trunks = 0;
+  }
+  if (lost_on_trunks_ > 0) all.drops[kLost] += lost_on_trunks_;
+  picture.conservation.set_injected(all.injected);
+  picture.conservation.set_delivered(all.delivered);
+  picture.conservation.set_dropped(all.dropped + lost_on_trunks_);
+  picture.conservation.set_in_flight(all.held + on_trunks);
+  picture.drops = std::move(all.drops);
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/services/fabric_account.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace bfly::control {
+namespace {
+
+using testing::IsEmpty;
+
+struct Figures {
+  std::string boot_id;
+  uint64_t injected = 0, delivered = 0, dropped = 0, held = 0, trunk_in = 0, trunk_out = 0;
+};
+
+Picture::Part PartOf(const std::string& plane, const Figures& figures) {
+  Picture::Part part;
+  part.data_plane = plane;
+  part.counters.set_boot_id(figures.boot_id);
+  part.counters.mutable_conservation()->set_injected(figures.injected);
+  part.counters.mutable_conservation()->set_delivered(figures.delivered);
+  part.counters.mutable_conservation()->set_dropped(figures.dropped);
+  part.counters.mutable_conservation()->set_in_flight(figures.held);
+  part.counters.set_trunk_in(figures.trunk_in);
+  part.counters.set_trunk_out(figures.trunk_out);
+  if (figures.dropped > 0) {
+    v1::DropCount* drop = part.counters.add_drops();
+    drop->set_reason("queue_full");
+    drop->set_packets(figures.dropped);
+  }
+  return part;
+}
+
+Picture Take(FabricAccount& account, const Figures& dp0, const Figures& dp1) {
+  Picture picture;
+  picture.parts = {PartOf("dp0", dp0), PartOf("dp1", dp1)};
+  account.Take(picture);
+  const v1::Conservation& c = picture.conservation;
+  EXPECT_EQ(c.injected(), c.delivered() + c.dropped() + c.in_flight());
+  EXPECT_THAT(picture.problems, IsEmpty());
+  return picture;
+}
+
+TEST(FabricAccount, WhatIsOnATrunkIsInFlight) {
+  FabricAccount account;
+  const Picture picture =
+      Take(account, {.boot_id = "a", .injected = 100, .delivered = 20, .held = 5, .trunk_out = 75},
+           {.boot_id = "b", .delivered = 60, .dropped = 4, .held = 1, .trunk_in = 65});
+  EXPECT_EQ(picture.conservation.in_flight(), 5u + 1u + 10u);
+  EXPECT_EQ(picture.drops.at("queue_full"), 4u);
+}
+
+TEST(FabricAccount, WhatADeadDataPlaneHeldAndWhatWasOnItsWayIsLostAndCounted) {
+  FabricAccount account;
+  Take(account, {.boot_id = "a", .injected = 100, .trunk_out = 100},
+       {.boot_id = "b", .delivered = 80, .held = 7, .trunk_in = 87});
+  // dp1 died; 50 more went its way before it was back, counting from zero.
+  const Picture back =
+      Take(account, {.boot_id = "a", .injected = 150, .trunk_out = 150}, {.boot_id = "c"});
+  EXPECT_EQ(back.conservation.delivered(), 80u);
+  EXPECT_EQ(back.conservation.dropped(), 7u + 63u);
+  EXPECT_EQ(back.conservation.in_flight(), 0u);
+  EXPECT_EQ(back.drops.at(FabricAccount::kLost), 70u);
+  // From then on as usual.
+  const Picture later = Take(account, {.boot_id = "a", .injected = 160, .trunk_out = 160},
+                             {.boot_id = "c", .delivered = 8, .trunk_in = 8});
+  EXPECT_EQ(later.conservation.delivered(), 88u);
+  EXPECT_EQ(later.conservation.in_flight(), 2u);
+}
+
+TEST(FabricAccount, WhatWasGivenUpAndArrivesAfterAllIsNotLost) {
+  FabricAccount account;
+  Take(account, {.boot_id = "a", .injected = 10, .trunk_out = 10},
+       {.boot_id = "b", .delivered = 10, .trunk_in = 10});
+  Take(account, {.boot_id = "a", .injected = 15, .trunk_out = 15}, {.boot_id = "c"});
+  const Picture picture = Take(account, {.boot_id = "a", .injected = 15, .trunk_out = 15},
+                               {.boot_id = "c", .delivered = 3, .trunk_in = 3});
+  EXPECT_EQ(picture.conservation.delivered(), 13u);
+  EXPECT_EQ(picture.drops.at(FabricAccount::kLost), 2u);
+}
+
+TEST(FabricAccount, WhatDoesNotBalanceIsAProblemAndSaysWhere) {
+  FabricAccount account;
+  Picture picture;
+  picture.parts = {PartOf("dp0", {.boot_id = "a", .injected = 10, .delivered = 9})};
+  account.Take(picture);
+  ASSERT_EQ(picture.problems.size(), 1u);
+  EXPECT_THAT(picture.problems[0], testing::HasSubstr("data plane dp0"));
+  Picture trunks;
+  FabricAccount other;
+  trunks.parts = {PartOf("dp0", {.boot_id = "a", .delivered = 10, .trunk_in = 10})};
+  other.Take(trunks);
+  ASSERT_EQ(trunks.problems.size(), 1u);
+  EXPECT_THAT(trunks.problems[0], testing::HasSubstr("trunks gave 10"));
+}
+
+}  // namespace
+}  // namespace bfly::control
