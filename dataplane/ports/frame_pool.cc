@@ -36,6 +36,12 @@ void InitBuffer(rte_mempool* pool, void* argument, void* object, unsigned index)
   rte_pktmbuf_init(pool, argument, object, index);
 }
 
+bool HasAfXdp(const FabricConfig& config) {
+  const auto is_af_xdp = [](const auto& port) { return port.device.starts_with("net_af_xdp"); };
+  return std::any_of(config.ports.begin(), config.ports.end(), is_af_xdp) ||
+         std::any_of(config.trunks.begin(), config.trunks.end(), is_af_xdp);
+}
+
 // As rte_pktmbuf_pool_create, but without the gap it leaves where a buffer would cross a page.
 // net_af_xdp (22.11) tells the kernel that the pool is as long as its buffers together: with gaps
 // those at the end lie outside, the kernel silently swallows them, and the port dries up. Only
@@ -83,7 +89,13 @@ uint32_t FramePoolSize(const FabricConfig& config) {
 absl::StatusOr<FramePool> MakeFramePool(const std::string& name, const FabricConfig& config) {
   const uint32_t mbufs = FramePoolSize(config);
   const uint32_t room = FramePoolRoom(config.max_frame_bytes);
-  FramePool pool = MakeDensePool(name, mbufs, static_cast<uint16_t>(room));
+  // PCI cards of qemu lose a frame whose buffer crosses into a page that lies elsewhere, so buffers
+  // keep within pages wherever they can.
+  FramePool pool =
+      HasAfXdp(config)
+          ? MakeDensePool(name, mbufs, static_cast<uint16_t>(room))
+          : FramePool(rte_pktmbuf_pool_create(name.c_str(), mbufs, kCachedPerLcore, 0,
+                                              static_cast<uint16_t>(room), SOCKET_ID_ANY));
   if (pool != nullptr) return pool;
   return absl::ResourceExhaustedError(absl::StrCat(
       "mbufs: ", mbufs, " buffers of ", room, " bytes need about ",

@@ -99,11 +99,20 @@ TEST_F(DeviceTest, ADeviceThatCannotBeOpenedSaysWhichAndWhatDpdkSaid) {
 }
 
 TEST_F(DeviceTest, EveryBufferOfAFramePoolKnowsWhereDevicesWrite) {
-  ASSERT_EQ(pool_->flags & RTE_MEMPOOL_F_NON_IO, 0u);
-  std::vector<rte_mbuf*> all(pool_->size);
-  ASSERT_EQ(rte_pktmbuf_alloc_bulk(pool_.get(), all.data(), pool_->size), 0);
-  for (rte_mbuf* m : all) ASSERT_EQ(rte_mbuf_iova_get(m), rte_mem_virt2iova(m->buf_addr));
-  rte_pktmbuf_free_bulk(all.data(), pool_->size);
+  for (const char* device : {"0000:00:04.0", "net_af_xdp0,iface=a"}) {
+    FabricConfig config;
+    config.mbufs = 2047;
+    config.ports.resize(1);
+    config.ports[0].device = device;
+    const FramePool pool = *MakeFramePool("addresses_test", config);
+    ASSERT_EQ(pool->flags & RTE_MEMPOOL_F_NON_IO, 0u) << device;
+    std::vector<rte_mbuf*> all(pool->size);
+    ASSERT_EQ(rte_pktmbuf_alloc_bulk(pool.get(), all.data(), pool->size), 0);
+    for (rte_mbuf* m : all) {
+      ASSERT_EQ(rte_mbuf_iova_get(m), rte_mem_virt2iova(m->buf_addr)) << device;
+    }
+    rte_pktmbuf_free_bulk(all.data(), pool->size);
+  }
 }
 
 TEST_F(DeviceTest, MoreQueuePairsThanTheDeviceHasAreRefused) {

@@ -41,6 +41,8 @@ int Main(const std::string& mode, const std::string& interface) {
   }
   FabricConfig config;
   config.mbufs = 8192;
+  config.ports.resize(1);
+  config.ports[0].device = "net_af_xdp";  // its pools are special
   auto pool = MakeFramePool("receiver", config);
   if (!pool.ok()) {
     std::cerr << pool.status() << "\n";
