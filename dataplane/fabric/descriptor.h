@@ -11,16 +11,24 @@ struct rte_mbuf;
 
 namespace bfly::dataplane {
 
+// Two times travel with a packet, both TSC: birth and arrival. What a packet's journey took is
+// ArrivalOf(d) - d.time: computed from sizes, rates and delays, not from when a worker looked.
 struct Descriptor {
-  WireTag tag;     // the next hop's port is the top bit (topologies/tag.h)
-  rte_mbuf* mbuf;  // the frame, owned by whoever holds the descriptor; null for a synthetic packet
-  uint64_t time;   // TSC when the packet was injected
-  uint32_t row;    // where the packet is
-  uint16_t bytes;  // frame length without FCS
+  WireTag tag;                // the next hop's port is the top bit (topologies/tag.h)
+  rte_mbuf* mbuf;             // the frame, owned by whoever holds the descriptor; null if synthetic
+  uint64_t time : 60;         // birth: when the packet was injected (was due, for a paced source)
+  uint64_t priority : 4 = 0;  // 0..7; higher goes first on links that serve by priority
+  uint32_t row;               // where the packet is
+  uint16_t bytes;             // frame length without FCS
   uint16_t
       input;  // low 16 bits of the input row, for counters of circuits; not used for forwarding
+  // When the packet reached the node it is at. Links with a rate or a delay write it; the others
+  // take no time. 0: it crossed none yet, so its arrival is its birth.
+  uint64_t arrival = 0;
 };
-static_assert(sizeof(Descriptor) == 32 && std::is_trivially_copyable_v<Descriptor>);
+static_assert(sizeof(Descriptor) == 40 && std::is_trivially_copyable_v<Descriptor>);
+
+inline uint64_t ArrivalOf(const Descriptor& d) { return d.arrival != 0 ? d.arrival : d.time; }
 
 // Descriptors handled per call; every Inlet and Outlet works in bursts of at most this many.
 inline constexpr int kBurst = 64;

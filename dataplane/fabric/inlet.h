@@ -16,6 +16,9 @@ class Inlet {
   // tag in wire form, row inside the network. Counts in `ledger` what it injected, took over or
   // dropped; a frame that is dropped is counted as injected and as dropped.
   virtual int Receive(Descriptor* burst, int room, Ledger& ledger) = 0;
+  // TSC at which the next packet is due, where the inlet knows it (a paced source): a worker with
+  // nothing else to do sleeps no longer. UINT64_MAX: nobody knows, or none will come.
+  virtual uint64_t NextDue() const { return UINT64_MAX; }
 };
 
 // Where a worker's last stage puts descriptors. Called by one worker only.

@@ -78,7 +78,8 @@ bool TrunkInlet::Admit(rte_mbuf* frame, uint64_t now, Descriptor& out, Ledger& l
          .time = now > age ? now - age : 0,
          .row = packet.row,
          .bytes = packet.inner_bytes,
-         .input = packet.input};
+         .input = packet.input,
+         .arrival = now};
   return true;
 }
 
