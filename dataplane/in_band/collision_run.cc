@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/in_band/collision_run.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace bfly::dataplane {
+
+CollisionRun::CollisionRun(const CandidatePaths& candidates,
+                           const std::vector<InBandRequest>& requests, Options options,
+                           RouteTable& routes)
+    : options_(options),
+      routes_(routes),
+      requests_(requests),
+      choice_(requests.size(), kNone),
+      last_round_(requests.size()),
+      over_(requests.size()),
+      active_(requests.size()) {
+  tags_.reserve(requests.size());
+  for (const InBandRequest& r : requests) tags_.push_back(candidates.tags(r.input, r.output));
+  std::iota(active_.begin(), active_.end(), 0u);
+}
+
+// What is left takes p: any path will do, and the bound on the congestion is forfeited.
+Tag CollisionRun::TagOf(uint32_t request) const {
+  return tags_[request][choice_[request] == 1 ? 1 : 0];
+}
+
+void CollisionRun::Decide() {
+  size_t left = 0;
+  for (const uint32_t request : active_) {
+    if (over_[request] == 3) {
+      over_[request] = 0;
+      active_[left++] = request;
+    } else {
+      choice_[request] = over_[request] & 1;
+    }
+  }
+  active_.resize(left);
+  left_per_round_.push_back(static_cast<uint32_t>(left));
+}
+
+bool CollisionRun::NextPass() {
+  next_ = 0;
+  if (phase_ == Phase::kStart && !requests_.empty()) {
+    phase_ = Phase::kRound;
+  } else if (phase_ == Phase::kRound) {
+    const size_t before = active_.size();
+    Decide();
+    // A round that selected nothing would find the same for ever.
+    const bool frozen = active_.size() == before;
+    const bool over = options_.max_rounds != 0 && left_per_round_.size() >= options_.max_rounds;
+    if (active_.empty() || frozen || over) phase_ = Phase::kInstall;
+  } else {
+    phase_ = Phase::kEnded;
+  }
+  if (phase_ == Phase::kRound) messages_ += 4 * uint64_t{active_.size()};
+  return phase_ != Phase::kEnded;
+}
+
+int CollisionRun::Emit(Probe* burst, int room) {
+  const size_t all = phase_ == Phase::kRound ? 2 * active_.size() : requests_.size();
+  const int count = static_cast<int>(std::min(all - next_, static_cast<size_t>(room)));
+  if (phase_ == Phase::kRound) {
+    const uint32_t round = static_cast<uint32_t>(left_per_round_.size());
+    for (int i = 0; i < count; ++i, ++next_) {
+      const uint32_t request = active_[next_ / 2];
+      last_round_[request] = round;
+      burst[i] = {.tag = tags_[request][next_ % 2],
+                  .row = requests_[request].input,
+                  .slot = 2 * request + static_cast<uint32_t>(next_ % 2),
+                  .kind = ProbeKind::kCount};
+    }
+  } else {
+    for (int i = 0; i < count; ++i, ++next_) {
+      const uint32_t request = static_cast<uint32_t>(next_);
+      burst[i] = {.tag = TagOf(request),
+                  .row = requests_[request].input,
+                  .slot = request,
+                  .kind = ProbeKind::kInstall};
+    }
+  }
+  return count;
+}
+
+void CollisionRun::Return(const Probe* burst, int count) {
+  if (phase_ == Phase::kRound) {
+    for (int i = 0; i < count; ++i) {
+      const uint32_t slot = burst[i].slot;
+      const unsigned over = burst[i].most > options_.c ? 1u << (slot % 2) : 0u;
+      over_[slot / 2] = static_cast<uint8_t>(over_[slot / 2] | over);
+    }
+  } else {
+    for (int i = 0; i < count; ++i) {
+      const uint32_t request = burst[i].slot;
+      routes_.Install(requests_[request].input, TagOf(request));
+    }
+  }
+}
+
+void CollisionRun::PassReturned(const PassTimes& times) {
+  if (begun_ == 0) begun_ = times.begun;
+  if (last_returned_ != 0) decide_ += times.begun - last_returned_;
+  last_returned_ = times.returned;
+  if (phase_ == Phase::kRound) {
+    forward_ += times.turned - times.begun;
+    backward_ += times.returned - times.turned;
+  } else {
+    install_ += times.returned - times.begun;
+  }
+}
+
+InBandReport CollisionRun::Report(const Network& network, double cycles_a_second) const {
+  InBandReport report;
+  std::vector<ModelPath> installed;
+  for (uint32_t i = 0; i < requests_.size(); ++i) {
+    const auto& [input, output] = requests_[i];
+    report.paths.push_back({input, output, TagOf(i),
+                            choice_[i] == kNone ? InBandChoice::kArbitrary
+                            : choice_[i] == 0   ? InBandChoice::kP
+                                                : InBandChoice::kPPrime});
+    installed.push_back({input, TagOf(i)});
+  }
+  report.rounds = static_cast<uint32_t>(left_per_round_.size());
+  report.left_per_round = left_per_round_;
+  report.requests_left = active_;
+  report.messages = messages_;
+  report.install_messages = 2 * uint64_t{requests_.size()};
+  for (uint32_t round = 0; round < report.rounds; ++round) {
+    std::vector<ModelPath> active;
+    for (uint32_t i = 0; i < requests_.size(); ++i) {
+      if (last_round_[i] < round) continue;
+      for (const Tag tag : tags_[i]) active.push_back({requests_[i].input, tag});
+    }
+    report.steps += CountSteps(network, active);
+  }
+  report.install_steps = CountSteps(network, installed);
+  report.forward_seconds = static_cast<double>(forward_) / cycles_a_second;
+  report.backward_seconds = static_cast<double>(backward_) / cycles_a_second;
+  report.decide_seconds = static_cast<double>(decide_) / cycles_a_second;
+  report.install_seconds = static_cast<double>(install_) / cycles_a_second;
+  report.seconds = static_cast<double>(last_returned_ - begun_) / cycles_a_second;
+  return report;
+}
+
+}  // namespace bfly::dataplane

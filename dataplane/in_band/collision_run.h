@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The c-collision protocol as the input nodes run it (Cole et al. 1998, section 2.1; THEORY.md 2.3
+// and 2.4). A round: every active path sends a probe that counts itself on each link and brings
+// back the largest count; a request with a path where that is at most c takes it, p before p'.
+// After the last round every request installs its path, in one pass more.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "dataplane/fabric/route_table.h"
+#include "dataplane/in_band/exchange.h"
+#include "dataplane/in_band/report.h"
+#include "topologies/switch_settings.h"
+
+namespace bfly::dataplane {
+
+class CollisionRun final : public Exchange {
+ public:
+  struct Options {
+    uint32_t c = 0;           // paths and circuits a link may have, at least 1
+    uint32_t max_rounds = 0;  // 0: until it is done or can select nothing any more
+  };
+  // Inputs and outputs are in range, used once, and free. `routes` gets the circuits and must
+  // outlive the object.
+  CollisionRun(const CandidatePaths& candidates, const std::vector<InBandRequest>& requests,
+               Options options, RouteTable& routes);
+
+  bool NextPass() override;
+  int Emit(Probe* burst, int room) override;
+  void Return(const Probe* burst, int count) override;
+  void PassReturned(const PassTimes& times) override;
+
+  // After it ended. `cycles_a_second` is of the times it was given.
+  InBandReport Report(const Network& network, double cycles_a_second) const;
+
+ private:
+  enum class Phase : uint8_t { kStart, kRound, kInstall, kEnded };
+  static constexpr uint8_t kNone = 2;
+
+  Tag TagOf(uint32_t request) const;
+  void Decide();
+
+  const Options options_;
+  RouteTable& routes_;
+  std::vector<InBandRequest> requests_;
+  std::vector<std::array<Tag, 2>> tags_;
+  std::vector<uint8_t> choice_;       // by request: 0 (p), 1 (p') or kNone
+  std::vector<uint32_t> last_round_;  // by request: the last one it sent probes in
+  std::vector<uint8_t> over_;         // by request: bit w is set if path w is over the threshold
+  std::vector<uint32_t> active_;
+  std::vector<uint32_t> left_per_round_;
+  Phase phase_ = Phase::kStart;
+  size_t next_ = 0;  // probe of the pass
+  uint64_t messages_ = 0;
+  uint64_t begun_ = 0, last_returned_ = 0;  // cycles
+  uint64_t forward_ = 0, backward_ = 0, decide_ = 0, install_ = 0;
+};
+
+}  // namespace bfly::dataplane

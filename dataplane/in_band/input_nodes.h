@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two ends of a pass. Probes enter and leave between two markers; links and rings are first in,
+// first out, so a marker says that all before it have come: no barrier is needed.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dataplane/in_band/exchange.h"
+
+namespace bfly::dataplane {
+
+using TimeSource = uint64_t (*)();
+
+// All input nodes of the network: one worker runs them, since one worker runs stage 0. That makes
+// them the one place where exchanges are put in order.
+class InputNodes {
+ public:
+  explicit InputNodes(TimeSource now) : now_(now) {}
+
+  bool idle() const { return exchange_ == nullptr; }
+  void Start(Exchange* exchange);
+
+  // What they send now, at most `room`.
+  int Emit(Probe* burst, int room);
+  // What came back.
+  void Return(const Probe* burst, int count);
+  // The exchange that ended since it was last asked, or null.
+  Exchange* TakeFinished();
+
+  // Ever; equal whenever no exchange runs.
+  uint64_t sent() const { return sent_; }
+  uint64_t returned() const { return returned_; }
+  uint64_t passes() const { return passes_; }
+
+ private:
+  enum class State : uint8_t { kDeciding, kSending, kWaiting };
+
+  const TimeSource now_;
+  Exchange* exchange_ = nullptr;
+  Exchange* finished_ = nullptr;
+  State state_ = State::kDeciding;
+  PassTimes times_;
+  uint64_t sent_ = 0;
+  uint64_t returned_ = 0;
+  uint64_t passes_ = 0;
+};
+
+// All output nodes: they keep the probes of a pass until its end marker has come, and then send all
+// back, the marker last.
+class OutputNodes {
+ public:
+  // At most `probes` at a time: nothing is allocated later.
+  OutputNodes(TimeSource now, size_t probes) : now_(now) { waiting_.reserve(probes); }
+
+  void Take(const Probe* burst, int count);
+  // What goes back now, at most `room`.
+  int Emit(Probe* burst, int room);
+
+ private:
+  const TimeSource now_;
+  std::vector<Probe> waiting_;
+  size_t next_ = 0;      // of waiting_
+  bool turned_ = false;  // the end marker stands last in waiting_
+};
+
+}  // namespace bfly::dataplane

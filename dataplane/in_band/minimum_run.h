@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The minimum protocol as the input nodes run it (Cole et al. 1998, section 2.2; THEORY.md 2.5),
+// one request after the other: a probe along each of its two paths brings back the circuits on the
+// fullest collision link; the path with fewer, p if they tie, is installed and acknowledged.
+//
+// One at a time is what makes the choices those of a controller that serves the requests in this
+// order: the probes of the second of two set-ups in flight may pass a link before the install of
+// the first does, and then find one circuit too few there.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "dataplane/fabric/route_table.h"
+#include "dataplane/in_band/exchange.h"
+#include "dataplane/in_band/report.h"
+#include "topologies/switch_settings.h"
+
+namespace bfly::dataplane {
+
+class MinimumRun final : public Exchange {
+ public:
+  // As CollisionRun's.
+  MinimumRun(const CandidatePaths& candidates, const std::vector<InBandRequest>& requests,
+             RouteTable& routes);
+
+  bool NextPass() override;
+  int Emit(Probe* burst, int room) override;
+  void Return(const Probe* burst, int count) override;
+  void PassReturned(const PassTimes& times) override;
+
+  // After it ended.
+  InBandReport Report(const Network& network, double cycles_a_second) const;
+
+ private:
+  const InBandRequest& request() const { return requests_[now_]; }
+  Tag chosen() const { return tags_[now_][second_[now_]]; }
+
+  RouteTable& routes_;
+  std::vector<InBandRequest> requests_;
+  std::vector<std::array<Tag, 2>> tags_;
+  std::vector<uint8_t> second_;  // by request: p' is taken
+  bool started_ = false;
+  bool installing_ = false;
+  size_t now_ = 0;  // request
+  uint32_t next_ = 0;
+  std::array<uint32_t, 2> most_{};
+  uint64_t asked_ = 0, returned_ = 0;  // cycles, of the request now
+  uint64_t begun_ = 0;
+  uint64_t forward_ = 0, backward_ = 0, decide_ = 0, install_ = 0;
+  std::vector<uint64_t> took_;  // by request
+};
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the in-band protocols send through the stages: a probe goes forward along a path and comes
+// back along it (Cole et al. 1998, section 2.1; THEORY.md 2.4).
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "topologies/tag.h"
+
+namespace bfly::dataplane {
+
+enum class ProbeKind : uint8_t {
+  kBegin,    // opens a pass on every stage; ends at the outputs
+  kEnd,      // closes it: whatever was sent before has arrived. Comes back as the last of the pass
+  kWalk,     // there and back, nothing else: what the protocols' passes are measured against
+  kCount,    // forward: counts itself on every link; back: collects active paths + circuits
+  kAsk,      // back: collects the circuits on the collision links
+  kInstall,  // forward: one circuit more on every link; back: the acknowledgement
+  kRelease,  // forward: one circuit less; back: the acknowledgement
+};
+
+// A probe needs no memory of where it came from: crossing stage s forward it takes the port from
+// its tag's bit s and leaves there the bit of its row that the port replaced, crossing it backward
+// it puts both back. So at the outputs the tag is the way home, and at its input it is as it was.
+struct Probe {
+  Tag tag = 0;        // kEnd, at the outputs: TSC when the pass turned round
+  Row row = 0;        // where the probe is
+  uint32_t slot = 0;  // what the input node knows it by
+  uint32_t most = 0;  // the largest count found on the way back
+  ProbeKind kind = ProbeKind::kWalk;
+};
+static_assert(sizeof(Probe) == 24 && std::is_trivially_copyable_v<Probe>);
+
+// Probes handled at a time: as a data batch, so that data waits no longer for probes than for data.
+inline constexpr int kProbeBurst = 256;
+
+}  // namespace bfly::dataplane

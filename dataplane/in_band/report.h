@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an in-band set-up found out and what it cost.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "dataplane/in_band/model_steps.h"
+#include "topologies/network.h"
+#include "topologies/tag.h"
+
+namespace bfly::dataplane {
+
+struct InBandRequest {
+  Row input = 0;
+  Row output = 0;
+};
+
+enum class InBandChoice : uint8_t {
+  kP,
+  kPPrime,
+  kArbitrary,  // collision ended without a path for the request: p was taken
+};
+
+struct InBandPath {
+  Row input = 0;
+  Row output = 0;
+  Tag tag = 0;
+  InBandChoice choice = InBandChoice::kP;
+};
+
+struct InBandReport {
+  std::vector<InBandPath> paths;  // in the order of the requests
+  uint32_t rounds = 0;            // minimum: one a request
+  std::vector<uint32_t> left_per_round;
+  std::vector<uint32_t> requests_left;  // by their place among the requests
+  // Probes that crossed the network once, in one direction.
+  uint64_t messages = 0;          // to choose
+  uint64_t install_messages = 0;  // to install or release, and acknowledge
+  // In the paper's model (model_steps.h).
+  PassSteps steps;
+  PassSteps install_steps;
+  // Of the choosing passes: until the last probe is at the outputs, until it is back, and between
+  // passes at the inputs. Of the installing ones all together.
+  double forward_seconds = 0;
+  double backward_seconds = 0;
+  double decide_seconds = 0;
+  double install_seconds = 0;
+  // From the first probe to the last acknowledgement.
+  double seconds = 0;
+  // minimum: from each request's probes to its acknowledgement.
+  std::vector<double> set_up_seconds;
+};
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The in-band protocols without workers: each stage with a queue in each direction, served in
+// random order and in bursts of random size, which is all that threads could do to them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "dataplane/in_band/input_nodes.h"
+#include "dataplane/in_band/stage_counts.h"
+#include "topologies/network.h"
+#include "topologies/switch_settings.h"
+
+namespace bfly::dataplane {
+
+inline uint64_t NoTime() { return 1; }
+
+class InBandModel {
+ public:
+  InBandModel(const Network& network, uint32_t seed)
+      : network_(network),
+        candidates_(*SwitchSettings::Make(network)),
+        inputs_(&NoTime),
+        outputs_(&NoTime, 4 * size_t{network.rows()} + 2),
+        forward_(network.hops() + 1),
+        backward_(network.hops() + 1),
+        random_(seed) {
+    const int first = candidates_.first_collision_hop();
+    for (int s = 0; s < network.stages(); ++s) {
+      stages_.push_back(
+          std::make_unique<StageCounts>(network, s, s >= first && s < first + network.dimension()));
+    }
+  }
+
+  const CandidatePaths& candidates() const { return candidates_; }
+
+  void Run(Exchange& exchange) {
+    inputs_.Start(&exchange);
+    for (uint64_t turn = 0; turn < 100'000'000; ++turn) {
+      if (inputs_.TakeFinished() != nullptr) {
+        EXPECT_EQ(inputs_.sent(), inputs_.returned());
+        for (const auto& queue : forward_) EXPECT_TRUE(queue.empty());
+        for (const auto& queue : backward_) EXPECT_TRUE(queue.empty());
+        return;
+      }
+      Turn();
+    }
+    ADD_FAILURE() << "the exchange does not end";
+  }
+
+  // Circuits on every link, by index.
+  std::vector<uint32_t> circuits() const {
+    std::vector<uint32_t> all;
+    for (const auto& stage : stages_) {
+      for (uint32_t l = 0; l < stage->links(); ++l) all.push_back(stage->circuits(l));
+    }
+    return all;
+  }
+
+ private:
+  using Queue = std::deque<Probe>;
+
+  // One burst somewhere: place 0 is the inputs, place k stage k - 1, the last one the outputs.
+  void Turn() {
+    const uint32_t places = static_cast<uint32_t>(network_.hops()) + 2;
+    const uint32_t place = static_cast<uint32_t>(random_() % places);
+    const int size = static_cast<int>(random_() % kProbeBurst) + 1;
+    Probe burst[kProbeBurst];
+    if (place == 0) {
+      inputs_.Return(burst, Pop(backward_[0], burst, size));
+      Push(forward_[0], burst, inputs_.Emit(burst, size));
+    } else if (place == places - 1) {
+      outputs_.Take(burst, Pop(forward_.back(), burst, size));
+      Push(backward_.back(), burst, outputs_.Emit(burst, size));
+    } else {
+      StageCounts& stage = *stages_[place - 1];
+      int count = Pop(forward_[place - 1], burst, size);
+      stage.Forward(burst, count);
+      Push(forward_[place], burst, count);
+      count = Pop(backward_[place], burst, size);
+      stage.Backward(burst, count);
+      Push(backward_[place - 1], burst, count);
+    }
+  }
+
+  static int Pop(Queue& queue, Probe* burst, int size) {
+    int count = 0;
+    for (; count < size && !queue.empty(); queue.pop_front()) burst[count++] = queue.front();
+    return count;
+  }
+  static void Push(Queue& queue, const Probe* burst, int count) {
+    queue.insert(queue.end(), burst, burst + count);
+  }
+
+  const Network& network_;
+  const CandidatePaths candidates_;
+  InputNodes inputs_;
+  OutputNodes outputs_;
+  std::vector<std::unique_ptr<StageCounts>> stages_;
+  std::vector<Queue> forward_;   // forward_[k]: towards stage k, the last one towards the outputs
+  std::vector<Queue> backward_;  // backward_[k]: out of stage k backwards
+  std::mt19937 random_;
+};
+
+}  // namespace bfly::dataplane
