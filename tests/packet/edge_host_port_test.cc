@@ -228,7 +228,7 @@ TEST_F(EdgeTest, ASlowPortGetsItsFramesInOrder) {
   Build({.ports = {{3}, {12}}, .ring = 8});
   std::vector<Bytes> sent, got;
   for (int i = 0; i < 3000; ++i) {
-    sent.push_back(Ethernet(RowAddress(12), RowAddress(3), 0x0800, Number(i, 46)));
+    sent.push_back(Ethernet(RowAddress(12), RowAddress(3), 0x0800, Number(i, 8) + Zeros(38)));
     Send(0, sent.back());
     Run();
     if (i % 5 != 0) continue;
