@@ -59,6 +59,11 @@ void FillCounters(const dataplane::Snapshot& snapshot,
     out->set_tx_bytes(port.tx_bytes);
     out->set_rx_missed(port.rx_missed);
     FillDrops(port.drops, out->mutable_drops());
+    for (const dataplane::QueueCounters& queue : port.queues) {
+      v1::QueueCounters* counts = out->add_queues();
+      counts->set_rx_packets(queue.rx_packets);
+      counts->set_tx_packets(queue.tx_packets);
+    }
     for (const auto& row : port.xdp.rows) {
       v1::XdpRowCount* count = out->add_xdp_rows();
       count->set_row(row.row);

@@ -44,6 +44,9 @@ void Print(const v1::Counters& counters, const Options& options) {
            " frames (%" PRIu64 " bytes), missed %" PRIu64 "\n",
            port.name().c_str(), port.rx_packets(), port.rx_bytes(), port.tx_packets(),
            port.tx_bytes(), port.rx_missed());
+    for (int i = 0; port.queues_size() > 1 && i < port.queues_size(); ++i)
+      printf("  queue pair %d: received %" PRIu64 ", sent %" PRIu64 "\n", i,
+             port.queues(i).rx_packets(), port.queues(i).tx_packets());
     if (const std::string drops = Drops(port.drops()); !drops.empty())
       printf("  drops: %s\n", drops.c_str());
     if (const std::string actions = Drops(port.xdp_actions()); !actions.empty())

@@ -33,13 +33,18 @@ struct XdpCounters {
   std::vector<ActionCount> actions;  // every frame seen counts under one of these
 };
 
+struct QueueCounters {
+  uint64_t rx_packets = 0, tx_packets = 0;
+};
+
 struct PortCounters {
   std::string name;
   uint64_t rx_packets = 0, rx_bytes = 0;  // frames taken from the device
   uint64_t tx_packets = 0, tx_bytes = 0;  // frames given to the device
   uint64_t rx_missed = 0;  // the device dropped before we looked (imissed + ierrors + nombuf)
   DropCounts drops{};
-  XdpCounters xdp;  // empty where the port has no XDP program
+  std::vector<QueueCounters> queues;  // of a host port, by queue pair
+  XdpCounters xdp;                    // empty where the port has no XDP program
 };
 
 struct Conservation {

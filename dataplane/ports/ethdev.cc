@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "dataplane/ports/device_string.h"
 #include "dataplane/ports/dpdk_log.h"
 #include "dataplane/ports/pci_device.h"
 
@@ -41,6 +42,15 @@ uint32_t LongestFrame(const rte_eth_dev_info& info) {
   // that DPDK adds where the size would hit the same memory channel over and over.
   if (std::strcmp(info.driver_name, "net_af_xdp") == 0) return 3410;
   return std::min(info.max_rx_pktlen, info.max_mtu + kMtuLeavesOut);
+}
+
+// What is most likely wrong with an AF_XDP device that does not open: DPDK takes the queues of an
+// interface to be its combined channels.
+std::string TooManyQueues(const EthdevConfig& config, const XdpEdge* edge) {
+  if (edge == nullptr || config.queue_pairs == 1) return "";
+  return absl::StrCat("; queue_pairs is ", config.queue_pairs,
+                      ": the interface must have that many combined channels (ethtool -l ",
+                      edge->interface(), "), and a veth has none, which counts as one");
 }
 
 std::string Reason(int negative_errno) { return rte_strerror(-negative_errno); }
@@ -81,7 +91,7 @@ absl::Status Ethdev::Probe(const EthdevConfig& config) {
         "\" names no device; give a DPDK device such as net_memif0,role=server or 0000:00:04.0"));
   }
   if (!Exists(name_)) {
-    std::string device = config.device;
+    std::string device = WithQueuePairs(config.device, config.queue_pairs);
     if (XdpEdge::Wanted(device)) {
       auto edge = XdpEdge::Prepare(device);
       if (!edge.ok()) return At(config.field, edge.status());
@@ -100,9 +110,9 @@ absl::Status Ethdev::Probe(const EthdevConfig& config) {
           "net_vhost or net_pcap, or is a PCI address"));
     }
     if (ret < 0) {
-      return absl::UnavailableError(absl::StrCat(config.field, ": cannot open \"", config.device,
-                                                 "\": ", Reason(ret),
-                                                 " (DPDK: ", log.Said("said nothing more"), ")"));
+      return absl::UnavailableError(absl::StrCat(
+          config.field, ": cannot open \"", config.device, "\": ", Reason(ret),
+          " (DPDK: ", log.Said("said nothing more"), ")", TooManyQueues(config, edge_.get())));
     }
     probed_ = true;
   }

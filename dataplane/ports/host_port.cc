@@ -68,12 +68,16 @@ PortCounters HostPort::counters() const {
   PortCounters sum;
   sum.name = config_.name;
   for (const auto& inlet : inlets_) {
-    sum.rx_packets += inlet->counters().packets.load(std::memory_order_relaxed);
+    sum.queues.emplace_back().rx_packets =
+        inlet->counters().packets.load(std::memory_order_relaxed);
+    sum.rx_packets += sum.queues.back().rx_packets;
     sum.rx_bytes += inlet->counters().bytes.load(std::memory_order_relaxed);
     inlet->counters().AddDropsTo(sum.drops);
   }
-  for (const auto& transmitter : transmitters_) {
-    sum.tx_packets += transmitter->counters().packets.load(std::memory_order_relaxed);
+  for (size_t i = 0; i < transmitters_.size(); ++i) {
+    const auto& transmitter = transmitters_[i];
+    sum.queues[i].tx_packets = transmitter->counters().packets.load(std::memory_order_relaxed);
+    sum.tx_packets += sum.queues[i].tx_packets;
     sum.tx_bytes += transmitter->counters().bytes.load(std::memory_order_relaxed);
     transmitter->counters().AddDropsTo(sum.drops);
   }

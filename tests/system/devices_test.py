@@ -14,24 +14,57 @@ class DevicesTest(unittest.TestCase):
         self.addCleanup(self.lab.close)
         self.switch = self.lab.namespace("sw")
 
+    def tap_host(self, row):
+        """In a namespace of its own a TAP is an ordinary host."""
+        host = self.lab.bare_host(f"t{row}")
+        self.switch.ip("link", "set", f"bft{row}", "netns", host.name)
+        host.ip("link", "set", f"bft{row}", "name", "eth0")
+        host.set_up(f"10.77.0.{16 + row}/24")
+        return host
+
     def test_hosts_on_taps_need_an_address_and_nothing_else(self):
         rows = (0, 2)
         ports = [{"name": f"t{row}", "device": f"net_tap{row},iface=bft{row}", "rows": str(row)} for row in rows]
         with fabric.Fabric(self.lab, self.switch, fabric.topology(ports)) as net:
-            hosts = []
-            for row in rows:
-                # In a namespace of its own the TAP is an ordinary host.
-                host = self.lab.bare_host(f"t{row}")
-                self.switch.ip("link", "set", f"bft{row}", "netns", host.name)
-                host.ip("link", "set", f"bft{row}", "name", "eth0")
-                host.set_up(f"10.77.0.{16 + row}/24")
-                hosts.append(host)
+            hosts = [self.tap_host(row) for row in rows]
             hosts[0].ping(hosts[1].address)
             result = hosts[0].iperf3(hosts[1])
             self.assertGreater(result["end"]["sum_received"]["bytes"], 1_000_000)
             print(f"iperf3 TCP over TAP: {result['end']['sum_received']['bits_per_second'] / 1e6:.0f} Mbit/s")
             self.assertEqual(net.settled()["conservation"]["dropped"], 0)
             net.down()
+
+    def test_queue_pairs_of_one_interface_are_polled_by_workers_of_their_own(self):
+        """The kernel spreads flows over the queues of a TAP; each queue has its lcore, and nothing is lost."""
+        flows = 200
+        ports = [{"name": f"t{row}", "device": f"net_tap{row},iface=bft{row}", "rows": str(row), "queue_pairs": 2,
+                  "lcores": [0, 1]} for row in (0, 2)]
+        with fabric.Fabric(self.lab, self.switch, fabric.topology(ports)) as net:
+            hosts = [self.tap_host(row) for row in (0, 2)]
+            hosts[0].ping(hosts[1].address)
+            before = net.settled()
+            hosts[0].run("/usr/bin/python3", "-c", f"""if True:
+                import socket
+                for _ in range({flows}):
+                    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as flow:
+                        flow.sendto(b"x", ("{hosts[1].address}", 9))
+                """)
+            after = net.settled(lambda c: c["conservation"]["injected"] >=
+                                before["conservation"]["injected"] + flows, "all flows went in")
+            self.assertEqual(after["conservation"]["dropped"], 0)
+            received = [now["rx_packets"] - then["rx_packets"] for now, then in
+                        zip(after["ports"][0]["queues"], before["ports"][0]["queues"])]
+            self.assertEqual(len(received), 2)
+            self.assertGreaterEqual(sum(received), flows)
+            # The kernel hashes each flow to a queue, as good as a fair coin: mean 100, standard deviation 7.
+            self.assertGreater(min(received), 60, received)
+            net.down()
+
+    def test_a_veth_says_that_it_has_no_queues_to_share_out(self):
+        self.lab.host("h0", self.switch, "bf0", "10.77.0.16/24")
+        net = fabric.Fabric(self.lab, self.switch, fabric.topology([fabric.host_port(0, queue_pairs=2)]))
+        with self.assertRaisesRegex(lab.CommandFailed, r"(?s)ports\[0\].*queue_pairs is 2.*ethtool -l bf0"):
+            net.up()
 
     def test_a_device_that_cannot_carry_the_longest_frame_is_refused(self):
         """DPDK's net_tap sends nothing longer than 1,522 bytes."""

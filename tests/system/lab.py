@@ -268,19 +268,20 @@ class Lab:
     def namespace(self, name):
         return self._add(Namespace, name)
 
-    def wire(self, left, left_interface, right, right_interface, mtu=1500):
-        """A veth pair between two namespaces, both ends up."""
-        left.ip("link", "add", left_interface, "mtu", mtu, "type", "veth", "peer", "name", right_interface,
-                "mtu", mtu, "netns", right.name)
+    def wire(self, left, left_interface, right, right_interface, mtu=1500, queues=1):
+        """A veth pair between two namespaces, both ends up, each with as many queues each way."""
+        many = ("numrxqueues", queues, "numtxqueues", queues)
+        left.ip("link", "add", left_interface, "mtu", mtu, *many, "type", "veth", "peer", "name", right_interface,
+                "mtu", mtu, *many, "netns", right.name)
         for end, interface in ((left, left_interface), (right, right_interface)):
             # Linux sends router solicitations and the like of its own accord; tests count frames.
             end.run("sysctl", "-qw", f"net.ipv6.conf.{interface}.disable_ipv6=1")
             end.ip("link", "set", interface, "up")
 
-    def host(self, name, switch, switch_interface, address=None, mtu=1500):
+    def host(self, name, switch, switch_interface, address=None, mtu=1500, queues=1):
         """A host wired to `switch`. It gets an address and nothing else: its MAC is random."""
         host = self.bare_host(name)
-        self.wire(switch, switch_interface, host, "eth0", mtu)
+        self.wire(switch, switch_interface, host, "eth0", mtu, queues)
         host.set_up(address, mtu)
         return host
 
