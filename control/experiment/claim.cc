@@ -20,7 +20,11 @@ Estimate Measurement::delay() const {
   return EstimateMean(values);
 }
 
-Estimate Measurement::Over(double (*figure)(const Trial&)) const {
+Estimate Measurement::Over(const std::string& figure) const {
+  return Over([&figure](const Trial& t) { return t.figure(figure); });
+}
+
+Estimate Measurement::Over(const std::function<double(const Trial&)>& figure) const {
   std::vector<double> values;
   for (const Trial& trial : trials) values.push_back(figure(trial));
   return EstimateMean(values);
@@ -87,13 +91,24 @@ ClaimResult Check(const Claim& claim, const Measurement& measurement) {
   return result;
 }
 
+const std::vector<Claim>& AllClaims() {
+  static const std::vector<Claim> all = [] {
+    std::vector<Claim> claims;
+    for (const auto& some : {GreedyClaims(), DisciplineClaims()}) {
+      claims.insert(claims.end(), some.begin(), some.end());
+    }
+    return claims;
+  }();
+  return all;
+}
+
 absl::StatusOr<std::vector<const Claim*>> ClaimsNamed(const std::vector<std::string>& ids) {
   std::vector<const Claim*> claims;
   std::vector<absl::string_view> known;
-  for (const Claim& claim : GreedyClaims()) known.push_back(claim.id);
+  for (const Claim& claim : AllClaims()) known.push_back(claim.id);
   for (const std::string& id : ids) {
     const size_t before = claims.size();
-    for (const Claim& claim : GreedyClaims()) {
+    for (const Claim& claim : AllClaims()) {
       if (id == claim.id) claims.push_back(&claim);
     }
     if (claims.size() == before) {
@@ -102,7 +117,7 @@ absl::StatusOr<std::vector<const Claim*>> ClaimsNamed(const std::vector<std::str
     }
   }
   if (ids.empty()) {
-    for (const Claim& claim : GreedyClaims()) claims.push_back(&claim);
+    for (const Claim& claim : AllClaims()) claims.push_back(&claim);
   }
   return claims;
 }

@@ -2,6 +2,7 @@
 // Claims of the papers, checked against what was measured at one point.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,8 @@ struct Measurement {
   // From the trials where there are three or more, else from the parts of the measured time.
   Estimate delay() const;
   // Of any figure of a trial, over the trials.
-  Estimate Over(double (*figure)(const Trial&)) const;
+  Estimate Over(const std::function<double(const Trial&)>& figure) const;
+  Estimate Over(const std::string& figure) const;  // of Trial::figures
   double offered() const;
   double accepted() const;
   // Whether the network delivered less than 97 % of what was offered, or left packets inside for
@@ -48,14 +50,14 @@ struct ClaimResult {
 enum class Relation { kAtMost, kAtLeast, kEqual };
 
 struct Claim {
-  const char* id;
-  const char* statement;
-  const char* source;
+  std::string id;
+  std::string statement;
+  std::string source;
   Relation relation;
   // Empty: applies. Otherwise the reason why it does not.
-  std::string (*not_applicable)(const Point& point);
-  double (*theory)(const Point& point);
-  Estimate (*measured)(const Measurement& measurement);
+  std::function<std::string(const Point&)> not_applicable;
+  std::function<double(const Point&)> theory;
+  std::function<Estimate(const Measurement&)> measured;
 };
 
 // A claim fails if theory lies outside the 99.99 % interval of what was measured, on the wrong side
@@ -63,9 +65,11 @@ struct Claim {
 // % one. One trial alone has no interval; claims that need one are then not applicable.
 ClaimResult Check(const Claim& claim, const Measurement& measurement);
 
-// All claims about greedy routing (Stamoulis & Tsitsiklis), or those named. NotFound lists the
-// known ones.
-const std::vector<Claim>& GreedyClaims();
+std::vector<Claim> GreedyClaims();      // Stamoulis & Tsitsiklis: FIFO links
+std::vector<Claim> DisciplineClaims();  // processor sharing and priorities
+
+const std::vector<Claim>& AllClaims();
+// Those named, or all if none is. NotFound lists the known ones.
 absl::StatusOr<std::vector<const Claim*>> ClaimsNamed(const std::vector<std::string>& ids);
 
 }  // namespace bfly::control

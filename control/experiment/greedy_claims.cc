@@ -5,32 +5,18 @@
 #include <cmath>
 
 #include "control/experiment/claim.h"
+#include "control/experiment/conditions.h"
 #include "control/experiment/md_c_queue.h"
 
 namespace bfly::control {
 namespace {
 
-bool IsCube(const Point& x) { return x.network == NetworkKind::kHypercube; }
-bool IsButterfly(const Point& x) { return x.network == NetworkKind::kButterfly; }
-std::string Unless(bool applies, const char* reason) { return applies ? "" : reason; }
-
-constexpr char kStable[] = "rho >= 1: no stationary delay exists";
-constexpr char kNotCube[] = "the network is not a hypercube";
-constexpr char kNotButterfly[] = "the network is not a butterfly";
-constexpr char kSlotted[] = "time is slotted";
-
-std::string Cube(const Point& x) { return !IsCube(x) ? kNotCube : Unless(x.rho < 1, kStable); }
-std::string Butterfly(const Point& x) {
-  return !IsButterfly(x) ? kNotButterfly : Unless(x.rho < 1, kStable);
-}
-std::string ContinuousCube(const Point& x) {
-  const std::string reason = Cube(x);
-  return reason.empty() ? Unless(x.slot == 0, kSlotted) : reason;
-}
-std::string ContinuousButterfly(const Point& x) {
-  const std::string reason = Butterfly(x);
-  return reason.empty() ? Unless(x.slot == 0, kSlotted) : reason;
-}
+std::string Cube(const Point& x) { return AllOf(OnCube, Fifo, Stable)(x); }
+std::string Butterfly(const Point& x) { return AllOf(OnButterfly, Fifo, Stable)(x); }
+std::string ContinuousCube(const Point& x) { return AllOf(Cube, Continuous)(x); }
+std::string ContinuousButterfly(const Point& x) { return AllOf(Butterfly, Continuous)(x); }
+std::string Slotted(const Point& x) { return Unless(x.slot > 0, "time is continuous"); }
+std::string OneStage(const Point& x) { return Unless(x.d == 1, "d is not 1"); }
 
 // Mean wait in an M/D/1 queue with unit service.
 double Wait(double load) { return load / (2 * (1 - load)); }
@@ -68,8 +54,8 @@ double ButterflyQueue(const Point& x) {
 
 }  // namespace
 
-const std::vector<Claim>& GreedyClaims() {
-  static const std::vector<Claim> claims = {
+std::vector<Claim> GreedyClaims() {
+  return {
       {"prop2_lower_bound",
        "T >= max{dp, p D(2^d; rho)}, D the mean delay of M/D/2^d (1 is used for D where d > 8)",
        "Stamoulis & Tsitsiklis, Proposition 2", Relation::kAtLeast, ContinuousCube,
@@ -88,28 +74,17 @@ const std::vector<Claim>& GreedyClaims() {
        "Stamoulis & Tsitsiklis, Proposition 13", Relation::kAtLeast, ContinuousCube,
        [](const Point& x) { return x.d * x.p + x.p * Wait(x.rho); }, Delay},
       {"slotted_upper_bound", "T <= d p / (1 - rho) + slot", "Stamoulis & Tsitsiklis, section 3.4",
-       Relation::kAtMost,
-       [](const Point& x) {
-         const std::string reason = Cube(x);
-         return reason.empty() ? Unless(x.slot > 0, "time is continuous") : reason;
-       },
+       Relation::kAtMost, AllOf(Cube, Slotted),
        [](const Point& x) { return x.d * x.p / (1 - x.rho) + x.slot; }, Delay},
       {"cube_exact_d1", "T = p [1 + rho / (2 (1 - rho))] for d = 1 (M/D/1)",
        "Stamoulis & Tsitsiklis, Proposition 13 with equality", Relation::kEqual,
-       [](const Point& x) {
-         const std::string reason = Cube(x);
-         return reason.empty() ? Unless(x.d == 1, "d is not 1") : reason;
-       },
-       [](const Point& x) { return x.p * (1 + Wait(x.rho)); }, Delay},
+       AllOf(Cube, OneStage), [](const Point& x) { return x.p * (1 + Wait(x.rho)); }, Delay},
       {"cube_exact_p1", "T = d + rho / (2 (1 - rho)) for p = 1 (disjoint paths)",
        "Stamoulis & Tsitsiklis, section 3.1; derived", Relation::kEqual,
-       [](const Point& x) {
-         const std::string reason = Cube(x);
-         return reason.empty() ? Unless(x.p == 1, "p is not 1") : reason;
-       },
+       AllOf(Cube, [](const Point& x) { return Unless(x.p == 1, "p is not 1"); }),
        [](const Point& x) { return x.d + Wait(x.rho); }, Delay},
       {"prop5_utilisation", "every link of the cube is used a share rho of the time",
-       "Stamoulis & Tsitsiklis, Proposition 5", Relation::kEqual, Cube,
+       "Stamoulis & Tsitsiklis, Proposition 5", Relation::kEqual, AllOf(OnCube, Stable),
        [](const Point& x) { return x.rho; }, CrossUse},
       {"cube_population", "N / 2^d <= d rho / (1 - rho)", "Stamoulis & Tsitsiklis, section 3.3",
        Relation::kAtMost, ContinuousCube, [](const Point& x) { return x.d * x.rho / (1 - x.rho); },
@@ -129,34 +104,28 @@ const std::vector<Claim>& GreedyClaims() {
        Delay},
       {"butterfly_exact_d1", "the lower bound of Proposition 14 with equality for d = 1",
        "Stamoulis & Tsitsiklis, Proposition 14; derived", Relation::kEqual,
-       [](const Point& x) {
-         const std::string reason = ContinuousButterfly(x);
-         return reason.empty() ? Unless(x.d == 1, "d is not 1") : reason;
-       },
+       AllOf(ContinuousButterfly, OneStage),
        [](const Point& x) {
          return 1 + x.p * Wait(x.lambda() * x.p) + (1 - x.p) * Wait(x.lambda() * (1 - x.p));
        },
        Delay},
       {"butterfly_exact_p01", "T = d + lambda / (2 (1 - lambda)) for p = 0 or 1 (disjoint paths)",
        "Stamoulis & Tsitsiklis, section 4.2; derived", Relation::kEqual,
-       [](const Point& x) {
-         const std::string reason = ContinuousButterfly(x);
-         return reason.empty() ? Unless(x.p == 0 || x.p == 1, "p is neither 0 nor 1") : reason;
-       },
+       AllOf(ContinuousButterfly,
+             [](const Point& x) { return Unless(x.p == 0 || x.p == 1, "p is neither 0 nor 1"); }),
        [](const Point& x) { return x.d + Wait(x.lambda()); }, Delay},
       {"prop15_cross", "cross links are used a share lambda p of the time",
-       "Stamoulis & Tsitsiklis, Proposition 15", Relation::kEqual, Butterfly,
+       "Stamoulis & Tsitsiklis, Proposition 15", Relation::kEqual, AllOf(OnButterfly, Stable),
        [](const Point& x) { return x.lambda() * x.p; }, CrossUse},
       {"prop15_straight", "straight links are used a share lambda (1 - p) of the time",
-       "Stamoulis & Tsitsiklis, Proposition 15", Relation::kEqual, Butterfly,
+       "Stamoulis & Tsitsiklis, Proposition 15", Relation::kEqual, AllOf(OnButterfly, Stable),
        [](const Point& x) { return x.lambda() * (1 - x.p); }, StraightUse},
       {"butterfly_population",
        "N / 2^d <= d q, q = lambda p / (1 - lambda p) + lambda (1-p) / (1 - lambda (1-p))",
        "Stamoulis & Tsitsiklis, section 4.3", Relation::kAtMost, ContinuousButterfly,
        [](const Point& x) { return x.d * ButterflyQueue(x); }, PopulationPerRow},
       {"little", "N = lambda 2^d T", "Stamoulis & Tsitsiklis, eq. 14 and 19 (Little's law)",
-       Relation::kEqual, [](const Point& x) { return Unless(x.rho < 1, kStable); },
-       [](const Point&) { return 1.0; }, LittleRatio},
+       Relation::kEqual, Stable, [](const Point&) { return 1.0; }, LittleRatio},
       {"stability",
        "greedy routing is stable for rho < 1: what is accepted is at least 0.99 of what is offered",
        "Stamoulis & Tsitsiklis, Propositions 6 and 16", Relation::kAtLeast,
@@ -169,7 +138,6 @@ const std::vector<Claim>& GreedyClaims() {
        [](const Point& x) { return Unless(x.rho > 1.02, "rho <= 1"); },
        [](const Point&) { return 0.999; }, AcceptedShare},
   };
-  return claims;
 }
 
 }  // namespace bfly::control

@@ -48,6 +48,8 @@ absl::Status WriteAll(const std::string& path, int flags, const std::string& tex
 }
 
 Json ToJson(size_t point, const Trial& t) {
+  Json stages = Json::array();
+  for (const StageTime& stage : t.stages) stages.push_back({stage.mean, stage.p50, stage.p99});
   return Json{{"point", point},
               {"seed", t.seed},
               {"offered", t.offered},
@@ -60,22 +62,29 @@ Json ToJson(size_t point, const Trial& t) {
               {"cross_utilisation", t.cross_utilisation},
               {"measured", t.measured},
               {"unfinished", t.unfinished},
-              {"batch_delays", t.batch_delays}};
+              {"batch_delays", t.batch_delays},
+              {"stages", stages},
+              {"figures", t.figures}};
 }
 
 Trial FromJson(const Json& json) {
-  return Trial{.seed = json.at("seed"),
-               .offered = json.at("offered"),
-               .accepted = json.at("accepted"),
-               .mean_delay = json.at("mean_delay"),
-               .p50 = json.at("p50"),
-               .p99 = json.at("p99"),
-               .mean_population = json.at("mean_population"),
-               .straight_utilisation = json.at("straight_utilisation"),
-               .cross_utilisation = json.at("cross_utilisation"),
-               .measured = json.at("measured"),
-               .unfinished = json.at("unfinished"),
-               .batch_delays = json.at("batch_delays")};
+  Trial trial{.seed = json.at("seed"),
+              .offered = json.at("offered"),
+              .accepted = json.at("accepted"),
+              .mean_delay = json.at("mean_delay"),
+              .p50 = json.at("p50"),
+              .p99 = json.at("p99"),
+              .mean_population = json.at("mean_population"),
+              .straight_utilisation = json.at("straight_utilisation"),
+              .cross_utilisation = json.at("cross_utilisation"),
+              .measured = json.at("measured"),
+              .unfinished = json.at("unfinished"),
+              .batch_delays = json.at("batch_delays"),
+              .figures = json.at("figures")};
+  for (const Json& stage : json.at("stages")) {
+    trial.stages.push_back({stage.at(0), stage.at(1), stage.at(2)});
+  }
+  return trial;
 }
 
 }  // namespace
@@ -131,8 +140,13 @@ absl::StatusOr<Journal> Journal::Open(const std::string& folder, const std::stri
     // A line cut short by a full disk or a kill is no JSON: the trial is run again.
     const Json json = Json::parse(line, nullptr, false);
     if (json.is_discarded()) continue;
-    journal.trials_.emplace(
-        std::pair(json.at("point").get<size_t>(), json.at("seed").get<uint64_t>()), FromJson(json));
+    try {
+      journal.trials_.emplace(
+          std::pair(json.at("point").get<size_t>(), json.at("seed").get<uint64_t>()),
+          FromJson(json));
+    } catch (const Json::exception&) {
+      continue;
+    }
     absl::StrAppend(&kept, line, "\n");
   }
   lines.close();

@@ -18,7 +18,10 @@ namespace {
 
 std::string Curve(const Point& point) {
   return absl::StrCat("d=", point.d, " p=", point.p,
-                      point.slot > 0 ? absl::StrCat(" slot=", point.slot) : "");
+                      point.slot > 0 ? absl::StrCat(" slot=", point.slot) : "",
+                      point.discipline == dataplane::Discipline::kFifo
+                          ? ""
+                          : absl::StrCat(" ", DisciplineName(point.discipline)));
 }
 
 absl::Status RunGnuplot(const std::string& script) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,19 @@
 
 namespace bfly::control {
 namespace {
+
+using dataplane::Discipline;
+
+Discipline DisciplineOf(int value) {
+  switch (value) {
+    case v1::Experiment::PROCESSOR_SHARING:
+      return Discipline::kProcessorSharing;
+    case v1::Experiment::PRIORITY:
+      return Discipline::kPriority;
+    default:
+      return Discipline::kFifo;
+  }
+}
 
 absl::Status CheckPoint(const Point& point) {
   if (point.network == NetworkKind::kWrappedButterfly) {
@@ -21,6 +35,14 @@ absl::Status CheckPoint(const Point& point) {
   if (point.network == NetworkKind::kHypercube && point.p == 0) {
     return absl::InvalidArgumentError(
         "p: 0 on the hypercube means that no packet uses a link (allowed: above 0 to 1)");
+  }
+  if (point.discipline == Discipline::kPriority) {
+    double sum = 0;
+    for (const double share : point.class_shares) sum += share;
+    if (!(std::abs(sum - 1) < 1e-9)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "class_shares: sum to ", sum, " (allowed: 1, since every packet belongs to one class)"));
+    }
   }
   if (point.slot > 0) {
     const double inverse = 1 / point.slot;
@@ -35,13 +57,31 @@ absl::Status CheckPoint(const Point& point) {
 
 }  // namespace
 
+std::string DisciplineName(Discipline discipline) {
+  switch (discipline) {
+    case Discipline::kProcessorSharing:
+      return "processor_sharing";
+    case Discipline::kPriority:
+      return "priority";
+    case Discipline::kFifo:
+      break;
+  }
+  return "fifo";
+}
+
+double Trial::figure(const std::string& name) const {
+  const auto found = figures.find(name);
+  return found == figures.end() ? std::nan("") : found->second;
+}
+
 double Point::lambda() const {
   return rho / (network == NetworkKind::kHypercube ? p : std::max(p, 1 - p));
 }
 
 std::string Point::ToString() const {
-  return absl::StrCat("d=", d, " p=", p, " rho=", rho,
-                      slot > 0 ? absl::StrCat(" slot=", slot) : "");
+  return absl::StrCat(
+      "d=", d, " p=", p, " rho=", rho, slot > 0 ? absl::StrCat(" slot=", slot) : "",
+      discipline == Discipline::kFifo ? "" : absl::StrCat(" ", DisciplineName(discipline)));
 }
 
 absl::StatusOr<std::vector<Point>> PointsOf(const v1::Experiment& experiment) {
@@ -53,10 +93,17 @@ absl::StatusOr<std::vector<Point>> PointsOf(const v1::Experiment& experiment) {
     for (const double p : experiment.p()) {
       for (const double rho : experiment.rho()) {
         for (const double slot : experiment.slot()) {
-          const Point point{
-              .network = *kind, .d = static_cast<int>(d), .p = p, .rho = rho, .slot = slot};
-          if (absl::Status status = CheckPoint(point); !status.ok()) return status;
-          points.push_back(point);
+          for (const int discipline : experiment.discipline()) {
+            Point point{
+                .network = *kind, .d = static_cast<int>(d), .p = p, .rho = rho, .slot = slot};
+            point.discipline = DisciplineOf(discipline);
+            if (point.discipline == Discipline::kPriority) {
+              point.class_shares = {experiment.class_shares().begin(),
+                                    experiment.class_shares().end()};
+            }
+            if (absl::Status status = CheckPoint(point); !status.ok()) return status;
+            points.push_back(point);
+          }
         }
       }
     }
@@ -86,6 +133,9 @@ absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const Point& po
   config.arrivals.rate = point.lambda();
   config.arrivals.seed = seed;
   config.flip = point.p;
+  config.discipline = point.discipline;
+  config.class_shares = point.class_shares;
+  config.occupancy = point.discipline == Discipline::kProcessorSharing;
   config.warmup = WarmupOf(experiment, point);
   config.duration = DurationOf(experiment, point);
   if (point.slot > 0) {
@@ -110,6 +160,18 @@ absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const Point& po
   for (const dataplane::DelayBatch& batch : run->batches) {
     if (batch.packets > 0) {
       trial.batch_delays.push_back(batch.delay_sum / static_cast<double>(batch.packets));
+    }
+  }
+  for (const dataplane::StageDelay& stage : run->stages) {
+    trial.stages.push_back({stage.mean, stage.p50, stage.p99});
+  }
+  for (size_t i = 0; i < point.class_shares.size(); ++i) {
+    trial.figures[absl::StrCat("class_delay_", i)] = run->class_delay[i];
+  }
+  for (const auto& [kind, shares] :
+       {std::pair{"straight", run->straight_occupancy}, {"cross", run->cross_occupancy}}) {
+    for (size_t n = 0; n < shares.size(); ++n) {
+      trial.figures[absl::StrCat(kind, "_holds_", n)] = shares[n];
     }
   }
   double straight = 0, cross = 0;

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "bfly/v1/experiment.pb.h"
+#include "dataplane/virtual_clock/discipline.h"
 #include "topologies/network.h"
 
 namespace bfly::control {
@@ -19,12 +21,24 @@ struct Point {
   double p = 0.5;   // probability that a destination bit differs from the origin's
   double rho = 0;   // load factor
   double slot = 0;  // 0: continuous time
+  dataplane::Discipline discipline = dataplane::Discipline::kFifo;
+  std::vector<double> class_shares = {};  // of kPriority, the most urgent first
 
   // Packets per unit of time and input row: rho / p on the hypercube, rho / max(p, 1-p) elsewhere
   // (Stamoulis & Tsitsiklis, sections 1.1 and 4.2).
   double lambda() const;
   uint32_t rows() const { return uint32_t{1} << d; }
   std::string ToString() const;  // "d=4 p=0.5 rho=0.9"
+};
+
+// "fifo", "processor_sharing" or "priority", as in the file.
+std::string DisciplineName(dataplane::Discipline discipline);
+
+// Time at the links of one stage, in units.
+struct StageTime {
+  double mean = 0;
+  double p50 = 0;
+  double p99 = 0;
 };
 
 // One run of one point with one seed.
@@ -41,11 +55,18 @@ struct Trial {
   uint64_t measured = 0;             // packets
   uint64_t unfinished = 0;           // born in the measured time and never delivered
   std::vector<double> batch_delays;  // means of consecutive parts of the measured time
+  std::vector<StageTime> stages = {};
+  // What only some claims ask for, such as "cross_holds_2": the share of time a cross link holds
+  // two packets.
+  std::map<std::string, double> figures = {};
+
+  // NaN where the trial did not measure it.
+  double figure(const std::string& name) const;
 };
 
-// All points of an experiment, in the order d, p, rho, slot. InvalidArgument where a combination
-// cannot be: p = 0 on the hypercube, a slot whose inverse is no whole number, a network that is not
-// levelled.
+// All points of an experiment, in the order d, p, rho, slot, discipline. InvalidArgument where a
+// combination cannot be: p = 0 on the hypercube, a slot whose inverse is no whole number, a network
+// that is not levelled.
 absl::StatusOr<std::vector<Point>> PointsOf(const v1::Experiment& experiment);
 
 // Units of time that are not measured, and that are, for a point: the experiment's warmup, or the

@@ -20,18 +20,18 @@ Json ToJson(const Point& point) {
               {"p", point.p},
               {"rho", point.rho},
               {"slot", point.slot},
-              {"lambda", point.lambda()}};
+              {"lambda", point.lambda()},
+              {"discipline", DisciplineName(point.discipline)}};
 }
 
 // JSON has no infinity: an interval that is not known is null.
 Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-double MeanOf(const Measurement& m, double (*figure)(const Trial&)) { return m.Over(figure).mean; }
 double P50(const Measurement& m) {
-  return MeanOf(m, [](const Trial& t) { return t.p50; });
+  return m.Over([](const Trial& t) { return t.p50; }).mean;
 }
 double P99(const Measurement& m) {
-  return MeanOf(m, [](const Trial& t) { return t.p99; });
+  return m.Over([](const Trial& t) { return t.p99; }).mean;
 }
 
 }  // namespace
@@ -79,14 +79,15 @@ std::string ResultsJson(const Report& report) {
 
 std::string ResultsCsv(const Report& report) {
   std::string csv =
-      "d,p,rho,slot,lambda,offered,accepted,mean_delay,ci95,p50,p99,saturated,trials\n";
+      "d,p,rho,slot,lambda,discipline,offered,accepted,mean_delay,ci95,p50,p99,saturated,trials\n";
   for (const Measurement& m : report.series) {
     const Estimate delay = m.delay();
     absl::StrAppend(
-        &csv, absl::StrFormat("%d,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%s,%d\n",
+        &csv, absl::StrFormat("%d,%.9g,%.9g,%.9g,%.9g,%s,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%s,%d\n",
                               m.point.d, m.point.p, m.point.rho, m.point.slot, m.point.lambda(),
-                              m.offered(), m.accepted(), delay.mean, delay.HalfWidth(0.95), P50(m),
-                              P99(m), m.saturated() ? "true" : "false", m.trials.size()));
+                              DisciplineName(m.point.discipline), m.offered(), m.accepted(),
+                              delay.mean, delay.HalfWidth(0.95), P50(m), P99(m),
+                              m.saturated() ? "true" : "false", m.trials.size()));
   }
   return csv;
 }

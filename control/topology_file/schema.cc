@@ -108,6 +108,9 @@ void AddDefault(Message* message, const FieldDescriptor& field, const std::strin
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_STRING:
       return reflection.AddString(message, &field, text);
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return reflection.AddEnumValue(message, &field,
+                                     EnumNumber(*field.enum_type(), text).value_or(0));
     case FieldDescriptor::CPPTYPE_UINT64:
       if (absl::SimpleAtoi(text, &number)) reflection.AddUInt64(message, &field, number);
       return;

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/virtual_clock/delay_sink.h"
+#include "dataplane/virtual_clock/discipline_run.h"
 #include "dataplane/virtual_clock/pipeline.h"
 #include "dataplane/virtual_clock/stage_group.h"
 
@@ -18,6 +19,29 @@ namespace {
 // Enough packets per node and window that a node's fixed cost (some 20 ns) is small beside them,
 // few enough that a block of 64 rows stays in a core's L2 cache.
 constexpr double kPacketsPerNode = 48;
+
+absl::Status CheckDiscipline(const Network& network, const VirtualConfig& config) {
+  double sum = 0;
+  for (const double share : config.class_shares) {
+    if (!(share > 0 && share <= 1)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("class_shares: ", share, " is outside 0 (exclusive) to 1"));
+    }
+    sum += share;
+  }
+  if (config.discipline == Discipline::kPriority && !(std::abs(sum - 1) < 1e-9)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("class_shares: sum to ", sum, ", and every packet belongs to one class"));
+  }
+  if (config.links == LinkModel::kSwitchOutput && network.straight_is_free()) {
+    return absl::InvalidArgumentError("links: a hypercube has no switches that share outputs");
+  }
+  if (NeedsServers(config) && config.first_stages.size() > 1) {
+    return absl::InvalidArgumentError(
+        "first_stages: only plain FIFO links are run by more than one worker");
+  }
+  return absl::OkStatus();
+}
 
 absl::Status Check(const Network& network, const VirtualConfig& config) {
   if (network.wrapped()) {
@@ -59,7 +83,7 @@ absl::Status Check(const Network& network, const VirtualConfig& config) {
   if (config.arrivals.process == ArrivalConfig::Process::kSlotBatch && config.slots_per_unit == 0) {
     return absl::InvalidArgumentError("slots_per_unit: slotted arrivals need at least 1");
   }
-  return absl::OkStatus();
+  return CheckDiscipline(network, config);
 }
 
 }  // namespace
@@ -78,21 +102,28 @@ absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualCo
   const Ticks start = ticks(config.warmup);
   const Ticks end = start + ticks(config.duration);
 
-  Pipeline pipeline(network, config.first_stages, unit);
   VirtualSource source(network, config.arrivals,
                        config.fixed.empty()
                            ? DestinationPattern::Flip(network.dimension(), config.flip)
                            : DestinationPattern::Fixed(config.fixed),
                        unit, slot);
+  const auto began = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  };
+  if (NeedsServers(config)) {
+    VirtualResult result = RunServers(network, config, source, {unit, window, start, end, 2 * end});
+    result.seconds = seconds();
+    return result;
+  }
+  Pipeline pipeline(network, config.first_stages, unit);
   DelaySink sink(network.rows(), start, end, config.batches, unit);
 
-  const auto began = std::chrono::steady_clock::now();
   // A network that cannot keep up is given as long again as it has run, then called saturated.
   const Pipeline::Account account = pipeline.Run(source, sink, window, start, end, 2 * end);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
 
   VirtualResult result;
-  result.seconds = took.count();
+  result.seconds = seconds();
   result.injected = source.generated();
   result.delivered = sink.delivered();
   result.in_flight = pipeline.queued();

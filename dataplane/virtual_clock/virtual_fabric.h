@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "dataplane/virtual_clock/delay_histogram.h"
+#include "dataplane/virtual_clock/discipline.h"
 #include "dataplane/virtual_clock/source.h"
 #include "topologies/network.h"
 
@@ -31,12 +32,27 @@ struct VirtualConfig {
   // first_stages[w]: the first stage worker w runs; first_stages[0] == 0. One entry: one worker.
   std::vector<int> first_stages{0};
   double window = 0;  // units; 0: chosen from the rate
+
+  // Anything but the first value of these runs on one worker, and several times slower.
+  Discipline discipline = Discipline::kFifo;
+  LinkModel links = LinkModel::kEdge;
+  // kPriority: a packet belongs to class i with probability class_shares[i], for its whole trip.
+  // Class 0 is the most urgent; the shares sum to 1.
+  std::vector<double> class_shares;
+  bool stage_percentiles = false;
+  bool occupancy = false;
 };
 
 // Sums over the packets of one batch, by time of birth.
 struct DelayBatch {
   uint64_t packets = 0;
   double delay_sum = 0;  // units
+};
+
+// Departure - arrival at the links of one stage that take time, over the packets born in the
+// measured time, in units.
+struct StageDelay {
+  double mean = 0, p50 = 0, p99 = 0;
 };
 
 struct VirtualResult {
@@ -60,6 +76,11 @@ struct VirtualResult {
   // mean number of packets in the network at the windows' ends.
   std::vector<double> stage_delay;
   double mean_population = 0;
+  std::vector<StageDelay> stages;   // with stage_percentiles
+  std::vector<double> class_delay;  // mean delay by class (kPriority)
+  // With `occupancy`: share of the measured time a link of the kind holds 0, 1, ... 15 (or more)
+  // packets. Empty where the network has no such link that takes time.
+  std::vector<double> straight_occupancy, cross_occupancy;
   // Packets that left by each link in the whole run, by network link index.
   std::vector<uint64_t> link_packets;
   double end_time = 0;  // units

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/experiment/conditions.h"
+
+namespace bfly::control {
+
+using dataplane::Discipline;
+
+std::string Unless(bool applies, const char* reason) { return applies ? "" : reason; }
+
+std::string OnCube(const Point& point) {
+  return Unless(point.network == NetworkKind::kHypercube, "the network is not a hypercube");
+}
+std::string OnButterfly(const Point& point) {
+  return Unless(point.network == NetworkKind::kButterfly, "the network is not a butterfly");
+}
+std::string Stable(const Point& point) {
+  return Unless(point.rho < 1, "rho >= 1: no stationary delay exists");
+}
+std::string Continuous(const Point& point) { return Unless(point.slot == 0, "time is slotted"); }
+std::string Fifo(const Point& point) {
+  return Unless(point.discipline == Discipline::kFifo, "the links are not FIFO");
+}
+std::string Sharing(const Point& point) {
+  return Unless(point.discipline == Discipline::kProcessorSharing, "the links do not share");
+}
+std::string Priorities(const Point& point) {
+  return Unless(point.discipline == Discipline::kPriority, "the links know no priorities");
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a claim applies to a point. Every condition gives the reason why not, or nothing.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "control/experiment/point.h"
+
+namespace bfly::control {
+
+std::string Unless(bool applies, const char* reason);
+
+std::string OnCube(const Point& point);
+std::string OnButterfly(const Point& point);
+std::string Stable(const Point& point);  // rho < 1
+std::string Continuous(const Point& point);
+std::string Fifo(const Point& point);
+std::string Sharing(const Point& point);
+std::string Priorities(const Point& point);
+
+// The first reason of several conditions.
+template <typename... Conditions>
+auto AllOf(Conditions... conditions) {
+  return [=](const Point& point) {
+    std::string reason;
+    ((reason.empty() ? void(reason = conditions(point)) : void()), ...);
+    return reason;
+  };
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which order a link serves the packets that wait for it.
+#pragma once
+
+#include "dataplane/virtual_clock/boundary.h"
+
+namespace bfly::dataplane {
+
+enum class Discipline {
+  kFifo,              // in the order of arrival
+  kProcessorSharing,  // all at once, each at an equal part of the link's rate
+  kPriority,          // the most urgent class first, a packet in service is never interrupted
+};
+
+// Who shares a link.
+enum class LinkModel {
+  kEdge,          // every (node, port) has a link of its own, as in the papers
+  kSwitchOutput,  // the nodes that lead to one node share its one link: 2x2 switches, k-ary n-flies
+};
+
+// A packet in a network of servers.
+struct Job {
+  Ticks time = 0;         // of arrival at the node that handles it next
+  Ticks birth = 0;        // of generation
+  WireTag tag = 0;        // the next hop's port in the top bit
+  Ticks entered = 0;      // when it reached the server it left last
+  uint32_t priority = 0;  // class; 0 is the most urgent
+
+  // The same packet after one hop.
+  Job Left(Ticks departure) const { return {departure, birth, tag << 1, time, priority}; }
+};
+
+}  // namespace bfly::dataplane

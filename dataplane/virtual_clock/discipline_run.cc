@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/virtual_clock/discipline_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "dataplane/virtual_clock/fifo_server.h"
+#include "dataplane/virtual_clock/link_occupancy.h"
+#include "dataplane/virtual_clock/priority.h"
+#include "dataplane/virtual_clock/processor_sharing.h"
+#include "dataplane/virtual_clock/server_network.h"
+#include "topologies/random.h"
+
+namespace bfly::dataplane {
+namespace {
+
+// The class of packet k of a row depends on seed, row and k alone.
+class ClassSource {
+ public:
+  ClassSource(const VirtualConfig& config, Row rows)
+      : seed_(config.arrivals.seed), numbers_(config.class_shares.empty() ? 0 : rows) {
+    double sum = 0;
+    for (const double share : config.class_shares) ends_.push_back((sum += share) * 0x1p32);
+  }
+  uint32_t Draw(Row row) {
+    if (numbers_.empty()) return 0;
+    const uint64_t counter = uint64_t{row} << 40 | numbers_[row]++;
+    const double word = RandomBlock(seed_, RandomStream::kPriority, counter)[0];
+    uint32_t drawn = 0;
+    while (drawn + 1 < ends_.size() && word >= ends_[drawn]) ++drawn;
+    return drawn;
+  }
+
+ private:
+  uint64_t seed_;
+  std::vector<double> ends_;       // upper end of each class's part of 0..2^32
+  std::vector<uint64_t> numbers_;  // of the next packet, by row
+};
+
+// What is measured, over packets born in [start, end).
+class Record {
+ public:
+  Record(const Network& network, const VirtualConfig& config, const RunTimes& times)
+      : network_(network),
+        times_(times),
+        batch_length_((times.end - times.start + config.batches - 1) / config.batches),
+        batches_(config.batches),
+        stage_delays_(network.stages()),
+        stage_sums_(network.stages()),
+        class_sums_(std::max<size_t>(1, config.class_shares.size())),
+        link_packets_(network.link_count()),
+        occupancy_(config.occupancy ? network.link_count() : 0, times.start, times.end) {}
+
+  bool Measures(const Job& job) const {
+    return job.birth >= times_.start && job.birth < times_.end;
+  }
+
+  void Served(int stage, size_t link, std::span<const Job> arrivals, std::span<const Job> left) {
+    const size_t index = network_.link_index({stage, 0, 0}) + link;
+    link_packets_[index] += left.size();
+    if (occupancy_.links() > 0) occupancy_.Add(index, arrivals, left);
+    for (const Job& job : left) {
+      if (!Measures(job)) continue;
+      ++stage_sums_[stage].packets;
+      stage_sums_[stage].delay += job.time - job.entered;
+      stage_delays_[stage].Add(job.time - job.entered);
+    }
+  }
+
+  void Delivered(std::span<const Job> jobs) {
+    delivered_ += jobs.size();
+    for (const Job& job : jobs) {
+      if (!Measures(job)) continue;
+      const Ticks delay = job.time - job.birth;
+      ++measured_;
+      delays_.Add(delay);
+      max_delay_ = std::max(max_delay_, delay);
+      for (Sum* sum :
+           {&batches_[(job.birth - times_.start) / batch_length_], &class_sums_[job.priority]}) {
+        ++sum->packets;
+        sum->delay += delay;
+      }
+    }
+  }
+
+  uint64_t delivered() const { return delivered_; }
+  uint64_t measured() const { return measured_; }
+
+  void Report(VirtualResult& result) {
+    const double unit = static_cast<double>(times_.unit);
+    const auto units = [unit](Ticks ticks) { return static_cast<double>(ticks) / unit; };
+    double delay = 0;
+    for (const Sum& batch : batches_) {
+      result.batches.push_back({batch.packets, units(batch.delay)});
+      delay += units(batch.delay);
+    }
+    result.delivered = delivered_;
+    result.measured = measured_;
+    result.max = units(max_delay_);
+    result.link_packets = std::move(link_packets_);
+    if (measured_ > 0) {
+      result.mean_delay = delay / static_cast<double>(measured_);
+      result.p50 = units(delays_.Quantile(0.5));
+      result.p99 = units(delays_.Quantile(0.99));
+    }
+    for (size_t stage = 0; stage < stage_sums_.size(); ++stage) {
+      const double mean = stage_sums_[stage].Mean(unit);
+      result.stage_delay.push_back(mean);
+      result.stages.push_back({mean, units(stage_delays_[stage].Quantile(0.5)),
+                               units(stage_delays_[stage].Quantile(0.99))});
+    }
+    for (const Sum& sum : class_sums_) result.class_delay.push_back(sum.Mean(unit));
+    if (occupancy_.links() > 0) {
+      result.straight_occupancy = occupancy_.Shares(network_, false);
+      result.cross_occupancy = occupancy_.Shares(network_, true);
+    }
+  }
+
+ private:
+  struct Sum {
+    uint64_t packets = 0;
+    Ticks delay = 0;
+    double Mean(double unit) const {
+      return packets == 0 ? 0 : static_cast<double>(delay) / unit / static_cast<double>(packets);
+    }
+  };
+
+  const Network& network_;
+  const RunTimes times_;
+  const Ticks batch_length_;
+  std::vector<Sum> batches_;
+  DelayHistogram delays_;
+  std::vector<DelayHistogram> stage_delays_;
+  std::vector<Sum> stage_sums_;
+  std::vector<Sum> class_sums_;
+  std::vector<uint64_t> link_packets_;
+  LinkOccupancy occupancy_;
+  Ticks max_delay_ = 0;
+  uint64_t delivered_ = 0;
+  uint64_t measured_ = 0;
+};
+
+template <typename Server>
+VirtualResult Run(const Network& network, const VirtualConfig& config, VirtualSource& source,
+                  const RunTimes& times, const Server& server) {
+  ServerNetwork<Server> servers(network, config.links, server);
+  Record record(network, config, times);
+  ClassSource classes(config, network.rows());
+  Boundary born(2 * static_cast<size_t>(network.rows()));
+  std::vector<std::vector<Job>> nodes(network.rows());
+
+  uint64_t born_before = 0, born_measured = 0, delivered_then = 0, hops = 0;
+  uint64_t population = 0, windows_measured = 0;
+  Ticks now = 0;
+  while (now < times.give_up && (now < times.end || record.measured() < born_measured)) {
+    Ticks window_end = std::min(now + times.window, times.give_up);
+    if (now < times.start) window_end = std::min(window_end, times.start);
+    if (now < times.end) window_end = std::min(window_end, times.end);
+    born.Clear();
+    source.FillWindow(window_end, born);
+    for (Row row = 0; row < network.rows(); ++row) {
+      nodes[row].clear();
+      const VirtualPacket* packet = born.begin(2 * row);
+      for (uint32_t i = 0; i < born.count(2 * row); ++i, ++packet) {
+        nodes[row].push_back({packet->time, packet->birth, packet->tag, 0, classes.Draw(row)});
+      }
+    }
+    servers.RunWindow(
+        nodes, window_end,
+        [&](int stage, size_t link, std::span<const Job> arrivals, std::span<const Job> left) {
+          hops += arrivals.size();
+          record.Served(stage, link, arrivals, left);
+        });
+    const uint64_t before = record.delivered();
+    for (const std::vector<Job>& jobs : nodes) record.Delivered(jobs);
+    if (window_end == times.start) born_before = source.generated();
+    if (window_end > times.start && window_end <= times.end) {
+      delivered_then += record.delivered() - before;
+      population += source.generated() - record.delivered();
+      ++windows_measured;
+      if (window_end == times.end) born_measured = source.generated() - born_before;
+    }
+    now = window_end;
+  }
+
+  VirtualResult result;
+  record.Report(result);
+  result.injected = source.generated();
+  result.in_flight = servers.jobs();
+  result.hops = hops;
+  result.unfinished = born_measured - result.measured;
+  const double unit = static_cast<double>(times.unit);
+  const double row_time = network.rows() * (static_cast<double>(times.end - times.start) / unit);
+  result.offered = static_cast<double>(born_measured) / row_time;
+  result.accepted = static_cast<double>(delivered_then) / row_time;
+  if (windows_measured > 0) {
+    result.mean_population =
+        static_cast<double>(population) / static_cast<double>(windows_measured);
+  }
+  result.end_time = static_cast<double>(now) / unit;
+  result.state_bytes = servers.bytes();
+  return result;
+}
+
+}  // namespace
+
+bool NeedsServers(const VirtualConfig& config) {
+  return config.discipline != Discipline::kFifo || config.links != LinkModel::kEdge ||
+         config.stage_percentiles || config.occupancy;
+}
+
+VirtualResult RunServers(const Network& network, const VirtualConfig& config, VirtualSource& source,
+                         const RunTimes& times) {
+  switch (config.discipline) {
+    case Discipline::kProcessorSharing:
+      return Run(network, config, source, times, SharingServer(times.unit));
+    case Discipline::kPriority:
+      return Run(network, config, source, times,
+                 PriorityServer(times.unit, static_cast<int>(config.class_shares.size())));
+    case Discipline::kFifo:
+      break;
+  }
+  return Run(network, config, source, times, FifoServer(times.unit));
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run under the virtual clock of any discipline, or with a closer look than the fast FIFO stages
+// take. RunVirtual calls it.
+#pragma once
+
+#include "dataplane/virtual_clock/virtual_fabric.h"
+
+namespace bfly::dataplane {
+
+// Times in ticks; windows end on `start` and on `end`.
+struct RunTimes {
+  Ticks unit;
+  Ticks window;
+  Ticks start;    // of the measured time
+  Ticks end;      // of it
+  Ticks give_up;  // when a network that cannot keep up is left as it is
+};
+
+// Whether the configuration needs it.
+bool NeedsServers(const VirtualConfig& config);
+
+VirtualResult RunServers(const Network& network, const VirtualConfig& config, VirtualSource& source,
+                         const RunTimes& times);
+
+}  // namespace bfly::dataplane
