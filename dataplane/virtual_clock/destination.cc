@@ -6,6 +6,8 @@
 
 namespace bfly::dataplane {
 
+static_assert(kMaxRows <= Row{1} << 20, "an arrival has 20 random bits for its destination");
+
 DestinationPattern DestinationPattern::Flip(int dimension, double p) {
   DestinationPattern pattern;
   pattern.dimension_ = dimension;
@@ -20,15 +22,16 @@ DestinationPattern DestinationPattern::Fixed(std::vector<Row> destinations) {
   return pattern;
 }
 
-Row DestinationPattern::Flips(uint64_t seed, RandomStream stream, uint64_t counter) const {
-  Row flips = 0;
-  PhiloxBlock block{};
-  for (int bit = 0; bit < dimension_; ++bit) {
-    // Attempt 0 is the caller's block.
-    if (bit % 4 == 0) block = RandomBlock(seed, stream, counter, 1 + bit / 4);
-    flips |= static_cast<Row>(block[bit % 4] < threshold_) << bit;
+void DestinationPattern::Draw(Row origin, uint64_t seed, uint64_t counter,
+                              uint64_t choice[kArrivalBatch]) const {
+  if (uniform_mask_ != 0) {
+    for (int i = 0; i < kArrivalBatch; ++i) choice[i] = origin ^ (choice[i] & uniform_mask_);
+  } else if (!fixed_.empty()) {
+    for (int i = 0; i < kArrivalBatch; ++i) choice[i] = fixed_[origin];
+  } else {
+    DrawFlips(seed, counter, dimension_, threshold_, choice);
+    for (int i = 0; i < kArrivalBatch; ++i) choice[i] ^= origin;
   }
-  return flips;
 }
 
 }  // namespace bfly::dataplane

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "dataplane/virtual_clock/arrival_batch.h"
 #include "topologies/network.h"
-#include "topologies/random.h"
 
 namespace bfly::dataplane {
 
@@ -19,18 +19,12 @@ class DestinationPattern {
   // Origin r always sends to destinations[r].
   static DestinationPattern Fixed(std::vector<Row> destinations);
 
-  // `block` is RandomBlock(seed, stream, counter); words 2 and 3 of it are free for this use.
-  Row Draw(Row origin, const PhiloxBlock& block, uint64_t seed, RandomStream stream,
-           uint64_t counter) const {
-    if (uniform_mask_ != 0) return origin ^ (block[2] & uniform_mask_);
-    if (!fixed_.empty()) return fixed_[origin];
-    return origin ^ Flips(seed, stream, counter);
-  }
+  // Replaces the random bits `choice` of eight packets by their destinations. `counter` is the
+  // number of the first of them, unique over all rows.
+  void Draw(Row origin, uint64_t seed, uint64_t counter, uint64_t choice[kArrivalBatch]) const;
 
  private:
-  Row Flips(uint64_t seed, RandomStream stream, uint64_t counter) const;
-
-  Row uniform_mask_ = 0;  // p = 1/2: the bits to flip are 32 fair bits under this mask
+  Row uniform_mask_ = 0;  // p = 1/2: the bits to flip are fair bits under this mask
   int dimension_ = 0;
   uint64_t threshold_ = 0;  // p * 2^32: a bit is flipped if a random word is below it
   std::vector<Row> fixed_;

@@ -2,20 +2,12 @@
 #include "dataplane/virtual_clock/source.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
+#include "topologies/random.h"
+#include "topologies/tag.h"
+
 namespace bfly::dataplane {
-namespace {
-
-// Uniform on (0, 1): 53 bits and never an end point.
-double OpenUnit(const PhiloxBlock& block) {
-  const uint64_t bits = block[0] | uint64_t{block[1]} << 32;
-  return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
-}
-
-}  // namespace
-
 VirtualSource::VirtualSource(const Network& network, const ArrivalConfig& config,
                              DestinationPattern pattern, Ticks unit, Ticks slot)
     : network_(network),
@@ -24,39 +16,53 @@ VirtualSource::VirtualSource(const Network& network, const ArrivalConfig& config
       mean_gap_(static_cast<double>(unit) / config.rate),
       slot_(slot),
       rows_(network.rows()) {
+  const bool constant = config_.process == ArrivalConfig::Process::kConstant;
+  ArrivalBatch batch;
   for (Row row = 0; row < network.rows(); ++row) {
-    const PhiloxBlock block =
-        RandomBlock(config_.seed, RandomStream::kFirstArrival, CounterOf(row, 0));
-    rows_[row].next = config_.process == ArrivalConfig::Process::kConstant
-                          ? static_cast<Ticks>(OpenUnit(block) * mean_gap_)
-                          : Gap(block);
+    const uint64_t random = Random64(config_.seed, RandomStream::kFirstArrival, row);
+    if (constant) {
+      rows_[row].next = static_cast<Ticks>(static_cast<double>(random >> 11) * 0x1p-53 * mean_gap_);
+    } else {
+      // The gap before packet 0 is the first of a batch that the row's packets never reach.
+      DrawArrivals(config_.seed, CounterOf(row, kPacketsOfARow - kArrivalBatch), mean_gap_, batch);
+      rows_[row].next = batch.gap[0];
+    }
   }
 }
 
-Ticks VirtualSource::Gap(const PhiloxBlock& block) const {
-  if (config_.process == ArrivalConfig::Process::kConstant) return static_cast<Ticks>(mean_gap_);
-  return static_cast<Ticks>(-std::log(OpenUnit(block)) * mean_gap_);
+size_t VirtualSource::FillRow(Row row, Ticks window_end, std::vector<VirtualPacket>& packets) {
+  // A slot's batch is the Poisson process of the slot, moved to the slot's start.
+  const Ticks slot = config_.process == ArrivalConfig::Process::kSlotBatch ? slot_ : 1;
+  const bool constant = config_.process == ArrivalConfig::Process::kConstant;
+  const Tag prefix = GreedyTag(network_, row, 0);
+  RowState state = rows_[row];
+  size_t filled = 0;
+  ArrivalBatch batch;
+  while (state.next < window_end) {
+    const uint64_t in_batch = state.number % kArrivalBatch;
+    const uint64_t first = CounterOf(row, state.number - in_batch);
+    DrawArrivals(config_.seed, first, mean_gap_, batch);
+    pattern_.Draw(row, config_.seed, first, batch.choice);
+    if (packets.size() < filled + kArrivalBatch) packets.resize(2 * (filled + kArrivalBatch));
+    for (uint64_t i = in_batch; i < kArrivalBatch && state.next < window_end; ++i) {
+      const Ticks time = slot == 1 ? state.next : state.next - state.next % slot;
+      const Tag tag = prefix | LastBitsOf(network_, static_cast<Row>(batch.choice[i]));
+      packets[filled++] = {time, time, ToWire(tag, network_.hops())};
+      state.next += constant ? static_cast<Ticks>(mean_gap_) : batch.gap[i];
+      ++state.number;
+    }
+  }
+  rows_[row] = state;
+  return filled;
 }
 
 void VirtualSource::FillWindow(Ticks window_end, Boundary& out) {
-  // A slot's batch is the Poisson process of the slot, moved to the slot's start.
-  const bool slotted = config_.process == ArrivalConfig::Process::kSlotBatch;
   for (Row row = 0; row < network_.rows(); ++row) {
-    RowState& state = rows_[row];
-    std::vector<VirtualPacket>& packets = row_packets_;
-    packets.clear();
-    while (state.next < window_end) {
-      const uint64_t counter = CounterOf(row, state.number++);
-      const PhiloxBlock block = RandomBlock(config_.seed, RandomStream::kArrivals, counter);
-      const Row output = pattern_.Draw(row, block, config_.seed, RandomStream::kArrivals, counter);
-      const Ticks time = slotted ? state.next - state.next % slot_ : state.next;
-      packets.push_back({time, time, ToWire(GreedyTag(network_, row, output), network_.hops())});
-      state.next += Gap(block);
-    }
-    VirtualPacket* places = out.Reserve(packets.size() + 2);
-    out.Set(2 * row, places, std::copy(packets.begin(), packets.end(), places));
-    out.Set(2 * row + 1, places + packets.size() + 1, places + packets.size() + 1);
-    generated_ += packets.size();
+    const size_t packets = FillRow(row, window_end, row_packets_);
+    VirtualPacket* places = out.Reserve(packets + 2);
+    out.Set(2 * row, places, std::copy_n(row_packets_.begin(), packets, places));
+    out.Set(2 * row + 1, places + packets + 1, places + packets + 1);
+    generated_ += packets;
   }
 }
 

@@ -41,8 +41,10 @@ class VirtualSource {
     Ticks next = 0;       // when its next packet is generated
     uint64_t number = 0;  // of that packet
   };
-  uint64_t CounterOf(Row row, uint64_t number) const { return uint64_t{row} << 40 | number; }
-  Ticks Gap(const PhiloxBlock& block) const;
+  static constexpr uint64_t kPacketsOfARow = uint64_t{1} << 40;
+  static uint64_t CounterOf(Row row, uint64_t number) { return row * kPacketsOfARow + number; }
+  // Writes the packets of `row` before `window_end` to the front of `packets` and counts them.
+  size_t FillRow(Row row, Ticks window_end, std::vector<VirtualPacket>& packets);
 
   const Network& network_;
   const ArrivalConfig config_;

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/virtual_clock/arrival_batch.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "topologies/random.h"
+
+namespace bfly::dataplane {
+namespace {
+
+// Vectors of 16 bytes, which every 64-bit machine has.
+constexpr int kWidth = 2;
+using Words [[gnu::vector_size(16)]] = uint64_t;
+using Reals [[gnu::vector_size(16)]] = double;
+
+// Products of the low halves of the words.
+inline Words Times(Words a, Words b) {
+#if defined(__SSE2__)
+  return reinterpret_cast<Words>(
+      _mm_mul_epu32(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
+#else
+  return (a & 0xFFFFFFFFu) * (b & 0xFFFFFFFFu);
+#endif
+}
+
+// Philox4x32-10 (topologies/random.h) of consecutive counters, two blocks a vector. The four words
+// of a block are the low halves of word[0..3]; the high halves are left as they fall, since the
+// products ignore them.
+template <int kVectors>
+struct Blocks {
+  Words word[4][kVectors];
+
+  Blocks(uint64_t seed, uint64_t first_counter, uint32_t attempt) {
+    for (int v = 0; v < kVectors; ++v) {
+      for (int i = 0; i < kWidth; ++i) {
+        const uint64_t counter = first_counter + static_cast<uint64_t>(v * kWidth + i);
+        word[0][v][i] = counter;
+        word[1][v][i] = counter >> 32;
+      }
+      word[2][v] = Words{} + static_cast<uint32_t>(RandomStream::kArrivals);
+      word[3][v] = Words{} + attempt;
+    }
+    const Words multiplier0 = Words{} + 0xD2511F53u, multiplier1 = Words{} + 0xCD9E8D57u;
+    uint32_t key0 = static_cast<uint32_t>(seed), key1 = static_cast<uint32_t>(seed >> 32);
+    for (int round = 0; round < 10; ++round) {
+      for (int v = 0; v < kVectors; ++v) {
+        const Words product0 = Times(word[0][v], multiplier0);
+        const Words product1 = Times(word[2][v], multiplier1);
+        word[0][v] = product1 >> 32 ^ word[1][v] ^ key0;
+        word[1][v] = product1;
+        word[2][v] = product0 >> 32 ^ word[3][v] ^ key1;
+        word[3][v] = product0;
+      }
+      key0 += 0x9E3779B9;
+      key1 += 0xBB67AE85;
+    }
+  }
+};
+
+// -ln((k + 1/2) 2^-44), k the 44 high bits: with u = m 2^e, sqrt(1/2) <= m < sqrt(2), and
+// s = (m-1)/(m+1), it is -(e ln 2 + 2 (s + s^3/3 + ... + s^21/21)); |s| < 0.1716 leaves less than
+// 2^-55 for the rest of the series.
+inline Reals NegativeLog(Words bits) {
+  constexpr uint64_t kOne = 0x3FF0000000000000, kRootHalf = 0x3FE6A09E667F3BCD;
+  const Reals u = reinterpret_cast<Reals>(bits >> 20 << 8 | kOne) - (1 - 0x1p-45);
+  const Words shifted = reinterpret_cast<Words>(u) + (kOne - kRootHalf);
+  const Reals m = reinterpret_cast<Reals>((shifted & 0xFFFFFFFFFFFFFu) + kRootHalf);
+  // An integer below 2^52 in the low bits of 2^52 is its sum with 2^52.
+  const Reals exponent =
+      reinterpret_cast<Reals>(shifted >> 52 | 0x4330000000000000u) - (0x1p52 + 1023);
+  const Reals s = (m - 1) / (m + 1), z = s * s, z2 = z * z, z4 = z2 * z2;
+  const Reals a = z * (2.0 / 5) + 2.0 / 3, b = z * (2.0 / 9) + 2.0 / 7;
+  const Reals c = z * (2.0 / 13) + 2.0 / 11, d = z * (2.0 / 17) + 2.0 / 15;
+  const Reals e = z * (2.0 / 21) + 2.0 / 19;
+  const Reals rest = (a + z2 * b) + z4 * ((c + z2 * d) + z4 * e);
+  return -(exponent * 0x1.62e42fefa39efp-1 + (s * 2.0 + s * (z * rest)));
+}
+
+inline Words WholeTicks(Reals gap, double mean_gap) {
+  // Adding 2^52 rounds to a whole number and leaves it in the low bits; no gap is above 31.2 means.
+  if (mean_gap < 0x1p47) return reinterpret_cast<Words>(gap + 0x1p52) & 0xFFFFFFFFFFFFFu;
+  Words ticks;
+  for (int i = 0; i < kWidth; ++i) ticks[i] = static_cast<uint64_t>(std::min(gap[i], 0x1p62));
+  return ticks;
+}
+
+}  // namespace
+
+void DrawArrivals(uint64_t seed, uint64_t first_counter, double mean_gap, ArrivalBatch& batch) {
+  constexpr int kVectors = kArrivalBatch / 2 / kWidth;
+  const Blocks<kVectors> blocks(seed, first_counter, 0);
+  for (int v = 0; v < 2 * kVectors; ++v) {
+    const int low = v < kVectors ? 0 : 2, at = v % kVectors;
+    const Words bits = (blocks.word[low][at] & 0xFFFFFFFFu) | blocks.word[low + 1][at] << 32;
+    const Words gap = WholeTicks(NegativeLog(bits) * mean_gap, mean_gap);
+    const Words choice = bits & 0xFFFFFu;
+    std::memcpy(batch.gap + v * kWidth, &gap, sizeof(gap));
+    std::memcpy(batch.choice + v * kWidth, &choice, sizeof(choice));
+  }
+}
+
+void DrawFlips(uint64_t seed, uint64_t first_counter, int bits, uint64_t threshold,
+               uint64_t flips[kArrivalBatch]) {
+  constexpr int kVectors = kArrivalBatch / kWidth;
+  Words drawn[kVectors] = {};
+  for (int first = 0; first < bits; first += 4) {
+    const Blocks<kVectors> blocks(seed, first_counter, static_cast<uint32_t>(1 + first / 4));
+    for (int bit = first; bit < std::min(first + 4, bits); ++bit) {
+      for (int v = 0; v < kVectors; ++v) {
+        // Below the threshold: the difference of two numbers of 33 bits is negative.
+        drawn[v] |= ((blocks.word[bit % 4][v] & 0xFFFFFFFFu) - threshold) >> 63 << bit;
+      }
+    }
+  }
+  std::memcpy(flips, drawn, sizeof(drawn));
+}
+
+}  // namespace bfly::dataplane
