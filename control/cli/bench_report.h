@@ -25,5 +25,6 @@ absl::Status CheckAccount(const dataplane::Conservation& account);
 
 void AddFabricBench(CLI::App& bench, Invocation& invocation);
 void AddPortBench(CLI::App& bench, Invocation& invocation);
+void AddCircuitBench(CLI::App& bench, Invocation& invocation);
 
 }  // namespace bfly::control

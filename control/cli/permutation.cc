@@ -17,20 +17,26 @@
 #include "bfly/v1/traffic.grpc.pb.h"
 #include "control/cli/client.h"
 #include "control/cli/network_file.h"
+#include "control/cli/route_text.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
 #include "control/protocols/protocol.h"
+#include "control/services/route_message.h"
 #include "control/topology_file/ranges.h"
 #include "topologies/random.h"
 
 namespace bfly::control {
 namespace {
 
+constexpr int kShown = 32;  // paths or rows, in text
+constexpr uint32_t kPictureColumns = 80;
+
 struct Options {
   std::string protocol = "minimum";
   std::string permutation = "random";
   std::string rows;  // ranges; empty: all
-  uint64_t seed = 0;
+  ProtocolOptions protocol_options;
+  bool summary = false;
   bool replace = false;
   double traffic = -1;  // packets a second of each row; below 0: no sources are started
   bool dry_run = false;
@@ -54,15 +60,16 @@ absl::StatusOr<std::vector<Request>> RequestsOf(const Options& options, uint32_t
         ExpandRanges(options.rows, rows - 1, "row");
     if (!chosen.ok())
       return absl::InvalidArgumentError(absl::StrCat("--rows: ", chosen.status().message()));
-    const std::vector<uint32_t> shuffled =
-        RandomPermutation(options.seed, RandomStream::kPermutation, chosen->size());
+    const std::vector<uint32_t> shuffled = RandomPermutation(
+        options.protocol_options.seed, RandomStream::kPermutation, chosen->size());
     for (size_t i = 0; i < chosen->size(); ++i)
       requests.push_back({.input = (*chosen)[i], .output = (*chosen)[shuffled[i]]});
     return requests;
   }
   absl::StatusOr<Permutation> permutation =
-      IsNamed(options.permutation) ? PermutationByName(options.permutation, rows, options.seed)
-                                   : ReadPermutationFile(options.permutation, rows);
+      IsNamed(options.permutation)
+          ? PermutationByName(options.permutation, rows, options.protocol_options.seed)
+          : ReadPermutationFile(options.permutation, rows);
   if (absl::IsNotFound(permutation.status()))
     return absl::NotFoundError(absl::StrCat("--permutation: '", options.permutation,
                                             "' is neither a file nor one of ",
@@ -81,24 +88,11 @@ absl::StatusOr<v1::RoutePermutationResponse> DryRun(const Options& options) {
   if (!requests.ok()) return requests.status();
   const auto start = std::chrono::steady_clock::now();
   const absl::StatusOr<RouteResult> result =
-      RoutePermutation(options.protocol, LinkLoad(network), *requests, {.seed = options.seed});
+      RoutePermutation(options.protocol, LinkLoad(network), *requests, options.protocol_options);
   if (!result.ok()) return result.status();
   v1::RoutePermutationResponse out;
   out.set_seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  out.set_protocol(options.protocol);
-  out.set_rounds(result->rounds);
-  out.set_congestion(result->congestion);
-  out.mutable_stage_congestion()->Assign(result->stage_congestion.begin(),
-                                         result->stage_congestion.end());
-  out.set_dilation(result->dilation);
-  out.set_messages(result->messages);
-  for (const CircuitPath& chosen : result->paths) {
-    v1::PermutationPath& path = *out.add_paths();
-    path.set_input(chosen.input);
-    path.set_output(chosen.output);
-    const std::vector<Row> rows = WalkTag(network, chosen.input, chosen.tag);
-    path.mutable_rows()->Assign(rows.begin(), rows.end());
-  }
+  FillRoute(network, options.protocol, *result, options.summary, &out);
   return out;
 }
 
@@ -106,9 +100,14 @@ absl::StatusOr<v1::RoutePermutationResponse> Route(const Options& options, const
   auto channel = Connect(common);
   v1::RoutePermutationRequest request;
   request.set_protocol(options.protocol);
-  request.set_seed(options.seed);
+  request.set_seed(options.protocol_options.seed);
   request.set_replace(options.replace);
   request.set_dry_run(options.dry_run);
+  request.set_c(options.protocol_options.c);
+  request.set_max_rounds(options.protocol_options.max_rounds);
+  request.set_q(options.protocol_options.q);
+  // Text shows the first few paths only.
+  request.set_summary(options.summary);
   if (IsNamed(options.permutation) && options.rows.empty()) {
     request.set_permutation(options.permutation);
   } else {
@@ -138,7 +137,7 @@ absl::StatusOr<v1::RoutePermutationResponse> Route(const Options& options, const
   source.set_destination(v1::TrafficSource::CIRCUIT);
   source.set_packets_per_second(options.traffic);
   source.set_bytes(64);
-  source.set_seed(options.seed);
+  source.set_seed(options.protocol_options.seed);
   auto stub = v1::Traffic::NewStub(channel);
   v1::StartTrafficResponse started;
   if (absl::Status status = Call(stub.get(), &v1::Traffic::Stub::Start, traffic, &started, common);
@@ -148,18 +147,26 @@ absl::StatusOr<v1::RoutePermutationResponse> Route(const Options& options, const
 }
 
 void Print(const v1::RoutePermutationResponse& response, const Options& options) {
-  printf("%s protocol, %d circuits%s: congestion %u, dilation %u, %u round%s, %" PRIu64
-         " messages, %.3g ms\n",
-         response.protocol().c_str(), response.paths_size(),
+  printf("%s protocol, %" PRIu64 " circuits%s: congestion %u, dilation %u\n",
+         response.protocol().c_str(), response.circuits(),
          options.dry_run ? " (dry run, nothing installed)" : "", response.congestion(),
-         response.dilation(), response.rounds(), response.rounds() == 1 ? "" : "s",
-         response.messages(), response.seconds() * 1e3);
-  printf("congestion by stage: %s\n", absl::StrJoin(response.stage_congestion(), " ").c_str());
+         response.dilation());
+  PrintSetUp(response);
+  const auto& left = response.requests_left();
+  if (!left.empty()) {
+    const bool lost = response.circuits() == 0 || response.c() == 0;
+    printf("%d request%s left without a path%s: inputs %s%s\n", left.size(),
+           left.size() == 1 ? "" : "s",
+           lost ? "" : " by the protocol; p was taken, the bound c on the congestion is forfeited",
+           absl::StrJoin(left.begin(), left.begin() + std::min(kShown, left.size()), " ").c_str(),
+           left.size() > kShown ? " ..." : "");
+  }
+  for (const std::string& line : DrawStageLoad(response.stage_load(), kPictureColumns))
+    printf("%s\n", line.c_str());
   // A screenful; --json has all.
-  constexpr int kShown = 32;
   for (int i = 0; i < std::min(kShown, response.paths_size()); ++i) {
     const v1::PermutationPath& path = response.paths(i);
-    printf("  %3u -> %3u  rows %s\n", path.input(), path.output(),
+    printf("  %3u -> %3u  %-9s rows %s\n", path.input(), path.output(), path.choice().c_str(),
            absl::StrJoin(path.rows(), " ").c_str());
   }
   if (response.paths_size() > kShown)
@@ -204,8 +211,21 @@ void AddPermutation(CLI::App& circuit, Invocation& invocation) {
   verb->add_option("--rows", options->rows,
                    "Only these rows, such as 4-15: a random permutation among them")
       ->type_name("RANGES");
-  verb->add_option("--seed", options->seed, "Seed of a random permutation and of the protocol")
+  verb->add_option("--seed", options->protocol_options.seed,
+                   "Seed of a random permutation and of the protocol")
       ->capture_default_str();
+  verb->add_option("--c", options->protocol_options.c,
+                   "collision: paths a link may have in a round [the smallest c with c! > log n]")
+      ->check(CLI::Range(1u, kMaxThreshold))
+      ->type_name("C");
+  verb->add_option("--max-rounds", options->protocol_options.max_rounds,
+                   "collision: rounds after which it stops [when a round selects nothing]")
+      ->check(CLI::Range(1u, 1u << 20))
+      ->type_name("ROUNDS");
+  verb->add_option("--q", options->protocol_options.q, "q_limited: circuits a link bears [1]")
+      ->check(CLI::Range(1u, kMaxThreshold))
+      ->type_name("Q");
+  verb->add_flag("--summary", options->summary, "Leave the paths out");
   verb->add_flag("--replace", options->replace,
                  "Release circuits that stand in the way first, instead of being refused");
   verb->add_option("--traffic", options->traffic,

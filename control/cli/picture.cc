@@ -32,7 +32,7 @@ std::string Digit(uint32_t circuits) {
 
 // One link: its circuits on a background that says how busy it is. `wide` takes three columns
 // (colour) or two (shade characters), narrow takes one.
-std::string Link(const LinkLoad& load, double busiest, bool colour, bool wide) {
+std::string Link(const LinkFigures& load, double busiest, bool colour, bool wide) {
   const int shade = Shade(load.rate, busiest);
   const std::string digit = Digit(load.circuits);
   if (colour) {
@@ -44,11 +44,11 @@ std::string Link(const LinkLoad& load, double busiest, bool colour, bool wide) {
   return digit + (shade >= 0 ? kGlyphs[shade] : " ");
 }
 
-LinkLoad Fullest(const CongestionField& field, uint32_t stage, uint32_t first_row, uint32_t count,
-                 uint32_t port) {
-  LinkLoad fullest;
+LinkFigures Fullest(const CongestionField& field, uint32_t stage, uint32_t first_row,
+                    uint32_t count, uint32_t port) {
+  LinkFigures fullest;
   for (uint32_t row = first_row; row < first_row + count; ++row) {
-    const LinkLoad& load = field.at(stage, row, port);
+    const LinkFigures& load = field.at(stage, row, port);
     fullest.circuits = std::max(fullest.circuits, load.circuits);
     fullest.rate = std::max(fullest.rate, load.rate);
   }
@@ -137,7 +137,7 @@ std::vector<std::string> DrawCongestion(const CongestionField& field, const Canv
   const uint32_t stages = std::min(field.stages, space / cell);
 
   double busiest = 0;
-  for (const LinkLoad& load : field.links) busiest = std::max(busiest, load.rate);
+  for (const LinkFigures& load : field.links) busiest = std::max(busiest, load.rate);
 
   std::vector<std::string> lines;
   std::string heading = absl::StrFormat("%*s ", label, "row");

@@ -11,7 +11,7 @@
 
 namespace bfly::control {
 
-struct LinkLoad {
+struct LinkFigures {
   uint32_t circuits = 0;
   double rate = 0;  // packets a second since the picture before
 };
@@ -21,12 +21,12 @@ struct CongestionField {
   uint32_t rows = 0;
   uint32_t stages = 0;
   uint32_t ports = 2;
-  std::vector<LinkLoad> links;
+  std::vector<LinkFigures> links;
 
-  LinkLoad& at(uint32_t stage, uint32_t row, uint32_t port) {
+  LinkFigures& at(uint32_t stage, uint32_t row, uint32_t port) {
     return links[(static_cast<size_t>(stage) * rows + row) * ports + port];
   }
-  const LinkLoad& at(uint32_t stage, uint32_t row, uint32_t port) const {
+  const LinkFigures& at(uint32_t stage, uint32_t row, uint32_t port) const {
     return links[(static_cast<size_t>(stage) * rows + row) * ports + port];
   }
 };

@@ -60,6 +60,7 @@ std::unique_ptr<CLI::App> BuildParser(Invocation& invocation) {
   AddStatus(*app, invocation);
   AddCounters(*app, invocation);
   AddCircuit(*app, invocation);
+  AddDataServer(*app, invocation);
   AddTraffic(*app, invocation);
   AddLink(*app, invocation);
   AddMeasure(*app, invocation);

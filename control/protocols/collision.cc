@@ -69,6 +69,8 @@ absl::StatusOr<RouteResult> RouteCollision(const Network& network, const LinkLoa
   result.messages = outcome.messages;
   result.left_per_round = outcome.left_per_round;
   result.requests_left = outcome.left;
+  result.rounds_asked = outcome.rounds_asked;
+  result.c = c;
   result.paths.reserve(requests.size());
   result.buddies.reserve(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {

@@ -21,6 +21,7 @@ struct CollisionColumn {
 struct CollisionOutcome {
   static constexpr uint8_t kLeft = 2;
   std::vector<uint8_t> choice;           // by request: 0 (p), 1 (p') or kLeft
+  std::vector<uint32_t> rounds_asked;    // by request: rounds in which its paths were active
   std::vector<uint32_t> left_per_round;  // requests without a path after each round
   std::vector<uint32_t> left;            // requests without a path at the end
   uint64_t messages = 0;                 // every active path: one packet forward, one back
@@ -72,6 +73,7 @@ CollisionOutcome RunCollisionRounds(uint32_t requests, const std::vector<Collisi
 
   CollisionOutcome outcome;
   outcome.choice.assign(requests, CollisionOutcome::kLeft);
+  outcome.rounds_asked.assign(requests, 0);
   std::vector<uint32_t> active(requests);
   std::iota(active.begin(), active.end(), 0u);
   std::vector<uint8_t> blocked;  // by place in `active`: bit w is set if path w is not eligible
@@ -109,6 +111,7 @@ CollisionOutcome RunCollisionRounds(uint32_t requests, const std::vector<Collisi
     outcome.messages += 2 * paths;
     size_t left = 0;
     for (size_t i = 0; i < active.size(); ++i) {
+      ++outcome.rounds_asked[active[i]];
       if (blocked[i] == 3) {
         active[left++] = active[i];
       } else {

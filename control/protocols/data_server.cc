@@ -132,6 +132,9 @@ absl::StatusOr<DataServerResult> RouteDataServerCollision(
   result.route.messages = outcome.messages;
   result.route.left_per_round = outcome.left_per_round;
   result.route.requests_left = outcome.left;
+  result.route.rounds_asked = outcome.rounds_asked;
+  result.route.c = c;
+  result.c_disk = c_disk;
   for (size_t i = 0; i < requests.size(); ++i) {
     const auto& [user, copies] = requests[i];
     const bool left = outcome.choice[i] == CollisionOutcome::kLeft;
@@ -189,6 +192,7 @@ absl::StatusOr<DataServerResult> RouteDataServerSingleCopy(const Network& networ
         {users[i], disks[i], GreedyTag(network, users[i], disks[i]), PathChoice::kGreedy});
   }
   result.route.rounds = 1;
+  result.route.left_per_round = {0};
   result.route.messages = users.size();
   MeasureCongestion(network, nullptr, result.route);
   result.disk_contention = DiskContention(network, result.route.paths);

@@ -38,6 +38,7 @@ struct DataServerOptions {
 struct DataServerResult {
   RouteResult route;
   uint32_t disk_contention = 0;  // most paths that end at one disk
+  uint32_t c_disk = 0;           // collision: the disks' threshold in force
 };
 
 // InvalidArgument names a user or disk that is out of range, a user who asks twice, a copy in the

@@ -32,6 +32,16 @@ absl::Status CheckRequests(const Network& network, const std::vector<Request>& r
   return absl::OkStatus();
 }
 
+// Adds the next stage, of which counts[0..links-1] are the circuits on each link.
+template <typename Number>
+void AddStage(const Number* counts, size_t links, RouteResult& result) {
+  std::vector<uint32_t> load(*std::max_element(counts, counts + links) + size_t{1});
+  for (size_t link = 0; link < links; ++link) ++load[counts[link]];
+  result.stage_congestion.push_back(static_cast<uint32_t>(load.size() - 1));
+  result.congestion = std::max(result.congestion, result.stage_congestion.back());
+  result.stage_load.push_back(std::move(load));
+}
+
 absl::Status CheckThreshold(absl::string_view field, uint32_t value) {
   if (value <= kMaxThreshold) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(field, ": ", value, " is outside 1..",
@@ -46,7 +56,10 @@ absl::StatusOr<RouteResult> Route(absl::string_view protocol, const Network& net
   if (absl::Status s = CheckThreshold("c", options.c); !s.ok()) return s;
   if (absl::Status s = CheckThreshold("q", options.q); !s.ok()) return s;
   if (absl::Status s = CheckRequests(network, requests); !s.ok()) return s;
-  return (*found)->route(network, standing, requests, options);
+  absl::StatusOr<RouteResult> routed = (*found)->route(network, standing, requests, options);
+  if (!routed.ok()) return routed;
+  for (const uint32_t i : routed->requests_left) routed->inputs_left.push_back(requests[i].input);
+  return routed;
 }
 
 }  // namespace
@@ -98,9 +111,10 @@ RouteResult RouteOneByOne(const PathChooser& chooser, const Network& network,
     load.Add(path.input, path.tag);
     result.paths.push_back(path);
   }
-  result.stage_congestion = load.StageCongestion();
-  result.congestion =
-      *std::max_element(result.stage_congestion.begin(), result.stage_congestion.end());
+  const size_t links = 2 * size_t{network.rows()};
+  for (int stage = 0; stage < network.stages(); ++stage) {
+    AddStage(load.counts().data() + stage * links, links, result);
+  }
   result.dilation = network.hops();
   return result;
 }
@@ -139,15 +153,14 @@ void MeasureCongestion(const Network& network, const LinkLoad* standing, RouteRe
                     large.begin());
       }
       for (size_t i = 0; i < paths; ++i) ++large[link_of(i)];
-      most = *std::max_element(large.begin(), large.end());
+      AddStage(large.data(), links, result);
+    } else {
+      AddStage(small.data(), links, result);
     }
-    result.stage_congestion.push_back(most);
     for (size_t i = 0; i < paths; ++i) {
       row[i] = network.next_row(stage, row[i], PortOfHop(tag[i], stage, hops));
     }
   }
-  result.congestion =
-      *std::max_element(result.stage_congestion.begin(), result.stage_congestion.end());
   result.dilation = hops;
 }
 

@@ -75,13 +75,18 @@ struct RouteResult {
   // Circuits on the fullest link when these stand too; of the network and of each stage.
   uint32_t congestion = 0;
   std::vector<uint32_t> stage_congestion;
-  int dilation = 0;                // links on a path
-  std::vector<CircuitPath> paths;  // in the order of the requests
+  std::vector<std::vector<uint32_t>> stage_load;  // [stage][k]: links with k circuits
+  int dilation = 0;                               // links on a path
+  std::vector<CircuitPath> paths;                 // in the order of the requests
   // Protocols of rounds: how many requests had no path after each round, and which (by their place
   // in the batch) had none at the end. Those of collision get an arbitrary path, those of q_limited
   // none: they are missing from `paths`.
   std::vector<uint32_t> left_per_round;
   std::vector<uint32_t> requests_left;
+  std::vector<Row> inputs_left;  // theirs
+  // Collision: by request, in how many rounds its two paths were active.
+  std::vector<uint32_t> rounds_asked;
+  uint32_t c = 0;  // the links' threshold in force; 0: the protocol has none
   // Two-path protocols: {p, p'} of each request.
   std::vector<std::array<Tag, 2>> buddies;
 };

@@ -54,7 +54,13 @@ absl::StatusOr<std::vector<Order>> ToOrders(const v1::SetUpBatchRequest& request
 absl::StatusOr<PermutationOrder> ToPermutationOrder(const v1::RoutePermutationRequest& request,
                                                     uint32_t rows) {
   if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) return status;
-  PermutationOrder order{request.protocol(), {}, request.seed(), request.replace()};
+  PermutationOrder order{request.protocol(),
+                         {},
+                         {.seed = request.seed(),
+                          .c = request.c(),
+                          .max_rounds = request.max_rounds(),
+                          .q = request.q()},
+                         request.replace()};
   Permutation inputs(request.inputs().begin(), request.inputs().end());
   Permutation outputs(request.outputs().begin(), request.outputs().end());
   if (!request.permutation().empty()) {
@@ -103,24 +109,6 @@ void FillResult(const Network* network, uint64_t tag, const Outcome& outcome,
   }
   out->set_code(static_cast<int>(outcome.status().code()));
   out->set_message(std::string(outcome.status().message()));
-}
-
-void FillRoute(const Network& network, const std::string& protocol, const RouteResult& route,
-               v1::RoutePermutationResponse* out) {
-  out->set_protocol(protocol);
-  out->set_rounds(route.rounds);
-  out->set_congestion(route.congestion);
-  out->mutable_stage_congestion()->Add(route.stage_congestion.begin(),
-                                       route.stage_congestion.end());
-  out->set_dilation(route.dilation);
-  out->set_messages(route.messages);
-  for (const CircuitPath& path : route.paths) {
-    v1::PermutationPath* to = out->add_paths();
-    to->set_input(path.input);
-    to->set_output(path.output);
-    const std::vector<Row> rows = WalkTag(network, path.input, path.tag);
-    to->mutable_rows()->Add(rows.begin(), rows.end());
-  }
 }
 
 }  // namespace bfly::control

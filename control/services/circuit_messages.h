@@ -26,7 +26,5 @@ absl::StatusOr<PermutationOrder> ToPermutationOrder(const v1::RoutePermutationRe
 void FillCircuit(const Network& network, const StandingCircuit& circuit, v1::Circuit* out);
 void FillResult(const Network* network, uint64_t tag, const Outcome& outcome,
                 v1::CircuitResult* out);
-void FillRoute(const Network& network, const std::string& protocol, const RouteResult& route,
-               v1::RoutePermutationResponse* out);
 
 }  // namespace bfly::control

@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "control/services/circuit_messages.h"
+#include "control/services/route_message.h"
 #include "control/status/field_errors.h"
 #include "control/status/grpc_status.h"
 
@@ -158,9 +159,9 @@ grpc::Status CircuitsService::RoutePermutation(grpc::ServerContext*,
   }
   if (!status.ok()) return ToGrpc(status);
   if (!route.ok()) return ToGrpc(route.status());
-  FillRoute(*network, request->protocol(), *route, response);
   response->set_seconds(
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  FillRoute(*network, request->protocol(), *route, request->summary(), response);
   return grpc::Status::OK;
 }
 

@@ -31,7 +31,8 @@ std::string TextOf(const std::vector<Order>& orders) {
 
 std::string TextOf(const PermutationOrder& order) {
   return absl::StrCat(
-      "permutation ", order.protocol, " ", order.seed, " ", order.replace, " ",
+      "permutation ", order.protocol, " ", order.options.seed, " ", order.options.c, " ",
+      order.options.max_rounds, " ", order.options.q, " ", order.replace, " ",
       absl::StrJoin(order.requests, ",", [](std::string* out, const Request& request) {
         absl::StrAppend(out, request.input, ">", request.output);
       }));
@@ -160,7 +161,7 @@ absl::StatusOr<RouteResult> FabricState::Route(const PermutationOrder& order) co
     }
     if (!busy.empty()) return busy.ToStatus(absl::StatusCode::kFailedPrecondition);
   }
-  return RoutePermutation(order.protocol, standing, order.requests, {.seed = order.seed});
+  return RoutePermutation(order.protocol, standing, order.requests, order.options);
 }
 
 std::vector<StandingCircuit> FabricState::HoldersOf(const std::vector<Request>& requests) const {

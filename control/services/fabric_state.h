@@ -50,7 +50,7 @@ using Outcome = absl::StatusOr<StandingCircuit>;
 struct PermutationOrder {
   std::string protocol;
   std::vector<Request> requests;
-  uint64_t seed = 0;
+  ProtocolOptions options;
   bool replace = false;  // circuits at these inputs and outputs are released first
 };
 

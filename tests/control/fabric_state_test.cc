@@ -203,7 +203,7 @@ TEST(FabricState, RollingBackUndoesEverythingSinceTheCommitKeysToo) {
 TEST(FabricState, APermutationReplacesOnlyIfAsked) {
   FabricState state(TwoFold(4), 0);
   ASSERT_TRUE(state.Execute(SetUpOf(0, 3)).ok());
-  PermutationOrder order{"minimum", {{0, 1}, {1, 2}, {2, 3}, {3, 0}}, 0, false};
+  PermutationOrder order{"minimum", {{0, 1}, {1, 2}, {2, 3}, {3, 0}}, {}, false};
   const auto refused = state.Execute(order, "");
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(FieldsOf(refused.status()), ElementsAre("inputs[0]", "outputs[2]"));
@@ -220,7 +220,7 @@ TEST(FabricState, APermutationReplacesOnlyIfAsked) {
 TEST(FabricState, ADryRunOfAPermutationChangesNothing) {
   FabricState state(TwoFold(4), 0);
   ASSERT_TRUE(state.Execute(SetUpOf(0, 3)).ok());
-  const PermutationOrder order{"greedy", {{0, 1}, {1, 2}, {2, 3}, {3, 0}}, 0, true};
+  const PermutationOrder order{"greedy", {{0, 1}, {1, 2}, {2, 3}, {3, 0}}, {}, true};
   const auto routed = state.Route(order);
   ASSERT_TRUE(routed.ok()) << routed.status();
   EXPECT_EQ(routed->paths.size(), 4u);

@@ -145,6 +145,40 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(sorted(path["input"] for path in paths), list(range(4, 16)))
         self.assertEqual(sorted(path["output"] for path in paths), list(range(4, 16)))
 
+    def test_two_paths_of_each_request_are_shown_and_who_is_left(self):
+        dry = self.json("circuit", "permutation", "--dry-run", "--network", self.file, "--protocol", "collision",
+                        "--c", 1, "--max-rounds", 1)
+        self.assertEqual(dry["rounds"], 1)
+        self.assertEqual(dry["left_per_round"], [len(dry["requests_left"])])
+        for path, both in zip(dry["paths"], dry["buddies"], strict=True):
+            self.assertEqual(path["rows"], both["p_prime" if path["choice"] == "p_prime" else "p"])
+            self.assertEqual(path["choice"] == "arbitrary", path["input"] in dry["requests_left"])
+            self.assertFalse(set(enumerate(both["p"][1:-1])) & set(enumerate(both["p_prime"][1:-1])))
+
+    def test_a_batch_of_the_data_server_needs_no_fabric(self):
+        rb = self.write("rb", BB16.replace("two_fold_butterfly", "randomly_wired_butterfly").replace("4-7", "4-4")
+                        .replace("0-3", "0-1").replace("4-4", "2-3"))
+        batch = self.json("data-server", "batch", "--dry-run", "--network", rb, "--users", "all", "--copies", 2, "--seed", 3)
+        readers, links = {}, {}
+        for path in batch["paths"]:
+            readers[path["rows"][-1]] = readers.get(path["rows"][-1], 0) + 1
+            for level, link in enumerate(zip(path["rows"], path["rows"][1:])):
+                links[level, link] = links.get((level, link), 0) + 1
+        self.assertEqual(batch["disk_contention"], max(readers.values()))
+        self.assertEqual(batch["link_congestion"], max(links.values()))
+        self.assertEqual((batch["c"], batch["c_disk"], batch["left_per_round"][-1]), (5, 5, 0))
+        one = self.json("data-server", "batch", "--dry-run", "--network", rb, "--copies", 1, "--seed", 3)
+        self.assertEqual((one["rounds"], one["copies"], len(one["paths"])), (1, 1, 16))
+        wrong = self.bfly("data-server", "batch", "--dry-run", "--network", self.file, check=False)
+        self.assertEqual(wrong.returncode, 1)
+        self.assertIn("randomly_wired_butterfly", wrong.stderr)
+
+    def test_protocols_are_measured_beside_the_textbook(self):
+        bench = self.json("bench", "circuits", "--protocol", "collision", "--rows", 64, "--runs", 1)
+        self.assertGreater(bench["operations_per_second"], 0)
+        self.assertAlmostEqual(bench["operations_per_second"] * bench["seconds"], 64, places=3)
+        self.assertGreater(bench["ratio"], 0)
+
     def test_what_comes_to_a_link_that_is_down_is_dropped_and_counted(self):
         self.bfly("up", self.file)
         rows = self.json("circuit", "setup", 2, 9)["rows"]

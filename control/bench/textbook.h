@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "control/protocols/protocol.h"
+#include "topologies/random.h"
 #include "topologies/switch_settings.h"
 
 namespace bfly::textbook {
@@ -114,6 +115,34 @@ inline std::vector<int> Collision(const Network& network, const Permutation& pi,
     }
   }
   return choice;
+}
+
+// Congestion of the baselines on BB_n that take one path a request, whatever the load (THEORY.md
+// 2.8).
+inline uint32_t OneRandomPath(const Network& network, const Permutation& pi,
+                              absl::string_view protocol, uint64_t seed) {
+  const SwitchSettings settings = SwitchSettings::Make(network).value();
+  std::vector<uint32_t> counts(network.link_count());
+  for (Row input = 0; input < pi.size(); ++input) {
+    Path path;
+    if (protocol == "one_choice") {
+      const bool second = RandomBelow(seed, RandomStream::kOneChoice, input, 2) != 0;
+      path = CandidatePath(network, settings, input, pi[input], second);
+    } else {
+      const Row middle = protocol == "valiant"
+                             ? RandomBelow(seed, RandomStream::kValiant, input, network.rows())
+                             : input;
+      Row row = input;
+      for (int stage = 0; stage < network.stages(); ++stage) {
+        const Row mask = network.wiring(stage).mask;
+        const Row to = stage < network.dimension() ? middle : pi[input];
+        path.push_back(network.link_index({stage, row, (to & mask) != 0}));
+        row = (row & ~mask) | (to & mask);
+      }
+    }
+    for (uint64_t link : path) ++counts[link];
+  }
+  return *std::max_element(counts.begin(), counts.end());
 }
 
 // Waksman's recursion: the middle row of each input of a permutation of 2^k rows.

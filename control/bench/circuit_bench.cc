@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/bench/circuit_bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <functional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "control/bench/textbook.h"
+#include "control/protocols/circuit_set.h"
+
+namespace bfly::control {
+namespace {
+
+// Runs of a small network are repeated to so many operations, so that the clock can see them.
+constexpr uint32_t kLeastOperations = 1 << 17;
+
+double CpuSeconds() {
+  timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+BenchSpread SpreadOf(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  return {seconds[seconds.size() / 2], seconds.front(), seconds.back()};
+}
+
+// What is measured, and what it is measured against. Each call is one run; both return what was
+// chosen by input, to be compared.
+struct Contest {
+  uint64_t operations = 0;
+  std::function<void()> ours;
+  std::function<void()> textbook;
+  std::function<bool()> agree;
+};
+
+// Two permutations set up and released in different orders.
+struct MinimumState {
+  MinimumState(const Network& of, uint64_t seed)
+      : network(of),
+        order(PermutationByName("random", of.rows(), seed + 1).value()),
+        outputs(PermutationByName("random", of.rows(), seed + 2).value()),
+        chooser(MakeChooser("minimum", network).value()),
+        circuits(network),
+        plain(network),
+        chosen(of.rows()),
+        expected(of.rows()) {}
+
+  const Network network;
+  Permutation order, outputs;
+  std::unique_ptr<PathChooser> chooser;
+  CircuitSet circuits;
+  textbook::Minimum plain;
+  std::vector<uint8_t> chosen, expected;  // by input: whether p' was taken
+};
+
+Contest MinimumContest(const Network& network, uint64_t seed) {
+  const Row rows = network.rows();
+  auto state = std::make_shared<MinimumState>(network, seed);
+  const int passes = static_cast<int>(std::max(1u, kLeastOperations / (2 * rows)));
+  return {.operations = uint64_t{2} * rows * passes,
+          .ours =
+              [state, rows, passes] {
+                for (int pass = 0; pass < passes; ++pass) {
+                  for (const Row input : state->order) {
+                    const auto path =
+                        state->circuits.SetUp(*state->chooser, input, state->outputs[input]);
+                    state->chosen[input] = path->choice == PathChoice::kPPrime;
+                  }
+                  for (Row input = 0; input < rows; ++input) {
+                    state->circuits.Release(input).IgnoreError();
+                  }
+                }
+              },
+          .textbook =
+              [state, rows, passes] {
+                for (int pass = 0; pass < passes; ++pass) {
+                  for (const Row input : state->order) {
+                    state->expected[input] = state->plain.SetUp(input, state->outputs[input]);
+                  }
+                  for (Row input = 0; input < rows; ++input) state->plain.Release(input);
+                }
+              },
+          .agree = [state] { return state->chosen == state->expected; }};
+}
+
+struct RouteState {
+  Network network;
+  Permutation outputs;
+  RouteResult result;
+  std::vector<int> choice;
+  std::vector<Row> middle;
+  uint32_t congestion = 0;
+};
+
+// A whole permutation at once.
+Contest RouteContest(const std::string& protocol, const Network& network, uint64_t seed) {
+  const Row rows = network.rows();
+  auto state = std::make_shared<RouteState>(
+      RouteState{.network = network,
+                 .outputs = PermutationByName("random", rows, seed + 2).value(),
+                 .result = {},
+                 .choice = {},
+                 .middle = {}});
+  Contest contest{
+      .operations = rows,
+      .ours =
+          [state, protocol, seed] {
+            state->result =
+                RoutePermutation(protocol, state->network, state->outputs, {.seed = seed}).value();
+          },
+      .textbook = nullptr,
+      .agree = nullptr};
+  if (protocol == "collision") {
+    contest.textbook = [state] {
+      state->choice = textbook::Collision(state->network, state->outputs,
+                                          CollisionThreshold(state->network.dimension()));
+    };
+    contest.agree = [state] {
+      return std::equal(state->choice.begin(), state->choice.end(), state->result.paths.begin(),
+                        [](int choice, const CircuitPath& path) {
+                          return path.choice == (choice == 0   ? PathChoice::kP
+                                                 : choice == 1 ? PathChoice::kPPrime
+                                                               : PathChoice::kArbitrary);
+                        });
+    };
+  } else if (protocol == "benes") {
+    contest.textbook = [state] { state->middle = textbook::Looping(state->outputs); };
+    contest.agree = [state] {
+      return std::all_of(
+          state->result.paths.begin(), state->result.paths.end(), [&](const CircuitPath& path) {
+            return path.tag == TagThrough(state->network, state->middle[path.input], path.output);
+          });
+    };
+  } else {
+    contest.textbook = [state, protocol, seed] {
+      state->congestion = textbook::OneRandomPath(state->network, state->outputs, protocol, seed);
+    };
+    contest.agree = [state] { return state->congestion == state->result.congestion; };
+  }
+  return contest;
+}
+
+}  // namespace
+
+std::vector<std::string> BenchedProtocols() {
+  return {"minimum", "collision", "benes", "greedy", "one_choice", "valiant"};
+}
+
+absl::StatusOr<CircuitBenchResult> RunCircuitBench(const CircuitBenchOptions& options) {
+  const std::vector<std::string> names = BenchedProtocols();
+  if (std::find(names.begin(), names.end(), options.protocol) == names.end()) {
+    return absl::InvalidArgumentError(absl::StrCat("protocol: \"", options.protocol,
+                                                   "\" has no bench; use one of ",
+                                                   absl::StrJoin(names, ", ")));
+  }
+  if (options.runs < 1 || options.runs > 1000) {
+    return absl::InvalidArgumentError(absl::StrCat("runs: ", options.runs, " is outside 1..1000"));
+  }
+  const NetworkKind kind =
+      options.protocol == "benes" ? NetworkKind::kBenes : NetworkKind::kTwoFoldButterfly;
+  const absl::StatusOr<Network> network =
+      Network::Make({.kind = kind, .rows = options.rows, .seed = options.seed});
+  if (!network.ok()) return network.status();
+  const Contest contest = options.protocol == "minimum"
+                              ? MinimumContest(*network, options.seed)
+                              : RouteContest(options.protocol, *network, options.seed);
+  std::vector<double> wall, cpu, textbook;
+  using Clock = std::chrono::steady_clock;
+  const auto since = [](Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  for (int run = 0; run < options.runs; ++run) {
+    const double cpu_start = CpuSeconds();
+    auto start = Clock::now();
+    contest.ours();
+    wall.push_back(since(start));
+    cpu.push_back(CpuSeconds() - cpu_start);
+    // The textbook is slow: half as many runs are enough of it.
+    if (run % 2 != 0) continue;
+    start = Clock::now();
+    contest.textbook();
+    textbook.push_back(since(start));
+  }
+  if (!contest.agree()) {
+    return absl::InternalError(absl::StrCat(
+        options.protocol, ": the textbook implementation chose other paths; the figures are void"));
+  }
+  return CircuitBenchResult{.network = std::string(KindName(kind)),
+                            .operations = contest.operations,
+                            .seconds = SpreadOf(wall),
+                            .cpu_seconds = SpreadOf(cpu),
+                            .textbook_seconds = SpreadOf(textbook)};
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// bfly data-server: objects behind the outputs of a randomly-wired butterfly, and users who read
+// them.
+#include "control/protocols/data_server.h"
+
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <numeric>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "bfly/v1/data_server.pb.h"
+#include "control/cli/client.h"
+#include "control/cli/network_file.h"
+#include "control/cli/route_text.h"
+#include "control/cli/text.h"
+#include "control/cli/verb.h"
+#include "control/services/route_message.h"
+#include "control/topology_file/ranges.h"
+
+namespace bfly::control {
+namespace {
+
+constexpr uint32_t kPictureColumns = 80;
+constexpr int kShown = 32;  // paths, in text
+
+struct BatchOptions {
+  std::string users = "all";
+  uint32_t copies = 2;
+  std::string protocol = "collision";
+  DataServerOptions thresholds;
+  uint64_t seed = 0;
+  bool summary = false;
+  bool dry_run = false;
+  std::string network;
+};
+
+absl::StatusOr<std::vector<Row>> UsersOf(const BatchOptions& options, uint32_t rows) {
+  if (options.users == "all") {
+    std::vector<Row> users(rows);
+    std::iota(users.begin(), users.end(), 0u);
+    return users;
+  }
+  absl::StatusOr<std::vector<uint32_t>> users = ExpandRanges(options.users, rows - 1, "row");
+  if (users.ok()) return users;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--users: ", users.status().message(), "; or all"));
+}
+
+// User u asks for object u.
+absl::StatusOr<DataServerResult> RouteBatch(const BatchOptions& options, const Network& network,
+                                            const std::vector<Row>& users) {
+  const uint32_t rows = network.rows();
+  if (options.copies == 1) {
+    const std::vector<Row> placed = PlaceInOneCopy(rows, rows, options.seed);
+    std::vector<Row> disks;
+    for (const Row user : users) disks.push_back(placed[user]);
+    return RouteDataServerSingleCopy(network, users, disks);
+  }
+  const std::vector<Copies> placed = PlaceInTwoCopies(rows, rows, options.seed);
+  std::vector<DataServerRequest> requests;
+  for (const Row user : users) requests.push_back({user, placed[user]});
+  if (options.protocol == "minimum") return RouteDataServerMinimum(network, requests);
+  return RouteDataServerCollision(network, requests, options.thresholds);
+}
+
+absl::StatusOr<v1::ObjectBatchResponse> DryRunBatch(const BatchOptions& options) {
+  const absl::StatusOr<NetworkFile> file = ReadNetwork(options.network);
+  if (!file.ok()) return file.status();
+  const absl::StatusOr<std::vector<Row>> users = UsersOf(options, file->network.rows());
+  if (!users.ok()) return users.status();
+  const auto start = std::chrono::steady_clock::now();
+  const absl::StatusOr<DataServerResult> result = RouteBatch(options, file->network, *users);
+  if (!result.ok()) return result.status();
+  v1::ObjectBatchResponse out;
+  out.set_seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  out.set_copies(options.copies);
+  out.set_protocol(options.copies == 1 ? "single_copy" : options.protocol);
+  FillObjectBatch(file->network, *result, {users->begin(), users->end()}, options.summary, &out);
+  return out;
+}
+
+void Print(const v1::ObjectBatchResponse& response, bool dry_run) {
+  printf("%s, objects in %u cop%s, %" PRIu64
+         " reads%s: link congestion %u, disk contention %u, "
+         "dilation %u\n",
+         response.protocol().c_str(), response.copies(), response.copies() == 1 ? "y" : "ies",
+         response.circuits(), dry_run ? " (dry run, nothing installed)" : "",
+         response.link_congestion(), response.disk_contention(), response.dilation());
+  PrintSetUp(response);
+  if (response.c_disk() != 0) printf("threshold of the disks: %u\n", response.c_disk());
+  const auto& left = response.requests_left();
+  if (!left.empty()) {
+    printf(
+        "%d request%s left by the protocol took the first copy, the thresholds are forfeited: "
+        "users %s%s\n",
+        left.size(), left.size() == 1 ? "" : "s",
+        absl::StrJoin(left.begin(), left.begin() + std::min(kShown, left.size()), " ").c_str(),
+        left.size() > kShown ? " ..." : "");
+  }
+  for (const std::string& line : DrawStageLoad(response.stage_load(), kPictureColumns))
+    printf("%s\n", line.c_str());
+  for (int i = 0; i < std::min(kShown, response.paths_size()); ++i) {
+    const v1::ObjectPath& path = response.paths(i);
+    printf("  user %3u reads object %" PRIu64 " from disk %3u  %-9s rows %s\n", path.input(),
+           path.object(), path.output(), path.choice().c_str(),
+           absl::StrJoin(path.rows(), " ").c_str());
+  }
+  if (response.paths_size() > kShown)
+    printf("  and %d more (--json has them all)\n", response.paths_size() - kShown);
+}
+
+absl::Status RunBatch(const BatchOptions& options, const Common& common) {
+  const absl::StatusOr<v1::ObjectBatchResponse> response = DryRunBatch(options);
+  if (!response.ok()) return response.status();
+  if (common.json) return PrintJson(*response);
+  Print(*response, options.dry_run);
+  return absl::OkStatus();
+}
+
+void AddBatch(CLI::App& group, Invocation& invocation) {
+  CLI::App* verb = NewVerb(
+      group, invocation, "batch", "Serve one object to each of many users at once",
+      "bfly data-server batch --dry-run --network topologies/examples/data-server-64.yaml --json");
+  auto options = std::make_shared<BatchOptions>();
+  verb->add_option("--users", options->users, "Users who ask, each for the object of its number")
+      ->capture_default_str()
+      ->type_name("all|RANGES");
+  verb->add_option("--copies", options->copies, "Copies of each object, on random disks")
+      ->check(CLI::Range(1, 2))
+      ->capture_default_str();
+  verb->add_option("--protocol", options->protocol,
+                   "Who of two copies serves: rounds of collision, or minimum one after the other")
+      ->check(CLI::IsMember({"collision", "minimum"}))
+      ->capture_default_str();
+  verb->add_option("--c", options->thresholds.c,
+                   "collision: paths a link may have in a round "
+                   "[max(c of the disks, the smallest c with c! >= 2 log n)]")
+      ->check(CLI::Range(1u, kMaxThreshold))
+      ->type_name("C");
+  verb->add_option("--c-disk", options->thresholds.c_disk,
+                   "collision: paths a disk may have in a round [5]")
+      ->check(CLI::Range(1u, kMaxThreshold))
+      ->type_name("C");
+  verb->add_option("--max-rounds", options->thresholds.max_rounds,
+                   "collision: rounds after which it stops [when a round selects nothing]")
+      ->check(CLI::Range(1u, 1u << 20))
+      ->type_name("ROUNDS");
+  verb->add_option("--seed", options->seed, "Seed of the disks")->capture_default_str();
+  verb->add_flag("--summary", options->summary, "Leave the paths out");
+  CLI::Option* dry_run =
+      verb->add_flag("--dry-run", options->dry_run, "Compute the paths, install nothing");
+  CLI::Option* network =
+      verb->add_option("--network", options->network, "Topology file of the network for a dry run")
+          ->needs(dry_run)
+          ->type_name("FILE");
+  dry_run->required()->needs(network);
+  verb->callback([&invocation, options] {
+    invocation.action = [common = invocation.common, options] {
+      return RunBatch(*options, common);
+    };
+  });
+}
+
+}  // namespace
+
+void AddDataServer(CLI::App& app, Invocation& invocation) {
+  CLI::App* group = NewGroup(
+      app, "data-server", "Objects on the disks behind the outputs, and users who read them",
+      "bfly data-server batch --dry-run --network topologies/examples/data-server-64.yaml");
+  AddBatch(*group, invocation);
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Set-up time in steps, held against a network in which every step is played with a queue in front
+// of every link.
+#include "control/protocols/set_up_steps.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+#include "control/protocols/data_server.h"
+#include "topologies/random.h"
+
+namespace bfly::control {
+namespace {
+
+Network Make(NetworkKind kind, uint32_t rows, uint64_t seed = 1) {
+  return Network::Make({.kind = kind, .rows = rows, .seed = seed}).value();
+}
+
+// The links each packet crosses, in the order it does.
+using Trips = std::vector<std::vector<uint64_t>>;
+
+Trips TripsOf(const Network& network, const std::vector<Probe>& probes, bool backward) {
+  Trips trips;
+  for (const Probe& probe : probes) {
+    const std::vector<Row> rows = WalkTag(network, probe.input, probe.tag);
+    std::vector<uint64_t> trip;
+    for (int hop = 0; hop < network.hops(); ++hop) {
+      if (network.straight_is_free() && rows[hop] == rows[hop + 1]) continue;
+      trip.push_back(network.link_index(
+          {network.stage_of_hop(hop), rows[hop], PortOfHop(probe.tag, hop, network.hops())}));
+    }
+    if (backward) std::reverse(trip.begin(), trip.end());
+    trips.push_back(trip);
+  }
+  return trips;
+}
+
+uint64_t PlaySteps(const Trips& trips) {
+  std::map<uint64_t, std::deque<size_t>> waiting;
+  std::vector<size_t> crossed(trips.size());
+  std::vector<size_t> arriving(trips.size());
+  for (size_t i = 0; i < trips.size(); ++i) arriving[i] = i;
+  uint64_t steps = 0;
+  for (;; ++steps) {
+    std::sort(arriving.begin(), arriving.end());
+    for (size_t i : arriving) {
+      if (crossed[i] < trips[i].size()) waiting[trips[i][crossed[i]]].push_back(i);
+    }
+    arriving.clear();
+    for (auto& [link, queue] : waiting) {
+      if (queue.empty()) continue;
+      arriving.push_back(queue.front());
+      ++crossed[queue.front()];
+      queue.pop_front();
+    }
+    if (arriving.empty()) return steps;
+  }
+}
+
+TEST(SetUpSteps, APassTakesAsManyStepsAsOnePlayedStepByStep) {
+  for (NetworkKind kind : AllKinds()) {
+    for (uint32_t rows : {2u, 8u, 64u}) {
+      for (uint64_t seed = 1; seed <= 4; ++seed) {
+        const Network network = Make(kind, rows, seed);
+        std::vector<Probe> probes;
+        for (uint32_t i = 0; i < 3 * rows; ++i) {
+          const Tag tag = Random64(seed, RandomStream::kTest, i) >> (64 - network.hops());
+          probes.push_back({RandomBelow(seed, RandomStream::kTest, i + 1000, rows), tag});
+        }
+        for (bool backward : {false, true}) {
+          EXPECT_EQ(PassSteps(network, probes, backward),
+                    PlaySteps(TripsOf(network, probes, backward)))
+              << KindName(kind) << " " << rows << " rows, backward " << backward;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(PassSteps(Make(NetworkKind::kButterfly, 8), {}, false), 0u);
+}
+
+// Two packets that want one link at once: the second waits a step.
+TEST(SetUpSteps, CountsByHand) {
+  const Network b = Make(NetworkKind::kButterfly, 4);
+  EXPECT_EQ(PassSteps(b, {{0, 0}}, false), 2u);
+  EXPECT_EQ(PassSteps(b, {{0, 0}, {1, 3}}, false), 2u);
+  EXPECT_EQ(PassSteps(b, {{0, 0}, {0, 1}}, false), 3u);
+  EXPECT_EQ(PassSteps(b, {{0, 0}, {2, 0}, {0, 1}, {2, 1}}, false), 4u);
+}
+
+TEST(SetUpSteps, ProtocolsPayForTheirPasses) {
+  const Network bb = Make(NetworkKind::kTwoFoldButterfly, 64);
+  const Permutation pi = PermutationByName("random", 64, 3).value();
+  const RouteResult minimum = RoutePermutation("minimum", bb, pi).value();
+  EXPECT_EQ(SetUpSteps(bb, minimum), 64u * 4 * 6);  // 4 log n a request, THEORY.md 2.5
+  const Network benes = Make(NetworkKind::kBenes, 64);
+  EXPECT_EQ(SetUpSteps(benes, RoutePermutation("benes", benes, pi).value()), 12u);
+
+  // Round by round: who is left after a round asks again in the next.
+  for (uint32_t c : {1u, 2u, 4u}) {
+    const RouteResult collision = RoutePermutation("collision", bb, pi, {.c = c}).value();
+    uint64_t steps = 0;
+    for (uint32_t round = 0; round < collision.rounds; ++round) {
+      std::vector<Probe> active;
+      for (uint32_t i = 0; i < 64; ++i) {
+        if (collision.rounds_asked[i] > round) {
+          for (Tag tag : collision.buddies[i]) active.push_back({i, tag});
+        }
+      }
+      EXPECT_EQ(active.size(), 2 * (round == 0 ? 64 : collision.left_per_round[round - 1]));
+      steps += PlaySteps(TripsOf(bb, active, false)) + PlaySteps(TripsOf(bb, active, true));
+    }
+    EXPECT_EQ(SetUpSteps(bb, collision), steps);
+    EXPECT_GE(steps, collision.rounds * 24u);
+  }
+}
+
+}  // namespace
+}  // namespace bfly::control

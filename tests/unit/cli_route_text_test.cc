@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "control/cli/route_text.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::ElementsAre;
+
+v1::RoutePermutationResponse WithStage(std::vector<uint32_t> links) {
+  v1::RoutePermutationResponse response;
+  response.add_stage_load()->mutable_links()->Add(links.begin(), links.end());
+  return response;
+}
+
+std::string BarOf(std::vector<uint32_t> links) {
+  const auto lines = DrawStageLoad(WithStage(std::move(links)).stage_load(), 44);
+  return lines.at(1).substr(lines.at(1).find_last_of(' ') + 1);
+}
+
+TEST(StageLoadPicture, SharesTheBarInProportion) {
+  EXPECT_THAT(DrawStageLoad(WithStage({10, 20}).stage_load(), 44),
+              ElementsAre("stage   most  links by their circuits",
+                          "    0      1  000000000011111111111111111111"));
+  EXPECT_EQ(BarOf({30}), std::string(30, '0'));
+  EXPECT_EQ(BarOf({0, 0, 5}), std::string(30, '2'));
+}
+
+TEST(StageLoadPicture, ShowsTheRarestToo) {
+  EXPECT_EQ(BarOf({1, 1'000'000, 0, 1}), "0" + std::string(28, '1') + "3");
+  EXPECT_EQ(BarOf({1'000'000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}), std::string(29, '0') + "+");
+  // More kinds than places: the bar is full, no more.
+  EXPECT_EQ(BarOf(std::vector<uint32_t>(100, 1)).size(), 30u);
+}
+
+}  // namespace
+}  // namespace bfly::control
