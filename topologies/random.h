@@ -43,6 +43,7 @@ enum class RandomStream : uint32_t {
   kPlacement = 9,       // the disks of a data server's objects
   kLinkWinners = 10,    // whom a q-limited link keeps
   kDestinations = 11,   // independent uniform outputs, by input
+  kLinkLoss = 12,       // packets lost on the wire, by link and packet
   kPriority = 20,       // classes of packets under the virtual clock
   kArcDecisions = 21,   // the way on after the k-th completion of a link (coupled sample paths)
   kTest = 1000,         // first of the streams tests use

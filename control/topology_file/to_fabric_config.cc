@@ -157,7 +157,7 @@ absl::StatusOr<dataplane::FabricConfig> ToFabricConfig(const v1::Topology& topol
   config.without_circuit = topology.circuits().without_circuit() == v1::CircuitPolicy::DROP
                                ? dataplane::WithoutCircuit::kDrop
                                : dataplane::WithoutCircuit::kBestEffort;
-  config.queue_limit = topology.links().queue_limit();
+  config.links.base.queue_limit = topology.links().queue_limit();
   config.max_frame_bytes = topology.max_frame_bytes();
   config.idle =
       plane->idle() == v1::POLL ? dataplane::IdleMode::kPoll : dataplane::IdleMode::kAdaptive;

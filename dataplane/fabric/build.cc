@@ -25,6 +25,12 @@ void LoadedFabric::BuildStages() {
   }
   for (int lcore : plan_.lcores) workers_.push_back(std::make_unique<Worker>(lcore, config_.idle));
   egresses_.resize(workers_.size());
+  shapes_.resize(stages_.size());
+  timed_.resize(stages_.size());
+  stores_.resize(workers_.size());
+  for (int s = plan_.first_stage; s <= plan_.last_stage; ++s) {
+    workers_[WorkerOfStage(s)]->AddStage(&stage(s));
+  }
 }
 
 absl::Status LoadedFabric::OpenPorts() {
@@ -66,7 +72,7 @@ Segment* LoadedFabric::NewSegment(int worker, std::vector<Stage*> hops) {
 Inlet* LoadedFabric::Connect(Segment* from, Stage* last, int consumer) {
   rings_.push_back(std::make_unique<WorkerRing>(WorkerRing{Ring(kRingSlots), consumer}));
   Ring* const ring = &rings_.back()->ring;
-  from->AddLane(Lane::ToRing(ring, last, config_.queue_limit));
+  from->AddLane(Lane::ToRing(ring, last, 0));
   inlets_.push_back(std::make_unique<RingInlet>(ring));
   return inlets_.back().get();
 }
@@ -116,8 +122,29 @@ void LoadedFabric::BuildHops() {
     if (i + 1 < plan_.segments.size()) {
       from_before = Connect(segment, last, plan_.segments[i + 1].worker);
     } else if (trunk_out_) {
-      segment->AddLane(Lane::ToTrunk(trunk_out_->outlet(), last, config_.queue_limit));
+      segment->AddLane(Lane::ToTrunk(trunk_out_->outlet(), last, 0));
     }
+  }
+  if (network_.hops() == network_.stages()) return;
+  // Several passes run in one data plane, so every hop is here.
+  std::vector<Segment::Continuation> by_hop;
+  for (size_t i = 0; i < plan_.segments.size(); ++i) {
+    for (int h = 0; h < plan_.segments[i].hops; ++h) {
+      by_hop.push_back({hop_segments_[i], static_cast<size_t>(h) + 1});
+    }
+  }
+  for (size_t i = 0; i < plan_.segments.size(); ++i) {
+    // Only packets of its own worker come out of its stages.
+    std::vector<Segment::Continuation> own = by_hop;
+    for (Segment::Continuation& next : own) {
+      for (size_t j = 0; j < plan_.segments.size(); ++j) {
+        if (hop_segments_[j] == next.segment &&
+            plan_.segments[j].worker != plan_.segments[i].worker) {
+          next = {};
+        }
+      }
+    }
+    hop_segments_[i]->SetContinuations(std::move(own));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "dataplane/fabric/link_shape.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
@@ -68,7 +69,8 @@ struct FabricConfig {
   std::vector<Row> rows_elsewhere;
   std::vector<TrunkConfig> trunks;
   WithoutCircuit without_circuit = WithoutCircuit::kBestEffort;
-  uint32_t queue_limit = 0;         // packets per link, 0: none
+  LinkPlan links;                   // of the whole network
+  uint32_t queue_memory_mb = 256;   // 1..262144, for packets on links that take time
   uint32_t max_frame_bytes = 1518;  // 64..9018, with the Ethernet header, without FCS
   uint32_t mbufs = 0;               // 0: sized from ports and queues
   IdleMode idle = IdleMode::kAdaptive;

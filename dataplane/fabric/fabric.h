@@ -49,6 +49,12 @@ class Fabric {
 
   virtual absl::Status SetLinkUp(LinkId link, bool up) = 0;
 
+  // What links are like from now on; replaces what the config or an earlier call said. Packets on
+  // links stay there, and what waits is sent as the new plan says. All stages of the network may be
+  // named, also those of other data planes. InvalidArgument names the rule and field, and nothing
+  // is changed.
+  virtual absl::Status SetLinks(const LinkPlan& plan) = 0;
+
   virtual Snapshot snapshot() const = 0;
   // The same without links: cheap, however large the network.
   virtual Snapshot summary() const = 0;

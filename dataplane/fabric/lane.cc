@@ -43,7 +43,12 @@ void Lane::Settle(Account& account) {
   } else {
     SendToOutlet(account);
   }
-  if (last_ != nullptr && (occupied_ || count_ > promised_)) CountOccupancy(account.ledger);
+  if (last_ == nullptr) return;
+  if (last_->timed() != nullptr) {
+    ForgetOccupancy();  // the stage counts what is on its links itself
+  } else if (occupied_ || count_ > promised_) {
+    CountOccupancy(account.ledger);
+  }
 }
 
 void Lane::HandOver() {
@@ -81,6 +86,12 @@ void Lane::SendToOutlet(Account& account) {
   if (dead_) account.ledger.Drop(DropReason::kPortFull, Discard());
 }
 
+void Lane::Append(const Descriptor* batch, const uint32_t* links, int count) {
+  std::copy_n(batch, count, &waiting_[count_]);
+  if (links != nullptr && links_) std::copy_n(links, count, &links_[count_]);
+  count_ += static_cast<uint32_t>(count);
+}
+
 void Lane::RemoveFront(uint32_t taken) {
   const uint32_t rest = count_ - taken;
   if (taken > 0 && rest > 0) {
@@ -90,17 +101,23 @@ void Lane::RemoveFront(uint32_t taken) {
   count_ = rest;
 }
 
-// Only ever runs when something waits, or has just stopped to wait.
-void Lane::CountOccupancy(Ledger& ledger) {
+void Lane::ForgetOccupancy() {
   for (uint32_t i = 0; i < counted_links_; ++i) {
     last_->cold(counted_[i]).occupancy.store(0, std::memory_order_relaxed);
   }
   counted_links_ = 0;
+  occupied_ = false;
+}
+
+// Only ever runs when something waits, or has just stopped to wait.
+void Lane::CountOccupancy(Ledger& ledger) {
+  ForgetOccupancy();
   uint32_t kept = promised_;
   for (uint32_t i = promised_; i < count_; ++i) {
     LinkCold& link = last_->cold(links_[i]);
     const uint32_t occupancy = link.occupancy.load(std::memory_order_relaxed);
-    if (queue_limit_ != 0 && occupancy == queue_limit_) {
+    const uint32_t limit = last_->queue_limit(links_[i], queue_limit_);
+    if (limit != 0 && occupancy >= limit) {
       Bump<uint64_t>(link.queue_full, 1);
       ledger.Drop(DropReason::kQueueFull);
       rte_pktmbuf_free(waiting_[i].mbuf);

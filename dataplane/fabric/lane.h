@@ -20,8 +20,8 @@ inline constexpr int kBatch = 4 * kBurst;
 class Lane {
  public:
   // Packets for another worker. `last` is the stage whose links they wait on if the ring is full
-  // (null where they wait on no link); of each link at most `queue_limit` wait (0: all), the rest
-  // is dropped.
+  // (null where they wait on no link); of each link at most `queue_limit` wait (0: all; what
+  // the stage was told of the link comes first), the rest is dropped.
   static Lane ToRing(Ring* ring, Stage* last, uint32_t queue_limit);
   // Packets for another data plane. Waits like a ring; but a trunk that has taken nothing for 100
   // ms is taken for dead, and drops as kPortFull what it is given until it takes something again.
@@ -36,6 +36,8 @@ class Lane {
   Descriptor* batch() { return waiting_.get(); }
   uint32_t* batch_links() { return links_.get(); }  // null if nobody counts occupancy
   void SetCount(int count) { count_ = static_cast<uint32_t>(count); }
+  // A batch behind what is there; `links` as in batch_links(), null if the packets are on no link.
+  void Append(const Descriptor* batch, const uint32_t* links, int count);
   // Or packet by packet.
   void Add(const Descriptor& d) { waiting_[count_++] = d; }
 
@@ -58,6 +60,7 @@ class Lane {
   void SendToOutlet(Account& account);
   void RemoveFront(uint32_t taken);
   void CountOccupancy(Ledger& ledger);
+  void ForgetOccupancy();
 
   Kind kind_;
   bool dead_ = false;      // a trunk that stopped taking

@@ -27,6 +27,10 @@ const char* DropReasonName(DropReason reason) {
       return "no_port_at_row";
     case DropReason::kPortFull:
       return "port_full";
+    case DropReason::kQueueMemory:
+      return "queue_memory";
+    case DropReason::kLoss:
+      return "loss";
     case DropReason::kTrunkLost:
       return "trunk_lost";
     case DropReason::kUnloaded:

@@ -28,6 +28,8 @@ enum class DropReason : uint8_t {
   kLinkDown,      // the link was taken down
   kNoPortAtRow,   // the output row has no host port
   kPortFull,      // the egress port took no more
+  kQueueMemory,   // the memory set aside for queued packets was full
+  kLoss,          // lost on the wire of a link with loss
   kTrunkLost,     // a gap in a trunk's sequence numbers
   kUnloaded,      // still inside when the fabric was unloaded
 };

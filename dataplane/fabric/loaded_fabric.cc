@@ -47,6 +47,7 @@ absl::StatusOr<std::unique_ptr<LoadedFabric>> LoadedFabric::Load(const FabricCon
   fabric->BuildHops();
   fabric->BuildTransmitters();
   fabric->AddSources(more_traffic);
+  fabric->OfferShapes(config.links);
   if (absl::Status status = fabric->StartWorkers(); !status.ok()) return status;
   return fabric;
 }
@@ -104,6 +105,7 @@ void LoadedFabric::DiscardInside() {
     ledger.Drop(DropReason::kUnloaded, owned.segment->Discard());
   }
   for (const auto& worker : workers_) {
+    worker->stopped_account().ledger.Drop(DropReason::kUnloaded, worker->DiscardTimed());
     worker->stopped_account().ledger.held = 0;
     worker->PublishStopped();
   }

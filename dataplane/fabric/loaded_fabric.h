@@ -40,6 +40,7 @@ class LoadedFabric final : public Fabric {
   std::vector<Circuit> circuits() const override;
   absl::Status SetSources(const std::vector<SourceConfig>& sources) override;
   absl::Status SetLinkUp(LinkId link, bool up) override;
+  absl::Status SetLinks(const LinkPlan& plan) override;
   Snapshot snapshot() const override;
   Snapshot summary() const override;
 
@@ -76,6 +77,10 @@ class LoadedFabric final : public Fabric {
   Segment* NewSegment(int worker, std::vector<Stage*> hops);
   // From a segment to one of worker `consumer`.
   Inlet* Connect(Segment* from, Stage* last, int consumer);
+  // Builds what the plan needs and offers it to the workers; returns those that have to adopt it.
+  std::vector<Worker*> OfferShapes(const LinkPlan& plan);
+  TimedLinks* TimedLinksOf(int stage_number);
+  int WorkerOfStage(int stage_number) const;
   absl::Status StartWorkers();
   absl::Status StopWorkers();
   void DiscardInside();
@@ -93,8 +98,13 @@ class LoadedFabric final : public Fabric {
   const FabricPlan plan_;
   SourceInlet sources_;
   std::vector<std::unique_ptr<Stage>> stages_;  // first_stage..last_stage
-  FramePool pool_;                              // null without ports
-  std::vector<Row> flood_;                      // rows with a host port anywhere
+  // Of stages_: what their links are like (the last is in use, the one before until it was
+  // adopted), and packets on them where they ever took time.
+  std::vector<std::vector<std::unique_ptr<const ShapeTable>>> shapes_;
+  std::vector<std::unique_ptr<TimedLinks>> timed_;
+  std::vector<std::unique_ptr<PacketStore>> stores_;  // by worker, null where no link took time
+  FramePool pool_;                                    // null without ports
+  std::vector<Row> flood_;                            // rows with a host port anywhere
   std::vector<std::unique_ptr<HostPort>> ports_;
   std::unique_ptr<Trunk> trunk_in_;   // null where stage 0 runs here
   std::unique_ptr<Trunk> trunk_out_;  // null where the last stage runs here

@@ -12,6 +12,8 @@ namespace {
 // publish every few microseconds and reading takes a fraction of one, so an attempt or two will do.
 constexpr int kAttempts = 16;
 
+double NsPerTick() { return 1e9 / static_cast<double>(rte_get_tsc_hz()); }
+
 // Every account balances by itself, so also a mixture of accounts read at different times keeps
 //   injected + trunk_in = delivered + dropped + in_flight + trunk_out.
 // What the time of reading decides is how many packets seem to be in flight. They cannot be fewer
@@ -47,10 +49,16 @@ void LoadedFabric::ReadAccounts(Snapshot& snapshot) const {
   snapshot.conservation.in_flight = static_cast<uint64_t>(in_flight);
   for (size_t i = 0; i < workers_.size(); ++i) {
     const Account& a = accounts[i];
+    const Lateness late = workers_[i]->lateness();
+    const double ns = NsPerTick();
     snapshot.workers.push_back({.lcore = workers_[i]->lcore(),
                                 .passes = workers_[i]->passes(),
                                 .idle_passes = workers_[i]->idle_passes(),
-                                .ledger = a.ledger});
+                                .ledger = a.ledger,
+                                .lateness = {.packets = late.packets,
+                                             .mean_ns = late.mean * ns,
+                                             .p99_ns = static_cast<double>(late.p99) * ns,
+                                             .max_ns = static_cast<double>(late.max) * ns}});
     snapshot.conservation.injected += a.ledger.injected;
     snapshot.conservation.delivered += a.ledger.delivered;
     snapshot.conservation.dropped += a.ledger.dropped_total();
@@ -63,6 +71,7 @@ void LoadedFabric::ReadAccounts(Snapshot& snapshot) const {
 void LoadedFabric::ReadLinks(Snapshot& snapshot) const {
   snapshot.links.reserve(stages_.size() * network_.rows() * network_.ports());
   for (const auto& stage : stages_) {
+    const TimedLinks* const timed = stage->timed_counters();
     for (uint32_t l = 0; l < stage->links(); ++l) {
       const LinkHot& hot = stage->hot(l);
       const LinkCold& cold = stage->cold(l);
@@ -75,6 +84,14 @@ void LoadedFabric::ReadLinks(Snapshot& snapshot) const {
           cold.queue_full.load(std::memory_order_relaxed);
       link.drops[static_cast<int>(DropReason::kLinkDown)] =
           cold.link_down.load(std::memory_order_relaxed);
+      if (timed == nullptr) continue;
+      const TimedCounters& counters = timed->counters(l);
+      link.drops[static_cast<int>(DropReason::kLoss)] =
+          counters.lost.load(std::memory_order_relaxed);
+      link.drops[static_cast<int>(DropReason::kQueueMemory)] =
+          counters.no_memory.load(std::memory_order_relaxed);
+      link.busy_ns = static_cast<uint64_t>(
+          static_cast<double>(counters.busy.load(std::memory_order_relaxed)) * NsPerTick());
     }
   }
 }

@@ -17,6 +17,7 @@ struct LinkCounters {
   uint32_t occupancy = 0;  // packets on the link now: forwarded and not yet taken by the next stage
   uint32_t occupancy_peak = 0;  // its largest value since load
   DropCounts drops{};           // dropped on this link
+  uint64_t busy_ns = 0;         // spent sending, where the link has a rate
 };
 
 // What the XDP program of a kernel interface counted (dataplane/xdp).
@@ -59,6 +60,13 @@ struct WorkerCounters {
   uint64_t passes = 0;
   uint64_t idle_passes = 0;
   Ledger ledger;
+  // How late it released packets from links that take time.
+  struct {
+    uint64_t packets = 0;
+    double mean_ns = 0;
+    double p99_ns = 0;  // at most 1/16 too much
+    double max_ns = 0;
+  } lateness;
 };
 
 struct Snapshot {

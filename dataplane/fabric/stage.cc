@@ -8,9 +8,9 @@ namespace bfly::dataplane {
 Stage::Stage(const Network& network, int stage)
     : links_(network.rows() * network.ports()),
       mask_(network.wiring(stage).mask),
-      table_(network.wiring(stage).table.empty() ? nullptr : network.wiring(stage).table.data()),
-      plain_(table_ ? &Stage::CrossAs<true, false> : &Stage::CrossAs<false, false>),
-      checked_(table_ ? &Stage::CrossAs<true, true> : &Stage::CrossAs<false, true>),
+      next_row_(network.wiring(stage).table.empty() ? nullptr : network.wiring(stage).table.data()),
+      plain_(next_row_ ? &Stage::CrossAs<true, false> : &Stage::CrossAs<false, false>),
+      checked_(next_row_ ? &Stage::CrossAs<true, true> : &Stage::CrossAs<false, true>),
       hot_(std::make_unique<LinkHot[]>(links_)),
       cold_(std::make_unique<LinkCold[]>(links_)) {}
 
@@ -19,7 +19,7 @@ int Stage::CrossAs(Descriptor* burst, int count, [[maybe_unused]] uint32_t* link
                    [[maybe_unused]] Ledger& ledger) {
   // Locals: stores to the counters must not make the compiler read these again.
   const uint32_t mask = mask_;
-  [[maybe_unused]] const Row* const table = table_;
+  [[maybe_unused]] const Row* const table = next_row_;
   LinkHot* const hot = hot_.get();
   int kept = 0;
   for (int i = 0; i < count; ++i) {
@@ -62,6 +62,27 @@ void Stage::SetLinkUp(uint32_t link, bool up) {
   } else {
     links_down_.fetch_add(1, std::memory_order_relaxed);
   }
+}
+
+void Stage::OfferShapes(const ShapeTable* table, TimedLinks* timed) {
+  timed_.store(timed, std::memory_order_release);
+  table_wanted_.store(table, std::memory_order_release);
+}
+
+void Stage::AdoptShapes(uint64_t now) {
+  const ShapeTable* const wanted = table_wanted_.load(std::memory_order_acquire);
+  if (wanted == table_in_use_) return;
+  table_in_use_ = wanted;
+  TimedLinks* const timed = timed_.load(std::memory_order_relaxed);
+  if (timed == nullptr) return;
+  timed->SetTable(wanted, now);
+  in_use_ = wanted->takes_part() || timed->held() > 0 ? timed : nullptr;
+}
+
+bool Stage::DropEmptyTimed() {
+  if (in_use_ == nullptr || in_use_->held() > 0 || table_in_use_->takes_part()) return false;
+  in_use_ = nullptr;
+  return true;
 }
 
 }  // namespace bfly::dataplane

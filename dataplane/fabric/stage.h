@@ -7,6 +7,8 @@
 
 #include "dataplane/fabric/descriptor.h"
 #include "dataplane/fabric/ledger.h"
+#include "dataplane/fabric/shape_table.h"
+#include "dataplane/fabric/timed_links.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
@@ -22,7 +24,7 @@ static_assert(sizeof(LinkHot) == 16);
 struct LinkCold {
   std::atomic<uint64_t> queue_full{0};
   std::atomic<uint64_t> link_down{0};
-  std::atomic<uint32_t> occupancy{0};  // packets of this link in the segment's backlog
+  std::atomic<uint32_t> occupancy{0};  // packets on this link or waiting for it
   std::atomic<uint32_t> peak{0};
   std::atomic<bool> down{false};  // control: writes, worker: relaxed loads
 };
@@ -53,6 +55,23 @@ class Stage {
   // Control, one thread at a time. Workers see it from their next burst on.
   void SetLinkUp(uint32_t link, bool up);
 
+  // Control: what the links are like, and where packets on them are kept; `timed` is given once and
+  // is not null if `table` takes part. The worker adopts them when it is told to (worker.h); until
+  // then, and for good if it never is, both must stay.
+  void OfferShapes(const ShapeTable* table, TimedLinks* timed);
+  // Worker.
+  void AdoptShapes(uint64_t now);
+  // Worker: null where no link of the stage takes time and nothing is on the way any more.
+  TimedLinks* timed() const { return in_use_; }
+  // Worker: lets go of timed links that are not needed any more. True if it did.
+  bool DropEmptyTimed();
+  // Worker: packets that may wait for `link` where it takes no time; `otherwise` if nobody said.
+  uint32_t queue_limit(uint32_t link, uint32_t otherwise) const {
+    return table_in_use_ == nullptr ? otherwise : table_in_use_->of(link).queue_limit;
+  }
+  // Any thread: null if no link ever took time.
+  const TimedLinks* timed_counters() const { return timed_.load(std::memory_order_acquire); }
+
   uint32_t links() const { return links_; }
   const LinkHot& hot(uint32_t link) const { return hot_[link]; }
   LinkCold& cold(uint32_t link) { return cold_[link]; }
@@ -68,10 +87,14 @@ class Stage {
 
   const uint32_t links_;
   const uint32_t mask_;
-  const Row* const table_;  // in the network
+  const Row* const next_row_;  // by link, in the network; null if wired by one address bit
   const CrossFunction plain_;
   const CrossFunction checked_;
-  std::atomic<uint32_t> links_down_{0};  // control: writes, worker: relaxed loads
+  std::atomic<uint32_t> links_down_{0};                   // control: writes, worker: relaxed loads
+  std::atomic<const ShapeTable*> table_wanted_{nullptr};  // control: writes, worker: acquire loads
+  std::atomic<TimedLinks*> timed_{nullptr};   // control: writes once, others: acquire loads
+  const ShapeTable* table_in_use_ = nullptr;  // worker
+  TimedLinks* in_use_ = nullptr;              // worker
   std::unique_ptr<LinkHot[]> hot_;
   std::unique_ptr<LinkCold[]> cold_;
 };

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/fabric/fabric.h"
+#include "dataplane/fabric/link_plan.h"
 #include "dataplane/ports/pci_device.h"
 #include "dataplane/runtime/capability.h"
 #include "dataplane/runtime/cpus.h"
@@ -15,7 +16,7 @@ namespace {
 constexpr int kMaxQueuePairs = 64;
 constexpr uint32_t kMinFrameBytes = 64;
 constexpr uint32_t kMaxFrameBytes = 9018;
-constexpr uint32_t kMaxQueueLimit = 1u << 20;
+constexpr uint32_t kMaxQueueMemoryMb = 262144;
 
 class Verifier {
  public:
@@ -23,6 +24,7 @@ class Verifier {
 
   std::vector<absl::Status> Run() {
     Scalars();
+    Links();
     const absl::StatusOr<Network> network = Network::Make(config_.network);
     if (!network.ok()) {
       Error("network.", network.status().message());
@@ -32,6 +34,9 @@ class Verifier {
     Placement(*network);
     Ports(*network);
     Trunks(*network);
+    if (CheckLinkShape("links.", config_.links.base).ok()) {
+      Keep(CheckLinkPlan(config_.links, *network));
+    }
     return std::move(errors_);
   }
 
@@ -49,10 +54,12 @@ class Verifier {
       Error("max_frame_bytes: ", config_.max_frame_bytes, " is outside ", kMinFrameBytes, "..",
             kMaxFrameBytes);
     }
-    if (config_.queue_limit > kMaxQueueLimit) {
-      Error("queue_limit: ", config_.queue_limit, " is outside 0..", kMaxQueueLimit);
+    if (config_.queue_memory_mb < 1 || config_.queue_memory_mb > kMaxQueueMemoryMb) {
+      Error("queue_memory_mb: ", config_.queue_memory_mb, " is outside 1..", kMaxQueueMemoryMb);
     }
   }
+
+  void Links() { Keep(CheckLinkShape("links.", config_.links.base)); }
 
   void Addressing(const Network& network) {
     const AddressingConfig& a = config_.addressing;

@@ -2,6 +2,7 @@
 #include "dataplane/fabric/worker.h"
 
 #include <pthread.h>
+#include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
@@ -24,13 +25,22 @@ namespace {
 constexpr uint32_t kLooksBeforeSleep = 128;
 constexpr long kShortestSleepNs = 10'000;
 constexpr long kLongestSleepNs = 100'000;
+// What a sleep may last longer than asked; before something is due the worker wakes this early and
+// polls.
+constexpr double kOversleepNs = 60'000;
 
 }  // namespace
 
 bool Worker::Pass() {
   if (sources_ != nullptr) sources_->Refresh();
-  for (Segment* segment : segments_) segment->Run(account_);
+  const uint64_t offered = shapes_offered_.load(std::memory_order_acquire);
+  if (offered != shapes_adopted_.load(std::memory_order_relaxed)) AdoptShapes(offered);
   uint64_t held = 0;
+  if (timed_.empty()) {
+    for (Segment* segment : segments_) segment->Run(account_);
+  } else {
+    held = RunTimedSegments();
+  }
   for (Segment* segment : segments_) {
     segment->Settle(account_);
     held += segment->held();
@@ -48,14 +58,66 @@ bool Worker::Pass() {
   return true;
 }
 
+// Returns how many packets are on the links after it.
+uint64_t Worker::RunTimedSegments() {
+  // One moment for the whole pass: a packet that arrives at a stage by then is there before the
+  // stage works out what its links did by then.
+  const uint64_t now = rte_rdtsc();
+  for (Segment* segment : segments_) segment->OpenRoom();
+  for (Segment* segment : segments_) segment->RunTimed(now, account_, lateness_);
+  uint64_t held = 0;
+  bool dropped = false;
+  for (Stage* stage : timed_) {
+    held += stage->timed()->held();
+    dropped = stage->DropEmptyTimed() || dropped;
+  }
+  if (dropped) std::erase_if(timed_, [](const Stage* stage) { return stage->timed() == nullptr; });
+  return held;
+}
+
+void Worker::AdoptShapes(uint64_t offered) {
+  const uint64_t now = rte_rdtsc();
+  timed_.clear();
+  for (Stage* stage : stages_) {
+    stage->AdoptShapes(now);
+    if (stage->timed() != nullptr) timed_.push_back(stage);
+  }
+  shapes_adopted_.store(offered, std::memory_order_release);
+}
+
+uint64_t Worker::DiscardTimed() {
+  uint64_t sum = 0;
+  for (Stage* stage : timed_) sum += stage->timed()->Discard();
+  return sum;
+}
+
+// When a packet is due somewhere, as far as is known.
+uint64_t Worker::NextEvent() const {
+  uint64_t next = UINT64_MAX;
+  for (const Stage* stage : timed_) next = std::min(next, stage->timed()->NextRelease());
+  for (const Segment* segment : segments_) next = std::min(next, segment->NextDue());
+  return next;
+}
+
 void Worker::Rest() {
   if (idle_ == IdleMode::kPoll || idle_in_a_row_ < kLooksBeforeSleep) {
     rte_pause();
     return;
   }
   const long longer = static_cast<long>(idle_in_a_row_ - kLooksBeforeSleep + 1);
-  const timespec sleep = {.tv_sec = 0,
-                          .tv_nsec = std::min(kShortestSleepNs * longer, kLongestSleepNs)};
+  long sleep_ns = std::min(kShortestSleepNs * longer, kLongestSleepNs);
+  if (const uint64_t next = NextEvent(); next != UINT64_MAX) {
+    const auto ahead = static_cast<double>(static_cast<int64_t>(next - rte_rdtsc()));
+    const double ahead_ns = ahead * 1e9 / static_cast<double>(rte_get_tsc_hz());
+    if (ahead_ns < kOversleepNs + kShortestSleepNs) {
+      rte_pause();
+      return;
+    }
+    if (ahead_ns - kOversleepNs < static_cast<double>(sleep_ns)) {
+      sleep_ns = static_cast<long>(ahead_ns - kOversleepNs);
+    }
+  }
+  const timespec sleep = {.tv_sec = 0, .tv_nsec = sleep_ns};
   nanosleep(&sleep, nullptr);
 }
 

@@ -23,6 +23,8 @@ class Worker {
   int lcore() const { return lcore_; }
   // Segments of earlier hops first, so that a packet may cross several of them in one pass.
   void AddSegment(Segment* segment) { segments_.push_back(segment); }
+  // The stages of its segments, each once.
+  void AddStage(Stage* stage) { stages_.push_back(stage); }
   // The one worker that runs the first hop.
   void SetSources(SourceInlet* sources) { sources_ = sources; }
 
@@ -33,6 +35,13 @@ class Worker {
   void AskToStop() { stop_.store(true, std::memory_order_relaxed); }
   absl::Status Join(double seconds);
 
+  // Control: has the worker adopt what its stages were offered, and whether it has.
+  void OfferShapes() { shapes_offered_.fetch_add(1, std::memory_order_release); }
+  bool adopted_shapes() const {
+    return shapes_adopted_.load(std::memory_order_acquire) ==
+           shapes_offered_.load(std::memory_order_relaxed);
+  }
+
   // One round over the segments. Returns false if nothing happened. Public for tests and benchmarks
   // that run a worker without an lcore.
   bool Pass();
@@ -42,33 +51,46 @@ class Worker {
   uint64_t account_version() const { return published_.version(); }
   uint64_t passes() const { return passes_.load(std::memory_order_relaxed); }
   uint64_t idle_passes() const { return idle_passes_.load(std::memory_order_relaxed); }
+  // Of packets released from links that take time, in TSC ticks.
+  Lateness lateness() const { return lateness_.Read(); }
 
   // CPU time of the worker's thread so far; what an idle sleep or another process took is not in
   // it. Only while it runs.
   double CpuSeconds() const;
 
-  // After Join, by the thread that unloads: the account is its to finish.
+  // After Join, by the thread that unloads.
+  // Frees what is on its links and returns how many packets that were.
+  uint64_t DiscardTimed();
+  // The account is that thread's to finish.
   Account& stopped_account() { return account_; }
   void PublishStopped() { published_.Publish(account_); }
 
  private:
   static int Main(void* worker);
   void Rest();
+  void AdoptShapes(uint64_t offered);
+  uint64_t RunTimedSegments();
+  uint64_t NextEvent() const;
 
   const int lcore_;
   const IdleMode idle_;
   bool started_ = false;
   SourceInlet* sources_ = nullptr;
   std::vector<Segment*> segments_;
+  std::vector<Stage*> stages_;
+  std::vector<Stage*> timed_;  // worker only: of stages_, those where links take time
+  LatenessMeter lateness_;
   Account account_;         // worker only, while it runs
   Account last_published_;  // worker only
   uint32_t idle_in_a_row_ = 0;
-  Published<Account> published_;          // worker: writes, snapshot: reads
-  std::atomic<uint64_t> passes_{0};       // worker: writes, snapshot: relaxed loads
-  std::atomic<uint64_t> idle_passes_{0};  // worker: writes, snapshot: relaxed loads
-  std::atomic<clockid_t> cpu_clock_{-1};  // worker: writes once, control: acquire loads
-  std::atomic<bool> stop_{false};         // control: writes, worker: relaxed loads
-  std::atomic<bool> stopped_{false};      // worker: writes, control: acquire loads
+  Published<Account> published_;             // worker: writes, snapshot: reads
+  std::atomic<uint64_t> shapes_offered_{0};  // control: writes, worker: acquire loads
+  std::atomic<uint64_t> shapes_adopted_{0};  // worker: writes, control: acquire loads
+  std::atomic<uint64_t> passes_{0};          // worker: writes, snapshot: relaxed loads
+  std::atomic<uint64_t> idle_passes_{0};     // worker: writes, snapshot: relaxed loads
+  std::atomic<clockid_t> cpu_clock_{-1};     // worker: writes once, control: acquire loads
+  std::atomic<bool> stop_{false};            // control: writes, worker: relaxed loads
+  std::atomic<bool> stopped_{false};         // worker: writes, control: acquire loads
 };
 
 }  // namespace bfly::dataplane

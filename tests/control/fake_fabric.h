@@ -79,6 +79,10 @@ class FakeFabric final : public dataplane::Fabric {
     board_.Note("link " + std::to_string(network_.link_index(link)) + (up ? " up" : " down"));
     return absl::OkStatus();
   }
+  absl::Status SetLinks(const dataplane::LinkPlan& plan) override {
+    board_.Note("links " + std::to_string(plan.rules.size()));
+    return absl::OkStatus();
+  }
   dataplane::Snapshot snapshot() const override {
     const std::lock_guard lock(board_.mutex);
     board_.log.push_back("read " + plane_);

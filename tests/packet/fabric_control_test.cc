@@ -22,7 +22,7 @@ TEST(Conservation, HoldsWheneverAReaderLooksWhileTrafficRuns) {
   // Four segments on two workers, so that packets cross rings three times.
   FabricConfig config = Placed(NetworkKind::kTwoFoldButterfly, 16,
                                {0, 0, OtherCpu(), OtherCpu(), 0, 0, OtherCpu(), OtherCpu()});
-  config.queue_limit = 8;  // drops in the middle of the network
+  config.links.base.queue_limit = 8;  // drops in the middle of the network
   const std::unique_ptr<Fabric> fabric = MustLoad(config);
   ASSERT_NE(fabric, nullptr);
   // Without a circuit packets go straight through the first copy: row 5 leaves stage 3 by port 1.

@@ -99,10 +99,10 @@ TEST(Verify, PortsThatClash) {
 TEST(Verify, NumbersOutOfRangeAllAtOnce) {
   FabricConfig config = Good();
   config.max_frame_bytes = 63;
-  config.queue_limit = 2'000'000;
+  config.links.base.queue_limit = 2'000'000;
   config.network.rows = 12;
   EXPECT_THAT(Errors(config), ElementsAre("max_frame_bytes: 63 is outside 64..9018",
-                                          "queue_limit: 2000000 is outside 0..1048576",
+                                          "links.queue_limit: 2000000 is outside 0..1048576",
                                           HasSubstr("network.rows: 12")));
 }
 

@@ -67,7 +67,7 @@ TEST(ToFabricConfig, GivesEachDataPlaneItsPart) {
   EXPECT_EQ(left->trunks[0].after_stage, 2);
   EXPECT_EQ(left->trunks[0].queue_pairs, 4);
   EXPECT_EQ(left->without_circuit, dataplane::WithoutCircuit::kDrop);
-  EXPECT_EQ(left->queue_limit, 64u);
+  EXPECT_EQ(left->links.base.queue_limit, 64u);
   EXPECT_EQ(left->max_frame_bytes, 9018u);
   EXPECT_EQ(left->addressing.mode, dataplane::AddressingMode::kIpv4Prefix);
   EXPECT_EQ(left->addressing.ipv4_base, 0x0a4d0010u);

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// When the next packet of each link arrives at the other end, earliest first. Links with nothing on
+// them are not in it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace bfly::dataplane {
+
+class EventHeap {
+ public:
+  explicit EventHeap(uint32_t links)
+      : events_(std::make_unique_for_overwrite<Event[]>(links)),
+        place_(std::make_unique<uint32_t[]>(links)) {}
+
+  bool empty() const { return count_ == 0; }
+  uint32_t size() const { return count_; }
+  uint64_t time() const { return events_[0].time; }
+  uint32_t link() const { return events_[0].link; }
+  uint32_t link_at(uint32_t i) const { return events_[i].link; }
+
+  // The link's event is at `time` from now on.
+  void Set(uint32_t link, uint64_t time) {
+    if (place_[link] == 0) {
+      place_[link] = ++count_;
+      events_[count_ - 1] = {time, link};
+      Up(count_ - 1);
+      return;
+    }
+    const uint32_t at = place_[link] - 1;
+    const bool earlier = time < events_[at].time;
+    events_[at].time = time;
+    earlier ? Up(at) : Down(at);
+  }
+
+  void Remove(uint32_t link) {
+    if (place_[link] == 0) return;
+    const uint32_t at = place_[link] - 1;
+    place_[link] = 0;
+    if (at == --count_) return;
+    Put(at, events_[count_]);
+    Down(at);
+    Up(at);
+  }
+
+ private:
+  struct Event {
+    uint64_t time;
+    uint32_t link;
+    // Links with equal times in the order of their numbers, so that runs are the same.
+    bool Before(const Event& other) const {
+      return time < other.time || (time == other.time && link < other.link);
+    }
+  };
+
+  void Put(uint32_t at, Event event) {
+    events_[at] = event;
+    place_[event.link] = at + 1;
+  }
+  void Up(uint32_t at) {
+    const Event event = events_[at];
+    for (; at > 0 && event.Before(events_[(at - 1) / 2]); at = (at - 1) / 2) {
+      Put(at, events_[(at - 1) / 2]);
+    }
+    Put(at, event);
+  }
+  void Down(uint32_t at) {
+    const Event event = events_[at];
+    for (uint32_t child; (child = 2 * at + 1) < count_; at = child) {
+      if (child + 1 < count_ && events_[child + 1].Before(events_[child])) ++child;
+      if (!events_[child].Before(event)) break;
+      Put(at, events_[child]);
+    }
+    Put(at, event);
+  }
+
+  std::unique_ptr<Event[]> events_;
+  std::unique_ptr<uint32_t[]> place_;  // of each link in events_, plus 1; 0: not there
+  uint32_t count_ = 0;
+};
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// LoadedFabric::SetLinks: new shapes are built aside and handed to the workers.
+#include <rte_cycles.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "dataplane/fabric/link_plan.h"
+#include "dataplane/fabric/loaded_fabric.h"
+
+namespace bfly::dataplane {
+namespace {
+
+constexpr double kAdoptSeconds = 2;
+
+}  // namespace
+
+int LoadedFabric::WorkerOfStage(int stage_number) const {
+  int lcore = 0;
+  for (const StagePlacement& p : config_.placement) {
+    if (stage_number >= p.first_stage && stage_number <= p.last_stage) lcore = p.lcore;
+  }
+  return plan_.worker_of_lcore(lcore);
+}
+
+TimedLinks* LoadedFabric::TimedLinksOf(int stage_number) {
+  std::unique_ptr<TimedLinks>& timed = timed_[stage_number - plan_.first_stage];
+  if (timed) return timed.get();
+  const int worker = WorkerOfStage(stage_number);
+  if (!stores_[worker]) {
+    // In equal parts, and address space only until it is used.
+    const size_t bytes = (size_t{config_.queue_memory_mb} << 20) / workers_.size();
+    stores_[worker] = std::make_unique<PacketStore>(bytes);
+  }
+  Stage& of = stage(stage_number);
+  timed = std::make_unique<TimedLinks>(of.links(), network_.link_index({stage_number, 0, 0}),
+                                       stores_[worker].get(), &of.cold(0), config_.network.seed);
+  return timed.get();
+}
+
+std::vector<Worker*> LoadedFabric::OfferShapes(const LinkPlan& plan) {
+  std::vector<Worker*> changed;
+  for (int s = plan_.first_stage; s <= plan_.last_stage; ++s) {
+    std::vector<std::unique_ptr<const ShapeTable>>& tables = shapes_[s - plan_.first_stage];
+    auto table = std::make_unique<const ShapeTable>(plan, s, network_.rows(), network_.ports(),
+                                                    static_cast<double>(rte_get_tsc_hz()));
+    if (!tables.empty() && tables.back()->SameAs(*table)) continue;
+    TimedLinks* timed = timed_[s - plan_.first_stage].get();
+    if (table->takes_part()) timed = TimedLinksOf(s);
+    stage(s).OfferShapes(table.get(), timed);
+    tables.push_back(std::move(table));
+    Worker* const worker = workers_[WorkerOfStage(s)].get();
+    if (std::find(changed.begin(), changed.end(), worker) == changed.end()) {
+      changed.push_back(worker);
+    }
+  }
+  for (Worker* worker : changed) worker->OfferShapes();
+  return changed;
+}
+
+absl::Status LoadedFabric::SetLinks(const LinkPlan& plan) {
+  if (absl::Status status = CheckLinkPlan(plan, network_); !status.ok()) return status;
+  const std::lock_guard<std::mutex> lock(control_);
+  if (!running_) return absl::FailedPreconditionError("the fabric is unloaded");
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(kAdoptSeconds);
+  for (const Worker* worker : OfferShapes(plan)) {
+    while (!worker->adopted_shapes()) {
+      if (std::chrono::steady_clock::now() > deadline) {
+        return absl::DeadlineExceededError(
+            "a worker made no pass within 2 s; its links change when it does");
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+  }
+  for (auto& tables : shapes_) tables.erase(tables.begin(), tables.end() - 1);
+  return absl::OkStatus();
+}
+
+}  // namespace bfly::dataplane

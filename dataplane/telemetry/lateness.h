@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// How late a worker released packets: when it did, minus when the packet was due. What the sharing
+// of cores does to a run shows here.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+
+namespace bfly::dataplane {
+
+struct Lateness {
+  uint64_t packets = 0;
+  double mean = 0;
+  uint64_t p99 = 0;  // at most 1/16 above the true one
+  uint64_t max = 0;
+};
+
+// One writer, any number of readers, who may see the last packets in one figure and not yet in
+// another.
+class LatenessMeter {
+ public:
+  void Add(uint64_t late) {
+    Bump(counts_[BucketOf(late)], 1);
+    Bump(sum_, late);
+    if (late > max_.load(std::memory_order_relaxed)) max_.store(late, std::memory_order_relaxed);
+  }
+
+  Lateness Read() const {
+    std::array<uint64_t, kBuckets> counts;
+    Lateness all;
+    for (int i = 0; i < kBuckets; ++i) {
+      counts[i] = counts_[i].load(std::memory_order_relaxed);
+      all.packets += counts[i];
+    }
+    if (all.packets == 0) return all;
+    all.max = max_.load(std::memory_order_relaxed);
+    all.mean = static_cast<double>(sum_.load(std::memory_order_relaxed)) /
+               static_cast<double>(all.packets);
+    uint64_t above = all.packets / 100;
+    int bucket = kBuckets - 1;
+    while (counts[bucket] <= above) above -= counts[bucket--];
+    all.p99 = LargestIn(bucket) < all.max ? LargestIn(bucket) : all.max;
+    return all;
+  }
+
+ private:
+  // 16 buckets for each power of two from 16 on, one for each value below.
+  static constexpr int kBuckets = 16 + 60 * 16;
+  static int BucketOf(uint64_t value) {
+    if (value < 16) return static_cast<int>(value);
+    const int power = std::bit_width(value) - 5;
+    return power * 16 + static_cast<int>(value >> power);
+  }
+  static uint64_t LargestIn(int bucket) {
+    if (bucket < 16) return static_cast<uint64_t>(bucket);
+    const int power = bucket / 16 - 1;
+    return ((static_cast<uint64_t>(bucket % 16) + 17) << power) - 1;
+  }
+  static void Bump(std::atomic<uint64_t>& counter, uint64_t by) {
+    counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+  }
+
+  std::array<std::atomic<uint64_t>, kBuckets> counts_{};  // writer: writes, readers: relaxed loads
+  std::atomic<uint64_t> sum_{0};
+  std::atomic<uint64_t> max_{0};
+};
+
+}  // namespace bfly::dataplane

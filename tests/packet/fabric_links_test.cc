@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// A loaded fabric whose links take time: packets take it, the account holds, and changes come while
+// workers run.
+#include <numeric>
+
+#include "tests/packet/fabric_fixture.h"
+
+namespace bfly::dataplane {
+namespace {
+
+using Destination = SourceConfig::Destination;
+
+std::vector<Row> Rows(uint32_t rows) {
+  std::vector<Row> all(rows);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+TEST(FabricLinks, PacketsAreInFlightAsLongAsTheirLinksTake) {
+  FabricConfig config = OneWorker(NetworkKind::kButterfly, 16);
+  config.links.base.delay_ns = 50'000'000;  // 4 stages: 0.2 s
+  const std::unique_ptr<Fabric> fabric = MustLoad(config);
+  ASSERT_NE(fabric, nullptr);
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_TRUE(
+      fabric->SetSources({{.rows = Rows(16), .destination = Destination::kUniform, .packets = 10}})
+          .ok());
+  WaitUntil(*fabric, [](const Snapshot& s) { return s.conservation.in_flight == 160; });
+  const Snapshot done = WaitForDeliveries(*fabric, 160);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  EXPECT_GE(took.count(), 0.2);
+  EXPECT_EQ(done.conservation.delivered, 160u);
+  EXPECT_EQ(done.workers[0].lateness.packets, 4u * 160);
+  EXPECT_GT(done.workers[0].lateness.max_ns, 0);
+  EXPECT_LE(done.workers[0].lateness.mean_ns, done.workers[0].lateness.max_ns);
+}
+
+TEST(FabricLinks, ALinksRateBoundsWhatItCarries) {
+  FabricConfig config = OneWorker(NetworkKind::kButterfly, 4);
+  // Only what leaves row 0 of stage 1: 1000 bytes in 1 ms.
+  config.links.rules = {{.first_stage = 1,
+                         .last_stage = 1,
+                         .first_row = 0,
+                         .last_row = 0,
+                         .port = 0,
+                         .bits_per_second = 8'000'000,
+                         .queue_limit = 20}};
+  const std::unique_ptr<Fabric> fabric = MustLoad(config);
+  ASSERT_NE(fabric, nullptr);
+  // Row 0 to row 0, 4000 a second, so the queue is full from about 7 ms on.
+  ASSERT_TRUE(fabric
+                  ->SetSources({{.rows = {0},
+                                 .packets_per_second = 4000,
+                                 .bytes = 1000,
+                                 .destination = Destination::kRow,
+                                 .row = 0,
+                                 .packets = 800}})
+                  .ok());
+  const Snapshot done = WaitForDeliveries(*fabric, 800);
+  // Came within 0.2 s: one sent each ms, and what was waiting or being sent at the end.
+  EXPECT_NEAR(static_cast<double>(done.conservation.delivered), 200 + 21, 3);
+  const LinkCounters& link = done.links[fabric->network().link_index({1, 0, 0})];
+  EXPECT_EQ(link.drops[static_cast<int>(DropReason::kQueueFull)], done.conservation.dropped);
+  // More if the worker was late to take away what had been sent.
+  EXPECT_GE(link.occupancy_peak, 21u);
+  EXPECT_NEAR(static_cast<double>(link.busy_ns),
+              1e6 * static_cast<double>(done.conservation.delivered), 1e4);
+}
+
+TEST(FabricLinks, ChangeUnderLoadAndTheAccountHolds) {
+  // Two workers, and a wrapped butterfly whose packets cross each stage twice.
+  for (const bool wrapped : {false, true}) {
+    FabricConfig config =
+        wrapped ? Placed(NetworkKind::kWrappedButterfly, 8, {0, OtherCpu(), 0}, 2)
+                : Placed(NetworkKind::kTwoFoldButterfly, 8, {0, 0, 0, OtherCpu(), OtherCpu(), 0});
+    const std::unique_ptr<Fabric> fabric = MustLoad(config);
+    ASSERT_NE(fabric, nullptr);
+    ASSERT_TRUE(fabric
+                    ->SetSources({{.rows = Rows(8),
+                                   .packets_per_second = 20'000,
+                                   .destination = Destination::kUniform}})
+                    .ok());
+    for (int change = 0; change < 30; ++change) {
+      LinkPlan plan;
+      plan.base.discipline = static_cast<Discipline>(change % 3);
+      if (change % 4 != 3) plan.base.bits_per_second = 50'000'000;
+      if (change % 2 == 0) plan.base.delay_ns = 200'000;
+      if (change % 5 == 0) plan.base.queue_limit = 5;
+      plan.rules = {{.first_stage = 1, .last_stage = 1, .last_row = 3, .loss = 0.5}};
+      if (change % 7 == 6) plan = {};
+      const absl::Status status = fabric->SetLinks(plan);
+      ASSERT_TRUE(status.ok()) << status;
+      std::this_thread::sleep_for(std::chrono::milliseconds(3));
+      ExpectConserved(fabric->snapshot());
+    }
+    ASSERT_TRUE(fabric->SetLinks({}).ok());
+    ASSERT_TRUE(fabric->SetSources({}).ok());
+    const Snapshot drained =
+        WaitUntil(*fabric, [](const Snapshot& s) { return s.conservation.in_flight == 0; });
+    EXPECT_GT(drained.conservation.delivered, 0u);
+    EXPECT_GT(DroppedBy(drained, DropReason::kLoss), 0u);
+    for (const LinkCounters& link : drained.links) EXPECT_EQ(link.occupancy, 0u);
+  }
+}
+
+TEST(FabricLinks, WhatIsOnTheLinksWhenItIsUnloadedIsCountedSo) {
+  FabricConfig config = OneWorker(NetworkKind::kButterfly, 8);
+  config.links.base.bits_per_second = 1000;
+  const std::unique_ptr<Fabric> fabric = MustLoad(config);
+  ASSERT_NE(fabric, nullptr);
+  ASSERT_TRUE(
+      fabric->SetSources({{.rows = Rows(8), .destination = Destination::kUniform, .packets = 5}})
+          .ok());
+  WaitUntil(*fabric, [](const Snapshot& s) { return s.conservation.in_flight == 40; });
+  ASSERT_TRUE(fabric->Unload().ok());
+  const Snapshot last = fabric->snapshot();
+  ExpectConserved(last);
+  EXPECT_EQ(DroppedBy(last, DropReason::kUnloaded), 40u);
+  EXPECT_EQ(last.conservation.in_flight, 0u);
+}
+
+TEST(FabricLinks, WrongPlansAreRefusedWithTheFieldAndChangeNothing) {
+  const std::unique_ptr<Fabric> fabric = MustLoad(OneWorker(NetworkKind::kButterfly, 8));
+  ASSERT_NE(fabric, nullptr);
+  const auto message = [&](const LinkPlan& plan) {
+    return std::string(fabric->SetLinks(plan).message());
+  };
+  EXPECT_EQ(message({.base = {.loss = 1.5}, .rules = {}}), "links.loss: 1.5 is outside 0..1");
+  EXPECT_EQ(message({.base = {.bits_per_second = 2'000'000'000'000}, .rules = {}}),
+            "links.bits_per_second: 2000000000000 is outside 0..1000000000000");
+  EXPECT_EQ(message({.base = {}, .rules = {{}, {.first_stage = 2, .last_stage = 3}}}),
+            "links.rules[1].stages: 2-3 is no range within 0-2");
+  EXPECT_EQ(message({.base = {}, .rules = {{.first_row = 5, .last_row = 8}}}),
+            "links.rules[0].rows: 5-8 is no range within 0-7");
+  EXPECT_EQ(message({.base = {}, .rules = {{.port = 2}}}),
+            "links.rules[0].port: 2 is outside 0..1");
+  EXPECT_EQ(message({.base = {}, .rules = {{.delay_ns = 61'000'000'000}}}),
+            "links.rules[0].delay_ns: 61000000000 is outside 0..60000000000");
+}
+
+}  // namespace
+}  // namespace bfly::dataplane

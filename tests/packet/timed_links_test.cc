@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// Links that take time, against a plain simulation: whatever moments the worker looks at, packets
+// arrive when the simulation says. One tick is a nanosecond here.
+#include "dataplane/fabric/timed_links.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "dataplane/fabric/stage.h"
+#include "dataplane/telemetry/lateness.h"
+#include "tests/packet/link_reference.h"
+
+namespace bfly::dataplane {
+namespace {
+
+constexpr double kHz = 1e9;
+constexpr uint32_t kLinks = 4;
+constexpr size_t kStoreBytes = 1 << 20;
+
+struct Offered {
+  uint64_t arrival;
+  uint32_t link;
+  uint16_t bytes;
+  int priority;
+};
+
+struct Bench {
+  explicit Bench(const LinkPlan& plan, size_t store_bytes = kStoreBytes)
+      : store(store_bytes), table(plan, 0, kLinks / 2, 2, kHz) {
+    links.SetTable(&table, 0);
+  }
+  void Enter(const Offered& packet, uint32_t id) {
+    links.Enter({.tag = kWireTagDone,
+                 .mbuf = nullptr,
+                 .time = packet.arrival,
+                 .priority = static_cast<uint64_t>(packet.priority & 15),
+                 .row = id,
+                 .bytes = packet.bytes,
+                 .input = 0},
+                packet.link, ledger);
+  }
+  // What has arrived by `now`, by id.
+  void Release(uint64_t now) {
+    Descriptor out[7];
+    while (const int count = links.Release(now, out, 7, ledger)) {
+      for (int i = 0; i < count; ++i) {
+        EXPECT_TRUE(arrived.emplace(out[i].row, out[i].arrival).second);
+        EXPECT_GE(out[i].arrival, last) << "out of order";
+        last = out[i].arrival;
+      }
+    }
+  }
+  uint64_t dropped(DropReason reason) const { return ledger.dropped[static_cast<int>(reason)]; }
+
+  PacketStore store;
+  LinkCold cold[kLinks];
+  ShapeTable table;
+  TimedLinks links{kLinks, 0, &store, cold, 7};
+  Ledger ledger;
+  std::map<uint32_t, uint64_t> arrived;
+  uint64_t last = 0;
+};
+
+// One packet in a few hundred ns on average, so that queues form and empty again.
+std::vector<Offered> Draw(std::mt19937& random, int count) {
+  std::vector<Offered> packets;
+  uint64_t now = 1000;
+  for (int i = 0; i < count; ++i) {
+    // Often several at one moment.
+    if (random() % 4 != 0) now += random() % 1500;
+    packets.push_back({now, static_cast<uint32_t>(random() % kLinks),
+                       static_cast<uint16_t>(64 + random() % 1455),
+                       static_cast<int>(random() % 3)});
+  }
+  return packets;
+}
+
+void Compare(Discipline discipline, uint32_t queue_limit, uint64_t rate, uint32_t seed) {
+  SCOPED_TRACE(testing::Message() << "discipline " << static_cast<int>(discipline) << " limit "
+                                  << queue_limit << " rate " << rate << " seed " << seed);
+  std::mt19937 random(seed);
+  const uint64_t delay = random() % 3 == 0 ? 0 : random() % 20000;
+  const std::vector<Offered> packets = Draw(random, 150);
+  Bench bench({.base = {.bits_per_second = rate,
+                        .delay_ns = delay,
+                        .queue_limit = queue_limit,
+                        .discipline = discipline,
+                        .loss = 0},
+               .rules = {}});
+  // The worker looks now and then, sometimes after very long.
+  for (size_t i = 0; i < packets.size();) {
+    const uint64_t look = packets[i].arrival + (random() % 3 == 0 ? random() % 100000 : 0);
+    for (; i < packets.size() && packets[i].arrival <= look; ++i) {
+      bench.Enter(packets[i], static_cast<uint32_t>(i));
+    }
+    bench.Release(look);
+    EXPECT_EQ(bench.links.held() + bench.arrived.size() + bench.ledger.dropped_total(), i);
+    EXPECT_GT(bench.links.NextRelease(), look);
+  }
+  bench.Release(UINT64_MAX - 1);
+  EXPECT_EQ(bench.links.held(), 0u);
+  EXPECT_EQ(bench.links.NextRelease(), UINT64_MAX);
+
+  for (uint32_t link = 0; link < kLinks; ++link) {
+    std::vector<ReferencePacket> of_link;
+    std::vector<uint32_t> ids;
+    for (size_t i = 0; i < packets.size(); ++i) {
+      if (packets[i].link != link) continue;
+      of_link.push_back(
+          {static_cast<long double>(packets[i].arrival), packets[i].bytes, packets[i].priority});
+      ids.push_back(static_cast<uint32_t>(i));
+    }
+    const auto left = ReferenceDepartures(
+        of_link, discipline, rate == 0 ? 0 : 8e9L / static_cast<long double>(rate), queue_limit);
+    for (size_t i = 0; i < ids.size(); ++i) {
+      const auto arrived = bench.arrived.find(ids[i]);
+      ASSERT_EQ(arrived != bench.arrived.end(), left[i] >= 0) << "packet " << ids[i];
+      if (left[i] < 0) continue;
+      EXPECT_NEAR(static_cast<double>(arrived->second),
+                  static_cast<double>(std::ceil(left[i]) + static_cast<long double>(delay)), 1.0)
+          << "packet " << ids[i];
+    }
+  }
+}
+
+class AgainstTheReference : public testing::TestWithParam<Discipline> {};
+
+TEST_P(AgainstTheReference, PacketsArriveWhenItSays) {
+  for (uint32_t seed = 0; seed < 150; ++seed) {
+    // 8 ns a byte, and rates that divide nothing.
+    const uint64_t rates[] = {1'000'000'000, 700'000'000, 3'300'000'000, 60'000'000, 0};
+    Compare(GetParam(), 0, rates[seed % 5], seed);
+  }
+}
+
+TEST_P(AgainstTheReference, TheSamePacketsFindTheQueueFull) {
+  for (uint32_t seed = 0; seed < 150; ++seed) {
+    // Whole ns a byte, so that both see the same ties; shares of a rate are never whole, so there
+    // no departure may meet an arrival.
+    const uint64_t whole = seed % 2 == 0 ? 1'000'000'000 : 500'000'000;
+    Compare(GetParam(), 1 + seed % 5,
+            GetParam() == Discipline::kProcessorSharing ? 787'878'787 + seed : whole, seed);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Disciplines, AgainstTheReference,
+                         testing::Values(Discipline::kFifo, Discipline::kPriority,
+                                         Discipline::kProcessorSharing));
+
+TEST(TimedLinks, CountByHandOfThreePacketsOnOneLink) {
+  // 100 bytes at 1 Gbit/s are 800 ns.
+  Bench bench({.base = {.bits_per_second = 1'000'000'000, .delay_ns = 50}, .rules = {}});
+  bench.Enter({1000, 1, 100, 0}, 0);
+  bench.Enter({1100, 1, 200, 0}, 1);
+  bench.Enter({5000, 1, 100, 0}, 2);
+  EXPECT_EQ(bench.cold[1].occupancy.load(), 3u);
+  bench.Release(100'000);
+  EXPECT_EQ(bench.arrived, (std::map<uint32_t, uint64_t>{{0, 1850}, {1, 3450}, {2, 5850}}));
+  EXPECT_EQ(bench.cold[1].occupancy.load(), 0u);
+  EXPECT_EQ(bench.cold[1].peak.load(), 3u);
+  EXPECT_EQ(bench.links.counters(1).busy.load(), 3200u);
+}
+
+TEST(TimedLinks, ManySmallSendingTimesDoNotDriftApart) {
+  // 64 bytes at 1.3 Gbit/s: 393.846 ns, a million times.
+  Bench bench({.base = {.bits_per_second = 1'300'000'000}, .rules = {}});
+  for (uint32_t i = 0; i < 1'000'000; ++i) {
+    bench.Enter({1000, 0, 64, 0}, i);
+    if (i % 1000 == 999) bench.Release(UINT64_MAX / 2);
+  }
+  EXPECT_NEAR(static_cast<double>(bench.last), 1000 + 1e6 * 64 * 8 / 1.3, 1.5);
+}
+
+TEST(TimedLinks, LossIsAsOftenAsAskedAndTheSameWithTheSameSeed) {
+  constexpr int kPackets = 20000;
+  constexpr double kLoss = 0.03;
+  std::vector<std::map<uint32_t, uint64_t>> runs;
+  for (int run = 0; run < 2; ++run) {
+    Bench bench({.base = {.loss = kLoss}, .rules = {}});
+    for (uint32_t i = 0; i < kPackets; ++i) {
+      bench.Enter({1000 + i, i % kLinks, 64, 0}, i);
+      if (i % 100 == 99) bench.Release(UINT64_MAX / 2);
+    }
+    EXPECT_EQ(bench.arrived.size() + bench.dropped(DropReason::kLoss), size_t{kPackets});
+    // 4.5 standard deviations: wrong by chance once in 150,000 seeds.
+    const double spread = 4.5 * std::sqrt(kPackets * kLoss * (1 - kLoss));
+    EXPECT_NEAR(static_cast<double>(bench.dropped(DropReason::kLoss)), kPackets * kLoss, spread);
+    runs.push_back(bench.arrived);
+  }
+  EXPECT_EQ(runs[0], runs[1]);
+}
+
+TEST(TimedLinks, WhenTheMemoryEndsPacketsAreDroppedAndSaidSo) {
+  // Entry 0 is not used.
+  Bench bench({.base = {.bits_per_second = 1000}, .rules = {}}, 11 * sizeof(StoredPacket));
+  for (uint32_t i = 0; i < 15; ++i) bench.Enter({1000, i % kLinks, 64, 0}, i);
+  EXPECT_EQ(bench.links.held(), 10u);
+  EXPECT_EQ(bench.dropped(DropReason::kQueueMemory), 5u);
+  bench.Release(UINT64_MAX / 2);
+  EXPECT_EQ(bench.arrived.size(), 10u);
+  // And is there again.
+  for (uint32_t i = 0; i < 10; ++i) bench.Enter({UINT64_MAX / 2, 0, 64, 0}, 100 + i);
+  EXPECT_EQ(bench.links.held(), 10u);
+  EXPECT_EQ(bench.links.Discard(), 10u);
+  EXPECT_EQ(bench.links.held(), 0u);
+}
+
+TEST(TimedLinks, ANewRateHoldsForWhatWaitsAndNotForWhatIsBeingSent) {
+  Bench bench({.base = {.bits_per_second = 8'000'000}, .rules = {}});  // 1000 ns a byte
+  for (uint32_t i = 0; i < 3; ++i) bench.Enter({1000, 2, 100, 0}, i);
+  bench.Release(50'000);
+  const ShapeTable faster({.base = {.bits_per_second = 800'000'000}, .rules = {}}, 0, 2, 2, kHz);
+  bench.links.SetTable(&faster, 51'000);
+  bench.Release(10'000'000);
+  // The first was being sent; 100 bytes then take 1000 ns.
+  EXPECT_EQ(bench.arrived,
+            (std::map<uint32_t, uint64_t>{{0, 101'000}, {1, 102'000}, {2, 103'000}}));
+}
+
+TEST(TimedLinks, ANewDisciplineTakesOverWhatWaits) {
+  for (const Discipline from :
+       {Discipline::kFifo, Discipline::kPriority, Discipline::kProcessorSharing}) {
+    for (const Discipline to :
+         {Discipline::kFifo, Discipline::kPriority, Discipline::kProcessorSharing}) {
+      Bench bench({.base = {.bits_per_second = 1'000'000'000, .discipline = from}, .rules = {}});
+      const ShapeTable then(
+          {.base = {.bits_per_second = 1'000'000'000, .discipline = to}, .rules = {}}, 0, 2, 2,
+          kHz);
+      for (uint32_t i = 0; i < 20; ++i) bench.Enter({1000, i % 2, 100, static_cast<int>(i % 3)}, i);
+      bench.Release(2000);
+      bench.links.SetTable(&then, 2500);
+      EXPECT_EQ(bench.links.held() + bench.arrived.size(), 20u);
+      bench.Release(UINT64_MAX / 2);
+      EXPECT_EQ(bench.arrived.size(), 20u);
+      EXPECT_EQ(bench.links.held(), 0u);
+      // Work is conserved but for what was shared and starts over, at most 1500 ns of it.
+      EXPECT_GE(bench.last, 1000u + 10 * 800);
+      EXPECT_LE(bench.last, 1000u + 10 * 800 + 1500);
+    }
+  }
+}
+
+TEST(TimedLinks, ShorterWiresDoNotLetPacketsOvertake) {
+  Bench bench({.base = {.delay_ns = 10'000}, .rules = {}});
+  bench.Enter({1000, 0, 64, 0}, 0);
+  const ShapeTable shorter({.base = {.delay_ns = 10}, .rules = {}}, 0, 2, 2, kHz);
+  bench.links.SetTable(&shorter, 2000);
+  bench.Enter({3000, 0, 64, 0}, 1);
+  bench.Release(UINT64_MAX / 2);
+  EXPECT_EQ(bench.arrived, (std::map<uint32_t, uint64_t>{{0, 11'000}, {1, 11'000}}));
+}
+
+TEST(Lateness, OfAThousandValuesByHand) {
+  LatenessMeter meter;
+  EXPECT_EQ(meter.Read().packets, 0u);
+  for (uint64_t i = 1; i <= 1000; ++i) meter.Add(i * 10);
+  const Lateness late = meter.Read();
+  EXPECT_EQ(late.packets, 1000u);
+  EXPECT_DOUBLE_EQ(late.mean, 5005);
+  EXPECT_EQ(late.max, 10000u);
+  EXPECT_GE(late.p99, 9900u);
+  EXPECT_LE(late.p99, 9900u * 17 / 16);
+}
+
+}  // namespace
+}  // namespace bfly::dataplane
