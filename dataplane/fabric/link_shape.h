@@ -10,7 +10,7 @@
 
 namespace bfly::dataplane {
 
-enum class Discipline : uint8_t {
+enum class LinkDiscipline : uint8_t {
   kFifo,
   kPriority,          // the waiting packet of highest priority next, non-preemptive
   kProcessorSharing,  // n packets present are each served at rate/n
@@ -22,7 +22,7 @@ struct LinkShape {
   // Packets that may wait, the one being sent not among them; 0: no limit. Under processor sharing
   // one more than this many are served at a time.
   uint32_t queue_limit = 0;
-  Discipline discipline = Discipline::kFifo;
+  LinkDiscipline discipline = LinkDiscipline::kFifo;
   double loss = 0;  // probability that a packet that was sent does not arrive
 
   // Whether packets have to be kept for it.
@@ -42,7 +42,7 @@ struct LinkRule {
   std::optional<uint64_t> bits_per_second = {};
   std::optional<uint64_t> delay_ns = {};
   std::optional<uint32_t> queue_limit = {};
-  std::optional<Discipline> discipline = {};
+  std::optional<LinkDiscipline> discipline = {};
   std::optional<double> loss = {};
 
   bool Covers(LinkId link) const {

@@ -42,7 +42,7 @@ void TimedLinks::SetTable(const ShapeTable* table, uint64_t now) {
     Link& link = links_[number];
     const ServedLink& old = before->of(number);
     Advance(link, old, counters_[number], now);
-    const Discipline discipline = table->of(number).discipline;
+    const LinkDiscipline discipline = table->of(number).discipline;
     if (discipline != old.discipline) ChangeDiscipline(link, old.discipline, discipline, now);
   }
   // Scheduling moves events: the heap is gone through from a copy of its links.
@@ -52,7 +52,8 @@ void TimedLinks::SetTable(const ShapeTable* table, uint64_t now) {
   for (uint32_t i = 0; i < count; ++i) Schedule(active[i]);
 }
 
-void TimedLinks::ChangeDiscipline(Link& link, Discipline from, Discipline to, uint64_t now) {
+void TimedLinks::ChangeDiscipline(Link& link, LinkDiscipline from, LinkDiscipline to,
+                                  uint64_t now) {
   // In the order they came: through a heap where all keys are equal.
   uint32_t order = 0;
   while (link.waiting > 0) {
@@ -60,7 +61,7 @@ void TimedLinks::ChangeDiscipline(Link& link, Discipline from, Discipline to, ui
     store_->at(entry).key = 0;
     order = store_->HeapAdd(order, entry);
   }
-  if (from == Discipline::kProcessorSharing || to == Discipline::kProcessorSharing) {
+  if (from == LinkDiscipline::kProcessorSharing || to == LinkDiscipline::kProcessorSharing) {
     if (link.free < now) {
       link.free = now;
       link.part = 0;
@@ -74,10 +75,10 @@ void TimedLinks::ChangeDiscipline(Link& link, Discipline from, Discipline to, ui
   }
 }
 
-void TimedLinks::Wait(Link& link, Discipline discipline, uint32_t entry) {
+void TimedLinks::Wait(Link& link, LinkDiscipline discipline, uint32_t entry) {
   StoredPacket& stored = store_->at(entry);
   ++link.waiting;
-  if (discipline == Discipline::kFifo) {
+  if (discipline == LinkDiscipline::kFifo) {
     stored.next = 0;
     if (link.waiting == 1) {
       link.first_waiting = entry;
@@ -88,16 +89,16 @@ void TimedLinks::Wait(Link& link, Discipline discipline, uint32_t entry) {
     return;
   }
   // Bytes served are not negative, and such doubles are ordered as their bits are.
-  stored.key = discipline == Discipline::kPriority
+  stored.key = discipline == LinkDiscipline::kPriority
                    ? 15 - stored.packet.priority
                    : std::bit_cast<uint64_t>(link.served + stored.packet.bytes);
   link.first_waiting = store_->HeapAdd(link.waiting == 1 ? 0 : link.first_waiting, entry);
 }
 
-uint32_t TimedLinks::NextWaiting(Link& link, Discipline discipline) {
+uint32_t TimedLinks::NextWaiting(Link& link, LinkDiscipline discipline) {
   const uint32_t entry = link.first_waiting;
   link.first_waiting =
-      discipline == Discipline::kFifo ? store_->at(entry).next : store_->HeapWithoutTop(entry);
+      discipline == LinkDiscipline::kFifo ? store_->at(entry).next : store_->HeapWithoutTop(entry);
   --link.waiting;
   return entry;
 }
@@ -105,7 +106,8 @@ uint32_t TimedLinks::NextWaiting(Link& link, Discipline discipline) {
 // Works out what the link did until `now`.
 void TimedLinks::Advance(Link& link, const ServedLink& served, TimedCounters& counters,
                          uint64_t now) {
-  if (served.discipline == Discipline::kProcessorSharing) return Share(link, served, counters, now);
+  if (served.discipline == LinkDiscipline::kProcessorSharing)
+    return Share(link, served, counters, now);
   while (link.waiting > 0 && (link.free < now || (link.free == now && link.part == 0))) {
     Send(link, served, counters, NextWaiting(link, served.discipline));
   }
@@ -180,7 +182,7 @@ void TimedLinks::Enter(const Descriptor& packet, uint32_t number, Ledger& ledger
   Link& link = links_[number];
   const uint64_t arrival = ArrivalOf(packet);
   Advance(link, served, counters_[number], arrival);
-  const bool shared = served.discipline == Discipline::kProcessorSharing;
+  const bool shared = served.discipline == LinkDiscipline::kProcessorSharing;
   if (served.queue_limit != 0 && link.waiting >= served.queue_limit + (shared ? 1 : 0)) {
     Bump<uint64_t>(cold_[number].queue_full, 1);
     ledger.Drop(DropReason::kQueueFull);
@@ -250,7 +252,7 @@ void TimedLinks::Schedule(uint32_t number) {
   const ServedLink& served = table_->of(number);
   uint64_t time = link.free;
   double part = link.part;
-  if (served.discipline == Discipline::kProcessorSharing) {
+  if (served.discipline == LinkDiscipline::kProcessorSharing) {
     const double finish = std::bit_cast<double>(store_->at(link.first_waiting).key);
     Add((finish - link.served) * (served.ticks_per_byte * link.waiting), time, part);
     time += served.delay;

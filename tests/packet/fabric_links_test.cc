@@ -82,7 +82,7 @@ TEST(FabricLinks, ChangeUnderLoadAndTheAccountHolds) {
                     .ok());
     for (int change = 0; change < 30; ++change) {
       LinkPlan plan;
-      plan.base.discipline = static_cast<Discipline>(change % 3);
+      plan.base.discipline = static_cast<LinkDiscipline>(change % 3);
       if (change % 4 != 3) plan.base.bits_per_second = 50'000'000;
       if (change % 2 == 0) plan.base.delay_ns = 200'000;
       if (change % 5 == 0) plan.base.queue_limit = 5;
