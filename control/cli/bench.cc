@@ -41,6 +41,7 @@ void AddBench(CLI::App& app, Invocation& invocation) {
   CLI::App* group = NewGroup(app, "bench", "Measure how fast this machine runs fabrics",
                              "sudo bfly bench fabric --rows 1024");
   AddFabricBench(*group, invocation);
+  AddInBandBench(*group, invocation);
   AddPortBench(*group, invocation);
   AddCircuitBench(*group, invocation);
 }

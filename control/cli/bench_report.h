@@ -24,6 +24,7 @@ nlohmann::ordered_json AccountJson(const dataplane::Conservation& account);
 absl::Status CheckAccount(const dataplane::Conservation& account);
 
 void AddFabricBench(CLI::App& bench, Invocation& invocation);
+void AddInBandBench(CLI::App& bench, Invocation& invocation);
 void AddPortBench(CLI::App& bench, Invocation& invocation);
 void AddCircuitBench(CLI::App& bench, Invocation& invocation);
 

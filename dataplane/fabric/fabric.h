@@ -15,6 +15,8 @@
 
 namespace bfly::dataplane {
 
+class InBand;
+
 class Fabric {
  public:
   virtual ~Fabric() = default;
@@ -54,6 +56,10 @@ class Fabric {
   // named, also those of other data planes. InvalidArgument names the rule and field, and nothing
   // is changed.
   virtual absl::Status SetLinks(const LinkPlan& plan) = 0;
+
+  // For circuits that the workers set up themselves (in_band/in_band.h). Memory for it is taken
+  // with the first call. FailedPrecondition: the network or its placement does not allow it.
+  virtual absl::StatusOr<InBand*> in_band() = 0;
 
   virtual Snapshot snapshot() const = 0;
   // The same without links: cheap, however large the network.

@@ -71,6 +71,7 @@ absl::Status LoadedFabric::StopWorkers() {
 absl::Status LoadedFabric::Unload() {
   const std::lock_guard<std::mutex> lock(control_);
   if (!running_) return absl::OkStatus();
+  if (in_band_owner_ != nullptr) in_band_owner_->Stop();
   if (absl::Status status = StopWorkers(); !status.ok()) return status;
   running_ = false;
   DiscardInside();
@@ -124,6 +125,7 @@ absl::Status LoadedFabric::InstallCircuit(Row input, Tag tag) {
                                                    network_.hops(), " bits of this network"));
   }
   routes_.Install(input, tag);
+  NoteCircuit(input);
   return absl::OkStatus();
 }
 
@@ -133,6 +135,34 @@ absl::Status LoadedFabric::RemoveCircuit(Row input) {
     return absl::NotFoundError(absl::StrCat("input: row ", input, " has no circuit"));
   }
   routes_.Remove(input);
+  NoteCircuit(input);
+  return absl::OkStatus();
+}
+
+void LoadedFabric::NoteCircuit(Row input) {
+  LoadedInBand* const in_band = in_band_.load(std::memory_order_acquire);
+  if (in_band != nullptr) in_band->NoteCircuit(input);
+}
+
+absl::StatusOr<InBand*> LoadedFabric::in_band() {
+  const std::lock_guard<std::mutex> lock(control_);
+  if (!running_) return absl::FailedPreconditionError("the fabric is unloaded");
+  if (in_band_owner_ == nullptr) {
+    if (absl::Status status = MakeInBand(); !status.ok()) return status;
+  }
+  return in_band_owner_.get();
+}
+
+absl::Status LoadedFabric::MakeInBand() {
+  absl::StatusOr<std::unique_ptr<LoadedInBand>> made = LoadedInBand::Make(network_, plan_, routes_);
+  if (!made.ok()) return made.status();
+  in_band_owner_ = *std::move(made);
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    workers_[i]->SetInBand(in_band_owner_->worker(static_cast<int>(i)));
+  }
+  // From here on changes are noted; what stands already is noted once, or twice.
+  in_band_.store(in_band_owner_.get(), std::memory_order_release);
+  for (Row input = 0; input < network_.rows(); ++input) in_band_owner_->NoteCircuit(input);
   return absl::OkStatus();
 }
 

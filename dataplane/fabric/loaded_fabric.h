@@ -2,6 +2,7 @@
 // Fabric as it is: owns the stages, rings, ports and workers of one loaded config.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "dataplane/fabric/segment.h"
 #include "dataplane/fabric/stage.h"
 #include "dataplane/fabric/worker.h"
+#include "dataplane/in_band/workers/loaded_in_band.h"
 #include "dataplane/ports/egress.h"
 #include "dataplane/ports/frame_pool.h"
 #include "dataplane/ports/host_port.h"
@@ -41,6 +43,7 @@ class LoadedFabric final : public Fabric {
   absl::Status SetSources(const std::vector<SourceConfig>& sources) override;
   absl::Status SetLinkUp(LinkId link, bool up) override;
   absl::Status SetLinks(const LinkPlan& plan) override;
+  absl::StatusOr<InBand*> in_band() override;
   Snapshot snapshot() const override;
   Snapshot summary() const override;
 
@@ -86,6 +89,8 @@ class LoadedFabric final : public Fabric {
   void DiscardInside();
   void ClosePorts();
   absl::Status CheckInput(Row input) const;
+  void NoteCircuit(Row input);
+  absl::Status MakeInBand();
   Stage& stage(int s) { return *stages_[s - plan_.first_stage]; }
   void ReadAccounts(Snapshot& snapshot) const;
   void ReadLinks(Snapshot& snapshot) const;
@@ -115,6 +120,9 @@ class LoadedFabric final : public Fabric {
   std::vector<Segment*> hop_segments_;            // in plan_.segments' order
   std::vector<Inlet*> arrivals_;                  // what receiving workers send to the first hop
   std::vector<std::unique_ptr<Worker>> workers_;  // in plan_.lcores' order
+
+  std::unique_ptr<LoadedInBand> in_band_owner_;  // made when first asked for
+  std::atomic<LoadedInBand*> in_band_{nullptr};  // the same, for callers without control_
 
   std::mutex control_;    // one control call at a time; no worker ever takes it
   bool running_ = false;  // guarded by control_

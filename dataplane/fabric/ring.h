@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ring of descriptors from one worker to another: one producer, one consumer.
+// A ring from one worker to another: one producer, one consumer.
 #pragma once
 
 #include <rte_ring_elem.h>
@@ -12,11 +12,13 @@
 
 namespace bfly::dataplane {
 
-class Ring {
+// `T` is trivially copyable and its size a multiple of 4.
+template <class T>
+class RingOf {
  public:
   // `capacity` is a power of two; one slot of it stays free.
-  explicit Ring(uint32_t capacity) {
-    const ssize_t bytes = rte_ring_get_memsize_elem(sizeof(Descriptor), capacity);
+  explicit RingOf(uint32_t capacity) {
+    const ssize_t bytes = rte_ring_get_memsize_elem(sizeof(T), capacity);
     void* memory = std::aligned_alloc(
         RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(static_cast<size_t>(bytes), RTE_CACHE_LINE_SIZE));
     if (memory == nullptr) throw std::bad_alloc();
@@ -27,12 +29,12 @@ class Ring {
   // Producer: a later Push of this many succeeds whole. The consumer can only make it more.
   uint32_t room() const { return rte_ring_free_count(ring_.get()); }
   // Producer. Returns how many it took.
-  uint32_t Push(const Descriptor* burst, uint32_t count) {
-    return rte_ring_sp_enqueue_burst_elem(ring_.get(), burst, sizeof(Descriptor), count, nullptr);
+  uint32_t Push(const T* burst, uint32_t count) {
+    return rte_ring_sp_enqueue_burst_elem(ring_.get(), burst, sizeof(T), count, nullptr);
   }
   // Consumer.
-  uint32_t Pop(Descriptor* burst, uint32_t count) {
-    return rte_ring_sc_dequeue_burst_elem(ring_.get(), burst, sizeof(Descriptor), count, nullptr);
+  uint32_t Pop(T* burst, uint32_t count) {
+    return rte_ring_sc_dequeue_burst_elem(ring_.get(), burst, sizeof(T), count, nullptr);
   }
 
  private:
@@ -41,5 +43,7 @@ class Ring {
   };
   std::unique_ptr<rte_ring, Free> ring_;
 };
+
+using Ring = RingOf<Descriptor>;
 
 }  // namespace bfly::dataplane

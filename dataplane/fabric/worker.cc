@@ -46,11 +46,13 @@ bool Worker::Pass() {
     held += segment->held();
   }
   account_.ledger.held = held;
+  InBandWorker* const in_band = in_band_.load(std::memory_order_acquire);
+  const bool probes = in_band != nullptr && in_band->Run();
   Bump<uint64_t>(passes_, 1);
   const bool moved = std::memcmp(&account_, &last_published_, sizeof(Account)) != 0;
   if (!moved) {
-    Bump<uint64_t>(idle_passes_, 1);
-    return false;
+    if (!probes) Bump<uint64_t>(idle_passes_, 1);
+    return probes;
   }
   published_.Publish(account_);
   last_published_ = account_;

@@ -11,6 +11,7 @@
 #include "dataplane/fabric/account.h"
 #include "dataplane/fabric/config.h"
 #include "dataplane/fabric/segment.h"
+#include "dataplane/in_band/workers/in_band_worker.h"
 #include "dataplane/telemetry/published.h"
 #include "dataplane/traffic/source.h"
 
@@ -27,6 +28,10 @@ class Worker {
   void AddStage(Stage* stage) { stages_.push_back(stage); }
   // The one worker that runs the first hop.
   void SetSources(SourceInlet* sources) { sources_ = sources; }
+
+  // Control, also while it runs: what the worker does for the in-band protocols from its next pass
+  // on. Outlives the run of the worker.
+  void SetInBand(InBandWorker* probes) { in_band_.store(probes, std::memory_order_release); }
 
   // Launches the lcore. FailedPrecondition if it runs something else.
   absl::Status Start();
@@ -80,8 +85,9 @@ class Worker {
   std::vector<Stage*> stages_;
   std::vector<Stage*> timed_;  // worker only: of stages_, those where links take time
   LatenessMeter lateness_;
-  Account account_;         // worker only, while it runs
-  Account last_published_;  // worker only
+  Account account_;                              // worker only, while it runs
+  Account last_published_;                       // worker only
+  std::atomic<InBandWorker*> in_band_{nullptr};  // control: writes once, worker: acquire loads
   uint32_t idle_in_a_row_ = 0;
   Published<Account> published_;             // worker: writes, snapshot: reads
   std::atomic<uint64_t> shapes_offered_{0};  // control: writes, worker: acquire loads

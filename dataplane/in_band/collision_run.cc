@@ -7,8 +7,8 @@
 namespace bfly::dataplane {
 
 CollisionRun::CollisionRun(const CandidatePaths& candidates,
-                           const std::vector<InBandRequest>& requests, Options options,
-                           RouteTable& routes)
+                           const std::vector<InBandRequest>& requests,
+                           const CollisionOptions& options, RouteTable& routes)
     : options_(options),
       routes_(routes),
       requests_(requests),

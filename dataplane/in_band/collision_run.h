@@ -10,6 +10,7 @@
 
 #include "dataplane/fabric/route_table.h"
 #include "dataplane/in_band/exchange.h"
+#include "dataplane/in_band/in_band.h"
 #include "dataplane/in_band/report.h"
 #include "topologies/switch_settings.h"
 
@@ -17,14 +18,10 @@ namespace bfly::dataplane {
 
 class CollisionRun final : public Exchange {
  public:
-  struct Options {
-    uint32_t c = 0;           // paths and circuits a link may have, at least 1
-    uint32_t max_rounds = 0;  // 0: until it is done or can select nothing any more
-  };
   // Inputs and outputs are in range, used once, and free. `routes` gets the circuits and must
   // outlive the object.
   CollisionRun(const CandidatePaths& candidates, const std::vector<InBandRequest>& requests,
-               Options options, RouteTable& routes);
+               const CollisionOptions& options, RouteTable& routes);
 
   bool NextPass() override;
   int Emit(Probe* burst, int room) override;
@@ -41,7 +38,7 @@ class CollisionRun final : public Exchange {
   Tag TagOf(uint32_t request) const;
   void Decide();
 
-  const Options options_;
+  const CollisionOptions options_;
   RouteTable& routes_;
   std::vector<InBandRequest> requests_;
   std::vector<std::array<Tag, 2>> tags_;

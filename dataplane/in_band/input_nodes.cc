@@ -41,8 +41,9 @@ void InputNodes::Return(const Probe* burst, int count) {
   returned_ += static_cast<uint64_t>(probes);
   if (probes > 0) exchange_->Return(burst, probes);
   if (!ends) return;
-  times_.turned = burst[count - 1].tag;
   times_.returned = now_();
+  // Clocks of two cores may differ by a few cycles.
+  times_.turned = std::clamp(burst[count - 1].tag, times_.begun, times_.returned);
   exchange_->PassReturned(times_);
   state_ = State::kDeciding;
 }

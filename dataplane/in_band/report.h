@@ -2,7 +2,6 @@
 // What an in-band set-up found out and what it cost.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 

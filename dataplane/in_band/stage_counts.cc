@@ -2,6 +2,7 @@
 #include "dataplane/in_band/stage_counts.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace bfly::dataplane {
 namespace {
@@ -20,49 +21,58 @@ StageCounts::StageCounts(const Network& network, int stage, bool collides)
       mask_(network.wiring(stage).mask),
       shift_(network.hops() - 1 - stage),
       collides_(collides),
-      counts_(std::make_unique<LinkCount[]>(links_)) {}
+      active_(std::make_unique<uint8_t[]>(links_)),
+      circuits_(std::make_unique<std::atomic<uint32_t>[]>(links_)) {}
+
+void StageCounts::Begin() {
+  if (counted_) std::memset(active_.get(), 0, links_);
+  counted_ = false;
+}
 
 template <ProbeKind kKind>
 void StageCounts::ForwardAs(Probe* burst, int count) {
   // Locals: stores to the counts must not make the compiler read these again.
   const uint32_t mask = mask_;
   const int shift = shift_;
-  [[maybe_unused]] const uint32_t pass = pass_;
-  LinkCount* const counts = counts_.get();
+  [[maybe_unused]] uint8_t* const active = active_.get();
+  [[maybe_unused]] std::atomic<uint32_t>* const circuits = circuits_.get();
+  if constexpr (kKind == ProbeKind::kCount) counted_ = true;
+  if constexpr (kKind == ProbeKind::kInstall) crossings_ += static_cast<uint64_t>(count);
+  if constexpr (kKind == ProbeKind::kRelease) crossings_ -= static_cast<uint64_t>(count);
   for (int i = 0; i < count; ++i) {
     Probe& p = burst[i];
     const uint32_t port = static_cast<uint32_t>(p.tag >> shift) & 1;
     const uint32_t left = (p.row & mask) != 0;
-    [[maybe_unused]] LinkCount& link = counts[p.row * 2 + port];
+    [[maybe_unused]] const uint32_t link = p.row * 2 + port;
     if constexpr (kKind == ProbeKind::kCount) {
-      link.active = link.pass == pass ? link.active + 1 : 1;
-      link.pass = pass;
+      const uint8_t before = active[link];
+      active[link] = static_cast<uint8_t>(before + (before != 255));
     } else if constexpr (kKind == ProbeKind::kInstall || kKind == ProbeKind::kRelease) {
-      const uint32_t circuits = link.circuits.load(std::memory_order_relaxed);
-      link.circuits.store(kKind == ProbeKind::kInstall ? circuits + 1 : circuits - 1,
-                          std::memory_order_relaxed);
+      const uint32_t before = circuits[link].load(std::memory_order_relaxed);
+      circuits[link].store(kKind == ProbeKind::kInstall ? before + 1 : before - 1,
+                           std::memory_order_relaxed);
     }
     p.row = (p.row & ~mask) | (mask & (0u - port));
     p.tag ^= Tag{port ^ left} << shift;
   }
 }
 
-template <ProbeKind kKind>
+template <ProbeKind kKind, bool kCircuits>
 void StageCounts::BackwardAs(Probe* burst, int count) {
   const uint32_t mask = mask_;
   const int shift = shift_;
-  const LinkCount* const counts = counts_.get();
+  [[maybe_unused]] const uint8_t* const active = active_.get();
+  [[maybe_unused]] const std::atomic<uint32_t>* const circuits = circuits_.get();
   for (int i = 0; i < count; ++i) {
     Probe& p = burst[i];
     const uint32_t port = (p.row & mask) != 0;
     const uint32_t left = static_cast<uint32_t>(p.tag >> shift) & 1;
     p.row = (p.row & ~mask) | (mask & (0u - left));
     p.tag ^= Tag{port ^ left} << shift;
+    [[maybe_unused]] const uint32_t link = p.row * 2 + port;
     if constexpr (kKind == ProbeKind::kCount || kKind == ProbeKind::kAsk) {
-      const LinkCount& link = counts[p.row * 2 + port];
-      const uint32_t circuits = link.circuits.load(std::memory_order_relaxed);
-      // The probe itself counted on this link, so `active` is of this pass.
-      const uint32_t found = kKind == ProbeKind::kCount ? circuits + link.active : circuits;
+      uint32_t found = kKind == ProbeKind::kCount ? active[link] : 0;
+      if constexpr (kCircuits) found += circuits[link].load(std::memory_order_relaxed);
       p.most = std::max(p.most, found);
     }
   }
@@ -74,8 +84,7 @@ void StageCounts::Forward(Probe* burst, int count) {
     const int end = EndOfKind(burst, from, count);
     switch (burst[from].kind) {
       case ProbeKind::kBegin:
-        // 0 is what links start with, so it is no pass.
-        if (++pass_ == 0) ++pass_;
+        Begin();
         break;
       case ProbeKind::kEnd:
         break;
@@ -105,19 +114,23 @@ void StageCounts::Backward(Probe* burst, int count) {
       case ProbeKind::kEnd:
         break;
       case ProbeKind::kCount:
-        BackwardAs<ProbeKind::kCount>(burst + from, end - from);
+        if (crossings_ != 0) {
+          BackwardAs<ProbeKind::kCount, true>(burst + from, end - from);
+        } else {
+          BackwardAs<ProbeKind::kCount, false>(burst + from, end - from);
+        }
         break;
       case ProbeKind::kAsk:
         if (collides_) {
-          BackwardAs<ProbeKind::kAsk>(burst + from, end - from);
+          BackwardAs<ProbeKind::kAsk, true>(burst + from, end - from);
         } else {
-          BackwardAs<ProbeKind::kWalk>(burst + from, end - from);
+          BackwardAs<ProbeKind::kWalk, false>(burst + from, end - from);
         }
         break;
       case ProbeKind::kWalk:
       case ProbeKind::kInstall:
       case ProbeKind::kRelease:
-        BackwardAs<ProbeKind::kWalk>(burst + from, end - from);
+        BackwardAs<ProbeKind::kWalk, false>(burst + from, end - from);
         break;
     }
     from = end;

@@ -24,29 +24,26 @@ class StageCounts {
 
   uint32_t links() const { return links_; }
   // Circuits on a link; any thread.
-  uint32_t circuits(uint32_t link) const {
-    return counts_[link].circuits.load(std::memory_order_relaxed);
-  }
+  uint32_t circuits(uint32_t link) const { return circuits_[link].load(std::memory_order_relaxed); }
 
  private:
-  struct LinkCount {
-    uint32_t pass = 0;                  // to which `active` belongs; 0: none
-    uint32_t active = 0;                // paths counted in that pass
-    std::atomic<uint32_t> circuits{0};  // worker: writes, readers: relaxed loads
-  };
-  static_assert(sizeof(LinkCount) == 12);
-
   template <ProbeKind kKind>
   void ForwardAs(Probe* burst, int count);
-  template <ProbeKind kKind>
+  // kCircuits: the stage has any.
+  template <ProbeKind kKind, bool kCircuits>
   void BackwardAs(Probe* burst, int count);
+  void Begin();
 
   const uint32_t links_;
   const uint32_t mask_;
   const int shift_;  // of the stage's bit in a tag
   const bool collides_;
-  uint32_t pass_ = 0;  // wraps after 2^32 passes
-  std::unique_ptr<LinkCount[]> counts_;
+  bool counted_ = false;    // some of active_ is not 0
+  uint64_t crossings_ = 0;  // sum of circuits_
+  // By link: paths counted in this pass, 255 and more as 255, which is above every threshold. A
+  // byte each, so that the counts of all stages stay in a core's cache where n is some thousands.
+  std::unique_ptr<uint8_t[]> active_;
+  std::unique_ptr<std::atomic<uint32_t>[]> circuits_;  // worker: writes, readers: relaxed loads
 };
 
 }  // namespace bfly::dataplane

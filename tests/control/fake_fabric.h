@@ -54,6 +54,10 @@ class FakeFabric final : public dataplane::Fabric {
   const dataplane::FabricConfig& config() const override { return config_; }
   const Network& network() const override { return network_; }
 
+  absl::StatusOr<dataplane::InBand*> in_band() override {
+    return absl::FailedPreconditionError("in_band: a fake fabric has no workers");
+  }
+
   absl::Status InstallCircuit(Row input, Tag tag) override {
     const std::lock_guard lock(board_.mutex);
     if (board_.refused_inputs.count(input) != 0) return absl::InternalError("no room at the input");

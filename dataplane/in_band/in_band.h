@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Circuits set up by the stage workers of one loaded fabric themselves, with no controller on the
+// way (docs/in-band.md). This is what control sees of it: it starts an exchange and reads what it
+// found.
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "dataplane/in_band/report.h"
+
+namespace bfly::dataplane {
+
+struct CollisionOptions {
+  uint32_t c = 0;           // paths and circuits a link may have, 1..254
+  uint32_t max_rounds = 0;  // 0: until it is done or can select nothing any more
+};
+
+// Thread-safe; one exchange at a time, a second caller waits.
+class InBand {
+ public:
+  virtual ~InBand() = default;
+
+  // Chooses a path for each request, counts it on its links and puts it into the route table.
+  // InvalidArgument names "inputs[2]" or "outputs[2]" that is out of range or used twice, or `c`
+  // out of range; FailedPrecondition one that a circuit holds, or that the fabric is unloaded:
+  // nothing was changed. DeadlineExceeded: the workers moved no probe for five seconds.
+  virtual absl::StatusOr<InBandReport> Collision(const std::vector<InBandRequest>& requests,
+                                                 const CollisionOptions& options) = 0;
+  virtual absl::StatusOr<InBandReport> Minimum(const std::vector<InBandRequest>& requests) = 0;
+  // NotFound names the input that has no circuit. The report has the paths released.
+  virtual absl::StatusOr<InBandReport> Release(const std::vector<Row>& inputs) = 0;
+
+  // All candidate paths of the requests, there and back and nothing else: what a round's packets
+  // cost by themselves.
+  struct WalkSeconds {
+    double forward = 0;
+    double backward = 0;
+  };
+  virtual absl::StatusOr<WalkSeconds> Walk(const std::vector<InBandRequest>& requests) = 0;
+
+  // Circuits on each link as its stage has counted them, by link index. What was installed or
+  // removed by other means is in it from the next exchange on.
+  virtual std::vector<uint32_t> circuits_on_links() const = 0;
+};
+
+}  // namespace bfly::dataplane
