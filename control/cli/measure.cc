@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/cli/verb.h"
+#include "control/experiment/circuit_report.h"
 #include "control/experiment/experiment_file.h"
 #include "control/experiment/journal.h"
 #include "control/experiment/report.h"
@@ -30,46 +31,66 @@ struct MeasureOptions {
 };
 
 // On a terminal one line that is redrawn; elsewhere a line for every tenth part.
-void Show(const Progress& progress) {
+void Show(size_t done, size_t total, const std::string& point, uint64_t seed) {
   static size_t last_tenth = SIZE_MAX;
   const bool terminal = isatty(STDERR_FILENO);
-  const size_t tenth = progress.done * 10 / progress.total;
+  const size_t tenth = done * 10 / total;
   if (!terminal && tenth == last_tenth) return;
   last_tenth = tenth;
   constexpr int kWidth = 30;
-  const int filled = static_cast<int>(progress.done * kWidth / progress.total);
+  const int filled = static_cast<int>(done * kWidth / total);
   fprintf(stderr, "%s[%s%s] %zu/%zu trials  %s seed=%llu%s", terminal ? "\r\033[K" : "",
-          std::string(filled, '#').c_str(), std::string(kWidth - filled, '.').c_str(),
-          progress.done, progress.total, progress.point.ToString().c_str(),
-          static_cast<unsigned long long>(progress.seed), terminal ? "" : "\n");
+          std::string(filled, '#').c_str(), std::string(kWidth - filled, '.').c_str(), done, total,
+          point.c_str(), static_cast<unsigned long long>(seed), terminal ? "" : "\n");
 }
 
-absl::Status RunMeasure(const MeasureOptions& options, bool json) {
-  const std::string file =
-      options.rerun.empty() ? options.file : options.rerun + "/experiment.yaml";
-  const std::string out =
-      options.out.empty() && !options.rerun.empty() ? options.rerun + ".rerun" : options.out;
+// Ctrl-C ends a measurement between two trials.
+class Interruptible {
+ public:
+  Interruptible() {
+    interrupted = 0;
+    struct sigaction action = {};
+    action.sa_handler = OnInterrupt;
+    sigaction(SIGINT, &action, &before_int_);
+    sigaction(SIGTERM, &action, &before_term_);
+  }
+  ~Interruptible() {
+    sigaction(SIGINT, &before_int_, nullptr);
+    sigaction(SIGTERM, &before_term_, nullptr);
+    if (isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[K");
+  }
+
+ private:
+  struct sigaction before_int_ = {}, before_term_ = {};
+};
+
+absl::Status Conclude(bool complete, int failed, const std::string& out) {
+  if (!complete) {
+    return absl::CancelledError(
+        absl::StrCat("interrupted: ", out,
+                     " holds what is done, marked incomplete; the same command "
+                     "continues it"));
+  }
+  if (failed > 0) return absl::FailedPreconditionError(absl::StrCat(failed, " claims failed"));
+  return absl::OkStatus();
+}
+
+absl::Status RunGreedy(const std::string& file, const std::string& out,
+                       const MeasureOptions& options, bool json) {
   const absl::StatusOr<v1::Experiment> experiment = ReadExperiment(file, options.set);
   if (!experiment.ok()) return experiment.status();
   absl::StatusOr<Journal> journal = Journal::Open(out, WriteExperiment(*experiment));
   if (!journal.ok()) return journal.status();
-
-  interrupted = 0;
-  struct sigaction action = {}, before_int = {}, before_term = {};
-  action.sa_handler = OnInterrupt;
-  sigaction(SIGINT, &action, &before_int);
-  sigaction(SIGTERM, &action, &before_term);
-  const absl::StatusOr<Report> report =
-      Measure(*experiment, *journal, [](const Progress& progress) {
-        Show(progress);
-        return interrupted == 0;
-      });
-  sigaction(SIGINT, &before_int, nullptr);
-  sigaction(SIGTERM, &before_term, nullptr);
-  if (isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[K");
+  absl::StatusOr<Report> report = absl::InternalError("not run");
+  {
+    const Interruptible interruptible;
+    report = Measure(*experiment, *journal, [](const Progress& progress) {
+      Show(progress.done, progress.total, progress.point.ToString(), progress.seed);
+      return interrupted == 0;
+    });
+  }
   if (!report.ok()) return report.status();
   if (absl::Status status = WriteReport(*report, out); !status.ok()) return status;
-
   if (json) {
     printf("%s", ResultsJson(*report).c_str());
   } else {
@@ -77,16 +98,44 @@ absl::Status RunMeasure(const MeasureOptions& options, bool json) {
            ClaimTable(*report, false).c_str(), report->Count(Verdict::kPass),
            report->Count(Verdict::kFail), report->Count(Verdict::kNotApplicable), out.c_str());
   }
-  if (!report->complete) {
-    return absl::CancelledError(
-        absl::StrCat("interrupted: ", out,
-                     " holds what is done, marked incomplete; the same command "
-                     "continues it"));
+  return Conclude(report->complete, report->Count(Verdict::kFail), out);
+}
+
+absl::Status RunCircuits(const std::string& file, const std::string& out,
+                         const MeasureOptions& options, bool json) {
+  const absl::StatusOr<v1::CircuitExperiment> experiment = ReadCircuitExperiment(file, options.set);
+  if (!experiment.ok()) return experiment.status();
+  absl::StatusOr<Journal> journal = Journal::Open(out, WriteExperiment(*experiment));
+  if (!journal.ok()) return journal.status();
+  absl::StatusOr<CircuitReport> report = absl::InternalError("not run");
+  {
+    const Interruptible interruptible;
+    report = MeasureCircuits(*experiment, *journal, [](const CircuitProgress& progress) {
+      Show(progress.done, progress.total, progress.point, progress.seed);
+      return interrupted == 0;
+    });
   }
-  if (const int failed = report->Count(Verdict::kFail); failed > 0) {
-    return absl::FailedPreconditionError(absl::StrCat(failed, " claims failed"));
+  if (!report.ok()) return report.status();
+  if (absl::Status status = WriteCircuitReport(*report, out); !status.ok()) return status;
+  if (json) {
+    printf("%s", CircuitResultsJson(*report).c_str());
+  } else {
+    printf("%s\n%s\n%d PASS, %d FAIL, %d NOT APPLICABLE (claims.txt says why); results in %s\n",
+           CircuitFitTable(*report).c_str(), CircuitClaimTable(*report, false).c_str(),
+           report->Count(Verdict::kPass), report->Count(Verdict::kFail),
+           report->Count(Verdict::kNotApplicable), out.c_str());
   }
-  return absl::OkStatus();
+  return Conclude(report->complete, report->Count(Verdict::kFail), out);
+}
+
+absl::Status RunMeasure(const MeasureOptions& options, bool json) {
+  const std::string file =
+      options.rerun.empty() ? options.file : options.rerun + "/experiment.yaml";
+  const std::string out =
+      options.out.empty() && !options.rerun.empty() ? options.rerun + ".rerun" : options.out;
+  const absl::StatusOr<bool> circuits = IsCircuitExperiment(file);
+  if (!circuits.ok()) return circuits.status();
+  return *circuits ? RunCircuits(file, out, options, json) : RunGreedy(file, out, options, json);
 }
 
 }  // namespace

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements about circuit protocols that hold at every n, checked against all trials of a point.
+// What holds only as n grows is fitted instead (growth_fit.h), and a bound whose probability is
+// above 1 at any n in reach is not a claim here: Theorem 2.1's is n^(-c/4+1+o(1)) with c = 4.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "control/experiment/circuit_point.h"
+#include "control/experiment/claim.h"
+
+namespace bfly::control {
+
+struct CircuitMeasurement {
+  CircuitPoint point;
+  std::vector<Trial> trials;
+
+  // NaN in a trial that did not measure it.
+  std::vector<double> Values(const std::string& figure) const;
+};
+
+struct CircuitClaim {
+  std::string id;
+  std::string statement;
+  std::string source;
+  Relation relation;
+  // Empty: applies. Otherwise the reason why it does not.
+  std::function<std::string(const CircuitPoint&)> not_applicable;
+  std::function<double(const CircuitPoint&)> theory;
+  std::string figure;
+  // The statement is about the mean of the figure; otherwise about its worst value in any trial.
+  bool mean = false;
+  // The figure is a fraction of the n requests: where hardly any is lost the trials may all agree,
+  // and then their spread says less than what n requests a trial can resolve.
+  bool fraction_of_requests = false;
+};
+
+struct CircuitClaimResult {
+  std::string id;
+  std::string statement;
+  std::string source;
+  CircuitPoint point;
+  double theory = 0;
+  double measured = 0;
+  double ci95 = 0;  // half-width; 0 for a worst value
+  int trials = 0;
+  Verdict verdict = Verdict::kNotApplicable;
+  std::string reason;
+};
+
+// A statement about every trial fails if one trial breaks it. One about a mean fails if theory lies
+// outside the 99.99 % interval on the wrong side, and is not applicable with fewer than three
+// trials.
+CircuitClaimResult Check(const CircuitClaim& claim, const CircuitMeasurement& measurement);
+
+const std::vector<CircuitClaim>& CircuitClaims();
+// Those named, or all if none is. NotFound lists the known ones.
+absl::StatusOr<std::vector<const CircuitClaim*>> CircuitClaimsNamed(
+    const std::vector<std::string>& ids);
+
+}  // namespace bfly::control

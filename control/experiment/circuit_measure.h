@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs an experiment about circuit protocols: every point with every seed, the claims, the fits.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bfly/v1/circuit_experiment.pb.h"
+#include "control/experiment/circuit_claims.h"
+#include "control/experiment/growth_fit.h"
+#include "control/experiment/journal.h"
+
+namespace bfly::control {
+
+// How a figure of one curve grows, over the means of its sizes.
+struct CurveFit {
+  std::string curve;   // CircuitPoint::Curve, without c where c follows from n
+  std::string figure;  // congestion, rounds, steps, disk_contention
+  std::vector<GrowthFit> fits;
+};
+
+struct CircuitReport {
+  v1::CircuitExperiment experiment;
+  bool complete = false;  // every trial was run
+  std::vector<CircuitMeasurement> series;
+  std::vector<CircuitClaimResult> claims;
+  std::vector<CurveFit> fits;
+
+  int Count(Verdict verdict) const;
+};
+
+struct CircuitProgress {
+  size_t done = 0;  // trials
+  size_t total = 0;
+  std::string point;  // the one that runs now
+  uint64_t seed = 0;
+};
+
+// Trials that `journal` holds are not run again. `on_progress` is called before every trial; when
+// it returns false the run ends there, and the report has the points that are whole and is not
+// complete.
+absl::StatusOr<CircuitReport> MeasureCircuits(
+    const v1::CircuitExperiment& experiment, Journal& journal,
+    const std::function<bool(const CircuitProgress&)>& on_progress);
+
+}  // namespace bfly::control

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/experiment/circuit_report.h"
+
+#include <algorithm>
+#include <boost/math/distributions/binomial.hpp>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "control/experiment/gnuplot.h"
+#include "control/experiment/statistics.h"
+
+namespace bfly::control {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kCounted[] = {"congestion", "disk_contention", "rounds"};
+
+// To twelve digits: the mean of equal whole numbers is that number.
+Json Number(double value) {
+  if (!std::isfinite(value)) return Json(nullptr);
+  double rounded = value;
+  return absl::SimpleAtod(absl::StrFormat("%.12g", value), &rounded) ? Json(rounded) : Json(value);
+}
+
+Json PointJson(const CircuitPoint& point) {
+  Json json{{"protocol", point.protocol},
+            {"network", KindName(point.network)},
+            {"d", point.d},
+            {"rows", point.rows()}};
+  if (!point.permutation.empty()) json["permutation"] = point.permutation;
+  if (point.c != 0) json["c"] = point.c;
+  if (point.c_disk != 0) json["c_disk"] = point.c_disk;
+  if (point.q != 0) json["q"] = point.q;
+  return json;
+}
+
+std::set<std::string> FiguresOf(const CircuitMeasurement& m) {
+  std::set<std::string> names;
+  for (const Trial& trial : m.trials) {
+    for (const auto& [name, value] : trial.figures) names.insert(name);
+  }
+  return names;
+}
+
+// P(figure >= k) for each k that was seen, from the second smallest on.
+Json TailOf(const std::vector<double>& values) {
+  const std::set<double> seen(values.begin(), values.end());
+  Json tail = Json::array();
+  for (const double k : seen) {
+    if (k == *seen.begin()) continue;
+    const auto trials = static_cast<double>(values.size());
+    const auto hits = static_cast<double>(
+        std::count_if(values.begin(), values.end(), [&](double v) { return v >= k; }));
+    const double upper =
+        boost::math::binomial_distribution<>::find_upper_bound_on_p(trials, hits, 0.05);
+    tail.push_back(Json{
+        {"at_least", k}, {"trials", hits}, {"probability", hits / trials}, {"upper95", upper}});
+  }
+  return tail;
+}
+
+Json FigureJson(const CircuitMeasurement& m, const std::string& name) {
+  const std::vector<double> values = m.Values(name);
+  const Estimate estimate = EstimateMean(values);
+  Json json{{"mean", Number(estimate.mean)},
+            {"ci95", Number(estimate.HalfWidth(0.95))},
+            {"min", *std::min_element(values.begin(), values.end())},
+            {"max", *std::max_element(values.begin(), values.end())}};
+  if (std::find(std::begin(kCounted), std::end(kCounted), name) != std::end(kCounted)) {
+    json["tail"] = TailOf(values);
+  }
+  return json;
+}
+
+absl::Status DrawFigure(const CircuitReport& report, const std::string& figure,
+                        const std::string& folder) {
+  std::map<std::string, std::string> curves;
+  for (const CircuitMeasurement& m : report.series) {
+    const std::vector<double> values = m.Values(figure);
+    if (values.empty() || std::isnan(values.front())) continue;
+    CircuitPoint point = m.point;
+    if (!GivesThreshold(report.experiment)) point.c = 0;
+    absl::StrAppend(&curves[point.Curve()],
+                    absl::StrFormat("%d %.9g %.9g %.9g\n", m.point.d, EstimateMean(values).mean,
+                                    *std::min_element(values.begin(), values.end()),
+                                    *std::max_element(values.begin(), values.end())));
+  }
+  if (curves.empty()) return absl::OkStatus();
+  std::string script = "# Drawn from results.json; run gnuplot on it to draw it again.\n", plots;
+  int number = 0;
+  for (const auto& [title, points] : curves) {
+    const std::string block = absl::StrCat("$c", number++);
+    absl::StrAppend(&script, block, " << EOD\n", points, "EOD\n");
+    absl::StrAppend(&plots, plots.empty() ? "plot " : ", \\\n     ", block,
+                    " with yerrorlines lw 2 title '", title, "'");
+  }
+  absl::StrAppend(
+      &script, "set title '", report.experiment.name(), ": mean, smallest and largest of ",
+      report.experiment.seeds_size(),
+      " trials' noenhanced\nset key left top noenhanced\nset xlabel 'log n'\nset ylabel '", figure,
+      "' noenhanced\nset grid\nset offsets 0.5, 0.5, 0, 0\n",
+      figure == "steps" ? "set logscale y\n" : "");
+  return DrawPlot(script, plots, folder, figure);
+}
+
+}  // namespace
+
+std::string CircuitResultsJson(const CircuitReport& report) {
+  Json claims = Json::array();
+  for (const CircuitClaimResult& c : report.claims) {
+    Json row{{"id", c.id},
+             {"statement", c.statement},
+             {"source", c.source},
+             {"point", PointJson(c.point)},
+             {"theory", c.theory},
+             {"measured", c.measured},
+             {"ci95", Number(c.ci95)},
+             {"trials", c.trials},
+             {"verdict", std::string(VerdictName(c.verdict))}};
+    if (!c.reason.empty()) row["reason"] = c.reason;
+    claims.push_back(std::move(row));
+  }
+  Json series = Json::array();
+  for (const CircuitMeasurement& m : report.series) {
+    Json row{{"point", PointJson(m.point)}, {"trials", m.trials.size()}};
+    for (const std::string& name : FiguresOf(m)) row[name] = FigureJson(m, name);
+    series.push_back(std::move(row));
+  }
+  Json fits = Json::array();
+  for (const CurveFit& curve : report.fits) {
+    for (const GrowthFit& fit : curve.fits) {
+      fits.push_back(Json{{"curve", curve.curve},
+                          {"figure", curve.figure},
+                          {"shape", fit.shape},
+                          {"intercept", fit.intercept},
+                          {"slope", fit.slope},
+                          {"r_squared", Number(fit.r_squared)},
+                          {"sizes", fit.sizes}});
+    }
+  }
+  return Json{{"name", report.experiment.name()},
+              {"complete", report.complete},
+              {"claims", claims},
+              {"series", series},
+              {"fits", fits}}
+             .dump(2) +
+         "\n";
+}
+
+std::string CircuitResultsCsv(const CircuitReport& report) {
+  std::string csv = "protocol,network,d,permutation,c,c_disk,q,figure,mean,ci95,min,max,trials\n";
+  for (const CircuitMeasurement& m : report.series) {
+    for (const std::string& name : FiguresOf(m)) {
+      const std::vector<double> values = m.Values(name);
+      const Estimate estimate = EstimateMean(values);
+      const double half = estimate.HalfWidth(0.95);
+      absl::StrAppend(
+          &csv, absl::StrFormat("%s,%s,%d,%s,%d,%d,%d,%s,%.9g,%s,%.9g,%.9g,%d\n", m.point.protocol,
+                                KindName(m.point.network), m.point.d, m.point.permutation,
+                                m.point.c, m.point.c_disk, m.point.q, name, estimate.mean,
+                                std::isfinite(half) ? absl::StrFormat("%.9g", half) : "",
+                                *std::min_element(values.begin(), values.end()),
+                                *std::max_element(values.begin(), values.end()), m.trials.size()));
+    }
+  }
+  return csv;
+}
+
+std::string CircuitClaimTable(const CircuitReport& report, bool all) {
+  std::vector<const CircuitClaimResult*> rows;
+  for (const CircuitClaimResult& c : report.claims) {
+    if (all || c.verdict != Verdict::kNotApplicable) rows.push_back(&c);
+  }
+  const auto rank = [](Verdict v) { return v == Verdict::kFail ? 0 : v == Verdict::kPass ? 1 : 2; };
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const CircuitClaimResult* a, const CircuitClaimResult* b) {
+                     return rank(a->verdict) < rank(b->verdict);
+                   });
+  std::string table = absl::StrFormat("%-24s %-34s %11s %11s %10s %6s  %s\n", "claim", "point",
+                                      "theory", "measured", "+-95%", "trials", "verdict");
+  for (const CircuitClaimResult* c : rows) {
+    const bool applies = c->verdict != Verdict::kNotApplicable;
+    absl::StrAppend(
+        &table, absl::StrFormat("%-24s %-34s %11s %11s %10s %6d  %s\n", c->id, c->point.ToString(),
+                                applies ? absl::StrFormat("%.5g", c->theory) : "-",
+                                applies ? absl::StrFormat("%.5g", c->measured) : "-",
+                                applies ? absl::StrFormat("%.2g", c->ci95) : "-", c->trials,
+                                applies ? std::string(VerdictName(c->verdict))
+                                        : absl::StrCat("NOT APPLICABLE: ", c->reason)));
+  }
+  return table;
+}
+
+std::string CircuitFitTable(const CircuitReport& report) {
+  if (report.fits.empty()) return "";
+  std::string table = absl::StrFormat("%-32s %-16s %-24s %10s %10s %8s %6s\n", "growth of",
+                                      "figure", "shape", "intercept", "slope", "R^2", "sizes");
+  for (const CurveFit& curve : report.fits) {
+    for (const GrowthFit& fit : curve.fits) {
+      absl::StrAppend(&table, absl::StrFormat("%-32s %-16s %-24s %10.4g %10.4g %8.4f %6d\n",
+                                              curve.curve, curve.figure, fit.shape, fit.intercept,
+                                              fit.slope, fit.r_squared, fit.sizes));
+    }
+  }
+  return table;
+}
+
+absl::Status WriteCircuitReport(const CircuitReport& report, const std::string& folder) {
+  for (const auto& [name, text] :
+       {std::pair<std::string, std::string>{"results.json", CircuitResultsJson(report)},
+        {"results.csv", CircuitResultsCsv(report)},
+        {"claims.txt", CircuitClaimTable(report)},
+        {"fits.txt", CircuitFitTable(report)}}) {
+    if (absl::Status status = WriteFile(absl::StrCat(folder, "/", name), text); !status.ok()) {
+      return status;
+    }
+  }
+  for (const char* figure : {"congestion", "disk_contention", "rounds", "steps", "locked"}) {
+    if (absl::Status status = DrawFigure(report, figure, folder); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/experiment/growth_fit.h"
+
+#include <algorithm>
+#include <boost/math/statistics/linear_regression.hpp>
+#include <cmath>
+
+namespace bfly::control {
+namespace {
+
+constexpr size_t kFewestSizes = 4;
+
+double LogLog(int d) { return std::log2(d); }
+double LogLogLog(int d) { return std::log2(std::log2(d)); }
+
+}  // namespace
+
+const std::vector<GrowthShape>& GrowthShapes() {
+  static const std::vector<GrowthShape> shapes = {
+      // Falls up to log log n = e, and is 0 / 0 at n = 4.
+      {"loglog n / logloglog n", 7, [](int d) { return LogLog(d) / LogLogLog(d); }},
+      {"loglog n", 1, LogLog},
+      {"log n / loglog n", 3, [](int d) { return d / LogLog(d); }},
+      {"log n", 1, [](int d) { return static_cast<double>(d); }},
+  };
+  return shapes;
+}
+
+std::vector<GrowthFit> FitGrowth(const std::vector<int>& d, const std::vector<double>& values) {
+  std::vector<GrowthFit> fits;
+  const bool constant = std::all_of(values.begin(), values.end(),
+                                    [&](double value) { return value == values.front(); });
+  for (const GrowthShape& shape : GrowthShapes()) {
+    std::vector<double> x, y;
+    for (size_t i = 0; i < d.size(); ++i) {
+      if (d[i] < shape.smallest_d) continue;
+      x.push_back(shape.at(d[i]));
+      y.push_back(values[i]);
+    }
+    if (x.size() < kFewestSizes) continue;
+    GrowthFit fit{.shape = shape.name, .sizes = static_cast<int>(x.size())};
+    if (constant) {  // a line of slope 0 explains all there is, and R^2 would be 0 / 0
+      fit.intercept = values.front();
+      fit.r_squared = 1;
+    } else {
+      std::tie(fit.intercept, fit.slope, fit.r_squared) =
+          boost::math::statistics::simple_ordinary_least_squares_with_R_squared(x, y);
+    }
+    fits.push_back(std::move(fit));
+  }
+  return fits;
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file that is a message written as YAML, with values from the command line laid over it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/message.h"
+
+namespace bfly::control {
+
+// Reads `text` of the file `path` into `message`, lays `settings` ("rho=0.5" or "seeds=[1, 2]", any
+// key of the message) over it and fills in the defaults. Everything wrong with the text is in the
+// status, one error a line; or else the first wrong setting. `minimum` names what such a file must
+// have.
+absl::Status ReadWithSettings(const std::string& path, absl::string_view text,
+                              absl::string_view minimum, const std::vector<std::string>& settings,
+                              google::protobuf::Message* message);
+
+// What the (rule) options of the message forbid, one error a line.
+absl::Status CheckAllRules(const google::protobuf::Message& message);
+
+}  // namespace bfly::control
