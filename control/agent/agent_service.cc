@@ -67,6 +67,7 @@ grpc::Status AgentService::GetState(grpc::ServerContext*, const v1::AgentStateRe
       out->set_row(link.row);
       out->set_port(link.port);
     }
+    *response->mutable_link_changes() = held.link_changes;
     response->mutable_sources()->Add(held.sources.begin(), held.sources.end());
   }
   v1::DataPlaneStatus* status = response->mutable_status();
@@ -115,6 +116,11 @@ grpc::Status AgentService::SetLinkState(grpc::ServerContext*,
                     .row = request->row(),
                     .port = static_cast<int>(request->port())};
   return ToGrpc(host_.SetLinkUp(link, request->up()));
+}
+
+grpc::Status AgentService::SetLinks(grpc::ServerContext*, const v1::AgentLinksRequest* request,
+                                    v1::AgentLinksResponse*) {
+  return ToGrpc(host_.SetLinks(request->changes()));
 }
 
 grpc::Status AgentService::Shutdown(grpc::ServerContext*, const v1::AgentShutdownRequest*,

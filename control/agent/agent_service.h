@@ -36,6 +36,8 @@ class AgentService final : public v1::Agent::Service {
                           v1::AgentTrafficResponse*) override;
   grpc::Status SetLinkState(grpc::ServerContext*, const v1::SetLinkStateRequest* request,
                             v1::SetLinkStateResponse*) override;
+  grpc::Status SetLinks(grpc::ServerContext* context, const v1::AgentLinksRequest* request,
+                        v1::AgentLinksResponse* response) override;
   grpc::Status Shutdown(grpc::ServerContext*, const v1::AgentShutdownRequest*,
                         v1::AgentShutdownResponse*) override;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/agent/counters.h"
 
+#include <algorithm>
+
 namespace bfly::control {
 namespace {
 
@@ -27,8 +29,11 @@ void FillLinks(const std::vector<dataplane::LinkCounters>& links, v1::AgentCount
   counters->mutable_bytes()->Reserve(count);
   counters->mutable_occupancy()->Reserve(count);
   counters->mutable_occupancy_peak()->Reserve(count);
+  const bool ever_busy =
+      std::any_of(links.begin(), links.end(), [](const auto& link) { return link.busy_ns != 0; });
   for (int i = 0; i < count; ++i) {
     const dataplane::LinkCounters& link = links[i];
+    if (ever_busy) counters->add_busy_ns(link.busy_ns);
     counters->add_packets(link.packets);
     counters->add_bytes(link.bytes);
     counters->add_occupancy(link.occupancy);
@@ -88,6 +93,13 @@ void FillCounters(const dataplane::Snapshot& snapshot,
     out->set_lcore(worker.lcore);
     out->set_passes(worker.passes);
     out->set_idle_passes(worker.idle_passes);
+    if (worker.lateness.packets > 0) {
+      v1::Lateness* late = out->mutable_lateness();
+      late->set_packets(worker.lateness.packets);
+      late->set_mean_us(worker.lateness.mean_ns / 1e3);
+      late->set_p99_us(worker.lateness.p99_ns / 1e3);
+      late->set_max_us(worker.lateness.max_ns / 1e3);
+    }
     for (const dataplane::StagePlacement& p : placement) {
       if (p.lcore != worker.lcore) continue;
       for (int stage = p.first_stage; stage <= p.last_stage; ++stage) out->add_stages(stage);

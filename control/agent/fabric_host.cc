@@ -78,6 +78,7 @@ absl::StatusOr<uint64_t> FabricHost::Load(const v1::Topology& topology) {
   topology_ = topology;
   circuits_.assign(fabric_->network().rows(), Slot{});
   down_links_.clear();
+  link_changes_.Clear();
   sources_.clear();
   return ++revision_;
 }
@@ -92,6 +93,7 @@ absl::StatusOr<dataplane::Snapshot> FabricHost::Unload() {
   topology_.Clear();
   circuits_.clear();
   down_links_.clear();
+  link_changes_.Clear();
   sources_.clear();
   ++revision_;
   return last;
@@ -177,6 +179,22 @@ absl::Status FabricHost::SetLinkUp(LinkId link, bool up) {
   return absl::OkStatus();
 }
 
+absl::Status FabricHost::SetLinks(const LinkOverrides& changes) {
+  const std::lock_guard change(change_);
+  const std::unique_lock state(state_);
+  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
+  FieldErrors errors;
+  for (const Violation& violation : CheckLinkChanges(changes, fabric_->network())) {
+    errors.Add(violation.field, violation.message);
+  }
+  if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
+  const auto plan = ToLinkPlan(topology_.links(), changes, fabric_->network());
+  if (!plan.ok()) return plan.status();
+  if (absl::Status status = fabric_->SetLinks(*plan); !status.ok()) return status;
+  link_changes_ = changes;
+  return absl::OkStatus();
+}
+
 FabricHost::Held FabricHost::held(bool full) const {
   const std::shared_lock state(state_);
   Held held;
@@ -187,6 +205,7 @@ FabricHost::Held FabricHost::held(bool full) const {
   if (!full) return held;
   held.topology = topology_;
   held.down_links = down_links_;
+  held.link_changes = link_changes_;
   held.sources = sources_;
   for (Row input = 0; input < circuits_.size(); ++input) {
     const Slot& slot = circuits_[input];

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "bfly/v1/topology.pb.h"
 #include "bfly/v1/traffic.pb.h"
+#include "control/topology_file/link_policy.h"
 #include "dataplane/fabric/fabric.h"
 
 namespace bfly::control {
@@ -58,6 +59,9 @@ class FabricHost {
                                           const std::vector<Row>& remove, uint64_t base_revision);
   absl::Status SetSources(const std::vector<v1::TrafficSource>& sources);
   absl::Status SetLinkUp(LinkId link, bool up);
+  // Replaces the changes to the topology's links. INVALID_ARGUMENT names every error under
+  // "changes".
+  absl::Status SetLinks(const LinkOverrides& changes);
 
   // What is held now, in one piece.
   struct Held {
@@ -66,6 +70,7 @@ class FabricHost {
     v1::Topology topology;
     std::vector<HeldCircuit> circuits;  // by input
     std::vector<LinkId> down_links;
+    LinkOverrides link_changes;
     std::vector<v1::TrafficSource> sources;
     std::vector<dataplane::StagePlacement> placement;
   };
@@ -97,6 +102,7 @@ class FabricHost {
   };
   std::vector<Slot> circuits_;  // by input row
   std::vector<LinkId> down_links_;
+  LinkOverrides link_changes_;
   std::vector<v1::TrafficSource> sources_;
 };
 

@@ -42,6 +42,7 @@ void AddBench(CLI::App& app, Invocation& invocation) {
                              "sudo bfly bench fabric --rows 1024");
   AddFabricBench(*group, invocation);
   AddInBandBench(*group, invocation);
+  AddLinkBench(*group, invocation);
   AddPortBench(*group, invocation);
   AddCircuitBench(*group, invocation);
 }

@@ -25,6 +25,7 @@ absl::Status CheckAccount(const dataplane::Conservation& account);
 
 void AddFabricBench(CLI::App& bench, Invocation& invocation);
 void AddInBandBench(CLI::App& bench, Invocation& invocation);
+void AddLinkBench(CLI::App& bench, Invocation& invocation);
 void AddPortBench(CLI::App& bench, Invocation& invocation);
 void AddCircuitBench(CLI::App& bench, Invocation& invocation);
 

@@ -54,6 +54,7 @@ void Print(const v1::Counters& counters, const Options& options) {
   }
   if (const std::string drops = Drops(counters.drops()); !drops.empty())
     printf("drops by reason: %s\n", drops.c_str());
+  for (const std::string& problem : counters.problems()) printf("%s\n", problem.c_str());
   printf("%s\n", ConservationLine(counters.conservation()).c_str());
 }
 

@@ -33,7 +33,10 @@ absl::Status CloseFabric(Fleet& fleet, const Common& common) {
   } else if (result.stopped.empty() && !accounted) {
     printf("nothing runs in %s\n", common.run_dir.c_str());
   } else {
-    if (accounted) printf("%s\n", ConservationLine(account.conservation()).c_str());
+    if (accounted) {
+      printf("%s\n%s", ConservationLine(account.conservation()).c_str(),
+             LatenessLines(account.workers()).c_str());
+    }
     printf("stopped %s\n", absl::StrJoin(result.stopped, ", ").c_str());
   }
   if (!result.killed.empty())

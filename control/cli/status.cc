@@ -46,9 +46,12 @@ void Print(const v1::FabricStatus& status) {
              FormatRanges({worker.stages().begin(), worker.stages().end()}).c_str(),
              worker.passes() ? 100.0 * worker.idle_passes() / worker.passes() : 0.0,
              Count(worker.passes()).c_str());
+    if (!plane.problem().empty()) printf("    %s\n", plane.problem().c_str());
   }
   if (status.primary_election_id() != 0)
     printf("  primary controller: election id %" PRIu64 "\n", status.primary_election_id());
+  for (const v1::DataPlaneStatus& plane : status.data_planes())
+    printf("%s", LatenessLines(plane.workers()).c_str());
   if (status.loaded()) printf("%s\n", ConservationLine(status.conservation()).c_str());
 }
 

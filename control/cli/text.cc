@@ -39,6 +39,20 @@ std::string ConservationLine(const v1::Conservation& account) {
                       account.in_flight(), Balances(account) ? "" : "  DOES NOT BALANCE");
 }
 
+std::string LatenessLines(const google::protobuf::RepeatedPtrField<v1::WorkerStatus>& workers) {
+  std::string lines;
+  for (const v1::WorkerStatus& worker : workers) {
+    const v1::Lateness& late = worker.lateness();
+    if (late.packets() == 0) continue;
+    absl::StrAppend(&lines,
+                    absl::StrFormat("worker on lcore %u fell behind by %.1f us in the mean, "
+                                    "%.1f us at p99, %.1f us at most (%s packets)\n",
+                                    worker.lcore(), late.mean_us(), late.p99_us(), late.max_us(),
+                                    Count(late.packets())));
+  }
+  return lines;
+}
+
 absl::Status PrintJson(const google::protobuf::Message& message) {
   return Put(ToJson(message).dump(2));
 }

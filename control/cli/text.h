@@ -19,6 +19,9 @@ std::string Count(double value);
 // "conservation: injected 12 = delivered 10 + dropped 1 + in flight 1", followed by what is wrong
 // if the two sides differ.
 std::string ConservationLine(const v1::Conservation& conservation);
+// "worker on lcore 1 fell behind by 0.4 us in the mean, 1.2 us at p99, 80 us at most (12 packets)",
+// a line for each worker that released packets from links that take time.
+std::string LatenessLines(const google::protobuf::RepeatedPtrField<v1::WorkerStatus>& workers);
 bool Balances(const v1::Conservation& conservation);
 
 // Prints a message as JSON with the proto's field names, defaults included, numbers as numbers.

@@ -102,6 +102,10 @@ absl::Status AgentClient::SetLinkState(const v1::SetLinkStateRequest& request) {
   return connection_->Ask(&v1::Agent::Stub::SetLinkState, request, kCallDeadline).status();
 }
 
+absl::Status AgentClient::SetLinks(const v1::AgentLinksRequest& request) {
+  return connection_->Ask(&v1::Agent::Stub::SetLinks, request, kCallDeadline).status();
+}
+
 bool IsUnreachable(const absl::Status& status) {
   return status.code() == absl::StatusCode::kUnavailable ||
          status.code() == absl::StatusCode::kDeadlineExceeded ||

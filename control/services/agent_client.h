@@ -29,6 +29,7 @@ class AgentClient {
   absl::StatusOr<v1::AgentCounters> GetCounters(bool links);
   absl::Status SetTraffic(const v1::AgentTrafficRequest& request);
   absl::Status SetLinkState(const v1::SetLinkStateRequest& request);
+  absl::Status SetLinks(const v1::AgentLinksRequest& request);
 
  private:
   struct Connection;

@@ -51,11 +51,14 @@ class Controller {
   // replacing one cannot be loaded, the one before runs again, its circuits too.
   absl::Status Load(const v1::Topology& topology, bool replace, uint64_t election_id);
   // The account at the very end.
-  absl::StatusOr<v1::Conservation> Unload(uint64_t election_id);
+  absl::StatusOr<v1::UnloadResponse> Unload(uint64_t election_id);
   absl::StatusOr<v1::DescribeResponse> Describe(bool links) const;
   // All but the conservation.
   v1::FabricStatus Status() const;
   absl::Status SetLinkState(const v1::SetLinkStateRequest& request);
+  // All data planes or none: if one fails, the others get back what they had.
+  absl::StatusOr<v1::SetLinksResponse> SetLinks(const v1::SetLinksRequest& request);
+  absl::StatusOr<v1::GetLinksResponse> GetLinks(const v1::GetLinksRequest& request) const;
   // Replaces what runs; none stops it.
   absl::Status SetTraffic(const std::vector<v1::TrafficSource>& sources, uint64_t election_id);
 
@@ -99,7 +102,7 @@ class Controller {
   absl::Status VerifyAll(const Intent& intent);
   // All or none. `take_over`: what a data plane runs already is unloaded first.
   absl::Status LoadAll(const Intent& intent, bool take_over);
-  absl::StatusOr<v1::Conservation> UnloadAll(const Intent& intent);
+  absl::StatusOr<v1::UnloadResponse> UnloadAll(const Intent& intent);
   void Restore(Intent& intent);
   void Replace(std::unique_ptr<Intent> intent);
 
@@ -113,6 +116,7 @@ class Controller {
   absl::Status ReconcileFabric(DataPlane& plane, v1::AgentState& held);
   absl::StatusOr<uint64_t> ReconcileCircuits(DataPlane& plane, v1::AgentState& held);
   absl::Status ReconcileLinksAndTraffic(DataPlane& plane, const v1::AgentState& held);
+  absl::Status PushLinks(const LinkOverrides& changes);
   void AdoptCircuits(const v1::AgentState& held);
   bool IsInIntent(const DataPlane& plane) const;
   DataPlanes planes() const;

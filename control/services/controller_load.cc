@@ -86,8 +86,9 @@ absl::Status Controller::LoadAll(const Intent& intent, bool take_over) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::Conservation> Controller::UnloadAll(const Intent& intent) {
-  v1::Conservation sum;
+absl::StatusOr<v1::UnloadResponse> Controller::UnloadAll(const Intent& intent) {
+  v1::UnloadResponse all;
+  v1::Conservation& sum = *all.mutable_conservation();
   uint64_t trunk_out = 0;
   uint64_t trunk_in = 0;
   // In the order packets go, so that what is on a trunk may still arrive.
@@ -95,7 +96,10 @@ absl::StatusOr<v1::Conservation> Controller::UnloadAll(const Intent& intent) {
     const auto last = plane->client().Unload();
     // A data plane that restarted holds nothing.
     const bool empty = last.ok() || absl::IsFailedPrecondition(last.status());
-    if (last.ok()) Add(*last, &sum, &trunk_out, &trunk_in);
+    if (last.ok()) {
+      Add(*last, &sum, &trunk_out, &trunk_in);
+      all.mutable_workers()->MergeFrom(last->workers());
+    }
     plane->Learn([&](DataPlane::Known& known) {
       known.in_step = empty;
       if (empty) {
@@ -110,7 +114,7 @@ absl::StatusOr<v1::Conservation> Controller::UnloadAll(const Intent& intent) {
   }
   // What was on a trunk when its receiver was unloaded is gone with it.
   if (trunk_out > trunk_in) sum.set_dropped(sum.dropped() + trunk_out - trunk_in);
-  return sum;
+  return all;
 }
 
 bool Controller::IsInIntent(const DataPlane& plane) const {
@@ -167,7 +171,7 @@ absl::Status Controller::Load(const v1::Topology& topology, bool replace, uint64
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::Conservation> Controller::Unload(uint64_t election_id) {
+absl::StatusOr<v1::UnloadResponse> Controller::Unload(uint64_t election_id) {
   const std::lock_guard change(change_);
   if (absl::Status status = arbitration_.Check(election_id); !status.ok()) return status;
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;

@@ -173,6 +173,7 @@ void Controller::AdoptCircuits(const v1::AgentState& held) {
     if (!status.ok()) options_.log(absl::StrCat("circuit not taken over: ", status.message()));
   }
   intent_->sources = {held.sources().begin(), held.sources().end()};
+  intent_->link_changes = held.link_changes();
   intent_->circuits_known = true;
 }
 
@@ -222,6 +223,13 @@ absl::Status Controller::ReconcileLinksAndTraffic(DataPlane& plane, const v1::Ag
     request.set_port(link.port);
     request.set_up(false);
     if (absl::Status status = plane.client().SetLinkState(request); !status.ok()) return status;
+  }
+  // Until the data plane of stage 0 was heard after a restart, nobody knows what they should be.
+  v1::AgentLinksRequest wanted, has;
+  *wanted.mutable_changes() = intent_->link_changes;
+  *has.mutable_changes() = held.link_changes();
+  if (intent_->circuits_known && !MessageDifferencer::Equals(wanted, has)) {
+    if (absl::Status status = plane.client().SetLinks(wanted); !status.ok()) return status;
   }
   if (&plane != &intent_->ingress() || intent_->sources.empty() || held.sources_size() > 0) {
     return absl::OkStatus();

@@ -41,6 +41,16 @@ void CheckBalance(const Picture::Part& part, Picture& picture) {
 
 }  // namespace
 
+std::string MemoryProblem(const v1::AgentCounters& counters) {
+  for (const v1::DropCount& drop : counters.drops()) {
+    if (drop.reason() != "queue_memory") continue;
+    return absl::StrCat("the memory set aside for packets on links was full: ", drop.packets(),
+                        " packets were dropped; raise data_planes[].queue_memory_mb or give links "
+                        "a queue_limit");
+  }
+  return "";
+}
+
 void FabricAccount::Sum::Add(const v1::AgentCounters& counters) {
   const v1::Conservation& c = counters.conservation();
   injected += c.injected();
@@ -56,6 +66,9 @@ void FabricAccount::Take(Picture& picture) {
   bool restarted = false;
   for (const Picture::Part& part : picture.parts) {
     CheckBalance(part, picture);
+    if (const std::string full = MemoryProblem(part.counters); !full.empty()) {
+      picture.problems.push_back(absl::StrCat("data plane ", part.data_plane, ": ", full));
+    }
     const auto before = last_.find(part.data_plane);
     if (before != last_.end() && IsNewProcess(part.counters, before->second)) {
       past_.Add(before->second);

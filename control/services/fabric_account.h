@@ -10,6 +10,9 @@
 
 namespace bfly::control {
 
+// That the memory set aside for queued packets ran out, and what to do; empty if it did not.
+std::string MemoryProblem(const v1::AgentCounters& counters);
+
 // One for each loaded fabric; not thread-safe.
 //
 // Of one data plane injected + trunk_in = delivered + dropped + held + trunk_out, so of all

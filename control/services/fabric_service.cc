@@ -105,9 +105,9 @@ grpc::Status FabricService::Load(grpc::ServerContext*, const v1::LoadRequest* re
 
 grpc::Status FabricService::Unload(grpc::ServerContext*, const v1::UnloadRequest* request,
                                    v1::UnloadResponse* response) {
-  absl::StatusOr<v1::Conservation> last = controller_.Unload(request->election_id());
+  absl::StatusOr<v1::UnloadResponse> last = controller_.Unload(request->election_id());
   if (!last.ok()) return ToGrpc(last.status());
-  *response->mutable_conservation() = *std::move(last);
+  *response = *std::move(last);
   return grpc::Status::OK;
 }
 
@@ -130,6 +130,7 @@ v1::FabricStatus FabricService::FullStatus() {
     const auto found = counters.find(plane.name());
     if (plane.state() == v1::DataPlaneStatus::RUNNING && found != counters.end()) {
       *plane.mutable_workers() = found->second->workers();
+      if (plane.problem().empty()) plane.set_problem(MemoryProblem(*found->second));
     }
   }
   return status;
@@ -145,6 +146,22 @@ grpc::Status FabricService::SetLinkState(grpc::ServerContext*,
                                          const v1::SetLinkStateRequest* request,
                                          v1::SetLinkStateResponse*) {
   return ToGrpc(controller_.SetLinkState(*request));
+}
+
+grpc::Status FabricService::SetLinks(grpc::ServerContext*, const v1::SetLinksRequest* request,
+                                     v1::SetLinksResponse* response) {
+  absl::StatusOr<v1::SetLinksResponse> links = controller_.SetLinks(*request);
+  if (!links.ok()) return ToGrpc(links.status());
+  *response = *std::move(links);
+  return grpc::Status::OK;
+}
+
+grpc::Status FabricService::GetLinks(grpc::ServerContext*, const v1::GetLinksRequest* request,
+                                     v1::GetLinksResponse* response) {
+  absl::StatusOr<v1::GetLinksResponse> links = controller_.GetLinks(*request);
+  if (!links.ok()) return ToGrpc(links.status());
+  *response = *std::move(links);
+  return grpc::Status::OK;
 }
 
 grpc::ServerBidiReactor<v1::ArbitrateRequest, v1::ArbitrateResponse>* FabricService::Arbitrate(

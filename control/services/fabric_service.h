@@ -24,6 +24,10 @@ class FabricService final : public v1::Fabric::WithCallbackMethod_Arbitrate<v1::
                       v1::StatusResponse* response) override;
   grpc::Status SetLinkState(grpc::ServerContext*, const v1::SetLinkStateRequest* request,
                             v1::SetLinkStateResponse*) override;
+  grpc::Status SetLinks(grpc::ServerContext*, const v1::SetLinksRequest* request,
+                        v1::SetLinksResponse* response) override;
+  grpc::Status GetLinks(grpc::ServerContext*, const v1::GetLinksRequest* request,
+                        v1::GetLinksResponse* response) override;
   using v1::Fabric::WithCallbackMethod_Arbitrate<v1::Fabric::Service>::Arbitrate;
   grpc::ServerBidiReactor<v1::ArbitrateRequest, v1::ArbitrateResponse>* Arbitrate(
       grpc::CallbackServerContext*) override;

@@ -12,6 +12,7 @@
 #include "bfly/v1/traffic.pb.h"
 #include "control/services/data_plane.h"
 #include "control/services/fabric_state.h"
+#include "control/topology_file/link_policy.h"
 
 namespace bfly::control {
 
@@ -24,6 +25,7 @@ struct Intent {
   DataPlanes planes;
   std::vector<size_t> plane_of_stage;  // index into planes
   std::vector<v1::TrafficSource> sources;
+  LinkOverrides link_changes = {};  // made live, to the topology's links
   // False after a restart until the data plane that holds the circuits was heard.
   bool circuits_known = true;
 

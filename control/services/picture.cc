@@ -19,6 +19,7 @@ struct LinkFigures {
   uint32_t occupancy = 0;
   uint32_t occupancy_peak = 0;
   uint32_t circuits = 0;
+  uint64_t busy_ns = 0;
   std::vector<const v1::AgentLinkDrop*> drops;
 
   bool zero() const {
@@ -55,6 +56,7 @@ class Links {
       figures.bytes = counters.bytes(i);
       figures.occupancy = counters.occupancy(i);
       figures.occupancy_peak = counters.occupancy_peak(i);
+      if (i < counters.busy_ns_size()) figures.busy_ns = counters.busy_ns(i);
       break;
     }
     return figures;
@@ -122,6 +124,7 @@ void FillLink(const Network& network, const Chosen& chosen, v1::LinkCounters* ou
   out->set_occupancy(chosen.figures.occupancy);
   out->set_occupancy_peak(chosen.figures.occupancy_peak);
   out->set_circuits(chosen.figures.circuits);
+  out->set_busy_ns(chosen.figures.busy_ns);
   for (const v1::AgentLinkDrop* drop : chosen.figures.drops) {
     v1::DropCount* count = out->add_drops();
     count->set_reason(drop->reason());

@@ -61,6 +61,9 @@ How values are written:
 
 - A *ranges* value is a list of numbers and ranges, such as `0-3,8`. Order does not matter, nothing may stand
   twice.
+- A *rate* is a number with one of the units bps, kbps, Mbps and Gbps, from 1bps to 1000Gbps, such as `100Mbps`;
+  or `none`.
+- A *time* is a number with one of the units ns, us, ms and s, up to 60s, such as `50us`.
 - Whole numbers are decimal, or hexadecimal with `0x`.
 - Names have up to 32 letters, digits, `_`, `-` and `.`, the first a letter or digit.
 - A key without a value (`ports:`) counts as left out. Anchors and aliases work; tags are ignored.
@@ -80,6 +83,8 @@ constexpr char kTail[] = R"(## What else must hold
 - Names of data planes are unique, and so are those of ports and trunks together. In one data plane no two
   devices share a name that ends in a digit, a PCI address or a kernel interface (`iface=`). Devices whose
   name ends in no digit (`net_null`) are numbered by bfly.
+- An override of `links` gives at least one of `rate`, `delay`, `queue_limit`, `discipline` and `loss`, and its
+  stages and rows are the network's. All overrides together make at most 4,096 rectangles of stages and rows.
 - `translate_mac: true` needs mode `mac` and a port of one row.
 - With `mode: ipv4_prefix`, the block begins at an address whose host bits are 0, has at least as many
   addresses as the network has rows, and ends before 224.0.0.0.
@@ -107,6 +112,8 @@ std::string TypeName(const FieldDescriptor& field) {
       return absl::StrCat(list, "[", name, "](#", absl::AsciiStrToLower(name), ")");
     }
     case FieldDescriptor::CPPTYPE_STRING:
+      if (RuleOf(field).quantity() == v1::FieldRule::RATE) return list + "rate";
+      if (RuleOf(field).quantity() == v1::FieldRule::DURATION) return list + "time";
       return list + (RuleOf(field).ranges() ? "ranges" : "text");
     case FieldDescriptor::CPPTYPE_ENUM:
       return list + "word" + s;

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "control/topology_file/quantity.h"
 #include "control/topology_file/ranges.h"
 
 namespace bfly::control {
@@ -186,6 +187,8 @@ std::string Allowed(const FieldDescriptor& field) {
     case FieldDescriptor::CPPTYPE_BOOL:
       return "true or false";
     case FieldDescriptor::CPPTYPE_STRING:
+      if (rule.quantity() == v1::FieldRule::RATE) return std::string(kRateSyntax);
+      if (rule.quantity() == v1::FieldRule::DURATION) return std::string(kDurationSyntax);
       return rule.ranges() ? std::string(kRangesSyntax) : "";
     case FieldDescriptor::CPPTYPE_UINT32:
     case FieldDescriptor::CPPTYPE_UINT64:
@@ -229,6 +232,11 @@ std::optional<std::string> Breaks(const FieldDescriptor& field, absl::string_vie
     if (const auto ranges = ParseRanges(value); !ranges.ok()) {
       return std::string(ranges.status().message());
     }
+  }
+  if (rule.quantity() != v1::FieldRule::QUANTITY_UNSPECIFIED) {
+    const auto quantity =
+        rule.quantity() == v1::FieldRule::RATE ? ParseRate(value) : ParseDuration(value);
+    if (!quantity.ok()) return std::string(quantity.status().message());
   }
   return std::nullopt;
 }

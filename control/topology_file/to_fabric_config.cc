@@ -8,7 +8,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "control/status/field_errors.h"
 #include "control/topology_file/diagnostic.h"
+#include "control/topology_file/link_policy.h"
 #include "control/topology_file/ranges.h"
 
 namespace bfly::control {
@@ -157,7 +159,11 @@ absl::StatusOr<dataplane::FabricConfig> ToFabricConfig(const v1::Topology& topol
   config.without_circuit = topology.circuits().without_circuit() == v1::CircuitPolicy::DROP
                                ? dataplane::WithoutCircuit::kDrop
                                : dataplane::WithoutCircuit::kBestEffort;
-  config.links.base.queue_limit = topology.links().queue_limit();
+  absl::StatusOr<dataplane::LinkPlan> links =
+      ToLinkPlan(topology.links(), LinkOverrides(), *network);
+  if (!links.ok()) return WithPrefix(links.status(), "links");
+  config.links = *std::move(links);
+  config.queue_memory_mb = plane->queue_memory_mb();
   config.max_frame_bytes = topology.max_frame_bytes();
   config.idle =
       plane->idle() == v1::POLL ? dataplane::IdleMode::kPoll : dataplane::IdleMode::kAdaptive;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "control/topology_file/link_policy.h"
 #include "control/topology_file/ranges.h"
 #include "control/topology_file/schema.h"
 #include "control/topology_file/to_fabric_config.h"
@@ -172,6 +173,14 @@ void CheckAddressing(Context& context) {
   }
 }
 
+void CheckLinks(Context& context) {
+  if (!context.network) return;
+  for (Violation& violation : CheckLinkOverrides(context.topology.links().overrides(),
+                                                 *context.network, "links.overrides")) {
+    context.violations.push_back(std::move(violation));
+  }
+}
+
 }  // namespace validation
 
 void CompleteTopology(v1::Topology* topology) {
@@ -207,6 +216,7 @@ std::vector<Violation> ValidateTopology(const v1::Topology& topology) {
   validation::CheckPlacement(context);
   validation::CheckTrunks(context);
   validation::CheckPorts(context);
+  validation::CheckLinks(context);
   return violations;
 }
 

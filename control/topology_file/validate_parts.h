@@ -46,5 +46,6 @@ void CheckAddressing(Context& context);
 void CheckPlacement(Context& context);
 void CheckTrunks(Context& context);
 void CheckPorts(Context& context);
+void CheckLinks(Context& context);
 
 }  // namespace bfly::control::validation

@@ -14,12 +14,15 @@
 namespace bfly::dataplane {
 namespace {
 
+constexpr double kNever = 4e18;
+
 // Adds `ticks` to a time of whole ticks and a part of one.
 void Add(double ticks, uint64_t& time, double& part) {
   part += ticks;
-  const double whole = std::floor(part);
+  // A packet among very many at a very low rate is not done for centuries.
+  const double whole = std::min(std::floor(part), kNever);
   time += static_cast<uint64_t>(whole);
-  part -= whole;
+  part = whole < kNever ? part - whole : 0;
 }
 
 }  // namespace

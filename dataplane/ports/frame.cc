@@ -94,6 +94,14 @@ FrameRules MakeFrameRules(const Network& network, const AddressingConfig& addres
           .max_frame_bytes = max_frame_bytes};
 }
 
+uint8_t PriorityOf(const uint8_t* bytes, uint32_t length) {
+  if (length < kEthernetBytes + 2) return 0;
+  const uint16_t type = LoadBe16(bytes + 12);
+  if (type == kVlan || type == kServiceVlan) return bytes[kEthernetBytes] >> 5;
+  if (type == kIpv4 && bytes[kEthernetBytes] >> 4 == 4) return bytes[kEthernetBytes + 1] >> 5;
+  return 0;
+}
+
 Verdict ParseFrame(const uint8_t* bytes, uint32_t length, uint32_t wire_length,
                    const FrameRules& rules) {
   length = std::min(length, wire_length);

@@ -45,6 +45,10 @@ struct Verdict {
 Verdict ParseFrame(const uint8_t* bytes, uint32_t length, uint32_t wire_length,
                    const FrameRules& rules);
 
+// What a frame's VLAN tag (PCP) or else its IPv4 header (first three bits of the DSCP) asks for, 0
+// to 7; 0 where neither is there.
+uint8_t PriorityOf(const uint8_t* bytes, uint32_t length);
+
 // ParseFrame never looks further into a frame than this.
 inline constexpr uint32_t kParsedBytes = 128;
 

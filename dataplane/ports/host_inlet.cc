@@ -111,6 +111,7 @@ int HostInlet::Inject(rte_mbuf* frame, Row input, WireTag tag, uint64_t now, Des
   *out = {.tag = tag,
           .mbuf = frame,
           .time = now,
+          .priority = PriorityOf(rte_pktmbuf_mtod(frame, const uint8_t*), frame->data_len),
           .row = input,
           .bytes = static_cast<uint16_t>(frame->pkt_len),
           .input = static_cast<uint16_t>(input)};

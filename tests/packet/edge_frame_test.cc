@@ -249,5 +249,20 @@ TEST(RandomFrames, GetAVerdictInsideTheNetwork) {
   }
 }
 
+TEST(Frame, PriorityIsReadFromTheVlanTagOrTheDscp) {
+  uint8_t frame[64] = {};
+  EXPECT_EQ(PriorityOf(frame, sizeof(frame)), 0);
+  frame[12] = 0x08;  // IPv4
+  frame[14] = 0x45;
+  frame[15] = 0xb8;  // expedited forwarding, 46 << 2
+  EXPECT_EQ(PriorityOf(frame, sizeof(frame)), 5);
+  EXPECT_EQ(PriorityOf(frame, 15), 0) << "cut off";
+  frame[14] = 0x65;
+  EXPECT_EQ(PriorityOf(frame, sizeof(frame)), 0) << "no IPv4";
+  frame[12] = 0x81;  // 802.1Q
+  frame[14] = 0x60;  // PCP 3
+  EXPECT_EQ(PriorityOf(frame, sizeof(frame)), 3);
+}
+
 }  // namespace
 }  // namespace bfly::dataplane

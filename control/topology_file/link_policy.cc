@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/topology_file/link_policy.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "control/topology_file/quantity.h"
+#include "control/topology_file/ranges.h"
+#include "control/topology_file/schema.h"
+
+namespace bfly::control {
+namespace {
+
+using dataplane::LinkPlan;
+using dataplane::LinkRule;
+
+bool SaysSomething(const v1::LinkOverride& o) {
+  return !o.rate().empty() || !o.delay().empty() || o.has_queue_limit() ||
+         o.discipline() != v1::LinkPolicy::DISCIPLINE_UNSPECIFIED || o.has_loss();
+}
+
+// Empty text is everything.
+absl::StatusOr<std::vector<Range>> RangesOf(absl::string_view text, uint32_t largest,
+                                            absl::string_view what) {
+  if (text.empty()) return std::vector<Range>{{0, largest}};
+  absl::StatusOr<std::vector<Range>> ranges = ParseRanges(text);
+  if (!ranges.ok()) return ranges.status();
+  if (absl::Status status = CheckRanges(*ranges, largest, what); !status.ok()) return status;
+  return ranges;
+}
+
+dataplane::LinkDiscipline ToDiscipline(v1::LinkPolicy::Discipline discipline) {
+  switch (discipline) {
+    case v1::LinkPolicy::PRIORITY:
+      return dataplane::LinkDiscipline::kPriority;
+    case v1::LinkPolicy::PROCESSOR_SHARING:
+      return dataplane::LinkDiscipline::kProcessorSharing;
+    default:
+      return dataplane::LinkDiscipline::kFifo;
+  }
+}
+
+absl::Status AddRules(const v1::LinkOverride& o, const Network& network, LinkPlan* plan) {
+  const auto stages = RangesOf(o.stages(), network.stages() - 1, "stage");
+  if (!stages.ok()) return stages.status();
+  const auto rows = RangesOf(o.rows(), network.rows() - 1, "row");
+  if (!rows.ok()) return rows.status();
+  LinkRule rule;
+  if (o.has_port()) rule.port = static_cast<int>(o.port());
+  if (!o.rate().empty()) {
+    const absl::StatusOr<uint64_t> rate = ParseRate(o.rate());
+    if (!rate.ok()) return rate.status();
+    rule.bits_per_second = *rate;
+  }
+  if (!o.delay().empty()) {
+    const absl::StatusOr<uint64_t> delay = ParseDuration(o.delay());
+    if (!delay.ok()) return delay.status();
+    rule.delay_ns = *delay;
+  }
+  if (o.has_queue_limit()) rule.queue_limit = o.queue_limit();
+  if (o.discipline() != v1::LinkPolicy::DISCIPLINE_UNSPECIFIED) {
+    rule.discipline = ToDiscipline(o.discipline());
+  }
+  if (o.has_loss()) rule.loss = o.loss();
+  for (const Range& s : *stages) {
+    for (const Range& r : *rows) {
+      rule.first_stage = static_cast<int>(s.first);
+      rule.last_stage = static_cast<int>(s.last);
+      rule.first_row = r.first;
+      rule.last_row = r.last;
+      plan->rules.push_back(rule);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<Violation> CheckLinkOverrides(const LinkOverrides& overrides, const Network& network,
+                                          const std::string& path) {
+  std::vector<Violation> violations;
+  size_t rules = 0;
+  for (int i = 0; i < overrides.size(); ++i) {
+    const v1::LinkOverride& o = overrides[i];
+    const std::string at = absl::StrCat(path, "[", i, "]");
+    if (!SaysSomething(o)) {
+      violations.push_back(
+          {at, "", "changes nothing (give rate, delay, queue_limit, discipline or loss)"});
+    }
+    // What is no range was reported by the field's rule.
+    const auto stages = ParseRanges(o.stages().empty() ? "0" : o.stages());
+    const auto rows = ParseRanges(o.rows().empty() ? "0" : o.rows());
+    if (stages.ok()) {
+      const absl::Status status = CheckRanges(*stages, network.stages() - 1, "stage");
+      if (!status.ok()) {
+        violations.push_back({at + ".stages", Quotable(o.stages()), std::string(status.message())});
+      }
+    }
+    if (rows.ok()) {
+      const absl::Status status = CheckRanges(*rows, network.rows() - 1, "row");
+      if (!status.ok()) {
+        violations.push_back({at + ".rows", Quotable(o.rows()), std::string(status.message())});
+      }
+    }
+    rules += (stages.ok() ? stages->size() : 1) * (rows.ok() ? rows->size() : 1);
+  }
+  if (rules > kMaxLinkRules) {
+    violations.push_back({path, "",
+                          absl::StrCat("names ", rules, " rectangles of stages and rows (allowed: ",
+                                       kMaxLinkRules, "); use longer ranges")});
+  }
+  return violations;
+}
+
+std::vector<Violation> CheckLinkChanges(const LinkOverrides& changes, const Network& network) {
+  std::vector<Violation> violations;
+  for (int i = 0; i < changes.size(); ++i) {
+    CheckRules(changes[i], absl::StrCat("changes[", i, "]"), &violations);
+  }
+  for (Violation& violation : CheckLinkOverrides(changes, network, "changes")) {
+    violations.push_back(std::move(violation));
+  }
+  return violations;
+}
+
+std::vector<Violation> CheckLinkSelector(const v1::LinkOverride& selector, const Network& network) {
+  std::vector<Violation> violations;
+  CheckRules(selector, "", &violations);
+  LinkOverrides one;
+  *one.Add() = selector;
+  one[0].set_rate("none");  // so that it says something
+  for (Violation& violation : CheckLinkOverrides(one, network, "")) {
+    // "[0].rows" is "rows" here.
+    violation.field = violation.field.substr(std::min<size_t>(violation.field.size(), 4));
+    violations.push_back(std::move(violation));
+  }
+  return violations;
+}
+
+bool Selects(const v1::LinkOverride& selector, LinkId link) {
+  const auto in = [](const std::string& text, uint32_t number) {
+    if (text.empty()) return true;
+    const auto ranges = ParseRanges(text);
+    return ranges.ok() && std::any_of(ranges->begin(), ranges->end(), [number](const Range& range) {
+             return number >= range.first && number <= range.last;
+           });
+  };
+  return in(selector.stages(), static_cast<uint32_t>(link.stage)) &&
+         in(selector.rows(), link.row) &&
+         (!selector.has_port() || static_cast<int>(selector.port()) == link.port);
+}
+
+absl::StatusOr<LinkPlan> ToLinkPlan(const v1::LinkPolicy& policy, const LinkOverrides& changes,
+                                    const Network& network) {
+  LinkPlan plan;
+  plan.base.queue_limit = policy.queue_limit();
+  plan.base.discipline = ToDiscipline(policy.discipline());
+  plan.base.loss = policy.loss();
+  if (!policy.rate().empty()) {
+    const absl::StatusOr<uint64_t> rate = ParseRate(policy.rate());
+    if (!rate.ok()) return rate.status();
+    plan.base.bits_per_second = *rate;
+  }
+  if (!policy.delay().empty()) {
+    const absl::StatusOr<uint64_t> delay = ParseDuration(policy.delay());
+    if (!delay.ok()) return delay.status();
+    plan.base.delay_ns = *delay;
+  }
+  for (const LinkOverrides* list : {&policy.overrides(), &changes}) {
+    for (const v1::LinkOverride& o : *list) {
+      if (absl::Status status = AddRules(o, network, &plan); !status.ok()) return status;
+    }
+  }
+  return plan;
+}
+
+void AddLinkChange(const v1::LinkOverride& change, LinkOverrides* changes) {
+  LinkOverrides kept;
+  for (v1::LinkOverride& before : *changes) {
+    const bool same_links = before.stages() == change.stages() && before.rows() == change.rows() &&
+                            before.has_port() == change.has_port() &&
+                            before.port() == change.port();
+    if (same_links) {
+      if (!change.rate().empty()) before.clear_rate();
+      if (!change.delay().empty()) before.clear_delay();
+      if (change.has_queue_limit()) before.clear_queue_limit();
+      if (change.discipline() != v1::LinkPolicy::DISCIPLINE_UNSPECIFIED) before.clear_discipline();
+      if (change.has_loss()) before.clear_loss();
+    }
+    if (SaysSomething(before)) *kept.Add() = std::move(before);
+  }
+  *kept.Add() = change;
+  changes->Swap(&kept);
+}
+
+absl::StatusOr<v1::LinkOverride> ParseLinkSelector(absl::string_view text) {
+  v1::LinkOverride selector;
+  const auto wrong = [](absl::string_view word, absl::string_view why) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", Quotable(word), "\" ", why,
+                     " (allowed: all, or one each of sSTAGES, rROWS and pPORT, such as 's3 r0-15 "
+                     "p1')"));
+  };
+  const std::vector<absl::string_view> words =
+      absl::StrSplit(text, absl::ByAnyChar(" \t"), absl::SkipEmpty());
+  for (const absl::string_view word : words) {
+    if (word == "all" && words.size() == 1) return selector;
+    const absl::string_view rest = word.substr(1);
+    if (word[0] == 'p') {
+      if (selector.has_port()) return wrong(word, "names a second port");
+      if (rest != "0" && rest != "1") return wrong(word, "is no port, which are p0 and p1");
+      selector.set_port(rest == "1" ? 1 : 0);
+      continue;
+    }
+    if (word[0] != 's' && word[0] != 'r') return wrong(word, "selects no links");
+    if (!ParseRanges(rest).ok()) return wrong(word, "has no numbers or ranges after its letter");
+    std::string* const field = word[0] == 's' ? selector.mutable_stages() : selector.mutable_rows();
+    if (!field->empty()) return wrong(word, "stands there twice");
+    *field = std::string(rest);
+  }
+  return selector;
+}
+
+absl::StatusOr<std::vector<v1::LinkGroup>> GroupLinks(const LinkPlan& plan, const Network& network,
+                                                      const v1::LinkOverride& selector) {
+  const auto stages = ExpandRanges(
+      selector.stages().empty() ? absl::StrCat("0-", network.stages() - 1) : selector.stages(),
+      network.stages() - 1, "stage");
+  if (!stages.ok()) return stages.status();
+  const auto rows = RangesOf(selector.rows(), network.rows() - 1, "row");
+  if (!rows.ok()) return rows.status();
+  // Between two of these rows all links of a stage and port are alike.
+  std::vector<uint64_t> cuts;
+  for (const LinkRule& rule : plan.rules) {
+    cuts.push_back(rule.first_row);
+    cuts.push_back(uint64_t{rule.last_row} + 1);
+  }
+  for (const Range& range : *rows) {
+    cuts.push_back(range.first);
+    cuts.push_back(uint64_t{range.last} + 1);
+  }
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+
+  struct Piece {
+    Range rows;
+    std::string ports;
+    dataplane::LinkShape shape;
+    bool operator==(const Piece&) const = default;
+  };
+  std::vector<std::pair<std::vector<uint32_t>, std::vector<Piece>>> alike;  // stages, their pieces
+  for (const uint32_t stage : *stages) {
+    std::vector<Piece> pieces;
+    const auto add = [&pieces](Piece piece) {
+      for (Piece& before : pieces) {
+        if (before.rows.last + 1 == piece.rows.first && before.ports == piece.ports &&
+            before.shape == piece.shape) {
+          before.rows.last = piece.rows.last;
+          return;
+        }
+      }
+      pieces.push_back(std::move(piece));
+    };
+    for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+      const Range here{static_cast<uint32_t>(cuts[i]), static_cast<uint32_t>(cuts[i + 1] - 1)};
+      const bool selected = std::any_of(rows->begin(), rows->end(), [&](const Range& range) {
+        return here.first >= range.first && here.last <= range.last;
+      });
+      if (!selected) continue;
+      std::vector<dataplane::LinkShape> shapes;
+      for (int port = 0; port < network.ports(); ++port) {
+        shapes.push_back(plan.Of({static_cast<int>(stage), here.first, port}));
+      }
+      const bool same = shapes.front() == shapes.back();
+      if (!selector.has_port() && same) {
+        add({here, "0-1", shapes.front()});
+        continue;
+      }
+      for (size_t port = 0; port < shapes.size(); ++port) {
+        if (selector.has_port() && selector.port() != port) continue;
+        add({here, absl::StrCat(port), shapes[port]});
+      }
+    }
+    if (!alike.empty() && alike.back().second == pieces) {
+      alike.back().first.push_back(stage);
+    } else {
+      alike.push_back({{stage}, std::move(pieces)});
+    }
+  }
+
+  std::vector<v1::LinkGroup> groups;
+  for (const auto& [of_stages, pieces] : alike) {
+    for (const Piece& piece : pieces) {
+      v1::LinkGroup& group = groups.emplace_back();
+      group.set_stages(FormatRanges(of_stages));
+      group.set_rows(piece.rows.first == piece.rows.last
+                         ? absl::StrCat(piece.rows.first)
+                         : absl::StrCat(piece.rows.first, "-", piece.rows.last));
+      group.set_ports(piece.ports);
+      group.set_rate(FormatRate(piece.shape.bits_per_second));
+      group.set_delay(FormatDuration(piece.shape.delay_ns));
+      group.set_queue_limit(piece.shape.queue_limit);
+      group.set_loss(piece.shape.loss);
+      group.set_discipline(
+          static_cast<v1::LinkPolicy::Discipline>(static_cast<int>(piece.shape.discipline) + 1));
+    }
+  }
+  return groups;
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Links changed live through the controller: told to every data plane, kept, told again to those
+// that come back.
+#include <gmock/gmock.h>
+
+#include "tests/control/service_fixture.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class LinksServiceTest : public testing::Test {
+ protected:
+  std::unique_ptr<TestAgent> Agent(const std::string& name) {
+    return std::make_unique<TestAgent>(directory_.path(), name, FakeBackend(board_, name));
+  }
+  static absl::StatusOr<v1::SetLinksResponse> Set(TestController& controller,
+                                                  absl::string_view selector,
+                                                  const std::string& rate,
+                                                  uint64_t election_id = 0) {
+    v1::SetLinksRequest request;
+    *request.add_changes() = *ParseLinkSelector(selector);
+    request.mutable_changes(0)->set_rate(rate);
+    request.set_election_id(election_id);
+    return Call(*controller.fabric, &v1::Fabric::Stub::SetLinks, request);
+  }
+  static std::vector<std::string> Rates(TestController& controller) {
+    std::vector<std::string> rates;
+    const auto links = Call(*controller.fabric, &v1::Fabric::Stub::GetLinks, v1::GetLinksRequest());
+    if (!links.ok()) return {std::string(links.status().message())};
+    for (const v1::LinkGroup& group : links->links()) {
+      rates.push_back("s" + group.stages() + " r" + group.rows() + " " + group.rate());
+    }
+    return rates;
+  }
+
+  FakeBoard board_;
+  TemporaryDirectory directory_;
+};
+
+TEST_F(LinksServiceTest, AChangeReachesEveryDataPlaneAndIsShown) {
+  auto dp0 = Agent("dp0");
+  auto dp1 = Agent("dp1");
+  TestController controller(directory_.path());
+  EXPECT_THAT(std::string(Set(controller, "all", "1Mbps").status().message()),
+              HasSubstr("no fabric is loaded"));
+  ASSERT_TRUE(Load(controller, SmallTopology(/*split=*/true)).ok());
+  board_.TakeLog();
+  const auto set = Set(controller, "s1 r0-1", "10Mbps");
+  ASSERT_TRUE(set.ok()) << set.status();
+  ASSERT_EQ(set->links_size(), 1);
+  EXPECT_EQ(set->links(0).rate(), "10Mbps");
+  const auto log = board_.TakeLog();
+  EXPECT_EQ(std::count(log.begin(), log.end(), "links 1"), 2);
+  EXPECT_THAT(Rates(controller), Contains("s1 r0-1 10Mbps"));
+}
+
+TEST_F(LinksServiceTest, WrongChangesNameTheirFieldsAndChangeNothing) {
+  auto dp0 = Agent("dp0");
+  TestController controller(directory_.path());
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  board_.TakeLog();
+  const absl::Status units = Set(controller, "s1", "10Mbit").status();
+  EXPECT_EQ(units.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(FieldsOf(units), ElementsAre("changes[0].rate"));
+  EXPECT_THAT(std::string(units.message()), HasSubstr("bps, kbps, Mbps or Gbps"));
+  EXPECT_THAT(FieldsOf(Set(controller, "s99 r9999", "1Mbps").status()),
+              ElementsAre("changes[0].stages", "changes[0].rows"));
+  const auto nothing = Set(controller, "s1", "");
+  EXPECT_EQ(nothing.status().code(), absl::StatusCode::kInvalidArgument);
+  v1::GetLinksRequest get;
+  get.set_rows("9999");
+  EXPECT_THAT(FieldsOf(Call(*controller.fabric, &v1::Fabric::Stub::GetLinks, get).status()),
+              ElementsAre("rows"));
+  for (const std::string& line : board_.TakeLog()) EXPECT_NE(line.rfind("links", 0), 0u) << line;
+}
+
+TEST_F(LinksServiceTest, OfTwoControllersOnlyThePrimaryMay) {
+  auto dp0 = Agent("dp0");
+  TestController controller(directory_.path());
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  const absl::Status status = Set(controller, "all", "1Mbps", 5).status();
+  EXPECT_THAT(FieldsOf(status), ElementsAre("election_id"));
+}
+
+TEST_F(LinksServiceTest, ADataPlaneThatComesBackGetsThemAgain) {
+  auto dp0 = Agent("dp0");
+  TestController controller(directory_.path());
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  ASSERT_TRUE(Set(controller, "s1", "10Mbps").ok());
+  dp0.reset();
+  board_.TakeLog();
+  dp0 = Agent("dp0");
+  EXPECT_TRUE(Eventually([&] { return dp0->host().held(true).link_changes.size() == 1; }));
+  EXPECT_EQ(dp0->host().held(true).link_changes[0].rate(), "10Mbps");
+}
+
+TEST_F(LinksServiceTest, AControllerThatComesBackTakesThemOver) {
+  auto dp0 = Agent("dp0");
+  auto controller = std::make_unique<TestController>(directory_.path());
+  ASSERT_TRUE(Load(*controller, SmallTopology()).ok());
+  ASSERT_TRUE(Set(*controller, "s1", "10Mbps").ok());
+  controller.reset();
+  controller = std::make_unique<TestController>(directory_.path());
+  EXPECT_THAT(Rates(*controller), Contains(HasSubstr("s1 r0-15 10Mbps")));
+  EXPECT_EQ(dp0->host().held(true).link_changes.size(), 1);
+}
+
+}  // namespace
+}  // namespace bfly::control

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rates and times with units, links of a topology file, selectors, and what links are in the end.
+#include "control/topology_file/link_policy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "control/topology_file/quantity.h"
+#include "control/topology_file/reader.h"
+#include "control/topology_file/to_fabric_config.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(Quantity, RatesAndTimesInTheirUnits) {
+  EXPECT_EQ(*ParseRate("none"), 0u);
+  EXPECT_EQ(*ParseRate("1bps"), 1u);
+  EXPECT_EQ(*ParseRate("64kbps"), 64'000u);
+  EXPECT_EQ(*ParseRate("100Mbps"), 100'000'000u);
+  EXPECT_EQ(*ParseRate("2.5 Gbps"), 2'500'000'000u);
+  EXPECT_EQ(*ParseRate("1000Gbps"), 1'000'000'000'000u);
+  EXPECT_EQ(*ParseDuration("0s"), 0u);
+  EXPECT_EQ(*ParseDuration("7ns"), 7u);
+  EXPECT_EQ(*ParseDuration("50us"), 50'000u);
+  EXPECT_EQ(*ParseDuration("1.5ms"), 1'500'000u);
+  EXPECT_EQ(*ParseDuration("60s"), 60'000'000'000u);
+}
+
+TEST(Quantity, WhatIsWrongIsQuotedAndTheUnitsAreListed) {
+  const auto rate = [](absl::string_view text) {
+    return std::string(ParseRate(text).status().message());
+  };
+  const auto units = HasSubstr("bps, kbps, Mbps or Gbps, from 1bps to 1000Gbps; or none");
+  EXPECT_THAT(rate("100Mbit"), AllOf(HasSubstr("\"100Mbit\" has no unit that exists"), units));
+  EXPECT_THAT(rate("100"), AllOf(HasSubstr("\"100\" has no unit"), units));
+  EXPECT_THAT(rate("-5Mbps"), AllOf(HasSubstr("\"-5Mbps\" is negative"), units));
+  EXPECT_THAT(rate("fast"), AllOf(HasSubstr("\"fast\" does not begin with a number"), units));
+  EXPECT_THAT(rate(""), AllOf(HasSubstr("does not begin with a number"), units));
+  EXPECT_THAT(rate("1.2.3Mbps"), HasSubstr("does not begin with a number"));
+  EXPECT_THAT(rate("0bps"), HasSubstr("is out of range"));
+  EXPECT_THAT(rate("0.5bps"), HasSubstr("is out of range"));
+  EXPECT_THAT(rate("1001Gbps"), HasSubstr("is out of range"));
+  EXPECT_THAT(rate("1e9bps"), HasSubstr("has no unit that exists"));
+  EXPECT_THAT(rate(std::string(400, '9') + "bps"), HasSubstr("is out of range"));
+  const auto time = [](absl::string_view text) {
+    return std::string(ParseDuration(text).status().message());
+  };
+  EXPECT_THAT(time("5min"), AllOf(HasSubstr("\"5min\" has no unit that exists"),
+                                  HasSubstr("ns, us, ms or s, from 0s to 60s")));
+  EXPECT_THAT(time("none"), HasSubstr("does not begin with a number"));
+  EXPECT_THAT(time("-1us"), HasSubstr("is negative"));
+  EXPECT_THAT(time("61s"), HasSubstr("is out of range"));
+  EXPECT_THAT(time("0.2ns"), HasSubstr("is out of range"));
+}
+
+TEST(Quantity, IsWrittenInTheLargestUnitWithoutFraction) {
+  EXPECT_EQ(FormatRate(0), "none");
+  EXPECT_EQ(FormatRate(1'500'000'000), "1500Mbps");
+  EXPECT_EQ(FormatRate(1'000'000'001), "1000000001bps");
+  EXPECT_EQ(FormatDuration(0), "0s");
+  EXPECT_EQ(FormatDuration(50'000), "50us");
+  EXPECT_EQ(FormatDuration(1'001), "1001ns");
+}
+
+constexpr char kFile[] = R"(name: a
+network: {kind: butterfly, rows: 16}
+placement: [{stages: 0-3, lcore: 0}]
+links:
+  rate: 100Mbps
+  delay: 50us
+  queue_limit: 100
+  loss: 0.001
+  overrides:
+    - {stages: "3", rows: 0-7, rate: 10Mbps}
+    - {rows: "0,15", port: 1, discipline: priority, queue_limit: 0, loss: 0}
+)";
+
+TEST(LinkPolicy, WhatAFileSaysOfEachLink) {
+  const auto read = ReadTopology(kFile, "a");
+  ASSERT_TRUE(read.ok()) << read.status();
+  const auto config = ToFabricConfig(*read, "dp0");
+  ASSERT_TRUE(config.ok()) << config.status();
+  using dataplane::LinkDiscipline;
+  using dataplane::LinkShape;
+  const LinkShape base{.bits_per_second = 100'000'000,
+                       .delay_ns = 50'000,
+                       .queue_limit = 100,
+                       .discipline = LinkDiscipline::kFifo,
+                       .loss = 0.001};
+  EXPECT_EQ(config->links.Of({2, 3, 0}), base);
+  LinkShape slow = base;
+  slow.bits_per_second = 10'000'000;
+  EXPECT_EQ(config->links.Of({3, 7, 1}), slow);
+  EXPECT_EQ(config->links.Of({3, 8, 1}), base);
+  LinkShape first = base;
+  first.discipline = LinkDiscipline::kPriority;
+  first.queue_limit = 0;
+  first.loss = 0;
+  EXPECT_EQ(config->links.Of({1, 15, 1}), first);
+  EXPECT_EQ(config->links.Of({1, 15, 0}), base);
+  first.bits_per_second = 10'000'000;
+  EXPECT_EQ(config->links.Of({3, 0, 1}), first);
+  EXPECT_EQ(config->queue_memory_mb, 256u);
+}
+
+TEST(LinkPolicy, WrongLinksOfAFileAreAllReportedWithTheirLines) {
+  const auto read = ReadTopology(R"(name: a
+network: {kind: butterfly, rows: 16}
+placement: [{stages: 0-3, lcore: 0}]
+data_planes: [{name: dp0, queue_memory_mb: 0}]
+links:
+  rate: 100Mb/s
+  delay: -1us
+  discipline: lifo
+  loss: 1.5
+  overrides:
+    - {stages: 3-4, rows: 9-16, rate: 10Mbps}
+    - {stages: "3"}
+    - {port: 2, delay: 61s}
+)",
+                                 "a");
+  const std::string errors(read.status().message());
+  EXPECT_THAT(errors, HasSubstr("a:4: data_planes[0].queue_memory_mb: 0 is out of range"));
+  EXPECT_THAT(errors, HasSubstr("a:6: links.rate: \"100Mb/s\" has no unit that exists, \"Mb/s\" "
+                                "(allowed: a number with a unit, bps, kbps, Mbps or Gbps"));
+  EXPECT_THAT(errors, HasSubstr("a:7: links.delay: \"-1us\" is negative"));
+  EXPECT_THAT(errors, HasSubstr("a:8: links.discipline: \"lifo\" is unknown"));
+  EXPECT_THAT(errors, HasSubstr("a:9: links.loss: 1.5 is out of range (allowed: 0 to 1)"));
+  EXPECT_THAT(errors, HasSubstr("a:11: links.overrides[0].stages: stage 4 is outside 0..3"));
+  EXPECT_THAT(errors, HasSubstr("a:11: links.overrides[0].rows: row 16 is outside 0..15"));
+  EXPECT_THAT(errors, HasSubstr("a:12: links.overrides[1]: changes nothing"));
+  EXPECT_THAT(errors, HasSubstr("a:13: links.overrides[2].port: 2 is out of range"));
+  EXPECT_THAT(errors, HasSubstr("a:13: links.overrides[2].delay: \"61s\" is out of range"));
+}
+
+TEST(LinkSelector, SelectsStagesRowsAndPorts) {
+  const auto selector = ParseLinkSelector("s3 r0-15,20 p1");
+  ASSERT_TRUE(selector.ok()) << selector.status();
+  EXPECT_EQ(selector->stages(), "3");
+  EXPECT_EQ(selector->rows(), "0-15,20");
+  EXPECT_EQ(selector->port(), 1u);
+  EXPECT_TRUE(Selects(*selector, {3, 20, 1}));
+  EXPECT_FALSE(Selects(*selector, {3, 16, 1}));
+  EXPECT_FALSE(Selects(*selector, {3, 20, 0}));
+  EXPECT_FALSE(Selects(*selector, {2, 20, 1}));
+  for (const char* all : {"all", "", "  "}) {
+    const auto every = ParseLinkSelector(all);
+    ASSERT_TRUE(every.ok());
+    EXPECT_TRUE(Selects(*every, {0, 9, 1}));
+  }
+}
+
+TEST(LinkSelector, SaysWhichWordIsWrong) {
+  const auto message = [](absl::string_view text) {
+    return std::string(ParseLinkSelector(text).status().message());
+  };
+  EXPECT_THAT(message("x3"), AllOf(HasSubstr("\"x3\" selects no links"), HasSubstr("s3 r0-15 p1")));
+  EXPECT_THAT(message("s3 all"), HasSubstr("\"all\" selects no links"));
+  EXPECT_THAT(message("s"), HasSubstr("\"s\" has no numbers"));
+  EXPECT_THAT(message("s1 s2"), HasSubstr("\"s2\" stands there twice"));
+  EXPECT_THAT(message("p2"), HasSubstr("\"p2\" is no port"));
+}
+
+v1::LinkOverride Change(absl::string_view selector) { return *ParseLinkSelector(selector); }
+
+TEST(LinkChanges, TheListDoesNotGrowWithChangesToTheSameLinks) {
+  LinkOverrides changes;
+  for (int i = 1; i <= 100; ++i) {
+    v1::LinkOverride rate = Change("s3 r0-15");
+    rate.set_rate(std::to_string(i) + "Mbps");
+    AddLinkChange(rate, &changes);
+    v1::LinkOverride delay = Change("s3 r0-15");
+    delay.set_delay("5us");
+    AddLinkChange(delay, &changes);
+    v1::LinkOverride other = Change("all");
+    other.set_loss(0.1);
+    AddLinkChange(other, &changes);
+  }
+  ASSERT_EQ(changes.size(), 3);
+  const Network network = *Network::Make({.kind = NetworkKind::kButterfly, .rows = 16});
+  const auto plan = ToLinkPlan({}, changes, network);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->Of({3, 4, 0}),
+            (dataplane::LinkShape{.bits_per_second = 100'000'000, .delay_ns = 5000, .loss = 0.1}));
+  EXPECT_EQ(plan->Of({2, 4, 0}), (dataplane::LinkShape{.loss = 0.1}));
+}
+
+TEST(LinkGroups, LinksThatAreAlikeStandTogether) {
+  const auto read = ReadTopology(kFile, "a");
+  ASSERT_TRUE(read.ok());
+  const Network network = *Network::Make({.kind = NetworkKind::kButterfly, .rows = 16});
+  const auto plan = ToLinkPlan(read->links(), {}, network);
+  ASSERT_TRUE(plan.ok());
+  const auto groups = GroupLinks(*plan, network, Change("r2-15 p0"));
+  ASSERT_TRUE(groups.ok());
+  ASSERT_EQ(groups->size(), 3u);
+  EXPECT_EQ((*groups)[0].stages(), "0-2");
+  EXPECT_EQ((*groups)[0].rows(), "2-15");
+  EXPECT_EQ((*groups)[0].rate(), "100Mbps");
+  EXPECT_EQ((*groups)[1].stages(), "3");
+  EXPECT_EQ((*groups)[1].rows(), "2-7");
+  EXPECT_EQ((*groups)[1].rate(), "10Mbps");
+  EXPECT_EQ((*groups)[2].rows(), "8-15");
+  // Every link of the network is in exactly one group, and is what the group says.
+  const auto all = GroupLinks(*plan, network, {});
+  ASSERT_TRUE(all.ok());
+  for (int stage = 0; stage < 4; ++stage) {
+    for (Row row = 0; row < 16; ++row) {
+      for (int port = 0; port < 2; ++port) {
+        int found = 0;
+        for (const v1::LinkGroup& group : *all) {
+          v1::LinkOverride selector;
+          selector.set_stages(group.stages());
+          selector.set_rows(group.rows());
+          if (group.ports() != "0-1") selector.set_port(group.ports() == "1" ? 1 : 0);
+          if (!Selects(selector, {stage, row, port})) continue;
+          ++found;
+          EXPECT_EQ(*ParseRate(group.rate()), plan->Of({stage, row, port}).bits_per_second);
+          EXPECT_EQ(group.queue_limit(), plan->Of({stage, row, port}).queue_limit);
+        }
+        EXPECT_EQ(found, 1) << stage << " " << row << " " << port;
+      }
+    }
+  }
+}
+
+TEST(LinkChanges, AreCheckedAsTheFileIs) {
+  const Network network = *Network::Make({.kind = NetworkKind::kButterfly, .rows = 16});
+  LinkOverrides changes;
+  EXPECT_THAT(CheckLinkChanges(changes, network), IsEmpty());
+  *changes.Add() = Change("s0 r99");
+  changes[0].set_rate("7 parsecs");
+  const auto found = CheckLinkChanges(changes, network);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].field, "changes[0].rate");
+  EXPECT_EQ(found[1].field, "changes[0].rows");
+  const auto selector = CheckLinkSelector(Change("s9"), network);
+  ASSERT_EQ(selector.size(), 1u);
+  EXPECT_EQ(selector[0].field, "stages");
+}
+
+}  // namespace
+}  // namespace bfly::control
