@@ -5,66 +5,62 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <memory>
 #include <vector>
 
-#include "topologies/tag.h"
+#include "dataplane/virtual_clock/packet.h"
+#include "dataplane/virtual_clock/page_array.h"
 
 namespace bfly::dataplane {
 
-// Virtual time in ticks. A unit of service is a whole number of ticks (VirtualConfig), so that sums
-// are exact and slots fall on ticks.
-using Ticks = uint64_t;
-inline constexpr Ticks kNever = std::numeric_limits<Ticks>::max();
-
-struct VirtualPacket {
-  Ticks time;   // of arrival at the node that handles it next
-  Ticks birth;  // of generation
-  WireTag tag;
+// Packets in order of time, followed by an end mark, a packet whose time is kNever, so that merging
+// two lists needs no bounds.
+struct PacketList {
+  const VirtualPacket* first = nullptr;
+  uint32_t count = 0;
 };
-static_assert(sizeof(VirtualPacket) == 24);
 
-// Lists of packets, one a link, in one arena that is reused from window to window. Every list ends
-// with a packet whose time is kNever, so that merging two lists needs no bounds.
-class Boundary {
+// Places for packets that are all given back at once.
+class PacketArena {
  public:
-  explicit Boundary(size_t links) : lists_(links) {}
+  void Clear() { chunk_ = used_ = 0; }
 
-  const VirtualPacket* begin(size_t link) const { return arena_.get() + lists_[link].first; }
-  uint32_t count(size_t link) const { return lists_[link].count; }
-  size_t links() const { return lists_.size(); }
-
-  void Clear() { used_ = 0; }
-
-  // `packets` consecutive places. Earlier pointers are invalid after it.
+  // `packets` consecutive places. Earlier ones stay where they are.
   VirtualPacket* Reserve(size_t packets) {
-    if (used_ + packets > capacity_) Grow(used_ + packets);
-    VirtualPacket* places = arena_.get() + used_;
+    if (chunk_ == chunks_.size() || used_ + packets > chunks_[chunk_].size()) Grow(packets);
+    VirtualPacket* places = chunks_[chunk_].data() + used_;
     used_ += packets;
     return places;
   }
 
-  // Makes [first, end) the list of `link`; *end must be a reserved place and takes the end mark.
-  void Set(size_t link, const VirtualPacket* first, VirtualPacket* end) {
-    end->time = kNever;
-    lists_[link] = {static_cast<size_t>(first - arena_.get()), static_cast<uint32_t>(end - first)};
-  }
-
-  size_t bytes() const { return capacity_ * sizeof(VirtualPacket) + lists_.size() * sizeof(List); }
+  // Room that a later Reserve gets in one piece. `packets`: what is asked for at a time.
+  void set_chunk(size_t packets) { least_ = packets; }
+  size_t bytes() const;
 
  private:
-  struct List {
-    size_t first = 0;
-    uint32_t count = 0;
-  };
+  void Grow(size_t packets);
 
-  void Grow(size_t wanted);
+  std::vector<PageArray<VirtualPacket>> chunks_;
+  size_t least_ = 512;  // places of a new chunk
+  size_t chunk_ = 0;    // the one that is being filled
+  size_t used_ = 0;     // places of it
+};
 
-  std::vector<List> lists_;
-  std::unique_ptr<VirtualPacket[]> arena_;
-  size_t used_ = 0;
-  size_t capacity_ = 0;
+// The lists of all links between two stages, 2 * row + k being the k-th list that row `row` merges.
+// Each worker fills an arena of its own.
+class Boundary {
+ public:
+  // chunk: packets an arena grows by.
+  Boundary(size_t lists, int workers, size_t chunk);
+
+  const PacketList* lists() const { return lists_.data(); }
+  void Clear();
+  // Makes a copy of `list` the boundary's list number `to`.
+  void Store(int worker, size_t to, PacketList list);
+  size_t bytes() const;
+
+ private:
+  std::vector<PacketList> lists_;
+  std::vector<PacketArena> arenas_;
 };
 
 }  // namespace bfly::dataplane

@@ -20,6 +20,8 @@ class DelayHistogram {
     for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
   }
 
+  size_t bytes() const { return counts_.size() * sizeof(counts_[0]); }
+
   // The smallest bucket value that at least `fraction` of the values do not exceed; 0 if there are
   // none.
   uint64_t Quantile(double fraction) const;

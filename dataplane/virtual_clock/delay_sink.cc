@@ -7,30 +7,43 @@
 
 namespace bfly::dataplane {
 
-DelaySink::DelaySink(size_t rows, Ticks start, Ticks end, int batches, Ticks unit)
-    : rows_(rows),
+DelaySink::DelaySink(int hops, Ticks start, Ticks end, int batches, Ticks unit)
+    : hops_(hops),
       start_(start),
       end_(end),
       batch_length_((end - start + batches - 1) / batches),
       unit_(static_cast<double>(unit)),
       batches_(batches) {}
 
-void DelaySink::TakeWindow(const Boundary& in) {
-  for (size_t list = 0; list < 2 * rows_; ++list) {
-    const VirtualPacket* packet = in.begin(list);
-    const VirtualPacket* end = packet + in.count(list);
-    delivered_ += in.count(list);
-    for (; packet != end; ++packet) {
-      if (packet->birth < start_ || packet->birth >= end_) continue;
-      const Ticks delay = packet->time - packet->birth;
-      Batch& batch = batches_[(packet->birth - start_) / batch_length_];
-      ++batch.packets;
-      ++measured_;
-      batch.delay += delay;
-      max_delay_ = std::max(max_delay_, delay);
-      histogram_.Add(delay);
+void DelaySink::Take(PacketList list) {
+  delivered_ += list.count;
+  const VirtualPacket* const end = list.first + list.count;
+  for (const VirtualPacket* packet = list.first; packet != end; ++packet) {
+    const Ticks birth = BirthOf(packet->word, hops_);
+    if (birth < start_ || birth >= end_) continue;
+    if (birth - batch_start_ >= batch_length_) {
+      const Ticks number = (birth - start_) / batch_length_;
+      batch_ = &batches_[number];
+      batch_start_ = start_ + number * batch_length_;
     }
+    const Ticks delay = packet->time - birth;
+    ++batch_->packets;
+    ++measured_;
+    batch_->delay += delay;
+    max_delay_ = std::max(max_delay_, delay);
+    histogram_.Add(delay);
   }
+}
+
+void DelaySink::Merge(const DelaySink& other) {
+  for (size_t i = 0; i < batches_.size(); ++i) {
+    batches_[i].packets += other.batches_[i].packets;
+    batches_[i].delay += other.batches_[i].delay;
+  }
+  histogram_.Merge(other.histogram_);
+  max_delay_ = std::max(max_delay_, other.max_delay_);
+  delivered_ += other.delivered_;
+  measured_ += other.measured_;
 }
 
 void DelaySink::Report(VirtualResult& result) const {

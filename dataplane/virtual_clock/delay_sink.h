@@ -15,27 +15,34 @@ class DelaySink {
  public:
   // Measures packets born in [start, end), in `batches` parts of equal length. unit: ticks of a
   // unit.
-  DelaySink(size_t rows, Ticks start, Ticks end, int batches, Ticks unit);
+  // hops: links of every path.
+  DelaySink(int hops, Ticks start, Ticks end, int batches, Ticks unit);
 
-  // Takes all packets of the boundary after the last stage.
-  void TakeWindow(const Boundary& in);
+  // Takes packets that left the last stage.
+  void Take(PacketList list);
+  // Adds what another sink of the same measurement took.
+  void Merge(const DelaySink& other);
 
   uint64_t delivered() const { return delivered_; }
   uint64_t measured() const { return measured_; }
   void Report(VirtualResult& result) const;
+  size_t bytes() const { return batches_.size() * sizeof(Batch) + histogram_.bytes(); }
 
  private:
   struct Batch {
     uint64_t packets = 0;
-    uint64_t delay = 0;  // ticks
+    TickSum delay = 0;
   };
 
-  const size_t rows_;
+  const int hops_;
   const Ticks start_;
   const Ticks end_;
   const Ticks batch_length_;
   const double unit_;
   std::vector<Batch> batches_;
+  // The batch of the packet before: its births are [batch_start_, batch_start_ + batch_length_).
+  Batch* batch_ = nullptr;
+  Ticks batch_start_ = kNever;
   DelayHistogram histogram_;
   Ticks max_delay_ = 0;
   uint64_t delivered_ = 0;

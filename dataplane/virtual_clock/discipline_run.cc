@@ -146,24 +146,23 @@ VirtualResult Run(const Network& network, const VirtualConfig& config, VirtualSo
   ServerNetwork<Server> servers(network, config.links, server);
   Record record(network, config, times);
   ClassSource classes(config, network.rows());
-  Boundary born(2 * static_cast<size_t>(network.rows()));
+  std::vector<VirtualPacket> born;
   std::vector<std::vector<Job>> nodes(network.rows());
 
-  uint64_t born_before = 0, born_measured = 0, delivered_then = 0, hops = 0;
+  uint64_t generated = 0, born_before = 0, born_measured = 0, delivered_then = 0, hops = 0;
   uint64_t population = 0, windows_measured = 0;
   Ticks now = 0;
   while (now < times.give_up && (now < times.end || record.measured() < born_measured)) {
     Ticks window_end = std::min(now + times.window, times.give_up);
     if (now < times.start) window_end = std::min(window_end, times.start);
     if (now < times.end) window_end = std::min(window_end, times.end);
-    born.Clear();
-    source.FillWindow(window_end, born);
     for (Row row = 0; row < network.rows(); ++row) {
       nodes[row].clear();
-      const VirtualPacket* packet = born.begin(2 * row);
-      for (uint32_t i = 0; i < born.count(2 * row); ++i, ++packet) {
-        nodes[row].push_back({packet->time, packet->birth, packet->tag, 0, classes.Draw(row)});
+      const size_t count = source.FillRow(row, window_end, born, 0);
+      for (size_t i = 0; i < count; ++i) {
+        nodes[row].push_back({born[i].time, born[i].time, born[i].word, 0, classes.Draw(row)});
       }
+      generated += count;
     }
     servers.RunWindow(
         nodes, window_end,
@@ -173,19 +172,19 @@ VirtualResult Run(const Network& network, const VirtualConfig& config, VirtualSo
         });
     const uint64_t before = record.delivered();
     for (const std::vector<Job>& jobs : nodes) record.Delivered(jobs);
-    if (window_end == times.start) born_before = source.generated();
+    if (window_end == times.start) born_before = generated;
     if (window_end > times.start && window_end <= times.end) {
       delivered_then += record.delivered() - before;
-      population += source.generated() - record.delivered();
+      population += generated - record.delivered();
       ++windows_measured;
-      if (window_end == times.end) born_measured = source.generated() - born_before;
+      if (window_end == times.end) born_measured = generated - born_before;
     }
     now = window_end;
   }
 
   VirtualResult result;
   record.Report(result);
-  result.injected = source.generated();
+  result.injected = generated;
   result.in_flight = servers.jobs();
   result.hops = hops;
   result.unfinished = born_measured - result.measured;

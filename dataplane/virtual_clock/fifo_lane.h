@@ -9,9 +9,14 @@
 
 #include <algorithm>
 
-#include "dataplane/virtual_clock/boundary.h"
+#include "dataplane/virtual_clock/packet.h"
 
 namespace bfly::dataplane {
+
+// A choice in arithmetic: compilers make branches of the plain one, and it is as good as random.
+inline Ticks Select(bool condition, Ticks yes, Ticks no) {
+  return no ^ ((yes ^ no) & (Ticks{0} - condition));
+}
 
 struct FifoLane {
   const VirtualPacket* first;  // what is left of the two lists
@@ -19,40 +24,38 @@ struct FifoLane {
   VirtualPacket* out[2];  // where the next departure of each port goes
   Ticks free[2];          // when each port's link has sent all it was given
   Ticks service[2];
-  Ticks delay = 0;  // sum of departure - arrival
+  Ticks delay;  // sum of departure - arrival
 
   // Moves one packet over the node. There is no branch: which list and which port come next is as
   // good as random, and one misprediction costs more than the whole step.
   void Step() {
-    const bool from_first = first->time <= second->time;
-    const VirtualPacket* packet = from_first ? first : second;
+    const Ticks first_time = first->time, second_time = second->time;
+    const bool from_first = first_time <= second_time;
+    const PacketWord word = (from_first ? first : second)->word;
+    const Ticks arrival = Select(from_first, first_time, second_time);
     first += from_first;
     second += !from_first;
-    const unsigned port = packet->tag >> 63;
-    const Ticks arrival = packet->time;
-    const Ticks departure = std::max(free[port], arrival) + service[port];
+    const unsigned port = PortOf(word);
+    const Ticks before = free[port];
+    const Ticks departure = Select(before < arrival, arrival, before) + service[port];
     free[port] = departure;
     delay += departure - arrival;
     VirtualPacket* place = out[port];
     out[port] = place + 1;
     place->time = departure;
-    place->birth = packet->birth;
-    place->tag = packet->tag << 1;
+    place->word = AfterHop(word);
   }
 };
 
-// Two nodes in turn: each is one chain of dependent loads, and two chains overlap.
-inline void RunLanes(FifoLane& x, uint32_t x_packets, FifoLane& y, uint32_t y_packets) {
-  FifoLane a = x, b = y;  // copies, so that the compiler knows no packet is one of them
-  const uint32_t both = std::min(x_packets, y_packets);
-  for (uint32_t i = 0; i < both; ++i) {
-    a.Step();
-    b.Step();
+// Lanes in turn: each is one chain of dependent loads, and several chains overlap.
+template <int kLanes>
+inline void RunLanes(FifoLane* lanes, uint32_t steps) {
+  FifoLane local[kLanes];  // copies, so that the compiler knows no packet is one of them
+  for (int k = 0; k < kLanes; ++k) local[k] = lanes[k];
+  for (uint32_t i = 0; i < steps; ++i) {
+    for (int k = 0; k < kLanes; ++k) local[k].Step();
   }
-  for (uint32_t i = both; i < x_packets; ++i) a.Step();
-  for (uint32_t i = both; i < y_packets; ++i) b.Step();
-  x = a;
-  y = b;
+  for (int k = 0; k < kLanes; ++k) lanes[k] = local[k];
 }
 
 }  // namespace bfly::dataplane

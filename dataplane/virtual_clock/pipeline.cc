@@ -10,22 +10,24 @@ namespace {
 
 // One window of one stage boundary, on its way from worker to worker.
 struct Window {
-  explicit Window(size_t lists) : packets(lists) {}
+  Window(size_t lists, size_t chunk) : packets(lists, 1, chunk) {}
   Boundary packets;
   Ticks end = 0;
   uint64_t generated = 0;  // by the sources, up to `end`
   bool last = false;
 };
 
-constexpr uint64_t kWindowsAhead = 3;  // a worker may be this far ahead of the next one
+constexpr uint64_t kWindowsAhead = 2;  // a worker may be this far ahead of the next one
 
 }  // namespace
 
 // A ring of windows between two workers; each side waits for the other without spinning.
 class Pipeline::Handover {
  public:
-  explicit Handover(size_t lists) {
-    for (uint64_t i = 0; i < kWindowsAhead; ++i) ring_.push_back(std::make_unique<Window>(lists));
+  Handover(size_t lists, size_t chunk) {
+    for (uint64_t i = 0; i < kWindowsAhead; ++i) {
+      ring_.push_back(std::make_unique<Window>(lists, chunk));
+    }
   }
 
   Window& ToFill() {
@@ -63,35 +65,54 @@ class Pipeline::Handover {
 };
 
 struct Pipeline::Worker {
+  explicit Worker(int workers) : crew(workers), scratch(static_cast<size_t>(workers)) {}
+
+  Crew crew;
+  std::vector<BlockScratch> scratch;
   std::vector<StageGroup> groups;
   std::vector<Boundary> between;  // after each group but the last
   std::unique_ptr<Handover> to_next;
 
-  void RunWindow(const Boundary& in, Boundary& out, Ticks window_end) {
-    const Boundary* from = &in;
+  // Returns how many packets the source generated.
+  uint64_t RunWindow(const GroupEnds& ends, Ticks window_end) {
+    uint64_t generated = 0;
     for (size_t g = 0; g < groups.size(); ++g) {
-      Boundary& to = g + 1 < groups.size() ? between[g] : out;
-      to.Clear();
-      groups[g].RunWindow(*from, to, window_end);
-      from = &to;
+      GroupEnds part;
+      if (g == 0) {
+        part.source = ends.source;
+        part.in = ends.in;
+      } else {
+        part.in = &between[g - 1];
+      }
+      if (g + 1 == groups.size()) {
+        part.out = ends.out;
+        part.sinks = ends.sinks;
+      } else {
+        part.out = &between[g];
+      }
+      if (part.out != nullptr) part.out->Clear();
+      generated += groups[g].RunWindow(crew, part, window_end, scratch);
     }
+    return generated;
   }
 };
 
-Pipeline::Pipeline(const Network& network, const std::vector<int>& first_stages, Ticks unit)
+Pipeline::Pipeline(const Network& network, const std::vector<int>& first_stages, int crew,
+                   Ticks unit, double window_packets)
     : network_(network) {
   const size_t lists = 2 * static_cast<size_t>(network.rows());
+  // A sixteenth of what a window is expected to bring a worker, so that little stays unused.
+  const auto chunk =
+      static_cast<size_t>(std::clamp(window_packets * network.rows() / crew / 16, 512.0, 0x1p24));
   for (size_t w = 0; w < first_stages.size(); ++w) {
     const bool is_last = w + 1 == first_stages.size();
     const int limit = (is_last ? network.stages() : first_stages[w + 1]) - 1;
-    auto worker = std::make_unique<Worker>();
-    for (int stage = first_stages[w]; stage <= limit;) {
-      const int last = StageGroup::LastStage(network, stage, limit);
-      worker->groups.emplace_back(network, stage, last, unit);
-      if (last != limit) worker->between.emplace_back(lists);
-      stage = last + 1;
+    auto worker = std::make_unique<Worker>(crew);
+    for (const StageRange range : StageGroup::Split(network, first_stages[w], limit)) {
+      worker->groups.emplace_back(network, range, unit);
+      if (range.last != limit) worker->between.emplace_back(lists, crew, chunk);
     }
-    if (!is_last) worker->to_next = std::make_unique<Handover>(lists);
+    if (!is_last) worker->to_next = std::make_unique<Handover>(lists, chunk);
     workers_.push_back(std::move(worker));
   }
 }
@@ -108,19 +129,27 @@ Pipeline::Account Pipeline::Run(VirtualSource& source, DelaySink& sink, Ticks wi
   std::atomic<Ticks> sunk{0};  // last worker: writes, first: acquires; end of its newest window
   std::atomic<bool> complete{false};  // last worker: writes before `sunk`, first: reads after it
 
-  const auto sink_window = [&](const Boundary& packets, Ticks window_end, uint64_t generated) {
-    const uint64_t before = sink.delivered();
-    sink.TakeWindow(packets);
+  std::vector<DelaySink> sinks(workers_.back()->scratch.size(), sink);
+  const auto sum = [&sinks](uint64_t (DelaySink::*count)() const) {
+    uint64_t all = 0;
+    for (const DelaySink& one : sinks) all += (one.*count)();
+    return all;
+  };
+  uint64_t delivered = 0;
+  const auto sink_window = [&](Ticks window_end, uint64_t generated) {
+    const uint64_t before = delivered;
+    delivered = sum(&DelaySink::delivered);
     if (window_end == start) born_before_start = generated;
     if (window_end > start && window_end <= end) {
-      account.delivered_then += sink.delivered() - before;
-      population_sum += generated - sink.delivered();
+      account.delivered_then += delivered - before;
+      population_sum += generated - delivered;
       ++windows_measured;
       if (window_end == end) account.born_measured = generated - born_before_start;
     }
     account.end = window_end;
+    account.generated = generated;
     if (window_end >= end) {
-      complete.store(sink.measured() == account.born_measured, std::memory_order_relaxed);
+      complete.store(sum(&DelaySink::measured) == account.born_measured, std::memory_order_relaxed);
     }
     sunk.store(window_end, std::memory_order_release);
     sunk.notify_one();
@@ -129,12 +158,11 @@ Pipeline::Account Pipeline::Run(VirtualSource& source, DelaySink& sink, Ticks wi
   const auto run_worker = [&](size_t w) {
     Worker& worker = *workers_[w];
     const bool is_last = w + 1 == workers_.size();
-    Boundary arrivals(2 * static_cast<size_t>(network_.rows()));
-    Boundary leaving(is_last ? arrivals.links() : 0);
+    uint64_t generated = 0;
     for (Ticks now = 0; now < give_up;) {
       Window* taken = nullptr;
       Ticks window_end = 0;
-      uint64_t generated = 0;
+      GroupEnds ends;
       if (w == 0) {
         if (now >= end) {
           for (Ticks s; (s = sunk.load(std::memory_order_acquire)) != now;) sunk.wait(s);
@@ -143,25 +171,28 @@ Pipeline::Account Pipeline::Run(VirtualSource& source, DelaySink& sink, Ticks wi
         window_end = std::min(now + window, give_up);
         if (now < start) window_end = std::min(window_end, start);
         if (now < end) window_end = std::min(window_end, end);
-        arrivals.Clear();
-        source.FillWindow(window_end, arrivals);
-        generated = source.generated();
+        ends.source = &source;
       } else {
         taken = &workers_[w - 1]->to_next->ToTake();
         if (taken->last) break;
         window_end = taken->end;
         generated = taken->generated;
+        ends.in = &taken->packets;
       }
-      const Boundary& in = taken != nullptr ? taken->packets : arrivals;
+      Window* next = nullptr;
       if (is_last) {
-        worker.RunWindow(in, leaving, window_end);
-        sink_window(leaving, window_end, generated);
+        ends.sinks = sinks.data();
       } else {
-        Window& next = worker.to_next->ToFill();
-        worker.RunWindow(in, next.packets, window_end);
-        next.end = window_end;
-        next.generated = generated;
-        next.last = false;
+        next = &worker.to_next->ToFill();
+        ends.out = &next->packets;
+      }
+      generated += worker.RunWindow(ends, window_end);
+      if (is_last) {
+        sink_window(window_end, generated);
+      } else {
+        next->end = window_end;
+        next->generated = generated;
+        next->last = false;
         worker.to_next->Filled();
       }
       if (taken != nullptr) workers_[w - 1]->to_next->Taken();
@@ -177,6 +208,8 @@ Pipeline::Account Pipeline::Run(VirtualSource& source, DelaySink& sink, Ticks wi
   for (size_t w = 1; w < workers_.size(); ++w) threads.emplace_back(run_worker, w);
   run_worker(0);
   threads.clear();  // joins
+  sink_bytes_ = sinks.size() * sink.bytes();
+  for (const DelaySink& one : sinks) sink.Merge(one);
   if (windows_measured > 0) {
     account.mean_population =
         static_cast<double>(population_sum) / static_cast<double>(windows_measured);
@@ -229,9 +262,10 @@ std::vector<uint64_t> Pipeline::LinkPackets() const {
 }
 
 size_t Pipeline::bytes() const {
-  size_t sum = 0;
+  size_t sum = sink_bytes_;
   for (const auto& worker : workers_) {
     for (const StageGroup& group : worker->groups) sum += group.bytes();
+    for (const BlockScratch& scratch : worker->scratch) sum += scratch.bytes();
     for (const Boundary& boundary : worker->between) sum += boundary.bytes();
     if (worker->to_next) sum += worker->to_next->bytes();
   }

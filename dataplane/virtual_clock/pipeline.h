@@ -15,12 +15,15 @@ namespace bfly::dataplane {
 
 class Pipeline {
  public:
-  // first_stages[w]: the first stage of worker w.
-  Pipeline(const Network& network, const std::vector<int>& first_stages, Ticks unit);
+  // first_stages[w]: the first stage of worker w. crew: threads that share the blocks of each
+  // stage. window_packets: about how many packets a row generates in a window.
+  Pipeline(const Network& network, const std::vector<int>& first_stages, int crew, Ticks unit,
+           double window_packets);
   ~Pipeline();
 
   struct Account {
     Ticks end = 0;                // of the last window
+    uint64_t generated = 0;       // in the whole run
     uint64_t born_measured = 0;   // packets generated in [start, end)
     uint64_t delivered_then = 0;  // deliveries in [start, end), whenever born
     double mean_population =
@@ -30,6 +33,7 @@ class Pipeline {
   // Runs windows of `window` ticks from time 0; one ends on `start` and one on `end`. Sources go on
   // after `end`, since later packets delay earlier ones, until every packet born before `end` has
   // been delivered or the time is `give_up`.
+  // sink: takes all deliveries; the crew's others take theirs in copies of it, until the end.
   Account Run(VirtualSource& source, DelaySink& sink, Ticks window, Ticks start, Ticks end,
               Ticks give_up);
 
@@ -45,6 +49,7 @@ class Pipeline {
   struct Worker;
 
   const Network& network_;
+  size_t sink_bytes_ = 0;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 

@@ -30,40 +30,34 @@ VirtualSource::VirtualSource(const Network& network, const ArrivalConfig& config
   }
 }
 
-size_t VirtualSource::FillRow(Row row, Ticks window_end, std::vector<VirtualPacket>& packets) {
+size_t VirtualSource::FillRow(Row row, Ticks window_end, std::vector<VirtualPacket>& packets,
+                              size_t used) {
   // A slot's batch is the Poisson process of the slot, moved to the slot's start.
   const Ticks slot = config_.process == ArrivalConfig::Process::kSlotBatch ? slot_ : 1;
   const bool constant = config_.process == ArrivalConfig::Process::kConstant;
   const Tag prefix = GreedyTag(network_, row, 0);
+  const int hops = network_.hops();
   RowState state = rows_[row];
-  size_t filled = 0;
+  size_t filled = used;
   ArrivalBatch batch;
-  while (state.next < window_end) {
+  do {
+    if (packets.size() <= filled + kArrivalBatch)
+      packets.resize(filled + filled / 4 + 2 * kArrivalBatch);
+    if (state.next >= window_end) break;
     const uint64_t in_batch = state.number % kArrivalBatch;
     const uint64_t first = CounterOf(row, state.number - in_batch);
     DrawArrivals(config_.seed, first, mean_gap_, batch);
     pattern_.Draw(row, config_.seed, first, batch.choice);
-    if (packets.size() < filled + kArrivalBatch) packets.resize(2 * (filled + kArrivalBatch));
     for (uint64_t i = in_batch; i < kArrivalBatch && state.next < window_end; ++i) {
       const Ticks time = slot == 1 ? state.next : state.next - state.next % slot;
       const Tag tag = prefix | LastBitsOf(network_, static_cast<Row>(batch.choice[i]));
-      packets[filled++] = {time, time, ToWire(tag, network_.hops())};
+      packets[filled++] = {time, MakeWord(tag, hops, time)};
       state.next += constant ? static_cast<Ticks>(mean_gap_) : batch.gap[i];
       ++state.number;
     }
-  }
+  } while (state.next < window_end);
   rows_[row] = state;
-  return filled;
-}
-
-void VirtualSource::FillWindow(Ticks window_end, Boundary& out) {
-  for (Row row = 0; row < network_.rows(); ++row) {
-    const size_t packets = FillRow(row, window_end, row_packets_);
-    VirtualPacket* places = out.Reserve(packets + 2);
-    out.Set(2 * row, places, std::copy_n(row_packets_.begin(), packets, places));
-    out.Set(2 * row + 1, places + packets + 1, places + packets + 1);
-    generated_ += packets;
-  }
+  return filled - used;
 }
 
 }  // namespace bfly::dataplane

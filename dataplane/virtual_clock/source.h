@@ -30,11 +30,12 @@ class VirtualSource {
   VirtualSource(const Network& network, const ArrivalConfig& config, DestinationPattern pattern,
                 Ticks unit, Ticks slot);
 
-  // Writes what the rows generate before `window_end` and have not yet: row r's packets to list 2r,
-  // in order of time; list 2r+1 stays empty.
-  void FillWindow(Ticks window_end, Boundary& out);
+  // Writes what `row` generates before `window_end` and has not yet to packets[used] and on, in
+  // order of time, and returns how many that is. `packets` grows as needed and has one place more.
+  // Rows are independent: several workers may fill different ones at once.
+  size_t FillRow(Row row, Ticks window_end, std::vector<VirtualPacket>& packets, size_t used);
 
-  uint64_t generated() const { return generated_; }
+  size_t bytes() const { return rows_.size() * sizeof(RowState); }
 
  private:
   struct RowState {
@@ -43,8 +44,6 @@ class VirtualSource {
   };
   static constexpr uint64_t kPacketsOfARow = uint64_t{1} << 40;
   static uint64_t CounterOf(Row row, uint64_t number) { return row * kPacketsOfARow + number; }
-  // Writes the packets of `row` before `window_end` to the front of `packets` and counts them.
-  size_t FillRow(Row row, Ticks window_end, std::vector<VirtualPacket>& packets);
 
   const Network& network_;
   const ArrivalConfig config_;
@@ -52,8 +51,6 @@ class VirtualSource {
   const double mean_gap_;  // ticks
   const Ticks slot_;
   std::vector<RowState> rows_;
-  std::vector<VirtualPacket> row_packets_;  // one row of one window
-  uint64_t generated_ = 0;
 };
 
 }  // namespace bfly::dataplane

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // One stage, restricted to a block of rows, under the virtual clock.
 //
-// The rows of a block are numbered 0..nodes-1 inside it. The links' queues belong to the stage:
-// what has joined a link and not left it by the end of a window stays here, already with its time
-// of departure.
+// The rows of a block are numbered 0..nodes-1 inside it. What has joined a link and not left it by
+// the end of a window waits here. All of it leaves in an unbroken row, one service time after the
+// other, so the time at which the link is free says when each does, and only the packets' words are
+// kept.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "dataplane/virtual_clock/boundary.h"
@@ -21,35 +23,54 @@ struct BlockWiring {
   size_t nodes() const { return in.size(); }
 };
 
+// The two links that leave a node.
+struct NodeState {
+  Ticks free[2];        // when the link has sent all it was given
+  uint64_t packets[2];  // that left by it
+  uint32_t waiting[2];  // packets that have joined it and not left
+  uint32_t queue;       // where the node's part of the block's queue starts
+};
+static_assert(sizeof(NodeState) == 48);
+
+// The working memory of one worker, used for one block after the other.
+struct BlockScratch {
+  std::vector<VirtualPacket> arrivals;
+  PacketArena packets[2];      // in turn: what a stage reads, and what it writes
+  std::vector<PacketList> in;  // as packets[], by list
+  std::vector<PacketList> out;
+  std::vector<PacketWord> kept;  // the queue of the block after the window
+  uint64_t generated = 0;        // by the source, in the blocks of one window
+  size_t bytes() const;
+};
+
 class StageBlock {
  public:
-  explicit StageBlock(size_t nodes);
+  // Takes the packets of node j's lists in[from[j]] and in[from[j] + 1] (all arrive before
+  // `window_end`), joins each to its link's queue, and makes what leaves before `window_end` the
+  // list out[to[2*j + port]]. Windows must come in order. nodes: the state of the block's nodes.
+  void RunWindow(const BlockWiring& wiring, NodeState* nodes, const PacketList* in,
+                 const std::vector<uint32_t>& from, const std::vector<uint32_t>& to,
+                 PacketList* out, PacketArena& places, Ticks window_end,
+                 std::vector<PacketWord>& kept);
 
-  // Takes every packet of its lists of `in` (all arrive before `window_end`), joins it to its
-  // link's queue, and writes what leaves before `window_end` to `out`. Windows must come in order.
-  // The bases are added to the wiring's list numbers; `scratch` is for reuse between calls.
-  void RunWindow(const BlockWiring& wiring, const Boundary& in, size_t in_base, Boundary& out,
-                 size_t out_base, Ticks window_end, std::vector<VirtualPacket>& scratch);
-
-  // Packets that left by a link, and that wait for one now.
-  uint64_t packets(size_t link) const { return packets_[link]; }
-  uint64_t queued() const { return queued_.size(); }
-  // Over all packets so far: how many, and the sum of departure - arrival.
+  // Over all packets so far: how many came, and the sum of departure - arrival.
   uint64_t handled() const { return handled_; }
-  Ticks delay_sum() const { return delay_sum_; }
-
-  size_t bytes() const {
-    return free_.size() * (sizeof(Ticks) + sizeof(uint32_t) + sizeof(uint64_t)) +
-           queued_.capacity() * sizeof(VirtualPacket) + sizeof(*this);
-  }
+  TickSum delay_sum() const { return delay_sum_; }
+  size_t bytes() const;
 
  private:
-  std::vector<Ticks> free_;            // per link: when it has sent all it was given
-  std::vector<uint32_t> waiting_;      // per link: how many of queued_ are its
-  std::vector<uint64_t> packets_;      // per link
-  std::vector<VirtualPacket> queued_;  // link after link, each in order of departure
+  class Window;
+  // The queue of a link that is too long to be copied every window.
+  struct LongQueue {
+    std::vector<PacketWord> words;
+    size_t left = 0;  // words at the front that have left
+  };
+
+  std::vector<PacketWord> queue_;  // node after node, port 0 before port 1, each in order
+  // By link, empty until one is long. A link that has one has no words in queue_.
+  std::vector<std::unique_ptr<LongQueue>> long_;
   uint64_t handled_ = 0;
-  Ticks delay_sum_ = 0;
+  TickSum delay_sum_ = 0;
 };
 
 }  // namespace bfly::dataplane

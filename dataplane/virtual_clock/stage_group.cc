@@ -3,10 +3,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
+#include <utility>
 
 namespace bfly::dataplane {
 namespace {
 
+// Rows of a block: 2^this. The packets of a window of so many rows, and the queues of one stage of
+// them, fit in a core's L2 cache.
 constexpr int kGroupBits = 6;
 
 // Address bits that stages first..last set, or all of them where a stage is wired by a table.
@@ -46,18 +50,50 @@ std::vector<uint32_t> ListsOf(const Network& network, int stage) {
 
 }  // namespace
 
-int StageGroup::LastStage(const Network& network, int first, int limit) {
+namespace {
+
+// The longest run of stages from `first`, up to `limit`, that touches at most `bits` address bits.
+int LastStage(const Network& network, int first, int limit, int bits) {
   int last = first;
-  while (last < limit && std::popcount(TouchedBits(network, first, last + 1)) <= kGroupBits) ++last;
+  while (last < limit && std::popcount(TouchedBits(network, first, last + 1)) <= bits) ++last;
   return last;
 }
 
-StageGroup::StageGroup(const Network& network, int first, int last, Ticks unit)
-    : first_(first),
-      last_(last),
-      row_of_node_(Subsets(TouchedBits(network, first, last))),
-      row_of_block_(Subsets((network.rows() - 1) & ~TouchedBits(network, first, last))),
-      inner_{Boundary(2 * row_of_node_.size()), Boundary(2 * row_of_node_.size())} {
+std::vector<StageRange> SplitBy(const Network& network, int first, int last, int bits) {
+  std::vector<StageRange> ranges;
+  while (first <= last) {
+    ranges.push_back({first, LastStage(network, first, last, bits)});
+    first = ranges.back().last + 1;
+  }
+  return ranges;
+}
+
+}  // namespace
+
+std::vector<StageRange> StageGroup::Split(const Network& network, int first, int last) {
+  std::vector<StageRange> ranges = SplitBy(network, first, last, kGroupBits);
+  for (int bits = kGroupBits - 1; bits > 0; --bits) {
+    std::vector<StageRange> smaller = SplitBy(network, first, last, bits);
+    if (smaller.size() > ranges.size()) break;
+    ranges = std::move(smaller);
+  }
+  return ranges;
+}
+
+StageGroup::StageGroup(const Network& network, StageRange stages, Ticks unit)
+    : stages_(stages),
+      row_of_node_(Subsets(TouchedBits(network, stages.first, stages.last))),
+      row_of_block_(
+          Subsets((network.rows() - 1) & ~TouchedBits(network, stages.first, stages.last))),
+      by_link_(2 * row_of_node_.size()),
+      by_node_(row_of_node_.size()),
+      blocks_(depth() * row_of_block_.size()),
+      nodes_(blocks_.size() * row_of_node_.size()) {
+  const int first = stages.first, last = stages.last;
+  std::iota(by_link_.begin(), by_link_.end(), 0);
+  for (size_t node = 0; node < by_node_.size(); ++node) {
+    by_node_[node] = static_cast<uint32_t>(2 * node);
+  }
   // In-block node number of a row of block 0.
   const auto node_of = [this](Row row) {
     return static_cast<uint32_t>(std::lower_bound(row_of_node_.begin(), row_of_node_.end(), row) -
@@ -77,56 +113,107 @@ StageGroup::StageGroup(const Network& network, int first, int last, Ticks unit)
         wiring.service.push_back(takes_time ? unit : 0);
       }
     }
-    for (size_t block = 0; block < row_of_block_.size(); ++block) {
-      blocks_.emplace_back(row_of_node_.size());
-    }
   }
 }
 
-void StageGroup::RunWindow(const Boundary& in, Boundary& out, Ticks window_end) {
-  for (size_t block = 0; block < row_of_block_.size(); ++block) {
-    const size_t base = 2 * static_cast<size_t>(row_of_block_[block]);
-    for (int stage = first_; stage <= last_; ++stage) {
-      const Boundary& from = stage == first_ ? in : inner_[stage & 1];
-      Boundary& to = stage == last_ ? out : inner_[(stage + 1) & 1];
-      if (stage != last_) to.Clear();
-      at(stage, block)
-          .RunWindow(wiring_[stage - first_], from, stage == first_ ? base : 0, to,
-                     stage == last_ ? base : 0, window_end, scratch_);
+uint64_t StageGroup::RunWindow(Crew& crew, const GroupEnds& ends, Ticks window_end,
+                               std::vector<BlockScratch>& scratch) {
+  const size_t lists = 2 * row_of_node_.size();
+  for (BlockScratch& s : scratch) {
+    s.generated = 0;
+    if (s.in.size() < lists) s.in.resize(lists), s.out.resize(lists);
+  }
+  crew.ForEach(row_of_block_.size(), [&](int worker, size_t block) {
+    RunBlock(worker, block, ends, window_end, scratch[static_cast<size_t>(worker)]);
+  });
+  uint64_t generated = 0;
+  for (const BlockScratch& s : scratch) generated += s.generated;
+  return generated;
+}
+
+void StageGroup::RunBlock(int worker, size_t block, const GroupEnds& ends, Ticks window_end,
+                          BlockScratch& scratch) {
+  static constexpr VirtualPacket kNone{kNever, 0};
+  const size_t nodes = row_of_node_.size(), base = 2 * static_cast<size_t>(row_of_block_[block]);
+  if (ends.source != nullptr) {
+    size_t used = 0;
+    for (size_t node = 0; node < nodes; ++node) {
+      const size_t count =
+          ends.source->FillRow(RowOf(block, node), window_end, scratch.arrivals, used);
+      scratch.in[2 * node].count = static_cast<uint32_t>(count);
+      used += count;
+      scratch.arrivals[used++].time = kNever;
+    }
+    scratch.generated += used - nodes;
+    const VirtualPacket* list = scratch.arrivals.data();
+    for (size_t node = 0; node < nodes; ++node) {
+      scratch.in[2 * node].first = list;
+      scratch.in[2 * node + 1] = {&kNone, 0};
+      list += scratch.in[2 * node].count + 1;
+    }
+  }
+  for (int stage = stages_.first; stage <= stages_.last; ++stage) {
+    const BlockWiring& wiring = wiring_[static_cast<size_t>(stage - stages_.first)];
+    const bool from_boundary = stage == stages_.first && ends.in != nullptr;
+    const bool is_last = stage == stages_.last;
+    PacketArena& places = scratch.packets[stage & 1];
+    places.Clear();
+    blocks_[at(stage, block)].RunWindow(wiring, nodes_.data() + at(stage, block) * nodes,
+                                        from_boundary ? ends.in->lists() + base : scratch.in.data(),
+                                        from_boundary ? wiring.in : by_node_,
+                                        is_last ? by_link_ : wiring.out, scratch.out.data(), places,
+                                        window_end, scratch.kept);
+    if (is_last) break;
+    std::swap(scratch.in, scratch.out);
+  }
+  const std::vector<uint32_t>& to = wiring_.back().out;
+  for (size_t link = 0; link < 2 * nodes; ++link) {
+    if (ends.sinks != nullptr) {
+      ends.sinks[worker].Take(scratch.out[link]);
+    } else {
+      ends.out->Store(worker, base + to[link], scratch.out[link]);
     }
   }
 }
 
 uint64_t StageGroup::queued() const {
   uint64_t sum = 0;
-  for (const StageBlock& block : blocks_) sum += block.queued();
+  for (size_t node = 0; node < nodes_.size(); ++node) {
+    sum += uint64_t{nodes_[node].waiting[0]} + nodes_[node].waiting[1];
+  }
   return sum;
 }
 
 uint64_t StageGroup::handled(int stage) const {
   uint64_t sum = 0;
-  for (size_t block = 0; block < row_of_block_.size(); ++block) sum += at(stage, block).handled();
+  for (size_t block = 0; block < row_of_block_.size(); ++block) {
+    sum += blocks_[at(stage, block)].handled();
+  }
   return sum;
 }
 
-Ticks StageGroup::delay_sum(int stage) const {
-  Ticks sum = 0;
-  for (size_t block = 0; block < row_of_block_.size(); ++block) sum += at(stage, block).delay_sum();
+TickSum StageGroup::delay_sum(int stage) const {
+  TickSum sum = 0;
+  for (size_t block = 0; block < row_of_block_.size(); ++block) {
+    sum += blocks_[at(stage, block)].delay_sum();
+  }
   return sum;
 }
 
 void StageGroup::CountLinks(int stage, uint64_t* counts) const {
+  const size_t nodes = row_of_node_.size();
   for (size_t block = 0; block < row_of_block_.size(); ++block) {
-    for (size_t node = 0; node < row_of_node_.size(); ++node) {
+    const NodeState* state = nodes_.data() + at(stage, block) * nodes;
+    for (size_t node = 0; node < nodes; ++node) {
       for (size_t port = 0; port < 2; ++port) {
-        counts[2 * RowOf(block, node) + port] += at(stage, block).packets(2 * node + port);
+        counts[2 * RowOf(block, node) + port] += state[node].packets[port];
       }
     }
   }
 }
 
 size_t StageGroup::bytes() const {
-  size_t sum = inner_[0].bytes() + inner_[1].bytes() + scratch_.capacity() * sizeof(VirtualPacket);
+  size_t sum = nodes_.bytes() + (row_of_node_.size() * 4 + row_of_block_.size()) * sizeof(Row);
   for (const BlockWiring& w : wiring_) {
     sum += w.nodes() * (2 * sizeof(Ticks) + 3 * sizeof(uint32_t));
   }

@@ -1,54 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
 // Consecutive stages run block by block.
 //
-// Six butterfly stages touch six address bits; the 64 rows that differ in those alone exchange
-// packets with no other row in these stages. Such a block goes through all of them while it is in
-// cache, and the whole network is read from memory once for every six stages, not once a stage.
+// k butterfly stages touch k address bits; the 2^k rows that differ in those alone exchange packets
+// with no other row in these stages. Such a block goes through all of them while it is in cache,
+// and the whole network is read from memory once a group, not once a stage. Blocks are independent,
+// so workers share them out.
 #pragma once
 
 #include <vector>
 
+#include "dataplane/virtual_clock/crew.h"
+#include "dataplane/virtual_clock/delay_sink.h"
+#include "dataplane/virtual_clock/page_array.h"
+#include "dataplane/virtual_clock/source.h"
 #include "dataplane/virtual_clock/stage_block.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
 
+// What a group reads and writes: a source or a boundary, and a boundary or one sink a worker.
+struct GroupEnds {
+  VirtualSource* source = nullptr;
+  const Boundary* in = nullptr;
+  Boundary* out = nullptr;
+  DelaySink* sinks = nullptr;
+};
+
+// Stages first..last of the network.
+struct StageRange {
+  int first = 0;
+  int last = 0;
+};
+
 class StageGroup {
  public:
-  // Stages first..last of the network. unit: ticks of service.
-  StageGroup(const Network& network, int first, int last, Ticks unit);
+  // unit: ticks of service.
+  StageGroup(const Network& network, StageRange stages, Ticks unit);
 
-  // The longest run of stages from `first`, up to `limit`, that makes one group.
-  static int LastStage(const Network& network, int first, int limit);
+  // Parts stages first..last into as few groups as caches allow, of sizes as equal as may be.
+  static std::vector<StageRange> Split(const Network& network, int first, int last);
 
-  void RunWindow(const Boundary& in, Boundary& out, Ticks window_end);
+  // Carries all packets that reach the group before `window_end` to where they are then; `scratch`
+  // has one entry a worker. Returns how many the source generated.
+  uint64_t RunWindow(Crew& crew, const GroupEnds& ends, Ticks window_end,
+                     std::vector<BlockScratch>& scratch);
 
-  int first() const { return first_; }
-  int last() const { return last_; }
+  int first() const { return stages_.first; }
+  int last() const { return stages_.last; }
   uint64_t queued() const;
   uint64_t handled(int stage) const;
-  Ticks delay_sum(int stage) const;
+  TickSum delay_sum(int stage) const;
   // Adds the packets of each link of `stage` to counts[2*row + port].
   void CountLinks(int stage, uint64_t* counts) const;
   size_t bytes() const;
 
  private:
   Row RowOf(size_t block, size_t node) const { return row_of_block_[block] | row_of_node_[node]; }
-  StageBlock& at(int stage, size_t block) {
-    return blocks_[static_cast<size_t>(stage - first_) * row_of_block_.size() + block];
+  size_t depth() const { return static_cast<size_t>(stages_.last - stages_.first + 1); }
+  size_t at(int stage, size_t block) const {
+    return block * depth() + static_cast<size_t>(stage - stages_.first);
   }
-  const StageBlock& at(int stage, size_t block) const {
-    return blocks_[static_cast<size_t>(stage - first_) * row_of_block_.size() + block];
-  }
+  void RunBlock(int worker, size_t block, const GroupEnds& ends, Ticks window_end,
+                BlockScratch& scratch);
 
-  const int first_;
-  const int last_;
+  const StageRange stages_;
   std::vector<Row> row_of_node_;
   std::vector<Row> row_of_block_;
   std::vector<BlockWiring> wiring_;  // per stage
-  std::vector<StageBlock> blocks_;   // stage-major
-  Boundary inner_[2];                // between the stages of one block
-  std::vector<VirtualPacket> scratch_;
+  std::vector<uint32_t> by_link_;    // 0, 1, 2, ...: lists in the order of links
+  std::vector<uint32_t> by_node_;    // 0, 2, 4, ...
+  // Block after block, stage after stage: as they are walked.
+  std::vector<StageBlock> blocks_;
+  PageArray<NodeState> nodes_;
 };
 
 }  // namespace bfly::dataplane

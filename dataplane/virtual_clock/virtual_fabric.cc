@@ -2,6 +2,7 @@
 #include "dataplane/virtual_clock/virtual_fabric.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <functional>
@@ -16,9 +17,30 @@
 namespace bfly::dataplane {
 namespace {
 
-// Enough packets per node and window that a node's fixed cost (some 20 ns) is small beside them,
-// few enough that a block of 64 rows stays in a core's L2 cache.
-constexpr double kPacketsPerNode = 48;
+// Packets of a node and window: so many that a node's fixed cost (some 15 ns) is small beside them,
+// so few that a block of rows stays in a core's L2 cache and that the windows between groups of
+// stages take no more memory than the links.
+double PacketsPerNode(const Network& network) {
+  return std::clamp(network.stages() * 2.2, 16.0, 48.0);
+}
+
+struct Resolution {
+  Ticks slot;  // 1 in continuous time
+  Ticks unit;
+};
+
+// As fine as 2^32 ticks a unit, or 2^20 a slot, if a birth has room beside the routing bits in a
+// packet's word: a packet is at most twice the run's length old.
+Resolution ResolutionOf(const Network& network, const VirtualConfig& config) {
+  const auto units = static_cast<uint64_t>(2 * (config.warmup + config.duration)) + 1;
+  const int bits = 64 - network.hops() - static_cast<int>(std::bit_width(units));
+  if (config.slots_per_unit == 0) return {1, Ticks{1} << std::clamp(bits, 0, 32)};
+  const Ticks slot =
+      Ticks{1} << std::clamp(bits - static_cast<int>(std::bit_width(config.slots_per_unit)), 0, 20);
+  return {slot, slot * config.slots_per_unit};
+}
+
+constexpr Ticks kCoarsest = Ticks{1} << 8;  // ticks a unit and slot
 
 absl::Status CheckDiscipline(const Network& network, const VirtualConfig& config) {
   double sum = 0;
@@ -36,9 +58,10 @@ absl::Status CheckDiscipline(const Network& network, const VirtualConfig& config
   if (config.links == LinkModel::kSwitchOutput && network.straight_is_free()) {
     return absl::InvalidArgumentError("links: a hypercube has no switches that share outputs");
   }
-  if (NeedsServers(config) && config.first_stages.size() > 1) {
+  if (NeedsServers(config) && (config.first_stages.size() > 1 || config.workers > 1)) {
     return absl::InvalidArgumentError(
-        "first_stages: only plain FIFO links are run by more than one worker");
+        absl::StrCat(config.workers > 1 ? "workers" : "first_stages",
+                     ": only plain FIFO links are run by more than one worker"));
   }
   return absl::OkStatus();
 }
@@ -83,6 +106,21 @@ absl::Status Check(const Network& network, const VirtualConfig& config) {
   if (config.arrivals.process == ArrivalConfig::Process::kSlotBatch && config.slots_per_unit == 0) {
     return absl::InvalidArgumentError("slots_per_unit: slotted arrivals need at least 1");
   }
+  if (config.slots_per_unit > 1000000) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("slots_per_unit: ", config.slots_per_unit, " is outside 0..1000000"));
+  }
+  if (config.workers < 1 || config.workers > 256 || (config.workers > 1 && first.size() > 1)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "workers: ", config.workers,
+        " is outside 1..256, or shares rows and has a placement of stages at the same time"));
+  }
+  const Resolution resolution = ResolutionOf(network, config);
+  if (resolution.unit < kCoarsest || (config.slots_per_unit > 0 && resolution.slot < kCoarsest)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "duration: ", config.warmup + config.duration,
+        " units with the warm-up are too many for a network of ", network.hops(), " hops"));
+  }
   return CheckDiscipline(network, config);
 }
 
@@ -90,15 +128,14 @@ absl::Status Check(const Network& network, const VirtualConfig& config) {
 
 absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualConfig& config) {
   if (absl::Status status = Check(network, config); !status.ok()) return status;
-  // With slots a unit is a whole number of them; 2^20 ticks a slot leave room for windows of any
-  // length.
-  const Ticks slot = config.slots_per_unit > 0 ? Ticks{1} << 20 : 1;
-  const Ticks unit = config.slots_per_unit > 0 ? slot * config.slots_per_unit : Ticks{1} << 32;
+  const Resolution resolution = ResolutionOf(network, config);
+  const Ticks slot = resolution.slot, unit = resolution.unit;
   const auto ticks = [&](double units) {
     return static_cast<Ticks>(std::llround(units * static_cast<double>(unit) / slot)) * slot;
   };
-  const Ticks window = std::max(
-      slot, ticks(config.window > 0 ? config.window : kPacketsPerNode / config.arrivals.rate));
+  const double window_units =
+      config.window > 0 ? config.window : PacketsPerNode(network) / config.arrivals.rate;
+  const Ticks window = std::max(slot, ticks(window_units));
   const Ticks start = ticks(config.warmup);
   const Ticks end = start + ticks(config.duration);
 
@@ -116,15 +153,16 @@ absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualCo
     result.seconds = seconds();
     return result;
   }
-  Pipeline pipeline(network, config.first_stages, unit);
-  DelaySink sink(network.rows(), start, end, config.batches, unit);
+  Pipeline pipeline(network, config.first_stages, config.workers, unit,
+                    window_units * config.arrivals.rate);
+  DelaySink sink(network.hops(), start, end, config.batches, unit);
 
   // A network that cannot keep up is given as long again as it has run, then called saturated.
   const Pipeline::Account account = pipeline.Run(source, sink, window, start, end, 2 * end);
 
   VirtualResult result;
   result.seconds = seconds();
-  result.injected = source.generated();
+  result.injected = account.generated;
   result.delivered = sink.delivered();
   result.in_flight = pipeline.queued();
   result.hops = pipeline.handled();
@@ -139,7 +177,8 @@ absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualCo
   result.stage_delay = pipeline.StageDelays(unit);
   result.link_packets = pipeline.LinkPackets();
   result.end_time = static_cast<double>(account.end) / units;
-  result.state_bytes = pipeline.bytes();
+  result.state_bytes = pipeline.bytes() + source.bytes();
+  result.queued_bytes = result.in_flight * sizeof(PacketWord);
   return result;
 }
 

@@ -25,12 +25,15 @@ struct VirtualConfig {
   // input.
   double flip = 0.5;
   std::vector<Row> fixed;
-  uint32_t slots_per_unit = 0;  // 0: continuous time (2^32 ticks a unit)
+  uint32_t slots_per_unit = 0;  // 0: continuous time
   double warmup = 0;            // units; packets born before are carried and not measured
   double duration = 0;          // units measured after the warm-up; births in them are measured
   int batches = 20;             // of equal length, for confidence intervals
   // first_stages[w]: the first stage worker w runs; first_stages[0] == 0. One entry: one worker.
   std::vector<int> first_stages{0};
+  // Threads that share the rows of every stage, 1 to 256; more than one only without a placement of
+  // stages.
+  int workers = 1;
   double window = 0;  // units; 0: chosen from the rate
 
   // Anything but the first value of these runs on one worker, and several times slower.
@@ -85,7 +88,10 @@ struct VirtualResult {
   std::vector<uint64_t> link_packets;
   double end_time = 0;  // units
   double seconds = 0;   // wall time
+  // All memory the run held for the network at its largest: links, what waits for them
+  // (queued_bytes at the end of the run), packets on their way between stages, sources and sinks.
   size_t state_bytes = 0;
+  size_t queued_bytes = 0;
 };
 
 // InvalidArgument if the network is not levelled (wrapped), a probability, rate or time is out of

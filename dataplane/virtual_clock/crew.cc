@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/virtual_clock/crew.h"
+
+namespace bfly::dataplane {
+namespace {
+
+// Rounds follow each other within microseconds, less than it takes to wake a thread; but a worker
+// whose core is taken away must not hold up the others' cores for long.
+constexpr int kSpins = 4000;
+
+inline void Pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+template <typename T>
+void WaitWhile(const std::atomic<T>& value, T old) {
+  for (int spin = 0; spin < kSpins; ++spin) {
+    if (value.load(std::memory_order_acquire) != old) return;
+    Pause();
+  }
+  value.wait(old, std::memory_order_acquire);
+}
+
+}  // namespace
+
+Crew::Crew(int workers)
+    : workers_(workers), parts_(std::make_unique<Part[]>(static_cast<size_t>(workers))) {
+  for (int worker = 1; worker < workers; ++worker) {
+    threads_.emplace_back([this, worker] { Loop(worker); });
+  }
+}
+
+Crew::~Crew() {
+  stop_.store(true, std::memory_order_relaxed);
+  round_.fetch_add(1, std::memory_order_release);
+  round_.notify_all();
+}
+
+void Crew::Start(size_t count) {
+  const auto workers = static_cast<size_t>(workers_);
+  for (size_t w = 0; w < workers; ++w) {
+    parts_[w].next.store(count * w / workers, std::memory_order_relaxed);
+    parts_[w].end = count * (w + 1) / workers;
+  }
+  done_.store(0, std::memory_order_relaxed);
+  round_.fetch_add(1, std::memory_order_release);
+  round_.notify_all();
+}
+
+void Crew::Work(int worker) {
+  for (int i = 0; i < workers_; ++i) {
+    Part& part = parts_[static_cast<size_t>((worker + i) % workers_)];
+    for (size_t index; (index = part.next.fetch_add(1, std::memory_order_relaxed)) < part.end;) {
+      call_(context_, worker, index);
+    }
+  }
+}
+
+void Crew::Finish() {
+  for (int done; (done = done_.load(std::memory_order_acquire)) != workers_ - 1;) {
+    WaitWhile(done_, done);
+  }
+}
+
+void Crew::Loop(int worker) {
+  for (uint64_t seen = 0;; ++seen) {
+    WaitWhile(round_, seen);
+    if (stop_.load(std::memory_order_relaxed)) return;
+    Work(worker);
+    done_.fetch_add(1, std::memory_order_release);
+    done_.notify_one();
+  }
+}
+
+}  // namespace bfly::dataplane

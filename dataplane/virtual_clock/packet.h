@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time and packets under the virtual clock.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+#include "topologies/tag.h"
+
+namespace bfly::dataplane {
+
+// Virtual time in ticks. A unit of service is a whole number of ticks (VirtualConfig), so that sums
+// are exact and slots fall on ticks.
+using Ticks = uint64_t;
+inline constexpr Ticks kNever = std::numeric_limits<Ticks>::max();
+
+// A sum of ticks over packets may pass 2^64.
+__extension__ using TickSum = unsigned __int128;
+
+// Routing bits and birth of a packet in one word: the bits of the hops to come from the top, and
+// below them the birth. A hop reads the top bit and turns the word left by one, so behind the last
+// hop the birth stands at the top. Births are kept modulo 2^(64 - hops) ticks, which is longer than
+// any run.
+using PacketWord = uint64_t;
+
+struct VirtualPacket {
+  Ticks time;  // of arrival at the node that handles it next
+  PacketWord word;
+};
+static_assert(sizeof(VirtualPacket) == 16);
+
+constexpr PacketWord MakeWord(Tag tag, int hops, Ticks birth) {
+  return tag << (64 - hops) | (birth & (~uint64_t{0} >> hops));
+}
+constexpr unsigned PortOf(PacketWord word) { return static_cast<unsigned>(word >> 63); }
+constexpr PacketWord AfterHop(PacketWord word) { return std::rotl(word, 1); }
+// Of a packet behind its last hop.
+constexpr Ticks BirthOf(PacketWord word, int hops) { return word >> hops; }
+
+}  // namespace bfly::dataplane
