@@ -46,6 +46,7 @@ enum class RandomStream : uint32_t {
   kLinkLoss = 12,       // packets lost on the wire, by link and packet
   kPriority = 20,       // classes of packets under the virtual clock
   kArcDecisions = 21,   // the way on after the k-th completion of a link (coupled sample paths)
+  kRounds = 22,         // destinations of full rounds (Valiant-Brebner)
   kTest = 1000,         // first of the streams tests use
 };
 

@@ -94,9 +94,10 @@ absl::Status RunGreedy(const std::string& file, const std::string& out,
   if (json) {
     printf("%s", ResultsJson(*report).c_str());
   } else {
-    printf("%s\n%d PASS, %d FAIL, %d NOT APPLICABLE (claims.txt says why); results in %s\n",
-           ClaimTable(*report, false).c_str(), report->Count(Verdict::kPass),
-           report->Count(Verdict::kFail), report->Count(Verdict::kNotApplicable), out.c_str());
+    printf("%s\n%s%d PASS, %d FAIL, %d NOT APPLICABLE (claims.txt says why); results in %s\n",
+           ClaimTable(*report, false).c_str(), SaturationTable(*report).c_str(),
+           report->Count(Verdict::kPass), report->Count(Verdict::kFail),
+           report->Count(Verdict::kNotApplicable), out.c_str());
   }
   return Conclude(report->complete, report->Count(Verdict::kFail), out);
 }

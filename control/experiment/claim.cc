@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "control/experiment/conditions.h"
 
 namespace bfly::control {
 
@@ -63,16 +64,18 @@ ClaimResult Check(const Claim& claim, const Measurement& measurement) {
                      .point = measurement.point,
                      .trials = static_cast<int>(measurement.trials.size()),
                      .reason = claim.not_applicable(measurement.point)};
+  if (result.reason.empty() && claim.undecided) result.reason = claim.undecided(measurement);
   if (!result.reason.empty()) return result;
   const Estimate estimate = claim.measured(measurement);
   result.theory = claim.theory(measurement.point);
   result.measured = estimate.mean;
-  result.ci95 = estimate.HalfWidth(0.95);
-  if (estimate.values < 2) {
+  result.ci95 = claim.counted ? 0 : estimate.HalfWidth(0.95);
+  if (!claim.counted && estimate.values < 2) {
     result.reason = "one trial has no confidence interval: give more seeds";
     return result;
   }
-  const double margin = estimate.HalfWidth(0.9999) + 1e-12 * std::abs(result.theory);
+  const double margin = (claim.counted ? 0 : estimate.HalfWidth(0.9999)) +
+                        (1e-12 + claim.tolerance) * std::abs(result.theory);
   const bool low_enough = estimate.mean - margin <= result.theory;
   const bool high_enough = estimate.mean + margin >= result.theory;
   bool holds = false;
@@ -94,7 +97,11 @@ ClaimResult Check(const Claim& claim, const Measurement& measurement) {
 const std::vector<Claim>& AllClaims() {
   static const std::vector<Claim> all = [] {
     std::vector<Claim> claims;
-    for (const auto& some : {GreedyClaims(), DisciplineClaims()}) {
+    for (const auto& some : {GreedyClaims(), DisciplineClaims(), CoupledClaims()}) {
+      claims.insert(claims.end(), some.begin(), some.end());
+    }
+    for (Claim& claim : claims) claim.not_applicable = AllOf(PaperModel, claim.not_applicable);
+    for (const auto& some : {RoundsClaims(), PatternClaims()}) {
       claims.insert(claims.end(), some.begin(), some.end());
     }
     return claims;

@@ -58,6 +58,12 @@ struct Claim {
   std::function<std::string(const Point&)> not_applicable;
   std::function<double(const Point&)> theory;
   std::function<Estimate(const Measurement&)> measured;
+  // As not_applicable, where it takes what was measured to know. May be empty.
+  std::function<std::string(const Measurement&)> undecided = {};
+  // Relative slack on top of the interval, for statements that say "about"; they name it.
+  double tolerance = 0;
+  // The measured value is a count over all that happened: it has no interval.
+  bool counted = false;
 };
 
 // A claim fails if theory lies outside the 99.99 % interval of what was measured, on the wrong side
@@ -67,6 +73,9 @@ ClaimResult Check(const Claim& claim, const Measurement& measurement);
 
 std::vector<Claim> GreedyClaims();      // Stamoulis & Tsitsiklis: FIFO links
 std::vector<Claim> DisciplineClaims();  // processor sharing and priorities
+std::vector<Claim> CoupledClaims();     // FIFO against processor sharing, path by path
+std::vector<Claim> RoundsClaims();      // the scheme of Valiant and Brebner
+std::vector<Claim> PatternClaims();     // bitrev, transpose, ...
 
 const std::vector<Claim>& AllClaims();
 // Those named, or all if none is. NotFound lists the known ones.

@@ -7,6 +7,12 @@ using dataplane::Discipline;
 
 std::string Unless(bool applies, const char* reason) { return applies ? "" : reason; }
 
+std::string PaperModel(const Point& point) {
+  if (point.in_rounds) return "packets are sent in rounds";
+  if (!point.pattern.empty()) return "destinations are not p-flips";
+  if (point.bernoulli) return "arrivals are not Poisson";
+  return Unless(point.links == dataplane::LinkModel::kEdge, "the nodes of a switch share links");
+}
 std::string OnCube(const Point& point) {
   return Unless(point.network == NetworkKind::kHypercube, "the network is not a hypercube");
 }

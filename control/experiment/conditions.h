@@ -11,6 +11,8 @@ namespace bfly::control {
 
 std::string Unless(bool applies, const char* reason);
 
+// Greedy routing of p-flips with Poisson arrivals over a link for each edge, as in the paper.
+std::string PaperModel(const Point& point);
 std::string OnCube(const Point& point);
 std::string OnButterfly(const Point& point);
 std::string Stable(const Point& point);  // rho < 1

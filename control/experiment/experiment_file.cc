@@ -22,10 +22,11 @@ absl::Status CheckExperiment(const v1::Experiment& experiment) {
   const absl::StatusOr<std::vector<Point>> points = PointsOf(experiment);
   if (!points.ok()) return points.status();
   if (points->size() * experiment.seeds_size() > kMaxTrials) {
-    return absl::InvalidArgumentError(absl::StrCat("d, p, rho, slot and seeds give ",
+    return absl::InvalidArgumentError(absl::StrCat("all swept values and seeds give ",
                                                    points->size() * experiment.seeds_size(),
                                                    " trials (allowed: 1 to ", kMaxTrials, ")"));
   }
+  if (absl::Status status = CheckEffort(experiment, *points); !status.ok()) return status;
   const std::vector<std::string> claims(experiment.claims().begin(), experiment.claims().end());
   return ClaimsNamed(claims).status();
 }

@@ -1,10 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/experiment/measure.h"
 
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace bfly::control {
+
+namespace {
+
+// A claim that applies to no point says so once, not at every point.
+Report Finished(Report report) {
+  std::set<std::string> apply, said;
+  for (const ClaimResult& claim : report.claims) {
+    if (claim.verdict != Verdict::kNotApplicable) apply.insert(claim.id);
+  }
+  std::erase_if(report.claims, [&](const ClaimResult& claim) {
+    return !apply.contains(claim.id) && !said.insert(claim.id).second;
+  });
+  return report;
+}
+
+}  // namespace
 
 absl::StatusOr<Report> Measure(const v1::Experiment& experiment, Journal& journal,
                                const std::function<bool(const Progress&)>& on_progress) {
@@ -22,7 +40,7 @@ absl::StatusOr<Report> Measure(const v1::Experiment& experiment, Journal& journa
     for (const uint64_t seed : experiment.seeds()) {
       progress.point = measurement.point;
       progress.seed = seed;
-      if (!on_progress(progress)) return report;
+      if (!on_progress(progress)) return Finished(std::move(report));
       if (const Trial* known = journal.Find(i, seed)) {
         measurement.trials.push_back(*known);
       } else {
@@ -37,7 +55,7 @@ absl::StatusOr<Report> Measure(const v1::Experiment& experiment, Journal& journa
     report.series.push_back(std::move(measurement));
   }
   report.complete = true;
-  return report;
+  return Finished(std::move(report));
 }
 
 }  // namespace bfly::control

@@ -16,14 +16,6 @@ extern char** environ;
 namespace bfly::control {
 namespace {
 
-std::string Curve(const Point& point) {
-  return absl::StrCat("d=", point.d, " p=", point.p,
-                      point.slot > 0 ? absl::StrCat(" slot=", point.slot) : "",
-                      point.discipline == dataplane::Discipline::kFifo
-                          ? ""
-                          : absl::StrCat(" ", DisciplineName(point.discipline)));
-}
-
 absl::Status RunGnuplot(const std::string& script) {
   std::string name = "gnuplot", file = script;
   char* argv[] = {name.data(), file.data(), nullptr};
@@ -49,16 +41,16 @@ absl::Status DrawDelay(const Report& report, const std::string& folder) {
   for (const Measurement& m : report.series) {
     const Estimate delay = m.delay();
     const double half = delay.HalfWidth(0.95);
-    absl::StrAppend(&curves[Curve(m.point)],
-                    absl::StrFormat("%.9g %.9g %.9g\n", m.point.rho, delay.mean,
+    absl::StrAppend(&curves[m.point.Curve()],
+                    absl::StrFormat("%.9g %.9g %.9g\n", m.point.swept_load(), delay.mean,
                                     std::isfinite(half) ? half : 0));
   }
   std::map<std::string, std::string> bounds;
   for (const ClaimResult& c : report.claims) {
     const bool about_delay = c.id.find("_bound") != std::string::npos;
     if (!about_delay || c.verdict == Verdict::kNotApplicable) continue;
-    absl::StrAppend(&bounds[absl::StrCat(c.id, " ", Curve(c.point))],
-                    absl::StrFormat("%.9g %.9g\n", c.point.rho, c.theory));
+    absl::StrAppend(&bounds[absl::StrCat(c.id, " ", c.point.Curve())],
+                    absl::StrFormat("%.9g %.9g\n", c.point.swept_load(), c.theory));
   }
   if (curves.empty()) return absl::OkStatus();
   std::string script = "# Drawn from results.json; run gnuplot on it to draw it again.\n", plots;
@@ -71,10 +63,11 @@ absl::Status DrawDelay(const Report& report, const std::string& folder) {
   };
   for (const auto& [title, points] : curves) add(title, points, "with yerrorlines lw 2");
   for (const auto& [title, points] : bounds) add(title, points, "with lines dashtype 2");
-  absl::StrAppend(&script, "set title '", report.experiment.name(),
-                  "' noenhanced\nset key left top noenhanced\n",
-                  "set xlabel 'load factor rho'\nset ylabel 'mean delay (service times)'\nset "
-                  "logscale y\nset grid\n");
+  absl::StrAppend(
+      &script, "set title '", report.experiment.name(),
+      "' noenhanced\nset key left top noenhanced\n", "set xlabel '",
+      report.experiment.pattern().empty() ? "load factor rho" : "packets per unit and row",
+      "'\nset ylabel 'mean delay (service times)'\nset logscale y\nset grid\n");
   for (const auto& [terminal, file] :
        {std::pair<std::string, std::string>{"svg size 900,600", "delay.svg"},
         {"png size 900,600", "delay.png"}}) {

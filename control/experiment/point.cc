@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "dataplane/virtual_clock/virtual_fabric.h"
 
 namespace bfly::control {
 namespace {
@@ -32,7 +30,7 @@ absl::Status CheckPoint(const Point& point) {
         "all lead "
         "one level on, such as two_fold_butterfly");
   }
-  if (point.network == NetworkKind::kHypercube && point.p == 0) {
+  if (point.network == NetworkKind::kHypercube && point.p == 0 && point.pattern.empty()) {
     return absl::InvalidArgumentError(
         "p: 0 on the hypercube means that no packet uses a link (allowed: above 0 to 1)");
   }
@@ -43,6 +41,29 @@ absl::Status CheckPoint(const Point& point) {
       return absl::InvalidArgumentError(absl::StrCat(
           "class_shares: sum to ", sum, " (allowed: 1, since every packet belongs to one class)"));
     }
+  }
+  if (!point.pattern.empty()) {
+    if (const auto worst = WorstLink(point, 0); !worst.ok()) return worst.status();
+  }
+  if (point.in_rounds && (point.network != NetworkKind::kHypercube || point.slot > 0 ||
+                          !point.pattern.empty() || point.discipline != Discipline::kFifo)) {
+    return absl::InvalidArgumentError(
+        "scheme: valiant_brebner is for FIFO links on the hypercube, p-flips and continuous time");
+  }
+  if (point.links == dataplane::LinkModel::kSwitchOutput &&
+      point.network == NetworkKind::kHypercube) {
+    return absl::InvalidArgumentError(
+        "links: switch_output needs switches, and the nodes of a hypercube are none");
+  }
+  if (point.bernoulli && !(point.slot > 0)) {
+    return absl::InvalidArgumentError(
+        "arrivals: bernoulli needs slotted time, for example slot: 1");
+  }
+  if (point.bernoulli && point.lambda() * point.slot > 1 + 1e-9) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        point.pattern.empty() ? "rho: " : "load: ", point.swept_load(), " is ",
+        point.lambda() * point.slot,
+        " packets in a slot, and bernoulli arrivals are at most one (allowed: above 0 to 1)"));
   }
   if (point.slot > 0) {
     const double inverse = 1 / point.slot;
@@ -75,115 +96,108 @@ double Trial::figure(const std::string& name) const {
 }
 
 double Point::lambda() const {
+  if (!pattern.empty()) return load;
   return rho / (network == NetworkKind::kHypercube ? p : std::max(p, 1 - p));
 }
 
-std::string Point::ToString() const {
+std::string Point::Curve() const {
   return absl::StrCat(
-      "d=", d, " p=", p, " rho=", rho, slot > 0 ? absl::StrCat(" slot=", slot) : "",
+      "d=", d, " ", pattern.empty() ? absl::StrCat("p=", p) : pattern,
+      slot > 0 && !bernoulli ? absl::StrCat(" slot=", slot) : "",
       discipline == Discipline::kFifo ? "" : absl::StrCat(" ", DisciplineName(discipline)));
 }
+
+std::string Point::ToString() const {
+  std::string text = absl::StrCat("d=", d, " ");
+  if (pattern.empty()) {
+    absl::StrAppend(&text, "p=", p, " rho=", rho);
+  } else {
+    absl::StrAppend(&text, pattern, " load=", load);
+  }
+  if (slot > 0 && !bernoulli) absl::StrAppend(&text, " slot=", slot);
+  if (discipline != Discipline::kFifo) absl::StrAppend(&text, " ", DisciplineName(discipline));
+  return text;
+}
+
+namespace {
+
+// What a file leaves out that does not matter is one value.
+std::vector<double> OrOne(const google::protobuf::RepeatedField<double>& values, double one) {
+  if (values.empty()) return {one};
+  return {values.begin(), values.end()};
+}
+
+absl::Status CheckSwept(const v1::Experiment& experiment) {
+  const bool patterns = !experiment.pattern().empty();
+  if (patterns && !experiment.rho().empty()) {
+    return absl::InvalidArgumentError("rho: is for p-flips; a pattern's load is given by load");
+  }
+  if (patterns &&
+      (experiment.p_size() > 1 || (experiment.p_size() == 1 && experiment.p(0) != 0.5))) {
+    return absl::InvalidArgumentError("p: is for p-flips; a pattern says where rows send to");
+  }
+  if (!patterns && !experiment.load().empty()) {
+    return absl::InvalidArgumentError("load: needs a pattern; the load of p-flips is given by rho");
+  }
+  const bool has_load = patterns ? !experiment.load().empty() : !experiment.rho().empty();
+  if (!has_load) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        patterns ? "load" : "rho",
+        ": is missing: an experiment sweeps d and rho, or d, pattern and load, at least one value "
+        "each, for example rho: [0.3, 0.6, 0.9]"));
+  }
+  if (experiment.coupled() &&
+      std::count(experiment.discipline().begin(), experiment.discipline().end(),
+                 v1::Experiment::PROCESSOR_SHARING) == 0) {
+    return absl::InvalidArgumentError(
+        "coupled: compares FIFO with processor_sharing, and discipline does not list it");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<std::vector<Point>> PointsOf(const v1::Experiment& experiment) {
   const absl::StatusOr<NetworkKind> kind =
       KindFromName(absl::AsciiStrToLower(v1::NetworkKind_Name(experiment.network())));
   if (!kind.ok()) return kind.status();
+  if (absl::Status status = CheckSwept(experiment); !status.ok()) return status;
+  Point common;
+  common.network = *kind;
+  common.in_rounds = experiment.scheme() == v1::Experiment::VALIANT_BREBNER;
+  common.bernoulli = experiment.arrivals() == v1::Experiment::BERNOULLI;
+  if (experiment.links() == v1::Experiment::SWITCH_OUTPUT) {
+    common.links = dataplane::LinkModel::kSwitchOutput;
+  }
+  std::vector<std::string> patterns(experiment.pattern().begin(), experiment.pattern().end());
+  if (patterns.empty()) patterns.emplace_back();
   std::vector<Point> points;
   for (const uint32_t d : experiment.d()) {
-    for (const double p : experiment.p()) {
-      for (const double rho : experiment.rho()) {
-        for (const double slot : experiment.slot()) {
-          for (const int discipline : experiment.discipline()) {
-            Point point{
-                .network = *kind, .d = static_cast<int>(d), .p = p, .rho = rho, .slot = slot};
-            point.discipline = DisciplineOf(discipline);
-            if (point.discipline == Discipline::kPriority) {
-              point.class_shares = {experiment.class_shares().begin(),
-                                    experiment.class_shares().end()};
+    for (const std::string& pattern : patterns) {
+      for (const double p : OrOne(experiment.p(), 0.5)) {
+        for (const double load : OrOne(pattern.empty() ? experiment.rho() : experiment.load(), 0)) {
+          for (const double slot : OrOne(experiment.slot(), 0)) {
+            for (const int discipline : experiment.discipline()) {
+              Point point = common;
+              point.d = static_cast<int>(d);
+              point.p = p;
+              point.pattern = pattern;
+              (pattern.empty() ? point.rho : point.load) = load;
+              point.slot = slot;
+              point.discipline = DisciplineOf(discipline);
+              if (point.discipline == Discipline::kPriority) {
+                point.class_shares = {experiment.class_shares().begin(),
+                                      experiment.class_shares().end()};
+              }
+              if (absl::Status status = CheckPoint(point); !status.ok()) return status;
+              points.push_back(point);
             }
-            if (absl::Status status = CheckPoint(point); !status.ok()) return status;
-            points.push_back(point);
           }
         }
       }
     }
   }
   return points;
-}
-
-double WarmupOf(const v1::Experiment& experiment, const Point& point) {
-  if (experiment.warmup() > 0) return experiment.warmup();
-  // At and beyond saturation there is no stationary state to wait for.
-  const double idle = point.rho < 1 ? std::max(1 - point.rho, 0.01) : 0.1;
-  return 4 * (point.d / idle + 1 / (idle * idle));
-}
-
-double DurationOf(const v1::Experiment& experiment, const Point& point) {
-  const double needed = static_cast<double>(experiment.packets()) /
-                        (point.lambda() * static_cast<double>(point.rows()));
-  return std::max(needed, 10 * WarmupOf(experiment, point));
-}
-
-absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const Point& point,
-                               uint64_t seed) {
-  const absl::StatusOr<Network> network =
-      Network::Make({.kind = point.network, .rows = point.rows(), .seed = seed});
-  if (!network.ok()) return network.status();
-  dataplane::VirtualConfig config;
-  config.arrivals.rate = point.lambda();
-  config.arrivals.seed = seed;
-  config.flip = point.p;
-  config.discipline = point.discipline;
-  config.class_shares = point.class_shares;
-  config.occupancy = point.discipline == Discipline::kProcessorSharing;
-  config.warmup = WarmupOf(experiment, point);
-  config.duration = DurationOf(experiment, point);
-  if (point.slot > 0) {
-    config.arrivals.process = dataplane::ArrivalConfig::Process::kSlotBatch;
-    config.slots_per_unit = static_cast<uint32_t>(std::lround(1 / point.slot));
-    config.warmup = std::ceil(config.warmup);
-    config.duration = std::ceil(config.duration);
-  }
-  const absl::StatusOr<dataplane::VirtualResult> run = dataplane::RunVirtual(*network, config);
-  if (!run.ok()) return run.status();
-
-  Trial trial{.seed = seed,
-              .offered = run->offered,
-              .accepted = run->accepted,
-              .mean_delay = run->mean_delay,
-              .p50 = run->p50,
-              .p99 = run->p99,
-              .mean_population = run->mean_population,
-              .measured = run->measured,
-              .unfinished = run->unfinished,
-              .batch_delays = {}};
-  for (const dataplane::DelayBatch& batch : run->batches) {
-    if (batch.packets > 0) {
-      trial.batch_delays.push_back(batch.delay_sum / static_cast<double>(batch.packets));
-    }
-  }
-  for (const dataplane::StageDelay& stage : run->stages) {
-    trial.stages.push_back({stage.mean, stage.p50, stage.p99});
-  }
-  for (size_t i = 0; i < point.class_shares.size(); ++i) {
-    trial.figures[absl::StrCat("class_delay_", i)] = run->class_delay[i];
-  }
-  for (const auto& [kind, shares] :
-       {std::pair{"straight", run->straight_occupancy}, {"cross", run->cross_occupancy}}) {
-    for (size_t n = 0; n < shares.size(); ++n) {
-      trial.figures[absl::StrCat(kind, "_holds_", n)] = shares[n];
-    }
-  }
-  double straight = 0, cross = 0;
-  for (uint64_t link = 0; link < network->link_count(); ++link) {
-    const LinkId id = network->link_at(link);
-    const auto packets = static_cast<double>(run->link_packets[link]);
-    (network->next_row(id.stage, id.row, id.port) == id.row ? straight : cross) += packets;
-  }
-  const double link_time = run->end_time * static_cast<double>(network->link_count()) / 2;
-  trial.straight_utilisation = straight / link_time;
-  trial.cross_utilisation = cross / link_time;
-  return trial;
 }
 
 }  // namespace bfly::control

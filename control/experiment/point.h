@@ -23,12 +23,20 @@ struct Point {
   double slot = 0;  // 0: continuous time
   dataplane::Discipline discipline = dataplane::Discipline::kFifo;
   std::vector<double> class_shares = {};  // of kPriority, the most urgent first
+  bool in_rounds = false;                 // the scheme of Valiant and Brebner
+  std::string pattern = {};               // in place of p and rho; empty: p-flips
+  double load = 0;                        // with it: packets per unit of time and row
+  dataplane::LinkModel links = dataplane::LinkModel::kEdge;
+  bool bernoulli = false;  // one packet in a slot or none
 
   // Packets per unit of time and input row: rho / p on the hypercube, rho / max(p, 1-p) elsewhere
-  // (Stamoulis & Tsitsiklis, sections 1.1 and 4.2).
+  // (Stamoulis & Tsitsiklis, sections 1.1 and 4.2), or `load`.
   double lambda() const;
   uint32_t rows() const { return uint32_t{1} << d; }
   std::string ToString() const;  // "d=4 p=0.5 rho=0.9"
+  // The same without the load: points of one curve have it in common.
+  std::string Curve() const;
+  double swept_load() const { return pattern.empty() ? rho : load; }
 };
 
 // "fifo", "processor_sharing" or "priority", as in the file.
@@ -66,7 +74,7 @@ struct Trial {
 
 // All points of an experiment, in the order d, p, rho, slot, discipline. InvalidArgument where a
 // combination cannot be: p = 0 on the hypercube, a slot whose inverse is no whole number, a network
-// that is not levelled.
+// that is not levelled, values of which one excludes the other, nothing that is swept.
 absl::StatusOr<std::vector<Point>> PointsOf(const v1::Experiment& experiment);
 
 // Units of time that are not measured, and that are, for a point: the experiment's warmup, or the
@@ -74,7 +82,15 @@ absl::StatusOr<std::vector<Point>> PointsOf(const v1::Experiment& experiment);
 double WarmupOf(const v1::Experiment& experiment, const Point& point);
 double DurationOf(const v1::Experiment& experiment, const Point& point);
 
-// Runs one trial under the virtual clock.
+// InvalidArgument where a point would take more time or memory than anybody waits for or has.
+absl::Status CheckEffort(const v1::Experiment& experiment, const std::vector<Point>& points);
+
+// Runs one trial under the virtual clock. The trial of the experiment's first seed also measures
+// every stage, if that takes no more than about a minute.
 absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const Point& point, uint64_t seed);
+
+// The largest number of packets of a pattern over one link, if every row sends one; uniform: the
+// mean. InvalidArgument if there is no such pattern.
+absl::StatusOr<double> WorstLink(const Point& point, uint64_t seed);
 
 }  // namespace bfly::control

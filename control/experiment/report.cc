@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -16,12 +17,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json ToJson(const Point& point) {
-  return Json{{"d", point.d},
-              {"p", point.p},
-              {"rho", point.rho},
-              {"slot", point.slot},
-              {"lambda", point.lambda()},
-              {"discipline", DisciplineName(point.discipline)}};
+  Json json{{"d", point.d}};
+  if (point.pattern.empty()) {
+    json["p"] = point.p;
+    json["rho"] = point.rho;
+  } else {
+    json["pattern"] = point.pattern;
+    json["load"] = point.load;
+  }
+  json["slot"] = point.slot;
+  json["lambda"] = point.lambda();
+  json["discipline"] = DisciplineName(point.discipline);
+  return json;
 }
 
 // JSON has no infinity: an interval that is not known is null.
@@ -32,6 +39,52 @@ double P50(const Measurement& m) {
 }
 double P99(const Measurement& m) {
   return m.Over([](const Trial& t) { return t.p99; }).mean;
+}
+
+// Over the trials that measured the stages: all of some disciplines, the first one of FIFO.
+Json StagesOf(const Measurement& m) {
+  Json stages = Json::array();
+  std::vector<const Trial*> trials;
+  for (const Trial& t : m.trials) {
+    if (!t.stages.empty()) trials.push_back(&t);
+  }
+  if (trials.empty()) return stages;
+  for (size_t s = 0; s < trials[0]->stages.size(); ++s) {
+    StageTime sum;
+    for (const Trial* t : trials) {
+      sum.mean += t->stages[s].mean;
+      sum.p50 += t->stages[s].p50;
+      sum.p99 += t->stages[s].p99;
+    }
+    const auto n = static_cast<double>(trials.size());
+    stages.push_back(
+        {{"stage", s}, {"mean", sum.mean / n}, {"p50", sum.p50 / n}, {"p99", sum.p99 / n}});
+  }
+  return stages;
+}
+
+Json FiguresOf(const Measurement& m) {
+  Json figures = Json::object();
+  if (m.trials.empty()) return figures;
+  for (const auto& [name, value] : m.trials[0].figures) {
+    figures[name] = Number(m.Over(name).mean);
+  }
+  return figures;
+}
+
+// Of every curve the saturated point of least load.
+std::vector<const Measurement*> Saturation(const Report& report) {
+  std::map<std::string, const Measurement*> least;
+  std::vector<std::string> order;
+  for (const Measurement& m : report.series) {
+    if (!m.saturated()) continue;
+    const Measurement*& known = least[m.point.Curve()];
+    if (known == nullptr) order.push_back(m.point.Curve());
+    if (known == nullptr || m.point.swept_load() < known->point.swept_load()) known = &m;
+  }
+  std::vector<const Measurement*> found;
+  for (const std::string& curve : order) found.push_back(least[curve]);
+  return found;
 }
 
 }  // namespace
@@ -67,27 +120,42 @@ std::string ResultsJson(const Report& report) {
                           {"p50", P50(m)},
                           {"p99", P99(m)},
                           {"saturated", m.saturated()},
-                          {"trials", m.trials.size()}});
+                          {"trials", m.trials.size()},
+                          {"stages", StagesOf(m)},
+                          {"figures", FiguresOf(m)}});
+  }
+  Json saturation = Json::array();
+  for (const Measurement* m : Saturation(report)) {
+    saturation.push_back(
+        {{"point", ToJson(m->point)}, {"offered", m->offered()}, {"accepted", m->accepted()}});
   }
   return Json{{"name", report.experiment.name()},
               {"complete", report.complete},
               {"claims", claims},
-              {"series", series}}
+              {"series", series},
+              {"saturation", saturation}}
              .dump(2) +
          "\n";
 }
 
 std::string ResultsCsv(const Report& report) {
-  std::string csv =
-      "d,p,rho,slot,lambda,discipline,offered,accepted,mean_delay,ci95,p50,p99,saturated,trials\n";
+  const bool patterns = !report.experiment.pattern().empty();
+  std::string csv = absl::StrCat(
+      patterns ? "d,pattern,load" : "d,p,rho",
+      ",slot,lambda,discipline,offered,accepted,mean_delay,ci95,p50,p99,saturated,trials\n");
   for (const Measurement& m : report.series) {
     const Estimate delay = m.delay();
-    absl::StrAppend(
-        &csv, absl::StrFormat("%d,%.9g,%.9g,%.9g,%.9g,%s,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%s,%d\n",
-                              m.point.d, m.point.p, m.point.rho, m.point.slot, m.point.lambda(),
-                              DisciplineName(m.point.discipline), m.offered(), m.accepted(),
-                              delay.mean, delay.HalfWidth(0.95), P50(m), P99(m),
-                              m.saturated() ? "true" : "false", m.trials.size()));
+    absl::StrAppend(&csv, m.point.d, ",",
+                    patterns ? m.point.pattern : absl::StrFormat("%.9g", m.point.p));
+    for (const double value : {m.point.swept_load(), m.point.slot, m.point.lambda()}) {
+      absl::StrAppendFormat(&csv, ",%.9g", value);
+    }
+    absl::StrAppend(&csv, ",", DisciplineName(m.point.discipline));
+    for (const double value :
+         {m.offered(), m.accepted(), delay.mean, delay.HalfWidth(0.95), P50(m), P99(m)}) {
+      absl::StrAppendFormat(&csv, ",%.9g", value);
+    }
+    absl::StrAppend(&csv, ",", m.saturated() ? "true" : "false", ",", m.trials.size(), "\n");
   }
   return csv;
 }
@@ -103,18 +171,27 @@ std::string ClaimTable(const Report& report, bool all) {
     };
     return rank(a->verdict) < rank(b->verdict);
   });
-  std::string table = absl::StrFormat("%-22s %-26s %11s %11s %10s %6s  %s\n", "claim", "point",
+  std::string table = absl::StrFormat("%-25s %-26s %11s %11s %10s %6s  %s\n", "claim", "point",
                                       "theory", "measured", "+-95%", "trials", "verdict");
   for (const ClaimResult* c : rows) {
     if (c->verdict == Verdict::kNotApplicable) {
       absl::StrAppend(&table,
-                      absl::StrFormat("%-22s %-26s %11s %11s %10s %6d  NOT APPLICABLE: %s\n", c->id,
+                      absl::StrFormat("%-25s %-26s %11s %11s %10s %6d  NOT APPLICABLE: %s\n", c->id,
                                       c->point.ToString(), "-", "-", "-", c->trials, c->reason));
     } else {
-      absl::StrAppend(&table, absl::StrFormat("%-22s %-26s %11.5g %11.5g %10.2g %6d  %s\n", c->id,
+      absl::StrAppend(&table, absl::StrFormat("%-25s %-26s %11.5g %11.5g %10.2g %6d  %s\n", c->id,
                                               c->point.ToString(), c->theory, c->measured, c->ci95,
                                               c->trials, std::string(VerdictName(c->verdict))));
     }
+  }
+  return table;
+}
+
+std::string SaturationTable(const Report& report) {
+  std::string table;
+  for (const Measurement* m : Saturation(report)) {
+    absl::StrAppendFormat(&table, "saturated from %s on: offered %.4g, accepted %.4g\n",
+                          m->point.ToString(), m->offered(), m->accepted());
   }
   return table;
 }
@@ -123,7 +200,7 @@ absl::Status WriteReport(const Report& report, const std::string& folder) {
   for (const auto& [name, text] :
        {std::pair<std::string, std::string>{"results.json", ResultsJson(report)},
         {"results.csv", ResultsCsv(report)},
-        {"claims.txt", ClaimTable(report)}}) {
+        {"claims.txt", ClaimTable(report) + "\n" + SaturationTable(report)}}) {
     if (absl::Status status = WriteFile(absl::StrCat(folder, "/", name), text); !status.ok()) {
       return status;
     }

@@ -28,6 +28,9 @@ std::string ResultsCsv(const Report& report);
 // without.
 std::string ClaimTable(const Report& report, bool all = true);
 
+// A line for every curve that saturates: its first saturated point with offered and accepted load.
+std::string SaturationTable(const Report& report);
+
 // Writes all of them to `folder`, and draws delay over load as SVG and PNG with gnuplot.
 absl::Status WriteReport(const Report& report, const std::string& folder);
 

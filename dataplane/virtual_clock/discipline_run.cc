@@ -160,9 +160,10 @@ VirtualResult Run(const Network& network, const VirtualConfig& config, VirtualSo
       nodes[row].clear();
       const size_t count = source.FillRow(row, window_end, born, 0);
       for (size_t i = 0; i < count; ++i) {
+        if (config.one_a_slot && i > 0 && born[i].time == born[i - 1].time) continue;
+        ++generated;
         nodes[row].push_back({born[i].time, born[i].time, born[i].word, 0, classes.Draw(row)});
       }
-      generated += count;
     }
     servers.RunWindow(
         nodes, window_end,
@@ -205,7 +206,7 @@ VirtualResult Run(const Network& network, const VirtualConfig& config, VirtualSo
 
 bool NeedsServers(const VirtualConfig& config) {
   return config.discipline != Discipline::kFifo || config.links != LinkModel::kEdge ||
-         config.stage_percentiles || config.occupancy;
+         config.stage_percentiles || config.occupancy || config.one_a_slot;
 }
 
 VirtualResult RunServers(const Network& network, const VirtualConfig& config, VirtualSource& source,

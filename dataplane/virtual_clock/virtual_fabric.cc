@@ -55,6 +55,12 @@ absl::Status CheckDiscipline(const Network& network, const VirtualConfig& config
     return absl::InvalidArgumentError(
         absl::StrCat("class_shares: sum to ", sum, ", and every packet belongs to one class"));
   }
+  if (config.one_a_slot && (config.arrivals.process != ArrivalConfig::Process::kSlotBatch ||
+                            config.arrivals.rate > config.slots_per_unit)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rate: ", config.arrivals.rate, " with one packet a slot needs slotted time and at most ",
+        config.slots_per_unit, " packets per unit"));
+  }
   if (config.links == LinkModel::kSwitchOutput && network.straight_is_free()) {
     return absl::InvalidArgumentError("links: a hypercube has no switches that share outputs");
   }
@@ -66,7 +72,20 @@ absl::Status CheckDiscipline(const Network& network, const VirtualConfig& config
   return absl::OkStatus();
 }
 
-absl::Status Check(const Network& network, const VirtualConfig& config) {
+// A slot has a packet of its Poisson batch with probability 1 - exp(-mean); the others of the batch
+// are left out later. A mean of 40 stands for certainty.
+ArrivalConfig ArrivalsOf(const VirtualConfig& config) {
+  ArrivalConfig arrivals = config.arrivals;
+  if (config.one_a_slot) {
+    const double slots = config.slots_per_unit;
+    arrivals.rate = slots * std::min(40.0, -std::log1p(-arrivals.rate / slots));
+  }
+  return arrivals;
+}
+
+}  // namespace
+
+absl::Status CheckVirtual(const Network& network, const VirtualConfig& config) {
   if (network.wrapped()) {
     return absl::InvalidArgumentError(
         "network: a wrapped butterfly is not levelled; the virtual clock runs networks whose links "
@@ -124,10 +143,8 @@ absl::Status Check(const Network& network, const VirtualConfig& config) {
   return CheckDiscipline(network, config);
 }
 
-}  // namespace
-
 absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualConfig& config) {
-  if (absl::Status status = Check(network, config); !status.ok()) return status;
+  if (absl::Status status = CheckVirtual(network, config); !status.ok()) return status;
   const Resolution resolution = ResolutionOf(network, config);
   const Ticks slot = resolution.slot, unit = resolution.unit;
   const auto ticks = [&](double units) {
@@ -139,7 +156,7 @@ absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualCo
   const Ticks start = ticks(config.warmup);
   const Ticks end = start + ticks(config.duration);
 
-  VirtualSource source(network, config.arrivals,
+  VirtualSource source(network, ArrivalsOf(config),
                        config.fixed.empty()
                            ? DestinationPattern::Flip(network.dimension(), config.flip)
                            : DestinationPattern::Fixed(config.fixed),

@@ -42,6 +42,9 @@ struct VirtualConfig {
   // kPriority: a packet belongs to class i with probability class_shares[i], for its whole trip.
   // Class 0 is the most urgent; the shares sum to 1.
   std::vector<double> class_shares;
+  // kSlotBatch: a row generates one packet in a slot with probability rate * slot, at most 1, and
+  // never more (Bernoulli arrivals).
+  bool one_a_slot = false;
   bool stage_percentiles = false;
   bool occupancy = false;
 };
@@ -96,6 +99,8 @@ struct VirtualResult {
 
 // InvalidArgument if the network is not levelled (wrapped), a probability, rate or time is out of
 // range, or first_stages is not ascending from 0.
+absl::Status CheckVirtual(const Network& network, const VirtualConfig& config);
+// What CheckVirtual says, or the run.
 absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualConfig& config);
 
 }  // namespace bfly::dataplane

@@ -103,6 +103,24 @@ TEST(Claims, EqualitiesFailOnBothSides) {
             Verdict::kFail);
 }
 
+TEST(Claims, CountEveryDepartureThatBreaksALemma) {
+  Point point{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = .5};
+  point.discipline = dataplane::Discipline::kProcessorSharing;
+  Measurement m = Measured(point, {1, 1});
+  const Claim& claim = *ClaimsNamed({"lemma10_departures"}).value()[0];
+  EXPECT_THAT(Check(claim, m).reason, HasSubstr("coupled: true"));
+  for (Trial& t : m.trials) {
+    t.figures = {
+        {"coupled_links", 9}, {"coupled_departures", 5}, {"coupled_departures_violations", 0}};
+  }
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kPass);
+  m.trials[1].figures["coupled_departures_violations"] = 1;
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail);
+  EXPECT_EQ(Check(claim, m).measured, 1);
+  m.trials[1].figures = {{"coupled_links", 9}, {"coupled_departures", 0}};
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail);  // nothing was compared
+}
+
 TEST(Claims, AreNotApplicableWithAReasonWhereTheyDoNotApply) {
   const Point cube{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = 1.1};
   const ClaimResult unstable =
@@ -150,6 +168,37 @@ TEST(ReadExperiment, ChecksDisciplines) {
               HasSubstr("class_shares: sum to 0.9 (allowed: 1"));
   EXPECT_THAT(ErrorOf(kSmall, {"class_shares=-1"}),
               HasSubstr("-1 is out of range (allowed: above 0 to 1)"));
+}
+
+TEST(ReadExperiment, RefusesWhatSweepsNothingOrCannotEnd) {
+  EXPECT_THAT(ErrorOf("name: x\nnetwork: hypercube\nd: 2\n"), HasSubstr("rho: is missing"));
+  EXPECT_THAT(
+      ErrorOf("name: x\nnetwork: butterfly\nd: 2\npattern: uniform\n"),
+      HasSubstr("load: is missing: an experiment sweeps d and rho, or d, pattern and load"));
+  EXPECT_THAT(ErrorOf("name: x\nnetwork: butterfly\nd: []\nrho: .5\n"), HasSubstr("d: is missing"));
+  EXPECT_THAT(ErrorOf(kSmall, {"packets=1000000000000"}),
+              HasSubstr("units of time (allowed: up to 9e7)"));
+  EXPECT_THAT(ErrorOf(kSmall, {"warmup=1e8"}), HasSubstr("packets and warmup: d=1 p=0.5 rho=0.3"));
+  EXPECT_THAT(ErrorOf(kSmall, {"packets=1000000000000", "d=18"}),
+              HasSubstr("hops, which does not end within days"));
+  EXPECT_THAT(ErrorOf(kSmall, {"rho=10", "d=16", "packets=1000000000"}),
+              HasSubstr("packets would wait at the end (allowed: up to 2e8)"));
+}
+
+TEST(ReadExperiment, ChecksPatternsSchemesAndArrivals) {
+  constexpr char kFly[] = "name: fly\nnetwork: butterfly\nd: 4\npattern: transpose\nload: 0.5\n";
+  EXPECT_EQ(ErrorOf(kFly), "");
+  EXPECT_THAT(ErrorOf(kFly, {"pattern=diagonal"}), HasSubstr("pattern: \"diagonal\" is unknown"));
+  EXPECT_THAT(ErrorOf(kFly, {"rho=0.5"}), HasSubstr("rho: is for p-flips"));
+  EXPECT_THAT(ErrorOf(kFly, {"p=0.25"}), HasSubstr("p: is for p-flips"));
+  EXPECT_THAT(ErrorOf(kSmall, {"load=0.5"}), HasSubstr("load: needs a pattern"));
+  EXPECT_THAT(ErrorOf(kFly, {"arrivals=bernoulli"}), HasSubstr("bernoulli needs slotted time"));
+  EXPECT_THAT(ErrorOf(kFly, {"arrivals=bernoulli", "slot=1", "load=1.5"}),
+              HasSubstr("load: 1.5 is 1.5 packets in a slot"));
+  EXPECT_THAT(ErrorOf(kSmall, {"links=switch_output"}), HasSubstr("links: switch_output needs"));
+  EXPECT_THAT(ErrorOf(kFly, {"scheme=valiant_brebner"}),
+              HasSubstr("scheme: valiant_brebner is for"));
+  EXPECT_THAT(ErrorOf(kSmall, {"coupled=true", "discipline=fifo"}), HasSubstr("coupled: compares"));
 }
 
 TEST(ReadExperiment, LaysSettingsOverTheFile) {

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The experiments in topologies/experiments/, cut short: every claim that applies holds.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "control/experiment/experiment_file.h"
+#include "control/experiment/journal.h"
+#include "control/experiment/measure.h"
+
+namespace bfly::control {
+namespace {
+
+std::string Shipped(const std::string& name) {
+  return std::string(std::getenv("BFLY_SOURCE_ROOT")) + "/topologies/experiments/" + name + ".yaml";
+}
+
+// The report of an experiment of which only the settings differ from the file.
+Report Measured(const std::string& name, const std::vector<std::string>& settings) {
+  std::string folder = testing::TempDir() + "bfly-shipped-XXXXXX";
+  EXPECT_NE(mkdtemp(folder.data()), nullptr);
+  const auto experiment = ReadExperiment(Shipped(name), settings);
+  EXPECT_TRUE(experiment.ok()) << experiment.status();
+  auto journal = Journal::Open(folder + "/out", WriteExperiment(*experiment));
+  EXPECT_TRUE(journal.ok()) << journal.status();
+  auto report = Measure(*experiment, *journal, [](const Progress&) { return true; });
+  EXPECT_TRUE(report.ok()) << report.status();
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(report->Count(Verdict::kFail), 0) << ClaimTable(*report, false);
+  return *std::move(report);
+}
+
+std::set<std::string> Passed(const Report& report) {
+  std::set<std::string> ids;
+  for (const ClaimResult& claim : report.claims) {
+    if (claim.verdict == Verdict::kPass) ids.insert(claim.id);
+  }
+  return ids;
+}
+
+using testing::IsSupersetOf;
+
+TEST(Shipped, AllCanBeRead) {
+  int files = 0;
+  for (const auto& file :
+       std::filesystem::directory_iterator(std::filesystem::path(Shipped("x")).parent_path())) {
+    const auto experiment = ReadExperiment(file.path(), {});
+    EXPECT_TRUE(experiment.ok()) << experiment.status();
+    EXPECT_EQ(experiment->name() + ".yaml", file.path().filename());
+    EXPECT_NE(experiment->title(), "");
+    ++files;
+  }
+  EXPECT_GE(files, 6);
+}
+
+TEST(Shipped, GreedyOnTheButterfly) {
+  const Report report = Measured("greedy-butterfly", {"d=1,3", "rho=0.5,1.1", "packets=20000"});
+  EXPECT_THAT(Passed(report),
+              IsSupersetOf({"prop14_lower_bound", "prop17_upper_bound", "butterfly_exact_d1",
+                            "butterfly_exact_p01", "stability", "instability", "prop15_cross"}));
+}
+
+TEST(Shipped, GreedyOnTheHypercube) {
+  const Report report =
+      Measured("greedy-hypercube", {"d=1,3", "p=0.5,1", "rho=0.5,1.1", "packets=20000"});
+  EXPECT_THAT(Passed(report),
+              IsSupersetOf({"prop2_lower_bound", "prop3_lower_bound", "prop12_upper_bound",
+                            "prop13_lower_bound", "cube_exact_d1", "cube_exact_p1",
+                            "slotted_upper_bound", "stability", "instability"}));
+}
+
+TEST(Shipped, FifoAgainstSharing) {
+  for (const char* network : {"network=hypercube", "network=butterfly"}) {
+    const Report report =
+        Measured("fifo-vs-ps", {network, "d=3", "p=0.25", "rho=0.8", "packets=20000"});
+    EXPECT_THAT(Passed(report),
+                IsSupersetOf({"lemma7_same_arrivals", "lemma8_earlier_arrivals", "lemma9_links",
+                              "lemma10_departures", "prop11_population", "ps_cross_holds_2"}));
+  }
+}
+
+TEST(Shipped, PacketsInRounds) {
+  const Report report = Measured("valiant-brebner", {"d=4", "rho=0.05,0.2", "packets=5000"});
+  EXPECT_THAT(Passed(report),
+              IsSupersetOf({"vb_round", "vb_boundary", "vb_one_packet_a_round", "vb_stable"}));
+  ASSERT_EQ(report.series.size(), 2u);
+  EXPECT_FALSE(report.series[0].saturated());
+  EXPECT_TRUE(report.series[1].saturated());
+}
+
+TEST(Shipped, LatencyOverLoadOfTheFly) {
+  const Report report = Measured("fly-latency-load", {"load=0.3,0.6", "packets=5000"});
+  EXPECT_THAT(Passed(report), IsSupersetOf({"pattern_carried", "pattern_saturates",
+                                            "pattern_disjoint", "kruskal_snir_first_stage"}));
+  // Transpose and bit reversal put 8 packets on a link, shuffle 2: 0.6 is beyond all of these, 0.3
+  // beyond the first two.
+  EXPECT_THAT(SaturationTable(report), testing::HasSubstr("d=6 transpose load=0.3"));
+  EXPECT_THAT(SaturationTable(report), testing::HasSubstr("d=6 shuffle load=0.6"));
+  EXPECT_THAT(SaturationTable(report), testing::Not(testing::HasSubstr("uniform")));
+  EXPECT_THAT(ResultsCsv(report), testing::HasSubstr("\n6,bitcomp,0.6,1,0.6,fifo,"));
+  EXPECT_THAT(ResultsJson(report), testing::HasSubstr("\"pattern\": \"neighbor\""));
+}
+
+TEST(Shipped, Priorities) {
+  EXPECT_THAT(Passed(Measured("priority", {"rho=0.8", "packets=40000"})),
+              IsSupersetOf({"cobham_first_class", "cobham_last_class", "priority_conservation"}));
+}
+
+}  // namespace
+}  // namespace bfly::control
