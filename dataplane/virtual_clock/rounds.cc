@@ -190,9 +190,7 @@ absl::StatusOr<RoundsResult> RunRounds(const Network& network, const VirtualConf
   if (absl::Status status = CheckVirtual(network, config); !status.ok()) return status;
   if (full_rounds == 0) return absl::InvalidArgumentError("full_rounds: 0 is below 1");
   RoundsResult result;
-  result.full_round =
-      Rounds(network).FullRound(DestinationPattern::Flip(network.dimension(), config.flip),
-                                config.arrivals.seed, full_rounds);
+  result.full_round = Rounds(network).FullRound(config.flip, config.arrivals.seed, full_rounds);
 
   Waiting waiting(network, config);
   Record record(waiting.start(), waiting.end(), config.batches);
