@@ -58,13 +58,13 @@ class CoupledNetworks {
     arrivals.seed = config_.seed;
     VirtualSource source(network_, arrivals,
                          DestinationPattern::Flip(network_.dimension(), config_.flip), kUnit, 1);
-    Boundary born(2 * static_cast<size_t>(network_.rows()));
-    source.FillWindow(static_cast<Ticks>(std::llround(config_.duration * kUnit)), born);
+    const auto end = static_cast<Ticks>(std::llround(config_.duration * kUnit));
+    std::vector<VirtualPacket> born;
     Lists nodes(network_.rows());
     for (Row row = 0; row < network_.rows(); ++row) {
-      const VirtualPacket* packet = born.begin(2 * row);
-      for (uint32_t i = 0; i < born.count(2 * row); ++i, ++packet) {
-        nodes[row].push_back({packet->time, packet->birth, packet->tag});
+      const size_t count = source.FillRow(row, end, born, 0);
+      for (size_t i = 0; i < count; ++i) {
+        nodes[row].push_back({born[i].time, born[i].time, born[i].word});
       }
     }
     return nodes;

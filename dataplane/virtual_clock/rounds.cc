@@ -85,7 +85,6 @@ class Waiting {
   Waiting(const Network& network, const VirtualConfig& config)
       : source_(network, config.arrivals,
                 DestinationPattern::Flip(network.dimension(), config.flip), kUnit, 1),
-        born_(2 * static_cast<size_t>(network.rows())),
         queues_(network.rows()),
         start_(ToTicks(config.warmup)),
         end_(start_ + ToTicks(config.duration)),
@@ -95,13 +94,13 @@ class Waiting {
   void KnowUntil(Ticks now) {
     while (known_ <= now) {
       known_ += step_;
-      born_.Clear();
-      source_.FillWindow(known_, born_);
-      for (size_t row = 0; row < queues_.size(); ++row) {
-        const VirtualPacket* packet = born_.begin(2 * row);
-        for (uint32_t i = 0; i < born_.count(2 * row); ++i, ++packet) {
-          queues_[row].push({packet->time, packet->birth, packet->tag});
-          born_measured_ += packet->birth >= start_ && packet->birth < end_;
+      for (Row row = 0; row < queues_.size(); ++row) {
+        const size_t count = source_.FillRow(row, known_, born_, 0);
+        generated_ += count;
+        for (size_t i = 0; i < count; ++i) {
+          const Ticks birth = born_[i].time;
+          queues_[row].push({birth, birth, born_[i].word});
+          born_measured_ += birth >= start_ && birth < end_;
         }
       }
     }
@@ -119,15 +118,16 @@ class Waiting {
   }
   JobQueue<Job>& of(Row row) { return queues_[row]; }
 
-  uint64_t generated() const { return source_.generated(); }
+  uint64_t generated() const { return generated_; }
   uint64_t born_measured() const { return born_measured_; }  // of what is known
   Ticks start() const { return start_; }                     // of the measured time
   Ticks end() const { return end_; }
 
  private:
   VirtualSource source_;
-  Boundary born_;
+  std::vector<VirtualPacket> born_;
   std::vector<JobQueue<Job>> queues_;
+  uint64_t generated_ = 0;
   uint64_t born_measured_ = 0;
   const Ticks start_;
   const Ticks end_;

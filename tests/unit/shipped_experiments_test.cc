@@ -48,6 +48,11 @@ TEST(Shipped, AllCanBeRead) {
   int files = 0;
   for (const auto& file :
        std::filesystem::directory_iterator(std::filesystem::path(Shipped("x")).parent_path())) {
+    if (*IsCircuitExperiment(file.path())) {
+      const auto circuits = ReadCircuitExperiment(file.path(), {});
+      EXPECT_TRUE(circuits.ok()) << circuits.status();
+      continue;
+    }
     const auto experiment = ReadExperiment(file.path(), {});
     EXPECT_TRUE(experiment.ok()) << experiment.status();
     EXPECT_EQ(experiment->name() + ".yaml", file.path().filename());
