@@ -18,7 +18,8 @@ constexpr double kNever = 4e18;
 
 // Adds `ticks` to a time of whole ticks and a part of one.
 void Add(double ticks, uint64_t& time, double& part) {
-  part += ticks;
+  // What is left to serve may be below nothing by rounding.
+  part += std::max(ticks, 0.0);
   // A packet among very many at a very low rate is not done for centuries.
   const double whole = std::min(std::floor(part), kNever);
   time += static_cast<uint64_t>(whole);
