@@ -55,6 +55,11 @@ void Print(const v1::Counters& counters, const Options& options) {
   if (const std::string drops = Drops(counters.drops()); !drops.empty())
     printf("drops by reason: %s\n", drops.c_str());
   for (const std::string& problem : counters.problems()) printf("%s\n", problem.c_str());
+  const v1::CircuitCounters& circuits = counters.circuits();
+  if (circuits.asked() > 0)
+    printf("circuits: %" PRIu64 " stand, %" PRIu64 " asked, %" PRIu64 " blocked (%.3g %%)\n",
+           circuits.standing(), circuits.asked(), circuits.blocked(),
+           100 * circuits.blocking_ratio());
   printf("%s\n", ConservationLine(counters.conservation()).c_str());
 }
 

@@ -11,8 +11,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "bfly/v1/data_server.pb.h"
+#include "bfly/v1/data_server.grpc.pb.h"
+#include "bfly/v1/fabric.grpc.pb.h"
 #include "control/cli/client.h"
+#include "control/cli/data_server.h"
 #include "control/cli/network_file.h"
 #include "control/cli/route_text.h"
 #include "control/cli/text.h"
@@ -35,6 +37,7 @@ struct BatchOptions {
   bool summary = false;
   bool dry_run = false;
   std::string network;
+  uint64_t first_object = 0;  // on a running fabric user u wants object first_object + u
 };
 
 absl::StatusOr<std::vector<Row>> UsersOf(const BatchOptions& options, uint32_t rows) {
@@ -112,8 +115,38 @@ void Print(const v1::ObjectBatchResponse& response, bool dry_run) {
     printf("  and %d more (--json has them all)\n", response.paths_size() - kShown);
 }
 
+// On a running fabric, whose objects were placed before.
+absl::StatusOr<v1::ObjectBatchResponse> ServeBatch(const BatchOptions& options,
+                                                   const Common& common) {
+  auto channel = Connect(common);
+  auto fabric = v1::Fabric::NewStub(channel);
+  v1::StatusResponse status;
+  absl::Status called =
+      Call(fabric.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &status, common);
+  if (!called.ok()) return called;
+  if (!status.status().loaded()) return absl::FailedPreconditionError("no fabric is loaded");
+  const absl::StatusOr<std::vector<Row>> users = UsersOf(options, status.status().rows());
+  if (!users.ok()) return users.status();
+  v1::ObjectBatchRequest request;
+  request.mutable_users()->Add(users->begin(), users->end());
+  for (const Row user : *users) request.add_objects(options.first_object + user);
+  request.set_protocol(options.protocol);
+  request.set_c(options.thresholds.c);
+  request.set_c_disk(options.thresholds.c_disk);
+  request.set_max_rounds(options.thresholds.max_rounds);
+  request.set_summary(options.summary);
+  request.set_dry_run(options.dry_run);
+  auto stub = v1::DataServer::NewStub(channel);
+  v1::ObjectBatchResponse response;
+  called = Call(stub.get(), &v1::DataServer::Stub::RequestBatch, request, &response, common);
+  if (!called.ok()) return called;
+  return response;
+}
+
 absl::Status RunBatch(const BatchOptions& options, const Common& common) {
-  const absl::StatusOr<v1::ObjectBatchResponse> response = DryRunBatch(options);
+  const bool here = options.dry_run && !options.network.empty();
+  const absl::StatusOr<v1::ObjectBatchResponse> response =
+      here ? DryRunBatch(options) : ServeBatch(options, common);
   if (!response.ok()) return response.status();
   if (common.json) return PrintJson(*response);
   Print(*response, options.dry_run);
@@ -128,9 +161,10 @@ void AddBatch(CLI::App& group, Invocation& invocation) {
   verb->add_option("--users", options->users, "Users who ask, each for the object of its number")
       ->capture_default_str()
       ->type_name("all|RANGES");
-  verb->add_option("--copies", options->copies, "Copies of each object, on random disks")
-      ->check(CLI::Range(1, 2))
-      ->capture_default_str();
+  CLI::Option* copies = verb->add_option("--copies", options->copies,
+                                         "Dry run: copies of each object, on random disks")
+                            ->check(CLI::Range(1, 2))
+                            ->capture_default_str();
   verb->add_option("--protocol", options->protocol,
                    "Who of two copies serves: rounds of collision, or minimum one after the other")
       ->check(CLI::IsMember({"collision", "minimum"}))
@@ -148,15 +182,23 @@ void AddBatch(CLI::App& group, Invocation& invocation) {
                    "collision: rounds after which it stops [when a round selects nothing]")
       ->check(CLI::Range(1u, 1u << 20))
       ->type_name("ROUNDS");
-  verb->add_option("--seed", options->seed, "Seed of the disks")->capture_default_str();
+  CLI::Option* seed = verb->add_option("--seed", options->seed, "Dry run: seed of the disks")
+                          ->capture_default_str();
   verb->add_flag("--summary", options->summary, "Leave the paths out");
+  verb->add_option("--first-object", options->first_object,
+                   "On a running fabric: user u asks for object FIRST + u")
+      ->capture_default_str()
+      ->type_name("FIRST");
   CLI::Option* dry_run =
       verb->add_flag("--dry-run", options->dry_run, "Compute the paths, install nothing");
   CLI::Option* network =
-      verb->add_option("--network", options->network, "Topology file of the network for a dry run")
+      verb->add_option("--network", options->network,
+                       "Topology file of the network for a dry run that needs no running fabric")
           ->needs(dry_run)
           ->type_name("FILE");
-  dry_run->required()->needs(network);
+  // On a running fabric `place` has decided that.
+  copies->needs(network);
+  seed->needs(network);
   verb->callback([&invocation, options] {
     invocation.action = [common = invocation.common, options] {
       return RunBatch(*options, common);
@@ -170,6 +212,7 @@ void AddDataServer(CLI::App& app, Invocation& invocation) {
   CLI::App* group = NewGroup(
       app, "data-server", "Objects on the disks behind the outputs, and users who read them",
       "bfly data-server batch --dry-run --network topologies/examples/data-server-64.yaml");
+  AddObjectVerbs(*group, invocation);
   AddBatch(*group, invocation);
 }
 

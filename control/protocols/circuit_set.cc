@@ -21,22 +21,32 @@ CircuitSet::CircuitSet(const Network& network)
     : load_(network),
       by_input_(network.rows()),
       input_busy_(network.rows()),
-      input_of_output_(network.rows(), kNoInput) {}
+      reads_(network.rows()),
+      input_of_output_(network.rows(), kNoInput),
+      readers_(network.rows()) {}
+
+absl::Status CircuitSet::CheckRange(Row input, Row output) const {
+  const Row rows = network().rows();
+  if (input < rows && output < rows) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(input >= rows ? "input: " : "output: ", input >= rows ? input : output,
+                   " is outside 0..", rows - 1));
+}
 
 absl::Status CircuitSet::CheckFree(Row input, Row output) const {
-  const Row rows = network().rows();
-  if (input >= rows || output >= rows) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(input >= rows ? "input: " : "output: ", input >= rows ? input : output,
-                     " is outside 0..", rows - 1));
-  }
+  if (absl::Status status = CheckRange(input, output); !status.ok()) return status;
   const CircuitPath* at_input = AtInput(input);
   const CircuitPath* at_output = AtOutput(output);
-  if (at_input == nullptr && at_output == nullptr) return absl::OkStatus();
+  const uint32_t readers = readers_[output];
+  if (at_input == nullptr && at_output == nullptr && readers == 0) return absl::OkStatus();
   std::string message;
   if (at_input != nullptr) message = Busy("input", input, *at_input);
   if (at_output != nullptr) {
     absl::StrAppend(&message, message.empty() ? "" : "; ", Busy("output", output, *at_output));
+  }
+  if (readers != 0) {
+    absl::StrAppend(&message, message.empty() ? "" : "; ", "output: ", output, " is a disk with ",
+                    readers, " reads");
   }
   return absl::FailedPreconditionError(message);
 }
@@ -44,18 +54,39 @@ absl::Status CircuitSet::CheckFree(Row input, Row output) const {
 absl::StatusOr<CircuitPath> CircuitSet::SetUp(const PathChooser& chooser, Row input, Row output) {
   if (absl::Status status = CheckFree(input, output); !status.ok()) return status;
   const CircuitPath path = chooser.Choose(load_, input, output);
+  input_of_output_[path.output] = path.input;
   Put(path);
   return path;
 }
 
 absl::Status CircuitSet::SetUp(const CircuitPath& path) {
   if (absl::Status status = CheckFree(path.input, path.output); !status.ok()) return status;
-  if (const Row end = OutputOfTag(network(), path.tag); end != path.output) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("output: the path given ends at row ", end, ", not at ", path.output));
-  }
+  if (absl::Status status = CheckEnd(path); !status.ok()) return status;
+  input_of_output_[path.output] = path.input;
   Put(path);
   return absl::OkStatus();
+}
+
+absl::Status CircuitSet::SetUpRead(const CircuitPath& path) {
+  if (absl::Status status = CheckRange(path.input, path.output); !status.ok()) return status;
+  if (const CircuitPath* held = AtInput(path.input); held != nullptr) {
+    return absl::FailedPreconditionError(Busy("input", path.input, *held));
+  }
+  if (const CircuitPath* held = AtOutput(path.output); held != nullptr) {
+    return absl::FailedPreconditionError(Busy("output", path.output, *held));
+  }
+  if (absl::Status status = CheckEnd(path); !status.ok()) return status;
+  reads_[path.input] = true;
+  ++readers_[path.output];
+  Put(path);
+  return absl::OkStatus();
+}
+
+absl::Status CircuitSet::CheckEnd(const CircuitPath& path) const {
+  const Row end = OutputOfTag(network(), path.tag);
+  if (end == path.output) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("output: the path given ends at row ", end, ", not at ", path.output));
 }
 
 absl::Status CircuitSet::SetUpAll(const std::vector<CircuitPath>& paths) {
@@ -74,7 +105,12 @@ absl::StatusOr<CircuitPath> CircuitSet::Release(Row input) {
     return absl::NotFoundError(absl::StrCat("input: no circuit at row ", input));
   }
   input_busy_[input] = false;
-  input_of_output_[held->output] = kNoInput;
+  if (reads_[input]) {
+    --readers_[held->output];
+    reads_[input] = false;
+  } else {
+    input_of_output_[held->output] = kNoInput;
+  }
   load_.Remove(input, held->tag);
   --size_;
   return *held;
@@ -84,7 +120,9 @@ void CircuitSet::Clear() {
   load_.Clear();
   size_ = 0;
   input_busy_.assign(input_busy_.size(), false);
+  reads_.assign(reads_.size(), false);
   input_of_output_.assign(input_of_output_.size(), kNoInput);
+  readers_.assign(readers_.size(), 0);
 }
 
 const CircuitPath* CircuitSet::AtInput(Row input) const {
@@ -109,7 +147,6 @@ std::vector<CircuitPath> CircuitSet::circuits() const {
 void CircuitSet::Put(const CircuitPath& path) {
   by_input_[path.input] = path;
   input_busy_[path.input] = true;
-  input_of_output_[path.output] = path.input;
   load_.Add(path.input, path.tag);
   ++size_;
 }

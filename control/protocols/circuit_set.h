@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The circuits that stand on a network, at most one at each input and each output, with the load
-// they put on every link.
+// The circuits that stand on a network, with the load they put on every link: at most one at each
+// input, and at each output either one or, where it is a disk, any number of reads.
 #pragma once
 
 #include <vector>
@@ -23,6 +23,9 @@ class CircuitSet {
   // A path that was chosen elsewhere; the same errors, and InvalidArgument if the tag does not end
   // at the path's output.
   absl::Status SetUp(const CircuitPath& path);
+  // A path that ends at a disk, which many may read at once. FailedPrecondition also if a circuit
+  // has the output for itself.
+  absl::Status SetUpRead(const CircuitPath& path);
   // All of them or none.
   absl::Status SetUpAll(const std::vector<CircuitPath>& paths);
   // NotFound: there is no circuit at this input.
@@ -33,6 +36,9 @@ class CircuitSet {
   // The circuit at an input or output, or null.
   const CircuitPath* AtInput(Row input) const;
   const CircuitPath* AtOutput(Row output) const;
+  // Reads that end at each output.
+  const std::vector<uint32_t>& readers() const { return readers_; }
+  bool IsRead(Row input) const { return input < reads_.size() && reads_[input]; }
   size_t size() const { return size_; }
   // By input.
   std::vector<CircuitPath> circuits() const;
@@ -40,13 +46,16 @@ class CircuitSet {
   const Network& network() const { return load_.network(); }
 
  private:
+  absl::Status CheckRange(Row input, Row output) const;
+  absl::Status CheckEnd(const CircuitPath& path) const;
   void Put(const CircuitPath& path);
 
   LinkLoad load_;
   size_t size_ = 0;
   std::vector<CircuitPath> by_input_;
-  std::vector<bool> input_busy_;
-  std::vector<Row> input_of_output_;  // kNoInput: free
+  std::vector<bool> input_busy_, reads_;
+  std::vector<Row> input_of_output_;  // kNoInput: no circuit has it for itself
+  std::vector<uint32_t> readers_;
 };
 
 }  // namespace bfly::control

@@ -42,8 +42,10 @@ uint32_t LinkThreshold(int dimension) {
   return c;
 }
 
-uint32_t DiskContention(const Network& network, const std::vector<CircuitPath>& paths) {
+uint32_t DiskContention(const Network& network, const std::vector<CircuitPath>& paths,
+                        const StandingReads& standing) {
   std::vector<uint32_t> readers(network.rows());
+  if (standing.disks != nullptr) readers = *standing.disks;
   for (const CircuitPath& path : paths) ++readers[path.output];
   return *std::max_element(readers.begin(), readers.end());
 }
@@ -88,7 +90,7 @@ std::vector<Row> PlaceInOneCopy(uint32_t rows, uint32_t objects, uint64_t seed) 
 
 absl::StatusOr<DataServerResult> RouteDataServerCollision(
     const Network& network, const std::vector<DataServerRequest>& requests,
-    const DataServerOptions& options) {
+    const DataServerOptions& options, const StandingReads& standing) {
   if (absl::Status s = CheckUsers(network, requests); !s.ok()) return s;
   for (const auto& [field, value] : {std::pair{"c", options.c}, {"c_disk", options.c_disk}}) {
     if (value > kMaxThreshold) {
@@ -100,7 +102,14 @@ absl::StatusOr<DataServerResult> RouteDataServerCollision(
   const uint32_t c_disk = options.c_disk != 0 ? options.c_disk : kLeastDiskThreshold;
   const uint32_t c = options.c != 0 ? options.c : std::max(c_disk, LinkThreshold(d));
   std::vector<CollisionColumn> columns(d, {.links = 2 * network.rows(), .limit = c});
-  columns.push_back({.links = network.rows(), .limit = c_disk});  // the disks
+  if (standing.links != nullptr) {
+    for (int stage = 0; stage < d; ++stage) {
+      columns[stage].standing = standing.links->counts().data() + network.link_index({stage, 0, 0});
+    }
+  }
+  columns.push_back({.links = network.rows(),  // the disks
+                     .limit = c_disk,
+                     .standing = standing.disks == nullptr ? nullptr : standing.disks->data()});
 
   // After the randomly wired stage a path is that of a butterfly: at level l its row has the first
   // l positions of the disk and the others of its row at level 1.
@@ -145,30 +154,37 @@ absl::StatusOr<DataServerResult> RouteDataServerCollision(
                                   : outcome.choice[i] == 0 ? PathChoice::kP
                                                            : PathChoice::kPPrime});
   }
-  MeasureCongestion(network, nullptr, result.route);
-  result.disk_contention = DiskContention(network, result.route.paths);
+  MeasureCongestion(network, standing.links, result.route);
+  result.disk_contention = DiskContention(network, result.route.paths, standing);
   return result;
 }
 
 absl::StatusOr<DataServerResult> RouteDataServerMinimum(
-    const Network& network, const std::vector<DataServerRequest>& requests) {
+    const Network& network, const std::vector<DataServerRequest>& requests,
+    const StandingReads& standing) {
   if (absl::Status s = CheckUsers(network, requests); !s.ok()) return s;
-  DataServer server = DataServer::Make(network).value();
+  LinkLoad load = standing.links == nullptr ? LinkLoad(network) : *standing.links;
+  std::vector<uint32_t> readers(network.rows());
+  if (standing.disks != nullptr) readers = *standing.disks;
   DataServerResult result;
   for (const auto& [user, copies] : requests) {
-    result.route.paths.push_back(server.SetUp(user, copies).value());
+    const CircuitPath path = ChooseCopy(load, readers, user, copies);
+    load.Add(user, path.tag);
+    ++readers[path.output];
+    result.route.paths.push_back(path);
     result.route.buddies.push_back({Tag{copies[0]}, Tag{copies[1]}});
   }
   result.route.rounds = static_cast<uint32_t>(requests.size());
   result.route.messages = 4 * uint64_t{requests.size()};
-  MeasureCongestion(network, nullptr, result.route);
-  result.disk_contention = DiskContention(network, result.route.paths);
+  MeasureCongestion(network, standing.links, result.route);
+  result.disk_contention = DiskContention(network, result.route.paths, standing);
   return result;
 }
 
 absl::StatusOr<DataServerResult> RouteDataServerSingleCopy(const Network& network,
                                                            const std::vector<Row>& users,
-                                                           const std::vector<Row>& disks) {
+                                                           const std::vector<Row>& disks,
+                                                           const StandingReads& standing) {
   if (absl::Status s = NeedsRandomlyWired(network); !s.ok()) return s;
   if (users.size() != disks.size()) {
     return absl::InvalidArgumentError(
@@ -194,8 +210,8 @@ absl::StatusOr<DataServerResult> RouteDataServerSingleCopy(const Network& networ
   result.route.rounds = 1;
   result.route.left_per_round = {0};
   result.route.messages = users.size();
-  MeasureCongestion(network, nullptr, result.route);
-  result.disk_contention = DiskContention(network, result.route.paths);
+  MeasureCongestion(network, standing.links, result.route);
+  result.disk_contention = DiskContention(network, result.route.paths, standing);
   return result;
 }
 
@@ -207,8 +223,18 @@ absl::StatusOr<DataServer> DataServer::Make(const Network& network) {
   return DataServer(network);
 }
 
-uint32_t DataServer::Cost(Row user, Row disk) const {
-  return std::max(load_.MaxOnPath(user, GreedyTag(load_.network(), user, disk)), disk_load_[disk]);
+uint32_t CostOfCopy(const LinkLoad& load, const std::vector<uint32_t>& readers, Row user,
+                    Row disk) {
+  return std::max(load.MaxOnPath(user, GreedyTag(load.network(), user, disk)), readers[disk]);
+}
+
+CircuitPath ChooseCopy(const LinkLoad& load, const std::vector<uint32_t>& readers, Row user,
+                       Copies copies) {
+  const bool second =
+      CostOfCopy(load, readers, user, copies[1]) < CostOfCopy(load, readers, user, copies[0]);
+  const Row disk = copies[second];
+  return {user, disk, GreedyTag(load.network(), user, disk),
+          second ? PathChoice::kPPrime : PathChoice::kP};
 }
 
 absl::StatusOr<CircuitPath> DataServer::SetUp(Row user, Copies copies) {
@@ -217,13 +243,10 @@ absl::StatusOr<CircuitPath> DataServer::SetUp(Row user, Copies copies) {
     return absl::FailedPreconditionError(
         absl::StrCat("user: ", user, " is busy with disk ", by_user_[user].output));
   }
-  const bool second = Cost(user, copies[1]) < Cost(user, copies[0]);
-  const Row disk = copies[second];
-  const CircuitPath path = {user, disk, GreedyTag(load_.network(), user, disk),
-                            second ? PathChoice::kPPrime : PathChoice::kP};
+  const CircuitPath path = ChooseCopy(load_, disk_load_, user, copies);
   by_user_[user] = path;
   busy_[user] = true;
-  ++disk_load_[disk];
+  ++disk_load_[path.output];
   load_.Add(user, path.tag);
   return path;
 }

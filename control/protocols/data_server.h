@@ -34,6 +34,12 @@ struct DataServerOptions {
   uint32_t max_rounds = 0;  // 0: until it is done or can select nothing any more
 };
 
+// What stands already; null: nothing.
+struct StandingReads {
+  const LinkLoad* links = nullptr;
+  const std::vector<uint32_t>* disks = nullptr;  // readers of each
+};
+
 // Paths are in the order of the requests; choice kP is the copy in the first half.
 struct DataServerResult {
   RouteResult route;
@@ -45,14 +51,22 @@ struct DataServerResult {
 // wrong half. FailedPrecondition: the network is no RB_n.
 absl::StatusOr<DataServerResult> RouteDataServerCollision(
     const Network& network, const std::vector<DataServerRequest>& requests,
-    const DataServerOptions& options = {});
+    const DataServerOptions& options = {}, const StandingReads& standing = {});
 // The requests one after the other by the minimum protocol.
 absl::StatusOr<DataServerResult> RouteDataServerMinimum(
-    const Network& network, const std::vector<DataServerRequest>& requests);
+    const Network& network, const std::vector<DataServerRequest>& requests,
+    const StandingReads& standing = {});
 // users[i] reads disks[i].
 absl::StatusOr<DataServerResult> RouteDataServerSingleCopy(const Network& network,
                                                            const std::vector<Row>& users,
-                                                           const std::vector<Row>& disks);
+                                                           const std::vector<Row>& disks,
+                                                           const StandingReads& standing = {});
+
+// The cost of a path of the minimum protocol: max(fullest link, disk). `readers` by disk.
+uint32_t CostOfCopy(const LinkLoad& load, const std::vector<uint32_t>& readers, Row user, Row disk);
+// The path to the cheaper copy, the first if they tie.
+CircuitPath ChooseCopy(const LinkLoad& load, const std::vector<uint32_t>& readers, Row user,
+                       Copies copies);
 
 // The dynamic data server: of an object's two paths the one with the smaller of max(fullest link,
 // disk) is taken, that of the first copy if they tie. A user reads one object at a time; a disk
@@ -75,7 +89,6 @@ class DataServer {
 
  private:
   explicit DataServer(const Network& network);
-  uint32_t Cost(Row user, Row disk) const;
 
   LinkLoad load_;
   std::vector<uint32_t> disk_load_;

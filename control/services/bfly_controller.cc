@@ -16,6 +16,7 @@
 #include "control/services/circuits_service.h"
 #include "control/services/controller.h"
 #include "control/services/counter_poll.h"
+#include "control/services/data_server_service.h"
 #include "control/services/fabric_service.h"
 #include "control/services/telemetry_service.h"
 #include "control/services/traffic_service.h"
@@ -24,7 +25,7 @@ namespace bfly::control {
 namespace {
 
 constexpr char kExample[] = R"(
-The services are Fabric, Circuits, Telemetry and Traffic of bfly.v1, grpc.health.v1 and server reflection.
+The services are Fabric, Circuits, DataServer, Telemetry and Traffic of bfly.v1, grpc.health.v1 and server reflection.
 A controller that starts takes over what the data planes hold; it ends on SIGTERM or SIGINT and leaves them
 running. `bfly up FILE` starts it together with the data planes of a topology file.
 
@@ -82,10 +83,11 @@ absl::Status Run(const Flags& flags) {
   CounterPoll poll(controller);
   FabricService fabric(controller, poll);
   CircuitsService circuits(controller);
+  DataServerService data_server(controller);
   TelemetryService telemetry(poll);
   TrafficService traffic(controller);
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
-      GrpcServer::Start(server_options, {&fabric, &circuits, &telemetry, &traffic});
+      GrpcServer::Start(server_options, {&fabric, &circuits, &data_server, &telemetry, &traffic});
   if (!server.ok()) return server.status();
   std::cout << "controller answers at " << absl::StrJoin(server_options.addresses, ", ")
             << std::endl;
@@ -98,7 +100,9 @@ absl::Status Run(const Flags& flags) {
   std::optional<bool> told;
   do {
     const bool usable = controller.all_usable();
-    if (told != usable) (*server)->SetServing("bfly.v1.Circuits", usable);
+    for (const char* service : {"bfly.v1.Circuits", "bfly.v1.DataServer"}) {
+      if (told != usable) (*server)->SetServing(service, usable);
+    }
     told = usable;
   } while (!stop.WaitFor(std::chrono::milliseconds(500)));
   (*server)->Stop();

@@ -140,6 +140,9 @@ absl::StatusOr<Controller::View> Controller::view(bool circuits) const {
   view.network = intent_->state.shared_network();
   view.planes = intent_->planes;
   if (circuits) view.circuits = intent_->state.load().counts();
+  view.capacity = intent_->state.capacity();
+  view.standing = intent_->state.size();
+  view.blocking = intent_->state.blocking();
   return view;
 }
 

@@ -77,6 +77,9 @@ class Controller {
     std::shared_ptr<const Network> network;
     DataPlanes planes;               // in the order of their first stage
     std::vector<uint32_t> circuits;  // on every link, by index
+    LinkCapacity capacity;
+    uint64_t standing = 0;  // circuits
+    Blocking blocking;
   };
   // FAILED_PRECONDITION: no fabric is loaded.
   absl::StatusOr<View> view(bool circuits) const;

@@ -47,6 +47,15 @@ absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links) {
   picture->with_links = links;
   picture->network = view->network;
   picture->circuits = view->circuits;
+  picture->capacity = view->capacity;
+  v1::CircuitCounters& circuits = picture->circuit_counters;
+  circuits.set_standing(view->standing);
+  circuits.set_asked(view->blocking.asked);
+  circuits.set_blocked(view->blocking.blocked);
+  if (view->blocking.asked != 0) {
+    circuits.set_blocking_ratio(static_cast<double>(view->blocking.blocked) /
+                                static_cast<double>(view->blocking.asked));
+  }
   // Receivers before senders: a packet a receiver has taken was put on the trunk before.
   for (auto it = view->planes.rbegin(); it != view->planes.rend(); ++it) {
     DataPlane& plane = **it;

@@ -29,19 +29,6 @@ std::string TextOf(const std::vector<Order>& orders) {
                       }));
 }
 
-std::string TextOf(const PermutationOrder& order) {
-  return absl::StrCat(
-      "permutation ", order.protocol, " ", order.options.seed, " ", order.options.c, " ",
-      order.options.max_rounds, " ", order.options.q, " ", order.replace, " ",
-      absl::StrJoin(order.requests, ",", [](std::string* out, const Request& request) {
-        absl::StrAppend(out, request.input, ">", request.output);
-      }));
-}
-
-std::string At(absl::string_view field, size_t index) {
-  return absl::StrCat(field, "[", index, "]");
-}
-
 // BB_n has the minimum protocol; a network of one path has no choice to make.
 std::unique_ptr<PathChooser> ChooserFor(const Network& network) {
   auto minimum = MakeChooser("minimum", network);
@@ -57,13 +44,16 @@ std::optional<CandidatePaths> CandidatesOf(const Network& network) {
 
 }  // namespace
 
-FabricState::FabricState(std::shared_ptr<const Network> network, uint64_t last_id)
+FabricState::FabricState(std::shared_ptr<const Network> network, uint64_t last_id,
+                         LinkCapacity capacity)
     : network_(std::move(network)),
       circuits_(*network_),
       chooser_(ChooserFor(*network_)),
       candidates_(CandidatesOf(*network_)),
       labels_(network_->rows()),
       last_id_(last_id),
+      capacity_(std::move(capacity)),
+      objects_(std::make_shared<ObjectDirectory>(network_->rows())),
       keys_(kMaxKeys) {}
 
 uint64_t FabricState::NextId(Row input) {
@@ -110,77 +100,19 @@ absl::StatusOr<std::vector<Outcome>> FabricState::ExecuteBatch(const std::vector
   return outcomes;
 }
 
-absl::StatusOr<RouteResult> FabricState::Execute(const PermutationOrder& order,
-                                                 const std::string& key) {
-  std::string request;
-  if (!key.empty()) {
-    request = TextOf(order);
-    auto known = keys_.Find(key, request);
-    if (!known.ok()) return known.status();
-    if (*known != nullptr) return std::get<RouteResult>(**known);
-  }
-  absl::StatusOr<RouteResult> routed = Route(order);
-  if (!routed.ok()) return routed.status();
-  const size_t mark = log_.size();
-  if (order.replace) {
-    for (const StandingCircuit& circuit : HoldersOf(order.requests)) {
-      Release({circuit.id}).status().IgnoreError();
-    }
-  }
-  for (const CircuitPath& path : routed->paths) {
-    StandingCircuit circuit;
-    if (absl::Status status = Put(path, &circuit); !status.ok()) {
-      RollBackTo(mark);
-      return status;
-    }
-  }
-  if (!key.empty()) Remember(key, request, *routed);
-  return routed;
-}
-
-absl::StatusOr<RouteResult> FabricState::Route(const PermutationOrder& order) const {
-  const Row last = network_->rows() - 1;
-  FieldErrors range;
-  for (size_t i = 0; i < order.requests.size(); ++i) {
-    const Request& request = order.requests[i];
-    if (request.input > last) range.Add(OutOfRange(At("inputs", i), request.input, 0, last));
-    if (request.output > last) range.Add(OutOfRange(At("outputs", i), request.output, 0, last));
-  }
-  if (!range.empty()) return range.ToStatus();
-
-  LinkLoad standing = circuits_.load();
-  if (order.replace) {
-    for (const StandingCircuit& circuit : HoldersOf(order.requests)) {
-      standing.Remove(circuit.path.input, circuit.path.tag);
-    }
-  } else {
-    FieldErrors busy;
-    for (size_t i = 0; i < order.requests.size(); ++i) {
-      AddBusy(At("inputs", i), circuits_.AtInput(order.requests[i].input), busy);
-      AddBusy(At("outputs", i), circuits_.AtOutput(order.requests[i].output), busy);
-    }
-    if (!busy.empty()) return busy.ToStatus(absl::StatusCode::kFailedPrecondition);
-  }
-  return RoutePermutation(order.protocol, standing, order.requests, order.options);
-}
-
-std::vector<StandingCircuit> FabricState::HoldersOf(const std::vector<Request>& requests) const {
-  std::set<Row> inputs;
-  for (const Request& request : requests) {
-    if (circuits_.AtInput(request.input) != nullptr) inputs.insert(request.input);
-    const CircuitPath* at_output = circuits_.AtOutput(request.output);
-    if (at_output != nullptr) inputs.insert(at_output->input);
-  }
-  std::vector<StandingCircuit> holders;
-  for (Row input : inputs) holders.push_back(*AtInput(input));
-  return holders;
-}
-
 void FabricState::AddBusy(absl::string_view field, const CircuitPath* holder,
                           FieldErrors& errors) const {
   if (holder == nullptr) return;
   errors.Add(field, absl::StrCat("is busy with circuit ", labels_[holder->input].id, " (",
                                  holder->input, " -> ", holder->output, "); release it first"));
+}
+
+void FabricState::AddBusyOutput(absl::string_view field, Row output, FieldErrors& errors) const {
+  AddBusy(field, circuits_.AtOutput(output), errors);
+  const uint32_t readers = circuits_.readers()[output];
+  if (readers == 0) return;
+  errors.Add(field,
+             absl::StrCat(output, " is a disk with ", readers, " reads; release them first"));
 }
 
 absl::Status FabricState::CheckFree(const SetUpOrder& order) const {
@@ -191,12 +123,21 @@ absl::Status FabricState::CheckFree(const SetUpOrder& order) const {
   if (!range.empty()) return range.ToStatus();
   FieldErrors busy;
   AddBusy("input", circuits_.AtInput(order.input), busy);
-  AddBusy("output", circuits_.AtOutput(order.output), busy);
+  AddBusyOutput("output", order.output, busy);
   return busy.ToStatus(absl::StatusCode::kFailedPrecondition);
 }
 
 absl::StatusOr<CircuitPath> FabricState::ChoosePath(const SetUpOrder& order) const {
-  if (order.rows.empty()) return chooser_->Choose(circuits_.load(), order.input, order.output);
+  if (order.rows.empty()) {
+    const CircuitPath chosen = chooser_->Choose(circuits_.load(), order.input, order.output);
+    if (!candidates_.has_value() || CheckRoom(chosen).ok()) return chosen;
+    // The protocol's choice is blocked: the other path, if that has room.
+    const bool second = chosen.choice != PathChoice::kPPrime;
+    const CircuitPath other = {order.input, order.output,
+                               candidates_->tag(order.input, order.output, second),
+                               second ? PathChoice::kPPrime : PathChoice::kP};
+    return CheckRoom(other).ok() ? other : chosen;
+  }
   const absl::StatusOr<Tag> tag = TagOfPath(*network_, order.rows);
   if (!tag.ok()) return tag.status();
   if (order.rows.front() != order.input) {
@@ -211,12 +152,33 @@ absl::StatusOr<CircuitPath> FabricState::ChoosePath(const SetUpOrder& order) con
   return CircuitPath{order.input, order.output, *tag, PathChoice::kGiven};
 }
 
-absl::Status FabricState::Put(const CircuitPath& path, StandingCircuit* circuit) {
-  if (absl::Status status = CheckFree({path.input, path.output, {}}); !status.ok()) return status;
-  if (absl::Status status = circuits_.SetUp(path); !status.ok()) return status;
-  *circuit = {NextId(path.input), path, circuits_.load().MaxOnPath(path.input, path.tag)};
-  labels_[path.input] = {circuit->id, circuit->congestion};
-  log_.push_back({Step::Kind::kSetUp, *circuit});
+absl::Status FabricState::CheckRoom(const CircuitPath& path) const {
+  const auto full = FirstFullLink(capacity_, circuits_.load(), *network_, path.input, path.tag);
+  if (!full.has_value()) return absl::OkStatus();
+  const LinkId link = network_->link_at(*full);
+  return ErrorAtField(absl::StatusCode::kResourceExhausted, "link",
+                      absl::StrCat("stage ", link.stage, " row ", link.row, " port ", link.port,
+                                   " carries ", circuits_.load().on_index(*full),
+                                   " circuits, its capacity is ", capacity_.at(*full)));
+}
+
+absl::Status FabricState::Put(const CircuitPath& path, std::optional<uint64_t> object,
+                              StandingCircuit* circuit) {
+  if (!object.has_value()) {
+    if (absl::Status status = CheckFree({path.input, path.output, {}}); !status.ok()) return status;
+  }
+  ++now_.asked;
+  if (absl::Status status = CheckRoom(path); !status.ok()) {
+    ++now_.blocked;
+    return status;
+  }
+  const absl::Status status =
+      object.has_value() ? circuits_.SetUpRead(path) : circuits_.SetUp(path);
+  if (!status.ok()) return status;
+  *circuit = {NextId(path.input), path, circuits_.load().MaxOnPath(path.input, path.tag), object};
+  labels_[path.input] = {circuit->id, circuit->congestion, object};
+  if (object.has_value() && *object != kUnknownObject) reader_of_[*object] = path.input;
+  log_.push_back({Step::Kind::kSetUp, *circuit, nullptr});
   return absl::OkStatus();
 }
 
@@ -225,7 +187,7 @@ Outcome FabricState::SetUp(const SetUpOrder& order) {
   const absl::StatusOr<CircuitPath> path = ChoosePath(order);
   if (!path.ok()) return path.status();
   StandingCircuit circuit;
-  if (absl::Status status = Put(*path, &circuit); !status.ok()) return status;
+  if (absl::Status status = Put(*path, std::nullopt, &circuit); !status.ok()) return status;
   return circuit;
 }
 
@@ -236,9 +198,16 @@ Outcome FabricState::Release(const ReleaseOrder& order) {
     return ErrorAtField(absl::StatusCode::kNotFound, "id",
                         absl::StrCat("there is no circuit ", order.id));
   }
+  return Undo(input);
+}
+
+// Releases the circuit at `input`, which must stand.
+Outcome FabricState::Undo(Row input) {
+  const StandingCircuit circuit = *AtInput(input);
   circuits_.Release(input).IgnoreError();
-  log_.push_back({Step::Kind::kRelease, *circuit});
-  return *circuit;
+  if (circuit.object.has_value()) reader_of_.erase(*circuit.object);
+  log_.push_back({Step::Kind::kRelease, circuit, nullptr});
+  return circuit;
 }
 
 absl::Status FabricState::Adopt(Row input, Tag tag, uint64_t id) {
@@ -251,20 +220,25 @@ absl::Status FabricState::Adopt(Row input, Tag tag, uint64_t id) {
   } else if (GreedyTag(*network_, input, output) == tag) {
     path.choice = PathChoice::kGreedy;
   }
+  // Of a disk many may read: who reads what the data plane does not know.
+  std::optional<uint64_t> object;
+  if (CheckDataServer().ok()) object = kUnknownObject;
   StandingCircuit circuit;
-  if (absl::Status status = Put(path, &circuit); !status.ok()) return status;
+  if (absl::Status status = Put(path, object, &circuit); !status.ok()) return status;
   if (id != 0 && id % network_->rows() == input) {
     labels_[input].id = id;
     last_id_ = std::max(last_id_, id);
   }
   log_.clear();
+  now_ = {};
   return absl::OkStatus();
 }
 
 std::optional<StandingCircuit> FabricState::AtInput(Row input) const {
   const CircuitPath* path = circuits_.AtInput(input);
   if (path == nullptr) return std::nullopt;
-  return StandingCircuit{labels_[input].id, *path, labels_[input].congestion};
+  return StandingCircuit{labels_[input].id, *path, labels_[input].congestion,
+                         labels_[input].object};
 }
 
 std::vector<StandingCircuit> FabricState::circuits() const {
@@ -279,7 +253,8 @@ std::vector<StandingCircuit> FabricState::circuits() const {
 FabricState::Change FabricState::change() const {
   std::vector<Row> touched;
   for (const Step& step : log_) {
-    if (step.kind != Step::Kind::kKey) touched.push_back(step.circuit.path.input);
+    if (step.kind == Step::Kind::kSetUp || step.kind == Step::Kind::kRelease)
+      touched.push_back(step.circuit.path.input);
   }
   std::sort(touched.begin(), touched.end());
   touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
@@ -302,13 +277,22 @@ void FabricState::RollBackTo(size_t mark) {
     switch (step.kind) {
       case Step::Kind::kSetUp:
         circuits_.Release(circuit.path.input).IgnoreError();
+        if (circuit.object.has_value()) reader_of_.erase(*circuit.object);
         break;
       case Step::Kind::kRelease:
-        circuits_.SetUp(circuit.path).IgnoreError();
-        labels_[circuit.path.input] = {circuit.id, circuit.congestion};
+        (circuit.object.has_value() ? circuits_.SetUpRead(circuit.path)
+                                    : circuits_.SetUp(circuit.path))
+            .IgnoreError();
+        labels_[circuit.path.input] = {circuit.id, circuit.congestion, circuit.object};
+        if (circuit.object.has_value() && *circuit.object != kUnknownObject) {
+          reader_of_[*circuit.object] = circuit.path.input;
+        }
         break;
       case Step::Kind::kKey:
         keys_.RemoveNewest();
+        break;
+      case Step::Kind::kPlace:
+        objects_ = step.objects;
         break;
     }
   }
@@ -316,7 +300,7 @@ void FabricState::RollBackTo(size_t mark) {
 
 void FabricState::Remember(const std::string& key, const std::string& request, Answer answer) {
   keys_.Put(key, request, std::move(answer));
-  log_.push_back({Step::Kind::kKey, {}});
+  log_.push_back({Step::Kind::kKey, {}, nullptr});
 }
 
 void FabricState::SetLinkUp(LinkId link, bool up) {

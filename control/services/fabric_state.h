@@ -11,14 +11,18 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "control/protocols/circuit_set.h"
+#include "control/protocols/data_server.h"
+#include "control/protocols/object_directory.h"
 #include "control/protocols/protocol.h"
 #include "control/services/idempotency.h"
+#include "control/services/link_capacity.h"
 #include "control/status/field_errors.h"
 #include "topologies/network.h"
 #include "topologies/switch_settings.h"
@@ -28,9 +32,13 @@ namespace bfly::control {
 struct StandingCircuit {
   uint64_t id = 0;
   CircuitPath path;
-  uint32_t congestion =
-      0;  // circuits on the fullest link of the path when it was set up, itself included
+  // Circuits on the fullest link of the path when it was set up, itself included.
+  uint32_t congestion = 0;
+  std::optional<uint64_t> object;  // what the user at the input reads from the disk at the output
 };
+
+// Of a read taken over from a data plane, which knows paths but no objects.
+inline constexpr uint64_t kUnknownObject = ~uint64_t{0};
 
 struct SetUpOrder {
   Row input = 0;
@@ -54,10 +62,29 @@ struct PermutationOrder {
   bool replace = false;  // circuits at these inputs and outputs are released first
 };
 
+struct PlaceOrder {
+  std::vector<Placement> objects;
+  uint32_t room = 0;     // objects a disk may hold; 0: no limit
+  bool replace = false;  // forget what is placed first
+};
+// users[i] wants objects[i].
+struct ReadBatchOrder {
+  std::vector<Row> users;
+  std::vector<uint64_t> objects;
+  std::string protocol;  // "collision" or "minimum"
+  DataServerOptions options;
+};
+
+// Requests for a circuit since the fabric was loaded, reads among them.
+struct Blocking {
+  uint64_t asked = 0;
+  uint64_t blocked = 0;  // refused because a link had no room
+};
+
 class FabricState {
  public:
   // Circuit ids begin above `last_id`: ids of fabrics loaded before are not given again.
-  FabricState(std::shared_ptr<const Network> network, uint64_t last_id);
+  FabricState(std::shared_ptr<const Network> network, uint64_t last_id, LinkCapacity capacity = {});
 
   const Network& network() const { return *network_; }
   std::shared_ptr<const Network> shared_network() const { return network_; }
@@ -71,6 +98,15 @@ class FabricState {
   // What Execute would do, without doing it. Errors name "inputs[i]" and "outputs[i]".
   absl::StatusOr<RouteResult> Route(const PermutationOrder& order) const;
 
+  // The data server. FailedPrecondition: the network is no RB_n. Placing is all or none, and so is
+  // a batch of reads; errors name "objects[i]" and "users[i]".
+  absl::Status Execute(const PlaceOrder& order);
+  Outcome Read(Row user, uint64_t object);
+  absl::StatusOr<DataServerResult> Execute(const ReadBatchOrder& order);
+  absl::StatusOr<DataServerResult> Route(const ReadBatchOrder& order) const;
+  Outcome StopReading(Row user);
+  const ObjectDirectory& objects() const { return *objects_; }
+
   // What changed at the input rows since the last Commit(): the circuits that stand there now, and
   // the rows where none does.
   struct Change {
@@ -79,9 +115,17 @@ class FabricState {
     bool empty() const { return install.empty() && remove.empty(); }
   };
   Change change() const;
-  void Commit() { log_.clear(); }
+  void Commit() {
+    log_.clear();
+    blocking_.asked += now_.asked;
+    blocking_.blocked += now_.blocked;
+    now_ = {};
+  }
   // Undoes what was executed since the last Commit().
-  void RollBack() { RollBackTo(0); }
+  void RollBack() {
+    RollBackTo(0);
+    now_ = {};
+  }
 
   // A circuit that a data plane holds already, with the id it was given by an earlier controller
   // (0: none).
@@ -95,6 +139,9 @@ class FabricState {
   const LinkLoad& load() const { return circuits_.load(); }
   const CircuitSet& circuit_set() const { return circuits_; }
 
+  const LinkCapacity& capacity() const { return capacity_; }
+  const Blocking& blocking() const { return blocking_; }
+
   // Links taken down by hand, in the order of their index.
   void SetLinkUp(LinkId link, bool up);
   std::vector<LinkId> down_links() const;
@@ -103,8 +150,9 @@ class FabricState {
   // What a key answers: one outcome, those of a batch, or a routed permutation.
   using Answer = std::variant<StandingCircuit, std::vector<Outcome>, RouteResult>;
   struct Step {
-    enum class Kind { kSetUp, kRelease, kKey } kind;
+    enum class Kind { kSetUp, kRelease, kKey, kPlace } kind;
     StandingCircuit circuit;
+    std::shared_ptr<const ObjectDirectory> objects;  // kPlace: those before
   };
 
   Outcome SetUp(const SetUpOrder& order);
@@ -112,9 +160,18 @@ class FabricState {
   absl::StatusOr<CircuitPath> ChoosePath(const SetUpOrder& order) const;
   absl::Status CheckFree(const SetUpOrder& order) const;
   void AddBusy(absl::string_view field, const CircuitPath* holder, FieldErrors& errors) const;
+  void AddBusyOutput(absl::string_view field, Row output, FieldErrors& errors) const;
   // Circuits at these inputs and outputs, each once, by input.
   std::vector<StandingCircuit> HoldersOf(const std::vector<Request>& requests) const;
-  absl::Status Put(const CircuitPath& path, StandingCircuit* circuit);
+  // RESOURCE_EXHAUSTED names the first link of the path without room.
+  absl::Status CheckRoom(const CircuitPath& path) const;
+  // With `object` a read. Counts what is asked and what is blocked.
+  absl::Status Put(const CircuitPath& path, std::optional<uint64_t> object,
+                   StandingCircuit* circuit);
+  Outcome Undo(Row input);
+  absl::Status CheckDataServer() const;
+  absl::Status CheckRead(Row user, uint64_t object) const;
+  absl::Status CheckReads(const ReadBatchOrder& order) const;
   uint64_t NextId(Row input);
   void Remember(const std::string& key, const std::string& request, Answer answer);
   void RollBackTo(size_t mark);
@@ -127,10 +184,16 @@ class FabricState {
   struct Label {
     uint64_t id = 0;
     uint32_t congestion = 0;
+    std::optional<uint64_t> object = {};
   };
   std::vector<Label> labels_;
   uint64_t last_id_;
   std::set<uint64_t> down_links_;
+  LinkCapacity capacity_;
+  Blocking blocking_;  // until the last Commit()
+  Blocking now_;       // since
+  std::shared_ptr<const ObjectDirectory> objects_;
+  std::unordered_map<uint64_t, Row> reader_of_;
   IdempotencyKeys<Answer> keys_;
   std::vector<Step> log_;  // since the last Commit()
 };

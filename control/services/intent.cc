@@ -47,6 +47,17 @@ absl::StatusOr<std::vector<std::string>> OwnersOf(const v1::Topology& topology, 
   return owners;
 }
 
+// The topology was checked: every link exists.
+LinkCapacity CapacityOf(const v1::Topology& topology, const Network& network) {
+  LinkCapacity capacity{.every_link = topology.circuits().capacity(), .of_link = {}};
+  for (const v1::LinkCapacity& entry : topology.circuits().link_capacities()) {
+    const LinkId link = {static_cast<int>(entry.stage()), entry.row(),
+                         static_cast<int>(entry.port())};
+    capacity.of_link[network.link_index(link)] = entry.capacity();
+  }
+  return capacity;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Intent>> MakeIntent(v1::Topology topology,
@@ -75,12 +86,14 @@ absl::StatusOr<std::unique_ptr<Intent>> MakeIntent(v1::Topology topology,
       planes.push_back(FindOrMake(entry, run_directory, known));
     }
   }
-  return std::unique_ptr<Intent>(new Intent{
-      .topology = std::move(topology),
-      .state = FabricState(std::make_shared<const Network>(*std::move(network)), last_id),
-      .planes = std::move(planes),
-      .plane_of_stage = std::move(plane_of_stage),
-      .sources = {}});
+  LinkCapacity capacity = CapacityOf(topology, *network);
+  return std::unique_ptr<Intent>(
+      new Intent{.topology = std::move(topology),
+                 .state = FabricState(std::make_shared<const Network>(*std::move(network)), last_id,
+                                      std::move(capacity)),
+                 .planes = std::move(planes),
+                 .plane_of_stage = std::move(plane_of_stage),
+                 .sources = {}});
 }
 
 v1::AgentFabricRequest FabricRequest(const Intent& intent, const DataPlane& plane) {

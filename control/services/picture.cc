@@ -113,7 +113,8 @@ std::vector<Chosen> ChooseLinks(const Picture& now, const Picture* before,
   return chosen;
 }
 
-void FillLink(const Network& network, const Chosen& chosen, v1::LinkCounters* out) {
+void FillLink(const Network& network, const LinkCapacity& capacity, const Chosen& chosen,
+              v1::LinkCounters* out) {
   const LinkId link = network.link_at(chosen.index);
   out->set_stage(link.stage);
   out->set_row(link.row);
@@ -125,6 +126,7 @@ void FillLink(const Network& network, const Chosen& chosen, v1::LinkCounters* ou
   out->set_occupancy_peak(chosen.figures.occupancy_peak);
   out->set_circuits(chosen.figures.circuits);
   out->set_busy_ns(chosen.figures.busy_ns);
+  out->set_circuit_capacity(capacity.at(chosen.index));
   for (const v1::AgentLinkDrop* drop : chosen.figures.drops) {
     v1::DropCount* count = out->add_drops();
     count->set_reason(drop->reason());
@@ -155,7 +157,7 @@ v1::Counters ToCounters(const Picture& now, const Picture* before, const v1::Cou
   counters.set_time_ns(now.time_ns);
   if (now.with_links && !filter.summary()) {
     for (const Chosen& chosen : ChooseLinks(now, before, filter, changed_only)) {
-      FillLink(*now.network, chosen, counters.add_links());
+      FillLink(*now.network, now.capacity, chosen, counters.add_links());
     }
   }
   for (const Picture::Part& part : now.parts) {
@@ -172,6 +174,7 @@ v1::Counters ToCounters(const Picture& now, const Picture* before, const v1::Cou
     out->set_packets(packets);
   }
   *counters.mutable_conservation() = now.conservation;
+  *counters.mutable_circuits() = now.circuit_counters;
   counters.mutable_problems()->Add(now.problems.begin(), now.problems.end());
   return counters;
 }

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "bfly/v1/agent.pb.h"
 #include "bfly/v1/telemetry.pb.h"
+#include "control/services/link_capacity.h"
 #include "topologies/network.h"
 
 namespace bfly::control {
@@ -26,6 +27,8 @@ struct Picture {
   };
   std::vector<Part> parts;         // in the order of their first stage
   std::vector<uint32_t> circuits;  // on every link, by index; empty without links
+  LinkCapacity capacity;
+  v1::CircuitCounters circuit_counters;
   // Of all parts together, and of processes that are gone (FabricAccount).
   v1::Conservation conservation;
   std::map<std::string, uint64_t> drops;  // by reason

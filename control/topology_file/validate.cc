@@ -217,6 +217,7 @@ std::vector<Violation> ValidateTopology(const v1::Topology& topology) {
   validation::CheckTrunks(context);
   validation::CheckPorts(context);
   validation::CheckLinks(context);
+  validation::CheckCircuits(context);
   return violations;
 }
 

@@ -47,5 +47,6 @@ void CheckPlacement(Context& context);
 void CheckTrunks(Context& context);
 void CheckPorts(Context& context);
 void CheckLinks(Context& context);
+void CheckCircuits(Context& context);
 
 }  // namespace bfly::control::validation

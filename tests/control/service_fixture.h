@@ -21,6 +21,7 @@
 #include "control/services/circuits_service.h"
 #include "control/services/controller.h"
 #include "control/services/counter_poll.h"
+#include "control/services/data_server_service.h"
 #include "control/services/fabric_service.h"
 #include "control/services/telemetry_service.h"
 #include "control/services/traffic_service.h"
@@ -84,15 +85,17 @@ class TestController {
         poll_(controller_),
         fabric_service_(controller_, poll_),
         circuits_service_(controller_),
+        data_server_service_(controller_),
         telemetry_service_(poll_),
         traffic_service_(controller_),
-        server_(MustStart(
-            SocketAddress(directory, "controller"),
-            {&fabric_service_, &circuits_service_, &telemetry_service_, &traffic_service_})),
+        server_(MustStart(SocketAddress(directory, "controller"),
+                          {&fabric_service_, &circuits_service_, &data_server_service_,
+                           &telemetry_service_, &traffic_service_})),
         channel(grpc::CreateChannel(SocketAddress(directory, "controller"),
                                     grpc::InsecureChannelCredentials())),
         fabric(v1::Fabric::NewStub(channel)),
         circuits(v1::Circuits::NewStub(channel)),
+        data_server(v1::DataServer::NewStub(channel)),
         telemetry(v1::Telemetry::NewStub(channel)),
         traffic(v1::Traffic::NewStub(channel)) {}
 
@@ -103,6 +106,7 @@ class TestController {
   CounterPoll poll_;
   FabricService fabric_service_;
   CircuitsService circuits_service_;
+  DataServerService data_server_service_;
   TelemetryService telemetry_service_;
   TrafficService traffic_service_;
   std::unique_ptr<GrpcServer> server_;
@@ -111,6 +115,7 @@ class TestController {
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::Fabric::Stub> fabric;
   std::unique_ptr<v1::Circuits::Stub> circuits;
+  std::unique_ptr<v1::DataServer::Stub> data_server;
   std::unique_ptr<v1::Telemetry::Stub> telemetry;
   std::unique_ptr<v1::Traffic::Stub> traffic;
 };

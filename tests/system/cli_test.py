@@ -173,6 +173,34 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(wrong.returncode, 1)
         self.assertIn("randomly_wired_butterfly", wrong.stderr)
 
+    def test_objects_are_placed_served_and_released_on_a_running_fabric(self):
+        rb = self.write("rb", f"""
+name: server
+network: {{kind: randomly_wired_butterfly, rows: 16, seed: 7}}
+placement: [{{stages: 0-3, lcore: {LCORES[0]}}}]
+circuits: {{capacity: 8}}
+""")
+        self.bfly("up", rb)
+        self.assertEqual(self.json("data-server", "place", "--objects", 16, "--seed", 3)["objects"], 16)
+        dry = self.json("data-server", "batch", "--dry-run", "--network", rb, "--seed", 3, "--users", "0-11")
+        served = self.json("data-server", "batch", "--users", "0-11")
+        self.assertEqual([path["rows"] for path in served["paths"]], [path["rows"] for path in dry["paths"]])
+        self.assertEqual(served["disk_contention"], dry["disk_contention"])
+        one = self.json("data-server", "request", 12, 15)
+        self.assertEqual((one["path"]["input"], one["path"]["object"]), (12, 15))
+        counters = self.json("counters")
+        self.assertEqual(counters["circuits"]["standing"], 13)
+        self.assertEqual(max(link["circuits"] for link in counters["links"]),
+                         self.json("data-server", "status")["link_congestion"])
+        self.assertTrue(all(link["circuit_capacity"] == 8 for link in counters["links"]))
+        # Packets go from the users to the disks: all that are sent arrive.
+        self.bfly("traffic", "start", "--to", "circuit", "--rows", "0-11", "--rate", 0, "--packets", 100)
+        wait_until(lambda: self.json("counters")["conservation"]["delivered"] == 1200, "everything arrives")
+        self.bfly("data-server", "release", 12)
+        again = self.bfly("data-server", "release", 12, check=False)
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("reads nothing", again.stderr)
+
     def test_protocols_are_measured_beside_the_textbook(self):
         bench = self.json("bench", "circuits", "--protocol", "collision", "--rows", 64, "--runs", 1)
         self.assertGreater(bench["operations_per_second"], 0)

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the objects of a data server are: on one disk, or in two copies, one in each half of the
+// disks (Cole et al. 1998, section 3).
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "control/protocols/data_server.h"
+
+namespace bfly::control {
+
+struct Placement {
+  uint64_t object = 0;
+  std::vector<Row> disks;  // one, or two: of the first half, of the second
+};
+
+class ObjectDirectory {
+ public:
+  struct Disks {
+    Copies disks = {};
+    int copies = 0;  // 1: disks[0] alone
+  };
+
+  // `rows` disks.
+  explicit ObjectDirectory(Row rows) : load_(rows) {}
+
+  // All or none. InvalidArgument: a disk out of range or in the wrong half, an object twice;
+  // AlreadyExists: the object is placed; ResourceExhausted: a disk would hold more than `room`
+  // objects (0: no limit). Errors name "objects[i]".
+  absl::Status Place(const std::vector<Placement>& placements, uint32_t room);
+  // Null: there is no such object.
+  const Disks* Find(uint64_t object) const;
+
+  size_t size() const { return where_.size(); }
+  // Objects on the fullest disk.
+  uint32_t most_on_disk() const;
+
+ private:
+  absl::Status PlaceOne(const Placement& placement, uint32_t room);
+
+  std::unordered_map<uint64_t, Disks> where_;
+  std::vector<uint32_t> load_;  // objects on each disk
+};
+
+// Objects first..first+count-1 in one or two copies on uniformly random disks, each a pure function
+// of (seed, object): those of PlaceInOneCopy and PlaceInTwoCopies.
+std::vector<Placement> RandomPlacements(Row rows, uint64_t first, uint32_t count, int copies,
+                                        uint64_t seed);
+
+}  // namespace bfly::control

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/services/data_server_service.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "control/services/route_message.h"
+#include "control/status/field_errors.h"
+#include "control/status/grpc_status.h"
+
+namespace bfly::control {
+namespace {
+
+// Objects one call may place on random disks.
+constexpr uint32_t kMostPlaced = 1u << 24;
+
+absl::StatusOr<PlaceOrder> ToOrder(const v1::PlaceRequest& request, Row rows) {
+  FieldErrors errors;
+  if (request.copies() > 2) errors.Add(OutOfRange("copies", request.copies(), 1, 2));
+  if (request.count() > kMostPlaced) {
+    errors.Add(OutOfRange("count", request.count(), 1, kMostPlaced));
+  }
+  if (request.objects().empty() == (request.count() == 0)) {
+    errors.Add("objects", "give objects with their disks, or count for random ones, one of both");
+  }
+  // kUnknownObject is no object's.
+  if (request.first() > kUnknownObject - kMostPlaced) {
+    errors.Add(OutOfRange("first", request.first(), 0, kUnknownObject - kMostPlaced));
+  }
+  for (int i = 0; i < request.objects_size(); ++i) {
+    if (request.objects(i).object() == kUnknownObject) {
+      errors.Add(OutOfRange(absl::StrCat("objects[", i, "].object"), kUnknownObject, 0,
+                            kUnknownObject - 1));
+    }
+  }
+  if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
+  PlaceOrder order{.objects = {}, .room = request.room(), .replace = request.replace()};
+  if (request.count() != 0) {
+    order.objects = RandomPlacements(rows, request.first(), request.count(),
+                                     request.copies() == 1 ? 1 : 2, request.seed());
+  }
+  for (const v1::PlacedObject& object : request.objects()) {
+    order.objects.push_back({object.object(), {object.disks().begin(), object.disks().end()}});
+  }
+  return order;
+}
+
+void FillPath(const Network& network, const StandingCircuit& circuit, v1::ObjectPath* out) {
+  out->set_input(circuit.path.input);
+  out->set_output(circuit.path.output);
+  const std::vector<Row> rows = WalkTag(network, circuit.path.input, circuit.path.tag);
+  out->mutable_rows()->Add(rows.begin(), rows.end());
+  out->set_choice(std::string(ChoiceName(circuit.path.choice)));
+  out->set_object(circuit.object.value_or(kUnknownObject));
+  out->set_circuit(circuit.id);
+}
+
+}  // namespace
+
+grpc::Status DataServerService::Place(grpc::ServerContext*, const v1::PlaceRequest* request,
+                                      v1::PlaceResponse* response) {
+  Row rows = 0;
+  absl::Status status =
+      controller_.Read([&](const FabricState& state) { rows = state.network().rows(); });
+  if (!status.ok()) return ToGrpc(status);
+  const absl::StatusOr<PlaceOrder> order = ToOrder(*request, rows);
+  if (!order.ok()) return ToGrpc(order.status());
+  absl::Status placed;
+  status = controller_.Commit(request->election_id(), [&](FabricState& state) {
+    placed = state.Execute(*order);
+    response->set_objects(state.objects().size());
+    response->set_most_on_disk(state.objects().most_on_disk());
+  });
+  return ToGrpc(status.ok() ? placed : status);
+}
+
+grpc::Status DataServerService::Request(grpc::ServerContext*, const v1::ObjectRequest* request,
+                                        v1::ObjectResponse* response) {
+  Outcome outcome = absl::UnknownError("");
+  std::shared_ptr<const Network> network;
+  const absl::Status status = controller_.Commit(request->election_id(), [&](FabricState& state) {
+    network = state.shared_network();
+    outcome = state.Read(request->user(), request->object());
+    if (!outcome.ok()) return;
+    response->set_link_congestion(outcome->congestion);
+    response->set_disk_contention(state.circuit_set().readers()[outcome->path.output]);
+  });
+  if (!status.ok()) return ToGrpc(status);
+  if (!outcome.ok()) return ToGrpc(outcome.status());
+  FillPath(*network, *outcome, response->mutable_path());
+  return grpc::Status::OK;
+}
+
+grpc::Status DataServerService::RequestBatch(grpc::ServerContext*,
+                                             const v1::ObjectBatchRequest* request,
+                                             v1::ObjectBatchResponse* response) {
+  const auto start = std::chrono::steady_clock::now();
+  const ReadBatchOrder order{
+      .users = {request->users().begin(), request->users().end()},
+      .objects = {request->objects().begin(), request->objects().end()},
+      .protocol = request->protocol().empty() ? "collision" : request->protocol(),
+      .options = {
+          .c = request->c(), .c_disk = request->c_disk(), .max_rounds = request->max_rounds()}};
+  absl::StatusOr<DataServerResult> result = absl::UnknownError("");
+  std::shared_ptr<const Network> network;
+  const auto look = [&](const FabricState& state) {
+    network = state.shared_network();
+    const ObjectDirectory::Disks* first =
+        order.objects.empty() ? nullptr : state.objects().Find(order.objects[0]);
+    response->set_copies(first == nullptr ? 0 : static_cast<uint32_t>(first->copies));
+  };
+  const absl::Status status =
+      request->dry_run() ? controller_.Read([&](const FabricState& state) {
+        look(state);
+        result = state.Route(order);
+      })
+                         : controller_.Commit(request->election_id(), [&](FabricState& state) {
+                             look(state);
+                             result = state.Execute(order);
+                           });
+  if (!status.ok()) return ToGrpc(status);
+  if (!result.ok()) return ToGrpc(result.status());
+  response->set_seconds(
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  response->set_protocol(response->copies() == 1 ? "single_copy" : order.protocol);
+  FillObjectBatch(*network, *result, order.objects, request->summary(), response);
+  return grpc::Status::OK;
+}
+
+grpc::Status DataServerService::Release(grpc::ServerContext*,
+                                        const v1::ReleaseObjectRequest* request,
+                                        v1::ReleaseObjectResponse* response) {
+  Outcome outcome = absl::UnknownError("");
+  std::shared_ptr<const Network> network;
+  const absl::Status status = controller_.Commit(request->election_id(), [&](FabricState& state) {
+    network = state.shared_network();
+    outcome = state.StopReading(request->user());
+  });
+  if (!status.ok()) return ToGrpc(status);
+  if (!outcome.ok()) return ToGrpc(outcome.status());
+  FillPath(*network, *outcome, response->mutable_path());
+  return grpc::Status::OK;
+}
+
+grpc::Status DataServerService::Status(grpc::ServerContext*,
+                                       const v1::DataServerStatusRequest* request,
+                                       v1::DataServerStatus* response) {
+  return ToGrpc(controller_.Read([&](const FabricState& state) {
+    response->set_objects(state.objects().size());
+    response->set_most_on_disk(state.objects().most_on_disk());
+    response->set_link_congestion(state.load().Congestion());
+    const std::vector<uint32_t>& readers = state.circuit_set().readers();
+    const uint32_t most = *std::max_element(readers.begin(), readers.end());
+    response->set_disk_contention(most);
+    response->mutable_disks_with()->Resize(static_cast<int>(most + 1), 0);
+    uint64_t reads = 0;
+    for (const uint32_t n : readers) {
+      ++(*response->mutable_disks_with())[static_cast<int>(n)];
+      reads += n;
+    }
+    response->set_reads(reads);
+    if (!request->reads()) return;
+    for (const StandingCircuit& circuit : state.circuits()) {
+      if (circuit.object.has_value()) FillPath(state.network(), circuit, response->add_paths());
+    }
+  }));
+}
+
+}  // namespace bfly::control

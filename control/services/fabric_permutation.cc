@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole permutations of FabricState: all of the circuits or none.
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "control/services/fabric_state.h"
+#include "control/status/field_errors.h"
+
+namespace bfly::control {
+namespace {
+
+// What makes two requests the same; begins with a word of its own, so that kinds never meet.
+std::string TextOf(const PermutationOrder& order) {
+  return absl::StrCat(
+      "permutation ", order.protocol, " ", order.options.seed, " ", order.options.c, " ",
+      order.options.max_rounds, " ", order.options.q, " ", order.replace, " ",
+      absl::StrJoin(order.requests, ",", [](std::string* out, const Request& request) {
+        absl::StrAppend(out, request.input, ">", request.output);
+      }));
+}
+
+std::string At(absl::string_view field, size_t index) {
+  return absl::StrCat(field, "[", index, "]");
+}
+
+}  // namespace
+
+absl::StatusOr<RouteResult> FabricState::Execute(const PermutationOrder& order,
+                                                 const std::string& key) {
+  std::string request;
+  if (!key.empty()) {
+    request = TextOf(order);
+    auto known = keys_.Find(key, request);
+    if (!known.ok()) return known.status();
+    if (*known != nullptr) return std::get<RouteResult>(**known);
+  }
+  absl::StatusOr<RouteResult> routed = Route(order);
+  if (!routed.ok()) return routed.status();
+  const size_t mark = log_.size();
+  if (order.replace) {
+    for (const StandingCircuit& circuit : HoldersOf(order.requests)) {
+      Release({circuit.id}).status().IgnoreError();
+    }
+  }
+  for (size_t i = 0; i < routed->paths.size(); ++i) {
+    StandingCircuit circuit;
+    if (absl::Status status = Put(routed->paths[i], std::nullopt, &circuit); !status.ok()) {
+      RollBackTo(mark);
+      return WithPrefix(status, At("paths", i));
+    }
+  }
+  if (!key.empty()) Remember(key, request, *routed);
+  return routed;
+}
+
+absl::StatusOr<RouteResult> FabricState::Route(const PermutationOrder& order) const {
+  const Row last = network_->rows() - 1;
+  FieldErrors range;
+  for (size_t i = 0; i < order.requests.size(); ++i) {
+    const Request& request = order.requests[i];
+    if (request.input > last) range.Add(OutOfRange(At("inputs", i), request.input, 0, last));
+    if (request.output > last) range.Add(OutOfRange(At("outputs", i), request.output, 0, last));
+  }
+  if (!range.empty()) return range.ToStatus();
+
+  LinkLoad standing = circuits_.load();
+  if (order.replace) {
+    for (const StandingCircuit& circuit : HoldersOf(order.requests)) {
+      standing.Remove(circuit.path.input, circuit.path.tag);
+    }
+  } else {
+    FieldErrors busy;
+    for (size_t i = 0; i < order.requests.size(); ++i) {
+      AddBusy(At("inputs", i), circuits_.AtInput(order.requests[i].input), busy);
+      AddBusyOutput(At("outputs", i), order.requests[i].output, busy);
+    }
+    if (!busy.empty()) return busy.ToStatus(absl::StatusCode::kFailedPrecondition);
+  }
+  return RoutePermutation(order.protocol, standing, order.requests, order.options);
+}
+
+std::vector<StandingCircuit> FabricState::HoldersOf(const std::vector<Request>& requests) const {
+  std::set<Row> inputs;
+  for (const Request& request : requests) {
+    if (circuits_.AtInput(request.input) != nullptr) inputs.insert(request.input);
+    const CircuitPath* at_output = circuits_.AtOutput(request.output);
+    if (at_output != nullptr) inputs.insert(at_output->input);
+  }
+  std::set<Row> disks;
+  for (const Request& request : requests) {
+    if (circuits_.readers()[request.output] != 0) disks.insert(request.output);
+  }
+  for (Row input = 0; !disks.empty() && input < network_->rows(); ++input) {
+    if (circuits_.IsRead(input) && disks.count(circuits_.AtInput(input)->output) != 0) {
+      inputs.insert(input);
+    }
+  }
+  std::vector<StandingCircuit> holders;
+  for (Row input : inputs) holders.push_back(*AtInput(input));
+  return holders;
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data server's part of FabricState: objects on disks, and reads of them, which are circuits
+// that may share their output.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/services/fabric_state.h"
+#include "control/status/field_errors.h"
+
+namespace bfly::control {
+namespace {
+
+constexpr char kCollision[] = "collision";
+constexpr char kMinimum[] = "minimum";
+
+std::string At(absl::string_view field, size_t index) {
+  return absl::StrCat(field, "[", index, "]");
+}
+
+}  // namespace
+
+absl::Status FabricState::CheckDataServer() const {
+  if (network_->kind() == NetworkKind::kRandomlyWiredButterfly) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the data server needs a network of kind ", KindName(NetworkKind::kRandomlyWiredButterfly),
+      "; this one is a ", KindName(network_->kind())));
+}
+
+absl::Status FabricState::Execute(const PlaceOrder& order) {
+  if (absl::Status status = CheckDataServer(); !status.ok()) return status;
+  if (order.replace && !reader_of_.empty()) {
+    return ErrorAtField(absl::StatusCode::kFailedPrecondition, "replace",
+                        absl::StrCat(reader_of_.size(), " objects are read; release them first"));
+  }
+  auto placed = order.replace ? std::make_shared<ObjectDirectory>(network_->rows())
+                              : std::make_shared<ObjectDirectory>(*objects_);
+  if (absl::Status status = placed->Place(order.objects, order.room); !status.ok()) return status;
+  log_.push_back({Step::Kind::kPlace, {}, std::exchange(objects_, std::move(placed))});
+  return absl::OkStatus();
+}
+
+absl::Status FabricState::CheckRead(Row user, uint64_t object) const {
+  const Row last = network_->rows() - 1;
+  if (user > last) return OutOfRange("user", user, 0, last);
+  if (objects_->Find(object) == nullptr) {
+    return ErrorAtField(absl::StatusCode::kNotFound, "object",
+                        absl::StrCat("there is no object ", object, "; place it first"));
+  }
+  FieldErrors busy;
+  AddBusy("user", circuits_.AtInput(user), busy);
+  if (const auto reader = reader_of_.find(object); reader != reader_of_.end()) {
+    busy.Add("object", absl::StrCat(object, " is read by user ", reader->second));
+  }
+  return busy.ToStatus(absl::StatusCode::kFailedPrecondition);
+}
+
+Outcome FabricState::Read(Row user, uint64_t object) {
+  if (absl::Status status = CheckDataServer(); !status.ok()) return status;
+  if (absl::Status status = CheckRead(user, object); !status.ok()) return status;
+  const ObjectDirectory::Disks& at = *objects_->Find(object);
+  const auto to_disk = [&](Row disk, PathChoice choice) {
+    return CircuitPath{user, disk, GreedyTag(*network_, user, disk), choice};
+  };
+  CircuitPath path = to_disk(at.disks[0], PathChoice::kGreedy);
+  if (at.copies == 2) {
+    path = ChooseCopy(circuits_.load(), circuits_.readers(), user, at.disks);
+    // The protocol's choice is blocked: the other copy, if there is room on the way to it.
+    const bool first = path.output == at.disks[0];
+    const CircuitPath other =
+        to_disk(at.disks[first ? 1 : 0], first ? PathChoice::kPPrime : PathChoice::kP);
+    if (!CheckRoom(path).ok() && CheckRoom(other).ok()) path = other;
+  }
+  StandingCircuit circuit;
+  if (absl::Status status = Put(path, object, &circuit); !status.ok()) return status;
+  return circuit;
+}
+
+absl::Status FabricState::CheckReads(const ReadBatchOrder& order) const {
+  if (absl::Status status = CheckDataServer(); !status.ok()) return status;
+  if (order.users.size() != order.objects.size()) {
+    return ErrorAtField(absl::StatusCode::kInvalidArgument, "objects",
+                        absl::StrCat("has ", order.objects.size(), " objects for ",
+                                     order.users.size(), " users; give as many"));
+  }
+  if (order.protocol != kCollision && order.protocol != kMinimum) {
+    return ErrorAtField(
+        absl::StatusCode::kInvalidArgument, "protocol",
+        absl::StrCat("\"", order.protocol, "\" is not known; use ", kCollision, " or ", kMinimum));
+  }
+  std::unordered_map<Row, size_t> asked_by;
+  std::unordered_map<uint64_t, size_t> asked_for;
+  for (size_t i = 0; i < order.users.size(); ++i) {
+    const absl::Status status = CheckRead(order.users[i], order.objects[i]);
+    if (!status.ok()) {
+      // The fields are those of a single request; here they are one of many.
+      FieldErrors errors;
+      for (const FieldError& error : FieldErrorsOf(status)) {
+        errors.Add(At(absl::StrCat(error.field, "s"), i), error.description);
+      }
+      return errors.ToStatus(status.code());
+    }
+    const auto [user, new_user] = asked_by.try_emplace(order.users[i], i);
+    const auto [object, new_object] = asked_for.try_emplace(order.objects[i], i);
+    if (!new_user || !new_object) {
+      return ErrorAtField(
+          absl::StatusCode::kInvalidArgument, At(new_user ? "objects" : "users", i),
+          absl::StrCat(new_user ? order.objects[i] : order.users[i], " is there twice, first at [",
+                       new_user ? object->second : user->second, "]"));
+    }
+    if (objects_->Find(order.objects[i])->copies != objects_->Find(order.objects[0])->copies) {
+      return ErrorAtField(absl::StatusCode::kInvalidArgument, At("objects", i),
+                          "is in another number of copies than the first; ask for objects in one "
+                          "and in two copies in batches of their own");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DataServerResult> FabricState::Route(const ReadBatchOrder& order) const {
+  if (absl::Status status = CheckReads(order); !status.ok()) return status;
+  const StandingReads standing{&circuits_.load(), &circuits_.readers()};
+  if (!order.objects.empty() && objects_->Find(order.objects[0])->copies == 1) {
+    std::vector<Row> disks;
+    for (const uint64_t object : order.objects) disks.push_back(objects_->Find(object)->disks[0]);
+    return RouteDataServerSingleCopy(*network_, order.users, disks, standing);
+  }
+  std::vector<DataServerRequest> requests;
+  for (size_t i = 0; i < order.users.size(); ++i) {
+    requests.push_back({order.users[i], objects_->Find(order.objects[i])->disks});
+  }
+  if (order.protocol == kMinimum) return RouteDataServerMinimum(*network_, requests, standing);
+  return RouteDataServerCollision(*network_, requests, order.options, standing);
+}
+
+absl::StatusOr<DataServerResult> FabricState::Execute(const ReadBatchOrder& order) {
+  absl::StatusOr<DataServerResult> routed = Route(order);
+  if (!routed.ok()) return routed;
+  const size_t mark = log_.size();
+  for (size_t i = 0; i < order.users.size(); ++i) {
+    StandingCircuit circuit;
+    const absl::Status status = Put(routed->route.paths[i], order.objects[i], &circuit);
+    if (status.ok()) continue;
+    RollBackTo(mark);
+    return WithPrefix(status, At("users", i));
+  }
+  return routed;
+}
+
+Outcome FabricState::StopReading(Row user) {
+  if (absl::Status status = CheckDataServer(); !status.ok()) return status;
+  const Row last = network_->rows() - 1;
+  if (user > last) return OutOfRange("user", user, 0, last);
+  if (!circuits_.IsRead(user)) {
+    return ErrorAtField(absl::StatusCode::kNotFound, "user", absl::StrCat(user, " reads nothing"));
+  }
+  return Undo(user);
+}
+
+}  // namespace bfly::control

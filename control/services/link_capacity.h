@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many circuits each link may carry.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include "topologies/network.h"
+#include "topologies/tag.h"
+
+namespace bfly::control {
+
+struct LinkCapacity {
+  static constexpr uint32_t kUnlimited = 0;
+  uint32_t every_link = kUnlimited;
+  std::unordered_map<uint64_t, uint32_t> of_link;  // by index, where it is another
+
+  bool limited() const { return every_link != kUnlimited || !of_link.empty(); }
+  // kUnlimited: as many as come.
+  uint32_t at(uint64_t link_index) const {
+    const auto own = of_link.find(link_index);
+    return own == of_link.end() ? every_link : own->second;
+  }
+};
+
+// The first link of the path that has no room for one circuit more; none: there is room on all.
+template <typename Load>
+std::optional<uint64_t> FirstFullLink(const LinkCapacity& capacity, const Load& load,
+                                      const Network& network, Row input, Tag tag) {
+  std::optional<uint64_t> full;
+  if (!capacity.limited()) return full;
+  ForEachLink(network, input, tag, [&](uint64_t link) {
+    const uint32_t most = capacity.at(link);
+    if (!full && most != LinkCapacity::kUnlimited && load.on_index(link) >= most) full = link;
+  });
+  return full;
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data server over real gRPC, down to what the data plane holds.
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "tests/control/circuits_fixture.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Stub = v1::DataServer::Stub;
+
+inline v1::Topology RandomlyWired(uint32_t rows) {
+  v1::Topology topology = SmallTopology(false, rows);
+  topology.mutable_network()->set_kind(v1::RANDOMLY_WIRED_BUTTERFLY);
+  int stages = 0;
+  for (uint32_t n = rows; n > 1; n /= 2) ++stages;
+  topology.mutable_placement(0)->set_stages("0-" + std::to_string(stages - 1));
+  return topology;
+}
+
+class DataServerServiceTest : public testing::Test {
+ protected:
+  void Start(uint32_t rows = 16, uint32_t capacity = 0) {
+    agent_ = std::make_unique<TestAgent>(directory_.path(), "dp0", FakeBackend(board_, "dp0"));
+    controller_ = std::make_unique<TestController>(directory_.path());
+    v1::Topology topology = RandomlyWired(rows);
+    topology.mutable_circuits()->set_capacity(capacity);
+    ASSERT_TRUE(Load(*controller_, topology).ok());
+  }
+  absl::StatusOr<v1::PlaceResponse> Place(uint32_t count, uint32_t copies, uint64_t first = 0) {
+    v1::PlaceRequest request;
+    request.set_count(count);
+    request.set_copies(copies);
+    request.set_first(first);
+    request.set_seed(5);
+    return Call(*controller_->data_server, &Stub::Place, request);
+  }
+  absl::Status PlaceAt(uint64_t object, std::vector<uint32_t> disks, uint32_t room = 0) {
+    v1::PlaceRequest request;
+    request.add_objects()->set_object(object);
+    request.mutable_objects(0)->mutable_disks()->Add(disks.begin(), disks.end());
+    request.set_room(room);
+    return Call(*controller_->data_server, &Stub::Place, request).status();
+  }
+  absl::StatusOr<v1::ObjectResponse> Ask(uint32_t user, uint64_t object) {
+    v1::ObjectRequest request;
+    request.set_user(user);
+    request.set_object(object);
+    return Call(*controller_->data_server, &Stub::Request, request);
+  }
+  absl::Status EndRead(uint32_t user) {
+    v1::ReleaseObjectRequest request;
+    request.set_user(user);
+    return Call(*controller_->data_server, &Stub::Release, request).status();
+  }
+  absl::StatusOr<v1::ObjectBatchResponse> AskAll(uint32_t users, uint64_t first = 0) {
+    v1::ObjectBatchRequest request;
+    for (uint32_t user = 0; user < users; ++user) {
+      request.add_users(user);
+      request.add_objects(first + user);
+    }
+    return Call(*controller_->data_server, &Stub::RequestBatch, request);
+  }
+  v1::DataServerStatus Status() {
+    v1::DataServerStatusRequest request;
+    request.set_reads(true);
+    return *Call(*controller_->data_server, &Stub::Status, request);
+  }
+
+  FakeBoard board_;
+  TemporaryDirectory directory_;
+  std::unique_ptr<TestAgent> agent_;
+  std::unique_ptr<TestController> controller_;
+};
+
+TEST_F(DataServerServiceTest, ABatchIsThatOfTheDryRunAndStandsInTheDataPlane) {
+  Start(64);
+  ASSERT_EQ(Place(64, 2)->objects(), 64u);
+  const auto served = AskAll(64);
+  ASSERT_TRUE(served.ok()) << served.status();
+  // The same by the plain functions.
+  const Network rb =
+      Network::Make({.kind = NetworkKind::kRandomlyWiredButterfly, .rows = 64, .seed = 7}).value();
+  const std::vector<Copies> placed = PlaceInTwoCopies(64, 64, 5);
+  std::vector<DataServerRequest> requests;
+  for (Row user = 0; user < 64; ++user) requests.push_back({user, placed[user]});
+  const DataServerResult expected = RouteDataServerCollision(rb, requests).value();
+  EXPECT_EQ(served->link_congestion(), expected.route.congestion);
+  EXPECT_EQ(served->disk_contention(), expected.disk_contention);
+  ASSERT_EQ(served->paths_size(), 64);
+  std::map<uint32_t, uint32_t> readers;
+  for (int i = 0; i < 64; ++i) {
+    EXPECT_EQ(served->paths(i).output(), expected.route.paths[i].output);
+    EXPECT_EQ(served->paths(i).object(), static_cast<uint64_t>(i));
+    ++readers[served->paths(i).output()];
+  }
+  const v1::DataServerStatus status = Status();
+  EXPECT_EQ(status.reads(), 64u);
+  EXPECT_EQ(status.disk_contention(), served->disk_contention());
+  EXPECT_EQ(status.link_congestion(), served->link_congestion());
+  EXPECT_EQ(status.disks_with(0), 64 - readers.size());
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+}
+
+TEST_F(DataServerServiceTest, OneByOneTheLessBusyCopyServes) {
+  Start();
+  // Both have their first copy on disk 0: the second user is sent to the other half.
+  ASSERT_TRUE(PlaceAt(1, {0, 8}).ok());
+  ASSERT_TRUE(PlaceAt(2, {0, 9}).ok());
+  const auto first = Ask(3, 1);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->path().output(), 0u);
+  EXPECT_EQ(first->path().choice(), "p");
+  const auto second = Ask(4, 2);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->path().output(), 9u);
+  EXPECT_EQ(second->path().choice(), "p_prime");
+  EXPECT_EQ(second->disk_contention(), 1u);
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+  EXPECT_TRUE(EndRead(3).ok());
+  EXPECT_EQ(EndRead(3).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(Status().reads(), 1u);
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+}
+
+TEST_F(DataServerServiceTest, SingleCopiesMayMeetAtADisk) {
+  Start();
+  ASSERT_TRUE(PlaceAt(1, {6}).ok());
+  ASSERT_TRUE(PlaceAt(2, {6}).ok());
+  ASSERT_TRUE(Ask(3, 1).ok());
+  EXPECT_EQ(Ask(4, 2)->disk_contention(), 2u);
+  // A circuit cannot have the disk for itself.
+  const auto circuit = SetUpCircuit(*controller_, 9, 6);
+  EXPECT_EQ(circuit.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(FieldsOf(circuit.status()), ElementsAre("output"));
+  ASSERT_TRUE(SetUpCircuit(*controller_, 9, 5).ok());
+  ASSERT_TRUE(PlaceAt(3, {5}).ok());
+  EXPECT_EQ(Ask(10, 3).status().code(), absl::StatusCode::kFailedPrecondition);
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+}
+
+TEST_F(DataServerServiceTest, RefusesWhatIsWrongAndLeavesNothingBehind) {
+  Start();
+  ASSERT_TRUE(PlaceAt(1, {0, 8}).ok());
+  ASSERT_TRUE(PlaceAt(2, {3}).ok());
+  EXPECT_EQ(PlaceAt(1, {1, 9}).code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(PlaceAt(5, {0, 8}, 1).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(FieldsOf(PlaceAt(5, {8, 9})), ElementsAre("objects[0].disks[0]"));
+  EXPECT_EQ(Place(0, 2).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(FieldsOf(Place(4, 3).status()), ElementsAre("copies"));
+  EXPECT_EQ(Ask(3, 77).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(FieldsOf(Ask(16, 1).status()), ElementsAre("user"));
+  ASSERT_TRUE(Ask(3, 1).ok());
+  EXPECT_THAT(FieldsOf(Ask(3, 2).status()), ElementsAre("user"));
+  const auto taken = Ask(4, 1);
+  EXPECT_EQ(taken.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(FieldsOf(taken.status()), ElementsAre("object"));
+  EXPECT_EQ(EndRead(99).code(), absl::StatusCode::kInvalidArgument);
+
+  v1::ObjectBatchRequest batch;
+  const auto fields = [&](std::vector<uint32_t> users, std::vector<uint64_t> objects) {
+    batch.mutable_users()->Assign(users.begin(), users.end());
+    batch.mutable_objects()->Assign(objects.begin(), objects.end());
+    return FieldsOf(Call(*controller_->data_server, &Stub::RequestBatch, batch).status());
+  };
+  ASSERT_TRUE(Place(8, 2, 100).ok());
+  EXPECT_THAT(fields({5, 6}, {100}), ElementsAre("objects"));
+  EXPECT_THAT(fields({5, 5}, {100, 101}), ElementsAre("users[1]"));
+  EXPECT_THAT(fields({5, 6}, {100, 100}), ElementsAre("objects[1]"));
+  EXPECT_THAT(fields({5, 3}, {100, 101}), ElementsAre("users[1]"));
+  EXPECT_THAT(fields({5, 6}, {100, 99}), ElementsAre("objects[1]"));
+  EXPECT_THAT(fields({5, 6}, {100, 2}), ElementsAre("objects[1]"));
+  batch.set_protocol("magic");
+  EXPECT_THAT(fields({5}, {100}), ElementsAre("protocol"));
+  batch.set_protocol("collision");
+  batch.set_c_disk(255);
+  EXPECT_THAT(fields({5}, {100}), ElementsAre("c_disk"));
+  EXPECT_EQ(Status().reads(), 1u);
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+}
+
+TEST_F(DataServerServiceTest, OtherNetworksHaveNoDataServer) {
+  Start();
+  ASSERT_TRUE(Load(*controller_, SmallTopology(), /*replace=*/true).ok());
+  EXPECT_EQ(Place(4, 2).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(AskAll(1).status().message()), HasSubstr("randomly_wired_butterfly"));
+}
+
+// After random sequences of everything, also of what the data plane cannot do and what links have
+// no room for, the counts equal a recount and the data plane holds what is listed.
+TEST_F(DataServerServiceTest, AfterRandomSequencesOfEverythingTheCountsEqualARecount) {
+  for (const uint32_t capacity : {0u, 2u}) {
+    controller_.reset();
+    agent_.reset();
+    Start(16, capacity);
+    ASSERT_TRUE(Place(24, 2).ok());
+    ASSERT_TRUE(Place(24, 1, 24).ok());
+    for (uint32_t seed = 1; seed <= 4; ++seed) {
+      std::mt19937 random(seed);
+      for (int step = 0; step < 60; ++step) {
+        board_.refused_inputs =
+            random() % 5 == 0 ? std::set<Row>{Row(random() % 16)} : std::set<Row>{};
+        switch (random() % 6) {
+          case 0:
+          case 1:
+            Ask(random() % 17, random() % 50).status().IgnoreError();
+            break;
+          case 2:
+            EndRead(random() % 17).IgnoreError();
+            break;
+          case 3:
+            AskAll(random() % 6, random() % 40).status().IgnoreError();
+            break;
+          case 4:
+            SetUpCircuit(*controller_, random() % 16, random() % 16).status().IgnoreError();
+            break;
+          case 5:
+            for (const v1::Circuit& circuit : List(*controller_)) {
+              if (random() % 2 == 0)
+                ReleaseCircuit(*controller_, circuit.id()).status().IgnoreError();
+            }
+            break;
+        }
+        ExpectCountsEqualRecount(*controller_, agent_.get());
+        const v1::DataServerStatus status = Status();
+        EXPECT_EQ(status.reads(), static_cast<uint64_t>(status.paths_size()));
+        std::map<uint32_t, uint32_t> readers;
+        uint32_t most = 0;
+        std::set<uint64_t> objects;
+        for (const v1::ObjectPath& path : status.paths()) {
+          most = std::max(most, ++readers[path.output()]);
+          EXPECT_TRUE(objects.insert(path.object()).second);
+        }
+        EXPECT_EQ(status.disk_contention(), most);
+        EXPECT_TRUE(capacity == 0 || status.link_congestion() <= capacity);
+        if (HasFailure()) {
+          FAIL() << "seed " << seed << " step " << step;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bfly::control
