@@ -47,6 +47,8 @@ enum class RandomStream : uint32_t {
   kPriority = 20,       // classes of packets under the virtual clock
   kArcDecisions = 21,   // the way on after the k-th completion of a link (coupled sample paths)
   kRounds = 22,         // destinations of full rounds (Valiant-Brebner)
+  kFlip = 30,           // switches of the first copy of BB_n: Ranade's flip
+  kChurn = 31,          // circuits that come and go
   kTest = 1000,         // first of the streams tests use
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly circuit setup|release|list; permutation is in permutation.cc.
+// bfly circuit setup|release|list; permutation and churn have files of their own.
 #include <cinttypes>
 #include <cstdio>
 
@@ -143,6 +143,7 @@ void AddCircuit(CLI::App& app, Invocation& invocation) {
   AddRelease(*group, invocation);
   AddList(*group, invocation);
   AddPermutation(*group, invocation);
+  AddChurn(*group, invocation);
 }
 
 }  // namespace bfly::control

@@ -105,6 +105,9 @@ struct Protocol {
 };
 
 const std::vector<const Protocol*>& AllProtocols();
+// A protocol from outside the tree; it must outlive the program. Not while others read the list:
+// call it first thing.
+void AddProtocol(const Protocol& protocol);
 
 // InvalidArgument lists the names; FailedPrecondition: the protocol is not defined on this kind of
 // network.

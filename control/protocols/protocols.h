@@ -13,5 +13,6 @@ extern const Protocol kValiant;
 extern const Protocol kOneChoice;
 extern const Protocol kBenes;
 extern const Protocol kQLimited;
+extern const Protocol kRanadeFlip;
 
 }  // namespace bfly::control

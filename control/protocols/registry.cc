@@ -7,12 +7,20 @@
 
 namespace bfly::control {
 
-const std::vector<const Protocol*>& AllProtocols() {
-  static const std::vector<const Protocol*> protocols = {
-      &kMinimum, &kCollision, &kGreedy, &kOneChoice, &kValiant, &kBenes, &kQLimited,
+namespace {
+
+std::vector<const Protocol*>& Registered() {
+  static std::vector<const Protocol*> protocols = {
+      &kMinimum, &kCollision, &kGreedy, &kOneChoice, &kValiant, &kBenes, &kQLimited, &kRanadeFlip,
   };
   return protocols;
 }
+
+}  // namespace
+
+const std::vector<const Protocol*>& AllProtocols() { return Registered(); }
+
+void AddProtocol(const Protocol& protocol) { Registered().push_back(&protocol); }
 
 absl::StatusOr<const Protocol*> FindProtocol(absl::string_view name, NetworkKind kind) {
   std::vector<absl::string_view> names;

@@ -201,6 +201,24 @@ circuits: {{capacity: 8}}
         self.assertEqual(again.returncode, 1)
         self.assertIn("reads nothing", again.stderr)
 
+    def test_circuits_come_and_go(self):
+        dry = self.json("circuit", "churn", "--dry-run", "--network", self.file, "--rate", 100, "--holding", 0.1,
+                        "--duration", 20, "--seed", 2)
+        self.assertAlmostEqual(sum(dry["share"]), 1, places=6)
+        self.assertAlmostEqual(dry["seconds"], 20)
+        self.assertEqual(dry["set_up"], dry["released"] + dry["standing"])
+        self.assertEqual(dry["requests"], dry["set_up"] + dry["no_free_row"] + dry["refused"])
+        steps = self.write("steps", "setup 0 3\nsetup 1 2\nrelease 0\n")
+        self.bfly("up", self.file)
+        live = self.json("circuit", "churn", "--arrivals", f"adversary:{steps}", "--rate", 100)
+        self.assertEqual((live["set_up"], live["released"]), (2, 1))
+        # What it set up is released at the end.
+        self.assertEqual(self.json("circuit", "list")["total"], 0)
+        self.assertEqual(self.json("counters")["circuits"]["asked"], 2)
+        wrong = self.bfly("circuit", "churn", "--arrivals", "adversary:/nowhere", check=False)
+        self.assertEqual(wrong.returncode, 1)
+        self.assertIn("/nowhere", wrong.stderr)
+
     def test_protocols_are_measured_beside_the_textbook(self):
         bench = self.json("bench", "circuits", "--protocol", "collision", "--rows", 64, "--runs", 1)
         self.assertGreater(bench["operations_per_second"], 0)
