@@ -49,6 +49,8 @@ enum class RandomStream : uint32_t {
   kRounds = 22,         // destinations of full rounds (Valiant-Brebner)
   kFlip = 30,           // switches of the first copy of BB_n: Ranade's flip
   kChurn = 31,          // circuits that come and go
+  kSourceGaps = 40,     // gaps of built-in sources, by row and packet
+  kOnOffPeriods = 41,   // on and off periods of built-in sources, by row and period
   kTest = 1000,         // first of the streams tests use
 };
 

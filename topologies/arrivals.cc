@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topologies/arrivals.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace bfly {
+namespace {
+
+constexpr const char* kNames[] = {"constant", "poisson", "bernoulli", "on-off", "slotted-batch"};
+
+// The period number whose block says whether a row starts on or off.
+constexpr uint64_t kBeforeAllPeriods = (uint64_t{1} << 40) - 1;
+
+uint64_t CounterOf(Row row, uint64_t index) { return uint64_t{row} << 40 | index; }
+
+// Uniform on (0, 1): 53 bits of words `word` and `word` + 1, never an end point.
+double OpenUnit(const PhiloxBlock& block, int word) {
+  const uint64_t bits = block[word] | uint64_t{block[word + 1]} << 32;
+  return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
+}
+
+bool IsPositive(double value) { return std::isfinite(value) && value > 0; }
+
+}  // namespace
+
+const char* ArrivalProcessName(ArrivalProcess process) { return kNames[static_cast<int>(process)]; }
+
+absl::StatusOr<ArrivalProcess> ArrivalProcessByName(absl::string_view name) {
+  for (size_t i = 0; i < std::size(kNames); ++i) {
+    if (name == kNames[i]) return static_cast<ArrivalProcess>(i);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("process: \"", name, "\" is unknown; use ", absl::StrJoin(kNames, ", ")));
+}
+
+absl::Status CheckArrivals(const ArrivalSpec& spec) {
+  const char* const name = ArrivalProcessName(spec.process);
+  if (!IsPositive(spec.rate)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rate: ", spec.rate, " is not a rate; it must be above 0"));
+  }
+  const bool slotted =
+      spec.process == ArrivalProcess::kBernoulli || spec.process == ArrivalProcess::kSlottedBatch;
+  if (slotted && !IsPositive(spec.slot)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "slot: ", spec.slot, " is not a length of time; ", name, " needs one above 0"));
+  }
+  // A rate that is 1/slot but for rounding is meant to send in every slot.
+  if (spec.process == ArrivalProcess::kBernoulli && spec.rate * spec.slot > 1 + 1e-12) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("slot: rate * slot is ", spec.rate * spec.slot,
+                     ", no probability; at this rate a slot lasts at most ", 1 / spec.rate));
+  }
+  if (spec.process == ArrivalProcess::kOnOff) {
+    if (!IsPositive(spec.on)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "on: ", spec.on, " is not a length of time; on-off needs the mean of an on period"));
+    }
+    if (!(spec.duty > 0 && spec.duty <= 1)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "duty: ", spec.duty, " is not a part of the time; it must be above 0 and at most 1"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+Arrivals::Arrivals(const ArrivalSpec& spec, uint64_t seed, double ticks)
+    : spec_(spec),
+      seed_(seed),
+      gap_(ticks / spec.rate * (spec.process == ArrivalProcess::kOnOff ? spec.duty : 1)),
+      slot_(spec.slot * ticks),
+      on_(spec.on * ticks),
+      off_(spec.duty > 0 ? on_ * (1 - spec.duty) / spec.duty : 0) {}
+
+uint64_t Arrivals::Exponential(const PhiloxBlock& block, int word, double mean) const {
+  return static_cast<uint64_t>(std::llround(-std::log(OpenUnit(block, word)) * mean));
+}
+
+Arrivals::RowState Arrivals::First(Row row, double phase) const {
+  RowState state;
+  if (spec_.process == ArrivalProcess::kOnOff) {
+    // Stationary from the start: what is left of an exponential period is like a whole one.
+    const PhiloxBlock block =
+        RandomBlock(seed_, RandomStream::kOnOffPeriods, CounterOf(row, kBeforeAllPeriods));
+    if (OpenUnit(block, 0) < spec_.duty) {
+      const PhiloxBlock first =
+          RandomBlock(seed_, RandomStream::kOnOffPeriods, CounterOf(row, state.period++));
+      state.on_end = Exponential(first, 0, on_);
+    }
+  }
+  Place(row, state, phase);
+  return state;
+}
+
+void Arrivals::Next(Row row, RowState& state) const {
+  ++state.index;
+  if (spec_.process == ArrivalProcess::kConstant) {
+    // The first packet's time modulo the gap is the phase; multiplying does not add up errors.
+    const double phase = static_cast<double>(state.clock) * 0x1p-32;
+    state.time = static_cast<uint64_t>((static_cast<double>(state.index) + phase) * gap_);
+    return;
+  }
+  Place(row, state, 0);
+}
+
+void Arrivals::NextPeriod(Row row, RowState& state) const {
+  const PhiloxBlock block =
+      RandomBlock(seed_, RandomStream::kOnOffPeriods, CounterOf(row, state.period++));
+  state.off += Exponential(block, 2, off_);
+  state.on_end += Exponential(block, 0, on_);
+}
+
+// Moves the clock to packet state.index and says when that is.
+void Arrivals::Place(Row row, RowState& state, double phase) const {
+  if (spec_.process == ArrivalProcess::kConstant) {
+    state.clock = static_cast<uint64_t>(std::ldexp(phase, 32));
+    state.time = static_cast<uint64_t>(phase * gap_);
+    return;
+  }
+  const PhiloxBlock block =
+      RandomBlock(seed_, RandomStream::kSourceGaps, CounterOf(row, state.index));
+  if (spec_.process == ArrivalProcess::kBernoulli) {
+    // The number of slots to the next success, by inversion of its geometric distribution.
+    const double p = spec_.rate * spec_.slot;
+    const double idle = p < 1 ? std::floor(std::log(OpenUnit(block, 0)) / std::log1p(-p)) : 0;
+    state.clock += static_cast<uint64_t>(idle) + (state.index == 0 ? 0 : 1);
+    state.time = static_cast<uint64_t>(static_cast<double>(state.clock) * slot_);
+    return;
+  }
+  state.clock += Exponential(block, 0, gap_);
+  state.time = state.clock;
+  if (spec_.process == ArrivalProcess::kSlottedBatch) {
+    state.time =
+        static_cast<uint64_t>(std::floor(static_cast<double>(state.clock) / slot_) * slot_);
+  } else if (spec_.process == ArrivalProcess::kOnOff) {
+    while (state.clock >= state.on_end) NextPeriod(row, state);
+    state.time = state.clock + state.off;
+  }
+}
+
+}  // namespace bfly
