@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "dataplane/fabric/config.h"
 #include "dataplane/fabric/snapshot.h"
+#include "dataplane/telemetry/latency.h"
 #include "dataplane/traffic/source_config.h"
 #include "topologies/network.h"
 #include "topologies/tag.h"
@@ -46,8 +47,16 @@ class Fabric {
   };
   virtual std::vector<Circuit> circuits() const = 0;
 
-  // Replaces all built-in sources; an empty vector stops them.
+  // The built-in sources that run from now on; an empty vector stops them. A source whose id runs
+  // already goes on where it is.
   virtual absl::Status SetSources(const std::vector<SourceConfig>& sources) = 0;
+  // In the order of the last SetSources.
+  virtual std::vector<SourceCounters> sources() const = 0;
+
+  // Records the latency of what is delivered from now on, forgetting what was recorded before; or
+  // ends it. Until it is asked for, nothing is recorded and nothing paid.
+  virtual absl::Status RecordLatency(bool on) = 0;
+  virtual LatencyReport latency() const = 0;
 
   virtual absl::Status SetLinkUp(LinkId link, bool up) = 0;
 

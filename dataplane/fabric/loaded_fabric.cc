@@ -188,6 +188,11 @@ absl::Status LoadedFabric::SetSources(const std::vector<SourceConfig>& sources) 
   return sources_.Replace(sources);
 }
 
+std::vector<SourceCounters> LoadedFabric::sources() const {
+  const std::lock_guard<std::mutex> lock(control_);
+  return sources_.counters();
+}
+
 absl::Status LoadedFabric::SetLinkUp(LinkId link, bool up) {
   if (link.stage < plan_.first_stage || link.stage > plan_.last_stage) {
     return absl::InvalidArgumentError(absl::StrCat("stage: ", link.stage, " is outside ",

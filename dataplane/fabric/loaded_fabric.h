@@ -20,7 +20,7 @@
 #include "dataplane/ports/frame_pool.h"
 #include "dataplane/ports/host_port.h"
 #include "dataplane/ports/trunk.h"
-#include "dataplane/traffic/source.h"
+#include "dataplane/traffic/source_inlet.h"
 
 namespace bfly::dataplane {
 
@@ -41,6 +41,9 @@ class LoadedFabric final : public Fabric {
   absl::Status RemoveCircuit(Row input) override;
   std::vector<Circuit> circuits() const override;
   absl::Status SetSources(const std::vector<SourceConfig>& sources) override;
+  std::vector<SourceCounters> sources() const override;
+  absl::Status RecordLatency(bool on) override;
+  LatencyReport latency() const override;
   absl::Status SetLinkUp(LinkId link, bool up) override;
   absl::Status SetLinks(const LinkPlan& plan) override;
   absl::StatusOr<InBand*> in_band() override;
@@ -96,6 +99,7 @@ class LoadedFabric final : public Fabric {
   void ReadLinks(Snapshot& snapshot) const;
   std::vector<PortCounters> ReadPorts() const;
   std::vector<PortCounters> PortCountersNow() const;
+  bool WaitForPasses() const;
 
   const FabricConfig config_;
   const Network network_;
@@ -117,6 +121,10 @@ class LoadedFabric final : public Fabric {
   std::vector<std::unique_ptr<Inlet>> inlets_;
   std::vector<std::unique_ptr<Egress>> egresses_;  // by worker, null where nothing leaves
   std::vector<OwnedSegment> segments_;
+  // control_: by worker; empty: nothing is recorded. Workers use what their egress points to.
+  std::vector<std::unique_ptr<DeliveryLatency>> latency_;
+  // control_: what a worker may still write to, because it made no pass in time.
+  std::vector<std::vector<std::unique_ptr<DeliveryLatency>>> latency_before_;
   std::vector<Segment*> hop_segments_;            // in plan_.segments' order
   std::vector<Inlet*> arrivals_;                  // what receiving workers send to the first hop
   std::vector<std::unique_ptr<Worker>> workers_;  // in plan_.lcores' order
@@ -124,8 +132,8 @@ class LoadedFabric final : public Fabric {
   std::unique_ptr<LoadedInBand> in_band_owner_;  // made when first asked for
   std::atomic<LoadedInBand*> in_band_{nullptr};  // the same, for callers without control_
 
-  std::mutex control_;    // one control call at a time; no worker ever takes it
-  bool running_ = false;  // guarded by control_
+  mutable std::mutex control_;  // one control call at a time; no worker ever takes it
+  bool running_ = false;        // guarded by control_
   // Unload closes ports and trunks while a reader may look.
   mutable std::mutex ports_mutex_;
   bool closed_ = false;  // guarded by ports_mutex_

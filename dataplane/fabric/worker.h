@@ -13,7 +13,7 @@
 #include "dataplane/fabric/segment.h"
 #include "dataplane/in_band/workers/in_band_worker.h"
 #include "dataplane/telemetry/published.h"
-#include "dataplane/traffic/source.h"
+#include "dataplane/traffic/source_inlet.h"
 
 namespace bfly::dataplane {
 

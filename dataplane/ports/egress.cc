@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/ports/egress.h"
 
+#include <rte_cycles.h>
 #include <rte_mbuf.h>
 
 namespace bfly::dataplane {
@@ -10,7 +11,22 @@ void Egress::Attach(const std::vector<Row>& rows, HostTransmitter* transmitter) 
   transmitters_.push_back(transmitter);
 }
 
+// Every packet, also one whose row has no port: its journey through the network ends here.
+void Egress::Record(const Descriptor* burst, int count, DeliveryLatency& latency) {
+  const uint64_t now = rte_rdtsc();
+  for (int i = 0; i < count; ++i) {
+    const uint64_t arrival = ArrivalOf(burst[i]);
+    latency.end_to_end.AddBetween(burst[i].time, now);
+    latency.links.AddBetween(burst[i].time, arrival);
+    latency.late.AddBetween(arrival, now);
+  }
+}
+
 int Egress::Send(const Descriptor* burst, int count, Ledger& ledger) {
+  if (DeliveryLatency* const latency = latency_.load(std::memory_order_acquire); latency != nullptr)
+      [[unlikely]] {
+    Record(burst, count, *latency);
+  }
   for (int i = 0; i < count; ++i) {
     const Descriptor& packet = burst[i];
     if (packet.mbuf == nullptr) {

@@ -2,10 +2,12 @@
 // Behind the last stage: every packet goes to the host port of the row it arrived at.
 #pragma once
 
+#include <atomic>
 #include <vector>
 
 #include "dataplane/fabric/inlet.h"
 #include "dataplane/ports/host_transmitter.h"
+#include "dataplane/telemetry/latency.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
@@ -19,6 +21,11 @@ class Egress final : public Outlet {
   // Frames that reach one of `rows` leave by `transmitter`, which this worker alone uses.
   void Attach(const std::vector<Row>& rows, HostTransmitter* transmitter);
 
+  // Control: what is delivered from now on is recorded there; null: nowhere.
+  void RecordLatency(DeliveryLatency* latency) {
+    latency_.store(latency, std::memory_order_release);
+  }
+
   int Send(const Descriptor* burst, int count, Ledger& ledger) override;
   uint64_t held() const override;
   void Flush(Ledger& ledger) override;
@@ -27,8 +34,11 @@ class Egress final : public Outlet {
  private:
   static constexpr uint16_t kNone = 0xffff;
 
+  static void Record(const Descriptor* burst, int count, DeliveryLatency& latency);
+
   std::vector<uint16_t> of_row_;  // index in transmitters_
   std::vector<HostTransmitter*> transmitters_;
+  std::atomic<DeliveryLatency*> latency_{nullptr};  // control: writes, worker: acquire loads
 };
 
 }  // namespace bfly::dataplane

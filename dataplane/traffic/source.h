@@ -1,72 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-// Built-in sources: synthetic packets at input rows.
+// A built-in source: synthetic packets at input rows. What it sends, where to and when each packet
+// is due follow from its config alone, never from when the worker looked.
 #pragma once
 
 #include <atomic>
 #include <memory>
-#include <vector>
+#include <optional>
 
 #include "absl/status/status.h"
-#include "dataplane/fabric/inlet.h"
+#include "dataplane/fabric/descriptor.h"
+#include "dataplane/fabric/ledger.h"
 #include "dataplane/fabric/route_table.h"
 #include "dataplane/traffic/source_config.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
 
-// One SourceConfig at work. Its packets are numbered 0, 1, ... over all its rows in turn: packet j
-// starts at row j mod R and is due at start + j / (R rate). So what is sent, where it goes and when
-// it was due depend on the config alone, never on when the worker looked.
 class Source {
  public:
-  Source(const SourceConfig& config, uint64_t start_tsc, double tsc_hz);
+  // The config has passed CheckSources. start_tsc is the source's time 0.
+  static std::shared_ptr<Source> Make(const SourceConfig& config, const Network& network,
+                                      uint64_t start_tsc, double tsc_hz);
+  virtual ~Source() = default;
 
-  // Fills in packets that are due at `now`, at most `room`.
-  int Emit(Descriptor* burst, int room, uint64_t now, const Network& network,
-           const RouteTable& routes, Ledger& ledger);
+  // Worker: fills in packets that are due at `now`, at most `room`.
+  int Emit(Descriptor* burst, int room, uint64_t now, const RouteTable& routes, Ledger& ledger);
+  // Worker: TSC at which the next packet is due; 0: at once; UINT64_MAX: none will come.
+  virtual uint64_t NextDue() const = 0;
+
+  // Any thread.
+  uint64_t id() const { return config_.id; }
+  SourceCounters counters(uint64_t now) const;
+
+ protected:
+  struct Batch {
+    Descriptor* packets;
+    int room;
+    uint64_t now;  // TSC
+    const RouteTable& routes;
+    Ledger& ledger;
+    int count = 0;
+    uint64_t bytes = 0;
+    bool full() const { return count == room; }
+  };
+  Source(const SourceConfig& config, const Network& network, uint64_t start_tsc, double tsc_hz);
+
+  virtual void Fill(Batch& batch) = 0;
+  // Packet `index` of row `input`, born at TSC `born`, as the config's destination says.
+  void Send(Batch& batch, Row input, uint64_t index, uint64_t born);
+  void SendTo(Batch& batch, Row input, Row output, uint32_t bytes, uint64_t born);
+  void Finish() { finished_.store(true, std::memory_order_relaxed); }
+  bool finished() const { return finished_.load(std::memory_order_relaxed); }
+
+  const SourceConfig config_;
+  const uint64_t start_;
+  const double hz_;
 
  private:
-  Row UniformRow(uint64_t packet, const Network& network);
+  static void Put(Batch& batch, Row input, WireTag tag, uint32_t bytes, uint64_t born);
 
-  SourceConfig config_;
-  uint64_t start_;                 // TSC
-  double cycles_;                  // between packets of this source; 0: not paced
-  uint64_t next_ = 0;              // packet
-  size_t next_row_ = 0;            // index of its row
-  uint64_t end_;                   // packets in all
-  uint64_t block_ = ~uint64_t{0};  // which random block is in words_: four packets each
-  std::array<uint32_t, 4> words_{};
+  std::optional<TrafficPattern> pattern_;  // kUniform, kPattern
+  TrafficPattern::Words words_;
+  // Worker: writes, any thread: relaxed loads.
+  std::atomic<uint64_t> packets_{0};
+  std::atomic<uint64_t> bytes_{0};
+  std::atomic<uint64_t> no_circuit_{0};
+  std::atomic<bool> finished_{false};
 };
 
 // InvalidArgument names the field: "sources[0].rows[3]: 20 is outside 0..15".
 absl::Status CheckSources(const std::vector<SourceConfig>& sources, const Network& network);
-
-// All sources of a data plane, as an inlet of the segment of the first hop.
-class SourceInlet final : public Inlet {
- public:
-  SourceInlet(const Network& network, const RouteTable& routes)
-      : network_(network), routes_(routes) {}
-  ~SourceInlet() override;
-
-  // Worker, once a pass, also when the segment takes no input.
-  void Refresh();
-  int Receive(Descriptor* burst, int room, Ledger& ledger) override;
-
-  // Control, one thread at a time: publishes new sources, waits until the worker has let go of the
-  // old ones and frees those. DeadlineExceeded if the worker did not make a pass within two
-  // seconds; the new sources hold all the same.
-  absl::Status Replace(const std::vector<SourceConfig>& sources);
-
- private:
-  using Set = std::vector<Source>;
-
-  const Network& network_;
-  const RouteTable& routes_;
-  std::atomic<Set*> wanted_{nullptr};        // control: writes, worker: acquire loads
-  std::atomic<Set*> seen_{nullptr};          // worker: writes, control: acquire loads
-  Set* current_ = nullptr;                   // worker only
-  size_t turn_ = 0;                          // worker only: source asked first
-  std::vector<std::unique_ptr<Set>> owned_;  // control only: the current set, and any not let go of
-};
 
 }  // namespace bfly::dataplane

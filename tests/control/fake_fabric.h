@@ -77,8 +77,21 @@ class FakeFabric final : public dataplane::Fabric {
   }
   absl::Status SetSources(const std::vector<dataplane::SourceConfig>& sources) override {
     board_.Note("sources " + std::to_string(sources.size()));
+    source_ids_.clear();
+    for (const auto& source : sources) source_ids_.push_back(source.id);
     return absl::OkStatus();
   }
+  std::vector<dataplane::SourceCounters> sources() const override {
+    std::vector<dataplane::SourceCounters> counters;
+    for (uint64_t id : source_ids_) counters.push_back({.id = id, .packets = 10 * id});
+    return counters;
+  }
+  absl::Status RecordLatency(bool on) override {
+    board_.Note(std::string("latency ") + (on ? "on" : "off"));
+    recording_ = on;
+    return absl::OkStatus();
+  }
+  dataplane::LatencyReport latency() const override { return {.recording = recording_}; }
   absl::Status SetLinkUp(LinkId link, bool up) override {
     board_.Note("link " + std::to_string(network_.link_index(link)) + (up ? " up" : " down"));
     return absl::OkStatus();
@@ -112,6 +125,8 @@ class FakeFabric final : public dataplane::Fabric {
   const Network network_;
   std::map<Row, Tag> circuits_;
   bool unloaded_ = false;
+  std::vector<uint64_t> source_ids_;
+  bool recording_ = false;
 };
 
 inline FabricBackend FakeBackend(FakeBoard& board, const std::string& plane) {

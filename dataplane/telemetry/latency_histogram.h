@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long things took, without keeping each: HDR histograms, that is buckets of equal relative
+// width. Debian 12 packages HDR libraries for Java and Go, not for C or C++.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace bfly::dataplane {
+
+// Nanoseconds. Percentiles are known to one part in 256, and never too small; the rest is exact.
+struct LatencySummary {
+  uint64_t count = 0;
+  double mean = 0;
+  double p50 = 0, p90 = 0, p99 = 0, p999 = 0;
+  double max = 0;
+};
+
+// Of TSC cycles. One thread adds, any thread reads.
+class LatencyHistogram {
+ public:
+  LatencyHistogram() : counts_(std::make_unique<std::atomic<uint64_t>[]>(kBuckets)) {}
+
+  void Add(uint64_t cycles) {
+    Increase(counts_[BucketOf(cycles)], 1);
+    Increase(count_, 1);
+    Increase(sum_, cycles);
+    if (cycles > max_.load(std::memory_order_relaxed)) {
+      max_.store(cycles, std::memory_order_relaxed);
+    }
+  }
+  // Of two times that workers read or computed: a time before the first counts as 0.
+  void AddBetween(uint64_t from, uint64_t to) { Add(to > from ? to - from : 0); }
+
+ private:
+  friend LatencySummary Summarize(const std::vector<const LatencyHistogram*>& histograms,
+                                  double tsc_hz);
+
+  static constexpr int kSubBits = 8;
+  static constexpr int kMaxBits = 44;  // hours; longer counts in the last bucket
+  static constexpr size_t kBuckets = static_cast<size_t>(kMaxBits - kSubBits + 1) << kSubBits;
+
+  static void Increase(std::atomic<uint64_t>& counter, uint64_t by) {
+    counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+  }
+  // Values below 2^kSubBits have buckets of their own; above, 2^kSubBits buckets share an octave.
+  static size_t BucketOf(uint64_t value) {
+    if (value < (1u << kSubBits)) return value;
+    if (value >> kMaxBits != 0) return kBuckets - 1;
+    const int shift = std::bit_width(value) - 1 - kSubBits;
+    return (static_cast<size_t>(shift + 1) << kSubBits) + (value >> shift) - (1u << kSubBits);
+  }
+  // The largest value of a bucket.
+  static uint64_t UpperEnd(size_t bucket) {
+    if (bucket < (1u << kSubBits)) return bucket;
+    const size_t shift = (bucket >> kSubBits) - 1;
+    const uint64_t top = (bucket & ((1u << kSubBits) - 1)) + (1u << kSubBits);
+    return ((top + 1) << shift) - 1;
+  }
+
+  // The adding thread: writes, readers: relaxed loads.
+  std::unique_ptr<std::atomic<uint64_t>[]> counts_;
+  std::atomic<uint64_t> count_{0};
+  std::atomic<uint64_t> sum_{0};
+  std::atomic<uint64_t> max_{0};
+};
+
+// Of everything the histograms hold together; the null ones are skipped.
+LatencySummary Summarize(const std::vector<const LatencyHistogram*>& histograms, double tsc_hz);
+
+}  // namespace bfly::dataplane

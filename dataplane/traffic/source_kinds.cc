@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/traffic/source_kinds.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace bfly::dataplane {
+namespace {
+
+// Random arrivals are computed in picoseconds: 2^64 of them are 213 days.
+constexpr double kTicksPerSecond = 1e12;
+
+ArrivalSpec SpecOf(const SourceConfig& config) {
+  return {.process = config.process,
+          .rate = config.packets_per_second,
+          .slot = config.slot,
+          .on = config.on,
+          .duty = config.duty};
+}
+
+}  // namespace
+
+PacedSource::PacedSource(const SourceConfig& config, const Network& network, uint64_t start_tsc,
+                         double tsc_hz)
+    : Source(config, network, start_tsc, tsc_hz),
+      cycles_(config.packets_per_second > 0
+                  ? tsc_hz / (config.packets_per_second * static_cast<double>(config.rows.size()))
+                  : 0),
+      end_(config.packets > 0 ? config.packets * config.rows.size()
+                              : std::numeric_limits<uint64_t>::max()) {}
+
+uint64_t PacedSource::NextDue() const {
+  if (next_ >= end_) return UINT64_MAX;
+  if (cycles_ == 0) return 0;
+  return start_ + static_cast<uint64_t>(static_cast<double>(next_) * cycles_);
+}
+
+void PacedSource::Fill(Batch& batch) {
+  uint64_t due = end_;
+  if (cycles_ > 0) {
+    const double elapsed = static_cast<double>(static_cast<int64_t>(batch.now - start_));
+    if (elapsed < 0) return;
+    due = std::min(due, static_cast<uint64_t>(elapsed / cycles_) + 1);
+  } else {
+    // A round over rows without a circuit sends nothing and has to end all the same.
+    due = std::min(due, next_ + config_.rows.size() + static_cast<uint64_t>(batch.room));
+  }
+  for (; next_ < due && !batch.full(); ++next_) {
+    const uint64_t born = cycles_ > 0
+                              ? start_ + static_cast<uint64_t>(static_cast<double>(next_) * cycles_)
+                              : batch.now;
+    Send(batch, config_.rows[next_row_], row_packet_, born);
+    if (++next_row_ == config_.rows.size()) {
+      next_row_ = 0;
+      ++row_packet_;
+    }
+  }
+  if (next_ >= end_) Finish();
+}
+
+RandomSource::RandomSource(const SourceConfig& config, const Network& network, uint64_t start_tsc,
+                           double tsc_hz)
+    : Source(config, network, start_tsc, tsc_hz),
+      arrivals_(SpecOf(config), config.seed, kTicksPerSecond),
+      cycles_(tsc_hz / kTicksPerSecond) {
+  for (uint32_t i = 0; i < config.rows.size(); ++i) {
+    states_.push_back(arrivals_.First(config.rows[i], 0));
+    heap_.push_back({states_.back().time, i});
+  }
+  std::sort(heap_.begin(), heap_.end());
+}
+
+uint64_t RandomSource::NextDue() const {
+  return heap_.empty() ? UINT64_MAX : TscOf(heap_.front().time);
+}
+
+void RandomSource::SiftDown(size_t at) {
+  const Entry moving = heap_[at];
+  for (size_t child = 2 * at + 1; child < heap_.size(); child = 2 * at + 1) {
+    if (child + 1 < heap_.size() && heap_[child + 1] < heap_[child]) ++child;
+    if (!(heap_[child] < moving)) break;
+    heap_[at] = heap_[child];
+    at = child;
+  }
+  heap_[at] = moving;
+}
+
+void RandomSource::Fill(Batch& batch) {
+  // Rows without a circuit take their turns too: a pass looks at a bounded number of packets.
+  for (int looked = 0; looked < 4 * batch.room && !heap_.empty() && !batch.full(); ++looked) {
+    const uint64_t born = TscOf(heap_.front().time);
+    if (static_cast<int64_t>(batch.now - born) < 0) return;
+    const uint32_t i = heap_.front().row;
+    Arrivals::RowState& state = states_[i];
+    Send(batch, config_.rows[i], state.index, born);
+    arrivals_.Next(config_.rows[i], state);
+    if (config_.packets > 0 && state.index == config_.packets) {
+      heap_.front() = heap_.back();
+      heap_.pop_back();
+    } else {
+      heap_.front().time = state.time;
+    }
+    if (!heap_.empty()) SiftDown(0);
+  }
+  if (heap_.empty()) Finish();
+}
+
+TraceSource::TraceSource(const SourceConfig& config, const Network& network, uint64_t start_tsc,
+                         double tsc_hz)
+    : Source(config, network, start_tsc, tsc_hz), cycles_(tsc_hz / 1e9) {}
+
+uint64_t TraceSource::NextDue() const {
+  return next_ == config_.trace->size() ? UINT64_MAX : TscOf((*config_.trace)[next_]);
+}
+
+void TraceSource::Fill(Batch& batch) {
+  const Trace& trace = *config_.trace;
+  // Packets without a circuit take their turns too.
+  for (int looked = 0; looked < 4 * batch.room && next_ < trace.size() && !batch.full();
+       ++looked, ++next_) {
+    const TracePacket& packet = trace[next_];
+    const uint64_t born = TscOf(packet);
+    if (static_cast<int64_t>(batch.now - born) < 0) return;
+    SendTo(batch, packet.row, packet.destination, packet.bytes, born);
+  }
+  if (next_ == trace.size()) Finish();
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Latencies of a running fabric: what is recorded, from when to when.
+#include <gtest/gtest.h>
+
+#include "tests/packet/fabric_fixture.h"
+
+namespace bfly::dataplane {
+namespace {
+
+using Destination = SourceConfig::Destination;
+
+SourceConfig Packets(uint64_t packets) {
+  return {.rows = {0, 1, 2, 3},
+          .packets_per_second = 1000,
+          .destination = Destination::kUniform,
+          .packets = packets};
+}
+
+TEST(Latency, IsRecordedOfEveryDeliveryWhileItIsAskedFor) {
+  const std::unique_ptr<Fabric> fabric =
+      MustLoad(Placed(NetworkKind::kButterfly, 4, {0, OtherCpu()}));
+  ASSERT_NE(fabric, nullptr);
+  EXPECT_FALSE(fabric->latency().recording);
+  ASSERT_TRUE(fabric->SetSources({Packets(10)}).ok());
+  WaitForDeliveries(*fabric, 40);
+  EXPECT_EQ(fabric->latency().end_to_end.count, 0u) << "nobody had asked";
+
+  ASSERT_TRUE(fabric->RecordLatency(true).ok());
+  ASSERT_TRUE(fabric->SetSources({Packets(25)}).ok());
+  WaitForDeliveries(*fabric, 140);
+  LatencyReport report = fabric->latency();
+  EXPECT_TRUE(report.recording);
+  EXPECT_EQ(report.end_to_end.count, 100u);
+  EXPECT_EQ(report.links.count, 100u);
+  EXPECT_EQ(report.late.count, 100u);
+  EXPECT_EQ(report.links.max, 0) << "no link takes time";
+  EXPECT_GT(report.end_to_end.p50, 0);
+  EXPECT_LE(report.end_to_end.p50, report.end_to_end.p90);
+  EXPECT_LE(report.end_to_end.p99, report.end_to_end.p999);
+  EXPECT_LE(report.end_to_end.p999, report.end_to_end.max);
+  EXPECT_LE(report.end_to_end.mean, report.end_to_end.max);
+  // Every part is there: end to end = links + late, packet by packet.
+  EXPECT_DOUBLE_EQ(report.end_to_end.mean, report.links.mean + report.late.mean);
+
+  ASSERT_TRUE(fabric->RecordLatency(true).ok());
+  EXPECT_EQ(fabric->latency().end_to_end.count, 0u) << "asking again starts again";
+  ASSERT_TRUE(fabric->RecordLatency(false).ok());
+  EXPECT_FALSE(fabric->latency().recording);
+  ASSERT_TRUE(fabric->SetSources({Packets(5)}).ok());
+  WaitForDeliveries(*fabric, 160);
+  EXPECT_EQ(fabric->latency().end_to_end.count, 0u);
+  ASSERT_TRUE(fabric->RecordLatency(true).ok());
+  ASSERT_TRUE(fabric->Unload().ok());
+  EXPECT_EQ(fabric->RecordLatency(true).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+// More packets are due than a worker can send: they are late, and that is said.
+TEST(Latency, CountsFromWhenAPacketWasDue) {
+  const std::unique_ptr<Fabric> fabric = MustLoad(OneWorker(NetworkKind::kButterfly, 4));
+  ASSERT_NE(fabric, nullptr);
+  ASSERT_TRUE(fabric->RecordLatency(true).ok());
+  // A packet each nanosecond, for 4 ms.
+  ASSERT_TRUE(fabric
+                  ->SetSources({{.rows = {0, 1, 2, 3},
+                                 .packets_per_second = 2.5e8,
+                                 .destination = Destination::kUniform,
+                                 .packets = 1'000'000}})
+                  .ok());
+  WaitForDeliveries(*fabric, 4'000'000);
+  const LatencyReport report = fabric->latency();
+  EXPECT_EQ(report.end_to_end.count, 4'000'000u);
+  EXPECT_GT(report.late.max, 1e6) << "four million packets take no millisecond";
+}
+
+}  // namespace
+}  // namespace bfly::dataplane
