@@ -106,7 +106,16 @@ grpc::Status AgentService::GetCounters(grpc::ServerContext*,
 
 grpc::Status AgentService::SetTraffic(grpc::ServerContext*, const v1::AgentTrafficRequest* request,
                                       v1::AgentTrafficResponse*) {
-  return ToGrpc(host_.SetSources({request->sources().begin(), request->sources().end()}));
+  return ToGrpc(host_.SetSources({request->sources().begin(), request->sources().end()},
+                                 request->latency_id()));
+}
+
+grpc::Status AgentService::GetTraffic(grpc::ServerContext*, const v1::AgentTrafficStateRequest*,
+                                      v1::AgentTrafficState* response) {
+  const absl::StatusOr<FabricHost::Traffic> traffic = host_.traffic();
+  if (!traffic.ok()) return ToGrpc(traffic.status());
+  FillTraffic(traffic->sources, traffic->latency, response);
+  return grpc::Status::OK;
 }
 
 grpc::Status AgentService::SetLinkState(grpc::ServerContext*,

@@ -34,6 +34,8 @@ class AgentService final : public v1::Agent::Service {
                            v1::AgentCounters* response) override;
   grpc::Status SetTraffic(grpc::ServerContext*, const v1::AgentTrafficRequest* request,
                           v1::AgentTrafficResponse*) override;
+  grpc::Status GetTraffic(grpc::ServerContext*, const v1::AgentTrafficStateRequest*,
+                          v1::AgentTrafficState* response) override;
   grpc::Status SetLinkState(grpc::ServerContext*, const v1::SetLinkStateRequest* request,
                             v1::SetLinkStateResponse*) override;
   grpc::Status SetLinks(grpc::ServerContext* context, const v1::AgentLinksRequest* request,

@@ -107,4 +107,42 @@ void FillCounters(const dataplane::Snapshot& snapshot,
   }
 }
 
+namespace {
+
+void FillSummary(const dataplane::LatencySummary& from, v1::LatencySummary* to) {
+  to->set_count(from.count);
+  to->set_mean(from.mean);
+  to->set_p50(from.p50);
+  to->set_p90(from.p90);
+  to->set_p99(from.p99);
+  to->set_p999(from.p999);
+  to->set_max(from.max);
+}
+
+}  // namespace
+
+void FillTraffic(const std::vector<dataplane::SourceCounters>& sources,
+                 const dataplane::LatencyReport& latency, v1::AgentTrafficState* state) {
+  for (const dataplane::SourceCounters& source : sources) {
+    v1::AgentSourceCounters* out = state->add_sources();
+    out->set_id(source.id);
+    out->set_packets(source.packets);
+    out->set_bytes(source.bytes);
+    out->set_no_circuit(source.no_circuit);
+    out->set_seconds(source.seconds);
+    out->set_finished(source.finished);
+  }
+  v1::LatencyReport* report = state->mutable_latency();
+  report->set_recording(latency.recording);
+  FillSummary(latency.end_to_end, report->mutable_end_to_end());
+  FillSummary(latency.links, report->mutable_links());
+  FillSummary(latency.late, report->mutable_late());
+  for (size_t s = 0; s < latency.stages.size(); ++s) {
+    if (latency.stages[s].count == 0) continue;
+    v1::StageLatency* stage = report->add_stages();
+    stage->set_stage(static_cast<uint32_t>(latency.first_stage) + static_cast<uint32_t>(s));
+    FillSummary(latency.stages[s], stage->mutable_latency());
+  }
+}
+
 }  // namespace bfly::control

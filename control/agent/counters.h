@@ -5,6 +5,8 @@
 #include "bfly/v1/agent.pb.h"
 #include "dataplane/fabric/config.h"
 #include "dataplane/fabric/snapshot.h"
+#include "dataplane/telemetry/latency.h"
+#include "dataplane/traffic/source_config.h"
 
 namespace bfly::control {
 
@@ -12,5 +14,8 @@ namespace bfly::control {
 void FillCounters(const dataplane::Snapshot& snapshot,
                   const std::vector<dataplane::StagePlacement>& placement, bool links,
                   v1::AgentCounters* counters);
+
+void FillTraffic(const std::vector<dataplane::SourceCounters>& sources,
+                 const dataplane::LatencyReport& latency, v1::AgentTrafficState* state);
 
 }  // namespace bfly::control

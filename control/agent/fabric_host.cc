@@ -80,6 +80,7 @@ absl::StatusOr<uint64_t> FabricHost::Load(const v1::Topology& topology) {
   down_links_.clear();
   link_changes_.Clear();
   sources_.clear();
+  latency_id_ = 0;
   return ++revision_;
 }
 
@@ -95,6 +96,7 @@ absl::StatusOr<dataplane::Snapshot> FabricHost::Unload() {
   down_links_.clear();
   link_changes_.Clear();
   sources_.clear();
+  latency_id_ = 0;
   ++revision_;
   return last;
 }
@@ -157,13 +159,19 @@ absl::StatusOr<uint64_t> FabricHost::UpdateCircuits(const std::vector<HeldCircui
   return ++revision_;
 }
 
-absl::Status FabricHost::SetSources(const std::vector<v1::TrafficSource>& sources) {
+absl::Status FabricHost::SetSources(const std::vector<v1::TrafficSource>& sources,
+                                    uint64_t latency_id) {
   const std::lock_guard change(change_);
   const std::unique_lock state(state_);
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
   absl::StatusOr<std::vector<dataplane::SourceConfig>> configs =
       ToSourceConfigs(sources, fabric_->network().rows(), fabric_->config().max_frame_bytes);
   if (!configs.ok()) return configs.status();
+  // Recording starts first, so that no packet of a new source is missed.
+  if (latency_id > latency_id_ || (latency_id == 0 && latency_id_ != 0)) {
+    if (absl::Status status = fabric_->RecordLatency(latency_id != 0); !status.ok()) return status;
+  }
+  latency_id_ = latency_id;
   if (absl::Status status = fabric_->SetSources(*configs); !status.ok()) return status;
   sources_ = sources;
   return absl::OkStatus();
@@ -212,6 +220,12 @@ FabricHost::Held FabricHost::held(bool full) const {
     if (slot.held) held.circuits.push_back({input, slot.tag, slot.id});
   }
   return held;
+}
+
+absl::StatusOr<FabricHost::Traffic> FabricHost::traffic() const {
+  const std::shared_lock state(state_);
+  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
+  return Traffic{.sources = fabric_->sources(), .latency = fabric_->latency()};
 }
 
 absl::StatusOr<dataplane::Snapshot> FabricHost::snapshot(bool links) const {

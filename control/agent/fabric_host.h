@@ -57,7 +57,9 @@ class FabricHost {
   // now.
   absl::StatusOr<uint64_t> UpdateCircuits(const std::vector<HeldCircuit>& install,
                                           const std::vector<Row>& remove, uint64_t base_revision);
-  absl::Status SetSources(const std::vector<v1::TrafficSource>& sources);
+  // All that are to run. latency_id: of the newest that wants latencies recorded, 0: none; a larger
+  // one than before starts recording anew.
+  absl::Status SetSources(const std::vector<v1::TrafficSource>& sources, uint64_t latency_id);
   absl::Status SetLinkUp(LinkId link, bool up);
   // Replaces the changes to the topology's links. INVALID_ARGUMENT names every error under
   // "changes".
@@ -78,6 +80,11 @@ class FabricHost {
   Held held(bool full) const;
   // Without `links` it is cheap, however large the network.
   absl::StatusOr<dataplane::Snapshot> snapshot(bool links) const;
+  struct Traffic {
+    std::vector<dataplane::SourceCounters> sources;
+    dataplane::LatencyReport latency;
+  };
+  absl::StatusOr<Traffic> traffic() const;
 
  private:
   absl::StatusOr<dataplane::FabricConfig> ConfigOf(v1::Topology topology) const;
@@ -104,6 +111,7 @@ class FabricHost {
   std::vector<LinkId> down_links_;
   LinkOverrides link_changes_;
   std::vector<v1::TrafficSource> sources_;
+  uint64_t latency_id_ = 0;  // 0: latencies are not recorded
 };
 
 }  // namespace bfly::control

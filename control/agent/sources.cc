@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/agent/sources.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <numeric>
 
@@ -12,53 +14,211 @@ namespace bfly::control {
 namespace {
 
 constexpr uint32_t kMinBytes = 64;
+constexpr size_t kMaxNameLength = 64;
+// Of a slot, and of an on period: shorter ones would have a worker count slots instead of packets.
+constexpr double kShortestTime = 1e-9;
 
 using Destination = dataplane::SourceConfig::Destination;
 
-dataplane::SourceConfig ToSourceConfig(const v1::TrafficSource& source, uint32_t rows,
-                                       uint32_t max_bytes, const std::string& at,
-                                       FieldErrors& errors) {
-  dataplane::SourceConfig config;
-  config.packets_per_second = source.packets_per_second();
-  config.bytes = source.bytes() == 0 ? kMinBytes : source.bytes();
-  config.row = source.row();
-  config.seed = source.seed();
-  config.packets = source.packets();
-  if (source.rows().empty()) {
-    config.rows.resize(rows);
-    std::iota(config.rows.begin(), config.rows.end(), 0);
-  } else if (auto expanded = ExpandRanges(source.rows(), rows - 1, "row"); expanded.ok()) {
-    config.rows = *std::move(expanded);
-  } else {
-    errors.Add(at + ".rows", std::string(expanded.status().message()));
+class SourceReader {
+ public:
+  SourceReader(const v1::TrafficSource& source, uint32_t rows, uint32_t max_bytes, std::string at,
+               FieldErrors& errors)
+      : source_(source), rows_(rows), max_bytes_(max_bytes), at_(std::move(at)), errors_(errors) {}
+
+  dataplane::SourceConfig Read() {
+    config_.id = source_.id();
+    config_.packets_per_second = source_.packets_per_second();
+    config_.bytes = source_.bytes() == 0 ? kMinBytes : source_.bytes();
+    config_.row = source_.row();
+    config_.seed = source_.seed();
+    config_.packets = source_.packets();
+    ReadName();
+    if (source_.destination() == v1::TrafficSource::TRACE) {
+      config_.destination = Destination::kTrace;
+      ReadTrace();
+      return std::move(config_);
+    }
+    ReadRows();
+    ReadArrivals();
+    CheckBytes("bytes", config_.bytes);
+    ReadDestination();
+    return std::move(config_);
   }
-  if (!std::isfinite(config.packets_per_second) || config.packets_per_second < 0) {
-    errors.Add(at + ".packets_per_second",
-               absl::StrCat(config.packets_per_second,
-                            " is not a rate; use 0 (as fast as the "
-                            "worker allows) or a number of packets per second"));
+
+ private:
+  std::string Field(const std::string& name) const { return absl::StrCat(at_, ".", name); }
+
+  void CheckBytes(const std::string& field, uint32_t bytes) {
+    if (bytes < kMinBytes || bytes > max_bytes_) {
+      errors_.Add(OutOfRange(Field(field), bytes, kMinBytes, max_bytes_));
+    }
   }
-  if (config.bytes < kMinBytes || config.bytes > max_bytes) {
-    errors.Add(OutOfRange(at + ".bytes", config.bytes, kMinBytes, max_bytes));
+
+  void CheckRow(const std::string& field, uint32_t row) {
+    if (row >= rows_) errors_.Add(OutOfRange(Field(field), row, 0, rows_ - 1));
   }
-  switch (source.destination()) {
-    case v1::TrafficSource::DESTINATION_UNSPECIFIED:
-    case v1::TrafficSource::CIRCUIT:
-      config.destination = Destination::kCircuit;
-      break;
-    case v1::TrafficSource::UNIFORM:
-      config.destination = Destination::kUniform;
-      break;
-    case v1::TrafficSource::ROW:
-      config.destination = Destination::kRow;
-      if (source.row() >= rows) errors.Add(OutOfRange(at + ".row", source.row(), 0, rows - 1));
-      break;
-    default:
-      errors.Add(at + ".destination", absl::StrCat(static_cast<int>(source.destination()),
-                                                   " is unknown; use CIRCUIT, UNIFORM or ROW"));
+
+  void ReadName() {
+    const std::string& name = source_.name();
+    const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+      return std::isgraph(static_cast<unsigned char>(c));
+    });
+    if (!plain || name.size() > kMaxNameLength) {
+      errors_.Add(Field("name"),
+                  absl::StrCat("\"", name.substr(0, kMaxNameLength), "\" is no name; use 1 to ",
+                               kMaxNameLength, " visible ASCII characters"));
+    }
   }
-  return config;
-}
+
+  void ReadRows() {
+    if (source_.rows().empty()) {
+      config_.rows.resize(rows_);
+      std::iota(config_.rows.begin(), config_.rows.end(), 0);
+    } else if (auto expanded = ExpandRanges(source_.rows(), rows_ - 1, "row"); expanded.ok()) {
+      config_.rows = *std::move(expanded);
+    } else {
+      errors_.Add(Field("rows"), std::string(expanded.status().message()));
+    }
+  }
+
+  void ReadArrivals() {
+    const double rate = config_.packets_per_second;
+    if (!std::isfinite(rate) || rate < 0) {
+      errors_.Add(Field("packets_per_second"),
+                  absl::StrCat(rate,
+                               " is not a rate; use 0 (as fast as the worker allows) or a "
+                               "number of packets per second"));
+      return;
+    }
+    switch (source_.process()) {
+      case v1::TrafficSource::CONSTANT:
+        return;
+      case v1::TrafficSource::POISSON:
+        config_.process = ArrivalProcess::kPoisson;
+        break;
+      case v1::TrafficSource::BERNOULLI:
+        config_.process = ArrivalProcess::kBernoulli;
+        break;
+      case v1::TrafficSource::ON_OFF:
+        config_.process = ArrivalProcess::kOnOff;
+        break;
+      case v1::TrafficSource::SLOTTED_BATCH:
+        config_.process = ArrivalProcess::kSlottedBatch;
+        break;
+      default:
+        errors_.Add(Field("process"),
+                    absl::StrCat(static_cast<int>(source_.process()),
+                                 " is unknown; use CONSTANT, POISSON, BERNOULLI, ON_OFF or "
+                                 "SLOTTED_BATCH"));
+        return;
+    }
+    config_.slot = source_.slot();
+    config_.on = source_.on();
+    config_.duty = source_.duty();
+    const bool slotted = config_.process == ArrivalProcess::kBernoulli ||
+                         config_.process == ArrivalProcess::kSlottedBatch;
+    if (rate == 0) {
+      errors_.Add(Field("packets_per_second"),
+                  absl::StrCat("0 is not a rate for ", ArrivalProcessName(config_.process),
+                               "; as fast as the worker allows is there with constant alone"));
+    } else if (const absl::Status status = CheckArrivals({.process = config_.process,
+                                                          .rate = rate,
+                                                          .slot = config_.slot,
+                                                          .on = config_.on,
+                                                          .duty = config_.duty});
+               !status.ok()) {
+      errors_.Add(WithPrefix(status, at_));
+    } else if (slotted && config_.slot < kShortestTime) {
+      errors_.Add(Field("slot"), absl::StrCat(config_.slot, " s is shorter than 1 ns"));
+    } else if (config_.process == ArrivalProcess::kOnOff && config_.on < kShortestTime) {
+      errors_.Add(Field("on"), absl::StrCat(config_.on, " s is shorter than 1 ns"));
+    }
+  }
+
+  void ReadDestination() {
+    switch (source_.destination()) {
+      case v1::TrafficSource::DESTINATION_UNSPECIFIED:
+      case v1::TrafficSource::CIRCUIT:
+        config_.destination = Destination::kCircuit;
+        break;
+      case v1::TrafficSource::UNIFORM:
+        config_.destination = Destination::kUniform;
+        break;
+      case v1::TrafficSource::ROW:
+        config_.destination = Destination::kRow;
+        CheckRow("row", source_.row());
+        break;
+      case v1::TrafficSource::PATTERN:
+        config_.destination = Destination::kPattern;
+        ReadPattern();
+        break;
+      default:
+        errors_.Add(Field("destination"),
+                    absl::StrCat(static_cast<int>(source_.destination()),
+                                 " is unknown; use CIRCUIT, UNIFORM, ROW, PATTERN or TRACE"));
+    }
+  }
+
+  void ReadPattern() {
+    config_.pattern = {.name = source_.pattern(),
+                       .p = source_.p(),
+                       .hotspots = {source_.hotspots().begin(), source_.hotspots().end()},
+                       .weights = {source_.weights().begin(), source_.weights().end()},
+                       .permutation = {source_.permutation().begin(), source_.permutation().end()},
+                       .seed = config_.seed};
+    const auto pattern = TrafficPattern::Make(config_.pattern, rows_);
+    if (!pattern.ok()) errors_.Add(WithPrefix(pattern.status(), at_));
+  }
+
+  void ReadTrace() {
+    const v1::TrafficTrace& trace = source_.trace();
+    const int packets = trace.nanoseconds_size();
+    if (packets == 0) {
+      errors_.Add(Field("trace"), "it holds no packet");
+      return;
+    }
+    if (trace.rows_size() != packets || trace.destinations_size() != packets ||
+        trace.bytes_size() != packets) {
+      errors_.Add(Field("trace"),
+                  absl::StrCat("its columns hold ", packets, " times, ", trace.rows_size(),
+                               " rows, ", trace.destinations_size(), " destinations and ",
+                               trace.bytes_size(), " lengths; each packet needs one of each"));
+      return;
+    }
+    auto read = std::make_shared<dataplane::Trace>();
+    read->reserve(static_cast<size_t>(packets));
+    for (int i = 0; i < packets; ++i) {
+      const dataplane::TracePacket packet{trace.nanoseconds(i), trace.rows(i),
+                                          trace.destinations(i), trace.bytes(i)};
+      const bool in_order = i == 0 || packet.nanoseconds >= trace.nanoseconds(i - 1);
+      if (packet.row < rows_ && packet.destination < rows_ && packet.bytes >= kMinBytes &&
+          packet.bytes <= max_bytes_ && in_order) {
+        read->push_back(packet);
+        continue;
+      }
+      // One is enough to tell what is wrong with a million.
+      const std::string index = absl::StrCat("[", i, "]");
+      CheckRow("trace.rows" + index, packet.row);
+      CheckRow("trace.destinations" + index, packet.destination);
+      CheckBytes("trace.bytes" + index, packet.bytes);
+      if (!in_order) {
+        errors_.Add(Field("trace.nanoseconds" + index),
+                    absl::StrCat(packet.nanoseconds, " is before ", trace.nanoseconds(i - 1),
+                                 ", the time of the packet before"));
+      }
+      return;
+    }
+    config_.trace = std::move(read);
+  }
+
+  const v1::TrafficSource& source_;
+  const uint32_t rows_;
+  const uint32_t max_bytes_;
+  const std::string at_;
+  FieldErrors& errors_;
+  dataplane::SourceConfig config_;
+};
 
 }  // namespace
 
@@ -67,8 +227,9 @@ absl::StatusOr<std::vector<dataplane::SourceConfig>> ToSourceConfigs(
   FieldErrors errors;
   std::vector<dataplane::SourceConfig> configs;
   for (size_t i = 0; i < sources.size(); ++i) {
-    configs.push_back(ToSourceConfig(sources[i], rows, max_frame_bytes,
-                                     absl::StrCat("sources[", i, "]"), errors));
+    configs.push_back(
+        SourceReader(sources[i], rows, max_frame_bytes, absl::StrCat("sources[", i, "]"), errors)
+            .Read());
   }
   if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
   return configs;

@@ -98,6 +98,11 @@ absl::Status AgentClient::SetTraffic(const v1::AgentTrafficRequest& request) {
   return connection_->Ask(&v1::Agent::Stub::SetTraffic, request, kCallDeadline).status();
 }
 
+absl::StatusOr<v1::AgentTrafficState> AgentClient::GetTraffic() {
+  return connection_->Ask(&v1::Agent::Stub::GetTraffic, v1::AgentTrafficStateRequest(),
+                          kCallDeadline);
+}
+
 absl::Status AgentClient::SetLinkState(const v1::SetLinkStateRequest& request) {
   return connection_->Ask(&v1::Agent::Stub::SetLinkState, request, kCallDeadline).status();
 }

@@ -28,6 +28,7 @@ class AgentClient {
   absl::StatusOr<v1::AgentUpdateResponse> Update(const v1::AgentUpdateRequest& request);
   absl::StatusOr<v1::AgentCounters> GetCounters(bool links);
   absl::Status SetTraffic(const v1::AgentTrafficRequest& request);
+  absl::StatusOr<v1::AgentTrafficState> GetTraffic();
   absl::Status SetLinkState(const v1::SetLinkStateRequest& request);
   absl::Status SetLinks(const v1::AgentLinksRequest& request);
 

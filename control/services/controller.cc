@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "control/agent/sources.h"
 #include "control/status/field_errors.h"
 #include "control/topology_file/describe.h"
 
@@ -215,25 +214,6 @@ absl::Status Controller::SetLinkState(const v1::SetLinkStateRequest& request) {
   intent_->state.SetLinkUp(
       {static_cast<int>(request.stage()), request.row(), static_cast<int>(request.port())},
       request.up());
-  return absl::OkStatus();
-}
-
-absl::Status Controller::SetTraffic(const std::vector<v1::TrafficSource>& sources,
-                                    uint64_t election_id) {
-  const std::lock_guard change(change_);
-  if (absl::Status status = arbitration_.Check(election_id); !status.ok()) return status;
-  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
-  const auto checked = ToSourceConfigs(sources, intent_->state.network().rows(),
-                                       intent_->topology.max_frame_bytes());
-  if (!checked.ok()) return checked.status();
-  if (absl::Status status = CheckUsable(); !status.ok()) return status;
-  v1::AgentTrafficRequest request;
-  request.mutable_sources()->Add(sources.begin(), sources.end());
-  if (absl::Status status = intent_->ingress().client().SetTraffic(request); !status.ok()) {
-    return status;
-  }
-  const std::unique_lock lock(state_);
-  intent_->sources = sources;
   return absl::OkStatus();
 }
 

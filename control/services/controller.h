@@ -21,11 +21,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bfly/v1/fabric.pb.h"
+#include "bfly/v1/traffic.pb.h"
 #include "control/services/arbitration.h"
 #include "control/services/commit_queue.h"
 #include "control/services/intent.h"
 
 namespace bfly::control {
+
+// The newest source that wants latencies recorded, 0: none does.
+uint64_t LatencyIdOf(const std::vector<v1::TrafficSource>& sources);
 
 class Controller {
  public:
@@ -59,8 +63,11 @@ class Controller {
   // All data planes or none: if one fails, the others get back what they had.
   absl::StatusOr<v1::SetLinksResponse> SetLinks(const v1::SetLinksRequest& request);
   absl::StatusOr<v1::GetLinksResponse> GetLinks(const v1::GetLinksRequest& request) const;
-  // Replaces what runs; none stops it.
-  absl::Status SetTraffic(const std::vector<v1::TrafficSource>& sources, uint64_t election_id);
+  // Beside those that run; the ones that have the names of `sources` are replaced.
+  absl::Status StartTraffic(std::vector<v1::TrafficSource> sources, uint64_t election_id);
+  // NOT_FOUND if one of the names does not run. No names: all sources.
+  absl::Status StopTraffic(const std::vector<std::string>& names, uint64_t election_id);
+  absl::StatusOr<v1::ListTrafficResponse> ListTraffic() const;
 
   // Executes `plan` on the state and has the data plane do it, or neither. `plan` may be called
   // more than once, each time on a state without what it did before; it keeps its own results. An
@@ -102,6 +109,7 @@ class Controller {
   void CarryOutAllowed(const std::vector<Job*>& jobs);
   absl::Status TryCarryOut(const std::vector<Job*>& jobs);
   absl::Status Push(const FabricState::Change& change);
+  absl::Status SetTraffic(std::vector<v1::TrafficSource> sources);
   absl::Status VerifyAll(const Intent& intent);
   // All or none. `take_over`: what a data plane runs already is unloaded first.
   absl::Status LoadAll(const Intent& intent, bool take_over);

@@ -235,6 +235,7 @@ absl::Status Controller::ReconcileLinksAndTraffic(DataPlane& plane, const v1::Ag
     return absl::OkStatus();
   }
   v1::AgentTrafficRequest traffic;
+  traffic.set_latency_id(LatencyIdOf(intent_->sources));
   traffic.mutable_sources()->Add(intent_->sources.begin(), intent_->sources.end());
   return plane.client().SetTraffic(traffic);
 }

@@ -12,13 +12,22 @@ grpc::Status TrafficService::Start(grpc::ServerContext*, const v1::StartTrafficR
     return ToGrpc(ErrorAtField(absl::StatusCode::kInvalidArgument, "sources",
                                "none is given; Stop ends what runs"));
   }
-  return ToGrpc(controller_.SetTraffic({request->sources().begin(), request->sources().end()},
-                                       request->election_id()));
+  return ToGrpc(controller_.StartTraffic({request->sources().begin(), request->sources().end()},
+                                         request->election_id()));
 }
 
 grpc::Status TrafficService::Stop(grpc::ServerContext*, const v1::StopTrafficRequest* request,
                                   v1::StopTrafficResponse*) {
-  return ToGrpc(controller_.SetTraffic({}, request->election_id()));
+  return ToGrpc(controller_.StopTraffic({request->names().begin(), request->names().end()},
+                                        request->election_id()));
+}
+
+grpc::Status TrafficService::List(grpc::ServerContext*, const v1::ListTrafficRequest*,
+                                  v1::ListTrafficResponse* response) {
+  absl::StatusOr<v1::ListTrafficResponse> listed = controller_.ListTraffic();
+  if (!listed.ok()) return ToGrpc(listed.status());
+  response->Swap(&*listed);
+  return grpc::Status::OK;
 }
 
 }  // namespace bfly::control

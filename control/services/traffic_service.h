@@ -16,6 +16,9 @@ class TrafficService final : public v1::Traffic::Service {
   grpc::Status Stop(grpc::ServerContext*, const v1::StopTrafficRequest* request,
                     v1::StopTrafficResponse*) override;
 
+  grpc::Status List(grpc::ServerContext*, const v1::ListTrafficRequest*,
+                    v1::ListTrafficResponse* response) override;
+
  private:
   Controller& controller_;
 };

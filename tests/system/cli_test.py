@@ -277,6 +277,53 @@ circuits: {{capacity: 8}}
             self.assertIn(what, refused.stderr)
             self.assertTrue(refused.stderr.startswith("bfly: "))
 
+    def test_sources_run_side_by_side_and_are_listed_with_what_they_sent(self):
+        self.bfly("up", self.file)
+        trace = self.write("trace.csv", "time,row,destination,bytes\n" + "".join(
+            f"{i / 1000},{i % 16},{(i + 5) % 16},100\n" for i in range(50)))
+        swap = self.write("swap.txt", "".join(f"{row ^ 1}\n" for row in range(16)))
+        self.bfly("traffic", "start", "--name", "swap", "--to", f"permutation:{swap}", "--rate", 0, "--packets", 10,
+                  "--latency")
+        self.bfly("traffic", "start", "--name", "replay", "--trace", trace)
+        self.bfly("traffic", "start", "--name", "hot", "--process", "poisson", "--rate", 2000, "--to", "hotspot",
+                  "--hotspots", "3,7", "--weights", "2,1", "--rows", "0-3", "--packets", 20)
+
+        def all_sent():
+            listed = self.json("traffic", "list")
+            sent = {s["source"]["name"]: (s["packets"], s["bytes"], s["finished"]) for s in listed["sources"]}
+            return listed if all(finished for _, _, finished in sent.values()) else None
+
+        listed = wait_until(all_sent, "every source has sent what it had")
+        self.assertEqual({s["source"]["name"]: (s["packets"], s["bytes"]) for s in listed["sources"]},
+                         {"swap": (160, 160 * 64), "replay": (50, 5000), "hot": (80, 80 * 64)})
+        latency = wait_until(lambda: (now := self.json("traffic", "latency"))["end_to_end"]["count"] == 290 and now,
+                             "every delivery is recorded")
+        end_to_end = latency["end_to_end"]
+        self.assertGreater(end_to_end["p50"], 0)
+        for low, high in (("p50", "p90"), ("p90", "p99"), ("p99", "p999"), ("p999", "max"), ("mean", "max")):
+            self.assertLessEqual(end_to_end[low], end_to_end[high])
+        text = self.bfly("traffic", "list").stdout
+        self.assertRegex(text, r"(?m)^hot +0-3 +poisson 2k/s +hotspot +80 ")
+        self.assertIn("p99.9", text)
+        self.bfly("traffic", "stop", "swap")
+        self.assertEqual([s["source"]["name"] for s in self.json("traffic", "list")["sources"]], ["replay", "hot"])
+        self.assertIn("start a source with --latency", self.bfly("traffic", "latency", check=False).stderr)
+
+        far = self.write("far.csv", "0,1,2,64\n1,16,2,64\n")
+        short = self.write("short.txt", "1\n0\n")
+        for words, what in ((("--trace", far), f"{far}:2: row: 16 is outside 0..15"),
+                            (("--to", f"permutation:{short}"), "2 outputs given, the network has 16 rows"),
+                            (("--to", "somewhere"), "use a row, circuit, uniform, p-flip, bitcomp"),
+                            (("--to", "hotspot"), "hotspots: none is given"),
+                            (("--process", "bernoulli", "--rate", 1000, "--slot", "1s"), "no probability")):
+            refused = self.bfly("traffic", "start", *words, check=False)
+            self.assertEqual(refused.returncode, 1, words)
+            self.assertIn(what, refused.stderr)
+        for words in (("--p", "1.5"), ("--rate", "-1"), ("--slot", "5"), ("--process", "burst"), ("--duty", "2"),
+                      ("--trace", far, "--rate", "5")):
+            self.assertEqual(self.bfly("traffic", "start", *words, check=False).returncode, 2, words)
+        self.assertEqual(len(self.json("traffic", "list")["sources"]), 2)
+
     def test_without_a_fabric_every_verb_says_how_to_start_one(self):
         for words in (("status",), ("counters",), ("counters", "--watch"), ("circuit", "list"), ("traffic", "stop")):
             refused = self.bfly(*words, check=False)
