@@ -30,6 +30,8 @@ class AgentService final : public v1::Agent::Service {
                         v1::AgentState* response) override;
   grpc::Status UpdateCircuits(grpc::ServerContext*, const v1::AgentUpdateRequest* request,
                               v1::AgentUpdateResponse* response) override;
+  grpc::Status ExchangeInBand(grpc::ServerContext*, const v1::AgentInBandRequest* request,
+                              v1::AgentInBandResponse* response) override;
   grpc::Status GetCounters(grpc::ServerContext*, const v1::AgentCountersRequest* request,
                            v1::AgentCounters* response) override;
   grpc::Status SetTraffic(grpc::ServerContext*, const v1::AgentTrafficRequest* request,

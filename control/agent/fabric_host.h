@@ -18,6 +18,7 @@
 #include "bfly/v1/traffic.pb.h"
 #include "control/topology_file/link_policy.h"
 #include "dataplane/fabric/fabric.h"
+#include "dataplane/in_band/in_band.h"
 
 namespace bfly::control {
 
@@ -33,6 +34,22 @@ struct HeldCircuit {
   Row input = 0;
   Tag tag = 0;
   uint64_t id = 0;  // the controller's
+};
+
+// What the stage workers are to do by themselves: release, then set up.
+struct InBandTask {
+  std::string protocol;  // "collision" or "minimum"
+  std::vector<dataplane::InBandRequest> requests;
+  std::vector<Row> release;
+  uint32_t c = 0;  // collision
+  uint32_t max_rounds = 0;
+  uint64_t base_revision = 0;
+  bool link_circuits = false;
+};
+struct InBandAnswer {
+  uint64_t revision = 0;
+  dataplane::InBandReport report;       // without the paths of a release
+  std::vector<uint32_t> link_circuits;  // if asked for
 };
 
 // Thread-safe. Calls that change something are done one after the other; reading waits for none of
@@ -57,6 +74,9 @@ class FabricHost {
   // now.
   absl::StatusOr<uint64_t> UpdateCircuits(const std::vector<HeldCircuit>& install,
                                           const std::vector<Row>& remove, uint64_t base_revision);
+  // The errors of dataplane::InBand, and ABORTED as above. Circuits set up have id 0 until they are
+  // installed again with one.
+  absl::StatusOr<InBandAnswer> ExchangeInBand(const InBandTask& task);
   // All that are to run. latency_id: of the newest that wants latencies recorded, 0: none; a larger
   // one than before starts recording anew.
   absl::Status SetSources(const std::vector<v1::TrafficSource>& sources, uint64_t latency_id);

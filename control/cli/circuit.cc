@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "bfly/v1/circuits.grpc.pb.h"
 #include "control/cli/client.h"
+#include "control/cli/route_text.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
 
@@ -27,22 +28,27 @@ absl::Status SetUp(const v1::SetUpRequest& request, const Common& common) {
   const absl::Status status =
       Call(stub.get(), &v1::Circuits::Stub::SetUp, request, &response, common);
   if (!status.ok()) return status;
+  if (common.json && request.in_band()) return PrintJson(response);
   if (common.json) return PrintJson(response.circuit());
   Print(response.circuit());
+  if (request.in_band()) PrintInBand(response.in_band());
   return absl::OkStatus();
 }
 
-absl::Status Release(uint64_t id, const Common& common) {
+absl::Status Release(uint64_t id, bool in_band, const Common& common) {
   auto stub = v1::Circuits::NewStub(Connect(common));
   v1::ReleaseRequest request;
   request.set_id(id);
+  request.set_in_band(in_band);
   v1::ReleaseResponse response;
   const absl::Status status =
       Call(stub.get(), &v1::Circuits::Stub::Release, request, &response, common);
   if (!status.ok()) return status;
+  if (common.json && in_band) return PrintJson(response);
   if (common.json) return PrintJson(response.circuit());
   printf("released circuit %" PRIu64 ": %u -> %u\n", id, response.circuit().input(),
          response.circuit().output());
+  if (in_band) PrintInBand(response.in_band());
   return absl::OkStatus();
 }
 
@@ -72,6 +78,7 @@ void AddSetUp(CLI::App& group, Invocation& invocation) {
     uint32_t input = 0, output = 0;
     std::vector<uint32_t> rows;
     std::string key;
+    bool in_band = false;
   };
   auto options = std::make_shared<Options>();
   verb->add_option("input", options->input, "Input row")->required();
@@ -83,6 +90,8 @@ void AddSetUp(CLI::App& group, Invocation& invocation) {
   verb->add_option("--idempotency-key", options->key,
                    "The same key with the same request sets up nothing new")
       ->type_name("KEY");
+  verb->add_flag("--in-band", options->in_band,
+                 "The stage workers choose the path and set the circuit up themselves");
   verb->callback([&invocation, options] {
     invocation.action = [common = invocation.common, options] {
       v1::SetUpRequest request;
@@ -90,6 +99,7 @@ void AddSetUp(CLI::App& group, Invocation& invocation) {
       request.set_output(options->output);
       request.mutable_rows()->Assign(options->rows.begin(), options->rows.end());
       request.set_idempotency_key(options->key);
+      request.set_in_band(options->in_band);
       return SetUp(request, common);
     };
   });
@@ -99,9 +109,13 @@ void AddRelease(CLI::App& group, Invocation& invocation) {
   CLI::App* verb = NewVerb(group, invocation, "release", "Release a circuit by its id",
                            "bfly circuit release 7");
   auto id = std::make_shared<uint64_t>(0);
+  auto in_band = std::make_shared<bool>(false);
   verb->add_option("id", *id, "Id that setup and list print")->required();
-  verb->callback([&invocation, id] {
-    invocation.action = [common = invocation.common, id] { return Release(*id, common); };
+  verb->add_flag("--in-band", *in_band, "The stage workers release the circuit themselves");
+  verb->callback([&invocation, id, in_band] {
+    invocation.action = [common = invocation.common, id, in_band] {
+      return Release(*id, *in_band, common);
+    };
   });
 }
 

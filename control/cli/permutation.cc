@@ -40,6 +40,7 @@ struct Options {
   bool replace = false;
   double traffic = -1;  // packets a second of each row; below 0: no sources are started
   bool dry_run = false;
+  bool in_band = false;
   std::string network;
 };
 
@@ -103,6 +104,7 @@ absl::StatusOr<v1::RoutePermutationResponse> Route(const Options& options, const
   request.set_seed(options.protocol_options.seed);
   request.set_replace(options.replace);
   request.set_dry_run(options.dry_run);
+  request.set_in_band(options.in_band);
   request.set_c(options.protocol_options.c);
   request.set_max_rounds(options.protocol_options.max_rounds);
   request.set_q(options.protocol_options.q);
@@ -152,6 +154,7 @@ void Print(const v1::RoutePermutationResponse& response, const Options& options)
          options.dry_run ? " (dry run, nothing installed)" : "", response.congestion(),
          response.dilation());
   PrintSetUp(response);
+  if (response.has_in_band()) PrintInBand(response.in_band());
   const auto& left = response.requests_left();
   if (!left.empty()) {
     const bool lost = response.circuits() == 0 || response.c() == 0;
@@ -235,6 +238,9 @@ void AddPermutation(CLI::App& circuit, Invocation& invocation) {
       ->type_name("PPS");
   CLI::Option* dry_run =
       verb->add_flag("--dry-run", options->dry_run, "Compute the paths, install nothing");
+  verb->add_flag("--in-band", options->in_band,
+                 "collision, minimum: the stage workers choose and install the paths themselves")
+      ->excludes(dry_run);
   verb->add_option("--network", options->network,
                    "Topology file of the network for a dry run that needs no running fabric")
       ->needs(dry_run)

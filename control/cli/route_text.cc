@@ -45,4 +45,18 @@ std::vector<std::string> DrawStageLoad(
   return lines;
 }
 
+void PrintInBand(const v1::InBandReport& report) {
+  printf(
+      "in band: forward %.1f us, back %.1f us, deciding %.1f us, installing %.1f us; %.1f us in "
+      "all\n",
+      report.forward_seconds() * 1e6, report.backward_seconds() * 1e6,
+      report.decide_seconds() * 1e6, report.install_seconds() * 1e6, report.seconds() * 1e6);
+  printf("in the model: %" PRIu64 " steps forward, %" PRIu64 " back, %" PRIu64
+         " to install and acknowledge\n",
+         report.forward_steps(), report.backward_steps(), report.install_steps());
+  if (report.set_up_p50_seconds() > 0)
+    printf("a set-up, first probe to acknowledged: p50 %.2f us, p99 %.2f us\n",
+           report.set_up_p50_seconds() * 1e6, report.set_up_p99_seconds() * 1e6);
+}
+
 }  // namespace bfly::control

@@ -18,6 +18,9 @@ namespace bfly::control {
 std::vector<std::string> DrawStageLoad(
     const google::protobuf::RepeatedPtrField<v1::StageLoad>& stages, uint32_t columns);
 
+// "in band: forward 31.2 us, back 40.1 us, ...".
+void PrintInBand(const v1::InBandReport& report);
+
 // "set-up: 3 rounds, 1234 messages, 88 steps of the model, 1.2 ms", and who was left after each
 // round.
 template <typename Response>

@@ -88,6 +88,11 @@ absl::StatusOr<v1::AgentUpdateResponse> AgentClient::Update(const v1::AgentUpdat
   return connection_->Ask(&v1::Agent::Stub::UpdateCircuits, request, kCallDeadline);
 }
 
+absl::StatusOr<v1::AgentInBandResponse> AgentClient::ExchangeInBand(
+    const v1::AgentInBandRequest& request) {
+  return connection_->Ask(&v1::Agent::Stub::ExchangeInBand, request, kLoadDeadline);
+}
+
 absl::StatusOr<v1::AgentCounters> AgentClient::GetCounters(bool links) {
   v1::AgentCountersRequest request;
   request.set_links(links);

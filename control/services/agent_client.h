@@ -26,6 +26,7 @@ class AgentClient {
   // `full`: with topology and circuits; otherwise only what is cheap.
   absl::StatusOr<v1::AgentState> GetState(bool full);
   absl::StatusOr<v1::AgentUpdateResponse> Update(const v1::AgentUpdateRequest& request);
+  absl::StatusOr<v1::AgentInBandResponse> ExchangeInBand(const v1::AgentInBandRequest& request);
   absl::StatusOr<v1::AgentCounters> GetCounters(bool links);
   absl::Status SetTraffic(const v1::AgentTrafficRequest& request);
   absl::StatusOr<v1::AgentTrafficState> GetTraffic();

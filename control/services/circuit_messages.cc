@@ -16,7 +16,18 @@ absl::Status CheckKey(const std::string& key) {
       absl::StrCat("has ", key.size(), " bytes, at most ", kMaxKeyBytes, " are allowed"));
 }
 
+namespace {
+
+absl::Status RefuseInBand(bool in_band) {
+  if (!in_band) return absl::OkStatus();
+  return ErrorAtField(absl::StatusCode::kInvalidArgument, "in_band",
+                      "is for SetUp, Release and RoutePermutation; not in a batch or a stream");
+}
+
+}  // namespace
+
 absl::StatusOr<Order> ToOrder(const v1::SetUpRequest& request) {
+  if (absl::Status status = RefuseInBand(request.in_band()); !status.ok()) return status;
   if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) return status;
   return Order{
       SetUpOrder{request.input(), request.output(), {request.rows().begin(), request.rows().end()}},
@@ -24,6 +35,7 @@ absl::StatusOr<Order> ToOrder(const v1::SetUpRequest& request) {
 }
 
 absl::StatusOr<Order> ToOrder(const v1::ReleaseRequest& request) {
+  if (absl::Status status = RefuseInBand(request.in_band()); !status.ok()) return status;
   if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) return status;
   return Order{ReleaseOrder{request.id()}, request.idempotency_key()};
 }
@@ -35,6 +47,7 @@ absl::StatusOr<std::vector<Order>> ToOrders(const v1::SetUpBatchRequest& request
   orders.reserve(request.requests_size());
   for (int i = 0; i < request.requests_size(); ++i) {
     const v1::SetUpRequest& member = request.requests(i);
+    errors.Add(WithPrefix(RefuseInBand(member.in_band()), absl::StrCat("requests[", i, "]")));
     if (!member.idempotency_key().empty()) {
       errors.Add(absl::StrCat("requests[", i, "].idempotency_key"),
                  "a request in a batch has no key of its own; use the batch's");

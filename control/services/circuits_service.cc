@@ -103,11 +103,13 @@ absl::Status CircuitsService::ExecuteOne(const absl::StatusOr<Order>& order, uin
 
 grpc::Status CircuitsService::SetUp(grpc::ServerContext*, const v1::SetUpRequest* request,
                                     v1::SetUpResponse* response) {
+  if (request->in_band()) return SetUpInBand(*request, response);
   return ToGrpc(ExecuteOne(ToOrder(*request), request->election_id(), response->mutable_circuit()));
 }
 
 grpc::Status CircuitsService::Release(grpc::ServerContext*, const v1::ReleaseRequest* request,
                                       v1::ReleaseResponse* response) {
+  if (request->in_band()) return ReleaseInBand(*request, response);
   return ToGrpc(ExecuteOne(ToOrder(*request), request->election_id(), response->mutable_circuit()));
 }
 
@@ -140,6 +142,7 @@ grpc::Status CircuitsService::SetUpBatch(grpc::ServerContext*, const v1::SetUpBa
 grpc::Status CircuitsService::RoutePermutation(grpc::ServerContext*,
                                                const v1::RoutePermutationRequest* request,
                                                v1::RoutePermutationResponse* response) {
+  if (request->in_band()) return RoutePermutationInBand(*request, response);
   const auto start = std::chrono::steady_clock::now();
   std::shared_ptr<const Network> network;
   absl::StatusOr<PermutationOrder> order = absl::UnknownError("");

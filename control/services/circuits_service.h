@@ -28,6 +28,11 @@ class CircuitsService final : public v1::Circuits::Service {
   absl::Status ExecuteOne(const absl::StatusOr<Order>& order, uint64_t election_id,
                           v1::Circuit* circuit);
 
+  grpc::Status SetUpInBand(const v1::SetUpRequest& request, v1::SetUpResponse* response);
+  grpc::Status ReleaseInBand(const v1::ReleaseRequest& request, v1::ReleaseResponse* response);
+  grpc::Status RoutePermutationInBand(const v1::RoutePermutationRequest& request,
+                                      v1::RoutePermutationResponse* response);
+
   Controller& controller_;
 };
 

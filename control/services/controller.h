@@ -21,15 +21,24 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bfly/v1/fabric.pb.h"
+#include "bfly/v1/in_band.pb.h"
 #include "bfly/v1/traffic.pb.h"
 #include "control/services/arbitration.h"
 #include "control/services/commit_queue.h"
+#include "control/services/in_band_order.h"
 #include "control/services/intent.h"
 
 namespace bfly::control {
 
 // The newest source that wants latencies recorded, 0: none does.
 uint64_t LatencyIdOf(const std::vector<v1::TrafficSource>& sources);
+// What the stage workers did by themselves.
+struct InBandOutcome {
+  std::shared_ptr<const Network> network;
+  RouteResult route;                      // without a path if it was a release
+  std::vector<StandingCircuit> circuits;  // set up, or released
+  v1::InBandReport report;
+};
 
 class Controller {
  public:
@@ -75,6 +84,13 @@ class Controller {
   using Plan = std::function<void(FabricState&)>;
   absl::Status Commit(uint64_t election_id, const Plan& plan);
 
+  // Has the stage workers do it, with no controller on the way, and learns what they did.
+  // FAILED_PRECONDITION also where the protocol is neither collision nor minimum, and where the
+  // stages are split over data planes.
+  using MakeInBandOrder = std::function<absl::StatusOr<InBandOrder>(const Network&)>;
+  absl::StatusOr<InBandOutcome> ExecuteInBand(uint64_t election_id,
+                                              const MakeInBandOrder& make_order);
+
   // FAILED_PRECONDITION: no fabric is loaded.
   absl::Status Read(const std::function<void(const FabricState&)>& reader) const;
 
@@ -110,6 +126,10 @@ class Controller {
   absl::Status TryCarryOut(const std::vector<Job*>& jobs);
   absl::Status Push(const FabricState::Change& change);
   absl::Status SetTraffic(std::vector<v1::TrafficSource> sources);
+  absl::Status CheckInBand(const InBandOrder& order) const;
+  absl::StatusOr<v1::AgentInBandResponse> AskInBand(v1::AgentInBandRequest& request);
+  absl::StatusOr<InBandOutcome> LearnInBand(const v1::AgentInBandRequest& request,
+                                            const v1::AgentInBandResponse& response);
   absl::Status VerifyAll(const Intent& intent);
   // All or none. `take_over`: what a data plane runs already is unloaded first.
   absl::Status LoadAll(const Intent& intent, bool take_over);

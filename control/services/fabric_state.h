@@ -23,6 +23,7 @@
 #include "control/protocols/protocol.h"
 #include "control/services/idempotency.h"
 #include "control/services/link_capacity.h"
+#include "control/services/in_band_order.h"
 #include "control/status/field_errors.h"
 #include "topologies/network.h"
 #include "topologies/switch_settings.h"
@@ -106,6 +107,13 @@ class FabricState {
   absl::StatusOr<DataServerResult> Route(const ReadBatchOrder& order) const;
   Outcome StopReading(Row user);
   const ObjectDirectory& objects() const { return *objects_; }
+  // For what the data plane does by itself: whether it can be asked to, whose circuits it releases
+  // first, and what it did then. `route` has the paths; buddies and congestion are filled in. After
+  // an error RollBack is due.
+  absl::Status CheckInBand(const InBandOrder& order) const;
+  std::vector<Row> ReleasedBy(const InBandOrder& order) const;
+  absl::Status Learn(const std::vector<Row>& released, RouteResult& route,
+                     std::vector<StandingCircuit>* circuits);
 
   // What changed at the input rows since the last Commit(): the circuits that stand there now, and
   // the rows where none does.

@@ -155,6 +155,29 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(path["choice"] == "arbitrary", path["input"] in dry["requests_left"])
             self.assertFalse(set(enumerate(both["p"][1:-1])) & set(enumerate(both["p_prime"][1:-1])))
 
+    def test_workers_choose_in_band_what_the_controller_would(self):
+        dry = self.json("circuit", "permutation", "--dry-run", "--network", self.file, "--seed", 5, "--protocol", "collision")
+        self.bfly("up", self.file)
+        found = self.json("circuit", "permutation", "--seed", 5, "--protocol", "collision", "--in-band")
+        for field in ("paths", "rounds", "messages", "steps", "congestion"):
+            self.assertEqual(found[field], dry[field], field)
+        self.assertGreater(found["in_band"]["forward_seconds"], 0)
+        circuits = self.json("circuit", "list")["circuits"]
+        self.assertEqual(len(circuits), 16)
+        counted = max(link["circuits"] for link in self.json("counters")["links"])
+        self.assertEqual(counted, found["congestion"])
+        gone = self.json("circuit", "release", circuits[3]["id"], "--in-band")
+        self.assertEqual(gone["circuit"]["input"], 3)
+        back = self.json("circuit", "setup", 3, gone["circuit"]["output"], "--in-band")
+        # Two probes there and back over 8 links each, none of them shared.
+        self.assertEqual((back["in_band"]["forward_steps"], back["in_band"]["backward_steps"]), (8, 8))
+        self.assertEqual(self.json("circuit", "list")["total"], 16)
+        said = self.bfly("circuit", "permutation", "--seed", 6, "--in-band", "--replace").stdout
+        self.assertRegex(said, r"in band: forward [\d.]+ us, back [\d.]+ us, deciding [\d.]+ us, installing [\d.]+ us")
+        refused = self.bfly("circuit", "permutation", "--protocol", "valiant", "--in-band", "--replace", check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("does not run in band", refused.stderr)
+
     def test_a_batch_of_the_data_server_needs_no_fabric(self):
         rb = self.write("rb", BB16.replace("two_fold_butterfly", "randomly_wired_butterfly").replace("4-7", "4-4")
                         .replace("0-3", "0-1").replace("4-4", "2-3"))

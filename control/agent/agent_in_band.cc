@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// AgentService::ExchangeInBand.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "control/agent/agent_service.h"
+#include "control/status/field_errors.h"
+#include "control/status/grpc_status.h"
+
+namespace bfly::control {
+namespace {
+
+v1::AgentInBandPath::Choice ChoiceOf(dataplane::InBandChoice choice) {
+  switch (choice) {
+    case dataplane::InBandChoice::kP:
+      return v1::AgentInBandPath::P;
+    case dataplane::InBandChoice::kPPrime:
+      return v1::AgentInBandPath::P_PRIME;
+    case dataplane::InBandChoice::kArbitrary:
+      return v1::AgentInBandPath::ARBITRARY;
+  }
+  return v1::AgentInBandPath::CHOICE_UNSPECIFIED;
+}
+
+// The value that a share `q` of the values does not exceed.
+double Quantile(const std::vector<double>& sorted, double q) {
+  if (sorted.empty()) return 0;
+  const auto at = static_cast<size_t>(q * static_cast<double>(sorted.size()));
+  return sorted[std::min(at, sorted.size() - 1)];
+}
+
+void FillReport(const dataplane::InBandReport& report, v1::InBandReport* out) {
+  out->set_messages(report.messages);
+  out->set_install_messages(report.install_messages);
+  out->set_forward_steps(report.steps.forward);
+  out->set_backward_steps(report.steps.backward);
+  out->set_install_steps(report.install_steps.forward + report.install_steps.backward);
+  out->set_forward_seconds(report.forward_seconds);
+  out->set_backward_seconds(report.backward_seconds);
+  out->set_decide_seconds(report.decide_seconds);
+  out->set_install_seconds(report.install_seconds);
+  out->set_seconds(report.seconds);
+  std::vector<double> set_ups = report.set_up_seconds;
+  std::sort(set_ups.begin(), set_ups.end());
+  out->set_set_up_p50_seconds(Quantile(set_ups, 0.5));
+  out->set_set_up_p99_seconds(Quantile(set_ups, 0.99));
+}
+
+}  // namespace
+
+grpc::Status AgentService::ExchangeInBand(grpc::ServerContext*,
+                                          const v1::AgentInBandRequest* request,
+                                          v1::AgentInBandResponse* response) {
+  if (request->inputs_size() != request->outputs_size()) {
+    return ToGrpc(ErrorAtField(absl::StatusCode::kInvalidArgument, "outputs",
+                               absl::StrCat("has ", request->outputs_size(), " rows and inputs ",
+                                            request->inputs_size(), "; give as many")));
+  }
+  InBandTask task{.protocol = request->protocol(),
+                  .requests = {},
+                  .release = {request->release().begin(), request->release().end()},
+                  .c = request->c(),
+                  .max_rounds = request->max_rounds(),
+                  .base_revision = request->base_revision(),
+                  .link_circuits = request->link_circuits()};
+  for (int i = 0; i < request->inputs_size(); ++i) {
+    task.requests.push_back({request->inputs(i), request->outputs(i)});
+  }
+  const absl::StatusOr<InBandAnswer> answer = host_.ExchangeInBand(task);
+  if (!answer.ok()) return ToGrpc(answer.status());
+  const dataplane::InBandReport& report = answer->report;
+  response->set_revision(answer->revision);
+  for (const dataplane::InBandPath& path : report.paths) {
+    v1::AgentInBandPath* out = response->add_paths();
+    out->set_input(path.input);
+    out->set_tag(path.tag);
+    out->set_choice(ChoiceOf(path.choice));
+  }
+  response->set_rounds(report.rounds);
+  response->mutable_left_per_round()->Assign(report.left_per_round.begin(),
+                                             report.left_per_round.end());
+  response->mutable_requests_left()->Assign(report.requests_left.begin(),
+                                            report.requests_left.end());
+  FillReport(report, response->mutable_report());
+  response->mutable_link_circuits()->Assign(answer->link_circuits.begin(),
+                                            answer->link_circuits.end());
+  return grpc::Status::OK;
+}
+
+}  // namespace bfly::control

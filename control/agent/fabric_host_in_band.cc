@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// FabricHost: circuits that the stage workers set up and release themselves.
+#include "absl/strings/str_cat.h"
+#include "control/agent/fabric_host.h"
+#include "control/status/field_errors.h"
+
+namespace bfly::control {
+
+absl::StatusOr<InBandAnswer> FabricHost::ExchangeInBand(const InBandTask& task) {
+  // Workers may take their time; readers do not wait for them.
+  const std::lock_guard change(change_);
+  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
+  if (task.base_revision != 0 && task.base_revision != revision_) {
+    return absl::AbortedError(absl::StrCat("base_revision: ", task.base_revision,
+                                           " is not the revision now, ", revision_));
+  }
+  if (task.protocol != "collision" && task.protocol != "minimum") {
+    return ErrorAtField(
+        absl::StatusCode::kInvalidArgument, "protocol",
+        absl::StrCat("\"", task.protocol, "\" does not run in band; use collision or minimum"));
+  }
+  const absl::StatusOr<dataplane::InBand*> in_band = fabric_->in_band();
+  if (!in_band.ok()) return in_band.status();
+  InBandAnswer answer;
+  if (!task.release.empty()) {
+    const absl::StatusOr<dataplane::InBandReport> released = (*in_band)->Release(task.release);
+    if (!released.ok()) return released.status();
+    const std::unique_lock state(state_);
+    for (const Row input : task.release) circuits_[input] = Slot{};
+    answer.revision = ++revision_;
+    if (task.requests.empty()) answer.report = *released;
+    // Of a release only the cost is told.
+    answer.report.paths.clear();
+  }
+  if (!task.requests.empty()) {
+    absl::StatusOr<dataplane::InBandReport> chosen =
+        task.protocol == "collision"
+            ? (*in_band)->Collision(task.requests, {.c = task.c, .max_rounds = task.max_rounds})
+            : (*in_band)->Minimum(task.requests);
+    if (!chosen.ok()) return chosen.status();
+    answer.report = *std::move(chosen);
+    const std::unique_lock state(state_);
+    for (const dataplane::InBandPath& path : answer.report.paths) {
+      circuits_[path.input] = {.held = true, .tag = path.tag, .id = 0};
+    }
+    answer.revision = ++revision_;
+  }
+  if (task.link_circuits) {
+    // An exchange of nothing: what was installed by other means since the last one is counted.
+    const absl::Status counted = (*in_band)->Minimum({}).status();
+    if (!counted.ok()) return counted;
+    answer.link_circuits = (*in_band)->circuits_on_links();
+  }
+  if (answer.revision == 0) answer.revision = revision_;
+  return answer;
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// CircuitsService: the calls with in_band set.
+#include <chrono>
+
+#include "control/services/circuit_messages.h"
+#include "control/services/circuits_service.h"
+#include "control/services/route_message.h"
+#include "control/status/field_errors.h"
+#include "control/status/grpc_status.h"
+
+namespace bfly::control {
+namespace {
+
+// What a call in band cannot have.
+absl::Status RefuseKey(const std::string& key) {
+  if (key.empty()) return absl::OkStatus();
+  return ErrorAtField(absl::StatusCode::kInvalidArgument, "idempotency_key",
+                      "a call with in_band has none; leave one of them out");
+}
+
+}  // namespace
+
+grpc::Status CircuitsService::SetUpInBand(const v1::SetUpRequest& request,
+                                          v1::SetUpResponse* response) {
+  FieldErrors errors;
+  errors.Add(RefuseKey(request.idempotency_key()));
+  if (!request.rows().empty()) {
+    errors.Add("rows", "are given and in_band too; in band the inputs choose the path");
+  }
+  if (absl::Status status = errors.ToStatus(); !status.ok()) return ToGrpc(status);
+  const absl::StatusOr<InBandOutcome> outcome =
+      controller_.ExecuteInBand(request.election_id(), [&](const Network&) {
+        InBandOrder order;
+        order.requests = {{request.input(), request.output()}};
+        order.single = true;
+        return order;
+      });
+  if (!outcome.ok()) return ToGrpc(outcome.status());
+  FillCircuit(*outcome->network, outcome->circuits.at(0), response->mutable_circuit());
+  *response->mutable_in_band() = outcome->report;
+  return grpc::Status::OK;
+}
+
+grpc::Status CircuitsService::ReleaseInBand(const v1::ReleaseRequest& request,
+                                            v1::ReleaseResponse* response) {
+  if (absl::Status status = RefuseKey(request.idempotency_key()); !status.ok()) {
+    return ToGrpc(status);
+  }
+  const absl::StatusOr<InBandOutcome> outcome =
+      controller_.ExecuteInBand(request.election_id(), [&](const Network&) {
+        InBandOrder order;
+        order.release = request.id();
+        return order;
+      });
+  if (!outcome.ok()) return ToGrpc(outcome.status());
+  FillCircuit(*outcome->network, outcome->circuits.at(0), response->mutable_circuit());
+  *response->mutable_in_band() = outcome->report;
+  return grpc::Status::OK;
+}
+
+grpc::Status CircuitsService::RoutePermutationInBand(const v1::RoutePermutationRequest& request,
+                                                     v1::RoutePermutationResponse* response) {
+  const auto start = std::chrono::steady_clock::now();
+  FieldErrors errors;
+  errors.Add(RefuseKey(request.idempotency_key()));
+  if (request.dry_run()) {
+    errors.Add("dry_run", "is set and in_band too; workers only choose what they set up");
+  }
+  if (absl::Status status = errors.ToStatus(); !status.ok()) return ToGrpc(status);
+  const absl::StatusOr<InBandOutcome> outcome = controller_.ExecuteInBand(
+      request.election_id(), [&](const Network& network) -> absl::StatusOr<InBandOrder> {
+        absl::StatusOr<PermutationOrder> order = ToPermutationOrder(request, network.rows());
+        if (!order.ok()) return order.status();
+        InBandOrder in_band;
+        in_band.protocol = order->protocol;
+        in_band.requests = std::move(order->requests);
+        in_band.options = order->options;
+        in_band.replace = order->replace;
+        return in_band;
+      });
+  if (!outcome.ok()) return ToGrpc(outcome.status());
+  response->set_seconds(
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  FillRoute(*outcome->network, request.protocol(), outcome->route, request.summary(), response);
+  response->set_steps(outcome->report.forward_steps() + outcome->report.backward_steps());
+  *response->mutable_in_band() = outcome->report;
+  return grpc::Status::OK;
+}
+
+}  // namespace bfly::control

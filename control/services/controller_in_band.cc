@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Controller: circuits that the stage workers set up and release themselves. The controller says
+// what is wanted, and learns what was chosen.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "control/services/controller.h"
+#include "control/status/field_errors.h"
+
+namespace bfly::control {
+namespace {
+
+PathChoice ChoiceOf(v1::AgentInBandPath::Choice choice) {
+  switch (choice) {
+    case v1::AgentInBandPath::P:
+      return PathChoice::kP;
+    case v1::AgentInBandPath::P_PRIME:
+      return PathChoice::kPPrime;
+    default:
+      return PathChoice::kArbitrary;
+  }
+}
+
+RouteResult RouteOf(const Network& network, const v1::AgentInBandRequest& request,
+                    const v1::AgentInBandResponse& response) {
+  RouteResult route;
+  for (const v1::AgentInBandPath& path : response.paths()) {
+    route.paths.push_back(
+        {path.input(), OutputOfTag(network, path.tag()), path.tag(), ChoiceOf(path.choice())});
+  }
+  route.rounds = response.rounds();
+  route.messages = response.report().messages();
+  route.c = request.c();
+  route.left_per_round.assign(response.left_per_round().begin(), response.left_per_round().end());
+  for (const uint32_t left : response.requests_left()) {
+    route.requests_left.push_back(left);
+    route.inputs_left.push_back(request.inputs(static_cast<int>(left)));
+  }
+  return route;
+}
+
+}  // namespace
+
+absl::Status Controller::CheckInBand(const InBandOrder& order) const {
+  if (order.protocol != "collision" && order.protocol != "minimum") {
+    return ErrorAtField(
+        absl::StatusCode::kFailedPrecondition, "protocol",
+        absl::StrCat(order.protocol, " does not run in band; use collision or minimum"));
+  }
+  if (order.options.c > kMaxThreshold) {
+    return OutOfRange("c", order.options.c, 0, kMaxThreshold);
+  }
+  const FabricState& state = intent_->state;
+  if (auto found = FindProtocol(order.protocol, state.network().kind()); !found.ok()) {
+    return found.status();
+  }
+  const auto& owners = intent_->plane_of_stage;
+  if (std::any_of(owners.begin(), owners.end(), [&](size_t p) { return p != owners[0]; })) {
+    return ErrorAtField(absl::StatusCode::kFailedPrecondition, "in_band",
+                        "the stages are split over data planes; circuits are set up in band where "
+                        "one data plane runs them all");
+  }
+  return state.CheckInBand(order);
+}
+
+absl::StatusOr<InBandOutcome> Controller::ExecuteInBand(uint64_t election_id,
+                                                        const MakeInBandOrder& make_order) {
+  const std::lock_guard change(change_);
+  if (absl::Status status = arbitration_.Check(election_id); !status.ok()) return status;
+  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
+  if (absl::Status status = CheckUsable(); !status.ok()) return status;
+  const FabricState& state = intent_->state;
+  const absl::StatusOr<InBandOrder> order = make_order(state.network());
+  if (!order.ok()) return order.status();
+  if (absl::Status status = CheckInBand(*order); !status.ok()) return status;
+
+  v1::AgentInBandRequest request;
+  request.set_protocol(order->protocol);
+  if (order->protocol == "collision") {
+    request.set_c(order->options.c != 0 ? order->options.c
+                                        : CollisionThreshold(state.network().dimension()));
+    request.set_max_rounds(order->options.max_rounds);
+  }
+  for (const Request& wanted : order->requests) {
+    request.add_inputs(wanted.input);
+    request.add_outputs(wanted.output);
+  }
+  for (const Row input : state.ReleasedBy(*order)) request.add_release(input);
+  const absl::StatusOr<v1::AgentInBandResponse> response = AskInBand(request);
+  if (!response.ok()) return response.status();
+  return LearnInBand(request, *response);
+}
+
+// Asks, and looks again once where the data plane is not as it was when it was last looked at.
+absl::StatusOr<v1::AgentInBandResponse> Controller::AskInBand(v1::AgentInBandRequest& request) {
+  DataPlane& plane = intent_->ingress();
+  request.set_base_revision(plane.known().revision);
+  absl::StatusOr<v1::AgentInBandResponse> response = plane.client().ExchangeInBand(request);
+  if (absl::IsAborted(response.status())) {
+    if (absl::Status status = Reconcile(plane); !status.ok()) {
+      return absl::UnavailableError(status.message());
+    }
+    request.set_base_revision(plane.known().revision);
+    response = plane.client().ExchangeInBand(request);
+  }
+  if (response.ok()) {
+    plane.Learn([&](DataPlane::Known& known) { known.revision = response->revision(); });
+    return response;
+  }
+  if (!IsUnreachable(response.status())) return response.status();
+  // Whether it was done is not known; the next look compares.
+  const std::string problem(response.status().message());
+  plane.Learn([&](DataPlane::Known& known) {
+    known.reachable = false;
+    known.in_step = false;
+    known.problem = problem;
+  });
+  return absl::UnavailableError(absl::StrCat("data plane ", plane.name(), ": ", problem));
+}
+
+absl::StatusOr<InBandOutcome> Controller::LearnInBand(const v1::AgentInBandRequest& request,
+                                                      const v1::AgentInBandResponse& response) {
+  FabricState& state = intent_->state;
+  InBandOutcome outcome{.network = state.shared_network(),
+                        .route = RouteOf(state.network(), request, response),
+                        .circuits = {},
+                        .report = response.report()};
+  const std::vector<Row> released(request.release().begin(), request.release().end());
+  FabricState::Change change;
+  absl::Status status;
+  {
+    const std::unique_lock lock(state_);
+    status = state.Learn(released, outcome.route, &outcome.circuits);
+    if (status.ok()) change = state.change();
+  }
+  // The data plane holds the circuits already; this tells it their ids.
+  if (status.ok()) status = Push(change);
+  const std::unique_lock lock(state_);
+  if (status.ok()) {
+    state.Commit();
+    return outcome;
+  }
+  state.RollBack();
+  // It holds what the controller does not know of: the next look makes up the difference.
+  intent_->ingress().Learn([&](DataPlane::Known& known) {
+    known.in_step = false;
+    known.problem = std::string(status.message());
+  });
+  return absl::UnavailableError(absl::StrCat("data plane ", intent_->ingress().name(), ": ",
+                                             status.message(), "; its circuits are compared anew"));
+}
+
+}  // namespace bfly::control

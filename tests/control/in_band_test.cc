@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Circuits set up in band, the whole way: a client asks, the workers choose, the controller learns,
+// and everybody counts the same circuits on every link.
+#include <gmock/gmock.h>
+
+#include "bfly/v1/agent.grpc.pb.h"
+#include "dataplane/runtime/cpus.h"
+#include "tests/control/service_fixture.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class InBandServiceTest : public testing::Test {
+ protected:
+  void Start(uint32_t rows) {
+    agent_ = std::make_unique<TestAgent>(
+        directory_.path(), "dp0",
+        FabricBackend{.verify = dataplane::Fabric::Verify, .load = dataplane::Fabric::Load});
+    controller_ = std::make_unique<TestController>(directory_.path());
+    v1::Topology topology = SmallTopology(false, rows);
+    topology.mutable_placement(0)->set_lcore(dataplane::UsableCpus().front());
+    ASSERT_TRUE(Load(*controller_, topology).ok());
+    agent_stub_ = v1::Agent::NewStub(grpc::CreateChannel(SocketAddress(directory_.path(), "dp0"),
+                                                         grpc::InsecureChannelCredentials()));
+  }
+  absl::StatusOr<v1::RoutePermutationResponse> Route(const v1::RoutePermutationRequest& request) {
+    return Call(*controller_->circuits, &v1::Circuits::Stub::RoutePermutation, request);
+  }
+  absl::StatusOr<v1::SetUpResponse> SetUp(Row input, Row output) {
+    v1::SetUpRequest request;
+    request.set_input(input);
+    request.set_output(output);
+    request.set_in_band(true);
+    return Call(*controller_->circuits, &v1::Circuits::Stub::SetUp, request);
+  }
+  absl::StatusOr<v1::ReleaseResponse> Release(uint64_t id) {
+    v1::ReleaseRequest request;
+    request.set_id(id);
+    request.set_in_band(true);
+    return Call(*controller_->circuits, &v1::Circuits::Stub::Release, request);
+  }
+  // List, telemetry, the agent, and the workers' own counts.
+  void ExpectEverybodyCountsTheSame() {
+    ExpectCountsEqualRecount(*controller_, agent_.get());
+    v1::AgentInBandRequest nothing;
+    nothing.set_protocol("minimum");
+    nothing.set_link_circuits(true);
+    const auto answer = Call(*agent_stub_, &v1::Agent::Stub::ExchangeInBand, nothing);
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    const auto counters =
+        Call(*controller_->telemetry, &v1::Telemetry::Stub::GetCounters, v1::GetCountersRequest());
+    ASSERT_TRUE(counters.ok()) << counters.status();
+    ASSERT_EQ(answer->link_circuits_size(), counters->links_size());
+    for (int i = 0; i < counters->links_size(); ++i) {
+      ASSERT_EQ(answer->link_circuits(i), counters->links(i).circuits()) << "link " << i;
+    }
+  }
+
+  TemporaryDirectory directory_;
+  std::unique_ptr<TestAgent> agent_;
+  std::unique_ptr<TestController> controller_;
+  std::unique_ptr<v1::Agent::Stub> agent_stub_;
+};
+
+TEST_F(InBandServiceTest, APermutationGetsThePathsTheControllerWouldChoose) {
+  Start(64);
+  for (const char* protocol : {"collision", "minimum"}) {
+    for (const char* permutation : {"random", "bitrev"}) {
+      SCOPED_TRACE(testing::Message() << protocol << " " << permutation);
+      v1::RoutePermutationRequest request;
+      request.set_protocol(protocol);
+      request.set_permutation(permutation);
+      request.set_seed(5);
+      request.set_replace(true);
+      request.set_dry_run(true);
+      const auto dry = Route(request);
+      ASSERT_TRUE(dry.ok()) << dry.status();
+      request.set_dry_run(false);
+      request.set_in_band(true);
+      const auto routed = Route(request);
+      ASSERT_TRUE(routed.ok()) << routed.status();
+      ASSERT_EQ(routed->paths_size(), 64);
+      for (int i = 0; i < 64; ++i) {
+        EXPECT_EQ(routed->paths(i).DebugString(), dry->paths(i).DebugString());
+        EXPECT_EQ(routed->buddies(i).DebugString(), dry->buddies(i).DebugString());
+      }
+      EXPECT_EQ(routed->rounds(), dry->rounds());
+      EXPECT_EQ(routed->messages(), dry->messages());
+      EXPECT_EQ(routed->congestion(), dry->congestion());
+      EXPECT_EQ(routed->steps(), dry->steps());
+      EXPECT_EQ(routed->c(), dry->c());
+      EXPECT_EQ(routed->in_band().install_messages(), 128u);
+      EXPECT_GT(routed->in_band().forward_seconds(), 0);
+      EXPECT_GT(routed->in_band().install_seconds(), 0);
+      EXPECT_EQ(List(*controller_).size(), 64u);
+      ExpectEverybodyCountsTheSame();
+    }
+  }
+}
+
+TEST_F(InBandServiceTest, SingleCircuitsComeAndGoBesideThoseOfTheController) {
+  Start(16);
+  for (uint32_t step = 0; step < 60; ++step) {
+    const Row input = (step * 7) % 16;
+    const Row output = (input * 5 + 3) % 16;
+    uint64_t id = 0;
+    for (const v1::Circuit& circuit : List(*controller_)) {
+      if (circuit.input() == input) id = circuit.id();
+    }
+    const bool in_band = step % 3 != 0;
+    if (id != 0) {
+      const auto released = in_band ? Release(id) : ReleaseCircuit(*controller_, id);
+      ASSERT_TRUE(released.ok()) << released.status();
+      EXPECT_EQ(released->circuit().id(), id);
+      EXPECT_EQ(released->circuit().input(), input);
+    } else {
+      const auto set_up =
+          in_band ? SetUp(input, output) : SetUpCircuit(*controller_, input, output);
+      ASSERT_TRUE(set_up.ok()) << set_up.status();
+      EXPECT_EQ(set_up->circuit().input(), input);
+      EXPECT_EQ(set_up->circuit().output(), output);
+      if (in_band) {
+        // Both probes forward and back, no link shared; one install and its acknowledgement.
+        EXPECT_EQ(set_up->in_band().forward_steps(), 8u);
+        EXPECT_EQ(set_up->in_band().backward_steps(), 8u);
+        EXPECT_EQ(set_up->in_band().install_steps(), 16u);
+        EXPECT_EQ(set_up->in_band().messages(), 4u);
+        EXPECT_GT(set_up->in_band().set_up_p50_seconds(), 0);
+      }
+    }
+    if (step % 10 == 9) ExpectEverybodyCountsTheSame();
+  }
+}
+
+TEST_F(InBandServiceTest, RefusesWhatCannotBeAndChangesNothing) {
+  Start(16);
+  const auto standing = SetUp(3, 12);
+  ASSERT_TRUE(standing.ok()) << standing.status();
+  const auto expect = [&](const absl::Status& status, absl::StatusCode code, const char* field) {
+    EXPECT_EQ(status.code(), code) << status;
+    EXPECT_THAT(FieldsOf(status), ElementsAre(field));
+    EXPECT_EQ(List(*controller_).size(), 1u);
+  };
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
+  expect(SetUp(16, 0).status(), kInvalid, "input");
+  expect(SetUp(0, 16).status(), kInvalid, "output");
+  expect(SetUp(3, 1).status(), kPrecondition, "input");
+  expect(SetUp(1, 12).status(), kPrecondition, "output");
+  expect(Release(standing->circuit().id() + 1).status(), absl::StatusCode::kNotFound, "id");
+  v1::SetUpRequest one;
+  one.set_in_band(true);
+  one.set_idempotency_key("k");
+  expect(Call(*controller_->circuits, &v1::Circuits::Stub::SetUp, one).status(), kInvalid,
+         "idempotency_key");
+  one.clear_idempotency_key();
+  one.add_rows(0);
+  expect(Call(*controller_->circuits, &v1::Circuits::Stub::SetUp, one).status(), kInvalid, "rows");
+
+  v1::RoutePermutationRequest request;
+  request.set_in_band(true);
+  request.set_protocol("collision");
+  const auto pairs = [&](std::vector<uint32_t> inputs, std::vector<uint32_t> outputs) {
+    request.mutable_inputs()->Assign(inputs.begin(), inputs.end());
+    request.mutable_outputs()->Assign(outputs.begin(), outputs.end());
+  };
+  // A circuit to be replaced stands as long as anything else is wrong.
+  request.set_replace(true);
+  pairs({3, 3}, {12, 1});
+  expect(Route(request).status(), kInvalid, "inputs[1]");
+  pairs({3, 1}, {1, 1});
+  expect(Route(request).status(), kInvalid, "outputs[1]");
+  pairs({3}, {16});
+  expect(Route(request).status(), kInvalid, "outputs[0]");
+  pairs({3}, {1});
+  request.set_c(255);
+  expect(Route(request).status(), kInvalid, "c");
+  request.set_c(0);
+  request.set_protocol("valiant");
+  expect(Route(request).status(), kPrecondition, "protocol");
+  request.set_protocol("collision");
+  request.set_replace(false);
+  expect(Route(request).status(), kPrecondition, "inputs[0]");
+  request.set_dry_run(true);
+  expect(Route(request).status(), kInvalid, "dry_run");
+  ExpectEverybodyCountsTheSame();
+}
+
+TEST_F(InBandServiceTest, NeedsAllStagesOnOneDataPlaneAndATwoFoldButterfly) {
+  FakeBoard board;
+  TestAgent first(directory_.path(), "dp0", FakeBackend(board, "dp0"));
+  TestAgent second(directory_.path(), "dp1", FakeBackend(board, "dp1"));
+  controller_ = std::make_unique<TestController>(directory_.path());
+  ASSERT_TRUE(Load(*controller_, SmallTopology(/*split=*/true)).ok());
+  absl::Status status = SetUp(1, 2).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(FieldsOf(status), ElementsAre("in_band"));
+  v1::Topology butterfly;
+  butterfly.set_name("b");
+  butterfly.mutable_network()->set_kind(v1::BUTTERFLY);
+  butterfly.mutable_network()->set_rows(4);
+  butterfly.add_data_planes()->set_name("dp0");
+  butterfly.add_placement()->set_stages("0-1");
+  butterfly.mutable_placement(0)->set_data_plane("dp0");
+  ASSERT_TRUE(Load(*controller_, butterfly, /*replace=*/true).ok());
+  status = SetUp(1, 2).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("two_fold_butterfly"));
+  EXPECT_TRUE(List(*controller_).empty());
+}
+
+}  // namespace
+}  // namespace bfly::control
