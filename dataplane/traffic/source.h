@@ -25,7 +25,7 @@ class Source {
 
   // Worker: fills in packets that are due at `now`, at most `room`.
   int Emit(Descriptor* burst, int room, uint64_t now, const RouteTable& routes, Ledger& ledger);
-  // Worker: TSC at which the next packet is due; 0: at once; UINT64_MAX: none will come.
+  // Worker: TSC at which the next packet is due; UINT64_MAX: none will come, or nobody knows.
   virtual uint64_t NextDue() const = 0;
 
   // Any thread.

@@ -31,7 +31,8 @@ PacedSource::PacedSource(const SourceConfig& config, const Network& network, uin
 
 uint64_t PacedSource::NextDue() const {
   if (next_ >= end_) return UINT64_MAX;
-  if (cycles_ == 0) return 0;
+  // As fast as the worker allows: it needs no waking, and none where no row has a circuit.
+  if (cycles_ == 0) return UINT64_MAX;
   return start_ + static_cast<uint64_t>(static_cast<double>(next_) * cycles_);
 }
 
