@@ -17,6 +17,11 @@ absl::Status FabricState::CheckInBand(const InBandOrder& order) const {
     return order.single ? std::string(one) : absl::StrCat(many, "[", i, "]");
   };
   const Row last = network_->rows() - 1;
+  if (capacity_.limited() && !order.requests.empty()) {
+    return absl::FailedPreconditionError(
+        "in_band: links of this fabric have a circuit capacity, which probes do not know; set up "
+        "through the controller instead");
+  }
   FieldErrors wrong;
   FieldErrors busy;
   std::vector<bool> input_used(network_->rows()), output_used(network_->rows());
@@ -64,7 +69,7 @@ absl::Status FabricState::Learn(const std::vector<Row>& released, RouteResult& r
   MeasureCongestion(*network_, circuits_.size() == 0 ? nullptr : &circuits_.load(), route);
   for (const CircuitPath& path : route.paths) {
     StandingCircuit circuit;
-    if (absl::Status status = Put(path, &circuit); !status.ok()) return status;
+    if (absl::Status status = Put(path, std::nullopt, &circuit); !status.ok()) return status;
     circuits->push_back(circuit);
   }
   return absl::OkStatus();

@@ -21,7 +21,7 @@ void DelaySink::Take(PacketList list) {
   for (const VirtualPacket* packet = list.first; packet != end; ++packet) {
     const Ticks birth = BirthOf(packet->word, hops_);
     if (birth < start_ || birth >= end_) continue;
-    if (birth - batch_start_ >= batch_length_) {
+    if (batch_ == nullptr || birth - batch_start_ >= batch_length_) {
       const Ticks number = (birth - start_) / batch_length_;
       batch_ = &batches_[number];
       batch_start_ = start_ + number * batch_length_;

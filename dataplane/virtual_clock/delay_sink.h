@@ -42,7 +42,7 @@ class DelaySink {
   std::vector<Batch> batches_;
   // The batch of the packet before: its births are [batch_start_, batch_start_ + batch_length_).
   Batch* batch_ = nullptr;
-  Ticks batch_start_ = kNever;
+  Ticks batch_start_ = 0;
   DelayHistogram histogram_;
   Ticks max_delay_ = 0;
   uint64_t delivered_ = 0;

@@ -220,6 +220,13 @@ TEST(VirtualClock, CarriesEveryPacketAsAPlainSimulationDoes) {
   }
 }
 
+TEST(VirtualClock, MeasuresFromTimeZeroWithoutAWarmUp) {
+  VirtualConfig config = Config(1, 400);
+  config.warmup = 0;
+  config.batches = 1;
+  ExpectSameAsPlain(MakeNetwork(NetworkKind::kButterfly, 8), config, Ticks{1} << 32);
+}
+
 TEST(VirtualClock, SlotsWithManyTiesAreCarriedAsAPlainSimulationDoes) {
   VirtualConfig config = Config(1.6, 200);
   config.arrivals.process = ArrivalConfig::Process::kSlotBatch;
