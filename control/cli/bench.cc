@@ -44,6 +44,7 @@ void AddBench(CLI::App& app, Invocation& invocation) {
   AddInBandBench(*group, invocation);
   AddLinkBench(*group, invocation);
   AddPortBench(*group, invocation);
+  AddVirtualBench(*group, invocation);
   AddCircuitBench(*group, invocation);
 }
 

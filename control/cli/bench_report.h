@@ -27,6 +27,7 @@ void AddFabricBench(CLI::App& bench, Invocation& invocation);
 void AddInBandBench(CLI::App& bench, Invocation& invocation);
 void AddLinkBench(CLI::App& bench, Invocation& invocation);
 void AddPortBench(CLI::App& bench, Invocation& invocation);
+void AddVirtualBench(CLI::App& bench, Invocation& invocation);
 void AddCircuitBench(CLI::App& bench, Invocation& invocation);
 
 }  // namespace bfly::control

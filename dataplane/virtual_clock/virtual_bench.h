@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// How fast the virtual clock is, beside a plain loop over a queue for each link in the same run.
+// `bfly bench virtual` prints it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "topologies/network.h"
+
+namespace bfly::dataplane {
+
+struct VirtualBenchOptions {
+  NetworkSpec network{.kind = NetworkKind::kButterfly, .rows = 1024};
+  // Share of the time that each link is busy, (0, 1): rows generate 2 * load packets a unit for
+  // uniform destinations.
+  double load = 0.9;
+  int workers = 1;  // 1..256
+  double units =
+      0;  // of measured time in a run, after a quarter more; 0: as many as give 20 million hops
+  int runs = 5;  // 1..100
+  uint64_t seed = 1;
+};
+
+struct VirtualBenchResult {
+  double units = 0;
+  uint64_t hops = 0;  // all runs
+  // One a run, in turn: hops of all workers by the clock on the wall, hops by CPU time of all
+  // workers added up, hops of the plain loop by the wall and by CPU time.
+  std::vector<double> hops_per_second;
+  std::vector<double> hops_per_cpu_second;
+  std::vector<double> baseline_hops_per_second;
+  std::vector<double> baseline_hops_per_cpu_second;
+  // VirtualResult's state_bytes, the packets that wait (8 bytes each) taken off, over the links.
+  double bytes_per_link = 0;
+  double queued_per_link = 0;  // packets that wait at the end of a run
+  double mean_delay = 0;       // units
+};
+
+// InvalidArgument names the option and its range.
+absl::StatusOr<VirtualBenchResult> RunVirtualBench(const VirtualBenchOptions& options);
+
+}  // namespace bfly::dataplane
