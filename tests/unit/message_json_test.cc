@@ -56,7 +56,7 @@ TEST(MessageJson, LeavesOutWhatIsAbsent) {
   v1::CircuitOperation operation;
   operation.mutable_release()->set_id(7);
   EXPECT_EQ(ToJson(operation).dump(),
-            R"({"tag":0,"release":{"id":7,"idempotency_key":"","election_id":0}})");
+            R"({"tag":0,"release":{"id":7,"idempotency_key":"","election_id":0,"in_band":false}})");
 }
 
 TEST(MessageJson, WritesSignedNumbersAndFractions) {

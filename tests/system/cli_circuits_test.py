@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Circuits, the data server and built-in sources as the command line has them."""
+
+import unittest
+
+from command_line import LCORES, BB16, CommandLineTest
+from lab import wait_until
+
+
+class Circuits(CommandLineTest):
+    def test_a_permutation_has_the_same_paths_dry_and_installed(self):
+        dry = self.json("circuit", "permutation", "--dry-run", "--network", self.file, "--seed", 5)
+        self.bfly("up", self.file)
+        installed = self.json("circuit", "permutation", "--seed", 5)
+        self.assertEqual(installed["paths"], dry["paths"])
+        self.assertEqual((installed["congestion"], installed["dilation"], installed["rounds"]),
+                         (dry["congestion"], dry["dilation"], dry["rounds"]))
+        counted = max(link["circuits"] for link in self.json("counters")["links"])
+        self.assertEqual(counted, installed["congestion"])
+        again = self.bfly("circuit", "permutation", "--seed", 6, check=False)
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("busy", again.stderr)
+        self.bfly("circuit", "permutation", "--seed", 6, "--replace")
+        self.assertEqual(self.json("circuit", "list")["total"], 16)
+
+    def test_a_file_of_outputs_and_a_choice_of_rows_make_permutations(self):
+        reverse = self.write("reverse", "".join(f"{15 - row}\n" for row in range(16)))
+        paths = self.json("circuit", "permutation", "--dry-run", "--network", self.file, "--permutation", reverse)["paths"]
+        self.assertEqual([(path["input"], path["output"]) for path in paths], [(row, 15 - row) for row in range(16)])
+        paths = self.json("circuit", "permutation", "--dry-run", "--network", self.file, "--rows", "4-15")["paths"]
+        self.assertEqual(sorted(path["input"] for path in paths), list(range(4, 16)))
+        self.assertEqual(sorted(path["output"] for path in paths), list(range(4, 16)))
+
+    def test_two_paths_of_each_request_are_shown_and_who_is_left(self):
+        dry = self.json("circuit", "permutation", "--dry-run", "--network", self.file, "--protocol", "collision",
+                        "--c", 1, "--max-rounds", 1)
+        self.assertEqual(dry["rounds"], 1)
+        self.assertEqual(dry["left_per_round"], [len(dry["requests_left"])])
+        for path, both in zip(dry["paths"], dry["buddies"], strict=True):
+            self.assertEqual(path["rows"], both["p_prime" if path["choice"] == "p_prime" else "p"])
+            self.assertEqual(path["choice"] == "arbitrary", path["input"] in dry["requests_left"])
+            self.assertFalse(set(enumerate(both["p"][1:-1])) & set(enumerate(both["p_prime"][1:-1])))
+
+    def test_workers_choose_in_band_what_the_controller_would(self):
+        dry = self.json("circuit", "permutation", "--dry-run", "--network", self.file, "--seed", 5, "--protocol", "collision")
+        self.bfly("up", self.file)
+        found = self.json("circuit", "permutation", "--seed", 5, "--protocol", "collision", "--in-band")
+        for field in ("paths", "rounds", "messages", "steps", "congestion"):
+            self.assertEqual(found[field], dry[field], field)
+        self.assertGreater(found["in_band"]["forward_seconds"], 0)
+        circuits = self.json("circuit", "list")["circuits"]
+        self.assertEqual(len(circuits), 16)
+        counted = max(link["circuits"] for link in self.json("counters")["links"])
+        self.assertEqual(counted, found["congestion"])
+        gone = self.json("circuit", "release", circuits[3]["id"], "--in-band")
+        self.assertEqual(gone["circuit"]["input"], 3)
+        back = self.json("circuit", "setup", 3, gone["circuit"]["output"], "--in-band")
+        # Two probes there and back over 8 links each, none of them shared.
+        self.assertEqual((back["in_band"]["forward_steps"], back["in_band"]["backward_steps"]), (8, 8))
+        self.assertEqual(self.json("circuit", "list")["total"], 16)
+        said = self.bfly("circuit", "permutation", "--seed", 6, "--in-band", "--replace").stdout
+        self.assertRegex(said, r"in band: forward [\d.]+ us, back [\d.]+ us, deciding [\d.]+ us, installing [\d.]+ us")
+        refused = self.bfly("circuit", "permutation", "--protocol", "valiant", "--in-band", "--replace", check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("does not run in band", refused.stderr)
+
+    def test_a_batch_of_the_data_server_needs_no_fabric(self):
+        rb = self.write("rb", BB16.replace("two_fold_butterfly", "randomly_wired_butterfly").replace("4-7", "4-4")
+                        .replace("0-3", "0-1").replace("4-4", "2-3"))
+        batch = self.json("data-server", "batch", "--dry-run", "--network", rb, "--users", "all", "--copies", 2, "--seed", 3)
+        readers, links = {}, {}
+        for path in batch["paths"]:
+            readers[path["rows"][-1]] = readers.get(path["rows"][-1], 0) + 1
+            for level, link in enumerate(zip(path["rows"], path["rows"][1:])):
+                links[level, link] = links.get((level, link), 0) + 1
+        self.assertEqual(batch["disk_contention"], max(readers.values()))
+        self.assertEqual(batch["link_congestion"], max(links.values()))
+        self.assertEqual((batch["c"], batch["c_disk"], batch["left_per_round"][-1]), (5, 5, 0))
+        one = self.json("data-server", "batch", "--dry-run", "--network", rb, "--copies", 1, "--seed", 3)
+        self.assertEqual((one["rounds"], one["copies"], len(one["paths"])), (1, 1, 16))
+        wrong = self.bfly("data-server", "batch", "--dry-run", "--network", self.file, check=False)
+        self.assertEqual(wrong.returncode, 1)
+        self.assertIn("randomly_wired_butterfly", wrong.stderr)
+
+    def test_objects_are_placed_served_and_released_on_a_running_fabric(self):
+        rb = self.write("rb", f"""
+name: server
+network: {{kind: randomly_wired_butterfly, rows: 16, seed: 7}}
+placement: [{{stages: 0-3, lcore: {LCORES[0]}}}]
+circuits: {{capacity: 8}}
+""")
+        self.bfly("up", rb)
+        self.assertEqual(self.json("data-server", "place", "--objects", 16, "--seed", 3)["objects"], 16)
+        dry = self.json("data-server", "batch", "--dry-run", "--network", rb, "--seed", 3, "--users", "0-11")
+        served = self.json("data-server", "batch", "--users", "0-11")
+        self.assertEqual([path["rows"] for path in served["paths"]], [path["rows"] for path in dry["paths"]])
+        self.assertEqual(served["disk_contention"], dry["disk_contention"])
+        one = self.json("data-server", "request", 12, 15)
+        self.assertEqual((one["path"]["input"], one["path"]["object"]), (12, 15))
+        counters = self.json("counters")
+        self.assertEqual(counters["circuits"]["standing"], 13)
+        self.assertEqual(max(link["circuits"] for link in counters["links"]),
+                         self.json("data-server", "status")["link_congestion"])
+        self.assertTrue(all(link["circuit_capacity"] == 8 for link in counters["links"]))
+        # Packets go from the users to the disks: all that are sent arrive.
+        self.bfly("traffic", "start", "--to", "circuit", "--rows", "0-11", "--rate", 0, "--packets", 100)
+        wait_until(lambda: self.json("counters")["conservation"]["delivered"] == 1200, "everything arrives")
+        self.bfly("data-server", "release", 12)
+        again = self.bfly("data-server", "release", 12, check=False)
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("reads nothing", again.stderr)
+
+    def test_circuits_come_and_go(self):
+        dry = self.json("circuit", "churn", "--dry-run", "--network", self.file, "--rate", 100, "--holding", 0.1,
+                        "--duration", 20, "--seed", 2)
+        self.assertAlmostEqual(sum(dry["share"]), 1, places=6)
+        self.assertAlmostEqual(dry["seconds"], 20)
+        self.assertEqual(dry["set_up"], dry["released"] + dry["standing"])
+        self.assertEqual(dry["requests"], dry["set_up"] + dry["no_free_row"] + dry["refused"])
+        steps = self.write("steps", "setup 0 3\nsetup 1 2\nrelease 0\n")
+        self.bfly("up", self.file)
+        live = self.json("circuit", "churn", "--arrivals", f"adversary:{steps}", "--rate", 100)
+        self.assertEqual((live["set_up"], live["released"]), (2, 1))
+        # What it set up is released at the end.
+        self.assertEqual(self.json("circuit", "list")["total"], 0)
+        self.assertEqual(self.json("counters")["circuits"]["asked"], 2)
+        wrong = self.bfly("circuit", "churn", "--arrivals", "adversary:/nowhere", check=False)
+        self.assertEqual(wrong.returncode, 1)
+        self.assertIn("/nowhere", wrong.stderr)
+
+    def test_protocols_are_measured_beside_the_textbook(self):
+        bench = self.json("bench", "circuits", "--protocol", "collision", "--rows", 64, "--runs", 1)
+        self.assertGreater(bench["operations_per_second"], 0)
+        self.assertAlmostEqual(bench["operations_per_second"] * bench["seconds"], 64, places=3)
+        self.assertGreater(bench["ratio"], 0)
+
+    def test_sources_run_side_by_side_and_are_listed_with_what_they_sent(self):
+        self.bfly("up", self.file)
+        trace = self.write("trace.csv", "time,row,destination,bytes\n" + "".join(
+            f"{i / 1000},{i % 16},{(i + 5) % 16},100\n" for i in range(50)))
+        swap = self.write("swap.txt", "".join(f"{row ^ 1}\n" for row in range(16)))
+        self.bfly("traffic", "start", "--name", "swap", "--to", f"permutation:{swap}", "--rate", 0, "--packets", 10,
+                  "--latency")
+        self.bfly("traffic", "start", "--name", "replay", "--trace", trace)
+        self.bfly("traffic", "start", "--name", "hot", "--process", "poisson", "--rate", 2000, "--to", "hotspot",
+                  "--hotspots", "3,7", "--weights", "2,1", "--rows", "0-3", "--packets", 20)
+
+        def all_sent():
+            listed = self.json("traffic", "list")
+            sent = {s["source"]["name"]: (s["packets"], s["bytes"], s["finished"]) for s in listed["sources"]}
+            return listed if all(finished for _, _, finished in sent.values()) else None
+
+        listed = wait_until(all_sent, "every source has sent what it had")
+        self.assertEqual({s["source"]["name"]: (s["packets"], s["bytes"]) for s in listed["sources"]},
+                         {"swap": (160, 160 * 64), "replay": (50, 5000), "hot": (80, 80 * 64)})
+        latency = wait_until(lambda: (now := self.json("traffic", "latency"))["end_to_end"]["count"] == 290 and now,
+                             "every delivery is recorded")
+        end_to_end = latency["end_to_end"]
+        self.assertGreater(end_to_end["p50"], 0)
+        for low, high in (("p50", "p90"), ("p90", "p99"), ("p99", "p999"), ("p999", "max"), ("mean", "max")):
+            self.assertLessEqual(end_to_end[low], end_to_end[high])
+        text = self.bfly("traffic", "list").stdout
+        self.assertRegex(text, r"(?m)^hot +0-3 +poisson 2k/s +hotspot +80 ")
+        self.assertIn("p99.9", text)
+        self.bfly("traffic", "stop", "swap")
+        self.assertEqual([s["source"]["name"] for s in self.json("traffic", "list")["sources"]], ["replay", "hot"])
+        self.assertIn("start a source with --latency", self.bfly("traffic", "latency", check=False).stderr)
+
+        far = self.write("far.csv", "0,1,2,64\n1,16,2,64\n")
+        short = self.write("short.txt", "1\n0\n")
+        for words, what in ((("--trace", far), f"{far}:2: row: 16 is outside 0..15"),
+                            (("--to", f"permutation:{short}"), "2 outputs given, the network has 16 rows"),
+                            (("--to", "somewhere"), "use a row, circuit, uniform, p-flip, bitcomp"),
+                            (("--to", "hotspot"), "hotspots: none is given"),
+                            (("--process", "bernoulli", "--rate", 1000, "--slot", "1s"), "no probability")):
+            refused = self.bfly("traffic", "start", *words, check=False)
+            self.assertEqual(refused.returncode, 1, words)
+            self.assertIn(what, refused.stderr)
+        for words in (("--p", "1.5"), ("--rate", "-1"), ("--slot", "5"), ("--process", "burst"), ("--duty", "2"),
+                      ("--trace", far, "--rate", "5")):
+            self.assertEqual(self.bfly("traffic", "start", *words, check=False).returncode, 2, words)
+        self.assertEqual(len(self.json("traffic", "list")["sources"]), 2)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
