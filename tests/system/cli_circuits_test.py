@@ -160,7 +160,7 @@ circuits: {{capacity: 8}}
         for low, high in (("p50", "p90"), ("p90", "p99"), ("p99", "p999"), ("p999", "max"), ("mean", "max")):
             self.assertLessEqual(end_to_end[low], end_to_end[high])
         text = self.bfly("traffic", "list").stdout
-        self.assertRegex(text, r"(?m)^hot +0-3 +poisson 2k/s +hotspot +80 ")
+        self.assertRegex(text, r"(?m)^hot +0-3 +poisson 2\.00k/s +hotspot +80 ")
         self.assertIn("p99.9", text)
         self.bfly("traffic", "stop", "swap")
         self.assertEqual([s["source"]["name"] for s in self.json("traffic", "list")["sources"]], ["replay", "hot"])
