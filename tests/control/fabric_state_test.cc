@@ -237,10 +237,11 @@ TEST(FabricState, BadPermutationsNameWhatIsWrong) {
     return FieldsOf(status);
   };
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-  EXPECT_THAT(fields({"minimum", {{0, 4}}, 0, false}, kInvalid), ElementsAre("outputs[0]"));
-  EXPECT_THAT(fields({"minimum", {{0, 1}, {0, 2}}, 0, false}, kInvalid), ElementsAre("inputs[1]"));
-  EXPECT_THAT(fields({"minimum", {{0, 1}, {3, 1}}, 0, false}, kInvalid), ElementsAre("outputs[1]"));
-  EXPECT_THAT(fields({"magic", {{0, 1}}, 0, false}, kInvalid), ElementsAre("protocol"));
+  EXPECT_THAT(fields({"minimum", {{0, 4}}, {}, false}, kInvalid), ElementsAre("outputs[0]"));
+  EXPECT_THAT(fields({"minimum", {{0, 1}, {0, 2}}, {}, false}, kInvalid), ElementsAre("inputs[1]"));
+  EXPECT_THAT(fields({"minimum", {{0, 1}, {3, 1}}, {}, false}, kInvalid),
+              ElementsAre("outputs[1]"));
+  EXPECT_THAT(fields({"magic", {{0, 1}}, {}, false}, kInvalid), ElementsAre("protocol"));
 }
 
 TEST(FabricState, AdoptedCircuitsKeepTheirIdAndAreKnownForWhatTheyAre) {

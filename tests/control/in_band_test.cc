@@ -29,7 +29,7 @@ class InBandServiceTest : public testing::Test {
   absl::StatusOr<v1::RoutePermutationResponse> Route(const v1::RoutePermutationRequest& request) {
     return Call(*controller_->circuits, &v1::Circuits::Stub::RoutePermutation, request);
   }
-  absl::StatusOr<v1::SetUpResponse> SetUp(Row input, Row output) {
+  absl::StatusOr<v1::SetUpResponse> SetUpInBand(Row input, Row output) {
     v1::SetUpRequest request;
     request.set_input(input);
     request.set_output(output);
@@ -118,7 +118,7 @@ TEST_F(InBandServiceTest, SingleCircuitsComeAndGoBesideThoseOfTheController) {
       EXPECT_EQ(released->circuit().input(), input);
     } else {
       const auto set_up =
-          in_band ? SetUp(input, output) : SetUpCircuit(*controller_, input, output);
+          in_band ? SetUpInBand(input, output) : SetUpCircuit(*controller_, input, output);
       ASSERT_TRUE(set_up.ok()) << set_up.status();
       EXPECT_EQ(set_up->circuit().input(), input);
       EXPECT_EQ(set_up->circuit().output(), output);
@@ -137,7 +137,7 @@ TEST_F(InBandServiceTest, SingleCircuitsComeAndGoBesideThoseOfTheController) {
 
 TEST_F(InBandServiceTest, RefusesWhatCannotBeAndChangesNothing) {
   Start(16);
-  const auto standing = SetUp(3, 12);
+  const auto standing = SetUpInBand(3, 12);
   ASSERT_TRUE(standing.ok()) << standing.status();
   const auto expect = [&](const absl::Status& status, absl::StatusCode code, const char* field) {
     EXPECT_EQ(status.code(), code) << status;
@@ -146,10 +146,10 @@ TEST_F(InBandServiceTest, RefusesWhatCannotBeAndChangesNothing) {
   };
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
-  expect(SetUp(16, 0).status(), kInvalid, "input");
-  expect(SetUp(0, 16).status(), kInvalid, "output");
-  expect(SetUp(3, 1).status(), kPrecondition, "input");
-  expect(SetUp(1, 12).status(), kPrecondition, "output");
+  expect(SetUpInBand(16, 0).status(), kInvalid, "input");
+  expect(SetUpInBand(0, 16).status(), kInvalid, "output");
+  expect(SetUpInBand(3, 1).status(), kPrecondition, "input");
+  expect(SetUpInBand(1, 12).status(), kPrecondition, "output");
   expect(Release(standing->circuit().id() + 1).status(), absl::StatusCode::kNotFound, "id");
   v1::SetUpRequest one;
   one.set_in_band(true);
@@ -195,7 +195,7 @@ TEST_F(InBandServiceTest, NeedsAllStagesOnOneDataPlaneAndATwoFoldButterfly) {
   TestAgent second(directory_.path(), "dp1", FakeBackend(board, "dp1"));
   controller_ = std::make_unique<TestController>(directory_.path());
   ASSERT_TRUE(Load(*controller_, SmallTopology(/*split=*/true)).ok());
-  absl::Status status = SetUp(1, 2).status();
+  absl::Status status = SetUpInBand(1, 2).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(FieldsOf(status), ElementsAre("in_band"));
   v1::Topology butterfly;
@@ -206,7 +206,7 @@ TEST_F(InBandServiceTest, NeedsAllStagesOnOneDataPlaneAndATwoFoldButterfly) {
   butterfly.add_placement()->set_stages("0-1");
   butterfly.mutable_placement(0)->set_data_plane("dp0");
   ASSERT_TRUE(Load(*controller_, butterfly, /*replace=*/true).ok());
-  status = SetUp(1, 2).status();
+  status = SetUpInBand(1, 2).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr("two_fold_butterfly"));
   EXPECT_TRUE(List(*controller_).empty());
