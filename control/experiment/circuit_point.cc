@@ -77,9 +77,7 @@ std::string CircuitPoint::ToString() const { return absl::StrCat(Curve(), " d=",
 absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExperiment& experiment) {
   std::vector<CircuitPoint> points;
   const std::vector<uint32_t> none = {0};
-  const auto all = [&](const auto& list) {
-    return list.empty() ? none : std::vector<uint32_t>(list.begin(), list.end());
-  };
+  const auto all = [](const auto& list) { return std::vector<uint32_t>(list.begin(), list.end()); };
   const std::vector<std::string> names = PermutationNames();
   for (int i = 0; i < experiment.permutation_size(); ++i) {
     if (std::find(names.begin(), names.end(), experiment.permutation(i)) != names.end()) continue;

@@ -112,6 +112,11 @@ void AddDefault(Message* message, const FieldDescriptor& field, const std::strin
     case FieldDescriptor::CPPTYPE_ENUM:
       return reflection.AddEnumValue(message, &field,
                                      EnumNumber(*field.enum_type(), text).value_or(0));
+    case FieldDescriptor::CPPTYPE_UINT32:
+      if (absl::SimpleAtoi(text, &number)) {
+        reflection.AddUInt32(message, &field, static_cast<uint32_t>(number));
+      }
+      return;
     case FieldDescriptor::CPPTYPE_UINT64:
       if (absl::SimpleAtoi(text, &number)) reflection.AddUInt64(message, &field, number);
       return;

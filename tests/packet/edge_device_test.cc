@@ -122,7 +122,7 @@ TEST_F(DeviceTest, MoreQueuePairsThanTheDeviceHasAreRefused) {
 
 // A classic capture file, little endian, written from its specification.
 void WriteCapture(const std::string& path, const std::vector<Bytes>& frames) {
-  const auto le = [](uint32_t value, int size) {
+  const auto le = [](uint64_t value, int size) {
     std::string s;
     for (int i = 0; i < size; ++i) s += static_cast<char>(value >> (8 * i));
     return s;

@@ -36,7 +36,9 @@ inline Bytes Hex(const std::string& text) {
 // `value` in network byte order.
 inline Bytes Number(uint64_t value, int size) {
   Bytes bytes;
-  for (int i = size - 1; i >= 0; --i) bytes.push_back(static_cast<uint8_t>(value >> (8 * i)));
+  for (int i = size - 1; i >= 0; --i) {
+    bytes.push_back(i < 8 ? static_cast<uint8_t>(value >> (8 * i)) : 0);
+  }
   return bytes;
 }
 

@@ -42,7 +42,9 @@ void RingPeer::Send(rte_mempool* pool, const Bytes& frame, size_t piece, int que
     const size_t size = std::min(piece, frame.size() - at);
     rte_mbuf* segment = rte_pktmbuf_alloc(pool);
     ASSERT_NE(segment, nullptr);
-    std::memcpy(rte_pktmbuf_append(segment, static_cast<uint16_t>(size)), frame.data() + at, size);
+    if (!frame.empty())
+      std::memcpy(rte_pktmbuf_append(segment, static_cast<uint16_t>(size)), frame.data() + at,
+                  size);
     if (first == nullptr) {
       first = segment;
     } else {

@@ -60,6 +60,8 @@ TEST(CircuitExperiment, FilesWithAProtocolAreAboutCircuits) {
   const auto experiment = ReadCircuitExperiment(folder.Write(kSmall), {});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   EXPECT_TRUE(*IsCircuitExperiment(folder.Write(WriteExperiment(*experiment))));
+  EXPECT_THAT(experiment->q(), ElementsAre(1)) << "what the file does not say has its default";
+  EXPECT_THAT(experiment->c(), ElementsAre(0));
 }
 
 TEST(CircuitExperiment, WhatCannotBeIsRefusedWithWhatCould) {
