@@ -219,11 +219,7 @@ CircuitClaimResult Check(const CircuitClaim& claim, const CircuitMeasurement& me
                           ? *std::max_element(values.begin(), values.end())
                           : *std::min_element(values.begin(), values.end());
   }
-  const bool low = result.measured + slack < result.theory;
-  const bool high = result.measured - slack > result.theory;
-  const bool fails = (claim.relation != Relation::kAtMost && low) ||
-                     (claim.relation != Relation::kAtLeast && high);
-  result.verdict = fails ? Verdict::kFail : Verdict::kPass;
+  result.verdict = VerdictOf(claim.relation, result.theory, result.measured, slack);
   return result;
 }
 

@@ -38,18 +38,7 @@ struct CircuitClaim {
   bool fraction_of_requests = false;
 };
 
-struct CircuitClaimResult {
-  std::string id;
-  std::string statement;
-  std::string source;
-  CircuitPoint point;
-  double theory = 0;
-  double measured = 0;
-  double ci95 = 0;  // half-width; 0 for a worst value
-  int trials = 0;
-  Verdict verdict = Verdict::kNotApplicable;
-  std::string reason;
-};
+using CircuitClaimResult = ClaimResultAt<CircuitPoint>;
 
 // A statement about every trial fails if one trial breaks it. One about a mean fails if theory lies
 // outside the 99.99 % interval on the wrong side, and is not applicable with fewer than three

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "control/experiment/claim_rows.h"
 #include "control/experiment/statistics.h"
 
 namespace bfly::control {
@@ -51,11 +52,7 @@ std::vector<CurveFit> FitCurves(const CircuitReport& report) {
 
 }  // namespace
 
-int CircuitReport::Count(Verdict verdict) const {
-  return static_cast<int>(
-      std::count_if(claims.begin(), claims.end(),
-                    [&](const CircuitClaimResult& claim) { return claim.verdict == verdict; }));
-}
+int CircuitReport::Count(Verdict verdict) const { return CountVerdicts(claims, verdict); }
 
 absl::StatusOr<CircuitReport> MeasureCircuits(
     const v1::CircuitExperiment& experiment, Journal& journal,
@@ -93,6 +90,7 @@ absl::StatusOr<CircuitReport> MeasureCircuits(
     for (const CircuitClaim* claim : *claims) report.claims.push_back(Check(*claim, measurement));
     report.series.push_back(std::move(measurement));
   }
+  SayOnceWhatAppliesNowhere(report.claims);
   report.fits = FitCurves(report);
   return report;
 }

@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "control/experiment/claim_rows.h"
 #include "control/experiment/gnuplot.h"
 #include "control/experiment/statistics.h"
 
@@ -23,9 +24,9 @@ constexpr const char* kCounted[] = {"congestion", "disk_contention", "rounds"};
 
 // To twelve digits: the mean of equal whole numbers is that number.
 Json Number(double value) {
-  if (!std::isfinite(value)) return Json(nullptr);
   double rounded = value;
-  return absl::SimpleAtod(absl::StrFormat("%.12g", value), &rounded) ? Json(rounded) : Json(value);
+  (void)absl::SimpleAtod(absl::StrFormat("%.12g", value), &rounded);
+  return JsonNumber(rounded);
 }
 
 Json PointJson(const CircuitPoint& point) {
@@ -112,20 +113,6 @@ absl::Status DrawFigure(const CircuitReport& report, const std::string& figure,
 }  // namespace
 
 std::string CircuitResultsJson(const CircuitReport& report) {
-  Json claims = Json::array();
-  for (const CircuitClaimResult& c : report.claims) {
-    Json row{{"id", c.id},
-             {"statement", c.statement},
-             {"source", c.source},
-             {"point", PointJson(c.point)},
-             {"theory", c.theory},
-             {"measured", c.measured},
-             {"ci95", Number(c.ci95)},
-             {"trials", c.trials},
-             {"verdict", std::string(VerdictName(c.verdict))}};
-    if (!c.reason.empty()) row["reason"] = c.reason;
-    claims.push_back(std::move(row));
-  }
   Json series = Json::array();
   for (const CircuitMeasurement& m : report.series) {
     Json row{{"point", PointJson(m.point)}, {"trials", m.trials.size()}};
@@ -146,7 +133,7 @@ std::string CircuitResultsJson(const CircuitReport& report) {
   }
   return Json{{"name", report.experiment.name()},
               {"complete", report.complete},
-              {"claims", claims},
+              {"claims", ClaimsJson(report.claims, PointJson)},
               {"series", series},
               {"fits", fits}}
              .dump(2) +
@@ -173,28 +160,7 @@ std::string CircuitResultsCsv(const CircuitReport& report) {
 }
 
 std::string CircuitClaimTable(const CircuitReport& report, bool all) {
-  std::vector<const CircuitClaimResult*> rows;
-  for (const CircuitClaimResult& c : report.claims) {
-    if (all || c.verdict != Verdict::kNotApplicable) rows.push_back(&c);
-  }
-  const auto rank = [](Verdict v) { return v == Verdict::kFail ? 0 : v == Verdict::kPass ? 1 : 2; };
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](const CircuitClaimResult* a, const CircuitClaimResult* b) {
-                     return rank(a->verdict) < rank(b->verdict);
-                   });
-  std::string table = absl::StrFormat("%-24s %-34s %11s %11s %10s %6s  %s\n", "claim", "point",
-                                      "theory", "measured", "+-95%", "trials", "verdict");
-  for (const CircuitClaimResult* c : rows) {
-    const bool applies = c->verdict != Verdict::kNotApplicable;
-    absl::StrAppend(
-        &table, absl::StrFormat("%-24s %-34s %11s %11s %10s %6d  %s\n", c->id, c->point.ToString(),
-                                applies ? absl::StrFormat("%.5g", c->theory) : "-",
-                                applies ? absl::StrFormat("%.5g", c->measured) : "-",
-                                applies ? absl::StrFormat("%.2g", c->ci95) : "-", c->trials,
-                                applies ? std::string(VerdictName(c->verdict))
-                                        : absl::StrCat("NOT APPLICABLE: ", c->reason)));
-  }
-  return table;
+  return ClaimRows(report.claims, all);
 }
 
 std::string CircuitFitTable(const CircuitReport& report) {

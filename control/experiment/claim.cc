@@ -57,6 +57,14 @@ absl::string_view VerdictName(Verdict verdict) {
   return "NOT APPLICABLE";
 }
 
+Verdict VerdictOf(Relation relation, double theory, double measured, double margin) {
+  const bool low_enough = measured - margin <= theory;
+  const bool high_enough = measured + margin >= theory;
+  const bool holds = (relation == Relation::kAtLeast || low_enough) &&
+                     (relation == Relation::kAtMost || high_enough);
+  return holds ? Verdict::kPass : Verdict::kFail;
+}
+
 ClaimResult Check(const Claim& claim, const Measurement& measurement) {
   ClaimResult result{.id = claim.id,
                      .statement = claim.statement,
@@ -76,21 +84,7 @@ ClaimResult Check(const Claim& claim, const Measurement& measurement) {
   }
   const double margin = (claim.counted ? 0 : estimate.HalfWidth(0.9999)) +
                         (1e-12 + claim.tolerance) * std::abs(result.theory);
-  const bool low_enough = estimate.mean - margin <= result.theory;
-  const bool high_enough = estimate.mean + margin >= result.theory;
-  bool holds = false;
-  switch (claim.relation) {
-    case Relation::kAtMost:
-      holds = low_enough;
-      break;
-    case Relation::kAtLeast:
-      holds = high_enough;
-      break;
-    case Relation::kEqual:
-      holds = low_enough && high_enough;
-      break;
-  }
-  result.verdict = holds ? Verdict::kPass : Verdict::kFail;
+  result.verdict = VerdictOf(claim.relation, result.theory, estimate.mean, margin);
   return result;
 }
 

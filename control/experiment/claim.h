@@ -33,11 +33,13 @@ struct Measurement {
 enum class Verdict { kPass, kFail, kNotApplicable };
 absl::string_view VerdictName(Verdict verdict);  // "PASS", "FAIL", "NOT APPLICABLE"
 
-struct ClaimResult {
+// P: the kind of point that the experiment sweeps.
+template <typename P>
+struct ClaimResultAt {
   std::string id;
   std::string statement;
   std::string source;  // paper and statement
-  Point point;
+  P point;
   double theory = 0;  // what the statement gives at the point
   double measured = 0;
   double ci95 = 0;  // half-width
@@ -45,9 +47,14 @@ struct ClaimResult {
   Verdict verdict = Verdict::kNotApplicable;
   std::string reason;  // why it is not applicable
 };
+using ClaimResult = ClaimResultAt<Point>;
 
 // A claim compares one measured figure with one computed value.
 enum class Relation { kAtMost, kAtLeast, kEqual };
+
+// kFail if `theory` lies more than `margin` from `measured` on the wrong side, or on either if they
+// should be equal.
+Verdict VerdictOf(Relation relation, double theory, double measured, double margin);
 
 struct Claim {
   std::string id;

@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/experiment/measure.h"
 
-#include <set>
-#include <string>
 #include <utility>
 #include <vector>
+
+#include "control/experiment/claim_rows.h"
 
 namespace bfly::control {
 
 namespace {
 
-// A claim that applies to no point says so once, not at every point.
 Report Finished(Report report) {
-  std::set<std::string> apply, said;
-  for (const ClaimResult& claim : report.claims) {
-    if (claim.verdict != Verdict::kNotApplicable) apply.insert(claim.id);
-  }
-  std::erase_if(report.claims, [&](const ClaimResult& claim) {
-    return !apply.contains(claim.id) && !said.insert(claim.id).second;
-  });
+  SayOnceWhatAppliesNowhere(report.claims);
   return report;
 }
 

@@ -1,40 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/experiment/plot.h"
 
-#include <spawn.h>
-#include <sys/wait.h>
-
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "control/experiment/journal.h"
-
-extern char** environ;
+#include "control/experiment/gnuplot.h"
 
 namespace bfly::control {
-namespace {
-
-absl::Status RunGnuplot(const std::string& script) {
-  std::string name = "gnuplot", file = script;
-  char* argv[] = {name.data(), file.data(), nullptr};
-  pid_t child = 0;
-  if (posix_spawnp(&child, "gnuplot", nullptr, nullptr, argv, environ) != 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "gnuplot cannot be started, so there are no plots; the Debian package is gnuplot-nox. ",
-        script, " draws them later"));
-  }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return absl::InternalError(absl::StrCat("gnuplot failed on ", script));
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
 
 absl::Status DrawDelay(const Report& report, const std::string& folder) {
   std::map<std::string, std::string> curves;  // title -> "rho delay half-width" lines
@@ -68,15 +43,7 @@ absl::Status DrawDelay(const Report& report, const std::string& folder) {
       "' noenhanced\nset key left top noenhanced\n", "set xlabel '",
       report.experiment.pattern().empty() ? "load factor rho" : "packets per unit and row",
       "'\nset ylabel 'mean delay (service times)'\nset logscale y\nset grid\n");
-  for (const auto& [terminal, file] :
-       {std::pair<std::string, std::string>{"svg size 900,600", "delay.svg"},
-        {"png size 900,600", "delay.png"}}) {
-    absl::StrAppend(&script, "set terminal ", terminal, "\nset output '", folder, "/", file, "'\n",
-                    plots, "\n");
-  }
-  const std::string path = folder + "/delay.gp";
-  if (absl::Status status = WriteFile(path, script); !status.ok()) return status;
-  return RunGnuplot(path);
+  return DrawPlot(std::move(script), plots, folder, "delay");
 }
 
 }  // namespace bfly::control

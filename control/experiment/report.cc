@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "control/experiment/claim_rows.h"
 #include "control/experiment/journal.h"
 #include "control/experiment/plot.h"
 
@@ -30,9 +31,6 @@ Json ToJson(const Point& point) {
   json["discipline"] = DisciplineName(point.discipline);
   return json;
 }
-
-// JSON has no infinity: an interval that is not known is null.
-Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 double P50(const Measurement& m) {
   return m.Over([](const Trial& t) { return t.p50; }).mean;
@@ -67,7 +65,7 @@ Json FiguresOf(const Measurement& m) {
   Json figures = Json::object();
   if (m.trials.empty()) return figures;
   for (const auto& [name, value] : m.trials[0].figures) {
-    figures[name] = Number(m.Over(name).mean);
+    figures[name] = JsonNumber(m.Over(name).mean);
   }
   return figures;
 }
@@ -89,26 +87,9 @@ std::vector<const Measurement*> Saturation(const Report& report) {
 
 }  // namespace
 
-int Report::Count(Verdict verdict) const {
-  return static_cast<int>(std::count_if(
-      claims.begin(), claims.end(), [&](const ClaimResult& c) { return c.verdict == verdict; }));
-}
+int Report::Count(Verdict verdict) const { return CountVerdicts(claims, verdict); }
 
 std::string ResultsJson(const Report& report) {
-  Json claims = Json::array();
-  for (const ClaimResult& c : report.claims) {
-    Json row{{"id", c.id},
-             {"statement", c.statement},
-             {"source", c.source},
-             {"point", ToJson(c.point)},
-             {"theory", c.theory},
-             {"measured", c.measured},
-             {"ci95", Number(c.ci95)},
-             {"trials", c.trials},
-             {"verdict", std::string(VerdictName(c.verdict))}};
-    if (!c.reason.empty()) row["reason"] = c.reason;
-    claims.push_back(std::move(row));
-  }
   Json series = Json::array();
   for (const Measurement& m : report.series) {
     const Estimate delay = m.delay();
@@ -116,7 +97,7 @@ std::string ResultsJson(const Report& report) {
                           {"offered", m.offered()},
                           {"accepted", m.accepted()},
                           {"mean_delay", delay.mean},
-                          {"ci95", Number(delay.HalfWidth(0.95))},
+                          {"ci95", JsonNumber(delay.HalfWidth(0.95))},
                           {"p50", P50(m)},
                           {"p99", P99(m)},
                           {"saturated", m.saturated()},
@@ -131,7 +112,7 @@ std::string ResultsJson(const Report& report) {
   }
   return Json{{"name", report.experiment.name()},
               {"complete", report.complete},
-              {"claims", claims},
+              {"claims", ClaimsJson(report.claims, [](const Point& p) { return ToJson(p); })},
               {"series", series},
               {"saturation", saturation}}
              .dump(2) +
@@ -160,32 +141,7 @@ std::string ResultsCsv(const Report& report) {
   return csv;
 }
 
-std::string ClaimTable(const Report& report, bool all) {
-  std::vector<const ClaimResult*> rows;
-  for (const ClaimResult& c : report.claims) {
-    if (all || c.verdict != Verdict::kNotApplicable) rows.push_back(&c);
-  }
-  std::stable_sort(rows.begin(), rows.end(), [](const ClaimResult* a, const ClaimResult* b) {
-    const auto rank = [](Verdict v) {
-      return v == Verdict::kFail ? 0 : v == Verdict::kPass ? 1 : 2;
-    };
-    return rank(a->verdict) < rank(b->verdict);
-  });
-  std::string table = absl::StrFormat("%-25s %-26s %11s %11s %10s %6s  %s\n", "claim", "point",
-                                      "theory", "measured", "+-95%", "trials", "verdict");
-  for (const ClaimResult* c : rows) {
-    if (c->verdict == Verdict::kNotApplicable) {
-      absl::StrAppend(&table,
-                      absl::StrFormat("%-25s %-26s %11s %11s %10s %6d  NOT APPLICABLE: %s\n", c->id,
-                                      c->point.ToString(), "-", "-", "-", c->trials, c->reason));
-    } else {
-      absl::StrAppend(&table, absl::StrFormat("%-25s %-26s %11.5g %11.5g %10.2g %6d  %s\n", c->id,
-                                              c->point.ToString(), c->theory, c->measured, c->ci95,
-                                              c->trials, std::string(VerdictName(c->verdict))));
-    }
-  }
-  return table;
-}
+std::string ClaimTable(const Report& report, bool all) { return ClaimRows(report.claims, all); }
 
 std::string SaturationTable(const Report& report) {
   std::string table;

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checked claims as rows: of a table for people, and of results.json. The same for every kind of
+// point that an experiment sweeps.
+#pragma once
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "control/experiment/claim.h"
+#include "control/experiment/json_number.h"
+
+namespace bfly::control {
+
+template <typename P>
+int CountVerdicts(const std::vector<ClaimResultAt<P>>& claims, Verdict verdict) {
+  return static_cast<int>(std::count_if(
+      claims.begin(), claims.end(), [&](const auto& claim) { return claim.verdict == verdict; }));
+}
+
+// A claim that applies to no point says so once, not at every point.
+template <typename P>
+void SayOnceWhatAppliesNowhere(std::vector<ClaimResultAt<P>>& claims) {
+  std::set<std::string> apply, said;
+  for (const auto& claim : claims) {
+    if (claim.verdict != Verdict::kNotApplicable) apply.insert(claim.id);
+  }
+  std::erase_if(claims, [&](const auto& claim) {
+    return !apply.contains(claim.id) && !said.insert(claim.id).second;
+  });
+}
+
+// `point_json` gives the JSON of a point.
+template <typename P, typename PointJson>
+nlohmann::ordered_json ClaimsJson(const std::vector<ClaimResultAt<P>>& claims,
+                                  const PointJson& point_json) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const auto& c : claims) {
+    nlohmann::ordered_json row{{"id", c.id},
+                               {"statement", c.statement},
+                               {"source", c.source},
+                               {"point", point_json(c.point)},
+                               {"theory", c.theory},
+                               {"measured", c.measured},
+                               {"ci95", JsonNumber(c.ci95)},
+                               {"trials", c.trials},
+                               {"verdict", std::string(VerdictName(c.verdict))}};
+    if (!c.reason.empty()) row["reason"] = c.reason;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// One claim a line, failures first; without `all` those that do not apply are left out.
+template <typename P>
+std::string ClaimRows(const std::vector<ClaimResultAt<P>>& claims, bool all) {
+  std::vector<const ClaimResultAt<P>*> rows;
+  size_t width = 26;
+  for (const auto& c : claims) {
+    if (!all && c.verdict == Verdict::kNotApplicable) continue;
+    rows.push_back(&c);
+    width = std::max(width, c.point.ToString().size());
+  }
+  const auto rank = [](Verdict v) { return v == Verdict::kFail ? 0 : v == Verdict::kPass ? 1 : 2; };
+  std::stable_sort(rows.begin(), rows.end(), [&](const auto* a, const auto* b) {
+    return rank(a->verdict) < rank(b->verdict);
+  });
+  const int w = static_cast<int>(width);
+  std::string table = absl::StrFormat("%-25s %-*s %11s %11s %10s %6s  %s\n", "claim", w, "point",
+                                      "theory", "measured", "+-95%", "trials", "verdict");
+  for (const auto* c : rows) {
+    if (c->verdict == Verdict::kNotApplicable) {
+      absl::StrAppendFormat(&table, "%-25s %-*s %11s %11s %10s %6d  NOT APPLICABLE: %s\n", c->id, w,
+                            c->point.ToString(), "-", "-", "-", c->trials, c->reason);
+    } else {
+      absl::StrAppendFormat(&table, "%-25s %-*s %11.5g %11.5g %10.2g %6d  %s\n", c->id, w,
+                            c->point.ToString(), c->theory, c->measured, c->ci95, c->trials,
+                            std::string(VerdictName(c->verdict)));
+    }
+  }
+  return table;
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace bfly::control {
+
+// JSON has no infinity: an interval that is not known is null.
+inline nlohmann::ordered_json JsonNumber(double value) {
+  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+}
+
+}  // namespace bfly::control
