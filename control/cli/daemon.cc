@@ -17,10 +17,10 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/runtime/process_start.h"
 
 namespace bfly::control {
 namespace {
@@ -38,25 +38,6 @@ bool SomebodyServes(const std::string& path) {
       connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0 || errno == EAGAIN;
   close(fd);
   return served;
-}
-
-// When the process started, in clock ticks since boot (field 22 of its stat); 0 if there is none,
-// or it is a zombie that nobody has waited for yet.
-uint64_t StartTime(pid_t pid) {
-  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
-  std::string line;
-  if (!std::getline(file, line)) return 0;
-  // The second field is the program's name in brackets and may hold anything.
-  const size_t bracket = line.rfind(')');
-  if (bracket == std::string::npos) return 0;
-  std::istringstream rest(line.substr(bracket + 1));
-  std::string state, skipped;
-  rest >> state;
-  if (state == "Z" || state == "X") return 0;
-  for (int field = 4; field < 22; ++field) rest >> skipped;
-  uint64_t ticks = 0;
-  rest >> ticks;
-  return ticks;
 }
 
 // What went wrong between fork and exec, told to the parent through a pipe.
@@ -132,7 +113,7 @@ absl::StatusOr<pid_t> StartDaemon(const DaemonFiles& files, const DaemonStart& s
                   failure.error);
   }
   std::ofstream pid_file(files.pid_file());
-  pid_file << pid << " " << StartTime(pid) << "\n";
+  pid_file << pid << " " << dataplane::ProcessStart(pid) << "\n";
   pid_file.close();
   if (!pid_file) {
     kill(pid, SIGTERM);
@@ -148,7 +129,7 @@ pid_t RunningDaemon(const DaemonFiles& files) {
   uint64_t started = 0;
   if (!(file >> pid >> started) || pid <= 1) return 0;
   waitpid(pid, nullptr, WNOHANG);  // a child of ours that ended is no longer running
-  return started != 0 && StartTime(pid) == started ? pid : 0;
+  return started != 0 && dataplane::ProcessStart(pid) == started ? pid : 0;
 }
 
 bool StopDaemon(const DaemonFiles& files, std::chrono::milliseconds patience) {

@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -20,6 +22,8 @@ namespace bfly::control {
 namespace {
 
 constexpr absl::string_view kUnix = "unix:";
+// A process that was killed keeps its sockets until its last thread is gone.
+constexpr std::chrono::seconds kDyingProcess{1};
 constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
 
 bool IsLoopback(absl::string_view host) {
@@ -28,15 +32,26 @@ bool IsLoopback(absl::string_view host) {
 
 // Whether a process accepts connections at the socket.
 bool SomebodyAnswers(const std::string& path) {
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return false;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.data(), path.size());
+  // EAGAIN: there is one, and others are waiting for it already.
   const bool answers =
-      connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+      connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ||
+      errno == EAGAIN;
   close(fd);
   return answers;
+}
+
+bool AnswersStill(const std::string& path) {
+  const auto deadline = std::chrono::steady_clock::now() + kDyingProcess;
+  while (SomebodyAnswers(path)) {
+    if (std::chrono::steady_clock::now() >= deadline) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return false;
 }
 
 }  // namespace
@@ -102,7 +117,7 @@ absl::Status PrepareSocket(absl::string_view address) {
   if (!S_ISSOCK(info.st_mode)) {
     return absl::AlreadyExistsError(absl::StrCat(path, " exists and is not a socket"));
   }
-  if (SomebodyAnswers(path)) {
+  if (AnswersStill(path)) {
     return absl::AlreadyExistsError(absl::StrCat("another process answers on ", path,
                                                  "; stop it, or use another --name or --listen"));
   }

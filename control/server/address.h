@@ -30,7 +30,8 @@ absl::StatusOr<std::string> ListenAddress(absl::string_view given, bool allow_re
 std::string SocketPath(absl::string_view address);
 
 // Makes the directory of a Unix socket and removes a socket nobody answers on. AlreadyExists if
-// somebody does. Does nothing for TCP.
+// somebody does, and still does after a second: it may have been killed a moment ago. Does nothing
+// for TCP.
 absl::Status PrepareSocket(absl::string_view address);
 
 }  // namespace bfly::control

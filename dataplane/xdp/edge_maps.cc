@@ -7,11 +7,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/runtime/process_start.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -22,16 +21,6 @@ absl::Status Failed(absl::string_view what) {
   const std::string hint =
       errno == EPERM ? " (needs CAP_BPF, CAP_NET_ADMIN and CAP_SYS_ADMIN; run as root)" : "";
   return absl::UnavailableError(absl::StrCat("XDP: cannot ", what, ": ", strerror(errno), hint));
-}
-
-// Clock ticks after boot at which `pid` was started, 0 if there is no such process.
-uint64_t StartOf(uint32_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  const std::string stat{std::istreambuf_iterator<char>(file), {}};
-  // The name in the second field may hold anything; field 3 starts after the last parenthesis.
-  size_t at = stat.rfind(')');
-  for (int field = 2; at != std::string::npos && field < 22; ++field) at = stat.find(' ', at + 1);
-  return at == std::string::npos ? 0 : std::strtoull(stat.c_str() + at, nullptr, 10);
 }
 
 uint64_t SumOverCpus(const uint64_t* per_cpu, int cpus) {
@@ -135,7 +124,7 @@ absl::Status EdgeMaps::Configure(const EdgeRules& rules) {
       .ipv4_base = frames.ipv4_base,
       .ipv4_addresses = frames.ipv4_addresses,
       .max_frame_bytes = frames.max_frame_bytes,
-      .owner_start = StartOf(getpid()),
+      .owner_start = ProcessStart(getpid()),
       .owner_pid = static_cast<uint32_t>(getpid()),
       .unused = 0,
   };
@@ -152,7 +141,8 @@ absl::StatusOr<bool> EdgeMaps::OwnerLives() const {
   if (bpf_map_lookup_elem(config_.get(), &key, &config) != 0) {
     return Failed("read the configuration");
   }
-  return config.owner_pid != 0 && config.owner_start == StartOf(config.owner_pid);
+  return config.owner_pid != 0 &&
+         config.owner_start == ProcessStart(static_cast<pid_t>(config.owner_pid));
 }
 
 absl::StatusOr<std::array<uint64_t, EDGE_COUNTS>> EdgeMaps::ReadCounts() const {

@@ -8,9 +8,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "control/server/grpc_server.h"
 
@@ -75,6 +77,18 @@ TEST_F(Socket, OneThatSomebodyAnswersOnIsLeftAlone) {
   EXPECT_EQ(PrepareSocket("unix:" + path).code(), absl::StatusCode::kAlreadyExists);
   EXPECT_TRUE(std::filesystem::exists(path));
   close(fd);
+}
+
+TEST_F(Socket, OneOfAProcessThatIsJustEndingIsReplaced) {
+  const std::string path = directory_ + "/dp0.sock";
+  const int fd = Listen(path);
+  std::thread ending([fd] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    close(fd);
+  });
+  EXPECT_TRUE(PrepareSocket("unix:" + path).ok());
+  ending.join();
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST_F(Socket, AFileThatIsNoSocketIsLeftAlone) {

@@ -92,7 +92,7 @@ class Fabric:
         """SIGKILL to one process of the fabric, as a crash would."""
         pid = self.pid(name)
         os.kill(pid, signal.SIGKILL)
-        lab.wait_until(lambda: not os.path.exists(f"/proc/{pid}") or _is_zombie(pid), f"process {pid} is gone")
+        lab.wait_until(lambda: _has_ended(pid), f"process {pid} is gone")
 
     def start_data_plane(self, name="dp0"):
         """Starts a data plane again after kill(), as a service manager would."""
@@ -124,12 +124,15 @@ class Fabric:
             pass
 
 
-def _is_zombie(pid):
+def _has_ended(pid):
+    """Whether every thread of the process is gone; nobody may have waited for it yet."""
     try:
         with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rsplit(")", 1)[1].split()[0] == "Z"
-    except FileNotFoundError:
+            fields = stat.read().rsplit(")", 1)[1].split()
+    except (FileNotFoundError, ProcessLookupError):
         return True
+    state, threads = fields[0], int(fields[17])
+    return state in "ZX" and threads <= 1
 
 
 def ports_by_name(counters):
