@@ -117,7 +117,7 @@ void AddTrafficList(CLI::App& group, Invocation& invocation) {
   });
   CLI::App* latency = NewVerb(
       group, invocation, "latency",
-      "Show the latency of delivered packets, from birth to delivery, since a source was started "
+      "Show the latency of delivered packets, end to end and by stage, since a source was started "
       "with --latency",
       "bfly traffic latency\n  bfly traffic latency --json | jq .end_to_end.p99");
   latency->callback([&invocation] {

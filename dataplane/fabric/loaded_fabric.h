@@ -121,10 +121,13 @@ class LoadedFabric final : public Fabric {
   std::vector<std::unique_ptr<Inlet>> inlets_;
   std::vector<std::unique_ptr<Egress>> egresses_;  // by worker, null where nothing leaves
   std::vector<OwnedSegment> segments_;
-  // control_: by worker; empty: nothing is recorded. Workers use what their egress points to.
-  std::vector<std::unique_ptr<DeliveryLatency>> latency_;
-  // control_: what a worker may still write to, because it made no pass in time.
-  std::vector<std::vector<std::unique_ptr<DeliveryLatency>>> latency_before_;
+  // Empty: nothing is recorded. Workers use what their egress and timed links point to.
+  struct RecordedLatency {
+    std::vector<std::unique_ptr<DeliveryLatency>> deliveries;  // of workers that deliver
+    std::vector<std::unique_ptr<LatencyHistogram>> stages;     // of stages_
+  };
+  RecordedLatency latency_;                       // control_
+  std::vector<RecordedLatency> latency_before_;   // control_: a worker made no pass since in time
   std::vector<Segment*> hop_segments_;            // in plan_.segments' order
   std::vector<Inlet*> arrivals_;                  // what receiving workers send to the first hop
   std::vector<std::unique_ptr<Worker>> workers_;  // in plan_.lcores' order

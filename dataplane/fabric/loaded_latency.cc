@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LoadedFabric: recording latencies where packets are delivered.
+// LoadedFabric: recording latencies, where packets are delivered and where links take time.
 #include <rte_cycles.h>
 
 #include <chrono>
@@ -26,11 +26,17 @@ bool LoadedFabric::WaitForPasses() const {
 absl::Status LoadedFabric::RecordLatency(bool on) {
   const std::lock_guard<std::mutex> lock(control_);
   if (!running_) return absl::FailedPreconditionError("the fabric is unloaded");
-  std::vector<std::unique_ptr<DeliveryLatency>> latency(on ? workers_.size() : 0);
-  for (size_t w = 0; w < workers_.size(); ++w) {
-    if (egresses_[w] == nullptr) continue;
-    if (on) latency[w] = std::make_unique<DeliveryLatency>();
-    egresses_[w]->RecordLatency(on ? latency[w].get() : nullptr);
+  RecordedLatency latency;
+  for (const auto& egress : egresses_) {
+    DeliveryLatency* const delivery =
+        on && egress ? latency.deliveries.emplace_back(std::make_unique<DeliveryLatency>()).get()
+                     : nullptr;
+    if (egress) egress->RecordLatency(delivery);
+  }
+  for (const auto& timed : timed_) {
+    LatencyHistogram* const stage =
+        on ? latency.stages.emplace_back(std::make_unique<LatencyHistogram>()).get() : nullptr;
+    if (timed) timed->RecordLatency(stage);
   }
   latency_before_.push_back(std::move(latency_));
   latency_ = std::move(latency);
@@ -40,12 +46,11 @@ absl::Status LoadedFabric::RecordLatency(bool on) {
 
 LatencyReport LoadedFabric::latency() const {
   const std::lock_guard<std::mutex> lock(control_);
-  LatencyReport report{.recording = !latency_.empty(), .first_stage = plan_.first_stage};
+  LatencyReport report{.recording = !latency_.stages.empty(), .first_stage = plan_.first_stage};
   if (!report.recording) return report;
   const double hz = static_cast<double>(rte_get_tsc_hz());
   std::vector<const LatencyHistogram*> end_to_end, links, late;
-  for (const auto& latency : latency_) {
-    if (latency == nullptr) continue;
+  for (const auto& latency : latency_.deliveries) {
     end_to_end.push_back(&latency->end_to_end);
     links.push_back(&latency->links);
     late.push_back(&latency->late);
@@ -53,6 +58,7 @@ LatencyReport LoadedFabric::latency() const {
   report.end_to_end = Summarize(end_to_end, hz);
   report.links = Summarize(links, hz);
   report.late = Summarize(late, hz);
+  for (const auto& stage : latency_.stages) report.stages.push_back(Summarize({stage.get()}, hz));
   return report;
 }
 

@@ -36,6 +36,9 @@ TimedLinks* LoadedFabric::TimedLinksOf(int stage_number) {
   Stage& of = stage(stage_number);
   timed = std::make_unique<TimedLinks>(of.links(), network_.link_index({stage_number, 0, 0}),
                                        stores_[worker].get(), &of.cold(0), config_.network.seed);
+  if (!latency_.stages.empty()) {
+    timed->RecordLatency(latency_.stages[stage_number - plan_.first_stage].get());
+  }
   return timed.get();
 }
 

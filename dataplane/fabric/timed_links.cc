@@ -215,6 +215,7 @@ void TimedLinks::Enter(const Descriptor& packet, uint32_t number, Ledger& ledger
 }
 
 int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger) {
+  LatencyHistogram* const latency = latency_.load(std::memory_order_acquire);
   int count = 0;
   while (count < room && !events_.empty() && events_.time() <= now) {
     const uint32_t number = events_.link();
@@ -231,6 +232,7 @@ int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger)
         ledger.Drop(DropReason::kLoss);
         rte_pktmbuf_free(stored.packet.mbuf);
       } else {
+        if (latency != nullptr) latency->AddBetween(ArrivalOf(stored.packet), stored.key);
         out[count] = stored.packet;
         out[count++].arrival = stored.key;
       }

@@ -18,6 +18,7 @@
 #include "dataplane/fabric/ledger.h"
 #include "dataplane/fabric/packet_store.h"
 #include "dataplane/fabric/shape_table.h"
+#include "dataplane/telemetry/latency_histogram.h"
 
 namespace bfly::dataplane {
 
@@ -54,6 +55,11 @@ class TimedLinks {
   uint64_t held() const { return held_; }
   // Frees what is held and returns how many packets that were.
   uint64_t Discard();
+
+  // Control: where the time of packets that arrive at a far side is recorded; null: nowhere.
+  void RecordLatency(LatencyHistogram* latency) {
+    latency_.store(latency, std::memory_order_release);
+  }
 
   const TimedCounters& counters(uint32_t link) const { return counters_[link]; }
 
@@ -94,6 +100,7 @@ class TimedLinks {
   EventHeap events_;
   uint64_t held_ = 0;
   uint64_t sequence_ = 0;
+  std::atomic<LatencyHistogram*> latency_{nullptr};  // control: writes, worker: acquire loads
 };
 
 }  // namespace bfly::dataplane

@@ -24,7 +24,7 @@ struct LatencyReport {
   LatencySummary late = {};
   int first_stage = 0;
   // By stage from first_stage on: from the arrival at a node to the end of the link, as computed.
-  // Not recorded yet: empty.
+  // Only links with a rate or a delay take time, so the count is 0 where there are none.
   std::vector<LatencySummary> stages = {};
 };
 

@@ -54,6 +54,36 @@ TEST(Latency, IsRecordedOfEveryDeliveryWhileItIsAskedFor) {
   EXPECT_EQ(fabric->RecordLatency(true).code(), absl::StatusCode::kFailedPrecondition);
 }
 
+// Links of 8 Mbit/s carry a packet of 100 bytes in 100 us; it crosses three of them, alone. Delay
+// 50 us on top of each.
+TEST(Latency, OfStagesIsWhatTheirLinksTake) {
+  FabricConfig config = OneWorker(NetworkKind::kButterfly, 8);
+  config.links.base = {.bits_per_second = 8'000'000, .delay_ns = 50'000};
+  const std::unique_ptr<Fabric> fabric = MustLoad(config);
+  ASSERT_NE(fabric, nullptr);
+  ASSERT_TRUE(fabric->RecordLatency(true).ok());
+  ASSERT_TRUE(fabric
+                  ->SetSources({{.rows = {3},
+                                 .packets_per_second = 1000,
+                                 .bytes = 100,
+                                 .destination = Destination::kRow,
+                                 .row = 6,
+                                 .packets = 50}})
+                  .ok());
+  WaitForDeliveries(*fabric, 50);
+  const LatencyReport report = fabric->latency();
+  ASSERT_EQ(report.stages.size(), 3u);
+  for (const LatencySummary& stage : report.stages) {
+    EXPECT_EQ(stage.count, 50u);
+    EXPECT_NEAR(stage.mean, 150'000, 100);
+    EXPECT_NEAR(stage.max, 150'000, 100);
+    EXPECT_NEAR(stage.p99, 150'000, 600) << "one part in 256";
+  }
+  EXPECT_NEAR(report.links.mean, 450'000, 300);
+  EXPECT_GE(report.end_to_end.mean, report.links.mean);
+  EXPECT_NEAR(report.end_to_end.mean, report.links.mean + report.late.mean, 1);
+}
+
 // More packets are due than a worker can send: they are late, and that is said.
 TEST(Latency, CountsFromWhenAPacketWasDue) {
   const std::unique_ptr<Fabric> fabric = MustLoad(OneWorker(NetworkKind::kButterfly, 4));
