@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly measure FILE --out DIR: runs an experiment under the virtual clock and checks its claims.
+// bfly measure FILE --out DIR: runs an experiment under the virtual clock or on the wall clock and
+// checks its claims.
 #include "control/experiment/measure.h"
 
 #include <unistd.h>
 
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -15,6 +17,8 @@
 #include "control/experiment/experiment_file.h"
 #include "control/experiment/journal.h"
 #include "control/experiment/report.h"
+#include "control/experiment/wall_trial.h"
+#include "dataplane/runtime/eal.h"
 
 namespace bfly::control {
 namespace {
@@ -27,8 +31,16 @@ struct MeasureOptions {
   std::string file;
   std::string out;
   std::string rerun;
+  std::string clock;
   std::vector<std::string> set;
 };
+
+// --clock is one more key laid over the file's.
+std::vector<std::string> LaidOver(const MeasureOptions& options) {
+  std::vector<std::string> set = options.set;
+  if (!options.clock.empty()) set.push_back("clock=" + options.clock);
+  return set;
+}
 
 // On a terminal one line that is redrawn; elsewhere a line for every tenth part.
 void Show(size_t done, size_t total, const std::string& point, uint64_t seed) {
@@ -44,13 +56,15 @@ void Show(size_t done, size_t total, const std::string& point, uint64_t seed) {
           point.c_str(), static_cast<unsigned long long>(seed), terminal ? "" : "\n");
 }
 
-// Ctrl-C ends a measurement between two trials.
+// Ctrl-C ends a measurement between two trials; a second one ends it at once, and costs the trial
+// that runs.
 class Interruptible {
  public:
   Interruptible() {
     interrupted = 0;
     struct sigaction action = {};
     action.sa_handler = OnInterrupt;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigaction(SIGINT, &action, &before_int_);
     sigaction(SIGTERM, &action, &before_term_);
   }
@@ -63,6 +77,43 @@ class Interruptible {
  private:
   struct sigaction before_int_ = {}, before_term_ = {};
 };
+
+// Real workers need EAL; what it took is given back at the end.
+class WallClock {
+ public:
+  ~WallClock() {
+    if (started_) dataplane::StopEal();
+  }
+  absl::Status Start(const v1::Experiment& experiment) {
+    const absl::StatusOr<dataplane::Eal> eal = dataplane::StartEal({});
+    if (!eal.ok()) return eal.status();
+    started_ = true;
+    const absl::StatusOr<std::vector<Point>> points = PointsOf(experiment);
+    if (!points.ok()) return points.status();
+    double seconds = 0;
+    for (const Point& point : *points) seconds += WallSecondsOf(experiment, point);
+    fprintf(stderr,
+            "wall clock: a unit is %g us, links of %g Mbit/s, %u worker%s; about %.0f s (%s)\n",
+            experiment.unit_us(), kWallBytes * 8 / experiment.unit_us(), experiment.workers(),
+            experiment.workers() == 1 ? "" : "s", seconds * experiment.seeds_size(),
+            eal->memory.c_str());
+    return absl::OkStatus();
+  }
+
+ private:
+  bool started_ = false;
+};
+
+// What the sharing of cores did to a run on the wall clock.
+void PrintLateness(const Report& report) {
+  for (const Measurement& m : report.series) {
+    const double mean = m.Over("late_mean_us").mean;
+    if (!std::isfinite(mean)) continue;
+    printf("%s: workers fell behind by %.3g us in the mean, %.3g us at p99, %.3g us at most\n",
+           m.point.ToString().c_str(), mean, m.Over("late_p99_us").mean,
+           m.Over("late_max_us").mean);
+  }
+}
 
 absl::Status Conclude(bool complete, int failed, const std::string& out) {
   if (!complete) {
@@ -77,10 +128,14 @@ absl::Status Conclude(bool complete, int failed, const std::string& out) {
 
 absl::Status RunGreedy(const std::string& file, const std::string& out,
                        const MeasureOptions& options, bool json) {
-  const absl::StatusOr<v1::Experiment> experiment = ReadExperiment(file, options.set);
+  const absl::StatusOr<v1::Experiment> experiment = ReadExperiment(file, LaidOver(options));
   if (!experiment.ok()) return experiment.status();
   absl::StatusOr<Journal> journal = Journal::Open(out, WriteExperiment(*experiment));
   if (!journal.ok()) return journal.status();
+  WallClock wall;
+  if (experiment->clock() == v1::Experiment::WALL) {
+    if (absl::Status status = wall.Start(*experiment); !status.ok()) return status;
+  }
   absl::StatusOr<Report> report = absl::InternalError("not run");
   {
     const Interruptible interruptible;
@@ -98,6 +153,7 @@ absl::Status RunGreedy(const std::string& file, const std::string& out,
            ClaimTable(*report, false).c_str(), SaturationTable(*report).c_str(),
            report->Count(Verdict::kPass), report->Count(Verdict::kFail),
            report->Count(Verdict::kNotApplicable), out.c_str());
+    PrintLateness(*report);
   }
   return Conclude(report->complete, report->Count(Verdict::kFail), out);
 }
@@ -136,27 +192,39 @@ absl::Status RunMeasure(const MeasureOptions& options, bool json) {
       options.out.empty() && !options.rerun.empty() ? options.rerun + ".rerun" : options.out;
   const absl::StatusOr<bool> circuits = IsCircuitExperiment(file);
   if (!circuits.ok()) return circuits.status();
+  if (*circuits && options.clock == "wall") {
+    return absl::InvalidArgumentError(
+        "--clock wall: circuit protocols are measured without a clock");
+  }
   return *circuits ? RunCircuits(file, out, options, json) : RunGreedy(file, out, options, json);
 }
 
 }  // namespace
 
 void AddMeasure(CLI::App& app, Invocation& invocation) {
-  CLI::App* verb = NewVerb(
-      app, invocation, "measure", "Run an experiment under the virtual clock and check its claims",
-      "bfly measure topologies/experiments/greedy-butterfly.yaml --out /tmp/greedy");
+  CLI::App* verb =
+      NewVerb(app, invocation, "measure",
+              "Run an experiment and check its claims: exactly, or with real workers",
+              "bfly measure topologies/experiments/greedy-butterfly.yaml --out /tmp/greedy\n"
+              "  bfly measure topologies/experiments/greedy-butterfly.yaml --out /tmp/wall --clock "
+              "wall --set d=3 "
+              "--set rho=0.5");
   auto options = std::make_shared<MeasureOptions>();
   CLI::Option* file = verb->add_option("file", options->file, "Experiment file")->type_name("FILE");
-  CLI::Option* rerun =
-      verb->add_option("--rerun", options->rerun,
-                       "Run the experiment of a results folder again; the results are the "
-                       "same to the bit")
-          ->type_name("FOLDER")
-          ->excludes(file);
+  CLI::Option* rerun = verb->add_option("--rerun", options->rerun,
+                                        "Run the experiment of a results folder again; under the "
+                                        "virtual clock the results are the "
+                                        "same to the bit")
+                           ->type_name("FOLDER")
+                           ->excludes(file);
   verb->add_option("--out", options->out,
                    "Folder for the results; it must not exist, or hold this experiment unfinished. "
                    "With --rerun: FOLDER.rerun if left out")
       ->type_name("DIR");
+  verb->add_option("--clock", options->clock,
+                   "virtual: exact, as fast as the CPU allows; wall: real workers, on links with a "
+                   "rate, in real time; left out: as the file says, or virtual")
+      ->check(CLI::IsMember({"virtual", "wall"}));
   verb->add_option("--set", options->set, "Lay a value over the file's: key=value or key=[v1, v2]")
       ->type_name("KEY=VALUE")
       ->take_all();

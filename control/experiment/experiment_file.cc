@@ -9,6 +9,7 @@
 #include "control/experiment/claim.h"
 #include "control/experiment/point.h"
 #include "control/experiment/settings.h"
+#include "control/experiment/wall_trial.h"
 #include "control/json/message_json.h"
 #include "control/topology_file/reader.h"
 
@@ -21,6 +22,11 @@ absl::Status CheckExperiment(const v1::Experiment& experiment) {
   if (absl::Status status = CheckAllRules(experiment); !status.ok()) return status;
   const absl::StatusOr<std::vector<Point>> points = PointsOf(experiment);
   if (!points.ok()) return points.status();
+  if (experiment.clock() == v1::Experiment::WALL) {
+    for (const Point& point : *points) {
+      if (absl::Status status = CheckWallPoint(experiment, point); !status.ok()) return status;
+    }
+  }
   if (points->size() * experiment.seeds_size() > kMaxTrials) {
     return absl::InvalidArgumentError(absl::StrCat("all swept values and seeds give ",
                                                    points->size() * experiment.seeds_size(),

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "control/experiment/claim_rows.h"
+#include "control/experiment/wall_trial.h"
 
 namespace bfly::control {
-
 namespace {
 
 Report Finished(Report report) {
@@ -37,7 +37,11 @@ absl::StatusOr<Report> Measure(const v1::Experiment& experiment, Journal& journa
       if (const Trial* known = journal.Find(i, seed)) {
         measurement.trials.push_back(*known);
       } else {
-        absl::StatusOr<Trial> trial = RunTrial(experiment, measurement.point, seed);
+        absl::StatusOr<Trial> trial = experiment.clock() == v1::Experiment::WALL
+                                          ? RunWallTrial(experiment, measurement.point, seed,
+                                                         [&] { return !on_progress(progress); })
+                                          : RunTrial(experiment, measurement.point, seed);
+        if (absl::IsCancelled(trial.status())) return Finished(std::move(report));
         if (!trial.ok()) return trial.status();
         if (absl::Status status = journal.Add(i, *trial); !status.ok()) return status;
         measurement.trials.push_back(*std::move(trial));

@@ -11,6 +11,7 @@
 #include "bfly/v1/experiment.pb.h"
 #include "dataplane/virtual_clock/discipline.h"
 #include "topologies/network.h"
+#include "topologies/permutation.h"
 
 namespace bfly::control {
 
@@ -76,6 +77,15 @@ struct Trial {
 // combination cannot be: p = 0 on the hypercube, a slot whose inverse is no whole number, a network
 // that is not levelled, values of which one excludes the other, nothing that is swept.
 absl::StatusOr<std::vector<Point>> PointsOf(const v1::Experiment& experiment);
+
+// The permutation that a point's pattern is; not for uniform. InvalidArgument if there is no such
+// pattern.
+absl::StatusOr<Permutation> PermutationOf(const Point& point, uint64_t seed);
+
+// Shares of the time that links were busy, from what left by each: `link_packets` by network link
+// index, `time` in units.
+void AddUtilisation(const Network& network, const std::vector<uint64_t>& link_packets, double time,
+                    Trial& trial);
 
 // Units of time that are not measured, and that are, for a point: the experiment's warmup, or the
 // rule in its schema; then as long as `packets` need, and at least ten warm-ups.

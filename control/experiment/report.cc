@@ -93,17 +93,25 @@ std::string ResultsJson(const Report& report) {
   Json series = Json::array();
   for (const Measurement& m : report.series) {
     const Estimate delay = m.delay();
-    series.push_back(Json{{"point", ToJson(m.point)},
-                          {"offered", m.offered()},
-                          {"accepted", m.accepted()},
-                          {"mean_delay", delay.mean},
-                          {"ci95", JsonNumber(delay.HalfWidth(0.95))},
-                          {"p50", P50(m)},
-                          {"p99", P99(m)},
-                          {"saturated", m.saturated()},
-                          {"trials", m.trials.size()},
-                          {"stages", StagesOf(m)},
-                          {"figures", FiguresOf(m)}});
+    Json row{{"point", ToJson(m.point)},
+             {"offered", m.offered()},
+             {"accepted", m.accepted()},
+             {"mean_delay", delay.mean},
+             {"ci95", JsonNumber(delay.HalfWidth(0.95))},
+             {"p50", P50(m)},
+             {"p99", P99(m)},
+             {"saturated", m.saturated()},
+             {"trials", m.trials.size()},
+             {"stages", StagesOf(m)},
+             {"figures", FiguresOf(m)}};
+    // How far behind real workers fell, where there were any.
+    if (const Estimate late = m.Over("late_mean_us"); std::isfinite(late.mean)) {
+      row["delivered_delay"] = m.Over("delivered_delay").mean;
+      row["late_us"] = Json{{"mean", late.mean},
+                            {"p99", m.Over("late_p99_us").mean},
+                            {"max", m.Over("late_max_us").mean}};
+    }
+    series.push_back(std::move(row));
   }
   Json saturation = Json::array();
   for (const Measurement* m : Saturation(report)) {

@@ -21,11 +21,6 @@ using dataplane::LinkModel;
 constexpr char kUniform[] = "uniform";
 constexpr double kMostStageHops = 5e8;  // of a trial that measures every stage: a minute
 
-absl::StatusOr<Permutation> PatternOf(const Point& point, uint64_t seed) {
-  return PermutationByName(point.pattern == "randperm" ? "random" : point.pattern, point.rows(),
-                           seed);
-}
-
 // How much of what the network can carry is offered to it, roughly: 1 is saturation.
 double UseOf(const Point& point) {
   if (point.in_rounds) return 2 * point.rho * point.d;  // section 2.3, with R = 1
@@ -57,7 +52,7 @@ absl::StatusOr<dataplane::VirtualConfig> ConfigOf(const v1::Experiment& experime
   if (point.pattern == kUniform) {
     config.flip = 0.5;
   } else if (!point.pattern.empty()) {
-    absl::StatusOr<Permutation> permutation = PatternOf(point, seed);
+    absl::StatusOr<Permutation> permutation = PermutationOf(point, seed);
     if (!permutation.ok()) return permutation.status();
     config.fixed = *std::move(permutation);
   }
@@ -101,19 +96,6 @@ Trial TrialOf(const dataplane::VirtualResult& run, const Point& point, uint64_t 
   return trial;
 }
 
-void AddUtilisation(const Network& network, const dataplane::VirtualResult& run, Trial& trial) {
-  double straight = 0, cross = 0;
-  for (uint64_t link = 0; link < network.link_count(); ++link) {
-    const LinkId id = network.link_at(link);
-    const bool stays = network.next_row(id.stage, id.row, id.port) == id.row;
-    if (stays && network.straight_is_free()) continue;
-    (stays ? straight : cross) += static_cast<double>(run.link_packets[link]);
-  }
-  const double link_time = run.end_time * static_cast<double>(network.link_count()) / 2;
-  trial.straight_utilisation = straight / link_time;
-  trial.cross_utilisation = cross / link_time;
-}
-
 absl::Status AddCoupled(const Network& network, const Point& point, double packets, uint64_t seed,
                         Trial& trial) {
   const auto coupled = dataplane::RunCoupled(
@@ -136,16 +118,35 @@ absl::Status AddCoupled(const Network& network, const Point& point, double packe
 
 }  // namespace
 
+absl::StatusOr<Permutation> PermutationOf(const Point& point, uint64_t seed) {
+  auto permutation =
+      PermutationByName(point.pattern == "randperm" ? "random" : point.pattern, point.rows(), seed);
+  if (permutation.ok()) return permutation;
+  return absl::InvalidArgumentError(
+      absl::StrCat("pattern: \"", point.pattern,
+                   "\" is unknown (allowed: uniform, bitcomp, bitrev, transpose, shuffle, "
+                   "tornado, neighbor, randperm, identity)"));
+}
+
+void AddUtilisation(const Network& network, const std::vector<uint64_t>& link_packets, double time,
+                    Trial& trial) {
+  double straight = 0, cross = 0;
+  for (uint64_t link = 0; link < network.link_count(); ++link) {
+    const LinkId id = network.link_at(link);
+    const bool stays = network.next_row(id.stage, id.row, id.port) == id.row;
+    if (stays && network.straight_is_free()) continue;
+    (stays ? straight : cross) += static_cast<double>(link_packets[link]);
+  }
+  const double link_time = time * static_cast<double>(network.link_count()) / 2;
+  trial.straight_utilisation = straight / link_time;
+  trial.cross_utilisation = cross / link_time;
+}
+
 absl::StatusOr<double> WorstLink(const Point& point, uint64_t seed) {
   const bool shared = point.links == LinkModel::kSwitchOutput;
   if (point.pattern == kUniform) return shared ? 1 : 0.5;
-  const absl::StatusOr<Permutation> permutation = PatternOf(point, seed);
-  if (!permutation.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("pattern: \"", point.pattern,
-                     "\" is unknown (allowed: uniform, bitcomp, bitrev, transpose, shuffle, "
-                     "tornado, neighbor, randperm, identity)"));
-  }
+  const absl::StatusOr<Permutation> permutation = PermutationOf(point, seed);
+  if (!permutation.ok()) return permutation.status();
   const absl::StatusOr<Network> network =
       Network::Make({.kind = point.network, .rows = point.rows(), .seed = seed});
   if (!network.ok()) return network.status();
@@ -226,7 +227,7 @@ absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const Point& po
   const absl::StatusOr<dataplane::VirtualResult> run = dataplane::RunVirtual(*network, *config);
   if (!run.ok()) return run.status();
   Trial trial = TrialOf(*run, point, seed);
-  AddUtilisation(*network, *run, trial);
+  AddUtilisation(*network, run->link_packets, run->end_time, trial);
   if (!point.pattern.empty()) {
     const auto worst = WorstLink(point, seed);
     if (!worst.ok()) return worst.status();

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`bfly measure` as a user runs it: cut short and continued, on a full disk, again to the bit, on the wall clock."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+import lab
+
+BFLY = lab.BUILD / "bfly"
+GREEDY = lab.ROOT / "topologies/experiments/greedy-butterfly.yaml"
+# 24 trials of some 0.1 s each.
+SMALL = ["--set", "d=[4, 6]", "--set", "rho=[0.3, 0.5, 0.8]", "--set", "p=0.5", "--set", "slot=0",
+         "--set", "seeds=[1, 2, 3, 4]", "--set", "packets=1000000"]
+
+
+class MeasureTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix=f"bfly-measure-{os.getpid()}-"))
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+
+    def measure(self, *words, check=True):
+        done = subprocess.run([BFLY, "measure", *map(str, words)], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=3 * lab.PATIENCE, check=False)
+        if check:
+            self.assertEqual(done.returncode, 0, f"{words}: {done.stdout}{done.stderr}")
+        return done
+
+    def results(self, folder):
+        return (folder / "results.json").read_text()
+
+    def trials(self, folder):
+        file = folder / "trials.jsonl"
+        return file.read_text().splitlines() if file.exists() else []
+
+    def test_cut_short_it_keeps_what_is_done_and_the_same_command_continues(self):
+        whole, cut = self.directory / "whole", self.directory / "cut"
+        self.measure(GREEDY, "--out", whole, *SMALL)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before = len(self.trials(cut))
+            process = subprocess.Popen([BFLY, "measure", GREEDY, "--out", cut, *SMALL], stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+            try:
+                lab.wait_until(lambda: len(self.trials(cut)) > before, "a trial is done")
+                process.send_signal(number)
+                _, said = process.communicate(timeout=lab.PATIENCE)
+            finally:
+                process.kill()
+                process.wait()
+            self.assertNotEqual(process.returncode, 0)
+            self.assertIn("marked incomplete; the same command continues it", said)
+            self.assertFalse(json.loads(self.results(cut))["complete"])
+        kept = self.trials(cut)
+        self.assertLess(len(kept), len(self.trials(whole)))
+        self.measure(GREEDY, "--out", cut, *SMALL)
+        self.assertEqual(self.trials(cut)[:len(kept)], kept, "trials that were done are not run again")
+        self.assertEqual(self.results(cut), self.results(whole))
+        refused = self.measure(GREEDY, "--out", cut, *SMALL, check=False)
+        self.assertIn("already holds this experiment, complete", refused.stderr)
+        self.assertNotEqual(refused.returncode, 0)
+
+    def test_run_again_it_gives_the_same_bits(self):
+        first = self.directory / "first"
+        self.measure(GREEDY, "--out", first, *SMALL, "--set", "seeds=[7]")
+        self.measure("--rerun", first)
+        self.assertEqual(self.results(self.directory / "first.rerun"), self.results(first))
+        self.measure(GREEDY, "--out", self.directory / "other", *SMALL, "--set", "seeds=[8]")
+        self.assertNotEqual(self.results(self.directory / "other"), self.results(first))
+
+    def test_a_full_disk_is_said_and_nothing_that_was_measured_is_lost(self):
+        lab.require_root()
+        disk = self.directory / "disk"
+        disk.mkdir()
+        command = " ".join(f"'{word}'" for word in [BFLY, "measure", GREEDY, "--out", disk / "out", *SMALL])
+        # A disk of three pages: the configuration and some trials fit. Then it grows.
+        script = f"""
+            mount -t tmpfs -o size=12k none {disk} || exit 90
+            {command} > {self.directory}/said 2>&1 && exit 91
+            cp {disk}/out/trials.jsonl {self.directory}/kept || exit 92
+            mount -o remount,size=16m {disk} || exit 93
+            {command} || exit 94
+            cp {disk}/out/trials.jsonl {disk}/out/results.json {self.directory}
+        """
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True,
+                              timeout=3 * lab.PATIENCE, check=False)
+        said = (self.directory / "said").read_text()
+        self.assertEqual(done.returncode, 0, f"{said}{done.stdout}{done.stderr}")
+        self.assertIn("No space left on device", said)
+        self.assertIn(str(disk / "out"), said)
+        kept = [line for line in (self.directory / "kept").read_text().splitlines() if line.endswith("}")]
+        whole = (self.directory / "trials.jsonl").read_text().splitlines()
+        self.assertGreater(len(kept), 0)
+        self.assertLess(len(kept), len(whole))
+        self.assertEqual(whole[:len(kept)], kept)
+        self.assertTrue(json.loads((self.directory / "results.json").read_text())["complete"])
+
+    def test_on_the_wall_clock_claims_are_checked_with_real_workers(self):
+        out = self.directory / "wall"
+        text = self.measure(GREEDY, "--out", out, "--clock", "wall", "--set", "d=3", "--set", "rho=0.5", "--set", "p=0.5",
+                            "--set", "slot=0", "--set", "seeds=[1, 2, 3]", "--set", "packets=20000",
+                            "--set", "unit_us=500").stdout
+        self.assertRegex(text, r"\d+ PASS, 0 FAIL")
+        self.assertIn("workers fell behind by", text)
+        results = json.loads(self.results(out))
+        verdicts = {claim["id"]: claim["verdict"] for claim in results["claims"]}
+        for claim in ("prop14_lower_bound", "prop17_upper_bound", "stability"):
+            self.assertEqual(verdicts[claim], "PASS")
+        point = results["series"][0]
+        self.assertGreater(point["late_us"]["mean"], 0)
+        self.assertGreaterEqual(point["late_us"]["max"], point["late_us"]["p99"])
+        self.assertGreater(point["delivered_delay"], point["mean_delay"])
+
+    def test_what_cannot_be_measured_is_refused_before_anything_is_written(self):
+        out = self.directory / "out"
+        for words, text in ((["--set", "rho=-0.5"], "rho"), (["--set", "p=1.5"], "p"),
+                            (["--set", "d=[]"], "d"), (["--clock", "wall", "--set", "unit_us=0.001"], "raise it to"),
+                            (["--clock", "wall", "--set", "discipline=priority", "--set", "class_shares=[0.5, 0.5]"],
+                             "measured under the virtual clock alone"),
+                            (["--set", "no_such_key=1"], "no_such_key"), (["--clock", "sundial"], "sundial")):
+            with self.subTest(words=words):
+                done = self.measure(GREEDY, "--out", out, *words, check=False)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(text, done.stderr)
+                self.assertFalse(out.exists())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
