@@ -7,6 +7,7 @@
 #include "control/experiment/claim.h"
 #include "control/experiment/conditions.h"
 #include "control/experiment/md_c_queue.h"
+#include "control/experiment/slotted_cube.h"
 
 namespace bfly::control {
 namespace {
@@ -83,6 +84,14 @@ std::vector<Claim> GreedyClaims() {
        "Stamoulis & Tsitsiklis, section 3.1; derived", Relation::kEqual,
        AllOf(Cube, [](const Point& x) { return Unless(x.p == 1, "p is not 1"); }),
        [](const Point& x) { return x.d + Wait(x.rho); }, Delay},
+      {"slotted_exact_d2", "T for d = 2 and slots of a unit, from the chain of two links in a row",
+       "Stamoulis & Tsitsiklis, section 3.4; derived", Relation::kEqual,
+       AllOf(Cube,
+             [](const Point& x) {
+               return Unless(x.d == 2 && x.slot == 1 && x.rho <= 0.9,
+                             "needs d = 2, slots of a unit and rho <= 0.9");
+             }),
+       [](const Point& x) { return SlottedDelayOfTwoDimensions(x.rho, x.p); }, Delay},
       {"prop5_utilisation", "every link of the cube is used a share rho of the time",
        "Stamoulis & Tsitsiklis, Proposition 5", Relation::kEqual, AllOf(OnCube, Stable),
        [](const Point& x) { return x.rho; }, CrossUse},

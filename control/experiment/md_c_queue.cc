@@ -5,25 +5,12 @@
 #include <cmath>
 #include <vector>
 
+#include "control/experiment/poisson.h"
+
 namespace bfly::control {
-namespace {
-
-// Probabilities of 0, 1, ... events, cut where the rest is below 1e-16.
-std::vector<double> Poisson(double mean) {
-  std::vector<double> probability;
-  double sum = 0;
-  for (int k = 0; sum < 1 - 1e-15 || k < mean; ++k) {
-    probability.push_back(std::exp(k * std::log(mean) - mean - std::lgamma(k + 1.0)));
-    sum += probability.back();
-    if (k > mean && probability.back() < 1e-18) break;
-  }
-  return probability;
-}
-
-}  // namespace
 
 double MeanDelayMDc(int c, double rho) {
-  const std::vector<double> arrivals = Poisson(c * rho);
+  const std::vector<double> arrivals = PoissonProbabilities(c * rho);
   // Beyond c the tail of N falls at least by a factor exp(-2 (1 - rho)) for each c more; 1e-16 of
   // it is cut.
   const auto states =

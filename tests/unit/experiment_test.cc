@@ -13,6 +13,7 @@
 #include "control/experiment/journal.h"
 #include "control/experiment/md_c_queue.h"
 #include "control/experiment/measure.h"
+#include "control/experiment/slotted_cube.h"
 #include "control/experiment/statistics.h"
 
 namespace bfly::control {
@@ -56,6 +57,20 @@ TEST(MeanDelayMDc, HasTheValuesOfTheory) {
   for (const auto& [at, delay] : table) {
     EXPECT_NEAR(MeanDelayMDc(at.first, at.second), delay, 6e-6) << at.first << " " << at.second;
   }
+}
+
+TEST(SlottedCube, HasTheDelaysOfTheory) {
+  // THEORY.md 1.6, d = 2 in slots of a unit.
+  const std::map<std::pair<double, double>, double> table = {
+      {{.3, .25}, 0.604417}, {{.3, .50}, 1.191308}, {{.3, .75}, 1.738659},
+      {{.5, .25}, 0.744382}, {{.5, .50}, 1.451802}, {{.5, .75}, 2.070916},
+      {{.8, .25}, 1.481277}, {{.8, .50}, 2.837855}, {{.8, .75}, 3.881645}};
+  for (const auto& [at, delay] : table) {
+    EXPECT_NEAR(SlottedDelayOfTwoDimensions(at.first, at.second), delay, 2e-6)
+        << "rho " << at.first << " p " << at.second;
+  }
+  // Every packet crosses both links, and waits at the first alone: 2 + rho / (2 (1 - rho)).
+  EXPECT_NEAR(SlottedDelayOfTwoDimensions(.9, 1), 2 + 4.5, 1e-5);
 }
 
 TEST(Statistics, MeanAndIntervalOfThreeValuesAreThoseOfTheTable) {
