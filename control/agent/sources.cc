@@ -15,6 +15,7 @@ namespace {
 
 constexpr uint32_t kMinBytes = 64;
 constexpr size_t kMaxNameLength = 64;
+constexpr uint32_t kHighestPriority = 7;
 // Of a slot, and of an on period: shorter ones would have a worker count slots instead of packets.
 constexpr double kShortestTime = 1e-9;
 
@@ -34,6 +35,10 @@ class SourceReader {
     config_.seed = source_.seed();
     config_.packets = source_.packets();
     ReadName();
+    if (source_.priority() > kHighestPriority) {
+      errors_.Add(OutOfRange(Field("priority"), source_.priority(), 0, kHighestPriority));
+    }
+    config_.priority = static_cast<uint8_t>(source_.priority());
     if (source_.destination() == v1::TrafficSource::TRACE) {
       config_.destination = Destination::kTrace;
       ReadTrace();

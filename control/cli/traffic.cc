@@ -28,6 +28,7 @@ struct SourceOptions {
   double packets_per_second = 1000;
   uint32_t bytes = 64;
   std::string to = "circuit";
+  uint32_t priority = 0;
   uint64_t seed = 0;
   uint64_t packets = 0;
   std::string process = "constant";
@@ -126,6 +127,7 @@ absl::Status SetSource(const SourceOptions& options, const Common& common,
                        v1::TrafficSource& source) {
   source.set_name(options.name);
   source.set_latency(options.latency);
+  source.set_priority(options.priority);
   if (!options.trace.empty()) return SetTrace(options, common, source);
   source.set_rows(options.rows);
   source.set_packets_per_second(options.packets_per_second);
@@ -236,6 +238,11 @@ void AddStart(CLI::App& group, Invocation& invocation) {
       ->type_name("TIME (ns, us, ms, s)");
   start->add_option("--duty", source->duty, "on-off: part of the time that is on")
       ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  start
+      ->add_option("--priority", source->priority,
+                   "Of all packets; higher goes first on links with discipline priority")
+      ->check(CLI::Range(0u, 7u))
       ->capture_default_str();
   start->add_option("--seed", source->seed, "Seed of the random choices")->capture_default_str();
   start->add_option("--packets", source->packets, "Packets of each row; 0: until stopped")

@@ -33,7 +33,8 @@ void WriteTrunkHeader(const TrunkPacket& packet, const TrunkRules& rules, uint8_
   h.version = kWireVersion;
   h.type = static_cast<uint8_t>(WireType::kTrunk);
   h.header_bytes = sizeof(WireHeader);
-  h.flags = packet.synthetic ? kWireSynthetic : 0;
+  h.flags = static_cast<uint8_t>((packet.synthetic ? kWireSynthetic : 0) |
+                                 packet.priority << kWirePriorityShift);
   StoreBe32(h.row, packet.row);
   StoreBe64(h.tag, packet.tag);
   StoreBe32(h.sequence, packet.sequence);
@@ -65,12 +66,13 @@ bool ReadTrunkFrame(const uint8_t* bytes, uint32_t length, const TrunkRules& rul
   packet.age_ns = uint64_t{LoadBe16(h.age)} << 32 | LoadBe32(h.age + 2);
   packet.queue = h.queue;
   packet.synthetic = h.flags & kWireSynthetic;
+  packet.priority = (h.flags & kWirePriority) >> kWirePriorityShift;
   reason = DropReason::kBadHeader;
-  const bool honest = h.version == kWireVersion &&
-                      h.type == static_cast<uint8_t>(WireType::kTrunk) &&
-                      h.header_bytes == sizeof(WireHeader) && (h.flags & ~kWireSynthetic) == 0 &&
-                      h.stage == rules.stage && h.queue < rules.queues && packet.row < rules.rows &&
-                      packet.tag != 0 && std::countr_zero(packet.tag) == 63 - rules.hops_left;
+  const bool honest =
+      h.version == kWireVersion && h.type == static_cast<uint8_t>(WireType::kTrunk) &&
+      h.header_bytes == sizeof(WireHeader) && (h.flags & ~(kWireSynthetic | kWirePriority)) == 0 &&
+      h.stage == rules.stage && h.queue < rules.queues && packet.row < rules.rows &&
+      packet.tag != 0 && std::countr_zero(packet.tag) == 63 - rules.hops_left;
   if (!honest) return false;
   if (packet.synthetic) return true;
   if (packet.inner_bytes > length - kTrunkOverhead || packet.inner_bytes < kEthernetBytes) {

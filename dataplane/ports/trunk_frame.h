@@ -19,6 +19,7 @@ struct TrunkPacket {
   uint16_t input = 0;
   uint64_t age_ns = 0;  // since injection, at the sender; at most 2^48 - 1 (78 hours)
   uint8_t queue = 0;
+  uint8_t priority = 0;  // 0..7
   bool synthetic = false;
 };
 

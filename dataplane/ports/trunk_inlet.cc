@@ -73,14 +73,11 @@ bool TrunkInlet::Admit(rte_mbuf* frame, uint64_t now, Descriptor& out, Ledger& l
     rte_pktmbuf_adj(frame, kTrunkOverhead);
     rte_pktmbuf_trim(frame, static_cast<uint16_t>(frame->data_len - packet.inner_bytes));
   }
-  // Of a synthetic packet it is not carried.
-  const uint8_t priority =
-      frame == nullptr ? 0 : PriorityOf(rte_pktmbuf_mtod(frame, const uint8_t*), frame->data_len);
   const auto age = static_cast<uint64_t>(static_cast<double>(packet.age_ns) * ticks_per_ns_);
   out = {.tag = packet.tag,
          .mbuf = frame,
          .time = now > age ? now - age : 0,
-         .priority = priority,
+         .priority = packet.priority,
          .row = packet.row,
          .bytes = packet.inner_bytes,
          .input = packet.input,

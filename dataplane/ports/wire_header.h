@@ -23,7 +23,9 @@ enum WireFlags : uint8_t {
   kWireNamesInput = 1,  // tester: `row` is the input row; without it the port tells
   kWireSynthetic =
       2,  // trunk: no frame follows, inner_bytes is the length the packet pretends to have
+  kWirePriority = 0x70,  // trunk: three bits, 0..7
 };
+inline constexpr int kWirePriorityShift = 4;
 
 // The header as it lies in a frame. Numbers are arrays of bytes, so it may start at any address.
 struct WireHeader {

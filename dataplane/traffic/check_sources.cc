@@ -75,6 +75,7 @@ absl::Status CheckArrivalsOf(const std::string& at, const SourceConfig& s) {
 }
 
 absl::Status CheckSource(const std::string& at, const SourceConfig& s, const Network& network) {
+  if (s.priority > 7) return Wrong(at, "priority: ", s.priority, " is outside 0..7");
   if (s.destination == Destination::kTrace) return CheckTrace(at, s, network);
   const std::string row_range = absl::StrCat(" is outside 0..", network.rows() - 1);
   if (s.rows.empty()) return Wrong(at, "rows: empty; name the rows that send");

@@ -49,6 +49,7 @@ void Source::Put(Batch& batch, Row input, WireTag tag, uint32_t bytes, uint64_t 
   batch.packets[batch.count++] = Descriptor{.tag = tag,
                                             .mbuf = nullptr,
                                             .time = born,
+                                            .priority = config_.priority,
                                             .row = input,
                                             .bytes = static_cast<uint16_t>(bytes),
                                             .input = static_cast<uint16_t>(input)};

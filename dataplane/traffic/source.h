@@ -57,7 +57,7 @@ class Source {
   const double hz_;
 
  private:
-  static void Put(Batch& batch, Row input, WireTag tag, uint32_t bytes, uint64_t born);
+  void Put(Batch& batch, Row input, WireTag tag, uint32_t bytes, uint64_t born);
 
   std::optional<TrafficPattern> pattern_;  // kUniform, kPattern
   TrafficPattern::Words words_;

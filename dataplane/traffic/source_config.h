@@ -20,6 +20,7 @@ struct SourceConfig {
   uint32_t bytes = 64;
   Destination destination = Destination::kCircuit;  // kCircuit: rows without a circuit send nothing
   Row row = 0;                                      // kRow
+  uint8_t priority = 0;                             // 0..7, see Descriptor
   uint64_t seed = 0;
   uint64_t packets = 0;  // per row, 0: until stopped
   // When packets are born; what its process needs besides the rate, in seconds.

@@ -175,6 +175,10 @@ TEST_F(TrafficServiceTest, EveryWrongFieldIsNamed) {
   EXPECT_THAT(FieldsOfStart(source), ElementsAre("sources[0].permutation"));
 
   source = Named("a");
+  source.set_priority(8);
+  EXPECT_THAT(FieldsOfStart(source), ElementsAre("sources[0].priority"));
+
+  source = Named("a");
   source.set_destination(v1::TrafficSource::TRACE);
   EXPECT_THAT(FieldsOfStart(source), ElementsAre("sources[0].trace"));
   for (const uint32_t row : {3, 16}) {

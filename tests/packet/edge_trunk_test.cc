@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <rte_cycles.h>
 
+#include <array>
 #include <map>
 #include <random>
 
@@ -163,6 +164,24 @@ TEST_F(TrunkTest, ASyntheticPacketCrossesWithoutAFrame) {
   EXPECT_EQ(arrived_[0].tag, HalfWay(0b01));
 }
 
+TEST_F(TrunkTest, PriorityIsCarriedWithAndWithoutAFrame) {
+  Build();
+  for (const unsigned priority : {0u, 1u, 6u, 7u}) {
+    Descriptor framed = Packet(HalfWay(0b10), 5, Pattern(64));
+    framed.priority = priority;
+    Send(framed);
+    Descriptor synthetic = Synthetic(HalfWay(0b10), 5, 64);
+    synthetic.priority = priority;
+    Send(synthetic);
+  }
+  CarryAll();
+  Receive();
+  ASSERT_EQ(arrived_.size(), 8u);
+  for (size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(arrived_[i].priority, std::to_array({0u, 1u, 6u, 7u})[i / 2]);
+  }
+}
+
 TEST_F(TrunkTest, TheAgeOfAPacketIsCarried) {
   Build();
   Descriptor packet = Synthetic(HalfWay(0), 0, 64);
@@ -203,17 +222,17 @@ TEST_F(TrunkTest, AHeaderThatLiesIsBadAndItsPacketMissing) {
     int offset;
     uint8_t value;
   } lies[] = {
-      {14, 2},                        // version
-      {15, 1},           {15, 9},     // a tester's frame; no type
-      {16, 31},          {16, 33},    // header length
-      {17, 1},           {17, 0x80},  // flags
-      {18, 1},           {21, 16},    // row
-      {22, 0},           {22, 0x80},  // tag 0; tag with no hop left
-      {22, 0x10 | 0x08},              // tag with four hops left
-      {29, 1},                        // tag with 63
-      {34, 0},           {34, 2},     // stage
-      {35, 1},                        // queue
-      {36, 0xff},        {37, 13},    // inner length too long, too short
+      {14, 2},                                  // version
+      {15, 1},           {15, 9},               // a tester's frame; no type
+      {16, 31},          {16, 33},              // header length
+      {17, 1},           {17, 0x80},            // flags
+      {17, 8},           {18, 1},    {21, 16},  // row
+      {22, 0},           {22, 0x80},            // tag 0; tag with no hop left
+      {22, 0x10 | 0x08},                        // tag with four hops left
+      {29, 1},                                  // tag with 63
+      {34, 0},           {34, 2},               // stage
+      {35, 1},                                  // queue
+      {36, 0xff},        {37, 13},              // inner length too long, too short
   };
   uint64_t bad = 0;
   for (const auto& lie : lies) {

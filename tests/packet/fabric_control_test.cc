@@ -199,6 +199,7 @@ TEST(Sources, AWrongOneIsRefusedWithItsPlace) {
   EXPECT_EQ(message({.rows = {0}, .destination = Destination::kRow, .row = 9}),
             "sources[1].row: 9 is outside 0..7");
   EXPECT_EQ(message({.rows = {0}, .bytes = 63}), "sources[1].bytes: 63 is outside 64..9018");
+  EXPECT_EQ(message({.rows = {0}, .priority = 8}), "sources[1].priority: 8 is outside 0..7");
   EXPECT_EQ(message({}), "sources[1].rows: empty; name the rows that send");
   EXPECT_EQ(message({.rows = {0}, .packets_per_second = -1}),
             "sources[1].packets_per_second: -1 is not a rate; use 0 for as fast as possible");

@@ -67,6 +67,35 @@ TEST(FabricLinks, ALinksRateBoundsWhatItCarries) {
               1e6 * static_cast<double>(done.conservation.delivered), 1e4);
 }
 
+// Two sources share the link of row 0 into a butterfly of four rows: 1 ms a packet, 8 packets born
+// in a ms. Only the one packet that is being sent keeps the urgent ones from theirs.
+TEST(FabricLinks, SourcesOfHigherPriorityGoFirst) {
+  FabricConfig config = OneWorker(NetworkKind::kButterfly, 4);
+  config.links.base = {.bits_per_second = 8'000'000, .discipline = LinkDiscipline::kPriority};
+  const std::unique_ptr<Fabric> fabric = MustLoad(config);
+  ASSERT_NE(fabric, nullptr);
+  const SourceConfig relaxed{.rows = {0},
+                             .packets_per_second = 4000,
+                             .bytes = 1000,
+                             .destination = Destination::kRow,
+                             .row = 0,
+                             .packets = 60};
+  SourceConfig urgent = relaxed;
+  urgent.row = 1;
+  urgent.priority = 7;
+  ASSERT_TRUE(fabric->SetSources({relaxed, urgent}).ok());
+  const uint64_t to_0 = fabric->network().link_index({1, 0, 0});
+  const uint64_t to_1 = fabric->network().link_index({1, 0, 1});
+  uint64_t relaxed_before = 0;
+  WaitUntil(*fabric, [&](const Snapshot& s) {
+    if (s.links[to_1].packets < 60) relaxed_before = s.links[to_0].packets;
+    return s.links[to_1].packets == 60;
+  });
+  // In order of arrival it would be about 60.
+  EXPECT_LE(relaxed_before, 5u);
+  WaitForDeliveries(*fabric, 120);
+}
+
 TEST(FabricLinks, ChangeUnderLoadAndTheAccountHolds) {
   // Two workers, and a wrapped butterfly whose packets cross each stage twice.
   for (const bool wrapped : {false, true}) {
