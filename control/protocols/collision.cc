@@ -36,13 +36,13 @@ absl::StatusOr<RouteResult> RouteCollision(const Network& network, const LinkLoa
   const int first = alone ? candidates.first_collision_hop() : 0;
   const int last = alone ? first + d : 2 * d;
   const uint32_t c = options.c != 0 ? options.c : CollisionThreshold(d);
+  std::vector<std::vector<uint32_t>> counts;
   std::vector<CollisionColumn> columns;
   for (int stage = first; stage < last; ++stage) {
-    columns.push_back(
-        {.links = 2 * network.rows(),
-         .limit = c,
-         .standing =
-             alone ? nullptr : standing->counts().data() + network.link_index({stage, 0, 0})});
+    if (!alone) counts.push_back(standing->stage_counts(stage));
+    columns.push_back({.links = 2 * network.rows(),
+                       .limit = c,
+                       .standing = alone ? nullptr : counts.back().data()});
   }
   const Row* const middles = middle.data();
   const Request* const wanted = requests.data();

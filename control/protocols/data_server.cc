@@ -102,9 +102,11 @@ absl::StatusOr<DataServerResult> RouteDataServerCollision(
   const uint32_t c_disk = options.c_disk != 0 ? options.c_disk : kLeastDiskThreshold;
   const uint32_t c = options.c != 0 ? options.c : std::max(c_disk, LinkThreshold(d));
   std::vector<CollisionColumn> columns(d, {.links = 2 * network.rows(), .limit = c});
+  std::vector<std::vector<uint32_t>> counts;
   if (standing.links != nullptr) {
     for (int stage = 0; stage < d; ++stage) {
-      columns[stage].standing = standing.links->counts().data() + network.link_index({stage, 0, 0});
+      counts.push_back(standing.links->stage_counts(stage));
+      columns[stage].standing = counts.back().data();
     }
   }
   columns.push_back({.links = network.rows(),  // the disks

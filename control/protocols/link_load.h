@@ -2,9 +2,12 @@
 // How many circuits every link carries: the state all circuit protocols decide by.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
+#include "control/protocols/link_slots.h"
 #include "topologies/network.h"
 #include "topologies/tag.h"
 
@@ -20,31 +23,77 @@ class LinkLoad {
 
   void Add(Row input, Tag tag) {
     ++paths_;
-    ForEachLink(*network_, input, tag, [this](uint64_t link) { ++counts_[link]; });
+    uint8_t* const bytes = Bytes();
+    slots_.ForEach(input, tag, 0, network_->hops(), [=, this](uint64_t slot) {
+      uint8_t& pair = bytes[slot / 2];
+      const int shift = ShiftOf(slot);
+      if ((pair >> shift & kFull) == kFull) [[unlikely]] {
+        ++above_[slot];
+      } else {
+        pair = static_cast<uint8_t>(pair + (1 << shift));
+      }
+    });
   }
   // The path must have been added before.
   void Remove(Row input, Tag tag) {
     --paths_;
-    ForEachLink(*network_, input, tag, [this](uint64_t link) { --counts_[link]; });
+    uint8_t* const bytes = Bytes();
+    slots_.ForEach(input, tag, 0, network_->hops(), [=, this](uint64_t slot) {
+      uint8_t& pair = bytes[slot / 2];
+      const int shift = ShiftOf(slot);
+      if ((pair >> shift & kFull) == kFull) [[unlikely]] {
+        RemoveFromFull(slot);
+      } else {
+        pair = static_cast<uint8_t>(pair - (1 << shift));
+      }
+    });
   }
   void Clear();
   size_t paths() const { return paths_; }
 
-  uint32_t on(LinkId link) const { return counts_[network_->link_index(link)]; }
-  uint32_t on_index(uint64_t link_index) const { return counts_[link_index]; }
-  // By link index.
-  const std::vector<uint32_t>& counts() const { return counts_; }
+  uint32_t on(LinkId link) const { return at(slots_.slot(link.stage, link.row, link.port)); }
+  uint32_t on_index(uint64_t link_index) const { return on(network_->link_at(link_index)); }
+  // By link index: of all links, and of those of one stage.
+  std::vector<uint32_t> counts() const;
+  std::vector<uint32_t> stage_counts(int stage) const;
 
-  // Most circuits on one link of a path.
-  uint32_t MaxOnPath(Row input, Tag tag) const;
+  // Most circuits on one link of a path; of its hops first .. last - 1, before which it stands in
+  // `row`.
+  uint32_t MaxOnPath(Row input, Tag tag) const {
+    return MaxOnHops(input, tag, 0, network_->hops());
+  }
+  uint32_t MaxOnHops(Row row, Tag tag, int first, int last) const {
+    uint32_t most = 0;
+    slots_.ForEach(row, tag, first, last, [&](uint64_t slot) { most = std::max(most, at(slot)); });
+    return most;
+  }
   // Congestion: most circuits on one link, of the network and of each stage. Reads every link.
   uint32_t Congestion() const;
   std::vector<uint32_t> StageCongestion() const;
 
  private:
+  static constexpr uint8_t kFull = 15;
+  struct alignas(LinkSlots::kLine / 2) Line {
+    uint8_t bytes[LinkSlots::kLine / 2] = {};
+  };
+
+  uint8_t* Bytes() { return reinterpret_cast<uint8_t*>(lines_.data()); }
+  const uint8_t* Bytes() const { return reinterpret_cast<const uint8_t*>(lines_.data()); }
+  static int ShiftOf(uint64_t slot) { return static_cast<int>(slot % 2 * 4); }
+  uint32_t at(uint64_t slot) const {
+    const uint8_t n = Bytes()[slot / 2] >> ShiftOf(slot) & kFull;
+    return n == kFull ? OfFull(slot) : n;
+  }
+  uint32_t OfFull(uint64_t slot) const;
+  void RemoveFromFull(uint64_t slot);
+
   const Network* network_;
+  LinkSlots slots_;
   size_t paths_ = 0;
-  std::vector<uint32_t> counts_;
+  // Few links ever carry kFull circuits, so that much has room in a slot. What is above it, which
+  // given paths or a disk that many read may bring about, is in above_.
+  std::vector<Line> lines_;
+  std::unordered_map<uint64_t, uint32_t> above_;
 };
 
 }  // namespace bfly::control

@@ -20,35 +20,23 @@ class MinimumChooser : public PathChooser {
     const Row p_prime = candidates_.middle(input, output, 1);
     const bool second = MostOnCollisionLinks(load, input, p_prime, output) <
                         MostOnCollisionLinks(load, input, p, output);
-    const Row middle = second ? p_prime : p;
-    return {input, output, (Tag{middle} << dimension_) | output,
+    return {input, output, TagOf(second ? p_prime : p, output),
             second ? PathChoice::kPPrime : PathChoice::kP};
   }
 
   const CandidatePaths& candidates() const { return candidates_; }
 
  private:
-  // The path from `input` through row `middle` at level d to `output`. At level l <= d it stands in
-  // the row whose first l positions are those of `middle` and the others those of `input`; likewise
-  // in the second copy. So its links need no walk.
+  Tag TagOf(Row middle, Row output) const { return Tag{middle} << dimension_ | output; }
+
+  // Of the path from `input` through row `middle` at level d to `output`. Where its collision links
+  // begin, at level h, it stands in the row whose first h positions are those of `middle` and the
+  // others those of `input`.
   uint32_t MostOnCollisionLinks(const LinkLoad& load, Row input, Row middle, Row output) const {
     const int first = candidates_.first_collision_hop();
-    return std::max(MostOnStages(load, 0, first, dimension_, input, middle),
-                    MostOnStages(load, dimension_, 0, first, middle, output));
-  }
-
-  // Stages first_stage + from .. first_stage + to - 1 of one copy of the butterfly, crossed from
-  // row `start` of its first level to row `end` of its last.
-  uint32_t MostOnStages(const LinkLoad& load, int first_stage, int from, int to, Row start,
-                        Row end) const {
-    uint32_t most = 0;
-    for (int l = from; l < to; ++l) {
-      const Row still_start = (Row{1} << (dimension_ - l)) - 1;
-      const Row row = (end & ~still_start) | (start & still_start);
-      const uint64_t node = (static_cast<uint64_t>(first_stage + l) << dimension_) | row;
-      most = std::max(most, load.on_index(2 * node + ((end >> (dimension_ - 1 - l)) & 1)));
-    }
-    return most;
+    const Row still = (Row{1} << (dimension_ - first)) - 1;
+    return load.MaxOnHops((middle & ~still) | (input & still), TagOf(middle, output), first,
+                          first + dimension_);
   }
 
   int dimension_;

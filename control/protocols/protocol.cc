@@ -111,9 +111,9 @@ RouteResult RouteOneByOne(const PathChooser& chooser, const Network& network,
     load.Add(path.input, path.tag);
     result.paths.push_back(path);
   }
-  const size_t links = 2 * size_t{network.rows()};
   for (int stage = 0; stage < network.stages(); ++stage) {
-    AddStage(load.counts().data() + stage * links, links, result);
+    const std::vector<uint32_t> counts = load.stage_counts(stage);
+    AddStage(counts.data(), counts.size(), result);
   }
   result.dilation = network.hops();
   return result;
@@ -147,11 +147,7 @@ void MeasureCongestion(const Network& network, const LinkLoad* standing, RouteRe
       most = *std::max_element(small.begin(), small.end());
     }
     if (most == 255) {
-      large.assign(links, 0);
-      if (standing != nullptr) {
-        std::copy_n(standing->counts().begin() + network.link_index({stage, 0, 0}), links,
-                    large.begin());
-      }
+      large = standing != nullptr ? standing->stage_counts(stage) : std::vector<uint32_t>(links);
       for (size_t i = 0; i < paths; ++i) ++large[link_of(i)];
       AddStage(large.data(), links, result);
     } else {

@@ -65,8 +65,7 @@ std::vector<bool> LockDown(const Network& network, const LinkLoad* standing,
     if (standing == nullptr) {
       std::fill(taken.begin(), taken.end(), 0u);
     } else {
-      std::copy_n(standing->counts().begin() + network.link_index({stage, 0, 0}), taken.size(),
-                  taken.begin());
+      taken = standing->stage_counts(stage);
     }
     // The first q in a uniformly random order are q uniformly random ones.
     winners.clear();

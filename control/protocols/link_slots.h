@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the count of each link stands, four bits of it, so that a path finds those of consecutive
+// links side by side: it then waits for memory once for four links.
+//
+// Up to four consecutive stages that set neighbouring positions from left to right are a group. The
+// paths that agree on all other positions have its 4 * 32 links to themselves, and these fill one
+// cache line. So the 32 links of a path of BB_65536 are in 8 lines.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "topologies/network.h"
+#include "topologies/tag.h"
+
+namespace bfly::control {
+
+class LinkSlots {
+ public:
+  // `network` must outlive the object.
+  explicit LinkSlots(const Network& network);
+
+  static constexpr size_t kLine = 128;  // slots in a cache line; slot 0 begins one
+  // Slots are 0 .. size() - 1, a multiple of kLine. Some belong to no link.
+  uint64_t size() const { return size_; }
+
+  uint64_t slot(int stage, Row row, int port) const {
+    const Group& g = groups_[stage];
+    const Row place = row >> g.shift;
+    const int kept = g.stages - (stage - g.first_hop);  // positions not set yet at this stage
+    const Row ports = (place & g.places) >> kept << 1 | static_cast<Row>(port);
+    return Base(g, row) + Within(g.stages, stage - g.first_hop, ports, place);
+  }
+
+  // Calls visit(slot) for the links of hops first .. last - 1 of the path that `tag` describes, in
+  // order; `row` is where the path stands before hop `first`.
+  template <typename Visit>
+  void ForEach(Row row, Tag tag, int first, int last, Visit&& visit) const {
+    const Group* const groups = groups_.data();
+    for (int hop = first; hop < last;) {
+      const Group g = groups[hop];  // a copy: what `visit` writes can't change it
+      const uint64_t base = Base(g, row);
+      const Row place = row >> g.shift;
+      const Row next = static_cast<Row>(tag >> g.tag_shift) & g.places;
+      const int end = g.first_hop + g.stages;
+      if (hop != g.first_hop || end > last) {
+        for (; hop < std::min(end, last); ++hop) {
+          visit(base + Within(g.stages, hop - g.first_hop, next >> (end - 1 - hop), place));
+        }
+      } else if (g.stages == 4) {
+        VisitGroup<4>(base, next, place, visit);
+      } else if (g.stages == 3) {
+        VisitGroup<3>(base, next, place, visit);
+      } else if (g.stages == 2) {
+        VisitGroup<2>(base, next, place, visit);
+      } else {
+        VisitGroup<1>(base, next, place, visit);
+      }
+      row = g.wired_by_table ? network_->next_row(network_->stage_of_hop(g.first_hop), row,
+                                                  static_cast<int>(next))
+                             : (row & ~(g.places << g.shift)) | next << g.shift;
+      hop = end;
+    }
+  }
+
+ private:
+  static constexpr int kMostStages = 4;
+
+  struct Group {
+    uint64_t base = 0;
+    Row places = 0;  // 2^stages - 1
+    int first_hop = 0;
+    int stages = 0;
+    int shift = 0;      // of the group's positions in a row
+    int tag_shift = 0;  // and in a tag
+    int log_size = 0;   // of the slots that paths which agree on the other positions have
+    bool wired_by_table = false;
+  };
+
+  template <int kStages, typename Visit>
+  static void VisitGroup(uint64_t base, Row next, Row place, Visit& visit) {
+    for (int set = 0; set < kStages; ++set) {
+      visit(base + Within(kStages, set, next >> (kStages - 1 - set), place));
+    }
+  }
+  // How many stages from `first` on may be one group, before `end`.
+  static int StagesOfGroup(const Network& network, int first, int end);
+  static uint64_t Base(const Group& g, Row row) {
+    const Row below = (Row{1} << g.shift) - 1;
+    const uint64_t others = (row >> g.stages & ~below) | (row & below);
+    return g.base + (others << g.log_size);
+  }
+  // A link of stage `set` of a group of `stages` is known by the positions that the path has set
+  // then, its port the last of them, and those that are still as the path found them.
+  static uint64_t Within(int stages, int set, Row ports, Row place) {
+    const int kept = stages - set;
+    const Row still = (Row{1} << kept) - 1;
+    return (static_cast<uint64_t>(set) << (stages + 1)) + (ports << kept | (place & still));
+  }
+
+  const Network* network_;
+  std::vector<Group> groups_;  // by hop
+  uint64_t size_ = 0;
+};
+
+}  // namespace bfly::control

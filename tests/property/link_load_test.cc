@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// LinkLoad packs the counts of a path's links together; here each link has a number of its own.
+#include "control/protocols/link_load.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "topologies/random.h"
+
+namespace bfly::control {
+namespace {
+
+// Every kind, from the smallest size on.
+std::vector<Network> AllNetworks(uint32_t most_rows) {
+  std::vector<Network> networks;
+  for (const NetworkKind kind : AllKinds()) {
+    for (uint32_t rows = 2; rows <= most_rows; rows *= 2) {
+      for (const int passes : {1, 2}) {
+        const auto network =
+            Network::Make({.kind = kind, .rows = rows, .seed = 5, .passes = passes});
+        if (network.ok()) networks.push_back(*network);
+      }
+    }
+  }
+  return networks;
+}
+
+TEST(LinkSlots, EveryLinkHasOneOfItsOwn) {
+  for (const Network& network : AllNetworks(512)) {
+    const LinkSlots slots(network);
+    std::set<uint64_t> taken;
+    for (uint64_t index = 0; index < network.link_count(); ++index) {
+      const LinkId link = network.link_at(index);
+      const uint64_t slot = slots.slot(link.stage, link.row, link.port);
+      ASSERT_LT(slot, slots.size());
+      ASSERT_TRUE(taken.insert(slot).second) << KindName(network.kind()) << " " << index;
+    }
+  }
+}
+
+// From any hop to any other, as the walk along the links finds them.
+TEST(LinkSlots, FollowsAPathLinkByLink) {
+  for (const Network& network : AllNetworks(64)) {
+    const LinkSlots slots(network);
+    const int hops = network.hops();
+    for (uint64_t i = 0; i < 50; ++i) {
+      const Row input = RandomBelow(1, RandomStream::kPermutation, 2 * i, network.rows());
+      const Tag tag = Random64(2, RandomStream::kPermutation, i) & ((Tag{1} << hops) - 1);
+      const std::vector<Row> rows = WalkTag(network, input, tag);
+      for (int first = 0; first < hops; ++first) {
+        for (int last = first; last <= hops; ++last) {
+          std::vector<uint64_t> expected, found;
+          for (int hop = first; hop < last; ++hop) {
+            expected.push_back(
+                slots.slot(network.stage_of_hop(hop), rows[hop], PortOfHop(tag, hop, hops)));
+          }
+          slots.ForEach(rows[first], tag, first, last,
+                        [&](uint64_t slot) { found.push_back(slot); });
+          ASSERT_EQ(found, expected) << KindName(network.kind()) << " of " << network.rows()
+                                     << " rows, hops " << first << " to " << last;
+        }
+      }
+    }
+  }
+}
+
+// What makes minimum fast on a large network.
+TEST(LinkSlots, APathOfALargeNetworkTouchesEightLines) {
+  const Network bb =
+      Network::Make({.kind = NetworkKind::kTwoFoldButterfly, .rows = 65536, .seed = 1}).value();
+  const LinkSlots slots(bb);
+  std::set<uint64_t> lines;
+  slots.ForEach(12345, 0xcafe1234, 0, bb.hops(),
+                [&](uint64_t slot) { lines.insert(slot / LinkSlots::kLine); });
+  EXPECT_EQ(lines.size(), 8u);
+}
+
+// Far beyond what a packed count holds: half the paths go over few links.
+TEST(LinkLoad, AgreesWithAPlainCountAfterAnySequence) {
+  for (const Network& network : AllNetworks(32)) {
+    const int hops = network.hops();
+    LinkLoad load(network);
+    std::vector<uint32_t> plain(network.link_count());
+    std::vector<std::pair<Row, Tag>> standing;
+    for (uint64_t i = 0; i < 2000; ++i) {
+      const auto random = [i](uint64_t which) {
+        return Random64(3, RandomStream::kPermutation, 4 * i + which);
+      };
+      // More come than go, and then the other way round.
+      const bool comes = standing.empty() || random(0) % 100 < (i < 1200 ? 80 : 20);
+      if (comes) {
+        const Tag tag = random(1) & ((Tag{1} << hops) - 1);
+        standing.emplace_back(random(2) % 2 == 0 ? 0 : random(2) / 2 % network.rows(),
+                              random(3) % 2 == 0 ? 0 : tag);
+        load.Add(standing.back().first, standing.back().second);
+      } else {
+        std::swap(standing[random(1) % standing.size()], standing.back());
+        load.Remove(standing.back().first, standing.back().second);
+      }
+      const auto [input, tag] = standing.back();
+      ForEachLink(network, input, tag, [&](uint64_t link) { plain[link] += comes ? 1 : ~0u; });
+      uint32_t most = 0;
+      ForEachLink(network, input, tag, [&](uint64_t link) { most = std::max(most, plain[link]); });
+      ASSERT_EQ(load.MaxOnPath(input, tag), most);
+      if (!comes) standing.pop_back();
+      if (i % 100 != 0) continue;
+      ASSERT_EQ(load.counts(), plain) << KindName(network.kind()) << " of " << network.rows();
+      ASSERT_EQ(load.Congestion(), *std::max_element(plain.begin(), plain.end()));
+      ASSERT_EQ(load.paths(), standing.size());
+    }
+    for (uint64_t link = 0; link < plain.size(); ++link) {
+      ASSERT_EQ(load.on_index(link), plain[link]);
+    }
+    while (!standing.empty()) {
+      load.Remove(standing.back().first, standing.back().second);
+      standing.pop_back();
+    }
+    EXPECT_THAT(load.counts(), ::testing::Each(0u));
+  }
+}
+
+}  // namespace
+}  // namespace bfly::control
