@@ -17,15 +17,10 @@ std::unique_ptr<PathChooser> MakeGreedy(const Network&, const ProtocolOptions&) 
   return std::make_unique<GreedyChooser>();
 }
 
-// Nothing is asked: each request sends one packet that reserves its path on the way, all in one
-// round.
 absl::StatusOr<RouteResult> RouteGreedy(const Network& network, const LinkLoad* standing,
                                         const std::vector<Request>& requests,
                                         const ProtocolOptions&) {
-  RouteResult result = RouteOneByOne(GreedyChooser(), network, standing, requests);
-  result.rounds = 1;
-  result.messages = requests.size();
-  return result;
+  return RouteUnasked(GreedyChooser(), network, standing, requests);
 }
 
 }  // namespace

@@ -31,11 +31,7 @@ std::unique_ptr<PathChooser> MakeOneChoice(const Network& network, const Protoco
 absl::StatusOr<RouteResult> RouteOneChoice(const Network& network, const LinkLoad* standing,
                                            const std::vector<Request>& requests,
                                            const ProtocolOptions& options) {
-  RouteResult result =
-      RouteOneByOne(OneChoiceChooser(network, options.seed), network, standing, requests);
-  result.rounds = 1;
-  result.messages = requests.size();
-  return result;
+  return RouteUnasked(OneChoiceChooser(network, options.seed), network, standing, requests);
 }
 
 }  // namespace

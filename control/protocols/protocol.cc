@@ -119,6 +119,24 @@ RouteResult RouteOneByOne(const PathChooser& chooser, const Network& network,
   return result;
 }
 
+RouteResult RouteUnasked(const PathChooser& chooser, const Network& network,
+                         const LinkLoad* standing, const std::vector<Request>& requests) {
+  RouteResult result;
+  if (network.hops() > network.stages()) {
+    result = RouteOneByOne(chooser, network, standing, requests);
+  } else {
+    const LinkLoad unread(network);
+    result.paths.reserve(requests.size());
+    for (const auto& [input, output] : requests) {
+      result.paths.push_back(chooser.Choose(unread, input, output));
+    }
+    MeasureCongestion(network, standing, result);
+  }
+  result.rounds = 1;
+  result.messages = requests.size();
+  return result;
+}
+
 void MeasureCongestion(const Network& network, const LinkLoad* standing, RouteResult& result) {
   // Stage by stage in bytes, so that the counts of one stage stay in the cache; a stage with more
   // than 254 paths on a link is counted again in words.

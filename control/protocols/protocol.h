@@ -133,6 +133,11 @@ absl::StatusOr<RouteResult> RoutePermutation(absl::string_view protocol, const N
 RouteResult RouteOneByOne(const PathChooser& chooser, const Network& network,
                           const LinkLoad* standing, const std::vector<Request>& requests);
 
+// For choosers that ask nothing of the network: each request sends one packet that reserves its
+// path on the way, all in one round. Fills in everything.
+RouteResult RouteUnasked(const PathChooser& chooser, const Network& network,
+                         const LinkLoad* standing, const std::vector<Request>& requests);
+
 // For protocols that choose all paths together, on networks that no path crosses twice: fills in
 // congestion and dilation of the paths.
 void MeasureCongestion(const Network& network, const LinkLoad* standing, RouteResult& result);

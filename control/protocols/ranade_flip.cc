@@ -41,11 +41,7 @@ std::unique_ptr<PathChooser> MakeFlip(const Network& network, const ProtocolOpti
 absl::StatusOr<RouteResult> RouteFlip(const Network& network, const LinkLoad* standing,
                                       const std::vector<Request>& requests,
                                       const ProtocolOptions& options) {
-  RouteResult result =
-      RouteOneByOne(FlipChooser(network, options.seed), network, standing, requests);
-  result.rounds = 1;
-  result.messages = requests.size();
-  return result;
+  return RouteUnasked(FlipChooser(network, options.seed), network, standing, requests);
 }
 
 }  // namespace

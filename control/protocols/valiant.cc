@@ -24,14 +24,10 @@ std::unique_ptr<PathChooser> MakeValiant(const Network&, const ProtocolOptions& 
   return std::make_unique<ValiantChooser>(options.seed);
 }
 
-// As greedy: nothing is asked, one packet a request reserves its path.
 absl::StatusOr<RouteResult> RouteValiant(const Network& network, const LinkLoad* standing,
                                          const std::vector<Request>& requests,
                                          const ProtocolOptions& options) {
-  RouteResult result = RouteOneByOne(ValiantChooser(options.seed), network, standing, requests);
-  result.rounds = 1;
-  result.messages = requests.size();
-  return result;
+  return RouteUnasked(ValiantChooser(options.seed), network, standing, requests);
 }
 
 }  // namespace
