@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Off-line routing on the Benes network by the looping algorithm (Waksman 1968; THEORY.md 2.8): any
 // permutation with one circuit a link, in O(n log n).
+#include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "control/protocols/protocols.h"
@@ -8,53 +10,78 @@
 namespace bfly::control {
 namespace {
 
-// Sends the two messages of every input pair of position k, and those of every output pair, to
-// different halves: side[row] is the half of the message in `row`. The pairs form cycles input pair
-// - output pair - input pair ...; each cycle is walked once and its messages alternate.
-void SplitByPosition(const std::vector<Row>& target, const std::vector<Row>& source_of, Row mask,
-                     std::vector<uint8_t>& side) {
-  constexpr uint8_t kUnset = 2;
-  side.assign(target.size(), kUnset);
-  for (Row start = 0; start < target.size(); ++start) {
-    for (Row row = start; side[row] == kUnset;) {
-      side[row] = 0;
-      const Row shares_output = source_of[target[row] ^ mask];
-      side[shares_output] = 1;
-      row = shares_output ^ mask;
-    }
+// The looping algorithm on one sub-network at a time: a block of consecutive rows.
+class Looping {
+ public:
+  explicit Looping(const Permutation& permutation)
+      : target_(permutation),
+        input_of_(permutation.size()),
+        partner_(permutation.size()),
+        pair_(permutation.size() / 2),
+        side_(permutation.size()) {
+    std::iota(input_of_.begin(), input_of_.end(), Row{0});
   }
-}
 
-// The row at the middle level of the message of each input. All paths are node-disjoint.
-std::vector<Row> LoopingMiddleRows(const Network& network, const Permutation& permutation) {
-  const Row rows = network.rows();
-  // After position k is dealt with, the message in a row has the row's first k positions at levels
-  // k..2d-k.
-  std::vector<Row> target = permutation;
-  std::vector<Row> source_of(rows), input_of(rows);
-  for (Row row = 0; row < rows; ++row) {
-    input_of[row] = row;
-    source_of[target[row]] = row;
+  // The row at the middle level of the message of each input. All paths are node-disjoint.
+  std::vector<Row> MiddleRows() {
+    Route(0, static_cast<Row>(target_.size()));
+    std::vector<Row> middle(target_.size());
+    for (Row row = 0; row < middle.size(); ++row) middle[input_of_[row]] = row;
+    return middle;
   }
-  std::vector<uint8_t> side;
-  for (int position = 1; position <= network.dimension(); ++position) {
-    const Row mask = MaskOfPosition(position, network.dimension());
-    SplitByPosition(target, source_of, mask, side);
-    for (Row row = 0; row < rows; ++row) {
-      if ((row & mask) == 0 && side[row] == 1) {
-        std::swap(target[row], target[row | mask]);
-        std::swap(input_of[row], input_of[row | mask]);
+
+ private:
+  // Gives each half of a block its messages, and goes on in the halves, depth first: from some size
+  // on a block with all that is in it stays in the cache.
+  void Route(Row first, Row size) {
+    if (size < 2) return;
+    const Row half = size / 2;
+    Split(first, half);
+    for (Row row = first; row < first + half; ++row) {
+      if (side_[row] == 1) {
+        std::swap(target_[row], target_[row + half]);
+        std::swap(input_of_[row], input_of_[row + half]);
+      }
+      target_[row] &= half - 1;
+      target_[row + half] &= half - 1;
+    }
+    Route(first, half);
+    Route(first + half, half);
+  }
+
+  // Sends the two messages of every input pair, and those of every output pair, to different
+  // halves: side_[row] is the half of the message in `row`. The pairs form cycles input pair -
+  // output pair - input pair ...; the messages of each alternate. It is walked both ways at once,
+  // because a step waits for the one before it.
+  void Split(Row first, Row half) {
+    constexpr uint8_t kUnset = 2;
+    const Row* const target = target_.data() + first;
+    Row* const partner = partner_.data() + first;  // who shares the output pair
+    uint8_t* const side = side_.data() + first;
+    std::fill_n(pair_.begin(), half, Row{0});
+    for (Row row = 0; row < 2 * half; ++row) pair_[target[row] & (half - 1)] ^= row;
+    for (Row row = 0; row < 2 * half; ++row) partner[row] = pair_[target[row] & (half - 1)] ^ row;
+    std::fill_n(side, 2 * half, kUnset);
+    for (Row start = 0; start < half; ++start) {
+      Row onward = start;
+      Row back = start ^ half;
+      while (side[onward] == kUnset) {
+        side[onward] = 0;
+        side[partner[onward]] = 1;
+        onward = partner[onward] ^ half;
+        if (side[back] != kUnset) break;
+        side[back] = 1;
+        side[partner[back]] = 0;
+        back = partner[back] ^ half;
       }
     }
-    for (Row row = 0; row < rows; ++row) {
-      target[row] = (target[row] & ~mask) | (row & mask);
-      source_of[target[row]] = row;
-    }
   }
-  std::vector<Row> middle(rows);
-  for (Row row = 0; row < rows; ++row) middle[input_of[row]] = row;
-  return middle;
-}
+
+  std::vector<Row> target_;    // by row: where in its block its message goes to
+  std::vector<Row> input_of_;  // by row: where its message came from
+  std::vector<Row> partner_, pair_;
+  std::vector<uint8_t> side_;
+};
 
 // The requests, and rows that nobody asked for joined in order.
 Permutation Completed(const std::vector<Request>& requests, Row rows) {
@@ -79,7 +106,7 @@ Permutation Completed(const std::vector<Request>& requests, Row rows) {
 absl::StatusOr<RouteResult> RouteBenes(const Network& network, const LinkLoad* standing,
                                        const std::vector<Request>& requests,
                                        const ProtocolOptions&) {
-  const std::vector<Row> middle = LoopingMiddleRows(network, Completed(requests, network.rows()));
+  const std::vector<Row> middle = Looping(Completed(requests, network.rows())).MiddleRows();
   RouteResult result;
   result.rounds = 1;
   result.messages = requests.size();
