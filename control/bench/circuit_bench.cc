@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/bench/circuit_bench.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -22,6 +24,12 @@ double CpuSeconds() {
   timespec now;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+uint64_t PeakBytes() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
 BenchSpread SpreadOf(std::vector<double> seconds) {
@@ -170,6 +178,7 @@ absl::StatusOr<CircuitBenchResult> RunCircuitBench(const CircuitBenchOptions& op
                               ? MinimumContest(*network, options.seed)
                               : RouteContest(options.protocol, *network, options.seed);
   std::vector<double> wall, cpu, textbook;
+  uint64_t peak_bytes = 0;
   using Clock = std::chrono::steady_clock;
   const auto since = [](Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
@@ -180,6 +189,7 @@ absl::StatusOr<CircuitBenchResult> RunCircuitBench(const CircuitBenchOptions& op
     contest.ours();
     wall.push_back(since(start));
     cpu.push_back(CpuSeconds() - cpu_start);
+    if (run == 0) peak_bytes = PeakBytes();
     // The textbook is slow: half as many runs are enough of it.
     if (run % 2 != 0) continue;
     start = Clock::now();
@@ -194,7 +204,8 @@ absl::StatusOr<CircuitBenchResult> RunCircuitBench(const CircuitBenchOptions& op
                             .operations = contest.operations,
                             .seconds = SpreadOf(wall),
                             .cpu_seconds = SpreadOf(cpu),
-                            .textbook_seconds = SpreadOf(textbook)};
+                            .textbook_seconds = SpreadOf(textbook),
+                            .peak_bytes = peak_bytes};
 }
 
 }  // namespace bfly::control

@@ -31,6 +31,8 @@ struct CircuitBenchResult {
   BenchSpread seconds;      // by the wall clock
   BenchSpread cpu_seconds;  // of all threads together
   BenchSpread textbook_seconds;
+  // The most memory the process had after the first run, before the textbook's.
+  uint64_t peak_bytes = 0;
 };
 
 // InvalidArgument names the field: protocol ("minimum", "collision", "benes", "greedy",

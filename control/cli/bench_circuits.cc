@@ -34,6 +34,7 @@ absl::Status BenchCircuits(const CircuitBenchOptions& options, const Common& com
         {"textbook_operations_per_second", operations / result->textbook_seconds.median},
         {"textbook_seconds_spread", Json(result->textbook_seconds)},
         {"ratio", ratio},
+        {"peak_memory_bytes", result->peak_bytes},
         {"machine", ProcessorName()},
         {"compiler", BFLY_COMPILER}};
     printf("%s\n", out.dump(2).c_str());
@@ -49,7 +50,9 @@ absl::Status BenchCircuits(const CircuitBenchOptions& options, const Common& com
          options.runs, static_cast<unsigned long>(options.seed));
   line("bfly", result->seconds);
   line("textbook", result->textbook_seconds);
-  printf("  ratio     %.2f\n%s, %s\n", ratio, ProcessorName().c_str(), BFLY_COMPILER);
+  printf("  ratio     %.2f\n  memory    %.0f MiB at most, without the textbook\n%s, %s\n", ratio,
+         static_cast<double>(result->peak_bytes) / (1 << 20), ProcessorName().c_str(),
+         BFLY_COMPILER);
   return absl::OkStatus();
 }
 
