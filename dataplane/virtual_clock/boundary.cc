@@ -38,7 +38,7 @@ void Boundary::Store(int worker, size_t to, PacketList list) {
   VirtualPacket* places = arenas_[static_cast<size_t>(worker)].Reserve(list.count + size_t{1});
   std::copy_n(list.first, list.count, places);
   places[list.count].time = kNever;
-  lists_[to] = {places, list.count};
+  lists_[to] = {places, list.count, list.occupied};
 }
 
 size_t Boundary::bytes() const {

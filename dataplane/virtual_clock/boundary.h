@@ -17,16 +17,23 @@ namespace bfly::dataplane {
 struct PacketList {
   const VirtualPacket* first = nullptr;
   uint32_t count = 0;
+  uint32_t occupied = 0;  // buckets of the window that hold a packet (packet_vectors.h)
 };
+static_assert(sizeof(PacketList) == 16);
 
 // Places for packets that are all given back at once.
 class PacketArena {
  public:
+  // So many places behind the last reserved one can be read.
+  static constexpr size_t kReadAhead = 8;
+
   void Clear() { chunk_ = used_ = 0; }
 
   // `packets` consecutive places. Earlier ones stay where they are.
   VirtualPacket* Reserve(size_t packets) {
-    if (chunk_ == chunks_.size() || used_ + packets > chunks_[chunk_].size()) Grow(packets);
+    if (chunk_ == chunks_.size() || used_ + packets + kReadAhead > chunks_[chunk_].size()) {
+      Grow(packets + kReadAhead);
+    }
     VirtualPacket* places = chunks_[chunk_].data() + used_;
     used_ += packets;
     return places;

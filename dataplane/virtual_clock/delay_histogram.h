@@ -16,6 +16,7 @@ class DelayHistogram {
   DelayHistogram() : counts_(static_cast<size_t>(64 - kSubBits + 1) << kSubBits) {}
 
   void Add(uint64_t value) { ++counts_[BucketOf(value)]; }
+  void AddTo(size_t bucket) { ++counts_[bucket]; }
   void Merge(const DelayHistogram& other) {
     for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
   }
@@ -26,14 +27,14 @@ class DelayHistogram {
   // none.
   uint64_t Quantile(double fraction) const;
 
- private:
   static constexpr int kSubBits = 7;
-
   static size_t BucketOf(uint64_t value) {
     if (value < (1u << kSubBits)) return value;
     const int shift = std::bit_width(value) - 1 - kSubBits;
     return (static_cast<size_t>(shift + 1) << kSubBits) + ((value >> shift) - (1u << kSubBits));
   }
+
+ private:
   // The largest value of a bucket.
   static uint64_t UpperEnd(size_t bucket);
 

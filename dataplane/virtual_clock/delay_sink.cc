@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "dataplane/virtual_clock/packet_vectors.h"
 #include "dataplane/virtual_clock/virtual_fabric.h"
 
 namespace bfly::dataplane {
@@ -17,8 +18,20 @@ DelaySink::DelaySink(int hops, Ticks start, Ticks end, int batches, Ticks unit)
 
 void DelaySink::Take(PacketList list) {
   delivered_ += list.count;
-  const VirtualPacket* const end = list.first + list.count;
-  for (const VirtualPacket* packet = list.first; packet != end; ++packet) {
+#if BFLY_HAS_PACKET_VECTORS
+  if (HasPacketVectors() && list.occupied != 0) {
+    for (uint32_t at = 0; at < list.count; at += kVector) {
+      const uint32_t count = std::min<uint32_t>(list.count - at, kVector);
+      if (!MeasureVector(list.first + at, count)) Measure(list.first + at, count);
+    }
+    return;
+  }
+#endif
+  Measure(list.first, list.count);
+}
+
+void DelaySink::Measure(const VirtualPacket* packets, uint32_t count) {
+  for (const VirtualPacket* packet = packets; packet != packets + count; ++packet) {
     const Ticks birth = BirthOf(packet->word, hops_);
     if (birth < start_ || birth >= end_) continue;
     if (batch_ == nullptr || birth - batch_start_ >= batch_length_) {
@@ -34,6 +47,37 @@ void DelaySink::Take(PacketList list) {
     histogram_.Add(delay);
   }
 }
+
+#if BFLY_HAS_PACKET_VECTORS
+BFLY_PACKET_VECTORS bool DelaySink::MeasureVector(const VirtualPacket* packets, uint32_t count) {
+  if (batch_ == nullptr) return false;
+  const auto valid = static_cast<__mmask8>((1u << count) - 1);
+  const PacketVector vector = LoadPackets(packets);
+  const __m512i births = _mm512_srl_epi64(vector.words, _mm_cvtsi32_si128(hops_));
+  const Ticks batch_end = std::min(batch_start_ + batch_length_, end_);
+  const __m512i ages =
+      _mm512_sub_epi64(births, _mm512_set1_epi64(static_cast<int64_t>(batch_start_)));
+  const __m512i delays = _mm512_maskz_sub_epi64(valid, vector.times, births);
+  const __mmask8 others = _mm512_mask_cmpge_epu64_mask(
+      valid, ages, _mm512_set1_epi64(static_cast<int64_t>(batch_end - batch_start_)));
+  const auto longest = static_cast<Ticks>(_mm512_reduce_max_epu64(delays));
+  if (others != 0 || longest >= Ticks{1} << 60) return false;
+  max_delay_ = std::max(max_delay_, longest);
+  batch_->packets += count;
+  measured_ += count;
+  batch_->delay += static_cast<Ticks>(_mm512_reduce_add_epi64(delays));
+  // DelayHistogram::BucketOf; values in the first bucket's range have a shift of 0.
+  constexpr int kSubBits = DelayHistogram::kSubBits;
+  const __m512i shifts = _mm512_max_epi64(
+      _mm512_sub_epi64(_mm512_set1_epi64(63 - kSubBits), _mm512_lzcnt_epi64(delays)),
+      _mm512_setzero_si512());
+  uint64_t buckets[kVector];
+  _mm512_storeu_si512(buckets, _mm512_add_epi64(_mm512_slli_epi64(shifts, kSubBits),
+                                                _mm512_srlv_epi64(delays, shifts)));
+  for (uint32_t i = 0; i < count; ++i) histogram_.AddTo(buckets[i]);
+  return true;
+}
+#endif
 
 void DelaySink::Merge(const DelaySink& other) {
   for (size_t i = 0; i < batches_.size(); ++i) {

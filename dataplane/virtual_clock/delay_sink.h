@@ -34,6 +34,11 @@ class DelaySink {
     TickSum delay = 0;
   };
 
+  void Measure(const VirtualPacket* packets, uint32_t count);
+  // The same for up to eight packets that were born in the batch of the packet before; false, and
+  // nothing is done, if others are among them.
+  bool MeasureVector(const VirtualPacket* packets, uint32_t count);
+
   const int hops_;
   const Ticks start_;
   const Ticks end_;

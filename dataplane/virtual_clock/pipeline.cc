@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <thread>
+
+#include "dataplane/virtual_clock/packet_vectors.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -74,7 +77,7 @@ struct Pipeline::Worker {
   std::unique_ptr<Handover> to_next;
 
   // Returns how many packets the source generated.
-  uint64_t RunWindow(const GroupEnds& ends, Ticks window_end) {
+  uint64_t RunWindow(const GroupEnds& ends, const StageWindow& window) {
     uint64_t generated = 0;
     for (size_t g = 0; g < groups.size(); ++g) {
       GroupEnds part;
@@ -91,15 +94,15 @@ struct Pipeline::Worker {
         part.out = &between[g];
       }
       if (part.out != nullptr) part.out->Clear();
-      generated += groups[g].RunWindow(crew, part, window_end, scratch);
+      generated += groups[g].RunWindow(crew, part, window, scratch);
     }
     return generated;
   }
 };
 
 Pipeline::Pipeline(const Network& network, const std::vector<int>& first_stages, int crew,
-                   Ticks unit, double window_packets)
-    : network_(network) {
+                   Ticks unit, double window_packets, bool vectors)
+    : network_(network), unit_(unit), vectors_(vectors) {
   const size_t lists = 2 * static_cast<size_t>(network.rows());
   // A sixteenth of what a window is expected to bring a worker, so that little stays unused.
   const auto chunk =
@@ -129,6 +132,7 @@ Pipeline::Account Pipeline::Run(VirtualSource& source, DelaySink& sink, Ticks wi
   std::atomic<Ticks> sunk{0};  // last worker: writes, first: acquires; end of its newest window
   std::atomic<bool> complete{false};  // last worker: writes before `sunk`, first: reads after it
 
+  const int bucket_bits = BucketBits(window);
   std::vector<DelaySink> sinks(workers_.back()->scratch.size(), sink);
   const auto sum = [&sinks](uint64_t (DelaySink::*count)() const) {
     uint64_t all = 0;
@@ -186,7 +190,7 @@ Pipeline::Account Pipeline::Run(VirtualSource& source, DelaySink& sink, Ticks wi
         next = &worker.to_next->ToFill();
         ends.out = &next->packets;
       }
-      generated += worker.RunWindow(ends, window_end);
+      generated += worker.RunWindow(ends, {now, window_end, bucket_bits});
       if (is_last) {
         sink_window(window_end, generated);
       } else {
@@ -215,6 +219,15 @@ Pipeline::Account Pipeline::Run(VirtualSource& source, DelaySink& sink, Ticks wi
         static_cast<double>(population_sum) / static_cast<double>(windows_measured);
   }
   return account;
+}
+
+int Pipeline::BucketBits(Ticks window) const {
+#if BFLY_HAS_PACKET_VECTORS
+  if (!vectors_ || !HasPacketVectors() || network_.straight_is_free()) return -1;
+  const int bits = static_cast<int>(std::bit_width(unit_)) - 1;
+  if ((window - 1) >> bits < StageWindow::kMostBuckets) return bits;
+#endif
+  return -1;
 }
 
 uint64_t Pipeline::queued() const {

@@ -16,9 +16,10 @@ namespace bfly::dataplane {
 class Pipeline {
  public:
   // first_stages[w]: the first stage of worker w. crew: threads that share the blocks of each
-  // stage. window_packets: about how many packets a row generates in a window.
+  // stage. window_packets: about how many packets a row generates in a window. vectors: whether
+  // stages may take packets eight at a time.
   Pipeline(const Network& network, const std::vector<int>& first_stages, int crew, Ticks unit,
-           double window_packets);
+           double window_packets, bool vectors);
   ~Pipeline();
 
   struct Account {
@@ -48,7 +49,12 @@ class Pipeline {
   class Handover;
   struct Worker;
 
+  // Of all windows of a run, none longer than `window` (StageWindow).
+  int BucketBits(Ticks window) const;
+
   const Network& network_;
+  const Ticks unit_;
+  const bool vectors_;
   size_t sink_bytes_ = 0;
   std::vector<std::unique_ptr<Worker>> workers_;
 };

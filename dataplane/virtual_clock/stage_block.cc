@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dataplane/virtual_clock/fifo_lane.h"
+#include "dataplane/virtual_clock/packet_vectors.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -37,7 +38,7 @@ class StageBlock::Window {
  public:
   Window(StageBlock& block, const BlockWiring& wiring, NodeState* nodes, const PacketList* in,
          const uint32_t* from, const uint32_t* to, PacketList* out, VirtualPacket* places,
-         Ticks end, PacketWord* kept)
+         const StageWindow& window, PacketWord* kept)
       : block_(block),
         wiring_(wiring),
         nodes_(nodes),
@@ -46,7 +47,8 @@ class StageBlock::Window {
         to_(to),
         out_(out),
         place_(places),
-        end_(end),
+        window_(window),
+        end_(window.end),
         kept_start_(kept),
         kept_(kept) {}
 
@@ -80,6 +82,38 @@ class StageBlock::Window {
       }
     }
   }
+
+#if BFLY_HAS_PACKET_VECTORS
+  // Steps are taken for several nodes in turn: what one step wrote in pieces the next reads in
+  // whole vectors, and would wait for it.
+  BFLY_PACKET_VECTORS void RunVectors() {
+    constexpr size_t kNodes = 8;
+    const VectorWindow window(window_.start, end_, window_.bucket_bits, wiring_.service[0]);
+    PortArrivals arrivals[kNodes][2];
+    VectorLinkState links[kNodes][2];
+    __m512i delays = _mm512_setzero_si512();
+    for (size_t first = 0; first < wiring_.nodes(); first += kNodes) {
+      const size_t last = std::min(first + kNodes, wiring_.nodes());
+      for (size_t j = first; j < last; ++j) PartArrivals(j, arrivals[j - first]);
+      for (size_t j = first; j < last; ++j) {
+        for (size_t port = 0; port < 2; ++port) {
+          delays = _mm512_add_epi64(delays, CarryLink(j, port, window, arrivals[j - first][port],
+                                                      links[j - first][port]));
+        }
+        // Lanes hold the delays of a block whose queues are short.
+        if (Arrivals(j) > PortArrivals::kMost || !block_.long_.empty()) [[unlikely]] {
+          block_.delay_sum_ += static_cast<Ticks>(_mm512_reduce_add_epi64(delays));
+          delays = _mm512_setzero_si512();
+        }
+      }
+      for (size_t j = first; j < last; ++j) {
+        nodes_[j].queue = static_cast<uint32_t>(kept());
+        for (size_t port = 0; port < 2; ++port) CloseLink(2 * j + port, links[j - first][port]);
+      }
+    }
+    block_.delay_sum_ += static_cast<Ticks>(_mm512_reduce_add_epi64(delays));
+  }
+#endif
 
   size_t kept() const { return static_cast<size_t>(kept_ - kept_start_); }
 
@@ -163,9 +197,107 @@ class StageBlock::Window {
       node.waiting[port] = waiting;
       node.packets[port] += departed;
       end->time = kNever;
-      out_[to_[link]] = {open.list[port], departed};
+      out_[to_[link]] = {open.list[port], departed, 0};
     }
   }
+
+  uint32_t Arrivals(size_t j) const {
+    const PacketList* lists = in_ + from_[j];
+    return window_.from_source ? lists[0].count : lists[0].count + lists[1].count;
+  }
+
+#if BFLY_HAS_PACKET_VECTORS
+  // A link between its last packet and the end of the window.
+  struct VectorLinkState {
+    VirtualPacket* list;
+    VirtualPacket* list_end;  // behind those that stay
+    uint32_t rest;            // of a long queue: stay and are not in the list
+    uint32_t occupied;        // as in PacketList
+  };
+
+  // The first arrivals of a node, all of them unless there are more than PortArrivals has room for.
+  BFLY_PACKET_VECTORS void PartArrivals(size_t j, PortArrivals arrivals[2]) {
+    const PacketList* lists = in_ + from_[j];
+    Parting parting(arrivals);
+    if (window_.from_source) {
+      PartSource(lists[0].first, std::min(lists[0].count, PortArrivals::kMost), parting);
+    } else {
+      SpreadList first{lists[0].first, lists[0].occupied};
+      SpreadList second{lists[1].first, lists[1].occupied};
+      const auto last_bucket =
+          static_cast<uint32_t>((end_ - 1 - window_.start) >> window_.bucket_bits);
+      for (uint32_t bucket = 0; bucket <= last_bucket; bucket += kVector) {
+        parting.Merge(first, second);
+      }
+    }
+    parting.Done();
+  }
+
+  BFLY_PACKET_VECTORS static void PartSource(const VirtualPacket* packets, uint32_t count,
+                                             Parting& parting) {
+    for (uint32_t at = 0; at < count; at += kVector) {
+      parting.Add(LoadPackets(packets + at), (1u << std::min<uint32_t>(count - at, kVector)) - 1);
+    }
+  }
+
+  // Ports of a node in turn: its queue goes on from the first to the second.
+  BFLY_PACKET_VECTORS __m512i CarryLink(size_t j, size_t port, const VectorWindow& window,
+                                        const PortArrivals& arrivals, VectorLinkState& state) {
+    NodeState& node = nodes_[j];
+    VectorLink link(window, place_);
+    state.list = place_;
+    state.rest = 0;
+    const Ticks service = wiring_.service[0];
+    const uint32_t waiting = node.waiting[port];
+    const Ticks next = node.free[port] - (waiting - Ticks{1}) * service;
+    if (LongQueue* long_queue = LongQueueOf(2 * j + port)) [[unlikely]] {
+      state.rest = StillThere(node.free[port], end_, service);
+      PacketWord leaving[StageWindow::kMostBuckets + kVector] = {};
+      std::copy_n(long_queue->words.data() + long_queue->left, waiting - state.rest, leaving);
+      long_queue->left += waiting - state.rest;
+      link.Continue(leaving, waiting - state.rest, next);
+    } else {
+      link.Continue(block_.queue_.data() + node.queue, waiting, next);
+      node.queue += waiting;
+    }
+    __m512i free = _mm512_set1_epi64(static_cast<int64_t>(node.free[port]));
+    __m512i delays = link.Carry(arrivals, free);
+    const uint32_t count = Arrivals(j);
+    for (uint32_t done = PortArrivals::kMost; done < count; done += PortArrivals::kMost)
+      [[unlikely]] {
+        PortArrivals more[2];
+        Parting parting(more);
+        PartSource(in_[from_[j]].first + done, std::min(count - done, PortArrivals::kMost),
+                   parting);
+        parting.Done();
+        delays = _mm512_add_epi64(delays, link.Carry(more[port], free));
+      }
+    node.free[port] = static_cast<Ticks>(_mm_cvtsi128_si64(_mm512_castsi512_si128(free)));
+    place_ = state.list_end = link.out();
+    state.occupied = link.occupied();
+    return delays;
+  }
+
+  BFLY_PACKET_VECTORS void CloseLink(size_t link, const VectorLinkState& state) {
+    NodeState& node = nodes_[link / 2];
+    const auto departed = static_cast<uint32_t>(std::popcount(state.occupied));
+    const VirtualPacket* stay = state.list + departed;
+    const auto more = static_cast<uint32_t>(state.list_end - stay);
+    const uint32_t waiting = state.rest + more;
+    if (waiting > kLongQueue || LongQueueOf(link) != nullptr) [[unlikely]] {
+      KeepLong(link, 0, nullptr, state.rest, stay, more);
+    } else {
+      for (uint32_t at = 0;; at += kVector) {
+        _mm512_storeu_si512(kept_ + at, LoadPackets(stay + at).words);
+        if (at + kVector >= more) break;
+      }
+      kept_ += more;
+    }
+    node.waiting[link % 2] = waiting;
+    node.packets[link % 2] += departed;
+    out_[to_[link]] = {state.list, departed, state.occupied};
+  }
+#endif
 
   LongQueue* LongQueueOf(size_t link) const {
     return block_.long_.empty() ? nullptr : block_.long_[link].get();
@@ -203,6 +335,7 @@ class StageBlock::Window {
   const uint32_t* const to_;
   PacketList* const out_;
   VirtualPacket* place_;
+  const StageWindow& window_;
   const Ticks end_;
   PacketWord* const kept_start_;
   PacketWord* kept_;
@@ -213,24 +346,34 @@ class StageBlock::Window {
 
 void StageBlock::RunWindow(const BlockWiring& wiring, NodeState* nodes, const PacketList* in,
                            const std::vector<uint32_t>& from, const std::vector<uint32_t>& to,
-                           PacketList* out, PacketArena& places, Ticks window_end,
+                           PacketList* out, PacketArena& places, const StageWindow& when,
                            std::vector<PacketWord>& kept) {
+  if (queue_.empty()) queue_.resize(kStride);  // what reads whole strides reads something
   uint64_t arrivals = 0, leaving = queue_.size();
   for (const uint32_t list : from) arrivals += in[list].count + in[list + 1].count;
   for (size_t link = 0; link < long_.size(); ++link) {
     if (long_[link] == nullptr) continue;
     const NodeState& node = nodes[link / 2];
     leaving +=
-        node.waiting[link % 2] - StillThere(node.free[link % 2], window_end, wiring.service[link]);
+        node.waiting[link % 2] - StillThere(node.free[link % 2], when.end, wiring.service[link]);
   }
-  // Everything that arrives may go to either port.
   const size_t links = 2 * wiring.nodes();
-  VirtualPacket* place = places.Reserve(leaving + 2 * arrivals + links * kStride + kStride);
+  // Packet by packet, everything that arrives may go to either port.
+  VirtualPacket* place =
+      places.Reserve(when.bucket_bits >= 0 ? leaving + arrivals + 2 * kStride
+                                           : leaving + 2 * arrivals + links * kStride + kStride);
   const size_t most = queue_.size() + arrivals + kStride + links;
   if (kept.size() < most) kept.resize(most);
-  Window window(*this, wiring, nodes, in, from.data(), to.data(), out, place, window_end,
-                kept.data());
+  Window window(*this, wiring, nodes, in, from.data(), to.data(), out, place, when, kept.data());
+#if BFLY_HAS_PACKET_VECTORS
+  if (when.bucket_bits >= 0) {
+    window.RunVectors();
+  } else {
+    window.Run();
+  }
+#else
   window.Run();
+#endif
   handled_ += arrivals;
   // Copies of whole strides read past the end.
   queue_.assign(kept.data(), kept.data() + window.kept() + kStride);

@@ -32,6 +32,18 @@ struct NodeState {
 };
 static_assert(sizeof(NodeState) == 48);
 
+// A window of time, as a stage runs it.
+struct StageWindow {
+  static constexpr uint32_t kMostBuckets = 32;  // bits of PacketList's `occupied`
+
+  Ticks start = 0;
+  Ticks end = 0;
+  // With packets in vectors (packet_vectors.h) a bucket is 2^bucket_bits ticks; -1: one by one. The
+  // same in all windows of a run.
+  int bucket_bits = -1;
+  bool from_source = false;  // each node merges its first list alone, with packets at any distance
+};
+
 // The working memory of one worker, used for one block after the other.
 struct BlockScratch {
   std::vector<VirtualPacket> arrivals;
@@ -46,11 +58,11 @@ struct BlockScratch {
 class StageBlock {
  public:
   // Takes the packets of node j's lists in[from[j]] and in[from[j] + 1] (all arrive before
-  // `window_end`), joins each to its link's queue, and makes what leaves before `window_end` the
+  // the window's end), joins each to its link's queue, and makes what leaves in the window the
   // list out[to[2*j + port]]. Windows must come in order. nodes: the state of the block's nodes.
   void RunWindow(const BlockWiring& wiring, NodeState* nodes, const PacketList* in,
                  const std::vector<uint32_t>& from, const std::vector<uint32_t>& to,
-                 PacketList* out, PacketArena& places, Ticks window_end,
+                 PacketList* out, PacketArena& places, const StageWindow& window,
                  std::vector<PacketWord>& kept);
 
   // Over all packets so far: how many came, and the sum of departure - arrival.

@@ -116,7 +116,7 @@ StageGroup::StageGroup(const Network& network, StageRange stages, Ticks unit)
   }
 }
 
-uint64_t StageGroup::RunWindow(Crew& crew, const GroupEnds& ends, Ticks window_end,
+uint64_t StageGroup::RunWindow(Crew& crew, const GroupEnds& ends, const StageWindow& window,
                                std::vector<BlockScratch>& scratch) {
   const size_t lists = 2 * row_of_node_.size();
   for (BlockScratch& s : scratch) {
@@ -124,22 +124,22 @@ uint64_t StageGroup::RunWindow(Crew& crew, const GroupEnds& ends, Ticks window_e
     if (s.in.size() < lists) s.in.resize(lists), s.out.resize(lists);
   }
   crew.ForEach(row_of_block_.size(), [&](int worker, size_t block) {
-    RunBlock(worker, block, ends, window_end, scratch[static_cast<size_t>(worker)]);
+    RunBlock(worker, block, ends, window, scratch[static_cast<size_t>(worker)]);
   });
   uint64_t generated = 0;
   for (const BlockScratch& s : scratch) generated += s.generated;
   return generated;
 }
 
-void StageGroup::RunBlock(int worker, size_t block, const GroupEnds& ends, Ticks window_end,
-                          BlockScratch& scratch) {
+void StageGroup::RunBlock(int worker, size_t block, const GroupEnds& ends,
+                          const StageWindow& window, BlockScratch& scratch) {
   static constexpr VirtualPacket kNone{kNever, 0};
   const size_t nodes = row_of_node_.size(), base = 2 * static_cast<size_t>(row_of_block_[block]);
   if (ends.source != nullptr) {
     size_t used = 0;
     for (size_t node = 0; node < nodes; ++node) {
       const size_t count =
-          ends.source->FillRow(RowOf(block, node), window_end, scratch.arrivals, used);
+          ends.source->FillRow(RowOf(block, node), window.end, scratch.arrivals, used);
       scratch.in[2 * node].count = static_cast<uint32_t>(count);
       used += count;
       scratch.arrivals[used++].time = kNever;
@@ -148,7 +148,7 @@ void StageGroup::RunBlock(int worker, size_t block, const GroupEnds& ends, Ticks
     const VirtualPacket* list = scratch.arrivals.data();
     for (size_t node = 0; node < nodes; ++node) {
       scratch.in[2 * node].first = list;
-      scratch.in[2 * node + 1] = {&kNone, 0};
+      scratch.in[2 * node + 1] = {&kNone, 0, 0};
       list += scratch.in[2 * node].count + 1;
     }
   }
@@ -156,13 +156,15 @@ void StageGroup::RunBlock(int worker, size_t block, const GroupEnds& ends, Ticks
     const BlockWiring& wiring = wiring_[static_cast<size_t>(stage - stages_.first)];
     const bool from_boundary = stage == stages_.first && ends.in != nullptr;
     const bool is_last = stage == stages_.last;
+    StageWindow when = window;
+    when.from_source = stage == stages_.first && ends.source != nullptr;
     PacketArena& places = scratch.packets[stage & 1];
     places.Clear();
     blocks_[at(stage, block)].RunWindow(wiring, nodes_.data() + at(stage, block) * nodes,
                                         from_boundary ? ends.in->lists() + base : scratch.in.data(),
                                         from_boundary ? wiring.in : by_node_,
                                         is_last ? by_link_ : wiring.out, scratch.out.data(), places,
-                                        window_end, scratch.kept);
+                                        when, scratch.kept);
     if (is_last) break;
     std::swap(scratch.in, scratch.out);
   }

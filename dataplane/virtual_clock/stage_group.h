@@ -40,9 +40,9 @@ class StageGroup {
   // Parts stages first..last into as few groups as caches allow, of sizes as equal as may be.
   static std::vector<StageRange> Split(const Network& network, int first, int last);
 
-  // Carries all packets that reach the group before `window_end` to where they are then; `scratch`
+  // Carries all packets that reach the group in the window to where they are at its end; `scratch`
   // has one entry a worker. Returns how many the source generated.
-  uint64_t RunWindow(Crew& crew, const GroupEnds& ends, Ticks window_end,
+  uint64_t RunWindow(Crew& crew, const GroupEnds& ends, const StageWindow& window,
                      std::vector<BlockScratch>& scratch);
 
   int first() const { return stages_.first; }
@@ -60,7 +60,7 @@ class StageGroup {
   size_t at(int stage, size_t block) const {
     return block * depth() + static_cast<size_t>(stage - stages_.first);
   }
-  void RunBlock(int worker, size_t block, const GroupEnds& ends, Ticks window_end,
+  void RunBlock(int worker, size_t block, const GroupEnds& ends, const StageWindow& window,
                 BlockScratch& scratch);
 
   const StageRange stages_;

@@ -179,7 +179,7 @@ absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualCo
   }
   const double cpu_began = CpuSeconds();
   Pipeline pipeline(network, config.first_stages, config.workers, unit,
-                    window_units * config.arrivals.rate);
+                    window_units * config.arrivals.rate, config.vectors);
   DelaySink sink(network.hops(), start, end, config.batches, unit);
 
   // A network that cannot keep up is given as long again as it has run, then called saturated.

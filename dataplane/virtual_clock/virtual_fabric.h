@@ -35,6 +35,8 @@ struct VirtualConfig {
   // stages.
   int workers = 1;
   double window = 0;  // units; 0: chosen from the rate
+  // Eight packets at a time where CPU and network allow it (packet_vectors.h): the same result.
+  bool vectors = true;
 
   // Anything but the first value of these runs on one worker, and several times slower.
   Discipline discipline = Discipline::kFifo;

@@ -33,6 +33,20 @@ TEST(ArrivalBatch, IsWhatPhiloxAndTheLogarithmGive) {
   }
 }
 
+TEST(ArrivalBatch, IsTheSameWithVectorsOfAnyLength) {
+  for (const double mean_gap : {0x1p32 / 1.8, 1e4, 0x1p46, 0x1p50}) {
+    for (uint64_t counter = 0; counter < 40000; counter += 4) {
+      ArrivalBatch wide, plain;
+      DrawArrivals(7, counter << 20, mean_gap, wide);
+      DrawArrivalsPlainly(7, counter << 20, mean_gap, plain);
+      for (int i = 0; i < kArrivalBatch; ++i) {
+        ASSERT_EQ(wide.gap[i], plain.gap[i]) << counter;
+        ASSERT_EQ(wide.choice[i], plain.choice[i]) << counter;
+      }
+    }
+  }
+}
+
 TEST(ArrivalBatch, GapsAreExponential) {
   // The largest distance of the empirical distribution from 1 - exp(-x) times sqrt(n) exceeds 1.95
   // once in a thousand samples (Kolmogorov).

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inner loops of the virtual clock eight packets at a time, for CPUs with AVX-512.
+//
+// All links of these stages take the same time, a whole power of two of ticks or more (a *bucket*).
+// Packets leave a link at least a bucket apart, so each bucket of a window has at most one packet
+// of a list, and where they are is a word of bits: the list's `occupied`. Two lists spread out by
+// their bits are merged by one comparison a bucket, with no branch and no chain from packet to
+// packet.
+//
+// Functions that call these have the same BFLY_PACKET_VECTORS before them.
+#pragma once
+
+#if defined(__x86_64__)
+#define BFLY_HAS_PACKET_VECTORS 1
+#define BFLY_PACKET_VECTORS [[gnu::target("avx512f,avx512dq,avx512vl,avx512cd,bmi,bmi2,popcnt")]]
+
+// gcc 12 takes what its own intrinsics leave undefined on purpose for a mistake (gcc bug 105593),
+// here and wherever these are inlined.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+#include <immintrin.h>
+
+#include <bit>
+#include <cstdint>
+
+#include "dataplane/virtual_clock/packet.h"
+
+namespace bfly::dataplane {
+
+inline constexpr int kVector = 8;  // packets
+
+// Whether this CPU has what BFLY_PACKET_VECTORS asks for.
+inline bool HasPacketVectors() {
+  static const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                          __builtin_cpu_supports("avx512vl") &&
+                          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("bmi") &&
+                          __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+  return has;
+}
+
+// Eight packets, times and words apart.
+struct PacketVector {
+  __m512i times;
+  __m512i words;
+};
+
+// Reads whole vectors: memory behind the last packet of a list must be readable.
+BFLY_PACKET_VECTORS inline PacketVector LoadPackets(const VirtualPacket* packets) {
+  const __m512i low = _mm512_loadu_si512(packets), high = _mm512_loadu_si512(packets + 4);
+  const __m512i times = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+  const __m512i words = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+  return {_mm512_permutex2var_epi64(low, times, high), _mm512_permutex2var_epi64(low, words, high)};
+}
+
+BFLY_PACKET_VECTORS inline void StorePackets(VirtualPacket* to, PacketVector packets) {
+  const __m512i low = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+  const __m512i high = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+  _mm512_storeu_si512(to, _mm512_permutex2var_epi64(packets.times, low, packets.words));
+  _mm512_storeu_si512(to + 4, _mm512_permutex2var_epi64(packets.times, high, packets.words));
+}
+
+// What fills the lanes that an expansion or a compression leaves. Zero would do but for time: the
+// CPU then waits for what the target register held before (Zen 5: five cycles, one after the
+// other).
+BFLY_PACKET_VECTORS inline __m512i Filling() { return _mm512_set1_epi64(-1); }
+
+// A list on its way into a merge: one vector for every eight buckets, empty ones at kNever.
+struct SpreadList {
+  const VirtualPacket* next;
+  uint64_t occupied;  // buckets to come
+
+  BFLY_PACKET_VECTORS PacketVector Take() {
+    const auto here = static_cast<__mmask8>(occupied);
+    const PacketVector packets = LoadPackets(next);
+    next += std::popcount(occupied & 0xFF);
+    occupied >>= kVector;
+    return {_mm512_mask_expand_epi64(Filling(), here, packets.times),  // kNever
+            _mm512_mask_expand_epi64(Filling(), here, packets.words)};
+  }
+};
+
+// Packets for one port, in order of arrival.
+struct PortArrivals {
+  // So many are gathered before they are carried over the link, with room for a vector more.
+  static constexpr uint32_t kMost = 64;
+  Ticks times[kMost + kVector];
+  PacketWord words[kMost + kVector];  // after the hop
+  uint32_t count = 0;
+};
+
+// Parts the packets of a node by the port they go to. Ends with Done().
+class Parting {
+ public:
+  explicit Parting(PortArrivals ports[2]) : ports_(ports) {}
+
+  // valid: which packets there are, a bit each.
+  BFLY_PACKET_VECTORS void Add(PacketVector packets, uint32_t valid) {
+    const __mmask8 all = _cvtu32_mask8(valid), second = _mm512_movepi64_mask(packets.words);
+    packets.words = _mm512_rol_epi64(packets.words, 1);
+    Append(0, packets, _kandn_mask8(second, all));
+    Append(1, packets, _kand_mask8(second, all));
+  }
+
+  // The next eight buckets of two lists, in order of time, ties to the first.
+  BFLY_PACKET_VECTORS void Merge(SpreadList& first, SpreadList& second) {
+    const auto either = static_cast<uint32_t>((first.occupied | second.occupied) & 0xFF);
+    const auto both = static_cast<uint32_t>(first.occupied & second.occupied & 0xFF);
+    const PacketVector a = first.Take(), b = second.Take();
+    const __mmask8 from_second = _mm512_cmplt_epu64_mask(b.times, a.times);
+    const PacketVector early = {_mm512_min_epu64(a.times, b.times),
+                                _mm512_mask_blend_epi64(from_second, a.words, b.words)};
+    const PacketVector late = {_mm512_max_epu64(a.times, b.times),
+                               _mm512_mask_blend_epi64(from_second, b.words, a.words)};
+    const __m512i low = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+    const __m512i high = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+    const uint32_t valid = _pdep_u32(either, 0x5555) | _pdep_u32(both, 0xAAAA);
+    Add({_mm512_permutex2var_epi64(early.times, low, late.times),
+         _mm512_permutex2var_epi64(early.words, low, late.words)},
+        valid & 0xFF);
+    Add({_mm512_permutex2var_epi64(early.times, high, late.times),
+         _mm512_permutex2var_epi64(early.words, high, late.words)},
+        valid >> 8);
+  }
+
+  void Done() {
+    for (size_t port = 0; port < 2; ++port) ports_[port].count = count_[port];
+  }
+
+ private:
+  BFLY_PACKET_VECTORS void Append(size_t port, PacketVector packets, __mmask8 which) {
+    _mm512_storeu_si512(ports_[port].times + count_[port],
+                        _mm512_mask_compress_epi64(Filling(), which, packets.times));
+    _mm512_storeu_si512(ports_[port].words + count_[port],
+                        _mm512_mask_compress_epi64(Filling(), which, packets.words));
+    count_[port] += static_cast<uint32_t>(std::popcount(_cvtmask8_u32(which)));
+  }
+
+  PortArrivals* const ports_;
+  uint32_t count_[2] = {0, 0};
+};
+
+// What all links of a window have in common.
+struct VectorWindow {
+  __m512i start;    // of the first bucket
+  __m512i end;      // of the window
+  __m128i bits;     // a bucket is 2^bits ticks
+  __m512i service;  // in each lane
+  __m512i spaced;   // 0, 1, ... 7 service times
+  __m512i stride;   // 8 service times in each lane
+
+  BFLY_PACKET_VECTORS VectorWindow(Ticks window_start, Ticks window_end, int bucket_bits,
+                                   Ticks ticks)
+      : start(_mm512_set1_epi64(static_cast<int64_t>(window_start))),
+        end(_mm512_set1_epi64(static_cast<int64_t>(window_end))),
+        bits(_mm_cvtsi32_si128(bucket_bits)),
+        service(_mm512_set1_epi64(static_cast<int64_t>(ticks))),
+        spaced(_mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), service)),
+        stride(_mm512_slli_epi64(service, 3)) {}
+};
+
+// One window of a link: appends to `out`, in order of departure, and spoils kSpoilt places behind.
+class VectorLink {
+ public:
+  static constexpr size_t kSpoilt = 2 * kVector;
+
+  BFLY_PACKET_VECTORS VectorLink(const VectorWindow& window, VirtualPacket* out)
+      : window_(window), out_(out), occupied_(_mm512_setzero_si512()) {}
+
+  // Packets that joined the link before: the first departs at `time`, the others one service time
+  // after the other. Reads and writes whole vectors.
+  BFLY_PACKET_VECTORS void Continue(const PacketWord* words, uint32_t count, Ticks time) {
+    __m512i times = _mm512_add_epi64(window_.spaced, _mm512_set1_epi64(static_cast<int64_t>(time)));
+    for (uint32_t at = 0;; at += kVector) {
+      StorePackets(out_ + at, {times, _mm512_loadu_si512(words + at)});
+      Occupy(times, Below(count, at));
+      if (at + kVector >= count) break;
+      times = _mm512_add_epi64(times, window_.stride);
+    }
+    out_ += count;
+  }
+
+  // Carries what arrives over the link, which is free from `latest` on (a time in each lane; so is
+  // what replaces it). Returns the sum of departure - arrival, a part of it in each lane.
+  BFLY_PACKET_VECTORS __m512i Carry(const PortArrivals& arrivals, __m512i& latest) {
+    const uint32_t count = arrivals.count;
+    __m512i delays = _mm512_setzero_si512(), spaced = window_.spaced;
+    // Two vectors in any case: whether the second is needed is as good as random.
+    for (uint32_t at = 0; at == 0 || at < count; at += 2 * kVector) {
+      for (uint32_t half = at; half < at + 2 * kVector; half += kVector) {
+        const __mmask8 valid = Below(count, half);
+        const __m512i times = _mm512_loadu_si512(arrivals.times + half);
+        // D_i = max(free, max over j <= i of t_j - j service) + (i + 1) service
+        __m512i begin = _mm512_mask_sub_epi64(latest, valid, times, spaced);
+        begin = _mm512_max_epi64(begin, _mm512_alignr_epi64(begin, latest, 7));
+        begin = _mm512_max_epi64(begin, _mm512_alignr_epi64(begin, latest, 6));
+        begin = _mm512_max_epi64(begin, _mm512_alignr_epi64(begin, latest, 4));
+        begin = _mm512_max_epi64(begin, latest);
+        latest = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), begin);
+        const __m512i departures =
+            _mm512_add_epi64(begin, _mm512_add_epi64(spaced, window_.service));
+        delays = _mm512_mask_add_epi64(delays, valid, delays, _mm512_sub_epi64(departures, times));
+        StorePackets(out_ + half, {departures, _mm512_loadu_si512(arrivals.words + half)});
+        Occupy(departures, valid);
+        spaced = _mm512_add_epi64(spaced, window_.stride);
+      }
+    }
+    latest = _mm512_add_epi64(
+        latest,
+        _mm512_mullo_epi64(window_.service, _mm512_set1_epi64(static_cast<int64_t>(count))));
+    out_ += count;
+    return delays;
+  }
+
+  // Behind the last packet, whether it leaves in the window or not.
+  VirtualPacket* out() const { return out_; }
+  // Buckets of the window in which a packet leaves.
+  BFLY_PACKET_VECTORS uint32_t occupied() const {
+    return static_cast<uint32_t>(_mm512_reduce_or_epi64(occupied_));
+  }
+
+ private:
+  // Lanes of the vector at place `at` that hold one of `count` packets.
+  BFLY_PACKET_VECTORS static __mmask8 Below(uint32_t count, uint32_t at) {
+    return static_cast<__mmask8>(_bzhi_u32(0xFF, count < at ? 0 : count - at));
+  }
+  BFLY_PACKET_VECTORS void Occupy(__m512i departures, __mmask8 valid) {
+    const __mmask8 leaves = _mm512_mask_cmplt_epu64_mask(valid, departures, window_.end);
+    const __m512i bucket =
+        _mm512_srl_epi64(_mm512_sub_epi64(departures, window_.start), window_.bits);
+    const __m512i bits = _mm512_sllv_epi64(_mm512_set1_epi64(1), bucket);
+    occupied_ = _mm512_mask_or_epi64(occupied_, leaves, occupied_, bits);
+  }
+
+  const VectorWindow& window_;
+  VirtualPacket* out_;
+  __m512i occupied_;
+};
+
+}  // namespace bfly::dataplane
+#endif
