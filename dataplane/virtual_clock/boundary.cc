@@ -6,12 +6,20 @@
 
 namespace bfly::dataplane {
 
+uint64_t CountBefore(PacketList list, std::span<const Ticks> times) {
+  uint64_t sum = 0;
+  for (const Ticks time : times) {
+    for (uint32_t i = 0; i < list.count; ++i) sum += list.first[i].time < time;
+  }
+  return sum;
+}
+
 void PacketArena::Grow(size_t packets) {
   if (used_ > 0) ++chunk_;
   used_ = 0;
   if (chunk_ < chunks_.size() && chunks_[chunk_].size() >= packets) return;
-  // A quarter more, since windows differ.
-  PageArray<VirtualPacket> chunk(std::max(packets + packets / 4, least_));
+  // Some more, since windows differ.
+  PageArray<VirtualPacket> chunk(std::max<size_t>(packets + packets / 8, 512));
   if (chunk_ == chunks_.size()) {
     chunks_.push_back(std::move(chunk));
   } else {
@@ -26,24 +34,42 @@ size_t PacketArena::bytes() const {
 }
 
 Boundary::Boundary(size_t lists, int workers, size_t chunk)
-    : lists_(lists), arenas_(static_cast<size_t>(workers)) {
-  for (PacketArena& arena : arenas_) arena.set_chunk(chunk);
-}
+    : lists_(lists),
+      places_(static_cast<size_t>(workers)),
+      chunk_(chunk),
+      mutex_(std::make_unique<std::mutex>()) {}
 
 void Boundary::Clear() {
-  for (PacketArena& arena : arenas_) arena.Clear();
+  taken_ = 0;
+  for (Places& places : places_) places = {};
+}
+
+void Boundary::TakeChunk(size_t packets, Places& places) {
+  const size_t least = packets + PacketArena::kReadAhead;
+  const std::scoped_lock lock(*mutex_);
+  if (taken_ == chunks_.size()) {
+    chunks_.emplace_back(std::max(least, chunk_));
+  } else if (chunks_[taken_].size() < least) {
+    chunks_[taken_] = PageArray<VirtualPacket>(least + least / 4);
+  }
+  PageArray<VirtualPacket>& chunk = chunks_[taken_++];
+  places = {chunk.data(), chunk.size() - PacketArena::kReadAhead};
 }
 
 void Boundary::Store(int worker, size_t to, PacketList list) {
-  VirtualPacket* places = arenas_[static_cast<size_t>(worker)].Reserve(list.count + size_t{1});
-  std::copy_n(list.first, list.count, places);
-  places[list.count].time = kNever;
-  lists_[to] = {places, list.count, list.occupied};
+  Places& places = places_[static_cast<size_t>(worker)];
+  const size_t packets = list.count + size_t{1};  // with the end mark
+  if (places.left < packets) TakeChunk(packets, places);
+  std::copy_n(list.first, list.count, places.next);
+  places.next[list.count].time = kNever;
+  lists_[to] = {places.next, list.count, list.occupied};
+  places.next += packets;
+  places.left -= packets;
 }
 
 size_t Boundary::bytes() const {
-  size_t sum = lists_.size() * sizeof(PacketList);
-  for (const PacketArena& arena : arenas_) sum += arena.bytes();
+  size_t sum = lists_.size() * sizeof(PacketList) + places_.size() * sizeof(Places);
+  for (const auto& chunk : chunks_) sum += chunk.bytes();
   return sum;
 }
 

@@ -5,6 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
 #include <vector>
 
 #include "dataplane/virtual_clock/packet.h"
@@ -20,6 +23,9 @@ struct PacketList {
   uint32_t occupied = 0;  // buckets of the window that hold a packet (packet_vectors.h)
 };
 static_assert(sizeof(PacketList) == 16);
+
+// How many packets of the list come before each of `times`, added up over these.
+uint64_t CountBefore(PacketList list, std::span<const Ticks> times);
 
 // Places for packets that are all given back at once.
 class PacketArena {
@@ -39,24 +45,21 @@ class PacketArena {
     return places;
   }
 
-  // Room that a later Reserve gets in one piece. `packets`: what is asked for at a time.
-  void set_chunk(size_t packets) { least_ = packets; }
   size_t bytes() const;
 
  private:
   void Grow(size_t packets);
 
   std::vector<PageArray<VirtualPacket>> chunks_;
-  size_t least_ = 512;  // places of a new chunk
-  size_t chunk_ = 0;    // the one that is being filled
-  size_t used_ = 0;     // places of it
+  size_t chunk_ = 0;  // the one that is being filled
+  size_t used_ = 0;   // places of it
 };
 
 // The lists of all links between two stages, 2 * row + k being the k-th list that row `row` merges.
-// Each worker fills an arena of its own.
+// Each worker fills places of its own, which it takes from all by the chunk.
 class Boundary {
  public:
-  // chunk: packets an arena grows by.
+  // chunk: packets of a chunk.
   Boundary(size_t lists, int workers, size_t chunk);
 
   const PacketList* lists() const { return lists_.data(); }
@@ -66,8 +69,19 @@ class Boundary {
   size_t bytes() const;
 
  private:
+  struct alignas(64) Places {
+    VirtualPacket* next = nullptr;
+    size_t left = 0;
+  };
+
+  void TakeChunk(size_t packets, Places& places);
+
   std::vector<PacketList> lists_;
-  std::vector<PacketArena> arenas_;
+  std::vector<Places> places_;  // by worker
+  const size_t chunk_;
+  std::unique_ptr<std::mutex> mutex_;  // of what follows, taken once a chunk
+  std::vector<PageArray<VirtualPacket>> chunks_;
+  size_t taken_ = 0;  // of them
 };
 
 }  // namespace bfly::dataplane

@@ -5,6 +5,25 @@
 
 namespace bfly::dataplane {
 
+void DelayHistogram::Cover(size_t bucket) {
+  const size_t low = bucket >> kSubBits << kSubBits, high = low + (size_t{1} << kSubBits);
+  if (counts_.empty()) first_ = low;
+  if (low < first_) {
+    counts_.insert(counts_.begin(), first_ - low, 0);
+    first_ = low;
+  }
+  if (high > first_ + counts_.size()) counts_.resize(high - first_);
+}
+
+void DelayHistogram::Merge(const DelayHistogram& other) {
+  if (other.counts_.empty()) return;
+  Cover(other.first_);
+  Cover(other.first_ + other.counts_.size() - 1);
+  for (size_t i = 0; i < other.counts_.size(); ++i) {
+    counts_[other.first_ + i - first_] += other.counts_[i];
+  }
+}
+
 uint64_t DelayHistogram::UpperEnd(size_t bucket) {
   const size_t group = bucket >> kSubBits;
   if (group == 0) return bucket;
@@ -20,9 +39,9 @@ uint64_t DelayHistogram::Quantile(double fraction) const {
   uint64_t seen = 0;
   for (size_t bucket = 0; bucket < counts_.size(); ++bucket) {
     seen += counts_[bucket];
-    if (seen >= wanted && seen > 0) return UpperEnd(bucket);
+    if (seen >= wanted && seen > 0) return UpperEnd(first_ + bucket);
   }
-  return UpperEnd(counts_.size() - 1);
+  return UpperEnd(first_ + counts_.size() - 1);
 }
 
 }  // namespace bfly::dataplane

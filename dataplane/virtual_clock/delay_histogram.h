@@ -13,13 +13,14 @@ namespace bfly::dataplane {
 // Values 0..2^63 in ticks; a value is known to one part in 2^kSubBits.
 class DelayHistogram {
  public:
-  DelayHistogram() : counts_(static_cast<size_t>(64 - kSubBits + 1) << kSubBits) {}
-
-  void Add(uint64_t value) { ++counts_[BucketOf(value)]; }
-  void AddTo(size_t bucket) { ++counts_[bucket]; }
-  void Merge(const DelayHistogram& other) {
-    for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+  void Add(uint64_t value) { AddTo(BucketOf(value)); }
+  void AddTo(size_t bucket) {
+    if (bucket - first_ >= counts_.size()) [[unlikely]] {
+      Cover(bucket);
+    }
+    ++counts_[bucket - first_];
   }
+  void Merge(const DelayHistogram& other);
 
   size_t bytes() const { return counts_.size() * sizeof(counts_[0]); }
 
@@ -37,8 +38,11 @@ class DelayHistogram {
  private:
   // The largest value of a bucket.
   static uint64_t UpperEnd(size_t bucket);
+  // Makes room for the bucket and those of the same width.
+  void Cover(size_t bucket);
 
-  std::vector<uint64_t> counts_;
+  std::vector<uint64_t> counts_;  // of the buckets from first_ on; others are empty
+  size_t first_ = 0;
 };
 
 }  // namespace bfly::dataplane

@@ -16,8 +16,9 @@ DelaySink::DelaySink(int hops, Ticks start, Ticks end, int batches, Ticks unit)
       unit_(static_cast<double>(unit)),
       batches_(batches) {}
 
-void DelaySink::Take(PacketList list) {
+void DelaySink::Take(PacketList list, std::span<const Ticks> inner) {
   delivered_ += list.count;
+  early_ += CountBefore(list, inner);
 #if BFLY_HAS_PACKET_VECTORS
   if (HasPacketVectors() && list.occupied != 0) {
     for (uint32_t at = 0; at < list.count; at += kVector) {

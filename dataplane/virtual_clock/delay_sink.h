@@ -2,6 +2,7 @@
 // The end of every path under the virtual clock: counts deliveries and measures delays.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "dataplane/virtual_clock/boundary.h"
@@ -18,12 +19,13 @@ class DelaySink {
   // hops: links of every path.
   DelaySink(int hops, Ticks start, Ticks end, int batches, Ticks unit);
 
-  // Takes packets that left the last stage.
-  void Take(PacketList list);
+  // Takes packets that left the last stage. inner: as in StageWindow.
+  void Take(PacketList list, std::span<const Ticks> inner);
   // Adds what another sink of the same measurement took.
   void Merge(const DelaySink& other);
 
   uint64_t delivered() const { return delivered_; }
+  uint64_t early() const { return early_; }  // PacketCount's, over all that was taken
   uint64_t measured() const { return measured_; }
   void Report(VirtualResult& result) const;
   size_t bytes() const { return batches_.size() * sizeof(Batch) + histogram_.bytes(); }
@@ -51,6 +53,7 @@ class DelaySink {
   DelayHistogram histogram_;
   Ticks max_delay_ = 0;
   uint64_t delivered_ = 0;
+  uint64_t early_ = 0;
   uint64_t measured_ = 0;  // of those, born in [start, end)
 };
 

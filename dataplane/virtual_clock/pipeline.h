@@ -13,29 +13,40 @@
 
 namespace bfly::dataplane {
 
+// How stages cut time.
+struct WindowPlan {
+  Ticks length = 0;      // of a window
+  int bucket_bits = -1;  // as in StageWindow
+  double packets = 0;    // that a row generates in a window, about
+};
+
+// vectors: whether packets may be taken eight at a time.
+WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, bool vectors);
+// The same for windows of a given length.
+WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, bool vectors, Ticks length);
+
 class Pipeline {
  public:
   // first_stages[w]: the first stage of worker w. crew: threads that share the blocks of each
-  // stage. window_packets: about how many packets a row generates in a window. vectors: whether
-  // stages may take packets eight at a time.
+  // stage.
   Pipeline(const Network& network, const std::vector<int>& first_stages, int crew, Ticks unit,
-           double window_packets, bool vectors);
+           const WindowPlan& plan);
   ~Pipeline();
 
   struct Account {
-    Ticks end = 0;                // of the last window
+    Ticks end = 0;                // of the last period
     uint64_t generated = 0;       // in the whole run
     uint64_t born_measured = 0;   // packets generated in [start, end)
     uint64_t delivered_then = 0;  // deliveries in [start, end), whenever born
     double mean_population =
-        0;  // packets inside, mean over the ends of the windows in [start, end)
+        0;  // packets inside, mean over the ends of the periods in [start, end)
   };
 
-  // Runs windows of `window` ticks from time 0; one ends on `start` and one on `end`. Sources go on
-  // after `end`, since later packets delay earlier ones, until every packet born before `end` has
-  // been delivered or the time is `give_up`.
+  // Counts at the ends of periods of `period` ticks, which begin at 0, `start` and `end` anew.
+  // Sources go on after `end`, since later packets delay earlier ones, until every packet born
+  // before `end` has been delivered when a period ends or the time is `give_up`.
   // sink: takes all deliveries; the crew's others take theirs in copies of it, until the end.
-  Account Run(VirtualSource& source, DelaySink& sink, Ticks window, Ticks start, Ticks end,
+  Account Run(VirtualSource& source, DelaySink& sink, Ticks period, Ticks start, Ticks end,
               Ticks give_up);
 
   uint64_t queued() const;
@@ -49,12 +60,8 @@ class Pipeline {
   class Handover;
   struct Worker;
 
-  // Of all windows of a run, none longer than `window` (StageWindow).
-  int BucketBits(Ticks window) const;
-
   const Network& network_;
-  const Ticks unit_;
-  const bool vectors_;
+  const WindowPlan plan_;
   size_t sink_bytes_ = 0;
   std::vector<std::unique_ptr<Worker>> workers_;
 };

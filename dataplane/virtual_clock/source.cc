@@ -81,8 +81,10 @@ size_t VirtualSource::FillRow(Row row, Ticks window_end, std::vector<VirtualPack
   size_t filled = used;
   ArrivalBatch batch;
   do {
-    if (packets.size() <= filled + kArrivalBatch)
-      packets.resize(filled + filled / 4 + 2 * kArrivalBatch);
+    if (packets.size() <= filled + kArrivalBatch) {
+      packets.reserve(filled + filled / 8 + 2 * kArrivalBatch);  // resize alone may double it
+      packets.resize(filled + filled / 8 + 2 * kArrivalBatch);
+    }
     if (state.next >= window_end) break;
     const uint64_t in_batch = state.number % kArrivalBatch;
     const uint64_t first = CounterOf(row, state.number - in_batch);

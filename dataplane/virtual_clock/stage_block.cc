@@ -143,11 +143,12 @@ class StageBlock::Window {
     const PacketWord* queue = block_.queue_.data() + node.queue;
     for (size_t port = 0; port < 2; ++port) {
       const Ticks service = wiring_.service[2 * j + port];
-      const uint32_t waiting = node.waiting[port];
+      LongQueue* const long_queue = LongQueueOf(2 * j + port);
+      const uint32_t waiting = long_queue ? long_queue->waiting() : node.waiting[port];
       const uint32_t rest = StillThere(node.free[port], end_, service);
       const uint32_t leaving = waiting - rest;
       Ticks time = node.free[port] - (waiting - Ticks{1}) * service;
-      if (LongQueue* long_queue = LongQueueOf(2 * j + port)) [[unlikely]] {
+      if (long_queue != nullptr) [[unlikely]] {
         const PacketWord* words = long_queue->words.data() + long_queue->left;
         for (uint32_t i = 0; i < leaving; ++i, time += service) place_[i] = {time, words[i]};
         long_queue->left += leaving;
@@ -194,8 +195,8 @@ class StageBlock::Window {
       }
       const auto departed = static_cast<uint32_t>(end - open.list[port]);
       node.free[port] = lane.free[port];
-      node.waiting[port] = waiting;
-      node.packets[port] += departed;
+      node.waiting[port] = static_cast<uint16_t>(waiting);
+      CountPackets(link, departed);
       end->time = kNever;
       out_[to_[link]] = {open.list[port], departed, 0};
     }
@@ -248,9 +249,10 @@ class StageBlock::Window {
     state.list = place_;
     state.rest = 0;
     const Ticks service = wiring_.service[0];
-    const uint32_t waiting = node.waiting[port];
+    LongQueue* const long_queue = LongQueueOf(2 * j + port);
+    const uint32_t waiting = long_queue ? long_queue->waiting() : node.waiting[port];
     const Ticks next = node.free[port] - (waiting - Ticks{1}) * service;
-    if (LongQueue* long_queue = LongQueueOf(2 * j + port)) [[unlikely]] {
+    if (long_queue != nullptr) [[unlikely]] {
       state.rest = StillThere(node.free[port], end_, service);
       PacketWord leaving[StageWindow::kMostBuckets + kVector] = {};
       std::copy_n(long_queue->words.data() + long_queue->left, waiting - state.rest, leaving);
@@ -293,11 +295,20 @@ class StageBlock::Window {
       }
       kept_ += more;
     }
-    node.waiting[link % 2] = waiting;
-    node.packets[link % 2] += departed;
+    node.waiting[link % 2] = static_cast<uint16_t>(waiting);
+    CountPackets(link, departed);
     out_[to_[link]] = {state.list, departed, state.occupied};
   }
 #endif
+
+  void CountPackets(size_t link, uint32_t departed) {
+    uint32_t& packets = nodes_[link / 2].packets[link % 2];
+    packets += departed;
+    if (packets < departed) [[unlikely]] {
+      block_.wraps_.resize(2 * wiring_.nodes());
+      ++block_.wraps_[link];
+    }
+  }
 
   LongQueue* LongQueueOf(size_t link) const {
     return block_.long_.empty() ? nullptr : block_.long_[link].get();
@@ -355,7 +366,7 @@ void StageBlock::RunWindow(const BlockWiring& wiring, NodeState* nodes, const Pa
     if (long_[link] == nullptr) continue;
     const NodeState& node = nodes[link / 2];
     leaving +=
-        node.waiting[link % 2] - StillThere(node.free[link % 2], when.end, wiring.service[link]);
+        long_[link]->waiting() - StillThere(node.free[link % 2], when.end, wiring.service[link]);
   }
   const size_t links = 2 * wiring.nodes();
   // Packet by packet, everything that arrives may go to either port.
@@ -375,13 +386,27 @@ void StageBlock::RunWindow(const BlockWiring& wiring, NodeState* nodes, const Pa
   window.Run();
 #endif
   handled_ += arrivals;
-  // Copies of whole strides read past the end.
-  queue_.assign(kept.data(), kept.data() + window.kept() + kStride);
+  // Copies of whole strides read past the end. Queues come and go: each has the memory it needs
+  // now, and an eighth more.
+  const size_t words = window.kept() + kStride;
+  if (words > queue_.capacity() || words + words / 8 + kStride < queue_.capacity()) {
+    queue_ = {};
+    queue_.reserve(words + words / 16);
+  }
+  queue_.assign(kept.data(), kept.data() + words);
+}
+
+uint64_t StageBlock::queued() const {
+  uint64_t sum = queue_.empty() ? 0 : queue_.size() - kStride;
+  for (const auto& queue : long_) {
+    if (queue) sum += queue->waiting();
+  }
+  return sum;
 }
 
 size_t StageBlock::bytes() const {
-  size_t sum =
-      sizeof(*this) + queue_.capacity() * sizeof(PacketWord) + long_.capacity() * sizeof(long_[0]);
+  size_t sum = sizeof(*this) + queue_.capacity() * sizeof(PacketWord) +
+               wraps_.capacity() * sizeof(wraps_[0]) + long_.capacity() * sizeof(long_[0]);
   for (const auto& queue : long_) {
     if (queue) sum += sizeof(*queue) + queue->words.capacity() * sizeof(PacketWord);
   }

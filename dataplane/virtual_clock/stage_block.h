@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "dataplane/virtual_clock/boundary.h"
@@ -26,11 +27,17 @@ struct BlockWiring {
 // The two links that leave a node.
 struct NodeState {
   Ticks free[2];        // when the link has sent all it was given
-  uint64_t packets[2];  // that left by it
-  uint32_t waiting[2];  // packets that have joined it and not left
+  uint32_t packets[2];  // that left by it, modulo 2^32 (StageBlock::packets)
+  uint16_t waiting[2];  // packets that have joined it and not left, unless its queue is long
   uint32_t queue;       // where the node's part of the block's queue starts
 };
-static_assert(sizeof(NodeState) == 48);
+static_assert(sizeof(NodeState) == 32);
+
+// Packets that enter or leave the network in a window.
+struct PacketCount {
+  uint64_t packets = 0;
+  uint64_t early = 0;  // those before each of the window's `inner` times, added up over these
+};
 
 // A window of time, as a stage runs it.
 struct StageWindow {
@@ -41,6 +48,7 @@ struct StageWindow {
   // With packets in vectors (packet_vectors.h) a bucket is 2^bucket_bits ticks; -1: one by one. The
   // same in all windows of a run.
   int bucket_bits = -1;
+  std::span<const Ticks> inner;  // times in it for which the packets inside are counted
   bool from_source = false;  // each node merges its first list alone, with packets at any distance
 };
 
@@ -51,7 +59,7 @@ struct BlockScratch {
   std::vector<PacketList> in;  // as packets[], by list
   std::vector<PacketList> out;
   std::vector<PacketWord> kept;  // the queue of the block after the window
-  uint64_t generated = 0;        // by the source, in the blocks of one window
+  PacketCount generated;         // by the source, in the blocks of one window
   size_t bytes() const;
 };
 
@@ -68,6 +76,11 @@ class StageBlock {
   // Over all packets so far: how many came, and the sum of departure - arrival.
   uint64_t handled() const { return handled_; }
   TickSum delay_sum() const { return delay_sum_; }
+  uint64_t queued() const;  // packets that wait
+  // That left by a link, of which `state` is the node.
+  uint64_t packets(const NodeState& state, size_t link) const {
+    return state.packets[link % 2] + (wraps_.empty() ? 0 : uint64_t{wraps_[link]} << 32);
+  }
   size_t bytes() const;
 
  private:
@@ -76,11 +89,13 @@ class StageBlock {
   struct LongQueue {
     std::vector<PacketWord> words;
     size_t left = 0;  // words at the front that have left
+    uint32_t waiting() const { return static_cast<uint32_t>(words.size() - left); }
   };
 
   std::vector<PacketWord> queue_;  // node after node, port 0 before port 1, each in order
   // By link, empty until one is long. A link that has one has no words in queue_.
   std::vector<std::unique_ptr<LongQueue>> long_;
+  std::vector<uint32_t> wraps_;  // of NodeState's packets, by link; empty until there is one
   uint64_t handled_ = 0;
   TickSum delay_sum_ = 0;
 };

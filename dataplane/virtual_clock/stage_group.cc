@@ -116,18 +116,21 @@ StageGroup::StageGroup(const Network& network, StageRange stages, Ticks unit)
   }
 }
 
-uint64_t StageGroup::RunWindow(Crew& crew, const GroupEnds& ends, const StageWindow& window,
-                               std::vector<BlockScratch>& scratch) {
+PacketCount StageGroup::RunWindow(Crew& crew, const GroupEnds& ends, const StageWindow& window,
+                                  std::vector<BlockScratch>& scratch) {
   const size_t lists = 2 * row_of_node_.size();
   for (BlockScratch& s : scratch) {
-    s.generated = 0;
+    s.generated = {};
     if (s.in.size() < lists) s.in.resize(lists), s.out.resize(lists);
   }
   crew.ForEach(row_of_block_.size(), [&](int worker, size_t block) {
     RunBlock(worker, block, ends, window, scratch[static_cast<size_t>(worker)]);
   });
-  uint64_t generated = 0;
-  for (const BlockScratch& s : scratch) generated += s.generated;
+  PacketCount generated;
+  for (const BlockScratch& s : scratch) {
+    generated.packets += s.generated.packets;
+    generated.early += s.generated.early;
+  }
   return generated;
 }
 
@@ -144,10 +147,11 @@ void StageGroup::RunBlock(int worker, size_t block, const GroupEnds& ends,
       used += count;
       scratch.arrivals[used++].time = kNever;
     }
-    scratch.generated += used - nodes;
+    scratch.generated.packets += used - nodes;
     const VirtualPacket* list = scratch.arrivals.data();
     for (size_t node = 0; node < nodes; ++node) {
       scratch.in[2 * node].first = list;
+      scratch.generated.early += CountBefore(scratch.in[2 * node], window.inner);
       scratch.in[2 * node + 1] = {&kNone, 0, 0};
       list += scratch.in[2 * node].count + 1;
     }
@@ -171,7 +175,7 @@ void StageGroup::RunBlock(int worker, size_t block, const GroupEnds& ends,
   const std::vector<uint32_t>& to = wiring_.back().out;
   for (size_t link = 0; link < 2 * nodes; ++link) {
     if (ends.sinks != nullptr) {
-      ends.sinks[worker].Take(scratch.out[link]);
+      ends.sinks[worker].Take(scratch.out[link], window.inner);
     } else {
       ends.out->Store(worker, base + to[link], scratch.out[link]);
     }
@@ -180,9 +184,7 @@ void StageGroup::RunBlock(int worker, size_t block, const GroupEnds& ends,
 
 uint64_t StageGroup::queued() const {
   uint64_t sum = 0;
-  for (size_t node = 0; node < nodes_.size(); ++node) {
-    sum += uint64_t{nodes_[node].waiting[0]} + nodes_[node].waiting[1];
-  }
+  for (const StageBlock& block : blocks_) sum += block.queued();
   return sum;
 }
 
@@ -208,7 +210,8 @@ void StageGroup::CountLinks(int stage, uint64_t* counts) const {
     const NodeState* state = nodes_.data() + at(stage, block) * nodes;
     for (size_t node = 0; node < nodes; ++node) {
       for (size_t port = 0; port < 2; ++port) {
-        counts[2 * RowOf(block, node) + port] += state[node].packets[port];
+        counts[2 * RowOf(block, node) + port] +=
+            blocks_[at(stage, block)].packets(state[node], 2 * node + port);
       }
     }
   }

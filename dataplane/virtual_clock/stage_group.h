@@ -41,9 +41,9 @@ class StageGroup {
   static std::vector<StageRange> Split(const Network& network, int first, int last);
 
   // Carries all packets that reach the group in the window to where they are at its end; `scratch`
-  // has one entry a worker. Returns how many the source generated.
-  uint64_t RunWindow(Crew& crew, const GroupEnds& ends, const StageWindow& window,
-                     std::vector<BlockScratch>& scratch);
+  // has one entry a worker. Returns what the source generated.
+  PacketCount RunWindow(Crew& crew, const GroupEnds& ends, const StageWindow& window,
+                        std::vector<BlockScratch>& scratch);
 
   int first() const { return stages_.first; }
   int last() const { return stages_.last; }

@@ -18,10 +18,8 @@
 namespace bfly::dataplane {
 namespace {
 
-// Packets of a node and window: so many that a node's fixed cost (some 15 ns) is small beside them,
-// so few that a block of rows stays in a core's L2 cache and that the windows between groups of
-// stages take no more memory than the links.
-double PacketsPerNode(const Network& network) {
+// Packets of a row between the moments when packets inside are counted.
+double PacketsPerPeriod(const Network& network) {
   return std::clamp(network.stages() * 2.1, 16.0, 48.0);
 }
 
@@ -158,7 +156,7 @@ absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualCo
     return static_cast<Ticks>(std::llround(units * static_cast<double>(unit) / slot)) * slot;
   };
   const double window_units =
-      config.window > 0 ? config.window : PacketsPerNode(network) / config.arrivals.rate;
+      config.window > 0 ? config.window : PacketsPerPeriod(network) / config.arrivals.rate;
   const Ticks window = std::max(slot, ticks(window_units));
   const Ticks start = ticks(config.warmup);
   const Ticks end = start + ticks(config.duration);
@@ -178,8 +176,11 @@ absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualCo
     return result;
   }
   const double cpu_began = CpuSeconds();
-  Pipeline pipeline(network, config.first_stages, config.workers, unit,
-                    window_units * config.arrivals.rate, config.vectors);
+  WindowPlan plan = config.window > 0
+                        ? PlanWindows(network, config.arrivals.rate, unit, config.vectors, window)
+                        : PlanWindows(network, config.arrivals.rate, unit, config.vectors);
+  plan.length = std::max(slot, plan.length / slot * slot);
+  Pipeline pipeline(network, config.first_stages, config.workers, unit, plan);
   DelaySink sink(network.hops(), start, end, config.batches, unit);
 
   // A network that cannot keep up is given as long again as it has run, then called saturated.

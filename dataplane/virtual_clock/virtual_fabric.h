@@ -34,7 +34,9 @@ struct VirtualConfig {
   // Threads that share the rows of every stage, 1 to 256; more than one only without a placement of
   // stages.
   int workers = 1;
-  double window = 0;  // units; 0: chosen from the rate
+  // Units by which time is cut and after which packets inside are counted; 0: chosen from the rate,
+  // and cut as is fastest.
+  double window = 0;
   // Eight packets at a time where CPU and network allow it (packet_vectors.h): the same result.
   bool vectors = true;
 
@@ -81,7 +83,7 @@ struct VirtualResult {
   double offered = 0;
   double accepted = 0;
   // Over all packets of the measured windows: mean of departure - arrival at each stage, and the
-  // mean number of packets in the network at the windows' ends.
+  // mean number of packets in the network at the ends of windows, as VirtualConfig means them.
   std::vector<double> stage_delay;
   double mean_population = 0;
   std::vector<StageDelay> stages;   // with stage_percentiles
