@@ -92,8 +92,8 @@ inline Words WholeTicks(Reals gap, double mean_gap) {
 }
 
 #if BFLY_HAS_PACKET_VECTORS
-// What follows is DrawArrivalsPlainly, step by step, with four blocks and eight logarithms a
-// vector.
+// What follows is DrawArrivals, step by step, with eight blocks and eight logarithms a vector: the
+// blocks of two batches, so that two chains of operations overlap.
 
 using WideWords [[gnu::vector_size(64)]] = uint64_t;
 using WideReals [[gnu::vector_size(64)]] = double;
@@ -117,55 +117,57 @@ BFLY_PACKET_VECTORS inline __m512i WideGaps(__m512i random, double mean_gap) {
                                    0xFFFFFFFFFFFFFu);
 }
 
-// Words of 32 bits, two of them together.
-BFLY_PACKET_VECTORS inline __m256i Pair(__m256i low, __m256i high) {
-  return _mm256_or_si256(_mm256_and_si256(low, _mm256_set1_epi64x(0xFFFFFFFF)),
-                         _mm256_slli_epi64(high, 32));
-}
-
-BFLY_PACKET_VECTORS void DrawArrivalsInVectors(uint64_t seed, uint64_t first_counter,
-                                               double mean_gap, ArrivalBatch& batch) {
-  const __m256i counters = _mm256_add_epi64(_mm256_set1_epi64x(static_cast<int64_t>(first_counter)),
-                                            _mm256_setr_epi64x(0, 1, 2, 3));
-  __m256i word0 = counters, word1 = _mm256_srli_epi64(counters, 32);
-  __m256i word2 = _mm256_set1_epi64x(static_cast<uint32_t>(RandomStream::kArrivals));
-  __m256i word3 = _mm256_setzero_si256();
-  __m256i key0 = _mm256_set1_epi64x(static_cast<int64_t>(seed));
-  __m256i key1 = _mm256_srli_epi64(key0, 32);
-  const __m256i multiplier0 = _mm256_set1_epi64x(0xD2511F53);
-  const __m256i multiplier1 = _mm256_set1_epi64x(0xCD9E8D57);
+BFLY_PACKET_VECTORS void DrawTwoInVectors(uint64_t seed, uint64_t first_counter, double mean_gap,
+                                          ArrivalBatch batches[2]) {
+  const __m512i numbers = _mm512_setr_epi64(0, 1, 2, 3, 8, 9, 10, 11);
+  __m512i word0 = _mm512_add_epi64(_mm512_set1_epi64(static_cast<int64_t>(first_counter)), numbers);
+  __m512i word1 = _mm512_srli_epi64(word0, 32);
+  __m512i word2 = _mm512_set1_epi64(static_cast<uint32_t>(RandomStream::kArrivals));
+  __m512i word3 = _mm512_setzero_si512();
+  __m512i key0 = _mm512_set1_epi64(static_cast<int64_t>(seed));
+  __m512i key1 = _mm512_srli_epi64(key0, 32);
+  const __m512i multiplier0 = _mm512_set1_epi64(0xD2511F53);
+  const __m512i multiplier1 = _mm512_set1_epi64(0xCD9E8D57);
   for (int round = 0; round < 10; ++round) {
-    const __m256i product0 = _mm256_mul_epu32(word0, multiplier0);
-    const __m256i product1 = _mm256_mul_epu32(word2, multiplier1);
-    word0 = _mm256_xor_si256(_mm256_xor_si256(word1, key0), _mm256_srli_epi64(product1, 32));
+    const __m512i product0 = _mm512_mul_epu32(word0, multiplier0);
+    const __m512i product1 = _mm512_mul_epu32(word2, multiplier1);
+    word0 = _mm512_xor_si512(_mm512_xor_si512(word1, key0), _mm512_srli_epi64(product1, 32));
     word1 = product1;
-    word2 = _mm256_xor_si256(_mm256_xor_si256(word3, key1), _mm256_srli_epi64(product0, 32));
+    word2 = _mm512_xor_si512(_mm512_xor_si512(word3, key1), _mm512_srli_epi64(product0, 32));
     word3 = product0;
-    key0 = _mm256_add_epi64(key0, _mm256_set1_epi64x(0x9E3779B9));
-    key1 = _mm256_add_epi64(key1, _mm256_set1_epi64x(0xBB67AE85));
+    key0 = _mm512_add_epi64(key0, _mm512_set1_epi64(0x9E3779B9));
+    key1 = _mm512_add_epi64(key1, _mm512_set1_epi64(0xBB67AE85));
   }
-  const __m512i bits =
-      _mm512_inserti64x4(_mm512_castsi256_si512(Pair(word0, word1)), Pair(word2, word3), 1);
-  _mm512_storeu_si512(batch.gap, WideGaps(bits, mean_gap));
-  _mm512_storeu_si512(batch.choice, _mm512_and_si512(bits, _mm512_set1_epi64(0xFFFFF)));
+  // The 64 bits of packets 0..3 and of packets 4..7 of each batch.
+  const __m512i low = _mm512_set1_epi64(0xFFFFFFFF);
+  const __m512i early = _mm512_or_si512(_mm512_and_si512(word0, low), _mm512_slli_epi64(word1, 32));
+  const __m512i late = _mm512_or_si512(_mm512_and_si512(word2, low), _mm512_slli_epi64(word3, 32));
+  const __m512i bits[2] = {
+      _mm512_permutex2var_epi64(early, _mm512_setr_epi64(0, 1, 2, 3, 8, 9, 10, 11), late),
+      _mm512_permutex2var_epi64(early, _mm512_setr_epi64(4, 5, 6, 7, 12, 13, 14, 15), late)};
+  for (size_t i = 0; i < 2; ++i) {
+    _mm512_storeu_si512(batches[i].gap, WideGaps(bits[i], mean_gap));
+    _mm512_storeu_si512(batches[i].choice, _mm512_and_si512(bits[i], _mm512_set1_epi64(0xFFFFF)));
+  }
 }
 #endif
 
 }  // namespace
 
-void DrawArrivals(uint64_t seed, uint64_t first_counter, double mean_gap, ArrivalBatch& batch) {
+void DrawTwoArrivals(uint64_t seed, uint64_t first_counter, double mean_gap,
+                     ArrivalBatch batches[2]) {
 #if BFLY_HAS_PACKET_VECTORS
   // Longer gaps are rounded one by one.
   if (mean_gap < 0x1p47 && HasPacketVectors()) {
-    DrawArrivalsInVectors(seed, first_counter, mean_gap, batch);
+    DrawTwoInVectors(seed, first_counter, mean_gap, batches);
     return;
   }
 #endif
-  DrawArrivalsPlainly(seed, first_counter, mean_gap, batch);
+  DrawArrivals(seed, first_counter, mean_gap, batches[0]);
+  DrawArrivals(seed, first_counter + kArrivalBatch, mean_gap, batches[1]);
 }
 
-void DrawArrivalsPlainly(uint64_t seed, uint64_t first_counter, double mean_gap,
-                         ArrivalBatch& batch) {
+void DrawArrivals(uint64_t seed, uint64_t first_counter, double mean_gap, ArrivalBatch& batch) {
   constexpr int kVectors = kArrivalBatch / 2 / kWidth;
   const Blocks<kVectors> blocks(seed, first_counter, 0);
   for (int v = 0; v < 2 * kVectors; ++v) {

@@ -21,10 +21,10 @@ struct ArrivalBatch {
 // RandomStream::kArrivals, packets 4..7 words 2 and 3: of these 64 bits the low 20 are `choice`,
 // the others, k, give the gap -ln((k + 1/2) 2^-44) * mean_gap. mean_gap: ticks, above 0.
 void DrawArrivals(uint64_t seed, uint64_t first_counter, double mean_gap, ArrivalBatch& batch);
-// The same without the wider vectors that a CPU may have.
-void DrawArrivalsPlainly(uint64_t seed, uint64_t first_counter, double mean_gap,
-                         ArrivalBatch& batch);
-
+// The batches at first_counter and first_counter + kArrivalBatch: the same numbers, faster where
+// the CPU has the vectors for it.
+void DrawTwoArrivals(uint64_t seed, uint64_t first_counter, double mean_gap,
+                     ArrivalBatch batches[2]);
 // flips[i]: `bits` independent bits, each 1 with probability threshold / 2^32: bit b is set if word
 // b % 4 of block first_counter + i of kArrivals, attempt 1 + b / 4, is below the threshold.
 void DrawFlips(uint64_t seed, uint64_t first_counter, int bits, uint64_t threshold,

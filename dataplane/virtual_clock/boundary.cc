@@ -2,11 +2,37 @@
 #include "dataplane/virtual_clock/boundary.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
+
+#include "dataplane/virtual_clock/packet_vectors.h"
 
 namespace bfly::dataplane {
 
+#if BFLY_HAS_PACKET_VECTORS
+namespace {
+
+BFLY_PACKET_VECTORS uint64_t CountBeforeInVectors(PacketList list, std::span<const Ticks> times) {
+  uint64_t sum = 0;
+  for (uint32_t at = 0; at < list.count; at += kVector) {
+    const __m512i packets = LoadPackets(list.first + at).times;
+    const auto valid = static_cast<__mmask8>(_bzhi_u32(0xFF, list.count - at));
+    for (const Ticks time : times) {
+      const __mmask8 before = _mm512_mask_cmplt_epu64_mask(
+          valid, packets, _mm512_set1_epi64(static_cast<int64_t>(time)));
+      sum += static_cast<uint64_t>(std::popcount(_cvtmask8_u32(before)));
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+#endif
+
 uint64_t CountBefore(PacketList list, std::span<const Ticks> times) {
+#if BFLY_HAS_PACKET_VECTORS
+  if (HasPacketVectors()) return CountBeforeInVectors(list, times);
+#endif
   uint64_t sum = 0;
   for (const Ticks time : times) {
     for (uint32_t i = 0; i < list.count; ++i) sum += list.first[i].time < time;

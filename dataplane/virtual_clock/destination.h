@@ -23,6 +23,10 @@ class DestinationPattern {
   // number of the first of them, unique over all rows.
   void Draw(Row origin, uint64_t seed, uint64_t counter, uint64_t choice[kArrivalBatch]) const;
 
+  // Not 0 if all destinations are equally likely: then the destination is the origin with the bits
+  // of `choice` under this mask flipped.
+  Row uniform_mask() const { return uniform_mask_; }
+
  private:
   Row uniform_mask_ = 0;  // p = 1/2: the bits to flip are fair bits under this mask
   int dimension_ = 0;

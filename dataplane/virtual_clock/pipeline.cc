@@ -23,8 +23,9 @@ struct Window {
 
 // Packets of a row and window.
 constexpr double kMostPackets = 60;
-constexpr double kPacketsOfAStage = 3.65;  // with two groups of stages
-constexpr double kLeastPackets = 8;        // by vectors
+constexpr double kPacketsOfAStage = 3.65;      // with two groups of stages
+constexpr double kPlainPacketsOfAStage = 2.7;  // one by one: nodes take more room for their lists
+constexpr double kLeastPackets = 8;            // by vectors
 
 constexpr uint64_t kWindowsAhead = 2;  // a worker may be this far ahead of the next one
 
@@ -127,17 +128,18 @@ WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, bool vec
   // What a window brings waits between groups of stages: 16 bytes a packet and group. So many
   // packets a row that links stay within 64 bytes, and that a block of rows stays in cache.
   const auto groups = StageGroup::Split(network, 0, network.stages() - 1).size();
-  const double most = groups == 1 ? kMostPackets
-                                  : std::min(kMostPackets, kPacketsOfAStage * network.stages() /
-                                                               static_cast<double>(groups - 1));
+  const auto packets = [&](double of_a_stage) {
+    if (groups == 1) return kMostPackets;
+    return std::min(kMostPackets, of_a_stage * network.stages() / static_cast<double>(groups - 1));
+  };
   // Whole vectors of buckets; none if links are so idle that most buckets would be empty.
-  double units = std::min<double>(most / rate, StageWindow::kMostBuckets);
+  double units = std::min<double>(packets(kPacketsOfAStage) / rate, StageWindow::kMostBuckets);
   if (units > 16) units = std::floor(units / 8) * 8;
   if (units * rate >= kLeastPackets) {
     const WindowPlan plan = PlanWindows(network, rate, unit, vectors, length(units));
     if (plan.bucket_bits >= 0) return plan;
   }
-  return PlanWindows(network, rate, unit, false, length(most / rate));
+  return PlanWindows(network, rate, unit, false, length(packets(kPlainPacketsOfAStage) / rate));
 }
 
 Pipeline::Pipeline(const Network& network, const std::vector<int>& first_stages, int crew,

@@ -13,11 +13,18 @@ namespace bfly::dataplane {
 namespace {
 
 #if BFLY_HAS_PACKET_VECTORS
+// Tags of a batch: prefix | ((choice & mask) ^ flipped).
+struct BatchTags {
+  Tag prefix;
+  uint64_t mask;
+  uint64_t flipped;
+};
+
 // Writes the packets of a batch from number `first` on that are generated before `end`, the first
 // of them at `next`, which becomes the time of the first that is not written. Returns how many.
 // Spoils what is behind them up to to[7].
 BFLY_PACKET_VECTORS uint64_t WriteBatch(const ArrivalBatch& batch, uint64_t first, Ticks& next,
-                                        Ticks end, int hops, VirtualPacket* to) {
+                                        Ticks end, BatchTags tagging, int hops, VirtualPacket* to) {
   const auto wanted = static_cast<__mmask8>(0xFFu << first);
   const __m512i zero = _mm512_setzero_si512();
   const __m512i gaps = _mm512_maskz_loadu_epi64(wanted, batch.gap);
@@ -28,8 +35,13 @@ BFLY_PACKET_VECTORS uint64_t WriteBatch(const ArrivalBatch& batch, uint64_t firs
   const __m512i times = _mm512_sub_epi64(after, gaps);
   const __mmask8 before_end =
       _mm512_mask_cmplt_epu64_mask(wanted, times, _mm512_set1_epi64(static_cast<int64_t>(end)));
+  const __m512i mask = _mm512_set1_epi64(static_cast<int64_t>(tagging.mask));
+  const __m512i flipped = _mm512_set1_epi64(static_cast<int64_t>(tagging.flipped));
+  const __m512i prefix = _mm512_set1_epi64(static_cast<int64_t>(tagging.prefix));
+  const __m512i last =
+      _mm512_xor_si512(_mm512_and_si512(_mm512_loadu_si512(batch.choice), mask), flipped);
   const __m512i tags =
-      _mm512_sll_epi64(_mm512_loadu_si512(batch.choice), _mm_cvtsi32_si128(64 - hops));
+      _mm512_sll_epi64(_mm512_or_si512(last, prefix), _mm_cvtsi32_si128(64 - hops));
   const __m512i births =
       _mm512_and_si512(times, _mm512_set1_epi64(static_cast<int64_t>(~uint64_t{0} >> hops)));
   StorePackets(to, {_mm512_maskz_compress_epi64(wanted, times),
@@ -79,35 +91,49 @@ size_t VirtualSource::FillRow(Row row, Ticks window_end, std::vector<VirtualPack
   const bool by_vectors = slot == 1 && !constant && mean_gap_ < 0x1p55 && HasPacketVectors();
 #endif
   size_t filled = used;
-  ArrivalBatch batch;
+  ArrivalBatch batches[2];
   do {
-    if (packets.size() <= filled + kArrivalBatch) {
-      packets.reserve(filled + filled / 8 + 2 * kArrivalBatch);  // resize alone may double it
-      packets.resize(filled + filled / 8 + 2 * kArrivalBatch);
+    // Vectors are written and read whole.
+    const size_t most = filled + 3 * kArrivalBatch;
+    if (packets.size() <= most) {
+      packets.reserve(most + filled / 8 + 1);  // resize alone may double it
+      packets.resize(most + filled / 8 + 1);
     }
     if (state.next >= window_end) break;
-    const uint64_t in_batch = state.number % kArrivalBatch;
-    const uint64_t first = CounterOf(row, state.number - in_batch);
-    DrawArrivals(config_.seed, first, mean_gap_, batch);
-    pattern_.Draw(row, config_.seed, first, batch.choice);
+    uint64_t in_batch = state.number % kArrivalBatch;
+    uint64_t first = CounterOf(row, state.number - in_batch);
+    DrawTwoArrivals(config_.seed, first, mean_gap_, batches);
+    for (ArrivalBatch& batch : batches) {
+      if (state.next >= window_end) break;
 #if BFLY_HAS_PACKET_VECTORS
-    if (by_vectors) {
-      for (uint64_t& choice : batch.choice) {
-        choice = prefix | LastBitsOf(network_, static_cast<Row>(choice));
+      if (by_vectors) {
+        BatchTags tagging{prefix, pattern_.uniform_mask(), row};
+        if (tagging.mask == 0 || network_.ends_right_to_left()) {
+          pattern_.Draw(row, config_.seed, first, batch.choice);
+          for (uint64_t& choice : batch.choice) {
+            choice = LastBitsOf(network_, static_cast<Row>(choice));
+          }
+          tagging = {prefix, ~uint64_t{0}, 0};
+        }
+        const uint64_t count = WriteBatch(batch, in_batch, state.next, window_end, tagging, hops,
+                                          packets.data() + filled);
+        filled += count;
+        state.number += count;
+        in_batch = 0;
+        first += kArrivalBatch;
+        continue;
       }
-      const uint64_t count =
-          WriteBatch(batch, in_batch, state.next, window_end, hops, packets.data() + filled);
-      filled += count;
-      state.number += count;
-      continue;
-    }
 #endif
-    for (uint64_t i = in_batch; i < kArrivalBatch && state.next < window_end; ++i) {
-      const Ticks time = slot == 1 ? state.next : state.next - state.next % slot;
-      const Tag tag = prefix | LastBitsOf(network_, static_cast<Row>(batch.choice[i]));
-      packets[filled++] = {time, MakeWord(tag, hops, time)};
-      state.next += constant ? static_cast<Ticks>(mean_gap_) : batch.gap[i];
-      ++state.number;
+      pattern_.Draw(row, config_.seed, first, batch.choice);
+      for (uint64_t i = in_batch; i < kArrivalBatch && state.next < window_end; ++i) {
+        const Ticks time = slot == 1 ? state.next : state.next - state.next % slot;
+        const Tag tag = prefix | LastBitsOf(network_, static_cast<Row>(batch.choice[i]));
+        packets[filled++] = {time, MakeWord(tag, hops, time)};
+        state.next += constant ? static_cast<Ticks>(mean_gap_) : batch.gap[i];
+        ++state.number;
+      }
+      in_batch = 0;
+      first += kArrivalBatch;
     }
   } while (state.next < window_end);
   rows_[row] = state;

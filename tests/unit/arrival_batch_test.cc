@@ -33,15 +33,17 @@ TEST(ArrivalBatch, IsWhatPhiloxAndTheLogarithmGive) {
   }
 }
 
-TEST(ArrivalBatch, IsTheSameWithVectorsOfAnyLength) {
+TEST(ArrivalBatch, TwoAreTheSameAsOneAfterTheOther) {
   for (const double mean_gap : {0x1p32 / 1.8, 1e4, 0x1p46, 0x1p50}) {
-    for (uint64_t counter = 0; counter < 40000; counter += 4) {
-      ArrivalBatch wide, plain;
-      DrawArrivals(7, counter << 20, mean_gap, wide);
-      DrawArrivalsPlainly(7, counter << 20, mean_gap, plain);
-      for (int i = 0; i < kArrivalBatch; ++i) {
-        ASSERT_EQ(wide.gap[i], plain.gap[i]) << counter;
-        ASSERT_EQ(wide.choice[i], plain.choice[i]) << counter;
+    for (uint64_t counter = 0; counter < 40000; counter += 8) {
+      ArrivalBatch two[2], one;
+      DrawTwoArrivals(7, counter << 20, mean_gap, two);
+      for (uint64_t batch = 0; batch < 2; ++batch) {
+        DrawArrivals(7, (counter << 20) + batch * kArrivalBatch, mean_gap, one);
+        for (int i = 0; i < kArrivalBatch; ++i) {
+          ASSERT_EQ(two[batch].gap[i], one.gap[i]) << counter;
+          ASSERT_EQ(two[batch].choice[i], one.choice[i]) << counter;
+        }
       }
     }
   }

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stage's work in one window, packet by packet or eight at a time. Part of stage_block.cc alone.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <vector>
+
+#include "dataplane/virtual_clock/fifo_lane.h"
+#include "dataplane/virtual_clock/packet_vectors.h"
+#include "dataplane/virtual_clock/stage_block.h"
+
+namespace bfly::dataplane {
+
+inline constexpr int kLanes = 2;  // more lanes do not fit in the registers
+
+// Short copies go by so many at once, and lists have as much room behind them: a loop that ends at
+// the right packet is mispredicted at nearly every link.
+inline constexpr uint32_t kStride = 8;
+
+// A queue longer than this is not copied from window to window.
+inline constexpr uint32_t kLongQueue = 128;
+
+// Packets that have not left at `time`, of those that leave one service time after the other until
+// `free`.
+inline uint32_t StillThere(Ticks free, Ticks time, Ticks service) {
+  return free < time ? 0 : static_cast<uint32_t>((free - time) / service + 1);
+}
+
+// A node between its first and its last packet of the window.
+struct OpenNode {
+  uint32_t left = 0;  // packets to come
+  uint32_t node = 0;
+  VirtualPacket* list[2] = {};  // the output lists
+  uint32_t rest[2] = {};        // of the queue: stay behind the window
+};
+
+class StageBlock::Window {
+ public:
+  Window(StageBlock& block, const BlockWiring& wiring, NodeState* nodes, const PacketList* in,
+         const uint32_t* from, const uint32_t* to, PacketList* out, VirtualPacket* places,
+         const StageWindow& window, PacketWord* kept)
+      : block_(block),
+        wiring_(wiring),
+        nodes_(nodes),
+        in_(in),
+        from_(from),
+        to_(to),
+        out_(out),
+        place_(places),
+        window_(window),
+        end_(window.end),
+        kept_start_(kept),
+        kept_(kept) {}
+
+  void Run() {
+    int live = 0;
+    while (live < kLanes && OpenNext(live)) ++live;
+    while (live > 0) {
+      uint32_t steps = open_[0].left;
+      for (int k = 1; k < live; ++k) steps = std::min(steps, open_[k].left);
+      switch (live) {
+        case 4:
+          RunLanes<4>(lanes_, steps);
+          break;
+        case 3:
+          RunLanes<3>(lanes_, steps);
+          break;
+        case 2:
+          RunLanes<2>(lanes_, steps);
+          break;
+        default:
+          RunLanes<1>(lanes_, steps);
+          break;
+      }
+      for (int k = live - 1; k >= 0; --k) {
+        if ((open_[k].left -= steps) > 0) continue;
+        Close(k);
+        if (OpenNext(k)) continue;
+        --live;
+        open_[k] = open_[live];
+        lanes_[k] = lanes_[live];
+      }
+    }
+  }
+
+#if BFLY_HAS_PACKET_VECTORS
+  // Steps are taken for several nodes in turn: what one step wrote in pieces the next reads in
+  // whole vectors, and would wait for it.
+  BFLY_PACKET_VECTORS void RunVectors() {
+    constexpr size_t kNodes = 8;
+    const VectorWindow window(window_.start, end_, window_.bucket_bits, wiring_.service[0]);
+    PortArrivals arrivals[kNodes][2];
+    VectorLinkState links[kNodes][2];
+    __m512i delays = _mm512_setzero_si512();
+    for (size_t first = 0; first < wiring_.nodes(); first += kNodes) {
+      const size_t last = std::min(first + kNodes, wiring_.nodes());
+      for (size_t j = first; j < last; ++j) PartArrivals(j, arrivals[j - first]);
+      for (size_t j = first; j < last; ++j) {
+        for (size_t port = 0; port < 2; ++port) {
+          delays = _mm512_add_epi64(delays, CarryLink(j, port, window, arrivals[j - first][port],
+                                                      links[j - first][port]));
+        }
+        // Lanes hold the delays of a block whose queues are short.
+        if (Arrivals(j) > PortArrivals::kMost || !block_.long_.empty()) [[unlikely]] {
+          block_.delay_sum_ += static_cast<Ticks>(_mm512_reduce_add_epi64(delays));
+          delays = _mm512_setzero_si512();
+        }
+      }
+      for (size_t j = first; j < last; ++j) {
+        nodes_[j].queue = static_cast<uint32_t>(kept());
+        for (size_t port = 0; port < 2; ++port) CloseLink(2 * j + port, links[j - first][port]);
+      }
+    }
+    block_.delay_sum_ += static_cast<Ticks>(_mm512_reduce_add_epi64(delays));
+  }
+#endif
+
+  size_t kept() const { return static_cast<size_t>(kept_ - kept_start_); }
+
+ private:
+  // Opens the next node that packets come to as number k, and settles those before it; false if
+  // there is none.
+  bool OpenNext(int k) {
+    while (next_ < wiring_.nodes()) {
+      Open(next_++, k);
+      if (open_[k].left > 0) return true;
+      Close(k);
+    }
+    return false;
+  }
+
+  void Open(size_t j, int k) {
+    OpenNode& open = open_[k];
+    FifoLane& lane = lanes_[k];
+    const NodeState& node = nodes_[j];
+    const PacketList& first = in_[from_[j]];
+    const PacketList& second = in_[from_[j] + 1];
+    open.node = static_cast<uint32_t>(j);
+    open.left = first.count + second.count;
+    lane.first = first.first;
+    lane.second = second.first;
+    lane.delay = 0;
+    const PacketWord* queue = block_.queue_.data() + node.queue;
+    for (size_t port = 0; port < 2; ++port) {
+      const Ticks service = wiring_.service[2 * j + port];
+      LongQueue* const long_queue = LongQueueOf(2 * j + port);
+      const uint32_t waiting = long_queue ? long_queue->waiting() : node.waiting[port];
+      const uint32_t rest = StillThere(node.free[port], end_, service);
+      const uint32_t leaving = waiting - rest;
+      Ticks time = node.free[port] - (waiting - Ticks{1}) * service;
+      if (long_queue != nullptr) [[unlikely]] {
+        const PacketWord* words = long_queue->words.data() + long_queue->left;
+        for (uint32_t i = 0; i < leaving; ++i, time += service) place_[i] = {time, words[i]};
+        long_queue->left += leaving;
+      } else {
+        for (uint32_t at = 0; at < leaving; at += kStride) {
+          for (uint32_t i = 0; i < kStride; ++i, time += service) {
+            place_[at + i] = {time, queue[at + i]};
+          }
+        }
+        queue += waiting;
+      }
+      lane.free[port] = node.free[port];
+      lane.service[port] = service;
+      lane.out[port] = place_ + leaving;
+      open.list[port] = place_;
+      open.rest[port] = rest;
+      place_ += leaving + open.left + kStride;
+    }
+  }
+
+  void Close(int k) {
+    const OpenNode& open = open_[k];
+    const FifoLane& lane = lanes_[k];
+    NodeState& node = nodes_[open.node];
+    block_.delay_sum_ += lane.delay;
+    const PacketWord* queue = block_.queue_.data() + node.queue;
+    node.queue = static_cast<uint32_t>(kept());
+    for (size_t port = 0; port < 2; ++port) {
+      const size_t link = 2 * open.node + port;
+      const uint32_t waiting = StillThere(lane.free[port], end_, lane.service[port]);
+      // What stays of the old queue is followed by what came and does not leave.
+      const uint32_t rest = open.rest[port], more = waiting - rest;
+      VirtualPacket* end = lane.out[port] - more;
+      if (waiting > kLongQueue || LongQueueOf(link) != nullptr) [[unlikely]] {
+        queue += KeepLong(link, node.waiting[port], queue, rest, end, more);
+      } else {
+        if (rest > 0) std::copy_n(queue + (node.waiting[port] - rest), rest, kept_);
+        queue += node.waiting[port];
+        PacketWord* words = kept_ + rest;
+        for (uint32_t at = 0; at < more; at += kStride) {
+          for (uint32_t i = 0; i < kStride; ++i) words[at + i] = end[at + i].word;
+        }
+        kept_ += waiting;
+      }
+      const auto departed = static_cast<uint32_t>(end - open.list[port]);
+      node.free[port] = lane.free[port];
+      node.waiting[port] = static_cast<uint16_t>(waiting);
+      CountPackets(link, departed);
+      end->time = kNever;
+      out_[to_[link]] = {open.list[port], departed, 0};
+    }
+  }
+
+  uint32_t Arrivals(size_t j) const {
+    const PacketList* lists = in_ + from_[j];
+    return window_.from_source ? lists[0].count : lists[0].count + lists[1].count;
+  }
+
+#if BFLY_HAS_PACKET_VECTORS
+  // A link between its last packet and the end of the window.
+  struct VectorLinkState {
+    VirtualPacket* list;
+    VirtualPacket* list_end;  // behind those that stay
+    uint32_t rest;            // of a long queue: stay and are not in the list
+    uint32_t occupied;        // as in PacketList
+  };
+
+  // The first arrivals of a node, all of them unless there are more than PortArrivals has room for.
+  BFLY_PACKET_VECTORS void PartArrivals(size_t j, PortArrivals arrivals[2]) {
+    const PacketList* lists = in_ + from_[j];
+    Parting parting(arrivals);
+    if (window_.from_source) {
+      PartSource(lists[0].first, std::min(lists[0].count, PortArrivals::kMost), parting);
+    } else {
+      SpreadList first{lists[0].first, lists[0].occupied};
+      SpreadList second{lists[1].first, lists[1].occupied};
+      const auto last_bucket =
+          static_cast<uint32_t>((end_ - 1 - window_.start) >> window_.bucket_bits);
+      for (uint32_t bucket = 0; bucket <= last_bucket; bucket += kVector) {
+        parting.Merge(first, second);
+      }
+    }
+    parting.Done();
+  }
+
+  BFLY_PACKET_VECTORS static void PartSource(const VirtualPacket* packets, uint32_t count,
+                                             Parting& parting) {
+    for (uint32_t at = 0; at < count; at += kVector) {
+      parting.Add(LoadPackets(packets + at), (1u << std::min<uint32_t>(count - at, kVector)) - 1);
+    }
+  }
+
+  // Ports of a node in turn: its queue goes on from the first to the second.
+  BFLY_PACKET_VECTORS __m512i CarryLink(size_t j, size_t port, const VectorWindow& window,
+                                        const PortArrivals& arrivals, VectorLinkState& state) {
+    NodeState& node = nodes_[j];
+    VectorLink link(window, place_);
+    state.list = place_;
+    state.rest = 0;
+    const Ticks service = wiring_.service[0];
+    LongQueue* const long_queue = LongQueueOf(2 * j + port);
+    const uint32_t waiting = long_queue ? long_queue->waiting() : node.waiting[port];
+    const Ticks next = node.free[port] - (waiting - Ticks{1}) * service;
+    if (long_queue != nullptr) [[unlikely]] {
+      state.rest = StillThere(node.free[port], end_, service);
+      PacketWord leaving[StageWindow::kMostBuckets + kVector] = {};
+      std::copy_n(long_queue->words.data() + long_queue->left, waiting - state.rest, leaving);
+      long_queue->left += waiting - state.rest;
+      link.Continue(leaving, waiting - state.rest, next);
+    } else {
+      link.Continue(block_.queue_.data() + node.queue, waiting, next);
+      node.queue += waiting;
+    }
+    __m512i free = _mm512_set1_epi64(static_cast<int64_t>(node.free[port]));
+    __m512i delays = link.Carry(arrivals, free);
+    const uint32_t count = Arrivals(j);
+    for (uint32_t done = PortArrivals::kMost; done < count; done += PortArrivals::kMost)
+      [[unlikely]] {
+        PortArrivals more[2];
+        Parting parting(more);
+        PartSource(in_[from_[j]].first + done, std::min(count - done, PortArrivals::kMost),
+                   parting);
+        parting.Done();
+        delays = _mm512_add_epi64(delays, link.Carry(more[port], free));
+      }
+    node.free[port] = static_cast<Ticks>(_mm_cvtsi128_si64(_mm512_castsi512_si128(free)));
+    place_ = state.list_end = link.out();
+    state.occupied = link.occupied();
+    return delays;
+  }
+
+  BFLY_PACKET_VECTORS void CloseLink(size_t link, const VectorLinkState& state) {
+    NodeState& node = nodes_[link / 2];
+    const auto departed = static_cast<uint32_t>(std::popcount(state.occupied));
+    const VirtualPacket* stay = state.list + departed;
+    const auto more = static_cast<uint32_t>(state.list_end - stay);
+    const uint32_t waiting = state.rest + more;
+    if (waiting > kLongQueue || LongQueueOf(link) != nullptr) [[unlikely]] {
+      KeepLong(link, 0, nullptr, state.rest, stay, more);
+    } else {
+      for (uint32_t at = 0;; at += kVector) {
+        _mm512_storeu_si512(kept_ + at, LoadPackets(stay + at).words);
+        if (at + kVector >= more) break;
+      }
+      kept_ += more;
+    }
+    node.waiting[link % 2] = static_cast<uint16_t>(waiting);
+    CountPackets(link, departed);
+    out_[to_[link]] = {state.list, departed, state.occupied};
+  }
+#endif
+
+  void CountPackets(size_t link, uint32_t departed) {
+    uint32_t& packets = nodes_[link / 2].packets[link % 2];
+    packets += departed;
+    if (packets < departed) [[unlikely]] {
+      block_.wraps_.resize(2 * wiring_.nodes());
+      ++block_.wraps_[link];
+    }
+  }
+
+  LongQueue* LongQueueOf(size_t link) const {
+    return block_.long_.empty() ? nullptr : block_.long_[link].get();
+  }
+
+  // Appends `more` packets from `came` to the long queue of a link, which is made of the last
+  // `rest` of its `waiting` words at `queue` if there is none. Returns how many words were there.
+  uint32_t KeepLong(size_t link, uint32_t waiting, const PacketWord* queue, uint32_t rest,
+                    const VirtualPacket* came, uint32_t more) {
+    if (block_.long_.empty()) block_.long_.resize(2 * wiring_.nodes());
+    std::unique_ptr<LongQueue>& place = block_.long_[link];
+    const bool is_new = place == nullptr;
+    if (is_new) {
+      place = std::make_unique<LongQueue>();
+      place->words.assign(queue + (waiting - rest), queue + waiting);
+    }
+    std::vector<PacketWord>& words = place->words;
+    if (place->left > words.size() / 2) {
+      words.erase(words.begin(), words.begin() + static_cast<ptrdiff_t>(place->left));
+      place->left = 0;
+    }
+    for (uint32_t i = 0; i < more; ++i) words.push_back(came[i].word);
+    if (rest + more <= kLongQueue / 4) {
+      kept_ = std::copy(words.end() - static_cast<ptrdiff_t>(rest + more), words.end(), kept_);
+      place.reset();
+    }
+    return is_new ? waiting : 0;
+  }
+
+  StageBlock& block_;
+  const BlockWiring& wiring_;
+  NodeState* const nodes_;
+  const PacketList* const in_;
+  const uint32_t* const from_;
+  const uint32_t* const to_;
+  PacketList* const out_;
+  VirtualPacket* place_;
+  const StageWindow& window_;
+  const Ticks end_;
+  PacketWord* const kept_start_;
+  PacketWord* kept_;
+  size_t next_ = 0;
+  OpenNode open_[kLanes];
+  FifoLane lanes_[kLanes];
+};
+
+}  // namespace bfly::dataplane
