@@ -11,10 +11,13 @@
 namespace bfly::dataplane {
 
 enum class ProbeKind : uint8_t {
-  kBegin,    // opens a pass on every stage; ends at the outputs
-  kEnd,      // closes it: whatever was sent before has arrived. Comes back as the last of the pass
-  kWalk,     // there and back, nothing else: what the protocols' passes are measured against
-  kCount,    // forward: counts itself on every link; back: collects active paths + circuits
+  kBegin,  // opens a pass on every stage; ends at the outputs
+  kEnd,    // closes it: whatever was sent before has arrived. Comes back as the last of the pass
+  kWalk,   // there and back, nothing else: what the protocols' passes are measured against
+  // A candidate path among those of distinct inputs and outputs, so that no other is on its links
+  // outside the collision stages. Forward: counts itself on every collision link; back: collects
+  // active paths + circuits of every link.
+  kCount,
   kAsk,      // back: collects the circuits on the collision links
   kInstall,  // forward: one circuit more on every link; back: the acknowledgement
   kRelease,  // forward: one circuit less; back: the acknowledgement

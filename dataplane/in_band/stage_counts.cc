@@ -21,7 +21,7 @@ StageCounts::StageCounts(const Network& network, int stage, bool collides)
       mask_(network.wiring(stage).mask),
       shift_(network.hops() - 1 - stage),
       collides_(collides),
-      active_(std::make_unique<uint8_t[]>(links_)),
+      active_(collides ? std::make_unique<uint8_t[]>(links_) : nullptr),
       circuits_(std::make_unique<std::atomic<uint32_t>[]>(links_)) {}
 
 void StageCounts::Begin() {
@@ -57,8 +57,8 @@ void StageCounts::ForwardAs(Probe* burst, int count) {
   }
 }
 
-template <ProbeKind kKind, bool kCircuits>
-void StageCounts::BackwardAs(Probe* burst, int count) {
+template <bool kActive, bool kCircuits>
+void StageCounts::BackwardAs(Probe* burst, int count, [[maybe_unused]] uint32_t itself) {
   const uint32_t mask = mask_;
   const int shift = shift_;
   [[maybe_unused]] const uint8_t* const active = active_.get();
@@ -69,9 +69,10 @@ void StageCounts::BackwardAs(Probe* burst, int count) {
     const uint32_t left = static_cast<uint32_t>(p.tag >> shift) & 1;
     p.row = (p.row & ~mask) | (mask & (0u - left));
     p.tag ^= Tag{port ^ left} << shift;
-    [[maybe_unused]] const uint32_t link = p.row * 2 + port;
-    if constexpr (kKind == ProbeKind::kCount || kKind == ProbeKind::kAsk) {
-      uint32_t found = kKind == ProbeKind::kCount ? active[link] : 0;
+    if constexpr (kActive || kCircuits) {
+      const uint32_t link = p.row * 2 + port;
+      uint32_t found = itself;
+      if constexpr (kActive) found = active[link];
       if constexpr (kCircuits) found += circuits[link].load(std::memory_order_relaxed);
       p.most = std::max(p.most, found);
     }
@@ -89,7 +90,11 @@ void StageCounts::Forward(Probe* burst, int count) {
       case ProbeKind::kEnd:
         break;
       case ProbeKind::kCount:
-        ForwardAs<ProbeKind::kCount>(burst + from, end - from);
+        if (collides_) {
+          ForwardAs<ProbeKind::kCount>(burst + from, end - from);
+        } else {
+          ForwardAs<ProbeKind::kWalk>(burst + from, end - from);
+        }
         break;
       case ProbeKind::kInstall:
         ForwardAs<ProbeKind::kInstall>(burst + from, end - from);
@@ -114,23 +119,28 @@ void StageCounts::Backward(Probe* burst, int count) {
       case ProbeKind::kEnd:
         break;
       case ProbeKind::kCount:
-        if (crossings_ != 0) {
-          BackwardAs<ProbeKind::kCount, true>(burst + from, end - from);
+        if (collides_ && crossings_ != 0) {
+          BackwardAs<true, true>(burst + from, end - from);
+        } else if (collides_) {
+          BackwardAs<true, false>(burst + from, end - from);
+        } else if (crossings_ != 0) {
+          BackwardAs<false, true>(burst + from, end - from, 1);
         } else {
-          BackwardAs<ProbeKind::kCount, false>(burst + from, end - from);
+          // Itself and nothing else: it found as much on a collision link.
+          BackwardAs<false, false>(burst + from, end - from);
         }
         break;
       case ProbeKind::kAsk:
         if (collides_) {
-          BackwardAs<ProbeKind::kAsk, true>(burst + from, end - from);
+          BackwardAs<false, true>(burst + from, end - from);
         } else {
-          BackwardAs<ProbeKind::kWalk, false>(burst + from, end - from);
+          BackwardAs<false, false>(burst + from, end - from);
         }
         break;
       case ProbeKind::kWalk:
       case ProbeKind::kInstall:
       case ProbeKind::kRelease:
-        BackwardAs<ProbeKind::kWalk, false>(burst + from, end - from);
+        BackwardAs<false, false>(burst + from, end - from);
         break;
     }
     from = end;

@@ -29,9 +29,10 @@ class StageCounts {
  private:
   template <ProbeKind kKind>
   void ForwardAs(Probe* burst, int count);
-  // kCircuits: the stage has any.
-  template <ProbeKind kKind, bool kCircuits>
-  void BackwardAs(Probe* burst, int count);
+  // What a probe collects: the paths counted on its link or, without kActive, `itself`; with
+  // kCircuits, circuits are added; with neither, nothing.
+  template <bool kActive, bool kCircuits>
+  void BackwardAs(Probe* burst, int count, uint32_t itself = 0);
   void Begin();
 
   const uint32_t links_;
@@ -42,6 +43,7 @@ class StageCounts {
   uint64_t crossings_ = 0;  // sum of circuits_
   // By link: paths counted in this pass, 255 and more as 255, which is above every threshold. A
   // byte each, so that the counts of all stages stay in a core's cache where n is some thousands.
+  // Null if nothing collides.
   std::unique_ptr<uint8_t[]> active_;
   std::unique_ptr<std::atomic<uint32_t>[]> circuits_;  // worker: writes, readers: relaxed loads
 };
