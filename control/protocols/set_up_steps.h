@@ -1,25 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Set-up time in the model of Cole et al. 1998 (THEORY.md 2.4): in a step one packet crosses each
-// link, a packet that waits is stored in front of the link, and links serve first come, first
-// served.
+// Set-up time in the model of Cole et al. 1998 (topologies/pass_steps.h).
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "control/protocols/protocol.h"
 
 namespace bfly::control {
-
-struct Probe {
-  Row input = 0;
-  Tag tag = 0;
-};
-
-// Steps until the last of these packets has arrived, when all set out together: from the inputs to
-// the outputs, or with `backward` from the outputs along the same links to the inputs. Packets that
-// reach a link in the same step go in the order they are given in.
-uint64_t PassSteps(const Network& network, const std::vector<Probe>& probes, bool backward);
 
 // Steps of a protocol whose requests were those of `paths` and `buddies`:
 //  * collision: in each round the packets of all active paths go forward, and when the last has

@@ -112,7 +112,7 @@ void CollisionRun::PassReturned(const PassTimes& times) {
 
 InBandReport CollisionRun::Report(const Network& network, double cycles_a_second) const {
   InBandReport report;
-  std::vector<ModelPath> installed;
+  std::vector<TaggedPath> installed;
   for (uint32_t i = 0; i < requests_.size(); ++i) {
     const auto& [input, output] = requests_[i];
     report.paths.push_back({input, output, TagOf(i),
@@ -127,7 +127,7 @@ InBandReport CollisionRun::Report(const Network& network, double cycles_a_second
   report.messages = messages_;
   report.install_messages = 2 * uint64_t{requests_.size()};
   for (uint32_t round = 0; round < report.rounds; ++round) {
-    std::vector<ModelPath> active;
+    std::vector<TaggedPath> active;
     for (uint32_t i = 0; i < requests_.size(); ++i) {
       if (last_round_[i] < round) continue;
       for (const Tag tag : tags_[i]) active.push_back({requests_[i].input, tag});

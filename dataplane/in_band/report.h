@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "dataplane/in_band/model_steps.h"
 #include "topologies/network.h"
+#include "topologies/pass_steps.h"
 #include "topologies/tag.h"
 
 namespace bfly::dataplane {
@@ -29,6 +29,23 @@ struct InBandPath {
   InBandChoice choice = InBandChoice::kP;
 };
 
+// In the paper's model (topologies/pass_steps.h), there and back.
+struct PassSteps {
+  uint64_t forward = 0;
+  uint64_t backward = 0;
+  PassSteps& operator+=(const PassSteps& other) {
+    forward += other.forward;
+    backward += other.backward;
+    return *this;
+  }
+  friend bool operator==(const PassSteps&, const PassSteps&) = default;
+};
+
+inline PassSteps CountSteps(const Network& network, const std::vector<TaggedPath>& paths) {
+  return {.forward = StepsOfPass(network, paths, /*backward=*/false),
+          .backward = StepsOfPass(network, paths, /*backward=*/true)};
+}
+
 struct InBandReport {
   std::vector<InBandPath> paths;  // in the order of the requests
   uint32_t rounds = 0;            // minimum: one a request
@@ -37,7 +54,6 @@ struct InBandReport {
   // Probes that crossed the network once, in one direction.
   uint64_t messages = 0;          // to choose
   uint64_t install_messages = 0;  // to install or release, and acknowledge
-  // In the paper's model (model_steps.h).
   PassSteps steps;
   PassSteps install_steps;
   // Of the choosing passes: until the last probe is at the outputs, until it is back, and between

@@ -7,7 +7,7 @@
 #include <deque>
 #include <map>
 
-#include "dataplane/in_band/model_steps.h"
+#include "dataplane/in_band/report.h"
 #include "topologies/permutation.h"
 #include "topologies/switch_settings.h"
 #include "topologies/tag.h"
@@ -43,9 +43,9 @@ uint64_t SimulatedSteps(const Itineraries& packets) {
   return steps;
 }
 
-PassSteps Simulated(const Network& network, const std::vector<ModelPath>& paths) {
+PassSteps Simulated(const Network& network, const std::vector<TaggedPath>& paths) {
   Itineraries there, back;
-  for (const ModelPath& path : paths) {
+  for (const TaggedPath& path : paths) {
     auto& links = there.emplace_back();
     ForEachLink(network, path.input, path.tag, [&](uint64_t link) { links.push_back(link); });
     back.emplace_back(links.rbegin(), links.rend());
@@ -53,10 +53,10 @@ PassSteps Simulated(const Network& network, const std::vector<ModelPath>& paths)
   return {.forward = SimulatedSteps(there), .backward = SimulatedSteps(back)};
 }
 
-uint64_t CongestionOf(const Network& network, const std::vector<ModelPath>& paths) {
+uint64_t CongestionOf(const Network& network, const std::vector<TaggedPath>& paths) {
   std::map<uint64_t, uint64_t> load;
   uint64_t most = 0;
-  for (const ModelPath& path : paths) {
+  for (const TaggedPath& path : paths) {
     ForEachLink(network, path.input, path.tag,
                 [&](uint64_t link) { most = std::max(most, ++load[link]); });
   }
@@ -72,7 +72,7 @@ TEST(ModelSteps, OfAllCandidatePathsAreThoseOfThePlainSimulation) {
             *Network::Make({.kind = NetworkKind::kTwoFoldButterfly, .rows = rows, .seed = seed});
         const CandidatePaths candidates(*SwitchSettings::Make(network));
         const Permutation permutation = *PermutationByName(name, rows, seed);
-        std::vector<ModelPath> paths;
+        std::vector<TaggedPath> paths;
         for (Row input = 0; input < rows; ++input) {
           for (const Tag tag : candidates.tags(input, permutation[input])) {
             paths.push_back({input, tag});
@@ -99,7 +99,7 @@ TEST(ModelSteps, OfAllCandidatePathsAreThoseOfThePlainSimulation) {
 TEST(ModelSteps, OfPathsThroughOneNodeAreThoseOfThePlainSimulation) {
   const Network network =
       *Network::Make({.kind = NetworkKind::kTwoFoldButterfly, .rows = 32, .seed = 1});
-  std::vector<ModelPath> paths;
+  std::vector<TaggedPath> paths;
   for (Row input = 0; input < 32; ++input) paths.push_back({input, TagThrough(network, 7, 3)});
   const PassSteps steps = CountSteps(network, paths);
   EXPECT_EQ(steps, Simulated(network, paths));

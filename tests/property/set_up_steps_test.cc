@@ -10,6 +10,7 @@
 #include <map>
 
 #include "control/protocols/data_server.h"
+#include "topologies/pass_steps.h"
 #include "topologies/random.h"
 
 namespace bfly::control {
@@ -22,9 +23,9 @@ Network Make(NetworkKind kind, uint32_t rows, uint64_t seed = 1) {
 // The links each packet crosses, in the order it does.
 using Trips = std::vector<std::vector<uint64_t>>;
 
-Trips TripsOf(const Network& network, const std::vector<Probe>& probes, bool backward) {
+Trips TripsOf(const Network& network, const std::vector<TaggedPath>& probes, bool backward) {
   Trips trips;
-  for (const Probe& probe : probes) {
+  for (const TaggedPath& probe : probes) {
     const std::vector<Row> rows = WalkTag(network, probe.input, probe.tag);
     std::vector<uint64_t> trip;
     for (int hop = 0; hop < network.hops(); ++hop) {
@@ -65,29 +66,29 @@ TEST(SetUpSteps, APassTakesAsManyStepsAsOnePlayedStepByStep) {
     for (uint32_t rows : {2u, 8u, 64u}) {
       for (uint64_t seed = 1; seed <= 4; ++seed) {
         const Network network = Make(kind, rows, seed);
-        std::vector<Probe> probes;
+        std::vector<TaggedPath> probes;
         for (uint32_t i = 0; i < 3 * rows; ++i) {
           const Tag tag = Random64(seed, RandomStream::kTest, i) >> (64 - network.hops());
           probes.push_back({RandomBelow(seed, RandomStream::kTest, i + 1000, rows), tag});
         }
         for (bool backward : {false, true}) {
-          EXPECT_EQ(PassSteps(network, probes, backward),
+          EXPECT_EQ(StepsOfPass(network, probes, backward),
                     PlaySteps(TripsOf(network, probes, backward)))
               << KindName(kind) << " " << rows << " rows, backward " << backward;
         }
       }
     }
   }
-  EXPECT_EQ(PassSteps(Make(NetworkKind::kButterfly, 8), {}, false), 0u);
+  EXPECT_EQ(StepsOfPass(Make(NetworkKind::kButterfly, 8), {}, false), 0u);
 }
 
 // Two packets that want one link at once: the second waits a step.
 TEST(SetUpSteps, CountsByHand) {
   const Network b = Make(NetworkKind::kButterfly, 4);
-  EXPECT_EQ(PassSteps(b, {{0, 0}}, false), 2u);
-  EXPECT_EQ(PassSteps(b, {{0, 0}, {1, 3}}, false), 2u);
-  EXPECT_EQ(PassSteps(b, {{0, 0}, {0, 1}}, false), 3u);
-  EXPECT_EQ(PassSteps(b, {{0, 0}, {2, 0}, {0, 1}, {2, 1}}, false), 4u);
+  EXPECT_EQ(StepsOfPass(b, {{0, 0}}, false), 2u);
+  EXPECT_EQ(StepsOfPass(b, {{0, 0}, {1, 3}}, false), 2u);
+  EXPECT_EQ(StepsOfPass(b, {{0, 0}, {0, 1}}, false), 3u);
+  EXPECT_EQ(StepsOfPass(b, {{0, 0}, {2, 0}, {0, 1}, {2, 1}}, false), 4u);
 }
 
 TEST(SetUpSteps, ProtocolsPayForTheirPasses) {
@@ -103,7 +104,7 @@ TEST(SetUpSteps, ProtocolsPayForTheirPasses) {
     const RouteResult collision = RoutePermutation("collision", bb, pi, {.c = c}).value();
     uint64_t steps = 0;
     for (uint32_t round = 0; round < collision.rounds; ++round) {
-      std::vector<Probe> active;
+      std::vector<TaggedPath> active;
       for (uint32_t i = 0; i < 64; ++i) {
         if (collision.rounds_asked[i] > round) {
           for (Tag tag : collision.buddies[i]) active.push_back({i, tag});

@@ -234,7 +234,7 @@ absl::StatusOr<InBandReport> LoadedInBand::Release(const std::vector<Row>& input
   if (absl::Status status = Prepare(); !status.ok()) return status;
   InBandReport report;
   std::vector<PassProbe> probes;
-  std::vector<ModelPath> paths;
+  std::vector<TaggedPath> paths;
   std::vector<bool> used(network_.rows());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Row input = inputs[i];

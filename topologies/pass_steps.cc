@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topologies/pass_steps.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace bfly {
+namespace {
+
+// For each hop the one before it that touched the same position of the address, -1 if none did.
+std::vector<int> HopsBefore(const Network& network) {
+  std::vector<int> before(network.hops(), -1);
+  for (int hop = 0; hop < network.hops(); ++hop) {
+    const int position = network.position_of_stage(network.stage_of_hop(hop));
+    for (int earlier = 0; earlier < hop; ++earlier) {
+      if (network.position_of_stage(network.stage_of_hop(earlier)) == position) {
+        before[hop] = earlier;
+      }
+    }
+  }
+  return before;
+}
+
+constexpr size_t kNoLink = ~size_t{0};  // a packet that keeps its row on the hypercube
+
+// Packets in the order in which they reach the links of the next stage.
+class Arrivals {
+ public:
+  explicit Arrivals(size_t packets) : time_(packets), order_(packets), next_(packets) {
+    std::iota(order_.begin(), order_.end(), 0u);
+  }
+
+  // Every packet waits for its link and crosses it.
+  template <typename LinkOf>
+  void Cross(std::vector<uint32_t>& free_at, const LinkOf& link_of) {
+    std::fill(free_at.begin(), free_at.end(), 0u);
+    for (const uint32_t packet : order_) {
+      const size_t link = link_of(packet);
+      if (link == kNoLink) continue;
+      uint32_t& free = free_at[link];
+      time_[packet] = free = std::max(free, time_[packet]) + 1;
+      last_ = std::max(last_, free);
+    }
+    Sort();
+  }
+  uint32_t last() const { return last_; }
+
+ private:
+  // By time, those of one time in the order given.
+  void Sort() {
+    starts_.assign(last_ + 2, 0);
+    for (const uint32_t time : time_) ++starts_[time + 1];
+    std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
+    for (uint32_t packet = 0; packet < time_.size(); ++packet) {
+      next_[starts_[time_[packet]]++] = packet;
+    }
+    order_.swap(next_);
+  }
+
+  std::vector<uint32_t> time_, order_, next_, starts_;
+  uint32_t last_ = 0;
+};
+
+}  // namespace
+
+uint64_t StepsOfPass(const Network& network, const std::vector<TaggedPath>& paths, bool backward) {
+  if (paths.empty()) return 0;
+  const int hops = network.hops();
+  std::vector<Row> row(paths.size());
+  std::vector<uint32_t> free_at(2 * size_t{network.rows()});
+  Arrivals arrivals(paths.size());
+  if (!backward) {
+    for (size_t i = 0; i < paths.size(); ++i) row[i] = paths[i].input;
+    for (int hop = 0; hop < hops; ++hop) {
+      const int stage = network.stage_of_hop(hop);
+      arrivals.Cross(free_at, [&](uint32_t i) {
+        const int port = PortOfHop(paths[i].tag, hop, hops);
+        const Row from = row[i];
+        row[i] = network.next_row(stage, from, port);
+        if (row[i] == from && network.straight_is_free()) return kNoLink;
+        return 2 * size_t{from} + port;
+      });
+    }
+    return arrivals.last();
+  }
+  const std::vector<int> before = HopsBefore(network);
+  for (size_t i = 0; i < paths.size(); ++i) row[i] = OutputOfTag(network, paths[i].tag);
+  for (int hop = hops - 1; hop >= 0; --hop) {
+    const int position = network.position_of_stage(network.stage_of_hop(hop));
+    const Row mask = MaskOfPosition(position, network.dimension());
+    arrivals.Cross(free_at, [&](uint32_t i) {
+      const auto& [input, tag] = paths[i];
+      // Only a first stage is wired at random, so behind it what was not touched yet stands in the
+      // path's second row.
+      const Row second = network.next_row(0, input, PortOfHop(tag, 0, hops));
+      const bool set = before[hop] < 0 ? (second & mask) != 0 : PortOfHop(tag, before[hop], hops);
+      const Row to = row[i];
+      row[i] = hop == 0 ? input : set ? to | mask : to & ~mask;
+      if (row[i] == to && network.straight_is_free()) return kNoLink;
+      return 2 * size_t{row[i]} + PortOfHop(tag, hop, hops);
+    });
+  }
+  return arrivals.last();
+}
+
+}  // namespace bfly

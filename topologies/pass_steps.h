@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cost of a pass of packets in the model of Cole et al. 1998 (section 2.1; THEORY.md 2.4): in a
+// step one packet crosses each link in each direction, a packet that waits is stored in front of
+// the link, and links serve first come, first served. O(C + hops) steps, C the congestion.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "topologies/network.h"
+#include "topologies/tag.h"
+
+namespace bfly {
+
+struct TaggedPath {
+  Row input = 0;
+  Tag tag = 0;
+};
+
+// Steps until the last of the packets, one a path, has arrived, when all set out together: from the
+// inputs to the outputs, or with `backward` from the outputs along the same links to the inputs.
+// Packets that reach a link in the same step go in the order they are given in.
+uint64_t StepsOfPass(const Network& network, const std::vector<TaggedPath>& paths, bool backward);
+
+}  // namespace bfly
