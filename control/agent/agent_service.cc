@@ -60,6 +60,7 @@ grpc::Status AgentService::GetState(grpc::ServerContext*, const v1::AgentStateRe
       out->set_input(circuit.input);
       out->set_tag(circuit.tag);
       out->set_id(circuit.id);
+      if (circuit.object.has_value()) out->set_object(*circuit.object);
     }
     for (const LinkId& link : held.down_links) {
       v1::LinkRef* out = response->add_down_links();
@@ -84,7 +85,8 @@ grpc::Status AgentService::UpdateCircuits(grpc::ServerContext*,
   std::vector<HeldCircuit> install;
   install.reserve(request->install_size());
   for (const v1::AgentCircuit& circuit : request->install()) {
-    install.push_back({circuit.input(), circuit.tag(), circuit.id()});
+    install.push_back({circuit.input(), circuit.tag(), circuit.id(),
+                       circuit.has_object() ? std::optional(circuit.object()) : std::nullopt});
   }
   const std::vector<Row> remove(request->remove().begin(), request->remove().end());
   const absl::StatusOr<uint64_t> revision =

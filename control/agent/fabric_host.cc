@@ -150,7 +150,7 @@ absl::StatusOr<uint64_t> FabricHost::UpdateCircuits(const std::vector<HeldCircui
   };
   for (Row input : remove) change_slot(input, Slot{});
   for (const HeldCircuit& c : install)
-    change_slot(c.input, {.held = true, .tag = c.tag, .id = c.id});
+    change_slot(c.input, {.held = true, .tag = c.tag, .id = c.id, .object = c.object});
   if (!status.ok()) {
     for (auto it = before.rbegin(); it != before.rend(); ++it)
       put(it->first, it->second).IgnoreError();
@@ -217,7 +217,7 @@ FabricHost::Held FabricHost::held(bool full) const {
   held.sources = sources_;
   for (Row input = 0; input < circuits_.size(); ++input) {
     const Slot& slot = circuits_[input];
-    if (slot.held) held.circuits.push_back({input, slot.tag, slot.id});
+    if (slot.held) held.circuits.push_back({input, slot.tag, slot.id, slot.object});
   }
   return held;
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <vector>
@@ -33,7 +34,8 @@ struct FabricBackend {
 struct HeldCircuit {
   Row input = 0;
   Tag tag = 0;
-  uint64_t id = 0;  // the controller's
+  uint64_t id = 0;                      // the controller's
+  std::optional<uint64_t> object = {};  // of a read; the controller's too
 };
 
 // What the stage workers are to do by themselves: release, then set up.
@@ -126,6 +128,7 @@ class FabricHost {
     bool held = false;
     Tag tag = 0;
     uint64_t id = 0;
+    std::optional<uint64_t> object = {};
   };
   std::vector<Slot> circuits_;  // by input row
   std::vector<LinkId> down_links_;

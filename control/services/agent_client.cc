@@ -11,12 +11,15 @@
 namespace bfly::control {
 namespace {
 
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 // Devices of a fabric may take their time to come up; everything else is memory.
 constexpr milliseconds kLoadDeadline{60'000};
 constexpr milliseconds kCallDeadline{5'000};
 constexpr milliseconds kLightDeadline{2'000};
+// More for each circuit of an update: a million in one message take their time on a busy machine.
+constexpr std::chrono::microseconds kCircuitTime{20};
 
 std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
   grpc::ChannelArguments arguments;
@@ -38,7 +41,7 @@ struct AgentClient::Connection {
   template <class Request, class Response>
   absl::Status Call(grpc::Status (v1::Agent::Stub::*method)(grpc::ClientContext*, const Request&,
                                                             Response*),
-                    const Request& request, Response* response, milliseconds deadline) {
+                    const Request& request, Response* response, microseconds deadline) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + deadline);
     return FromGrpc((stub.get()->*method)(&context, request, response));
@@ -47,7 +50,7 @@ struct AgentClient::Connection {
   template <class Response, class Request>
   absl::StatusOr<Response> Ask(grpc::Status (v1::Agent::Stub::*method)(grpc::ClientContext*,
                                                                        const Request&, Response*),
-                               const Request& request, milliseconds deadline) {
+                               const Request& request, microseconds deadline) {
     Response response;
     if (absl::Status status = Call(method, request, &response, deadline); !status.ok()) {
       return status;
@@ -85,7 +88,9 @@ absl::StatusOr<v1::AgentState> AgentClient::GetState(bool full) {
 }
 
 absl::StatusOr<v1::AgentUpdateResponse> AgentClient::Update(const v1::AgentUpdateRequest& request) {
-  return connection_->Ask(&v1::Agent::Stub::UpdateCircuits, request, kCallDeadline);
+  const auto circuits = request.install_size() + request.remove_size();
+  return connection_->Ask(&v1::Agent::Stub::UpdateCircuits, request,
+                          kCallDeadline + circuits * kCircuitTime);
 }
 
 absl::StatusOr<v1::AgentInBandResponse> AgentClient::ExchangeInBand(

@@ -41,6 +41,13 @@ absl::StatusOr<Order> ToOrder(const v1::ReleaseRequest& request) {
 }
 
 absl::StatusOr<std::vector<Order>> ToOrders(const v1::SetUpBatchRequest& request) {
+  if (request.requests_size() > kMaxBatch) {
+    return ErrorAtField(
+        absl::StatusCode::kResourceExhausted, "requests",
+        absl::StrCat("has ", request.requests_size(), " requests, at most ", kMaxBatch,
+                     " are allowed in one message; send several "
+                     "batches, or use Stream"));
+  }
   FieldErrors errors;
   errors.Add(CheckKey(request.idempotency_key()));
   std::vector<Order> orders;

@@ -8,6 +8,9 @@
 
 namespace bfly::control {
 
+// Requests in one batch: as many as the largest network has rows.
+inline constexpr int kMaxBatch = 1 << 20;
+
 // INVALID_ARGUMENT: a key longer than kMaxKeyBytes. Rows are checked against the network by
 // FabricState.
 inline constexpr size_t kMaxKeyBytes = 256;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "control/services/circuit_filter.h"
 #include "control/services/circuit_messages.h"
 #include "control/services/route_message.h"
 #include "control/status/field_errors.h"
@@ -16,31 +17,31 @@ namespace {
 constexpr uint32_t kDefaultPage = 1000;
 constexpr uint32_t kMaxPage = 10'000;
 
-bool Crosses(const Network& network, const CircuitPath& path, uint64_t link) {
-  bool crosses = false;
-  ForEachLink(network, path.input, path.tag, [&](uint64_t index) { crosses |= index == link; });
-  return crosses;
+using SystemClock = std::chrono::system_clock;
+
+// What installing and answering may take once the setting up is done: so many times as long as that
+// took, and a moment.
+constexpr int kAfterwards = 3;
+constexpr std::chrono::milliseconds kMoment{20};
+
+// Stops what nobody waits for any more. With `answer_in_time` a little before the deadline, so that
+// the answer still arrives.
+Interrupt InterruptOf(grpc::ServerContext* context, bool answer_in_time) {
+  return [context, answer_in_time, start = SystemClock::now()] {
+    const SystemClock::time_point now = SystemClock::now();
+    const SystemClock::time_point deadline = context->deadline();
+    if (now >= deadline ||
+        (answer_in_time && deadline - now < kAfterwards * (now - start) + kMoment)) {
+      return absl::DeadlineExceededError("the time was over before it was done");
+    }
+    if (context->IsCancelled()) return absl::CancelledError("cancelled before it was done");
+    return absl::OkStatus();
+  };
 }
 
 absl::Status CheckList(const v1::ListRequest& request, const Network& network) {
-  const Row last = network.rows() - 1;
   FieldErrors errors;
-  if (request.has_input() && request.input() > last) {
-    errors.Add(OutOfRange("input", request.input(), 0, last));
-  }
-  if (request.has_output() && request.output() > last) {
-    errors.Add(OutOfRange("output", request.output(), 0, last));
-  }
-  if (request.has_link()) {
-    const v1::LinkRef& link = request.link();
-    if (link.stage() >= static_cast<uint32_t>(network.stages())) {
-      errors.Add(OutOfRange("link.stage", link.stage(), 0, network.stages() - 1));
-    }
-    if (link.row() > last) errors.Add(OutOfRange("link.row", link.row(), 0, last));
-    if (link.port() >= static_cast<uint32_t>(network.ports())) {
-      errors.Add(OutOfRange("link.port", link.port(), 0, network.ports() - 1));
-    }
-  }
+  CheckFilter(FilterOf(request), network, errors);
   if (request.page_size() > kMaxPage) {
     errors.Add(OutOfRange("page_size", request.page_size(), 0, kMaxPage));
   }
@@ -59,17 +60,11 @@ absl::Status FillList(const v1::ListRequest& request, const FabricState& state,
   Row from = 0;
   if (!request.page_token().empty() && !absl::SimpleAtoi(request.page_token(), &from)) from = 0;
   const uint32_t page = request.page_size() == 0 ? kDefaultPage : request.page_size();
-  const uint64_t link =
-      request.has_link()
-          ? network.link_index({static_cast<int>(request.link().stage()), request.link().row(),
-                                static_cast<int>(request.link().port())})
-          : 0;
+  const CircuitFilter filter = FilterOf(request);
   uint64_t total = 0;
   for (Row input = 0; input < network.rows(); ++input) {
     const auto circuit = state.AtInput(input);
-    if (!circuit.has_value() || (request.has_input() && request.input() != input) ||
-        (request.has_output() && request.output() != circuit->path.output) ||
-        (request.has_link() && !Crosses(network, circuit->path, link))) {
+    if (!circuit.has_value() || !Matches(filter, network, circuit->path)) {
       continue;
     }
     ++total;
@@ -86,31 +81,30 @@ absl::Status FillList(const v1::ListRequest& request, const FabricState& state,
 
 }  // namespace
 
-absl::Status CircuitsService::ExecuteOne(const absl::StatusOr<Order>& order, uint64_t election_id,
-                                         v1::Circuit* circuit) {
-  if (!order.ok()) return order.status();
-  Outcome outcome = absl::UnknownError("");
-  std::shared_ptr<const Network> network;
-  const absl::Status status = controller_.Commit(election_id, [&](FabricState& state) {
-    network = state.shared_network();
-    outcome = state.Execute(*order);
-  });
-  if (!status.ok()) return status;
-  if (!outcome.ok()) return outcome.status();
-  FillCircuit(*network, *outcome, circuit);
-  return absl::OkStatus();
+grpc::ServerUnaryReactor* CircuitsService::SetUp(grpc::CallbackServerContext* context,
+                                                 const v1::SetUpRequest* request,
+                                                 v1::SetUpResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  if (request->in_band()) {
+    queue_.PushSlow([=, this] { reactor->Finish(SetUpInBand(*request, response)); });
+  } else {
+    queue_.Push(
+        {ToOrder(*request), request->election_id(), response->mutable_circuit(), context, reactor});
+  }
+  return reactor;
 }
 
-grpc::Status CircuitsService::SetUp(grpc::ServerContext*, const v1::SetUpRequest* request,
-                                    v1::SetUpResponse* response) {
-  if (request->in_band()) return SetUpInBand(*request, response);
-  return ToGrpc(ExecuteOne(ToOrder(*request), request->election_id(), response->mutable_circuit()));
-}
-
-grpc::Status CircuitsService::Release(grpc::ServerContext*, const v1::ReleaseRequest* request,
-                                      v1::ReleaseResponse* response) {
-  if (request->in_band()) return ReleaseInBand(*request, response);
-  return ToGrpc(ExecuteOne(ToOrder(*request), request->election_id(), response->mutable_circuit()));
+grpc::ServerUnaryReactor* CircuitsService::Release(grpc::CallbackServerContext* context,
+                                                   const v1::ReleaseRequest* request,
+                                                   v1::ReleaseResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  if (request->in_band()) {
+    queue_.PushSlow([=, this] { reactor->Finish(ReleaseInBand(*request, response)); });
+  } else {
+    queue_.Push(
+        {ToOrder(*request), request->election_id(), response->mutable_circuit(), context, reactor});
+  }
+  return reactor;
 }
 
 grpc::Status CircuitsService::List(grpc::ServerContext*, const v1::ListRequest* request,
@@ -121,7 +115,8 @@ grpc::Status CircuitsService::List(grpc::ServerContext*, const v1::ListRequest* 
   return ToGrpc(status.ok() ? listed : status);
 }
 
-grpc::Status CircuitsService::SetUpBatch(grpc::ServerContext*, const v1::SetUpBatchRequest* request,
+grpc::Status CircuitsService::SetUpBatch(grpc::ServerContext* context,
+                                         const v1::SetUpBatchRequest* request,
                                          v1::SetUpBatchResponse* response) {
   const auto orders = ToOrders(*request);
   if (!orders.ok()) return ToGrpc(orders.status());
@@ -129,7 +124,8 @@ grpc::Status CircuitsService::SetUpBatch(grpc::ServerContext*, const v1::SetUpBa
   std::shared_ptr<const Network> network;
   const absl::Status status = controller_.Commit(request->election_id(), [&](FabricState& state) {
     network = state.shared_network();
-    outcomes = state.ExecuteBatch(*orders, request->all_or_nothing(), request->idempotency_key());
+    outcomes = state.ExecuteBatch(*orders, request->all_or_nothing(), request->idempotency_key(),
+                                  InterruptOf(context, !request->all_or_nothing()));
   });
   if (!status.ok()) return ToGrpc(status);
   if (!outcomes.ok()) return ToGrpc(outcomes.status());
@@ -139,7 +135,7 @@ grpc::Status CircuitsService::SetUpBatch(grpc::ServerContext*, const v1::SetUpBa
   return grpc::Status::OK;
 }
 
-grpc::Status CircuitsService::RoutePermutation(grpc::ServerContext*,
+grpc::Status CircuitsService::RoutePermutation(grpc::ServerContext* context,
                                                const v1::RoutePermutationRequest* request,
                                                v1::RoutePermutationResponse* response) {
   if (request->in_band()) return RoutePermutationInBand(*request, response);
@@ -157,7 +153,9 @@ grpc::Status CircuitsService::RoutePermutation(grpc::ServerContext*,
     status = controller_.Commit(request->election_id(), [&](FabricState& state) {
       network = state.shared_network();
       order = ToPermutationOrder(*request, network->rows());
-      route = order.ok() ? state.Execute(*order, request->idempotency_key()) : order.status();
+      route = order.ok() ? state.Execute(*order, request->idempotency_key(),
+                                         InterruptOf(context, /*answer_in_time=*/false))
+                         : order.status();
     });
   }
   if (!status.ok()) return ToGrpc(status);

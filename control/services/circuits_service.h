@@ -4,36 +4,50 @@
 
 #include "bfly/v1/circuits.grpc.pb.h"
 #include "control/services/controller.h"
+#include "control/services/order_queue.h"
+#include "control/services/watch_writer.h"
 
 namespace bfly::control {
 
-class CircuitsService final : public v1::Circuits::Service {
- public:
-  explicit CircuitsService(Controller& controller) : controller_(controller) {}
+// Calls of one circuit hold no thread while they wait; the others do, and there are few at a time.
+using CircuitsBase =
+    v1::Circuits::WithCallbackMethod_SetUp<v1::Circuits::WithCallbackMethod_Release<
+        v1::Circuits::WithCallbackMethod_Watch<v1::Circuits::Service>>>;
 
-  grpc::Status SetUp(grpc::ServerContext*, const v1::SetUpRequest* request,
-                     v1::SetUpResponse* response) override;
-  grpc::Status Release(grpc::ServerContext*, const v1::ReleaseRequest* request,
-                       v1::ReleaseResponse* response) override;
+class CircuitsService final : public CircuitsBase {
+ public:
+  explicit CircuitsService(Controller& controller) : controller_(controller), queue_(controller) {}
+
+  using CircuitsBase::Release;
+  using CircuitsBase::SetUp;
+  using CircuitsBase::Watch;
+  grpc::ServerUnaryReactor* SetUp(grpc::CallbackServerContext* context,
+                                  const v1::SetUpRequest* request,
+                                  v1::SetUpResponse* response) override;
+  grpc::ServerUnaryReactor* Release(grpc::CallbackServerContext* context,
+                                    const v1::ReleaseRequest* request,
+                                    v1::ReleaseResponse* response) override;
   grpc::Status List(grpc::ServerContext*, const v1::ListRequest* request,
                     v1::ListResponse* response) override;
-  grpc::Status SetUpBatch(grpc::ServerContext*, const v1::SetUpBatchRequest* request,
+  grpc::ServerWriteReactor<v1::WatchResponse>* Watch(grpc::CallbackServerContext*,
+                                                     const v1::WatchRequest* request) override;
+  grpc::Status SetUpBatch(grpc::ServerContext* context, const v1::SetUpBatchRequest* request,
                           v1::SetUpBatchResponse* response) override;
   grpc::Status Stream(grpc::ServerContext*,
                       grpc::ServerReaderWriter<v1::CircuitResult, v1::CircuitOperation>*) override;
-  grpc::Status RoutePermutation(grpc::ServerContext*, const v1::RoutePermutationRequest* request,
+  grpc::Status RoutePermutation(grpc::ServerContext* context,
+                                const v1::RoutePermutationRequest* request,
                                 v1::RoutePermutationResponse* response) override;
 
  private:
-  absl::Status ExecuteOne(const absl::StatusOr<Order>& order, uint64_t election_id,
-                          v1::Circuit* circuit);
-
   grpc::Status SetUpInBand(const v1::SetUpRequest& request, v1::SetUpResponse* response);
   grpc::Status ReleaseInBand(const v1::ReleaseRequest& request, v1::ReleaseResponse* response);
   grpc::Status RoutePermutationInBand(const v1::RoutePermutationRequest& request,
                                       v1::RoutePermutationResponse* response);
 
   Controller& controller_;
+  OrderQueue queue_;
+  WatchWriter writer_;
 };
 
 }  // namespace bfly::control

@@ -5,19 +5,20 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <span>
 #include <vector>
 
 namespace bfly::control {
 
-// `Job` belongs to the caller of Run and is touched by others only while Run has not returned.
+// Jobs belong to the caller of Run and are touched by others only while Run has not returned.
 template <class Job>
 class CommitQueue {
  public:
-  // Returns when `carry_out(jobs)` was called, by this caller or another one, with `job` among
-  // them. Jobs are in the order of the calls.
+  // Returns when `carry_out(jobs)` was called, by this caller or another one, with all of `mine`
+  // among them. Jobs are in the order of the calls.
   template <class CarryOut>
-  void Run(Job& job, CarryOut&& carry_out) {
-    Entry entry{&job, false};
+  void Run(std::span<Job> mine, CarryOut&& carry_out) {
+    Entry entry{mine, false};
     std::unique_lock lock(mutex_);
     waiting_.push_back(&entry);
     changed_.wait(lock, [&] { return entry.done || !busy_; });
@@ -28,8 +29,9 @@ class CommitQueue {
     lock.unlock();
 
     std::vector<Job*> jobs;
-    jobs.reserve(batch.size());
-    for (Entry* member : batch) jobs.push_back(member->job);
+    for (Entry* member : batch) {
+      for (Job& job : member->jobs) jobs.push_back(&job);
+    }
     carry_out(jobs);
 
     lock.lock();
@@ -40,7 +42,7 @@ class CommitQueue {
 
  private:
   struct Entry {
-    Job* job;
+    std::span<Job> jobs;
     bool done;
   };
   std::mutex mutex_;

@@ -9,7 +9,9 @@
 
 namespace bfly::control {
 
-Controller::Controller(Options options) : options_(std::move(options)) {
+Controller::Controller(Options options)
+    : options_(std::move(options)),
+      journal_(options_.run_directory.empty() ? "" : options_.run_directory + "/objects.journal") {
   Adopt();
   watch_ = std::thread([this] { Watch(); });
 }
@@ -37,10 +39,14 @@ absl::Status Controller::CheckUsable() const {
   return absl::OkStatus();
 }
 
-absl::Status Controller::Commit(uint64_t election_id, const Plan& plan) {
-  Job job{election_id, &plan, absl::OkStatus()};
-  queue_.Run(job, [this](const std::vector<Job*>& jobs) { CarryOut(jobs); });
+absl::Status Controller::Commit(uint64_t election_id, Plan plan) {
+  Job job{election_id, std::move(plan), absl::OkStatus()};
+  Commit({&job, 1});
   return job.status;
+}
+
+void Controller::Commit(std::span<Job> jobs) {
+  queue_.Run(jobs, [this](const std::vector<Job*>& all) { CarryOut(all); });
 }
 
 void Controller::CarryOut(const std::vector<Job*>& jobs) {
@@ -64,7 +70,7 @@ void Controller::CarryOutAllowed(const std::vector<Job*>& jobs) {
     if (status.ok()) {
       status = TryCarryOut(jobs);
     } else {
-      status = absl::UnavailableError(status.message());
+      status = AtIngress(absl::UnavailableError(status.message()));
     }
   }
   if (status.ok()) return;
@@ -74,27 +80,50 @@ void Controller::CarryOutAllowed(const std::vector<Job*>& jobs) {
     return;
   }
   const absl::Status failed(IsUnreachable(status) ? absl::StatusCode::kUnavailable : status.code(),
-                            absl::StrCat("data plane ", intent_->ingress().name(), ": ",
-                                         status.message(), "; nothing was changed"));
+                            absl::StrCat(status.message(), "; nothing was changed"));
   for (Job* job : jobs) job->status = failed;
 }
 
 absl::Status Controller::TryCarryOut(const std::vector<Job*>& jobs) {
   FabricState& state = intent_->state;
   FabricState::Change change;
+  FabricState::Placed placed;
   {
     const std::unique_lock lock(state_);
-    for (Job* job : jobs) (*job->plan)(state);
+    for (Job* job : jobs) job->plan(state);
     change = state.change();
+    placed = state.placed();
   }
-  const absl::Status status = Push(change);
+  absl::Status status = journal_.Append(placed.records);
+  if (status.ok()) {
+    status = Push(change);
+    if (!status.ok() && !placed.records.empty()) journal_.TakeBack().IgnoreError();
+    // What was placed before is needed no more; with it the file is right all the same.
+    if (status.ok() && placed.replaces) journal_.KeepLast(placed.records).IgnoreError();
+  }
   const std::unique_lock lock(state_);
   if (status.ok()) {
-    state.Commit();
+    Settle(change);
   } else {
     state.RollBack();
   }
   return status;
+}
+
+void Controller::Settle(const FabricState::Change& change) {
+  intent_->state.Commit();
+  feed_.Tell(change);
+}
+
+absl::Status Controller::Watch(CircuitListener* listener,
+                               const std::function<absl::Status(const Network&)>& check) {
+  // Shared is enough: changes are told with the lock held exclusively.
+  const std::shared_lock lock(state_);
+  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
+  if (absl::Status status = check(intent_->state.network()); !status.ok()) return status;
+  listener->OnFabric(intent_->state.shared_network(), intent_->state.committed());
+  feed_.Add(listener);
+  return absl::OkStatus();
 }
 
 absl::Status Controller::Push(const FabricState::Change& change) {
@@ -107,6 +136,7 @@ absl::Status Controller::Push(const FabricState::Change& change) {
     install->set_input(circuit.path.input);
     install->set_tag(circuit.path.tag);
     install->set_id(circuit.id);
+    if (circuit.object.has_value()) install->set_object(*circuit.object);
   }
   request.mutable_remove()->Add(change.remove.begin(), change.remove.end());
   request.set_base_revision(ingress.known().revision);
@@ -121,7 +151,13 @@ absl::Status Controller::Push(const FabricState::Change& change) {
       known.problem = std::string(response.status().message());
     }
   });
-  return response.status();
+  return AtIngress(response.status());
+}
+
+absl::Status Controller::AtIngress(const absl::Status& status) const {
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat("data plane ", intent_->ingress().name(), ": ",
+                                                  status.message()));
 }
 
 absl::Status Controller::Read(const std::function<void(const FabricState&)>& reader) const {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,9 +25,11 @@
 #include "bfly/v1/in_band.pb.h"
 #include "bfly/v1/traffic.pb.h"
 #include "control/services/arbitration.h"
+#include "control/services/circuit_feed.h"
 #include "control/services/commit_queue.h"
 #include "control/services/in_band_order.h"
 #include "control/services/intent.h"
+#include "control/services/object_journal.h"
 
 namespace bfly::control {
 
@@ -82,7 +85,14 @@ class Controller {
   // more than once, each time on a state without what it did before; it keeps its own results. An
   // error here means that nothing was changed whatever `plan` found.
   using Plan = std::function<void(FabricState&)>;
-  absl::Status Commit(uint64_t election_id, const Plan& plan);
+  absl::Status Commit(uint64_t election_id, Plan plan);
+  // Many at once, in this order: each as if alone, but in one step where they allow it.
+  struct Job {
+    uint64_t election_id = 0;
+    Plan plan;
+    absl::Status status;  // what Commit of it alone would return
+  };
+  void Commit(std::span<Job> jobs);
 
   // Has the stage workers do it, with no controller on the way, and learns what they did.
   // FAILED_PRECONDITION also where the protocol is neither collision nor minimum, and where the
@@ -93,6 +103,13 @@ class Controller {
 
   // FAILED_PRECONDITION: no fabric is loaded.
   absl::Status Read(const std::function<void(const FabricState&)>& reader) const;
+
+  // Tells the listener what stands now and every change from then on, until Unwatch. `check` may
+  // refuse the network; FAILED_PRECONDITION: no fabric is loaded. After an error it is told
+  // nothing.
+  absl::Status Watch(CircuitListener* listener,
+                     const std::function<absl::Status(const Network&)>& check);
+  void Unwatch(CircuitListener* listener) { feed_.Remove(listener); }
 
   // What telemetry needs to ask the data planes itself.
   struct View {
@@ -110,12 +127,6 @@ class Controller {
   bool all_usable() const;
 
  private:
-  struct Job {
-    uint64_t election_id;
-    const Plan* plan;
-    absl::Status status;
-  };
-
   absl::Status CheckLoaded() const;
   // UNAVAILABLE names the first data plane that cannot be used.
   absl::Status CheckUsable() const;
@@ -125,6 +136,8 @@ class Controller {
   void CarryOutAllowed(const std::vector<Job*>& jobs);
   absl::Status TryCarryOut(const std::vector<Job*>& jobs);
   absl::Status Push(const FabricState::Change& change);
+  // The same error, saying that it is the data plane's that runs stage 0.
+  absl::Status AtIngress(const absl::Status& status) const;
   absl::Status SetTraffic(std::vector<v1::TrafficSource> sources);
   absl::Status CheckInBand(const InBandOrder& order) const;
   absl::StatusOr<v1::AgentInBandResponse> AskInBand(v1::AgentInBandRequest& request);
@@ -149,8 +162,12 @@ class Controller {
   absl::Status ReconcileLinksAndTraffic(DataPlane& plane, const v1::AgentState& held);
   absl::Status PushLinks(const LinkOverrides& changes);
   void AdoptCircuits(const v1::AgentState& held);
+  void AdoptObjects();
   bool IsInIntent(const DataPlane& plane) const;
   DataPlanes planes() const;
+
+  // With state_: what was done stands, and is told.
+  void Settle(const FabricState::Change& change);
 
   const Options options_;
   Arbitration arbitration_;
@@ -158,8 +175,10 @@ class Controller {
   std::mutex change_;
   mutable std::shared_mutex state_;  // guards intent_ and past_
   std::unique_ptr<Intent> intent_;   // null: nothing is loaded
-  DataPlanes past_;                  // of fabrics loaded before, not part of the one now
-  uint64_t last_id_ = 0;             // change_: of the circuits of fabrics before
+  CircuitFeed feed_;
+  DataPlanes past_;        // of fabrics loaded before, not part of the one now
+  uint64_t last_id_ = 0;   // change_: of the circuits of fabrics before
+  ObjectJournal journal_;  // change_
 
   std::mutex watch_mutex_;
   std::condition_variable watch_changed_;

@@ -137,7 +137,7 @@ absl::StatusOr<InBandOutcome> Controller::LearnInBand(const v1::AgentInBandReque
   if (status.ok()) status = Push(change);
   const std::unique_lock lock(state_);
   if (status.ok()) {
-    state.Commit();
+    Settle(change);
     return outcome;
   }
   state.RollBack();
@@ -146,8 +146,7 @@ absl::StatusOr<InBandOutcome> Controller::LearnInBand(const v1::AgentInBandReque
     known.in_step = false;
     known.problem = std::string(status.message());
   });
-  return absl::UnavailableError(absl::StrCat("data plane ", intent_->ingress().name(), ": ",
-                                             status.message(), "; its circuits are compared anew"));
+  return absl::UnavailableError(absl::StrCat(status.message(), "; its circuits are compared anew"));
 }
 
 }  // namespace bfly::control

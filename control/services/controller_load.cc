@@ -125,9 +125,15 @@ bool Controller::IsInIntent(const DataPlane& plane) const {
 
 void Controller::Replace(std::unique_ptr<Intent> intent) {
   const DataPlanes before = planes();
+  if (intent == nullptr) {
+    journal_.Remove();
+  } else {
+    journal_.Begin(NameForJournal(intent->topology));
+  }
   const std::unique_lock lock(state_);
   if (intent_ != nullptr) last_id_ = std::max(last_id_, intent_->state.last_id());
   intent_ = std::move(intent);
+  feed_.TellFabric(intent_ == nullptr ? nullptr : intent_->state.shared_network());
   past_.clear();
   for (const auto& plane : before) {
     // Of those that hold nothing nobody needs to hear once another fabric is loaded.

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/server/address.h"
 #include "control/services/controller.h"
+#include "control/services/place_message.h"
 #include "google/protobuf/util/message_differencer.h"
 
 namespace bfly::control {
@@ -68,8 +69,29 @@ void Controller::Adopt() {
     const std::unique_lock lock(state_);
     intent_ = *std::move(intent);
   }
+  AdoptObjects();
   options_.log(absl::StrCat("took over fabric ", topology.name()));
   for (const auto& plane : intent_->planes) Reconcile(*plane).IgnoreError();
+}
+
+// Before the circuits: some of them read objects.
+void Controller::AdoptObjects() {
+  const auto records = journal_.Open(NameForJournal(intent_->topology));
+  if (!records.ok()) {
+    options_.log(std::string(records.status().message()));
+    return;
+  }
+  const std::unique_lock lock(state_);
+  FabricState& state = intent_->state;
+  for (const std::string& record : *records) {
+    const auto order = OrderOfRecord(record, state.network().rows());
+    const absl::Status status = order.ok() ? state.Execute(*order) : order.status();
+    if (!status.ok()) options_.log(absl::StrCat("objects not taken over: ", status.message()));
+  }
+  state.Commit();
+  if (!records->empty()) {
+    options_.log(absl::StrCat("took over ", state.objects().size(), " objects"));
+  }
 }
 
 void Controller::Watch() {
@@ -167,7 +189,9 @@ absl::Status Controller::ReconcileFabric(DataPlane& plane, v1::AgentState& held)
 void Controller::AdoptCircuits(const v1::AgentState& held) {
   const std::unique_lock lock(state_);
   for (const v1::AgentCircuit& circuit : held.circuits()) {
-    const absl::Status status = intent_->state.Adopt(circuit.input(), circuit.tag(), circuit.id());
+    const absl::Status status =
+        intent_->state.Adopt(circuit.input(), circuit.tag(), circuit.id(),
+                             circuit.has_object() ? std::optional(circuit.object()) : std::nullopt);
     // Two circuits to one output: only a data plane that was written to by others holds such a
     // thing.
     if (!status.ok()) options_.log(absl::StrCat("circuit not taken over: ", status.message()));
@@ -175,6 +199,7 @@ void Controller::AdoptCircuits(const v1::AgentState& held) {
   intent_->sources = {held.sources().begin(), held.sources().end()};
   intent_->link_changes = held.link_changes();
   intent_->circuits_known = true;
+  feed_.Tell({intent_->state.circuits(), {}});
 }
 
 absl::StatusOr<uint64_t> Controller::ReconcileCircuits(DataPlane& plane, v1::AgentState& held) {
@@ -192,6 +217,7 @@ absl::StatusOr<uint64_t> Controller::ReconcileCircuits(DataPlane& plane, v1::Age
     install->set_input(circuit.path.input);
     install->set_tag(circuit.path.tag);
     install->set_id(circuit.id);
+    if (circuit.object.has_value()) install->set_object(*circuit.object);
   }
   for (const auto& [input, circuit] : stale) update.add_remove(input);
   const uint64_t changes = update.install_size() + update.remove_size();

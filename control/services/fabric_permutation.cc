@@ -10,6 +10,9 @@
 namespace bfly::control {
 namespace {
 
+// Paths installed between two looks at the interrupt.
+constexpr size_t kInterruptStep = 256;
+
 // What makes two requests the same; begins with a word of its own, so that kinds never meet.
 std::string TextOf(const PermutationOrder& order) {
   return absl::StrCat(
@@ -27,7 +30,8 @@ std::string At(absl::string_view field, size_t index) {
 }  // namespace
 
 absl::StatusOr<RouteResult> FabricState::Execute(const PermutationOrder& order,
-                                                 const std::string& key) {
+                                                 const std::string& key,
+                                                 const Interrupt& interrupt) {
   std::string request;
   if (!key.empty()) {
     request = TextOf(order);
@@ -48,6 +52,11 @@ absl::StatusOr<RouteResult> FabricState::Execute(const PermutationOrder& order,
     if (absl::Status status = Put(routed->paths[i], std::nullopt, &circuit); !status.ok()) {
       RollBackTo(mark);
       return WithPrefix(status, At("paths", i));
+    }
+    const bool look = i % kInterruptStep == 0 || i + 1 == routed->paths.size();
+    if (absl::Status status = look && interrupt ? interrupt() : absl::OkStatus(); !status.ok()) {
+      RollBackTo(mark);
+      return status;
     }
   }
   if (!key.empty()) Remember(key, request, *routed);

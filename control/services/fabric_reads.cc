@@ -35,7 +35,11 @@ absl::Status FabricState::Execute(const PlaceOrder& order) {
   auto placed = order.replace ? std::make_shared<ObjectDirectory>(network_->rows())
                               : std::make_shared<ObjectDirectory>(*objects_);
   if (absl::Status status = placed->Place(order.objects, order.room); !status.ok()) return status;
-  log_.push_back({Step::Kind::kPlace, {}, std::exchange(objects_, std::move(placed))});
+  log_.push_back({Step::Kind::kPlace,
+                  {},
+                  std::exchange(objects_, std::move(placed)),
+                  order.record,
+                  order.replace});
   return absl::OkStatus();
 }
 

@@ -12,6 +12,8 @@ namespace bfly::control {
 namespace {
 
 constexpr size_t kMaxKeys = 1 << 16;
+// Orders of a batch between two looks at the interrupt.
+constexpr size_t kInterruptStep = 256;
 
 // What makes two requests the same; each with a letter of its own, so that kinds never meet.
 std::string TextOf(const Order& order) {
@@ -79,7 +81,8 @@ Outcome FabricState::Execute(const Order& order) {
 
 absl::StatusOr<std::vector<Outcome>> FabricState::ExecuteBatch(const std::vector<Order>& orders,
                                                                bool all_or_nothing,
-                                                               const std::string& key) {
+                                                               const std::string& key,
+                                                               const Interrupt& interrupt) {
   std::string request;
   if (!key.empty()) {
     request = absl::StrCat(all_or_nothing, TextOf(orders));
@@ -90,11 +93,27 @@ absl::StatusOr<std::vector<Outcome>> FabricState::ExecuteBatch(const std::vector
   const size_t mark = log_.size();
   std::vector<Outcome> outcomes;
   outcomes.reserve(orders.size());
+  const auto interrupted = [&interrupt] { return interrupt ? interrupt() : absl::OkStatus(); };
   for (size_t i = 0; i < orders.size(); ++i) {
+    if (i % kInterruptStep == 0) {
+      const absl::Status status = interrupted();
+      if (!status.ok() && !all_or_nothing) {
+        outcomes.resize(orders.size(), status);
+        break;
+      }
+      if (!status.ok()) {
+        RollBackTo(mark);
+        return status;
+      }
+    }
     outcomes.push_back(Execute(orders[i]));
     if (outcomes.back().ok() || !all_or_nothing) continue;
     RollBackTo(mark);
     return WithPrefix(outcomes.back().status(), absl::StrCat("requests[", i, "]"));
+  }
+  if (const absl::Status status = interrupted(); all_or_nothing && !status.ok()) {
+    RollBackTo(mark);
+    return status;
   }
   if (!key.empty()) Remember(key, request, outcomes);
   return outcomes;
@@ -210,7 +229,7 @@ Outcome FabricState::Undo(Row input) {
   return circuit;
 }
 
-absl::Status FabricState::Adopt(Row input, Tag tag, uint64_t id) {
+absl::Status FabricState::Adopt(Row input, Tag tag, uint64_t id, std::optional<uint64_t> object) {
   if (input >= network_->rows()) return OutOfRange("input", input, 0, network_->rows() - 1);
   const Row output = OutputOfTag(*network_, tag);
   CircuitPath path{input, output, tag, PathChoice::kGiven};
@@ -220,9 +239,14 @@ absl::Status FabricState::Adopt(Row input, Tag tag, uint64_t id) {
   } else if (GreedyTag(*network_, input, output) == tag) {
     path.choice = PathChoice::kGreedy;
   }
-  // Of a disk many may read: who reads what the data plane does not know.
-  std::optional<uint64_t> object;
-  if (CheckDataServer().ok()) object = kUnknownObject;
+  if (object.has_value()) {
+    const ObjectDirectory::Disks* at = objects_->Find(*object);
+    // A read goes on whatever became of its object.
+    if (at == nullptr || reader_of_.count(*object) != 0) object = kUnknownObject;
+    if (at != nullptr && at->copies == 2) {
+      path.choice = output == at->disks[0] ? PathChoice::kP : PathChoice::kPPrime;
+    }
+  }
   StandingCircuit circuit;
   if (absl::Status status = Put(path, object, &circuit); !status.ok()) return status;
   if (id != 0 && id % network_->rows() == input) {
@@ -248,6 +272,37 @@ std::vector<StandingCircuit> FabricState::circuits() const {
     if (auto circuit = AtInput(input)) standing.push_back(*circuit);
   }
   return standing;
+}
+
+std::vector<StandingCircuit> FabricState::committed() const {
+  // What is not committed, by the first thing that was done at each input.
+  std::unordered_map<Row, const Step*> first;
+  for (const Step& step : log_) {
+    if (step.kind == Step::Kind::kSetUp || step.kind == Step::Kind::kRelease) {
+      first.emplace(step.circuit.path.input, &step);
+    }
+  }
+  if (first.empty()) return circuits();
+  std::vector<StandingCircuit> standing;
+  for (Row input = 0; input < network_->rows(); ++input) {
+    const auto found = first.find(input);
+    if (found == first.end()) {
+      if (auto circuit = AtInput(input)) standing.push_back(*circuit);
+    } else if (found->second->kind == Step::Kind::kRelease) {
+      standing.push_back(found->second->circuit);
+    }
+  }
+  return standing;
+}
+
+FabricState::Placed FabricState::placed() const {
+  Placed placed;
+  for (const Step& step : log_) {
+    if (step.kind != Step::Kind::kPlace) continue;
+    if (step.replaces) placed = {.records = {}, .replaces = true};
+    placed.records.push_back(step.record);
+  }
+  return placed;
 }
 
 FabricState::Change FabricState::change() const {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -67,6 +68,7 @@ struct PlaceOrder {
   std::vector<Placement> objects;
   uint32_t room = 0;     // objects a disk may hold; 0: no limit
   bool replace = false;  // forget what is placed first
+  std::string record;    // by which it can be done again after a restart
 };
 // users[i] wants objects[i].
 struct ReadBatchOrder {
@@ -75,6 +77,9 @@ struct ReadBatchOrder {
   std::string protocol;  // "collision" or "minimum"
   DataServerOptions options;
 };
+
+// Asked again and again while something long is done: an error says why to stop now.
+using Interrupt = std::function<absl::Status()>;
 
 // Requests for a circuit since the fabric was loaded, reads among them.
 struct Blocking {
@@ -91,11 +96,15 @@ class FabricState {
   std::shared_ptr<const Network> shared_network() const { return network_; }
 
   Outcome Execute(const Order& order);
-  // In order. All or nothing: an error under "requests[i]" and nothing is done. Otherwise each has
-  // its outcome, and one that fails changes nothing.
+  // In order. All or nothing: an error under "requests[i]" and nothing is done; so it is after an
+  // interrupt. Otherwise each has its outcome, and one that fails changes nothing; those that an
+  // interrupt was quicker than have its error.
   absl::StatusOr<std::vector<Outcome>> ExecuteBatch(const std::vector<Order>& orders,
-                                                    bool all_or_nothing, const std::string& key);
-  absl::StatusOr<RouteResult> Execute(const PermutationOrder& order, const std::string& key);
+                                                    bool all_or_nothing, const std::string& key,
+                                                    const Interrupt& interrupt = {});
+  // All or nothing, also after an interrupt.
+  absl::StatusOr<RouteResult> Execute(const PermutationOrder& order, const std::string& key,
+                                      const Interrupt& interrupt = {});
   // What Execute would do, without doing it. Errors name "inputs[i]" and "outputs[i]".
   absl::StatusOr<RouteResult> Route(const PermutationOrder& order) const;
 
@@ -123,6 +132,13 @@ class FabricState {
     bool empty() const { return install.empty() && remove.empty(); }
   };
   Change change() const;
+  // The records of what was placed since the last Commit(), in order; of a placement that replaces
+  // all before, and those after it, if there is one.
+  struct Placed {
+    std::vector<std::string> records;
+    bool replaces = false;
+  };
+  Placed placed() const;
   void Commit() {
     log_.clear();
     blocking_.asked += now_.asked;
@@ -136,14 +152,16 @@ class FabricState {
   }
 
   // A circuit that a data plane holds already, with the id it was given by an earlier controller
-  // (0: none).
-  absl::Status Adopt(Row input, Tag tag, uint64_t id);
+  // (0: none), and as a read of `object` if there is one.
+  absl::Status Adopt(Row input, Tag tag, uint64_t id, std::optional<uint64_t> object = {});
 
   size_t size() const { return circuits_.size(); }
   uint64_t last_id() const { return last_id_; }
   // Null if there is none.
   std::optional<StandingCircuit> AtInput(Row input) const;
   std::vector<StandingCircuit> circuits() const;  // by input
+  // Those that stood after the last Commit(), by input.
+  std::vector<StandingCircuit> committed() const;
   const LinkLoad& load() const { return circuits_.load(); }
   const CircuitSet& circuit_set() const { return circuits_; }
 
@@ -161,6 +179,8 @@ class FabricState {
     enum class Kind { kSetUp, kRelease, kKey, kPlace } kind;
     StandingCircuit circuit;
     std::shared_ptr<const ObjectDirectory> objects;  // kPlace: those before
+    std::string record = {};
+    bool replaces = false;
   };
 
   Outcome SetUp(const SetUpOrder& order);

@@ -96,6 +96,10 @@ absl::StatusOr<std::unique_ptr<Intent>> MakeIntent(v1::Topology topology,
                  .sources = {}});
 }
 
+std::string NameForJournal(const v1::Topology& topology) {
+  return absl::StrCat(topology.name(), "\n", topology.network().SerializeAsString());
+}
+
 v1::AgentFabricRequest FabricRequest(const Intent& intent, const DataPlane& plane) {
   v1::AgentFabricRequest request;
   *request.mutable_topology() = intent.topology;

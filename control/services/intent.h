@@ -39,6 +39,9 @@ absl::StatusOr<std::unique_ptr<Intent>> MakeIntent(v1::Topology topology,
                                                    const std::string& run_directory,
                                                    const DataPlanes& known, uint64_t last_id);
 
+// Tells the fabric from others in the journal of its objects.
+std::string NameForJournal(const v1::Topology& topology);
+
 // What the agent of `plane` is asked to load or verify.
 v1::AgentFabricRequest FabricRequest(const Intent& intent, const DataPlane& plane);
 

@@ -183,6 +183,60 @@ TEST_F(DataServerServiceTest, RefusesWhatIsWrongAndLeavesNothingBehind) {
   ExpectCountsEqualRecount(*controller_, agent_.get());
 }
 
+// Data planes keep circuits but know of no objects; the run directory does.
+TEST_F(DataServerServiceTest, AControllerThatRestartsKnowsTheObjectsAndWhoReadsThem) {
+  Start();
+  ASSERT_TRUE(Place(8, 2).ok());
+  ASSERT_TRUE(PlaceAt(100, {3}).ok());
+  ASSERT_TRUE(PlaceAt(101, {3}).ok());
+  ASSERT_TRUE(Ask(5, 100).ok());
+  ASSERT_TRUE(Ask(6, 101).ok());
+  ASSERT_TRUE(Ask(7, 2).ok());
+  const v1::DataServerStatus before = Status();
+  controller_.reset();
+  controller_ = std::make_unique<TestController>(directory_.path());
+  EXPECT_EQ(Status().SerializeAsString(), before.SerializeAsString());
+  EXPECT_EQ(Status().objects(), 10u);
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+  // An object that is read still is, one that is placed too, and the reads end as any.
+  EXPECT_EQ(FieldsOf(Ask(9, 100).status()), std::vector<std::string>{"object"});
+  EXPECT_EQ(PlaceAt(100, {4}).code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_TRUE(EndRead(5).ok());
+  EXPECT_TRUE(Ask(9, 100).ok());
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+
+  // Also what is placed after the restart, and what replaces all before.
+  for (const uint32_t user : {6, 7, 9}) ASSERT_TRUE(EndRead(user).ok());
+  v1::PlaceRequest anew;
+  anew.set_count(3);
+  anew.set_replace(true);
+  ASSERT_TRUE(Call(*controller_->data_server, &Stub::Place, anew).ok());
+  ASSERT_TRUE(PlaceAt(200, {1}).ok());
+  controller_.reset();
+  controller_ = std::make_unique<TestController>(directory_.path());
+  EXPECT_EQ(Status().objects(), 4u);
+  EXPECT_TRUE(Ask(1, 200).ok());
+  // Objects do not outlive their fabric.
+  ASSERT_TRUE(Load(*controller_, RandomlyWired(16), /*replace=*/true).ok());
+  EXPECT_EQ(Status().objects(), 0u);
+  controller_.reset();
+  controller_ = std::make_unique<TestController>(directory_.path());
+  EXPECT_EQ(Status().objects(), 0u);
+  ASSERT_TRUE(Call(*controller_->fabric, &v1::Fabric::Stub::Unload, v1::UnloadRequest()).ok());
+  EXPECT_FALSE(std::filesystem::exists(directory_.path() + "/objects.journal"));
+}
+
+TEST_F(DataServerServiceTest, WhatCannotBeKeptIsNotPlaced) {
+  Start();
+  // A directory in its place: nothing can be written there.
+  std::filesystem::create_directories(directory_.path() + "/objects.journal/in");
+  const absl::Status status = PlaceAt(1, {3});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("objects.journal"));
+  EXPECT_EQ(Status().objects(), 0u);
+  EXPECT_TRUE(SetUpCircuit(*controller_, 3, 5).ok());
+}
+
 TEST_F(DataServerServiceTest, OtherNetworksHaveNoDataServer) {
   Start();
   ASSERT_TRUE(Load(*controller_, SmallTopology(), /*replace=*/true).ok());

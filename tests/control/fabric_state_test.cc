@@ -53,6 +53,40 @@ TEST(FabricState, ANetworkOfOnePathTakesItWhateverTheLoad) {
   EXPECT_EQ(circuit->path.tag, 6u);  // the tag of a butterfly is the destination
 }
 
+// A batch of a million that is told to stop half way, on a network with a row for each.
+TEST(FabricState, ABatchOfAMillionThatIsInterruptedIsUndoneOrSaysWhatWasDone) {
+  constexpr Row kRows = 1 << 20;
+  FabricState state(std::make_shared<const Network>(
+                        *Network::Make({.kind = NetworkKind::kButterfly, .rows = kRows})),
+                    0);
+  std::vector<Order> orders;
+  for (Row row = 0; row < kRows; ++row) orders.push_back(SetUpOf(row, row));
+  int looks = 0;
+  const Interrupt half_way = [&looks] {
+    return ++looks > 2048 ? absl::CancelledError("enough") : absl::OkStatus();
+  };
+  const auto none = state.ExecuteBatch(orders, /*all_or_nothing=*/true, "", half_way);
+  EXPECT_EQ(none.status(), absl::CancelledError("enough"));
+  EXPECT_EQ(state.size(), 0u);
+  EXPECT_EQ(TotalLoad(state), 0u);
+  EXPECT_TRUE(state.change().empty());
+
+  looks = 0;
+  const auto some = state.ExecuteBatch(orders, /*all_or_nothing=*/false, "", half_way);
+  ASSERT_TRUE(some.ok());
+  ASSERT_EQ(some->size(), kRows);
+  size_t done = 0;
+  for (const Outcome& outcome : *some) {
+    done += outcome.ok();
+    ASSERT_TRUE(outcome.ok() || outcome.status() == absl::CancelledError("enough"));
+  }
+  EXPECT_GT(done, 0u);
+  EXPECT_LT(done, kRows);
+  EXPECT_EQ(state.size(), done);
+  EXPECT_EQ(TotalLoad(state), 20 * done);
+  EXPECT_EQ(state.change().install.size(), done);
+}
+
 TEST(FabricState, BusyEndsAreRefusedAndNamedBoth) {
   FabricState state(TwoFold(16), 0);
   ASSERT_TRUE(state.Execute(SetUpOf(3, 5)).ok());

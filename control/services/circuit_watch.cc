@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Circuits.Watch: what stands, then every change. What a slow client has not been told yet is kept
+// once for each input row, however often it changes.
+#include <map>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "control/services/circuit_filter.h"
+#include "control/services/circuit_messages.h"
+#include "control/services/circuits_service.h"
+#include "control/status/grpc_status.h"
+
+namespace bfly::control {
+namespace {
+
+// Circuits in one message.
+constexpr int kMaxInMessage = 1000;
+
+class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
+                          public CircuitListener,
+                          public WatchWriter::Stream {
+ public:
+  WatchStream(Controller& controller, WatchWriter& writer, const v1::WatchRequest& request)
+      : controller_(controller), writer_(writer), filter_(FilterOf(request)) {
+    const absl::Status status =
+        controller_.Watch(this, [this](const Network& network) { return Check(network); });
+    watching_ = status.ok();
+    if (!status.ok()) End(status);
+  }
+
+  void OnFabric(std::shared_ptr<const Network> network,
+                const std::vector<StandingCircuit>& standing) override {
+    const std::lock_guard lock(mutex_);
+    reset_ = network_ != nullptr;
+    complete_told_ = false;
+    network_ = std::move(network);
+    waiting_.clear();
+    told_.clear();
+    skipped_ = 0;
+    if (network_ == nullptr) {
+      EndLocked(absl::FailedPreconditionError("the fabric was unloaded; nothing is left to watch"));
+    } else if (!Check(*network_).ok()) {
+      EndLocked(absl::FailedPreconditionError(
+          "another fabric was loaded, which the filters do not fit; watch anew"));
+    } else {
+      for (const StandingCircuit& circuit : standing) NoteLocked(circuit);
+      WakeLocked();
+    }
+  }
+
+  void OnChange(const FabricState::Change& change) override {
+    const std::lock_guard lock(mutex_);
+    for (const StandingCircuit& circuit : change.install) NoteLocked(circuit);
+    for (const Row input : change.remove) NoteLocked(input, std::nullopt);
+    WakeLocked();
+  }
+
+  void OnWriteDone(bool ok) override {
+    const std::lock_guard lock(mutex_);
+    writing_ = false;
+    if (!ok && !ending_.has_value()) ending_ = absl::CancelledError("the client has gone");
+    WriteLocked();
+  }
+  void OnCancel() override { End(absl::CancelledError("cancelled")); }
+  void OnDone() override {
+    if (watching_) controller_.Unwatch(this);
+    // The writer may be about to write.
+    writer_.Forget(this);
+    delete this;
+  }
+
+  void Write() override {
+    const std::lock_guard lock(mutex_);
+    woken_ = false;
+    WriteLocked();
+  }
+
+ private:
+  absl::Status Check(const Network& network) const {
+    FieldErrors errors;
+    CheckFilter(filter_, network, errors);
+    return errors.ToStatus();
+  }
+  void NoteLocked(const StandingCircuit& circuit) {
+    const bool wanted = Matches(filter_, *network_, circuit.path);
+    NoteLocked(circuit.path.input, wanted ? std::optional(circuit) : std::nullopt);
+  }
+  void NoteLocked(Row input, std::optional<StandingCircuit> circuit) {
+    const auto waits = waiting_.find(input);
+    if (waits != waiting_.end()) {
+      ++skipped_;
+      waits->second = std::move(circuit);
+    } else if (circuit.has_value() || told_.count(input) != 0) {
+      waiting_.emplace(input, std::move(circuit));
+    }
+  }
+  void WakeLocked() {
+    if (writing_ || ending_.has_value()) return;
+    if (waiting_.empty() && complete_told_ && !reset_) return;
+    if (!std::exchange(woken_, true)) writer_.Wake(this);
+  }
+
+  // The next message, or the end, if nothing is being written.
+  void WriteLocked() {
+    if (writing_ || finished_) return;
+    if (ending_.has_value()) {
+      finished_ = true;
+      Finish(ToGrpc(*ending_));
+      return;
+    }
+    message_.Clear();
+    int circuits = 0;
+    while (!waiting_.empty() && circuits < kMaxInMessage) {
+      const auto [input, now] = *waiting_.begin();
+      waiting_.erase(waiting_.begin());
+      const auto before = told_.find(input);
+      if (before != told_.end() && now.has_value() && before->second.id == now->id) continue;
+      if (before != told_.end()) {
+        FillCircuit(*network_, before->second, message_.add_removed());
+        told_.erase(before);
+        ++circuits;
+      }
+      if (now.has_value()) {
+        FillCircuit(*network_, *now, message_.add_added());
+        told_.emplace(input, *now);
+        ++circuits;
+      }
+    }
+    if (circuits == 0 && complete_told_ && !reset_) return;
+    message_.set_reset(std::exchange(reset_, false));
+    message_.set_skipped(std::exchange(skipped_, 0));
+    message_.set_complete(waiting_.empty());
+    complete_told_ = message_.complete();
+    writing_ = true;
+    StartWrite(&message_);
+  }
+
+  void End(const absl::Status& status) {
+    const std::lock_guard lock(mutex_);
+    EndLocked(status);
+  }
+  void EndLocked(const absl::Status& status) {
+    if (ending_.has_value()) return;
+    ending_ = status;
+    WriteLocked();
+  }
+
+  Controller& controller_;
+  WatchWriter& writer_;
+  const CircuitFilter filter_;
+  bool watching_ = false;
+
+  std::mutex mutex_;  // guards what follows
+  std::shared_ptr<const Network> network_;
+  std::map<Row, std::optional<StandingCircuit>> waiting_;  // not told yet: now at this input
+  std::unordered_map<Row, StandingCircuit> told_;          // what the client knows of
+  uint64_t skipped_ = 0;
+  bool reset_ = false;
+  bool complete_told_ = false;
+  bool woken_ = false;
+  bool writing_ = false;
+  bool finished_ = false;
+  std::optional<absl::Status> ending_;
+  v1::WatchResponse message_;  // being written
+};
+
+}  // namespace
+
+grpc::ServerWriteReactor<v1::WatchResponse>* CircuitsService::Watch(
+    grpc::CallbackServerContext*, const v1::WatchRequest* request) {
+  return new WatchStream(controller_, writer_, *request);
+}
+
+}  // namespace bfly::control

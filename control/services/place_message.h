@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is asked to be placed, as the plain values FabricState works on.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "bfly/v1/data_server.pb.h"
+#include "control/services/fabric_state.h"
+
+namespace bfly::control {
+
+// INVALID_ARGUMENT names every field. Disks are checked against the network by FabricState.
+absl::StatusOr<PlaceOrder> ToOrder(const v1::PlaceRequest& request, Row rows);
+
+// The order of a record that such an order had.
+absl::StatusOr<PlaceOrder> OrderOfRecord(const std::string& record, Row rows);
+
+}  // namespace bfly::control

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches over real gRPC: a million requests in one message, deadlines and cancellation half way.
+#include <gmock/gmock.h>
+
+#include <future>
+
+#include "tests/control/circuits_fixture.h"
+
+namespace bfly::control {
+namespace {
+
+using std::chrono::duration;
+using std::chrono::steady_clock;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// ThreadSanitizer is some twenty times as slow.
+#ifdef __SANITIZE_THREAD__
+constexpr uint32_t kRows = 1 << 11;
+constexpr int kMany = 20'000;
+#else
+constexpr uint32_t kRows = 1 << 16;
+constexpr int kMany = 1'000'000;
+#endif
+
+class CircuitsBatchTest : public CircuitsServiceTest {
+ protected:
+  // Answers of a million results are more than a client takes by itself.
+  absl::StatusOr<v1::SetUpBatchResponse> AskWithin(const v1::SetUpBatchRequest& request,
+                                                   double seconds, double cancel_after = 0) {
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(-1);
+    const auto stub = v1::Circuits::NewStub(
+        grpc::CreateCustomChannel(SocketAddress(directory_.path(), "controller"),
+                                  grpc::InsecureChannelCredentials(), arguments));
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() +
+                         std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6)));
+    std::future<void> canceller;
+    if (cancel_after > 0) {
+      canceller = std::async(std::launch::async, [&] {
+        std::this_thread::sleep_for(duration<double>(cancel_after));
+        context.TryCancel();
+      });
+    }
+    v1::SetUpBatchResponse response;
+    const absl::Status status = FromGrpc(stub->SetUpBatch(&context, request, &response));
+    if (cancel_after > 0) canceller.wait();
+    if (!status.ok()) return status;
+    return response;
+  }
+  size_t Standing() {
+    size_t size = 0;
+    EXPECT_TRUE(
+        controller_->controller().Commit(0, [&](FabricState& state) { size = state.size(); }).ok());
+    return size;
+  }
+  // By the state itself: the figures of so many links are no message. After all calls before it.
+  void ExpectRecount() {
+    const absl::Status status = controller_->controller().Commit(0, [](FabricState& state) {
+      LinkLoad recount(state.network());
+      for (const StandingCircuit& circuit : state.circuits()) {
+        recount.Add(circuit.path.input, circuit.path.tag);
+      }
+      EXPECT_EQ(recount.counts(), state.load().counts());
+    });
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_EQ(agent_->host().held(true).circuits.size(), Standing());
+  }
+  void StartLarge() {
+    Start(kRows);
+    for (Row row = 0; row < kRows; ++row) {
+      v1::SetUpRequest* request = all_.add_requests();
+      request->set_input(row);
+      request->set_output(row);
+    }
+  }
+  void Clear() { ASSERT_TRUE(Load(*controller_, SmallTopology(false, kRows), true).ok()); }
+
+  v1::SetUpBatchRequest all_;
+};
+
+TEST_F(CircuitsBatchTest, AMillionRequestsInOneMessageAreAnsweredEach) {
+  Start();
+  v1::SetUpBatchRequest batch;
+  for (int i = 0; i < kMany; ++i) {
+    batch.add_requests()->set_input(i % 16);
+    batch.mutable_requests(i)->set_output(i % 16);
+  }
+  const auto response = AskWithin(batch, 60);
+  ASSERT_TRUE(response.ok()) << response.status();
+  ASSERT_EQ(response->results_size(), kMany);
+  EXPECT_EQ(response->results(15).code(), 0);
+  EXPECT_EQ(response->results(kMany - 1).code(), 9);  // FAILED_PRECONDITION
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+}
+
+TEST_F(CircuitsBatchTest, MoreThanTheLimitIsRefusedWithTheLimitAndWhatToDo) {
+  Start();
+  v1::SetUpBatchRequest batch;
+  for (int i = 0; i <= 1 << 20; ++i) batch.add_requests();
+  const absl::Status status = AskWithin(batch, 60).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(FieldsOf(status), ElementsAre("requests"));
+  EXPECT_THAT(std::string(status.message()),
+              testing::AllOf(HasSubstr("1048577"), HasSubstr("at most 1048576"),
+                             HasSubstr("several batches")));
+  EXPECT_EQ(Standing(), 0u);
+}
+
+TEST_F(CircuitsBatchTest, AllOrNothingThatRunsOutOfTimeLeavesNothing) {
+  StartLarge();
+  all_.set_all_or_nothing(true);
+  const auto start = steady_clock::now();
+  ASSERT_TRUE(AskWithin(all_, 60).ok());
+  const double whole = duration<double>(steady_clock::now() - start).count();
+  EXPECT_EQ(Standing(), kRows);
+  Clear();
+  int given_up = 0;
+  for (const bool cancel : {false, true}) {
+    for (const double part : {0.15, 0.4}) {
+      const auto response =
+          cancel ? AskWithin(all_, 60, part * whole) : AskWithin(all_, part * whole);
+      // A client that is not told does not know; all or none it is.
+      const size_t standing = Standing();
+      EXPECT_THAT(standing, testing::AnyOf(0u, kRows));
+      given_up += standing == 0;
+      if (!response.ok()) {
+        EXPECT_EQ(response.status().code(),
+                  cancel ? absl::StatusCode::kCancelled : absl::StatusCode::kDeadlineExceeded);
+      }
+      ExpectRecount();
+      if (standing != 0) Clear();
+    }
+  }
+  EXPECT_GT(given_up, 0);
+}
+
+TEST_F(CircuitsBatchTest, BestEffortAnswersBeforeTheDeadlineWhatItDid) {
+  StartLarge();
+  size_t partial = 0;
+  for (double seconds = 0.05; seconds < 60 && partial == 0; seconds *= 1.5) {
+    const auto response = AskWithin(all_, seconds);
+    ExpectRecount();
+    const size_t standing = Standing();
+    if (response.ok() && standing > 0 && standing < kRows) {
+      partial = standing;
+      size_t done = 0;
+      for (const v1::CircuitResult& result : response->results()) {
+        done += result.code() == 0;
+        // DEADLINE_EXCEEDED
+        EXPECT_TRUE(result.code() == 0 || result.code() == 4) << result.message();
+      }
+      EXPECT_EQ(response->results_size(), static_cast<int>(kRows));
+      EXPECT_EQ(done, standing);
+    }
+    if (standing != 0) Clear();
+  }
+  EXPECT_GT(partial, 0u);
+}
+
+TEST_F(CircuitsBatchTest, BestEffortThatWasCancelledTellsWhatItDidToTheSameKey) {
+  StartLarge();
+  size_t partial = 0;
+  for (double after = 0.01; after < 60 && partial == 0; after *= 1.3) {
+    all_.set_idempotency_key("key");
+    AskWithin(all_, 60, after).status().IgnoreError();
+    const size_t standing = Standing();
+    ExpectRecount();
+    if (standing > 0 && standing < kRows) {
+      partial = standing;
+      const auto again = AskWithin(all_, 60);
+      ASSERT_TRUE(again.ok()) << again.status();
+      size_t done = 0;
+      for (const v1::CircuitResult& result : again->results()) done += result.code() == 0;
+      EXPECT_EQ(done, partial);
+      EXPECT_EQ(again->results(static_cast<int>(kRows) - 1).code(), 1);  // CANCELLED
+      EXPECT_EQ(Standing(), partial);
+    }
+    Clear();
+  }
+  EXPECT_GT(partial, 0u);
+}
+
+TEST_F(CircuitsBatchTest, AMessageOfAStreamMayHaveMany) {
+  Start(256);
+  grpc::ClientContext context;
+  SetDeadline(context);
+  const auto stream = controller_->circuits->Stream(&context);
+  v1::CircuitOperation operation;
+  operation.set_tag(7);
+  for (uint32_t row = 0; row < 256; ++row) {
+    v1::CircuitOperation* member = operation.mutable_batch()->add_operations();
+    member->set_tag(1000 + row);
+    member->mutable_set_up()->set_input(row);
+    member->mutable_set_up()->set_output(row ^ 5);
+  }
+  operation.mutable_batch()->add_operations()->mutable_batch();
+  ASSERT_TRUE(stream->Write(operation));
+  v1::CircuitResult result;
+  ASSERT_TRUE(stream->Read(&result));
+  EXPECT_EQ(result.tag(), 7u);
+  EXPECT_EQ(result.code(), 0);
+  ASSERT_EQ(result.results_size(), 257);
+  for (int i = 0; i < 256; ++i) {
+    EXPECT_EQ(result.results(i).tag(), 1000u + i);
+    EXPECT_EQ(result.results(i).circuit().output(), static_cast<uint32_t>(i) ^ 5);
+  }
+  EXPECT_EQ(result.results(256).code(), 3);  // a batch in a batch
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+
+  // More than a message may have: refused as a whole, and the stream goes on.
+  operation.Clear();
+  for (int i = 0; i <= 4096; ++i) operation.mutable_batch()->add_operations();
+  ASSERT_TRUE(stream->Write(operation));
+  ASSERT_TRUE(stream->Read(&result));
+  EXPECT_EQ(result.code(), 8);  // RESOURCE_EXHAUSTED
+  EXPECT_THAT(result.message(), HasSubstr("at most 4096"));
+  operation.Clear();
+  operation.mutable_batch();
+  ASSERT_TRUE(stream->Write(operation));
+  ASSERT_TRUE(stream->Read(&result));
+  EXPECT_EQ(result.code(), 0);
+  EXPECT_EQ(result.results_size(), 0);
+  stream->WritesDone();
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+}  // namespace
+}  // namespace bfly::control
