@@ -46,6 +46,7 @@ void AddBench(CLI::App& app, Invocation& invocation) {
   AddPortBench(*group, invocation);
   AddVirtualBench(*group, invocation);
   AddCircuitBench(*group, invocation);
+  AddGrpcBench(*group, invocation);
 }
 
 }  // namespace bfly::control

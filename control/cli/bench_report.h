@@ -29,5 +29,6 @@ void AddLinkBench(CLI::App& bench, Invocation& invocation);
 void AddPortBench(CLI::App& bench, Invocation& invocation);
 void AddVirtualBench(CLI::App& bench, Invocation& invocation);
 void AddCircuitBench(CLI::App& bench, Invocation& invocation);
+void AddGrpcBench(CLI::App& bench, Invocation& invocation);
 
 }  // namespace bfly::control

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_join.h"
 #include "bfly/v1/circuits.grpc.pb.h"
+#include "control/cli/circuit_watch.h"
 #include "control/cli/client.h"
 #include "control/cli/route_text.h"
 #include "control/cli/text.h"
@@ -70,6 +71,14 @@ absl::Status List(v1::ListRequest request, const Common& common) {
   return absl::OkStatus();
 }
 
+v1::WatchRequest ToWatch(const v1::ListRequest& list) {
+  v1::WatchRequest watch;
+  if (list.has_input()) watch.set_input(list.input());
+  if (list.has_output()) watch.set_output(list.output());
+  if (list.has_link()) *watch.mutable_link() = list.link();
+  return watch;
+}
+
 void AddSetUp(CLI::App& group, Invocation& invocation) {
   CLI::App* verb = NewVerb(group, invocation, "setup",
                            "Set up one circuit; the minimum protocol chooses its path",
@@ -120,11 +129,14 @@ void AddRelease(CLI::App& group, Invocation& invocation) {
 }
 
 void AddList(CLI::App& group, Invocation& invocation) {
-  CLI::App* verb = NewVerb(group, invocation, "list", "List the circuits that stand",
-                           "bfly circuit list --link 3,5,1");
+  CLI::App* verb =
+      NewVerb(group, invocation, "list", "List the circuits that stand, or watch them come and go",
+              "bfly circuit list --link 3,5,1\n"
+              "  bfly circuit list --watch --input 3");
   struct Options {
     uint32_t input = 0, output = 0;
     std::vector<uint32_t> link;
+    bool watch = false;
   };
   auto options = std::make_shared<Options>();
   CLI::Option* input =
@@ -135,6 +147,9 @@ void AddList(CLI::App& group, Invocation& invocation) {
                           ->delimiter(',')
                           ->expected(3)
                           ->type_name("STAGE,ROW,PORT");
+  verb->add_flag("--watch", options->watch,
+                 "Then go on with a line for every circuit that comes (+) or goes (-), until "
+                 "Ctrl-C; with --json a message a line");
   verb->callback([&invocation, options, input, output, link] {
     v1::ListRequest request;
     if (input->count() > 0) request.set_input(options->input);
@@ -144,7 +159,9 @@ void AddList(CLI::App& group, Invocation& invocation) {
       request.mutable_link()->set_row(options->link[1]);
       request.mutable_link()->set_port(options->link[2]);
     }
-    invocation.action = [common = invocation.common, request] { return List(request, common); };
+    invocation.action = [common = invocation.common, request, watch = options->watch] {
+      return watch ? WatchCircuits(ToWatch(request), common) : List(request, common);
+    };
   });
 }
 

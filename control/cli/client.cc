@@ -48,6 +48,8 @@ std::shared_ptr<grpc::Channel> Connect(const Common& common) {
   // A description of a million links is one message of tens of megabytes.
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
+  // A stream may have so much under way that it is not read as fast as it comes.
+  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 4 << 20);
   return grpc::CreateCustomChannel(common.controller_address(), grpc::InsecureChannelCredentials(),
                                    arguments);
 }

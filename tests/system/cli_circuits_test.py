@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Circuits, the data server and built-in sources as the command line has them."""
 
+import signal
+import subprocess
 import unittest
 
-from command_line import LCORES, BB16, CommandLineTest
+from command_line import BFLY, LCORES, BB16, CommandLineTest
 from lab import wait_until
 
 
@@ -22,6 +24,29 @@ class Circuits(CommandLineTest):
         self.assertIn("busy", again.stderr)
         self.bfly("circuit", "permutation", "--seed", 6, "--replace")
         self.assertEqual(self.json("circuit", "list")["total"], 16)
+
+    def test_watching_tells_what_stands_and_what_changes_until_interrupted(self):
+        self.bfly("up", self.file)
+        first = self.json("circuit", "setup", 3, 12)["id"]
+        watch = subprocess.Popen([BFLY, "circuit", "list", "--watch", "--run-dir", str(self.run_dir)],
+                                 stdout=subprocess.PIPE, text=True)
+        self.addCleanup(watch.stdout.close)
+        self.addCleanup(watch.wait)
+        self.addCleanup(watch.kill)
+        self.assertTrue(watch.stdout.readline().startswith(f"+ circuit {first}: 3 -> 12"))
+        self.assertIn("changes follow", watch.stdout.readline())
+        second = self.json("circuit", "setup", 4, 5)["id"]
+        self.assertTrue(watch.stdout.readline().startswith(f"+ circuit {second}: 4 -> 5"))
+        self.bfly("circuit", "release", first)
+        self.assertTrue(watch.stdout.readline().startswith(f"- circuit {first}: 3 -> 12"))
+        watch.send_signal(signal.SIGINT)
+        self.assertEqual(watch.wait(timeout=10), 0)
+
+    def test_a_client_measures_how_fast_it_is_answered(self):
+        bench = self.json("bench", "grpc", "--rows", 16, "--batch", 8, "--callers", 4, "--runs", 1, "--seconds", 0.1)
+        self.assertGreater(bench["stream_operations_per_second"], 0)
+        self.assertEqual(bench["stream_set_ups_per_second"], bench["stream_operations_per_second"] / 2)
+        self.assertGreater(bench["unary"]["ratio"]["median"], 0)
 
     def test_a_file_of_outputs_and_a_choice_of_rows_make_permutations(self):
         reverse = self.write("reverse", "".join(f"{15 - row}\n" for row in range(16)))
