@@ -15,7 +15,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // ThreadSanitizer is some twenty times as slow.
-#ifdef __SANITIZE_THREAD__
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+#define BFLY_SLOW
+#endif
+#endif
+#ifdef BFLY_SLOW
 constexpr uint32_t kRows = 1 << 11;
 constexpr int kMany = 20'000;
 #else
