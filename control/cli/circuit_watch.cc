@@ -34,7 +34,8 @@ void Print(const v1::WatchResponse& news, bool first) {
 }
 
 // Cancels the call when a signal asks to end, until the other end of `over` is closed.
-void WaitForSignal(SignalReader& signals, int over, grpc::ClientContext& context) {
+void WaitForSignal(SignalReader& signals, int over, grpc::ClientContext& context,
+                   std::atomic<bool>& interrupted) {
   pollfd ends[] = {{.fd = signals.descriptor(), .events = POLLIN, .revents = 0},
                    {.fd = over, .events = POLLIN, .revents = 0}};
   for (;;) {
@@ -42,6 +43,7 @@ void WaitForSignal(SignalReader& signals, int over, grpc::ClientContext& context
     if (ends[1].revents != 0) return;
     const int signal = signals.Next();
     if (signal != SIGINT && signal != SIGTERM) continue;
+    interrupted = true;  // before the call ends for it
     context.TryCancel();
     return;
   }
@@ -56,10 +58,7 @@ absl::Status WatchCircuits(const v1::WatchRequest& request, const Common& common
   auto stub = v1::Circuits::NewStub(Connect(common));
   grpc::ClientContext context;
   std::atomic<bool> interrupted = false;
-  std::thread waiter([&] {
-    WaitForSignal(signals, over[0], context);
-    interrupted = true;
-  });
+  std::thread waiter([&] { WaitForSignal(signals, over[0], context, interrupted); });
   auto stream = stub->Watch(&context, request);
   v1::WatchResponse news;
   absl::Status status;
