@@ -10,7 +10,9 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -232,33 +234,64 @@ inline v1::FabricStatus StatusOf(TestController& controller) {
   return response.ok() ? response->status() : v1::FabricStatus();
 }
 
+// What the controller lists, what telemetry counts and what the data plane holds, of one moment.
+struct CircuitBooks {
+  std::vector<v1::Circuit> circuits;
+  v1::Counters counters;
+  std::map<uint32_t, uint64_t> held;  // circuit id by input; empty without an ingress
+};
+
+// Calls that nobody waits for any more may still be carried out, so it is read until nothing has
+// changed from the first look to the last, and the data plane, which is told first, has nothing
+// that is not listed yet. Ids are never given twice.
+inline CircuitBooks ReadBooks(TestController& controller, TestAgent* ingress) {
+  const auto ids = [](const std::vector<v1::Circuit>& circuits) {
+    std::set<uint64_t> all;
+    for (const v1::Circuit& circuit : circuits) all.insert(circuit.id());
+    return all;
+  };
+  CircuitBooks books;
+  EXPECT_TRUE(Eventually([&] {
+    books.circuits = List(controller);
+    const auto counters =
+        Call(*controller.telemetry, &v1::Telemetry::Stub::GetCounters, v1::GetCountersRequest());
+    EXPECT_TRUE(counters.ok()) << counters.status();
+    if (!counters.ok()) return true;
+    books.counters = *counters;
+    books.held.clear();
+    if (ingress != nullptr) {
+      for (const HeldCircuit& circuit : ingress->host().held(true).circuits) {
+        books.held[circuit.input] = circuit.id;
+      }
+    }
+    std::set<uint64_t> held;
+    for (const auto& [input, id] : books.held) held.insert(id);
+    const std::set<uint64_t> listed = ids(books.circuits);
+    return (ingress == nullptr || held == listed) && ids(List(controller)) == listed;
+  })) << "the books never agree";
+  return books;
+}
+
 // Circuits on every link as telemetry tells them equal a recount from the rows of the listed
 // circuits, and the data plane holds exactly these circuits.
 inline void ExpectCountsEqualRecount(TestController& controller, TestAgent* ingress) {
-  const std::vector<v1::Circuit> circuits = List(controller);
+  const CircuitBooks books = ReadBooks(controller, ingress);
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> recount;  // (stage, row, next row)
-  for (const v1::Circuit& circuit : circuits) {
+  for (const v1::Circuit& circuit : books.circuits) {
     for (int level = 0; level + 1 < circuit.rows_size(); ++level) {
       ++recount[{level, circuit.rows(level), circuit.rows(level + 1)}];
     }
   }
-  const auto counters =
-      Call(*controller.telemetry, &v1::Telemetry::Stub::GetCounters, v1::GetCountersRequest());
-  ASSERT_TRUE(counters.ok()) << counters.status();
-  ASSERT_GT(counters->links_size(), 0);
-  for (const v1::LinkCounters& link : counters->links()) {
+  ASSERT_GT(books.counters.links_size(), 0);
+  for (const v1::LinkCounters& link : books.counters.links()) {
     const auto found = recount.find({link.stage(), link.row(), link.next_row()});
     ASSERT_EQ(link.circuits(), found == recount.end() ? 0 : found->second)
         << "stage " << link.stage() << " row " << link.row() << " port " << link.port();
   }
   if (ingress == nullptr) return;
-  std::map<uint32_t, uint64_t> held;
-  for (const HeldCircuit& circuit : ingress->host().held(true).circuits) {
-    held[circuit.input] = circuit.id;
-  }
   std::map<uint32_t, uint64_t> wanted;
-  for (const v1::Circuit& circuit : circuits) wanted[circuit.input()] = circuit.id();
-  EXPECT_EQ(held, wanted);
+  for (const v1::Circuit& circuit : books.circuits) wanted[circuit.input()] = circuit.id();
+  EXPECT_EQ(books.held, wanted);
 }
 
 }  // namespace bfly::control
