@@ -71,20 +71,29 @@ class Chain {
     std::fill(now_.begin(), now_.end(), 0.0);
     std::fill(next_.begin(), next_.end(), 0.0);
     for (size_t first = 0; first < states_; ++first) {
+      const double* const from = &At(moved_, first, 0);
+      if (IsNothing(from)) continue;
       for (size_t k = 0; k < first_arrivals_.size() && first + k < states_; ++k) {
+        double* const to = &At(next_, first + k, 0);
         for (size_t second = 0; second < states_; ++second) {
-          At(next_, first + k, second) += At(moved_, first, second) * first_arrivals_[k];
+          to[second] += from[second] * first_arrivals_[k];
         }
       }
     }
     for (size_t first = 0; first < states_; ++first) {
+      const double* const from = &At(next_, first, 0);
+      if (IsNothing(from)) continue;
+      double* const to = &At(now_, first, 0);
       for (size_t k = 0; k < second_arrivals_.size(); ++k) {
         for (size_t second = 0; second + k < states_; ++second) {
-          At(now_, first, second + k) += At(next_, first, second) * second_arrivals_[k];
+          to[second + k] += from[second] * second_arrivals_[k];
         }
       }
     }
   }
+
+  // A row of the chain that makes no difference.
+  bool IsNothing(const double* row) const { return *std::max_element(row, row + states_) < 1e-18; }
 
   double Mean() {
     double mean = 0;
