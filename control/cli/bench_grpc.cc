@@ -86,9 +86,9 @@ v1::Topology TopologyOf(const Options& options) {
 
 absl::StatusOr<std::unique_ptr<BenchFabric>> BenchFabric::Start(const Options& options,
                                                                 SignalReader& signals) {
-  char directory[] = "/tmp/bfly-bench-XXXXXX";
-  if (mkdtemp(directory) == nullptr) {
-    return absl::PermissionDeniedError("cannot make a directory in /tmp");
+  std::string directory = std::filesystem::temp_directory_path() / "bfly-bench-grpc-XXXXXX";
+  if (mkdtemp(directory.data()) == nullptr) {
+    return absl::PermissionDeniedError(absl::StrCat("cannot make ", directory));
   }
   std::unique_ptr<BenchFabric> fabric(new BenchFabric(directory));
   const v1::Topology topology = TopologyOf(options);
