@@ -28,7 +28,7 @@ class Crew {
   // cache is of use, and then takes over what others have not begun.
   template <typename Task>
   void ForEach(size_t count, Task&& task) {
-    if (workers_ == 1) {
+    if (workers_ == 1 || count == 1) {
       for (size_t index = 0; index < count; ++index) task(0, index);
       return;
     }
