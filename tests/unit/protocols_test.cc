@@ -219,7 +219,8 @@ TEST(Protocols, RefuseWorkersOutOfRangeOrOfNoUse) {
   EXPECT_EQ(alone.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(alone.message()),
               HasSubstr("workers: minimum runs on one thread, not on 2; several can share the "
-                        "work of "));
+                        "work of collision or benes"));
+  EXPECT_TRUE(RoutePermutation("collision", bb, pi, {.workers = 2}).ok());
   for (const uint32_t workers : {0u, 1u}) {
     EXPECT_TRUE(RoutePermutation("minimum", bb, pi, {.workers = workers}).ok());
   }
