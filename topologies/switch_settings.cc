@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topologies/switch_settings.h"
 
+#include <memory>
+
 #include "absl/strings/str_cat.h"
 #include "topologies/random.h"
 
@@ -39,34 +41,43 @@ absl::StatusOr<SwitchSettings> SwitchSettings::Make(const Network& network) {
 }
 
 CandidatePaths::CandidatePaths(const SwitchSettings& settings)
+    : CandidatePaths(settings, *std::make_unique<Crew>(1)) {}
+
+CandidatePaths::CandidatePaths(const SwitchSettings& settings, Crew& crew)
     : dimension_(settings.dimension()), half_(settings.half()) {
   const int d = dimension_;
-  const Row rows = Row{1} << d;
+  const size_t paths = size_t{2} << d;
+  const Row left_positions = ((Row{1} << d) - 1) & ~((Row{1} << (d - half_)) - 1);
+  left_.resize(paths);
+  right_.resize(paths);
   // Level by level, so that the settings of one level stay in the cache. A direction is 1 where a
   // path runs over a cross link.
-  std::vector<uint8_t> crosses(2 * size_t{rows});
-  const auto start = [&](std::vector<Row>& row) {
-    row.resize(2 * size_t{rows});
-    for (size_t path = 0; path < row.size(); ++path) {
-      row[path] = static_cast<Row>(path / 2);
-      crosses[path] = path % 2;
+  const size_t share = (paths + crew.workers() - 1) / crew.workers();
+  crew.ForEachPart(paths, share, [&](int, size_t first, size_t last) {
+    std::vector<uint8_t> crosses(last - first);
+    const auto start = [&](std::vector<Row>& row) {
+      for (size_t path = first; path < last; ++path) {
+        row[path] = static_cast<Row>(path / 2);
+        crosses[path - first] = path % 2;
+      }
+    };
+    const auto step = [&](std::vector<Row>& row, int level, Row mask) {
+      for (size_t path = first; path < last; ++path) {
+        const uint8_t cross = crosses[path - first] ^ settings.setting(level, row[path]);
+        crosses[path - first] = cross;
+        row[path] ^= mask & (Row{0} - cross);
+      }
+    };
+    start(left_);
+    for (int level = 0; level < half_; ++level) step(left_, level, CrossMask(level, d));
+    for (size_t path = first; path < last; ++path) left_[path] &= left_positions;
+    // Backwards from the outputs.
+    start(right_);
+    for (int level = 2 * d; level > d + half_; --level) {
+      step(right_, level, CrossMask(level - 1, d));
     }
-  };
-  const auto step = [&](std::vector<Row>& row, int level, Row mask) {
-    for (size_t path = 0; path < row.size(); ++path) {
-      const uint8_t cross = crosses[path] ^ settings.setting(level, row[path]);
-      crosses[path] = cross;
-      row[path] ^= mask & (Row{0} - cross);
-    }
-  };
-  const Row left_positions = (rows - 1) & ~((Row{1} << (d - half_)) - 1);
-  start(left_);
-  for (int level = 0; level < half_; ++level) step(left_, level, CrossMask(level, d));
-  for (Row& row : left_) row &= left_positions;
-  // Backwards from the outputs.
-  start(right_);
-  for (int level = 2 * d; level > d + half_; --level) step(right_, level, CrossMask(level - 1, d));
-  for (Row& row : right_) row &= ~left_positions;
+    for (size_t path = first; path < last; ++path) right_[path] &= ~left_positions;
+  });
 }
 
 }  // namespace bfly

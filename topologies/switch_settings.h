@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "topologies/crew.h"
 #include "topologies/network.h"
 #include "topologies/tag.h"
 
@@ -49,6 +50,8 @@ class SwitchSettings {
 class CandidatePaths {
  public:
   explicit CandidatePaths(const SwitchSettings& settings);
+  // The crew's workers share the tables' entries.
+  CandidatePaths(const SwitchSettings& settings, Crew& crew);
 
   // The row at the middle level d of path `which` (0 is p, 1 is p'). It is what tells the two
   // apart.

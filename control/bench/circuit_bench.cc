@@ -106,7 +106,9 @@ struct RouteState {
 };
 
 // A whole permutation at once.
-Contest RouteContest(const std::string& protocol, const Network& network, uint64_t seed) {
+Contest RouteContest(const CircuitBenchOptions& options, const Network& network) {
+  const std::string& protocol = options.protocol;
+  const uint64_t seed = options.seed;
   const Row rows = network.rows();
   auto state = std::make_shared<RouteState>(
       RouteState{.network = network,
@@ -114,15 +116,16 @@ Contest RouteContest(const std::string& protocol, const Network& network, uint64
                  .result = {},
                  .choice = {},
                  .middle = {}});
-  Contest contest{
-      .operations = rows,
-      .ours =
-          [state, protocol, seed] {
-            state->result =
-                RoutePermutation(protocol, state->network, state->outputs, {.seed = seed}).value();
-          },
-      .textbook = nullptr,
-      .agree = nullptr};
+  Contest contest{.operations = rows,
+                  .ours =
+                      [state, options] {
+                        state->result =
+                            RoutePermutation(options.protocol, state->network, state->outputs,
+                                             {.seed = options.seed, .workers = options.workers})
+                                .value();
+                      },
+                  .textbook = nullptr,
+                  .agree = nullptr};
   if (protocol == "collision") {
     contest.textbook = [state] {
       state->choice = textbook::Collision(state->network, state->outputs,
@@ -171,12 +174,18 @@ absl::StatusOr<CircuitBenchResult> RunCircuitBench(const CircuitBenchOptions& op
   }
   const NetworkKind kind =
       options.protocol == "benes" ? NetworkKind::kBenes : NetworkKind::kTwoFoldButterfly;
+  // A batch of nothing on the smallest network tells whether the protocol takes the option.
+  const Network smallest = Network::Make({.kind = kind, .rows = kMinRows}).value();
+  if (const auto taken =
+          RoutePermutation(options.protocol, LinkLoad(smallest), {}, {.workers = options.workers});
+      !taken.ok()) {
+    return taken.status();
+  }
   const absl::StatusOr<Network> network =
       Network::Make({.kind = kind, .rows = options.rows, .seed = options.seed});
   if (!network.ok()) return network.status();
-  const Contest contest = options.protocol == "minimum"
-                              ? MinimumContest(*network, options.seed)
-                              : RouteContest(options.protocol, *network, options.seed);
+  const Contest contest = options.protocol == "minimum" ? MinimumContest(*network, options.seed)
+                                                        : RouteContest(options, *network);
   std::vector<double> wall, cpu, textbook;
   uint64_t peak_bytes = 0;
   using Clock = std::chrono::steady_clock;

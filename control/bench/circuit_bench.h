@@ -16,6 +16,7 @@ struct CircuitBenchOptions {
   uint32_t rows = 1024;
   uint64_t seed = 1;
   int runs = 5;
+  uint32_t workers = 1;  // threads that choose the paths; the textbook has one
 };
 
 // Seconds of one run; of repeated runs.
@@ -36,8 +37,8 @@ struct CircuitBenchResult {
 };
 
 // InvalidArgument names the field: protocol ("minimum", "collision", "benes", "greedy",
-// "one_choice", "valiant"), rows or runs. Internal: the textbook chose other paths, so one of the
-// two is wrong.
+// "one_choice", "valiant"), rows, runs or workers. Internal: the textbook chose other paths, so one
+// of the two is wrong.
 absl::StatusOr<CircuitBenchResult> RunCircuitBench(const CircuitBenchOptions& options);
 std::vector<std::string> BenchedProtocols();
 

@@ -6,6 +6,7 @@
 #include "control/bench/circuit_bench.h"
 #include "control/cli/bench_report.h"
 #include "control/cli/text.h"
+#include "control/protocols/protocol.h"
 
 namespace bfly::control {
 namespace {
@@ -28,6 +29,7 @@ absl::Status BenchCircuits(const CircuitBenchOptions& options, const Common& com
         {"operations_per_second", operations / result->seconds.median},
         {"seconds", result->seconds.median},
         {"runs", options.runs},
+        {"workers", options.workers},
         {"seed", options.seed},
         {"seconds_spread", Json(result->seconds)},
         {"cpu_seconds_spread", Json(result->cpu_seconds)},
@@ -45,9 +47,10 @@ absl::Status BenchCircuits(const CircuitBenchOptions& options, const Common& com
            Count(operations / seconds.median).c_str(), Count(operations / seconds.highest).c_str(),
            Count(operations / seconds.lowest).c_str(), seconds.median * 1e3);
   };
-  printf("%s on a %s of %u rows, %s operations a run, %d runs, seed %lu\n",
+  printf("%s on a %s of %u rows, %s operations a run, %d runs, seed %lu, %u worker%s\n",
          options.protocol.c_str(), result->network.c_str(), options.rows, Count(operations).c_str(),
-         options.runs, static_cast<unsigned long>(options.seed));
+         options.runs, static_cast<unsigned long>(options.seed), options.workers,
+         options.workers == 1 ? "" : "s");
   line("bfly", result->seconds);
   line("textbook", result->textbook_seconds);
   printf("  ratio     %.2f\n  memory    %.0f MiB at most, without the textbook\n%s, %s\n", ratio,
@@ -74,6 +77,10 @@ void AddCircuitBench(CLI::App& bench, Invocation& invocation) {
   verb->add_option("--runs", options->runs, "Runs: the median is reported, with the spread")
       ->capture_default_str();
   verb->add_option("--seed", options->seed, "Seed of network and permutation")
+      ->capture_default_str();
+  verb->add_option("--workers", options->workers,
+                   "collision, benes: threads that choose the paths; the textbook has one")
+      ->check(CLI::Range(1u, kMaxWorkers))
       ->capture_default_str();
   verb->callback([&invocation, options] {
     invocation.action = [common = invocation.common, options] {

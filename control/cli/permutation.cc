@@ -241,10 +241,18 @@ void AddPermutation(CLI::App& circuit, Invocation& invocation) {
   verb->add_flag("--in-band", options->in_band,
                  "collision, minimum: the stage workers choose and install the paths themselves")
       ->excludes(dry_run);
-  verb->add_option("--network", options->network,
-                   "Topology file of the network for a dry run that needs no running fabric")
-      ->needs(dry_run)
-      ->type_name("FILE");
+  CLI::Option* network =
+      verb->add_option("--network", options->network,
+                       "Topology file of the network for a dry run that needs no running fabric")
+          ->needs(dry_run)
+          ->type_name("FILE");
+  // A controller computes on one thread: the cores of its machine are for the stage workers.
+  verb->add_option("--workers", options->protocol_options.workers,
+                   "collision, benes: threads that compute the paths of a dry run; they are the "
+                   "same for any number [1]")
+      ->needs(network)
+      ->check(CLI::Range(1u, kMaxWorkers))
+      ->type_name("W");
   verb->callback([&invocation, options] {
     invocation.action = [common = invocation.common, options] { return Run(*options, common); };
   });

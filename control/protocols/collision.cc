@@ -2,6 +2,8 @@
 // The c-collision protocol on BB_n (Cole et al. 1998, section 2.1; THEORY.md 2.3): in each round
 // every request takes one of its two random paths if that path shares each of its links with at
 // most c-1 others.
+#include <algorithm>
+
 #include "control/protocols/collision_rounds.h"
 #include "control/protocols/protocols.h"
 #include "topologies/switch_settings.h"
@@ -16,19 +18,24 @@ uint32_t CollisionThreshold(int dimension) {
 
 namespace {
 
+constexpr size_t kPart = 1 << 14;  // requests a worker takes at a time
+
 absl::StatusOr<RouteResult> RouteCollision(const Network& network, const LinkLoad* standing,
                                            const std::vector<Request>& requests,
                                            const ProtocolOptions& options) {
   absl::StatusOr<SwitchSettings> settings = SwitchSettings::Make(network);
   if (!settings.ok()) return settings.status();
-  const CandidatePaths candidates(*settings);
+  Crew crew(static_cast<int>(std::max(options.workers, 1u)));
+  const CandidatePaths candidates(*settings, crew);
   const int d = network.dimension();
   std::vector<Row> middle(2 * requests.size());
-  for (size_t i = 0; i < requests.size(); ++i) {
-    for (int which : {0, 1}) {
-      middle[2 * i + which] = candidates.middle(requests[i].input, requests[i].output, which);
+  crew.ForEachPart(requests.size(), kPart, [&](int, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      for (int which : {0, 1}) {
+        middle[2 * i + which] = candidates.middle(requests[i].input, requests[i].output, which);
+      }
     }
-  }
+  });
 
   // The candidate paths of distinct inputs and outputs meet on collision links only; circuits that
   // stand may be anywhere.
@@ -62,7 +69,7 @@ absl::StatusOr<RouteResult> RouteCollision(const Network& network, const LinkLoa
   };
   const CollisionOutcome outcome =
       RunCollisionRounds(static_cast<uint32_t>(requests.size()), columns,
-                         options.max_rounds != 0 ? options.max_rounds : ~0u, links_of);
+                         options.max_rounds != 0 ? options.max_rounds : ~0u, crew, links_of);
 
   RouteResult result;
   result.rounds = static_cast<uint32_t>(outcome.left_per_round.size());
@@ -71,21 +78,23 @@ absl::StatusOr<RouteResult> RouteCollision(const Network& network, const LinkLoa
   result.requests_left = outcome.left;
   result.rounds_asked = outcome.rounds_asked;
   result.c = c;
-  result.paths.reserve(requests.size());
-  result.buddies.reserve(requests.size());
-  for (size_t i = 0; i < requests.size(); ++i) {
-    const auto& [input, output] = requests[i];
-    const uint8_t choice = outcome.choice[i];
-    // What is left takes p: any path will do, and the bound on the congestion is forfeited.
-    const bool left = choice == CollisionOutcome::kLeft;
-    result.buddies.push_back({TagThrough(network, middle[2 * i], output),
-                              TagThrough(network, middle[2 * i + 1], output)});
-    result.paths.push_back({input, output, result.buddies[i][left ? 0 : choice],
-                            left          ? PathChoice::kArbitrary
-                            : choice == 0 ? PathChoice::kP
-                                          : PathChoice::kPPrime});
-  }
-  MeasureCongestion(network, standing, result);
+  result.paths.resize(requests.size());
+  result.buddies.resize(requests.size());
+  crew.ForEachPart(requests.size(), kPart, [&](int, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const auto& [input, output] = requests[i];
+      const uint8_t choice = outcome.choice[i];
+      // What is left takes p: any path will do, and the bound on the congestion is forfeited.
+      const bool left = choice == CollisionOutcome::kLeft;
+      result.buddies[i] = {TagThrough(network, middle[2 * i], output),
+                           TagThrough(network, middle[2 * i + 1], output)};
+      result.paths[i] = {input, output, result.buddies[i][left ? 0 : choice],
+                         left          ? PathChoice::kArbitrary
+                         : choice == 0 ? PathChoice::kP
+                                       : PathChoice::kPPrime};
+    }
+  });
+  MeasureCongestion(network, standing, crew, result);
   return result;
 }
 
@@ -97,6 +106,7 @@ const Protocol kCollision = {
     .defined_on = [](NetworkKind kind) { return kind == NetworkKind::kTwoFoldButterfly; },
     .make_chooser = nullptr,
     .route = RouteCollision,
+    .uses_workers = true,
 };
 
 }  // namespace bfly::control

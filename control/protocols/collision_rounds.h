@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 #include <vector>
+
+#include "topologies/crew.h"
 
 namespace bfly::control {
 
@@ -56,6 +59,79 @@ inline uint64_t BitsOver(const uint8_t* count, uint32_t links, uint32_t limit) {
   return bits;
 }
 
+// What one worker needs to look at a column.
+struct CollisionLane {
+  std::vector<uint8_t>
+      count;  // by link: up to kMaxThreshold + 1, where it stays; 0 between columns
+  std::vector<uint64_t> over;  // by link, a bit: whether it is over the limit
+  // By place in `active`: bit w is set if path w is not eligible. Of this round, if the lane took
+  // part in it.
+  std::vector<uint8_t> blocked;
+  uint32_t round = ~0u;
+};
+
+// Marks in lane.blocked the paths whose link in this column is over its limit.
+template <typename LinkOf>
+void BlockPathsOfColumn(const CollisionColumn& column, const std::vector<uint32_t>& active,
+                        const LinkOf link_of, CollisionLane& lane) {
+  uint8_t* const count = lane.count.data();
+  if (column.standing != nullptr) {
+    std::transform(column.standing, column.standing + column.links, count,
+                   [](uint32_t n) { return static_cast<uint8_t>(std::min(n, 255u)); });
+  }
+  CountPaths(active, link_of, count);
+  const bool sparse = column.standing == nullptr && active.size() * 8 < column.links;
+  if (sparse) {
+    const uint32_t limit = column.limit;
+    BlockPathsOver(active, link_of, lane.blocked.data(),
+                   [=](uint32_t link) { return count[link] > limit; });
+    for (const uint32_t request : active) {
+      for (int which : {0, 1}) count[link_of(request, which)] = 0;
+    }
+    return;
+  }
+  for (uint32_t word = 0; word * 64 < column.links; ++word) {
+    lane.over[word] =
+        BitsOver(count + word * size_t{64}, std::min(column.links - word * 64, 64u), column.limit);
+  }
+  const uint64_t* const bits = lane.over.data();
+  BlockPathsOver(active, link_of, lane.blocked.data(),
+                 [=](uint32_t link) { return (bits[link / 64] >> (link % 64)) & 1; });
+  std::fill_n(count, column.links, uint8_t{0});
+}
+
+// Gives every active request a path that no lane blocked, and keeps the others in `active`, in
+// their order.
+inline void SelectPaths(const std::vector<CollisionLane>& lanes, uint32_t round, Crew& crew,
+                        std::vector<uint32_t>& active, CollisionOutcome& outcome) {
+  constexpr size_t kPart = 1 << 15;
+  std::vector<size_t> left((active.size() + kPart - 1) / kPart);  // by part, at its front
+  crew.ForEachPart(active.size(), kPart, [&](int, size_t first, size_t last) {
+    size_t kept = first;
+    for (size_t i = first; i < last; ++i) {
+      uint8_t blocked = 0;
+      for (const CollisionLane& lane : lanes) {
+        if (lane.round == round) blocked |= lane.blocked[i];
+      }
+      const uint32_t request = active[i];
+      ++outcome.rounds_asked[request];
+      if (blocked == 3) {
+        active[kept++] = request;
+      } else {
+        outcome.choice[request] = blocked & 1;
+      }
+    }
+    left[first / kPart] = kept - first;
+  });
+  size_t all = 0;
+  for (size_t part = 0; part < left.size(); ++part) {
+    const auto kept = active.begin() + part * kPart;
+    if (all != part * kPart) std::copy(kept, kept + left[part], active.begin() + all);
+    all += left[part];
+  }
+  active.resize(all);
+}
+
 // Runs until every request has a path, a round selects nothing (it never will again) or
 // `max_rounds` are over. links_of(column) gives a function (request, which) -> the link that path
 // `which` of the request has in that column.
@@ -64,10 +140,12 @@ inline uint64_t BitsOver(const uint8_t* count, uint32_t links, uint32_t limit) {
 // selected paths together afterwards, so counting selected ones too selects the same
 // (THEORY.md 2.6). Column by column the counts of one column stay in the cache, whatever the size
 // of the network; a bit a link says which are over the limit, because most paths ask and few links
-// are.
+// are. The crew's workers take the columns of a round, each with counts of its own, and a path is
+// eligible if none of them blocked it: the selections do not depend on who looked. More workers
+// than columns are of little use.
 template <typename LinksOf>
 CollisionOutcome RunCollisionRounds(uint32_t requests, const std::vector<CollisionColumn>& columns,
-                                    uint32_t max_rounds, const LinksOf& links_of) {
+                                    uint32_t max_rounds, Crew& crew, const LinksOf& links_of) {
   uint32_t most_links = 0;
   for (const CollisionColumn& column : columns) most_links = std::max(most_links, column.links);
 
@@ -76,52 +154,23 @@ CollisionOutcome RunCollisionRounds(uint32_t requests, const std::vector<Collisi
   outcome.rounds_asked.assign(requests, 0);
   std::vector<uint32_t> active(requests);
   std::iota(active.begin(), active.end(), 0u);
-  std::vector<uint8_t> blocked;  // by place in `active`: bit w is set if path w is not eligible
-  std::vector<uint8_t> count(most_links);  // up to kMaxThreshold + 1, where it stays
-  std::vector<uint64_t> over((most_links + 63) / 64);
-  while (!active.empty() && outcome.left_per_round.size() < max_rounds) {
-    const size_t paths = 2 * active.size();
-    blocked.assign(active.size(), 0);
-    for (size_t c = 0; c < columns.size(); ++c) {
-      const CollisionColumn& column = columns[c];
-      const auto link_of = links_of(c);
-      if (column.standing != nullptr) {
-        std::transform(column.standing, column.standing + column.links, count.begin(),
-                       [](uint32_t n) { return static_cast<uint8_t>(std::min(n, 255u)); });
+  std::vector<CollisionLane> lanes(crew.workers());
+  for (uint32_t round = 0; !active.empty() && round < max_rounds; ++round) {
+    const size_t asking = active.size();
+    crew.ForEach(columns.size(), [&](int worker, size_t c) {
+      CollisionLane& lane = lanes[worker];
+      if (lane.round != round) {
+        lane.round = round;
+        lane.blocked.assign(asking, 0);
+        lane.count.resize(most_links);
+        lane.over.resize((most_links + 63) / 64);
       }
-      CountPaths(active, link_of, count.data());
-      const bool sparse = column.standing == nullptr && paths * 4 < column.links;
-      if (sparse) {
-        BlockPathsOver(active, link_of, blocked.data(),
-                       [&](uint32_t link) { return count[link] > column.limit; });
-        for (const uint32_t request : active) {
-          for (int which : {0, 1}) count[link_of(request, which)] = 0;
-        }
-      } else {
-        for (uint32_t word = 0; word * 64 < column.links; ++word) {
-          over[word] = BitsOver(&count[word * size_t{64}], std::min(column.links - word * 64, 64u),
-                                column.limit);
-        }
-        const uint64_t* bits = over.data();
-        BlockPathsOver(active, link_of, blocked.data(),
-                       [bits](uint32_t link) { return (bits[link / 64] >> (link % 64)) & 1; });
-        std::fill_n(count.begin(), column.links, uint8_t{0});
-      }
-    }
-    outcome.messages += 2 * paths;
-    size_t left = 0;
-    for (size_t i = 0; i < active.size(); ++i) {
-      ++outcome.rounds_asked[active[i]];
-      if (blocked[i] == 3) {
-        active[left++] = active[i];
-      } else {
-        outcome.choice[active[i]] = blocked[i] & 1;
-      }
-    }
-    const bool frozen = left == active.size();
-    active.resize(left);
-    outcome.left_per_round.push_back(static_cast<uint32_t>(left));
-    if (frozen) break;
+      BlockPathsOfColumn(columns[c], active, links_of(c), lane);
+    });
+    SelectPaths(lanes, round, crew, active, outcome);
+    outcome.messages += 4 * asking;
+    outcome.left_per_round.push_back(static_cast<uint32_t>(active.size()));
+    if (active.size() == asking) break;
   }
   outcome.left = std::move(active);
   return outcome;

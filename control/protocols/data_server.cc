@@ -98,6 +98,7 @@ absl::StatusOr<DataServerResult> RouteDataServerCollision(
                                                      kMaxThreshold, " (0: the theorem's)"));
     }
   }
+  if (absl::Status s = CheckWorkers(options.workers); !s.ok()) return s;
   const int d = network.dimension();
   const uint32_t c_disk = options.c_disk != 0 ? options.c_disk : kLeastDiskThreshold;
   const uint32_t c = options.c != 0 ? options.c : std::max(c_disk, LinkThreshold(d));
@@ -134,9 +135,10 @@ absl::StatusOr<DataServerResult> RouteDataServerCollision(
              ((disk >> port_shift) & 1);
     };
   };
+  Crew crew(static_cast<int>(std::max(options.workers, 1u)));
   const CollisionOutcome outcome =
       RunCollisionRounds(static_cast<uint32_t>(requests.size()), columns,
-                         options.max_rounds != 0 ? options.max_rounds : ~0u, links_of);
+                         options.max_rounds != 0 ? options.max_rounds : ~0u, crew, links_of);
 
   DataServerResult result;
   result.route.rounds = static_cast<uint32_t>(outcome.left_per_round.size());
@@ -156,7 +158,7 @@ absl::StatusOr<DataServerResult> RouteDataServerCollision(
                                   : outcome.choice[i] == 0 ? PathChoice::kP
                                                            : PathChoice::kPPrime});
   }
-  MeasureCongestion(network, standing.links, result.route);
+  MeasureCongestion(network, standing.links, crew, result.route);
   result.disk_contention = DiskContention(network, result.route.paths, standing);
   return result;
 }

@@ -32,6 +32,7 @@ struct DataServerOptions {
   uint32_t c = 0;           // paths a link may have; 0: max(c_disk, smallest c with c! >= 2 log n)
   uint32_t c_disk = 0;      // paths a disk may have; 0: 5, the least the theorem allows
   uint32_t max_rounds = 0;  // 0: until it is done or can select nothing any more
+  uint32_t workers = 0;     // threads, 1..kMaxWorkers; 0: 1. The result is the same
 };
 
 // What stands already; null: nothing.

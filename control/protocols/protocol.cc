@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace bfly::control {
 namespace {
@@ -32,14 +33,20 @@ absl::Status CheckRequests(const Network& network, const std::vector<Request>& r
   return absl::OkStatus();
 }
 
-// Adds the next stage, of which counts[0..links-1] are the circuits on each link.
+// How many links have k circuits, k = 0 .. the most; counts[0..links-1] are the circuits on each.
 template <typename Number>
-void AddStage(const Number* counts, size_t links, RouteResult& result) {
+std::vector<uint32_t> LoadOfStage(const Number* counts, size_t links) {
   std::vector<uint32_t> load(*std::max_element(counts, counts + links) + size_t{1});
   for (size_t link = 0; link < links; ++link) ++load[counts[link]];
-  result.stage_congestion.push_back(static_cast<uint32_t>(load.size() - 1));
-  result.congestion = std::max(result.congestion, result.stage_congestion.back());
-  result.stage_load.push_back(std::move(load));
+  return load;
+}
+
+// From stage_load.
+void FillCongestion(RouteResult& result) {
+  for (const std::vector<uint32_t>& load : result.stage_load) {
+    result.stage_congestion.push_back(static_cast<uint32_t>(load.size() - 1));
+    result.congestion = std::max(result.congestion, result.stage_congestion.back());
+  }
 }
 
 absl::Status CheckThreshold(absl::string_view field, uint32_t value) {
@@ -48,13 +55,70 @@ absl::Status CheckThreshold(absl::string_view field, uint32_t value) {
                                                  kMaxThreshold, " (0: the protocol's own)"));
 }
 
+// Fills in the load of stages first..last-1: in bytes, so that the counts of one stage stay in the
+// cache; a stage with more than 254 paths on a link is counted again in words.
+void CountStages(const Network& network, const LinkLoad* standing, int first, int last,
+                 RouteResult& result) {
+  const int hops = network.hops();
+  const size_t links = 2 * size_t{network.rows()};
+  const size_t paths = result.paths.size();
+  std::vector<uint8_t> small(links);
+  std::vector<uint32_t> large;
+  std::vector<Row> row(paths);
+  std::vector<Tag> tag(paths);
+  for (size_t i = 0; i < paths; ++i) {
+    tag[i] = result.paths[i].tag;
+    row[i] = result.paths[i].input;
+    for (int stage = 0; stage < first; ++stage) {
+      row[i] = network.next_row(stage, row[i], PortOfHop(tag[i], stage, hops));
+    }
+  }
+  for (int stage = first; stage < last; ++stage) {
+    const auto link_of = [&](size_t i) {
+      return 2 * size_t{row[i]} + PortOfHop(tag[i], stage, hops);
+    };
+    uint32_t most = 255;
+    if (standing == nullptr) {
+      std::fill(small.begin(), small.end(), uint8_t{0});
+      for (size_t i = 0; i < paths; ++i) {
+        uint8_t& n = small[link_of(i)];
+        n = static_cast<uint8_t>(n + (n != 255));
+      }
+      most = *std::max_element(small.begin(), small.end());
+    }
+    if (most == 255) {
+      large = standing != nullptr ? standing->stage_counts(stage) : std::vector<uint32_t>(links);
+      for (size_t i = 0; i < paths; ++i) ++large[link_of(i)];
+      result.stage_load[stage] = LoadOfStage(large.data(), links);
+    } else {
+      result.stage_load[stage] = LoadOfStage(small.data(), links);
+    }
+    for (size_t i = 0; i < paths; ++i) {
+      row[i] = network.next_row(stage, row[i], PortOfHop(tag[i], stage, hops));
+    }
+  }
+}
+
+absl::Status CheckOptions(const Protocol& protocol, const ProtocolOptions& options) {
+  if (absl::Status s = CheckThreshold("c", options.c); !s.ok()) return s;
+  if (absl::Status s = CheckThreshold("q", options.q); !s.ok()) return s;
+  if (absl::Status s = CheckWorkers(options.workers); !s.ok()) return s;
+  if (protocol.uses_workers || options.workers <= 1) return absl::OkStatus();
+  std::vector<absl::string_view> shared;
+  for (const Protocol* other : AllProtocols()) {
+    if (other->uses_workers) shared.push_back(other->name);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("workers: ", protocol.name, " runs on one thread, not on ", options.workers,
+                   "; several can share the work of ", absl::StrJoin(shared, " or ")));
+}
+
 absl::StatusOr<RouteResult> Route(absl::string_view protocol, const Network& network,
                                   const LinkLoad* standing, const std::vector<Request>& requests,
                                   const ProtocolOptions& options) {
   absl::StatusOr<const Protocol*> found = FindProtocol(protocol, network.kind());
   if (!found.ok()) return found.status();
-  if (absl::Status s = CheckThreshold("c", options.c); !s.ok()) return s;
-  if (absl::Status s = CheckThreshold("q", options.q); !s.ok()) return s;
+  if (absl::Status s = CheckOptions(**found, options); !s.ok()) return s;
   if (absl::Status s = CheckRequests(network, requests); !s.ok()) return s;
   absl::StatusOr<RouteResult> routed = (*found)->route(network, standing, requests, options);
   if (!routed.ok()) return routed;
@@ -63,6 +127,12 @@ absl::StatusOr<RouteResult> Route(absl::string_view protocol, const Network& net
 }
 
 }  // namespace
+
+absl::Status CheckWorkers(uint32_t workers) {
+  if (workers <= kMaxWorkers) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("workers: ", workers, " is outside 1..", kMaxWorkers, " (0: 1)"));
+}
 
 absl::string_view ChoiceName(PathChoice choice) {
   switch (choice) {
@@ -113,8 +183,9 @@ RouteResult RouteOneByOne(const PathChooser& chooser, const Network& network,
   }
   for (int stage = 0; stage < network.stages(); ++stage) {
     const std::vector<uint32_t> counts = load.stage_counts(stage);
-    AddStage(counts.data(), counts.size(), result);
+    result.stage_load.push_back(LoadOfStage(counts.data(), counts.size()));
   }
+  FillCongestion(result);
   result.dilation = network.hops();
   return result;
 }
@@ -138,44 +209,20 @@ RouteResult RouteUnasked(const PathChooser& chooser, const Network& network,
 }
 
 void MeasureCongestion(const Network& network, const LinkLoad* standing, RouteResult& result) {
-  // Stage by stage in bytes, so that the counts of one stage stay in the cache; a stage with more
-  // than 254 paths on a link is counted again in words.
-  const int hops = network.hops();
-  const size_t links = 2 * size_t{network.rows()};
-  const size_t paths = result.paths.size();
-  std::vector<uint8_t> small(links);
-  std::vector<uint32_t> large;
-  std::vector<Row> row(paths);
-  std::vector<Tag> tag(paths);
-  for (size_t i = 0; i < paths; ++i) {
-    row[i] = result.paths[i].input;
-    tag[i] = result.paths[i].tag;
-  }
-  for (int stage = 0; stage < hops; ++stage) {
-    const auto link_of = [&](size_t i) {
-      return 2 * size_t{row[i]} + PortOfHop(tag[i], stage, hops);
-    };
-    uint32_t most = 255;
-    if (standing == nullptr) {
-      std::fill(small.begin(), small.end(), uint8_t{0});
-      for (size_t i = 0; i < paths; ++i) {
-        uint8_t& n = small[link_of(i)];
-        n = static_cast<uint8_t>(n + (n != 255));
-      }
-      most = *std::max_element(small.begin(), small.end());
-    }
-    if (most == 255) {
-      large = standing != nullptr ? standing->stage_counts(stage) : std::vector<uint32_t>(links);
-      for (size_t i = 0; i < paths; ++i) ++large[link_of(i)];
-      AddStage(large.data(), links, result);
-    } else {
-      AddStage(small.data(), links, result);
-    }
-    for (size_t i = 0; i < paths; ++i) {
-      row[i] = network.next_row(stage, row[i], PortOfHop(tag[i], stage, hops));
-    }
-  }
-  result.dilation = hops;
+  Crew alone(1);
+  MeasureCongestion(network, standing, alone, result);
+}
+
+void MeasureCongestion(const Network& network, const LinkLoad* standing, Crew& crew,
+                       RouteResult& result) {
+  const auto hops = static_cast<size_t>(network.hops());
+  result.stage_load.resize(hops);
+  const size_t share = (hops + crew.workers() - 1) / crew.workers();
+  crew.ForEachPart(hops, share, [&](int, size_t first, size_t last) {
+    CountStages(network, standing, static_cast<int>(first), static_cast<int>(last), result);
+  });
+  FillCongestion(result);
+  result.dilation = network.hops();
 }
 
 }  // namespace bfly::control

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "control/protocols/link_load.h"
+#include "topologies/crew.h"
 #include "topologies/network.h"
 #include "topologies/permutation.h"
 #include "topologies/tag.h"
@@ -53,9 +54,13 @@ struct ProtocolOptions {
   uint32_t max_rounds = 0;
   // q_limited: circuits a link bears, 1..kMaxThreshold; 0: 1.
   uint32_t q = 0;
+  // Threads that compute, 1..kMaxWorkers; 0: 1. The result is the same for every number. More than
+  // one only for a protocol that uses_workers.
+  uint32_t workers = 0;
 };
 
 inline constexpr uint32_t kMaxThreshold = 254;
+inline constexpr uint32_t kMaxWorkers = 64;
 
 // The c of the collision protocol: the smallest with c! > log n (Cole et al. 1998, section 2.1).
 uint32_t CollisionThreshold(int dimension);
@@ -102,6 +107,8 @@ struct Protocol {
   absl::StatusOr<RouteResult> (*route)(const Network& network, const LinkLoad* standing,
                                        const std::vector<Request>& requests,
                                        const ProtocolOptions& options);
+  // Whether `route` shares its work among options.workers threads.
+  bool uses_workers = false;
 };
 
 const std::vector<const Protocol*>& AllProtocols();
@@ -119,7 +126,7 @@ absl::StatusOr<std::unique_ptr<PathChooser>> MakeChooser(absl::string_view name,
 
 // Routes the requests by the named protocol on top of `standing` (an empty LinkLoad for a dry run)
 // and changes nothing. InvalidArgument names a request that is out of range or whose input or
-// output is used twice; the errors of FindProtocol.
+// output is used twice, or an option out of its range; the errors of FindProtocol.
 absl::StatusOr<RouteResult> RoutePermutation(absl::string_view protocol, const LinkLoad& standing,
                                              const std::vector<Request>& requests,
                                              const ProtocolOptions& options = {});
@@ -139,7 +146,13 @@ RouteResult RouteUnasked(const PathChooser& chooser, const Network& network,
                          const LinkLoad* standing, const std::vector<Request>& requests);
 
 // For protocols that choose all paths together, on networks that no path crosses twice: fills in
-// congestion and dilation of the paths.
+// congestion and dilation of the paths. The crew's workers share the stages.
+void MeasureCongestion(const Network& network, const LinkLoad* standing, Crew& crew,
+                       RouteResult& result);
+// On this thread alone.
 void MeasureCongestion(const Network& network, const LinkLoad* standing, RouteResult& result);
+
+// InvalidArgument: `workers` is more than kMaxWorkers.
+absl::Status CheckWorkers(uint32_t workers);
 
 }  // namespace bfly::control

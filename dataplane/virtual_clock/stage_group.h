@@ -9,11 +9,11 @@
 
 #include <vector>
 
-#include "dataplane/virtual_clock/crew.h"
 #include "dataplane/virtual_clock/delay_sink.h"
 #include "dataplane/virtual_clock/page_array.h"
 #include "dataplane/virtual_clock/source.h"
 #include "dataplane/virtual_clock/stage_block.h"
+#include "topologies/crew.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {

@@ -103,7 +103,9 @@ TEST(Collision, SelectsRoundByRoundWhatThePaperSays) {
       if (seed % 3 == 0) requests.resize(rows / 2);  // some inputs ask for nothing
       for (uint32_t c : {1u, 2u, 3u, 4u}) {
         const RouteResult result =
-            RoutePermutation("collision", LinkLoad(bb), requests, {.c = c}).value();
+            RoutePermutation("collision", LinkLoad(bb), requests,
+                             {.c = c, .workers = static_cast<uint32_t>(seed % 3)})
+                .value();
         ExpectPathsAndCongestion(bb, requests, result);
         const SlowCollision slow =
             RunSlowCollision(settings, bb.dimension(), requests, c, /*count_selected=*/false);

@@ -158,6 +158,22 @@ circuits: {{capacity: 8}}
         self.assertGreater(bench["operations_per_second"], 0)
         self.assertAlmostEqual(bench["operations_per_second"] * bench["seconds"], 64, places=3)
         self.assertGreater(bench["ratio"], 0)
+        shared = self.json("bench", "circuits", "--protocol", "benes", "--rows", 64, "--runs", 1, "--workers", 2)
+        self.assertEqual(shared["workers"], 2)
+        alone = self.bfly("bench", "circuits", "--protocol", "minimum", "--rows", 64, "--workers", 2, check=False)
+        self.assertEqual(alone.returncode, 1)
+        self.assertIn("workers: minimum runs on one thread", alone.stderr)
+
+    def test_paths_do_not_depend_on_the_workers(self):
+        route = ["circuit", "permutation", "--dry-run", "--network", self.file, "--protocol", "collision"]
+        one, three = self.json(*route), self.json(*route, "--workers", 3)
+        for answer in one, three:
+            del answer["seconds"]
+        self.assertEqual(one, three)
+        for bad in "0", "65":
+            refused = self.bfly(*route, "--workers", bad, check=False)
+            self.assertNotEqual(refused.returncode, 0)
+            self.assertIn("not in range 1 to 64", refused.stderr)
 
     def test_sources_run_side_by_side_and_are_listed_with_what_they_sent(self):
         self.bfly("up", self.file)

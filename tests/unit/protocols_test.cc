@@ -209,6 +209,24 @@ TEST(Protocols, RefuseThresholdsOutOfRange) {
   EXPECT_TRUE(RoutePermutation("collision", bb, pi, {.c = 254}).ok());
 }
 
+TEST(Protocols, RefuseWorkersOutOfRangeOrOfNoUse) {
+  const Network bb = Make(NetworkKind::kTwoFoldButterfly, 8);
+  const Network benes = Make(NetworkKind::kBenes, 8);
+  const Permutation pi = PermutationByName("identity", 8, 0).value();
+  EXPECT_EQ(RoutePermutation("benes", benes, pi, {.workers = 65}).status().message(),
+            "workers: 65 is outside 1..64 (0: 1)");
+  const absl::Status alone = RoutePermutation("minimum", bb, pi, {.workers = 2}).status();
+  EXPECT_EQ(alone.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(alone.message()),
+              HasSubstr("workers: minimum runs on one thread, not on 2; several can share the "
+                        "work of collision or benes"));
+  EXPECT_TRUE(RoutePermutation("collision", bb, pi, {.workers = 2}).ok());
+  for (const uint32_t workers : {0u, 1u}) {
+    EXPECT_TRUE(RoutePermutation("minimum", bb, pi, {.workers = workers}).ok());
+  }
+  EXPECT_TRUE(RoutePermutation("benes", benes, pi, {.workers = 64}).ok());
+}
+
 TEST(Protocols, ThatNeedAllRequestsTogetherSaySo) {
   const absl::Status status =
       MakeChooser("collision", Make(NetworkKind::kTwoFoldButterfly, 8)).status();

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers that share out the blocks of a stage group.
+// Threads that share out a loop: the blocks of a stage group, the columns of a round, the
+// sub-networks of a network.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
-namespace bfly::dataplane {
+namespace bfly {
 
 class Crew {
  public:
-  // The calling thread is worker 0; the others start here and end with the crew.
+  // The calling thread is worker 0; the others start here and end with the crew. `workers` is at
+  // least 1, and a crew of one has no threads.
   explicit Crew(int workers);
   ~Crew();
 
@@ -23,7 +28,7 @@ class Crew {
   // cache is of use, and then takes over what others have not begun.
   template <typename Task>
   void ForEach(size_t count, Task&& task) {
-    if (workers_ == 1) {
+    if (workers_ == 1 || count == 1) {
       for (size_t index = 0; index < count; ++index) task(0, index);
       return;
     }
@@ -34,6 +39,15 @@ class Crew {
     Start(count);
     Work(0);
     Finish();
+  }
+
+  // Calls task(worker, first, last) for the parts first..last-1 of 0..count-1, each of `length` but
+  // the last, and returns when all are done. Where a part begins does not depend on the crew.
+  template <typename Task>
+  void ForEachPart(size_t count, size_t length, Task&& task) {
+    ForEach((count + length - 1) / length, [&](int worker, size_t part) {
+      task(worker, part * length, std::min(count, (part + 1) * length));
+    });
   }
 
  private:
@@ -60,4 +74,4 @@ class Crew {
   std::vector<std::jthread> threads_;
 };
 
-}  // namespace bfly::dataplane
+}  // namespace bfly

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/virtual_clock/crew.h"
+#include "topologies/crew.h"
 
-namespace bfly::dataplane {
+namespace bfly {
 namespace {
 
 // Rounds follow each other within microseconds, less than it takes to wake a thread; but a worker
@@ -74,4 +74,4 @@ void Crew::Loop(int worker) {
   }
 }
 
-}  // namespace bfly::dataplane
+}  // namespace bfly

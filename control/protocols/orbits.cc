@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/protocols/orbits.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <numeric>
+#include <utility>
+
+namespace bfly::control {
+namespace {
+
+constexpr size_t kPart = 1 << 14;  // rows a worker takes at a time
+constexpr Row kNone = ~Row{0};
+
+// One row of 32, scattered as if at random: orbits of regular permutations meet them too.
+bool BeginsStretch(Row row) {
+  uint32_t mixed = row * 0x9E3779B1u;
+  mixed ^= mixed >> 15;
+  return mixed * 0x85EBCA77u >> 27 == 0;
+}
+
+// [p]: `from` and what count(first, last) gives for the parts before p; at the end, for all.
+template <typename Count>
+std::vector<Row> CountBefore(Crew& crew, Row rows, Row from, const Count& count) {
+  std::vector<Row> before((rows + kPart - 1) / kPart + 1);
+  before[0] = from;
+  crew.ForEachPart(rows, kPart, [&](int, size_t first, size_t last) {
+    before[first / kPart + 1] = static_cast<Row>(count(first, last));
+  });
+  std::partial_sum(before.begin(), before.end(), before.begin());
+  return before;
+}
+
+}  // namespace
+
+void Orbits::Find(const Row* next, Row rows, Crew& crew) {
+  stretch_.resize(rows);
+  const std::vector<Row> walked = CountBefore(crew, rows, 0, [&](size_t first, size_t last) {
+    std::fill(&stretch_[first], &stretch_[first] + (last - first), kNone);
+    Row begin = 0;
+    for (size_t row = first; row < last; ++row) begin += BeginsStretch(static_cast<Row>(row));
+    return begin;
+  });
+  after_.resize(walked.back());
+  least_.resize(walked.back());
+  crew.ForEachPart(rows, kPart, [&](int, size_t first, size_t last) {
+    WalkStretches(next, static_cast<Row>(first), static_cast<Row>(last), walked[first / kPart]);
+  });
+
+  const std::vector<Row> unmet =
+      CountBefore(crew, rows, walked.back(), [&](size_t first, size_t last) {
+        return std::count(&stretch_[first], &stretch_[first] + (last - first), kNone);
+      });
+  after_.resize(unmet.back());
+  least_.resize(unmet.back());
+  crew.ForEachPart(rows, kPart, [&](int, size_t first, size_t last) {
+    Row number = unmet[first / kPart];
+    for (size_t row = first; row < last; ++row) {
+      if (stretch_[row] != kNone) continue;
+      stretch_[row] = number;
+      after_[number] = next[row];
+      least_[number] = static_cast<Row>(row);
+      ++number;
+    }
+  });
+  crew.ForEachPart(after_.size(), kPart, [&](int, size_t first, size_t last) {
+    for (size_t i = first; i < last; ++i) after_[i] = stretch_[after_[i]];
+  });
+  Jump(crew);
+}
+
+// Walks the stretches that begin in rows first..last-1, several at a time, because each step waits
+// for memory, and numbers them from `number` on. Of each, after_ is the row it ends before.
+void Orbits::WalkStretches(const Row* next, Row first, Row last, Row number) {
+  struct Walk {
+    Row at = 0, stretch = 0, least = 0;
+  };
+  std::array<Walk, 16> walks;
+  size_t walking = 0;
+  Row candidate = first;
+  const auto begin = [&](Walk& walk) {
+    while (candidate < last && !BeginsStretch(candidate)) ++candidate;
+    if (candidate == last) return false;
+    stretch_[candidate] = number;
+    walk = {.at = candidate, .stretch = number, .least = candidate};
+    ++candidate;
+    ++number;
+    return true;
+  };
+  while (walking < walks.size() && begin(walks[walking])) ++walking;
+  while (walking != 0) {
+    for (size_t i = 0; i < walking;) {
+      Walk& walk = walks[i];
+      walk.at = next[walk.at];
+      if (!BeginsStretch(walk.at)) {
+        stretch_[walk.at] = walk.stretch;
+        walk.least = std::min(walk.least, walk.at);
+        ++i;
+        continue;
+      }
+      after_[walk.stretch] = walk.at;
+      least_[walk.stretch] = walk.least;
+      if (begin(walk)) {
+        ++i;
+      } else {
+        walk = walks[--walking];
+      }
+    }
+  }
+}
+
+// After k rounds least_ is the smallest row of the 2^k stretches from here on, and after_ is the
+// stretch that follows these. When no least_ changes any more, none is above that of its after_, so
+// they are equal all around each cycle of after_. Such a cycle leaps 2^k stretches at a time, so it
+// lands on one of the 2^k consecutive ones that have the smallest row of all within sight.
+void Orbits::Jump(Crew& crew) {
+  std::vector<Row> after(after_.size()), least(least_.size());
+  rounds_ = 0;
+  for (std::atomic<bool> changed = true; changed.load(std::memory_order_relaxed); ++rounds_) {
+    changed.store(false, std::memory_order_relaxed);
+    crew.ForEachPart(after_.size(), kPart, [&](int, size_t first, size_t last) {
+      bool smaller = false;
+      for (size_t i = first; i < last; ++i) {
+        const Row there = least_[after_[i]];
+        smaller |= there < least_[i];
+        least[i] = std::min(there, least_[i]);
+        after[i] = after_[after_[i]];
+      }
+      if (smaller) changed.store(true, std::memory_order_relaxed);
+    });
+    std::swap(after, after_);
+    std::swap(least, least_);
+  }
+}
+
+}  // namespace bfly::control
