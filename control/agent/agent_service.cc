@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/agent/counters.h"
+#include "control/agent/update_socket.h"
 #include "control/status/field_errors.h"
 #include "control/status/grpc_status.h"
 
@@ -82,15 +83,7 @@ grpc::Status AgentService::GetState(grpc::ServerContext*, const v1::AgentStateRe
 grpc::Status AgentService::UpdateCircuits(grpc::ServerContext*,
                                           const v1::AgentUpdateRequest* request,
                                           v1::AgentUpdateResponse* response) {
-  std::vector<HeldCircuit> install;
-  install.reserve(request->install_size());
-  for (const v1::AgentCircuit& circuit : request->install()) {
-    install.push_back({circuit.input(), circuit.tag(), circuit.id(),
-                       circuit.has_object() ? std::optional(circuit.object()) : std::nullopt});
-  }
-  const std::vector<Row> remove(request->remove().begin(), request->remove().end());
-  const absl::StatusOr<uint64_t> revision =
-      host_.UpdateCircuits(install, remove, request->base_revision());
+  const absl::StatusOr<uint64_t> revision = UpdateHost(*request, host_);
   if (!revision.ok()) return ToGrpc(revision.status());
   response->set_revision(*revision);
   return grpc::Status::OK;

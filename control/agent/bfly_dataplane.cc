@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/agent/agent_service.h"
 #include "control/agent/fabric_host.h"
+#include "control/agent/update_socket.h"
 #include "control/server/address.h"
 #include "control/server/grpc_server.h"
 #include "control/server/stop_signal.h"
@@ -144,10 +145,13 @@ absl::Status Run(const Flags& flags) {
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
       GrpcServer::Start(server_options, {&service});
   if (!server.ok()) return server.status();
+  absl::StatusOr<std::unique_ptr<UpdateSocket>> updates = UpdateSocket::Start(*address, host);
+  if (!updates.ok()) return updates.status();
   std::cout << "data plane " << flags.name << " answers at " << *address << std::endl;
 
   stop.Wait();
   (*server)->Stop();
+  updates->reset();
   if (host.held(false).loaded) {
     const absl::StatusOr<dataplane::Snapshot> last = host.Unload();
     if (!last.ok()) return last.status();

@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "control/server/address.h"
 #include "dataplane/runtime/process_start.h"
 
 namespace bfly::control {
@@ -146,7 +147,10 @@ bool StopDaemon(const DaemonFiles& files, std::chrono::milliseconds patience) {
     }
   }
   unlink(files.pid_file().c_str());
-  if (!SomebodyServes(files.socket())) unlink(files.socket().c_str());
+  if (!SomebodyServes(files.socket())) {
+    unlink(files.socket().c_str());
+    unlink(UpdateSocketPath("unix:" + files.socket()).c_str());
+  }
   return killed;
 }
 

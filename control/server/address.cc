@@ -17,6 +17,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 namespace bfly::control {
 namespace {
@@ -69,6 +70,14 @@ std::string SocketAddress(absl::string_view run_directory, absl::string_view nam
 std::string SocketPath(absl::string_view address) {
   if (!absl::StartsWith(address, kUnix)) return "";
   return std::string(address.substr(kUnix.size()));
+}
+
+std::string UpdateSocketPath(absl::string_view agent_address) {
+  const std::string socket = SocketPath(agent_address);
+  absl::string_view stem = socket;
+  if (!absl::ConsumeSuffix(&stem, ".sock")) return "";
+  const std::string path = absl::StrCat(stem, ".updates");
+  return path.size() <= kMaxPath ? path : "";
 }
 
 absl::StatusOr<std::string> ListenAddress(absl::string_view given, bool allow_remote) {

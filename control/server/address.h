@@ -29,6 +29,11 @@ absl::StatusOr<std::string> ListenAddress(absl::string_view given, bool allow_re
 // The path in "unix:PATH", or "".
 std::string SocketPath(absl::string_view address);
 
+// Where the data plane whose agent has this address takes updates of circuits from processes of its
+// machine: "/run/bfly/dp0.updates" beside "unix:/run/bfly/dp0.sock". Empty for an agent at another
+// kind of address, or if the path would be too long for a socket.
+std::string UpdateSocketPath(absl::string_view agent_address);
+
 // Makes the directory of a Unix socket and removes a socket nobody answers on. AlreadyExists if
 // somebody does, and still does after a second: it may have been killed a moment ago. Does nothing
 // for TCP.

@@ -25,6 +25,7 @@ class AgentClient {
   absl::StatusOr<v1::AgentCounters> Unload();
   // `full`: with topology and circuits; otherwise only what is cheap.
   absl::StatusOr<v1::AgentState> GetState(bool full);
+  // By the data plane's update socket where there is one.
   absl::StatusOr<v1::AgentUpdateResponse> Update(const v1::AgentUpdateRequest& request);
   absl::StatusOr<v1::AgentInBandResponse> ExchangeInBand(const v1::AgentInBandRequest& request);
   absl::StatusOr<v1::AgentCounters> GetCounters(bool links);

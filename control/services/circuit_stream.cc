@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Circuits.Stream: what has come in while the last batch was carried out is the next batch.
-#include <condition_variable>
+// Circuits.Stream: messages are carried out in order and answered in order; the next are read
+// meanwhile.
+#include <deque>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -13,9 +13,9 @@
 namespace bfly::control {
 namespace {
 
-// Operations read ahead. A client that sends faster than answers can be written, or does not read
-// them, is held back by the transport once so many wait.
-constexpr size_t kMaxWaiting = 8192;
+// Operations whose answers are not written yet. A client that sends faster than answers can be
+// written, or does not read them, is held back by the transport once there are so many.
+constexpr size_t kMaxOpen = 8192;
 // Operations of one message.
 constexpr int kMaxInMessage = 4096;
 
@@ -73,125 +73,203 @@ Message ToMessage(const v1::CircuitOperation& operation) {
   return message;
 }
 
-// One thread pushes, one takes.
-class Waiting {
+// The answer to `message`, whose outcomes begin at `outcome`.
+v1::CircuitResult ToAnswer(const Network* network, const Message& message, const Outcome* outcome) {
+  v1::CircuitResult result;
+  if (!message.is_batch) {
+    FillResult(network, message.tag, *outcome, &result);
+    return result;
+  }
+  result.set_tag(message.tag);
+  if (!message.status.ok()) {
+    FillResult(network, message.tag, message.status, &result);
+    return result;
+  }
+  for (const Step& step : message.steps) {
+    FillResult(network, step.tag, *outcome++, result.add_results());
+  }
+  return result;
+}
+
+// One call. Deletes itself when it is over.
+class StreamReactor final
+    : public grpc::ServerBidiReactor<v1::CircuitOperation, v1::CircuitResult> {
  public:
-  // False: nobody will take it.
-  bool Push(Message message) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return operations_ < kMaxWaiting || closed_; });
-    if (closed_) return false;
-    operations_ += message.steps.size() + 1;
-    messages_.push_back(std::move(message));
-    if (messages_.size() == 1) changed_.notify_all();
-    return true;
+  StreamReactor(OrderQueue& queue, grpc::CallbackServerContext* context)
+      : queue_(queue), context_(context) {
+    StartRead(&operation_);
   }
-  // Everything that waits, at least one; none: the stream has ended.
-  std::vector<Message> Take() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !messages_.empty() || closed_; });
-    std::vector<Message> taken;
-    taken.swap(messages_);
-    if (operations_ >= kMaxWaiting) changed_.notify_all();
-    operations_ = 0;
-    return taken;
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override {
+    Change([this] { is_cancelled_ = true; });
   }
-  void Close() {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
-    changed_.notify_all();
+  void OnDone() override { delete this; }
+
+  // From any thread, once for each message, in order. `size`: what it counts for in open_.
+  void Answer(v1::CircuitResult result, size_t size) {
+    Change([&] {
+      --in_queue_;
+      answers_.push_back({std::move(result), size});
+    });
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<Message> messages_;
-  size_t operations_ = 0;  // in messages_, and one for each message
-  bool closed_ = false;
+  struct Pending {
+    v1::CircuitResult result;
+    size_t size;
+  };
+
+  // Calls `change` with mutex_ and does what is due then. This may be gone afterwards.
+  template <class Function>
+  void Change(Function&& change);
+
+  OrderQueue& queue_;
+  grpc::CallbackServerContext* const context_;
+  v1::CircuitOperation operation_;  // of the read that is on
+  std::mutex mutex_;                // guards what follows
+  size_t in_queue_ = 0;             // messages
+  size_t open_ = 0;                 // operations in the queue and in answers_
+  std::deque<Pending> answers_;     // the first is being written if is_writing_
+  bool is_writing_ = false;
+  bool is_paused_ = false;  // no read is on, but one will be
+  bool reads_are_over_ = false;
+  bool is_cancelled_ = false;
+  bool is_broken_ = false;  // nothing can be written any more
+  bool is_finished_ = false;
 };
 
-// Outcomes of operations that come one after the other with the same election id.
-std::shared_ptr<const Network> CarryOut(Controller& controller,
-                                        const std::vector<const Step*>& steps,
-                                        std::vector<Outcome>& outcomes) {
-  std::shared_ptr<const Network> network;
-  size_t first = 0;
-  while (first < steps.size()) {
-    const uint64_t election_id = steps[first]->election_id;
-    size_t end = first;
-    while (end < steps.size() && steps[end]->election_id == election_id) ++end;
-    const absl::Status status = controller.Commit(election_id, [&](FabricState& state) {
-      network = state.shared_network();
-      for (size_t i = first; i < end; ++i) {
-        const absl::StatusOr<Order>& order = steps[i]->order;
-        outcomes[i] = order.ok() ? state.Execute(*order) : order.status();
+// The operations of one message, carried out one after the other.
+class MessageWork final : public OrderQueue::Work {
+ public:
+  MessageWork(Message message, StreamReactor& stream)
+      : message_(std::move(message)), stream_(stream) {
+    const std::vector<Step>& steps = message_.steps;
+    outcomes_.assign(steps.size(), absl::UnknownError(""));
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (runs_.empty() || runs_.back().job.election_id != steps[i].election_id) {
+        runs_.push_back({.first = i, .end = i, .job = {}});
+        runs_.back().job.election_id = steps[i].election_id;
       }
-    });
-    for (size_t i = first; i < end; ++i) {
-      if (!status.ok()) outcomes[i] = steps[i]->order.ok() ? status : steps[i]->order.status();
+      runs_.back().end = i + 1;
     }
-    first = end;
+    for (Run& run : runs_) {
+      run.job.plan = [this, &run](FabricState& state) {
+        network_ = state.shared_network();
+        for (size_t i = run.first; i < run.end; ++i) {
+          const absl::StatusOr<Order>& order = message_.steps[i].order;
+          outcomes_[i] = order.ok() ? state.Execute(*order) : order.status();
+        }
+      };
+    }
   }
-  return network;
+
+  static size_t SizeOf(const Message& message) { return message.steps.size() + 1; }
+
+  void AddJobs(std::vector<Controller::Job*>& jobs) override {
+    for (Run& run : runs_) jobs.push_back(&run.job);
+  }
+
+  void Done(bool) override {
+    for (const Run& run : runs_) {
+      if (run.job.status.ok()) continue;
+      for (size_t i = run.first; i < run.end; ++i) {
+        const absl::StatusOr<Order>& order = message_.steps[i].order;
+        outcomes_[i] = order.ok() ? run.job.status : order.status();
+      }
+    }
+    stream_.Answer(ToAnswer(network_.get(), message_, outcomes_.data()), SizeOf(message_));
+  }
+
+ private:
+  // Steps [first, end), which have the same election id.
+  struct Run {
+    size_t first;
+    size_t end;
+    Controller::Job job;
+  };
+
+  const Message message_;
+  StreamReactor& stream_;
+  std::vector<Outcome> outcomes_;  // of message_.steps
+  std::vector<Run> runs_;
+  std::shared_ptr<const Network> network_;
+};
+
+void StreamReactor::OnReadDone(bool ok) {
+  if (!ok) {
+    Change([this] { reads_are_over_ = true; });
+    return;
+  }
+  Message message = ToMessage(operation_);
+  bool read_on;
+  {
+    const std::lock_guard lock(mutex_);
+    ++in_queue_;
+    open_ += MessageWork::SizeOf(message);
+    read_on = open_ < kMaxOpen && !is_cancelled_;
+    is_paused_ = !read_on;
+  }
+  OrderQueue& queue = queue_;
+  const bool lead = queue.Push(std::make_unique<MessageWork>(std::move(message), *this));
+  // After the push, so that messages stay in order; before the work, so that the next comes
+  // meanwhile. From here on this may be gone.
+  if (read_on) StartRead(&operation_);
+  if (lead) queue.Lead();
 }
 
-// The answer to `message`, whose outcomes begin at `outcome`. Clears what `result` was before, but
-// keeps its memory.
-void FillAnswer(const Network* network, const Message& message, const Outcome* outcome,
-                v1::CircuitResult* result) {
-  result->Clear();
-  if (!message.is_batch) {
-    FillResult(network, message.tag, *outcome, result);
-    return;
+void StreamReactor::OnWriteDone(bool ok) {
+  // A client that cannot be written to is not read from either.
+  if (!ok) context_->TryCancel();
+  Change([this, ok] {
+    is_writing_ = false;
+    is_broken_ |= !ok;
+    open_ -= answers_.front().size;
+    answers_.pop_front();
+  });
+}
+
+template <class Function>
+void StreamReactor::Change(Function&& change) {
+  const v1::CircuitResult* write = nullptr;
+  grpc::WriteOptions options;
+  bool read = false;
+  bool finish = false;
+  {
+    const std::lock_guard lock(mutex_);
+    change();
+    while (is_broken_ && !answers_.empty()) {
+      open_ -= answers_.front().size;
+      answers_.pop_front();
+    }
+    if (!is_writing_ && !answers_.empty()) {
+      is_writing_ = true;
+      write = &answers_.front().result;
+      if (answers_.size() > 1) options.set_buffer_hint();
+    }
+    if (is_paused_ && is_cancelled_) {
+      is_paused_ = false;
+      reads_are_over_ = true;
+    } else if (is_paused_ && open_ <= kMaxOpen / 2) {
+      is_paused_ = false;
+      read = true;
+    }
+    finish = reads_are_over_ && in_queue_ == 0 && answers_.empty() && !is_finished_;
+    is_finished_ |= finish;
   }
-  result->set_tag(message.tag);
-  if (!message.status.ok()) {
-    FillResult(network, message.tag, message.status, result);
-    return;
-  }
-  for (const Step& step : message.steps) {
-    FillResult(network, step.tag, *outcome++, result->add_results());
-  }
+  // Without the lock, for gRPC may call back from here. What was decided keeps this alive until it
+  // is begun.
+  if (write != nullptr) StartWrite(write, options);
+  if (read) StartRead(&operation_);
+  if (finish) Finish(grpc::Status::OK);
 }
 
 }  // namespace
 
-grpc::Status CircuitsService::Stream(
-    grpc::ServerContext* context,
-    grpc::ServerReaderWriter<v1::CircuitResult, v1::CircuitOperation>* stream) {
-  Waiting waiting;
-  std::thread reader([&] {
-    v1::CircuitOperation operation;
-    while (stream->Read(&operation) && waiting.Push(ToMessage(operation))) {
-    }
-    waiting.Close();
-  });
-  v1::CircuitResult result;
-  std::vector<const Step*> steps;
-  std::vector<Outcome> outcomes;
-  bool client_reads = true;
-  while (client_reads) {
-    const std::vector<Message> messages = waiting.Take();
-    if (messages.empty()) break;
-    steps.clear();
-    for (const Message& message : messages) {
-      for (const Step& step : message.steps) steps.push_back(&step);
-    }
-    outcomes.assign(steps.size(), absl::UnknownError(""));
-    const auto network = CarryOut(controller_, steps, outcomes);
-    size_t done = 0;
-    for (size_t i = 0; client_reads && i < messages.size(); ++i) {
-      FillAnswer(network.get(), messages[i], outcomes.data() + done, &result);
-      done += messages[i].steps.size();
-      grpc::WriteOptions options;
-      if (i + 1 < messages.size() && !messages[i].is_batch) options.set_buffer_hint();
-      client_reads = stream->Write(result, options);
-    }
-  }
-  waiting.Close();
-  if (!client_reads) context->TryCancel();
-  reader.join();
-  return grpc::Status::OK;
+grpc::ServerBidiReactor<v1::CircuitOperation, v1::CircuitResult>* CircuitsService::Stream(
+    grpc::CallbackServerContext* context) {
+  return new StreamReactor(queue_, context);
 }
 
 }  // namespace bfly::control

@@ -79,6 +79,35 @@ absl::Status FillList(const v1::ListRequest& request, const FabricState& state,
   return absl::OkStatus();
 }
 
+// A call that is finished with the circuit filled in, or with the error.
+class UnaryOrder final : public OrderQueue::Work {
+ public:
+  UnaryOrder(Order order, uint64_t election_id, const CircuitsService::UnaryAnswer& answer)
+      : order_(std::move(order)), answer_(answer) {
+    job_.election_id = election_id;
+    job_.plan = [this](FabricState& state) {
+      network_ = state.shared_network();
+      outcome_ = state.Execute(order_);
+    };
+  }
+
+  bool IsWanted() const override { return !answer_.context->IsCancelled(); }
+  void AddJobs(std::vector<Controller::Job*>& jobs) override { jobs.push_back(&job_); }
+  void Done(bool carried_out) override {
+    absl::Status status = absl::CancelledError("cancelled; nothing was changed");
+    if (carried_out) status = job_.status.ok() ? outcome_.status() : job_.status;
+    if (status.ok()) FillCircuit(*network_, *outcome_, answer_.circuit);
+    answer_.reactor->Finish(ToGrpc(status));
+  }
+
+ private:
+  const Order order_;
+  const CircuitsService::UnaryAnswer answer_;
+  Controller::Job job_;
+  std::shared_ptr<const Network> network_;
+  Outcome outcome_ = absl::UnknownError("");
+};
+
 }  // namespace
 
 grpc::ServerUnaryReactor* CircuitsService::SetUp(grpc::CallbackServerContext* context,
@@ -88,8 +117,8 @@ grpc::ServerUnaryReactor* CircuitsService::SetUp(grpc::CallbackServerContext* co
   if (request->in_band()) {
     queue_.PushSlow([=, this] { reactor->Finish(SetUpInBand(*request, response)); });
   } else {
-    queue_.Push(
-        {ToOrder(*request), request->election_id(), response->mutable_circuit(), context, reactor});
+    CarryOut(ToOrder(*request), request->election_id(),
+             {response->mutable_circuit(), context, reactor});
   }
   return reactor;
 }
@@ -101,10 +130,26 @@ grpc::ServerUnaryReactor* CircuitsService::Release(grpc::CallbackServerContext* 
   if (request->in_band()) {
     queue_.PushSlow([=, this] { reactor->Finish(ReleaseInBand(*request, response)); });
   } else {
-    queue_.Push(
-        {ToOrder(*request), request->election_id(), response->mutable_circuit(), context, reactor});
+    CarryOut(ToOrder(*request), request->election_id(),
+             {response->mutable_circuit(), context, reactor});
   }
   return reactor;
+}
+
+void CircuitsService::CarryOut(absl::StatusOr<Order> order, uint64_t election_id,
+                               const UnaryAnswer& answer) {
+  absl::Status status = order.status();
+  if (status.ok() && queue_.IsFull()) {
+    status = absl::ResourceExhaustedError(
+        absl::StrCat(OrderQueue::kMaxWaiting,
+                     " set-ups and releases wait already; send fewer at a time, or many in one "
+                     "message over Stream"));
+  }
+  if (!status.ok()) {
+    answer.reactor->Finish(ToGrpc(status));
+  } else if (queue_.Push(std::make_unique<UnaryOrder>(*std::move(order), election_id, answer))) {
+    queue_.Lead();
+  }
 }
 
 grpc::Status CircuitsService::List(grpc::ServerContext*, const v1::ListRequest* request,

@@ -9,10 +9,11 @@
 
 namespace bfly::control {
 
-// Calls of one circuit hold no thread while they wait; the others do, and there are few at a time.
-using CircuitsBase =
-    v1::Circuits::WithCallbackMethod_SetUp<v1::Circuits::WithCallbackMethod_Release<
-        v1::Circuits::WithCallbackMethod_Watch<v1::Circuits::Service>>>;
+// Calls of one circuit and streams hold no thread while they wait; the others do, and there are few
+// at a time.
+using CircuitsBase = v1::Circuits::WithCallbackMethod_SetUp<
+    v1::Circuits::WithCallbackMethod_Release<v1::Circuits::WithCallbackMethod_Stream<
+        v1::Circuits::WithCallbackMethod_Watch<v1::Circuits::Service>>>>;
 
 class CircuitsService final : public CircuitsBase {
  public:
@@ -20,6 +21,7 @@ class CircuitsService final : public CircuitsBase {
 
   using CircuitsBase::Release;
   using CircuitsBase::SetUp;
+  using CircuitsBase::Stream;
   using CircuitsBase::Watch;
   grpc::ServerUnaryReactor* SetUp(grpc::CallbackServerContext* context,
                                   const v1::SetUpRequest* request,
@@ -33,13 +35,21 @@ class CircuitsService final : public CircuitsBase {
                                                      const v1::WatchRequest* request) override;
   grpc::Status SetUpBatch(grpc::ServerContext* context, const v1::SetUpBatchRequest* request,
                           v1::SetUpBatchResponse* response) override;
-  grpc::Status Stream(grpc::ServerContext*,
-                      grpc::ServerReaderWriter<v1::CircuitResult, v1::CircuitOperation>*) override;
+  grpc::ServerBidiReactor<v1::CircuitOperation, v1::CircuitResult>* Stream(
+      grpc::CallbackServerContext* context) override;
   grpc::Status RoutePermutation(grpc::ServerContext* context,
                                 const v1::RoutePermutationRequest* request,
                                 v1::RoutePermutationResponse* response) override;
 
+  // Where a unary call's circuit goes, and how it is finished.
+  struct UnaryAnswer {
+    v1::Circuit* circuit;
+    grpc::CallbackServerContext* context;
+    grpc::ServerUnaryReactor* reactor;
+  };
+
  private:
+  void CarryOut(absl::StatusOr<Order> order, uint64_t election_id, const UnaryAnswer& answer);
   grpc::Status SetUpInBand(const v1::SetUpRequest& request, v1::SetUpResponse* response);
   grpc::Status ReleaseInBand(const v1::ReleaseRequest& request, v1::ReleaseResponse* response);
   grpc::Status RoutePermutationInBand(const v1::RoutePermutationRequest& request,

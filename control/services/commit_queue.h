@@ -17,7 +17,7 @@ class CommitQueue {
   // Returns when `carry_out(jobs)` was called, by this caller or another one, with all of `mine`
   // among them. Jobs are in the order of the calls.
   template <class CarryOut>
-  void Run(std::span<Job> mine, CarryOut&& carry_out) {
+  void Run(std::span<Job* const> mine, CarryOut&& carry_out) {
     Entry entry{mine, false};
     std::unique_lock lock(mutex_);
     waiting_.push_back(&entry);
@@ -30,7 +30,7 @@ class CommitQueue {
 
     std::vector<Job*> jobs;
     for (Entry* member : batch) {
-      for (Job& job : member->jobs) jobs.push_back(&job);
+      jobs.insert(jobs.end(), member->jobs.begin(), member->jobs.end());
     }
     carry_out(jobs);
 
@@ -42,7 +42,7 @@ class CommitQueue {
 
  private:
   struct Entry {
-    std::span<Job> jobs;
+    std::span<Job* const> jobs;
     bool done;
   };
   std::mutex mutex_;

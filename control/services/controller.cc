@@ -41,16 +41,27 @@ absl::Status Controller::CheckUsable() const {
 
 absl::Status Controller::Commit(uint64_t election_id, Plan plan) {
   Job job{election_id, std::move(plan), absl::OkStatus()};
-  Commit({&job, 1});
+  Commit({&job});
   return job.status;
 }
 
-void Controller::Commit(std::span<Job> jobs) {
-  queue_.Run(jobs, [this](const std::vector<Job*>& all) { CarryOut(all); });
+void Controller::Commit(const std::vector<Job*>& jobs) {
+  if (jobs.empty()) return;
+  queue_.Run(jobs, [this](const std::vector<Job*>& all) {
+    const std::lock_guard change(change_);
+    CarryOut(all);
+  });
+}
+
+bool Controller::TryCommit(const std::vector<Job*>& jobs) {
+  if (jobs.empty()) return true;
+  const std::unique_lock change(change_, std::try_to_lock);
+  if (!change.owns_lock()) return false;
+  CarryOut(jobs);
+  return true;
 }
 
 void Controller::CarryOut(const std::vector<Job*>& jobs) {
-  const std::lock_guard change(change_);
   absl::Status status = CheckLoaded();
   if (status.ok()) status = CheckUsable();
   std::vector<Job*> allowed;

@@ -14,7 +14,6 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
-#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -92,7 +91,9 @@ class Controller {
     Plan plan;
     absl::Status status;  // what Commit of it alone would return
   };
-  void Commit(std::span<Job> jobs);
+  void Commit(const std::vector<Job*>& jobs);
+  // False, and nothing was done: something else is being changed at the moment.
+  bool TryCommit(const std::vector<Job*>& jobs);
 
   // Has the stage workers do it, with no controller on the way, and learns what they did.
   // FAILED_PRECONDITION also where the protocol is neither collision nor minimum, and where the

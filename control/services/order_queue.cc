@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/services/order_queue.h"
 
+#include <iterator>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "control/services/circuit_messages.h"
-#include "control/status/grpc_status.h"
-
 namespace bfly::control {
+namespace {
+
+// Batches that a thread of gRPC's carries out before it goes back to its calls.
+constexpr int kShare = 16;
+
+}  // namespace
 
 OrderQueue::OrderQueue(Controller& controller) : controller_(controller) {
   thread_ = std::thread([this] { Run(); });
@@ -24,22 +27,15 @@ OrderQueue::~OrderQueue() {
   slow_thread_.join();
 }
 
-void OrderQueue::Push(Call call) {
-  if (!call.order.ok()) {
-    call.reactor->Finish(ToGrpc(call.order.status()));
-    return;
-  }
-  std::unique_lock lock(mutex_);
-  if (waiting_.size() < kMaxWaiting) {
-    waiting_.push_back(std::move(call));
-    if (waiting_.size() == 1) changed_.notify_all();
-    return;
-  }
-  lock.unlock();
-  call.reactor->Finish(ToGrpc(absl::ResourceExhaustedError(
-      absl::StrCat(kMaxWaiting,
-                   " set-ups and releases wait already; send fewer at a time, or many "
-                   "in one message over Stream"))));
+bool OrderQueue::IsFull() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.size() >= kMaxWaiting;
+}
+
+bool OrderQueue::Push(std::unique_ptr<Work> work) {
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back(std::move(work));
+  return !std::exchange(led_, true);
 }
 
 void OrderQueue::PushSlow(std::function<void()> work) {
@@ -49,17 +45,36 @@ void OrderQueue::PushSlow(std::function<void()> work) {
 }
 
 void OrderQueue::Run() {
-  std::vector<Call> calls;
   for (;;) {
-    calls.clear();
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return !waiting_.empty() || stopping_; });
-      if (waiting_.empty()) return;
-      calls.swap(waiting_);
+      changed_.wait(lock, [this] { return handed_over_ || stopping_; });
+      if (!handed_over_) return;
+      handed_over_ = false;
     }
-    CarryOut(calls);
+    Lead(/*patient=*/true);
   }
+}
+
+void OrderQueue::Lead(bool patient) {
+  Works works;
+  for (int batch = 0; patient || batch < kShare; ++batch) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (waiting_.empty()) {
+        led_ = false;
+        return;
+      }
+      works.swap(waiting_);
+    }
+    if (!CarryOut(works, patient)) break;
+    works.clear();
+  }
+  const std::lock_guard lock(mutex_);
+  waiting_.insert(waiting_.begin(), std::move_iterator(works.begin()),
+                  std::move_iterator(works.end()));
+  handed_over_ = true;
+  changed_.notify_all();
 }
 
 void OrderQueue::RunSlow() {
@@ -75,35 +90,21 @@ void OrderQueue::RunSlow() {
   }
 }
 
-void OrderQueue::CarryOut(std::vector<Call>& calls) {
-  struct Result {
-    std::shared_ptr<const Network> network;
-    Outcome outcome = absl::UnknownError("");
-  };
-  std::vector<Call*> open;
-  for (Call& call : calls) {
-    // Nobody waits for the answer any more: nothing is done.
-    if (call.context->IsCancelled()) {
-      call.reactor->Finish(ToGrpc(absl::CancelledError("cancelled; nothing was changed")));
-    } else {
-      open.push_back(&call);
-    }
+bool OrderQueue::CarryOut(Works& works, bool patient) {
+  std::erase_if(works, [](const std::unique_ptr<Work>& work) {
+    if (work->IsWanted()) return false;
+    work->Done(/*carried_out=*/false);
+    return true;
+  });
+  std::vector<Controller::Job*> jobs;
+  for (const std::unique_ptr<Work>& work : works) work->AddJobs(jobs);
+  if (patient) {
+    controller_.Commit(jobs);
+  } else if (!controller_.TryCommit(jobs)) {
+    return false;
   }
-  std::vector<Result> results(open.size());
-  std::vector<Controller::Job> jobs(open.size());
-  for (size_t i = 0; i < open.size(); ++i) {
-    jobs[i].election_id = open[i]->election_id;
-    jobs[i].plan = [order = &*open[i]->order, result = &results[i]](FabricState& state) {
-      result->network = state.shared_network();
-      result->outcome = state.Execute(*order);
-    };
-  }
-  if (!jobs.empty()) controller_.Commit(jobs);
-  for (size_t i = 0; i < open.size(); ++i) {
-    const absl::Status& status = jobs[i].status.ok() ? results[i].outcome.status() : jobs[i].status;
-    if (status.ok()) FillCircuit(*results[i].network, *results[i].outcome, open[i]->circuit);
-    open[i]->reactor->Finish(ToGrpc(status));
-  }
+  for (const std::unique_ptr<Work>& work : works) work->Done(/*carried_out=*/true);
+  return true;
 }
 
 }  // namespace bfly::control

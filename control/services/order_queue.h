@@ -1,53 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unary set-ups and releases. No thread waits for each of them: those that come while the data
-// plane is asked are carried out together as the next batch.
+// Set-ups and releases, from unary calls and streams alike. No thread waits for each of them: work
+// that comes while nothing else is done is carried out by the thread it came on; what comes
+// meanwhile is carried out together as the next batch.
 #pragma once
-
-#include <grpcpp/grpcpp.h>
 
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
-#include "bfly/v1/circuits.pb.h"
 #include "control/services/controller.h"
 
 namespace bfly::control {
 
 class OrderQueue {
  public:
-  // Calls that may wait; more are RESOURCE_EXHAUSTED.
+  // Pieces of work that may wait before Full().
   static constexpr size_t kMaxWaiting = 16'384;
 
-  // `controller` must outlive the queue. Ends, with its threads, when no call is open any more.
+  // One or several orders and who wants to know what became of them.
+  class Work {
+   public:
+    virtual ~Work() = default;
+    // False: nobody waits for it any more. Nothing is done then, and Done is called.
+    virtual bool IsWanted() const { return true; }
+    // Its jobs, in order, which it keeps until Done. May be called several times.
+    virtual void AddJobs(std::vector<Controller::Job*>& jobs) = 0;
+    // Once, from any thread.
+    virtual void Done(bool carried_out) = 0;
+  };
+
+  // `controller` must outlive the queue. Ends, with its threads, when no work is left.
   explicit OrderQueue(Controller& controller);
   ~OrderQueue();
 
-  // A call that is finished with `circuit` filled in, or with the error.
-  struct Call {
-    absl::StatusOr<Order> order;
-    uint64_t election_id = 0;
-    v1::Circuit* circuit = nullptr;
-    grpc::CallbackServerContext* context = nullptr;
-    grpc::ServerUnaryReactor* reactor = nullptr;
-  };
-  void Push(Call call);
+  // Whether so much waits that a client should be told to come back later.
+  bool IsFull() const;
+  // In this order. True: the caller must call Lead, soon and from this thread.
+  [[nodiscard]] bool Push(std::unique_ptr<Work> work);
+  // Carries out what waits, a share of it.
+  void Lead() { Lead(/*patient=*/false); }
   // Work that takes its time, such as waiting for stage workers; one after the other, beside the
-  // calls above.
+  // other kind.
   void PushSlow(std::function<void()> work);
 
  private:
+  using Works = std::vector<std::unique_ptr<Work>>;
+
   void Run();
   void RunSlow();
-  void CarryOut(std::vector<Call>& calls);
+  // Until nothing waits. A thread of gRPC's (`patient` false) has other calls to see to: it hands
+  // over to thread_ when it would have to wait, or has done its share.
+  void Lead(bool patient);
+  // False: not `patient`, and the controller is changing something else; `works` wait still.
+  bool CarryOut(Works& works, bool patient);
 
   Controller& controller_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;                    // mutex_
-  std::vector<Call> waiting_;                // mutex_
+  bool led_ = false;                         // mutex_: a thread carries out what waits
+  bool handed_over_ = false;                 // mutex_: that thread is to be thread_
+  Works waiting_;                            // mutex_
   std::vector<std::function<void()>> slow_;  // mutex_
   std::thread thread_, slow_thread_;
 };

@@ -48,6 +48,52 @@ TEST_F(CircuitsServiceTest, AStreamAnswersEveryOperationInOrder) {
   ExpectCountsEqualRecount(*controller_, agent_.get());
 }
 
+// As many operations on the way as a client with a thousand rows has, one a message, the writes of
+// a burst held together: every one is answered, with nothing else to wake anybody up.
+TEST_F(CircuitsServiceTest, AStreamOfSingleOperationsNeverStandsStill) {
+  constexpr uint32_t kRows = 1024;
+  constexpr uint32_t kRounds = 20;
+  Start(kRows);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(120));
+  const auto stream = controller_->circuits->Stream(&context);
+  std::vector<std::atomic<uint64_t>> ids(kRows);
+  std::atomic<uint32_t> answered = 0;
+  std::thread writer([&] {
+    for (uint32_t round = 0; round < 2 * kRounds; ++round) {
+      for (uint32_t row = 0; row < kRows; ++row) {
+        v1::CircuitOperation operation;
+        operation.set_tag(row);
+        if (round % 2 == 0) {
+          operation.mutable_set_up()->set_input(row);
+          operation.mutable_set_up()->set_output(kRows - 1 - row);
+        } else {
+          operation.mutable_release()->set_id(ids[row]);
+        }
+        grpc::WriteOptions options;
+        if (row + 1 < kRows) options.set_buffer_hint();
+        ASSERT_TRUE(stream->Write(operation, options)) << round << ", row " << row;
+      }
+      while (answered < (round + 1) * kRows) {
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+        if (std::chrono::system_clock::now() > context.deadline()) return;
+      }
+    }
+    stream->WritesDone();
+  });
+  v1::CircuitResult result;
+  while (stream->Read(&result)) {
+    EXPECT_EQ(result.code(), 0) << result.message();
+    ids[result.tag()] = result.circuit().id();
+    ++answered;
+  }
+  writer.join();
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_EQ(answered, 2 * kRounds * kRows);
+  EXPECT_TRUE(List(*controller_).empty());
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+}
+
 TEST_F(CircuitsServiceTest, AClientThatStopsReadingItsStreamHoldsNobodyUp) {
   Start(256);
   grpc::ClientContext context;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "control/agent/agent_service.h"
+#include "control/agent/update_socket.h"
 #include "control/server/address.h"
 #include "control/server/grpc_server.h"
 #include "control/services/circuits_service.h"
@@ -66,7 +67,10 @@ class TestAgent {
       : host_(std::move(backend), name),
         service_(host_, {"no hugepages (slower)", "DPDK of the test"},
                  [this] { asked_to_end = true; }),
-        server_(MustStart(SocketAddress(directory, name), {&service_})) {}
+        server_(MustStart(SocketAddress(directory, name), {&service_})),
+        updates_(UpdateSocket::Start(SocketAddress(directory, name), host_)) {
+    EXPECT_TRUE(updates_.ok()) << updates_.status();
+  }
 
   FabricHost& host() { return host_; }
   std::atomic<bool> asked_to_end = false;
@@ -75,6 +79,7 @@ class TestAgent {
   FabricHost host_;
   AgentService service_;
   std::unique_ptr<GrpcServer> server_;
+  absl::StatusOr<std::unique_ptr<UpdateSocket>> updates_;
 };
 
 class TestController {

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Updates of circuits from processes of this machine, without gRPC: what a controller asks for most
+// often, and waits for before it answers a set-up (AgentUpdateResult in agent.proto).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "bfly/v1/agent.pb.h"
+#include "control/agent/fabric_host.h"
+#include "control/server/packet_socket.h"
+
+namespace bfly::control {
+
+// The new revision; the errors of FabricHost::UpdateCircuits.
+absl::StatusOr<uint64_t> UpdateHost(const v1::AgentUpdateRequest& request, FabricHost& host);
+
+class UpdateSocket {
+ public:
+  // Listens beside the agent's socket; null where UpdateSocketPath has no place for it. `host` must
+  // outlive it.
+  static absl::StatusOr<std::unique_ptr<UpdateSocket>> Start(absl::string_view agent_address,
+                                                             FabricHost& host);
+  // Finishes the update it is at.
+  ~UpdateSocket();
+
+ private:
+  UpdateSocket(std::string path, PacketSocket listening, int stop, FabricHost& host);
+  void Run();
+  // False: this client is done with.
+  bool Serve(const PacketSocket& client);
+
+  const std::string path_;
+  const PacketSocket listening_;
+  const int stop_;  // an eventfd
+  FabricHost& host_;
+  // thread_ only
+  std::unique_ptr<char[]> buffer_;
+  v1::AgentUpdateRequest request_;
+  v1::AgentUpdateResult result_;
+  std::string answer_;
+  std::thread thread_;
+};
+
+}  // namespace bfly::control
