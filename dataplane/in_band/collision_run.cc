@@ -3,27 +3,25 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace bfly::dataplane {
 
-CollisionRun::CollisionRun(const CandidatePaths& candidates,
-                           const std::vector<InBandRequest>& requests,
-                           const CollisionOptions& options, RouteTable& routes)
+CollisionRun::CollisionRun(std::vector<Candidates> requests, const CollisionOptions& options,
+                           RouteTable& routes)
     : options_(options),
       routes_(routes),
-      requests_(requests),
-      choice_(requests.size(), kNone),
-      last_round_(requests.size()),
-      over_(requests.size()),
-      active_(requests.size()) {
-  tags_.reserve(requests.size());
-  for (const InBandRequest& r : requests) tags_.push_back(candidates.tags(r.input, r.output));
+      requests_(std::move(requests)),
+      choice_(requests_.size(), kNone),
+      last_round_(requests_.size()),
+      over_(requests_.size()),
+      active_(requests_.size()) {
   std::iota(active_.begin(), active_.end(), 0u);
 }
 
 // What is left takes p: any path will do, and the bound on the congestion is forfeited.
 Tag CollisionRun::TagOf(uint32_t request) const {
-  return tags_[request][choice_[request] == 1 ? 1 : 0];
+  return requests_[request].tags[choice_[request] == 1 ? 1 : 0];
 }
 
 void CollisionRun::Decide() {
@@ -66,7 +64,7 @@ int CollisionRun::Emit(Probe* burst, int room) {
     for (int i = 0; i < count; ++i, ++next_) {
       const uint32_t request = active_[next_ / 2];
       last_round_[request] = round;
-      burst[i] = {.tag = tags_[request][next_ % 2],
+      burst[i] = {.tag = requests_[request].tags[next_ % 2],
                   .row = requests_[request].input,
                   .slot = 2 * request + static_cast<uint32_t>(next_ % 2),
                   .kind = ProbeKind::kCount};
@@ -114,8 +112,8 @@ InBandReport CollisionRun::Report(const Network& network, double cycles_a_second
   InBandReport report;
   std::vector<TaggedPath> installed;
   for (uint32_t i = 0; i < requests_.size(); ++i) {
-    const auto& [input, output] = requests_[i];
-    report.paths.push_back({input, output, TagOf(i),
+    const Row input = requests_[i].input;
+    report.paths.push_back({input, OutputOfTag(network, TagOf(i)), TagOf(i),
                             choice_[i] == kNone ? InBandChoice::kArbitrary
                             : choice_[i] == 0   ? InBandChoice::kP
                                                 : InBandChoice::kPPrime});
@@ -130,7 +128,7 @@ InBandReport CollisionRun::Report(const Network& network, double cycles_a_second
     std::vector<TaggedPath> active;
     for (uint32_t i = 0; i < requests_.size(); ++i) {
       if (last_round_[i] < round) continue;
-      for (const Tag tag : tags_[i]) active.push_back({requests_[i].input, tag});
+      for (const Tag tag : requests_[i].tags) active.push_back({requests_[i].input, tag});
     }
     report.steps += CountSteps(network, active);
   }

@@ -5,23 +5,22 @@
 // After the last round every request installs its path, in one pass more.
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "dataplane/fabric/route_table.h"
+#include "dataplane/in_band/candidates.h"
 #include "dataplane/in_band/exchange.h"
 #include "dataplane/in_band/in_band.h"
 #include "dataplane/in_band/report.h"
-#include "topologies/switch_settings.h"
 
 namespace bfly::dataplane {
 
 class CollisionRun final : public Exchange {
  public:
-  // Inputs and outputs are in range, used once, and free. `routes` gets the circuits and must
-  // outlive the object.
-  CollisionRun(const CandidatePaths& candidates, const std::vector<InBandRequest>& requests,
-               const CollisionOptions& options, RouteTable& routes);
+  // Inputs are in range, used once, and free. `routes` gets the circuits and must outlive the
+  // object.
+  CollisionRun(std::vector<Candidates> requests, const CollisionOptions& options,
+               RouteTable& routes);
 
   bool NextPass() override;
   int Emit(Probe* burst, int room) override;
@@ -40,8 +39,7 @@ class CollisionRun final : public Exchange {
 
   const CollisionOptions options_;
   RouteTable& routes_;
-  std::vector<InBandRequest> requests_;
-  std::vector<std::array<Tag, 2>> tags_;
+  const std::vector<Candidates> requests_;
   std::vector<uint8_t> choice_;       // by request: 0 (p), 1 (p') or kNone
   std::vector<uint32_t> last_round_;  // by request: the last one it sent probes in
   std::vector<uint8_t> over_;         // by request: bit w is set if path w is over the threshold

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/in_band/minimum_run.h"
 
+#include <utility>
+
 namespace bfly::dataplane {
 
-MinimumRun::MinimumRun(const CandidatePaths& candidates, const std::vector<InBandRequest>& requests,
-                       RouteTable& routes)
-    : routes_(routes), requests_(requests), second_(requests.size()) {
-  tags_.reserve(requests.size());
-  took_.reserve(requests.size());
-  for (const InBandRequest& r : requests) tags_.push_back(candidates.tags(r.input, r.output));
+MinimumRun::MinimumRun(std::vector<Candidates> requests, RouteTable& routes)
+    : routes_(routes), requests_(std::move(requests)), second_(requests_.size()) {
+  took_.reserve(requests_.size());
 }
 
 bool MinimumRun::NextPass() {
@@ -29,7 +28,7 @@ int MinimumRun::Emit(Probe* burst, int room) {
   const uint32_t all = installing_ ? 1 : 2;
   int count = 0;
   for (; next_ < all && count < room; ++next_) {
-    burst[count++] = {.tag = installing_ ? chosen() : tags_[now_][next_],
+    burst[count++] = {.tag = installing_ ? chosen() : request().tags[next_],
                       .row = request().input,
                       .slot = next_,
                       .kind = installing_ ? ProbeKind::kInstall : ProbeKind::kAsk};
@@ -63,8 +62,8 @@ InBandReport MinimumRun::Report(const Network& network, double cycles_a_second) 
   InBandReport report;
   const auto count = static_cast<uint64_t>(requests_.size());
   for (size_t i = 0; i < requests_.size(); ++i) {
-    const auto& [input, output] = requests_[i];
-    report.paths.push_back({input, output, tags_[i][second_[i]],
+    const Tag tag = requests_[i].tags[second_[i]];
+    report.paths.push_back({requests_[i].input, OutputOfTag(network, tag), tag,
                             second_[i] != 0 ? InBandChoice::kPPrime : InBandChoice::kP});
     report.set_up_seconds.push_back(static_cast<double>(took_[i]) / cycles_a_second);
   }

@@ -12,17 +12,16 @@
 #include <vector>
 
 #include "dataplane/fabric/route_table.h"
+#include "dataplane/in_band/candidates.h"
 #include "dataplane/in_band/exchange.h"
 #include "dataplane/in_band/report.h"
-#include "topologies/switch_settings.h"
 
 namespace bfly::dataplane {
 
 class MinimumRun final : public Exchange {
  public:
   // As CollisionRun's.
-  MinimumRun(const CandidatePaths& candidates, const std::vector<InBandRequest>& requests,
-             RouteTable& routes);
+  MinimumRun(std::vector<Candidates> requests, RouteTable& routes);
 
   bool NextPass() override;
   int Emit(Probe* burst, int room) override;
@@ -33,12 +32,11 @@ class MinimumRun final : public Exchange {
   InBandReport Report(const Network& network, double cycles_a_second) const;
 
  private:
-  const InBandRequest& request() const { return requests_[now_]; }
-  Tag chosen() const { return tags_[now_][second_[now_]]; }
+  const Candidates& request() const { return requests_[now_]; }
+  Tag chosen() const { return request().tags[second_[now_]]; }
 
   RouteTable& routes_;
-  std::vector<InBandRequest> requests_;
-  std::vector<std::array<Tag, 2>> tags_;
+  const std::vector<Candidates> requests_;
   std::vector<uint8_t> second_;  // by request: p' is taken
   bool started_ = false;
   bool installing_ = false;

@@ -2,11 +2,8 @@
 #include "dataplane/in_band/workers/loaded_in_band.h"
 
 #include <rte_cycles.h>
-#include <rte_pause.h>
 
-#include <algorithm>
-#include <chrono>
-#include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/in_band/collision_run.h"
@@ -16,19 +13,11 @@
 namespace bfly::dataplane {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr uint32_t kRingSlots = 1024;
 constexpr uint32_t kMaxThreshold = 254;
-constexpr std::chrono::seconds kNoProgress{5};
-// An answer often takes no longer than this, and a sleep would.
-constexpr std::chrono::microseconds kSpin{100};
-constexpr std::chrono::microseconds kSleep{20};
 
 uint64_t Now() { return rte_rdtsc(); }
 double CyclesASecond() { return static_cast<double>(rte_get_tsc_hz()); }
-
-Tag FromWire(WireTag tag, int hops) { return tag >> (64 - hops); }
 
 }  // namespace
 
@@ -54,9 +43,7 @@ LoadedInBand::LoadedInBand(const Network& network, const FabricPlan& plan, Route
       // Two probes a row, and the marker.
       outputs_(&Now, 2 * size_t{network.rows()} + 1),
       workers_(plan.lcores.size()),
-      counted_(network.rows()),
-      standing_(network.rows()),
-      at_output_(network.rows()) {
+      book_(network, routes) {
   const int first = candidates_.first_collision_hop();
   for (int s = 0; s < network.stages(); ++s) {
     stages_.push_back(
@@ -84,7 +71,7 @@ LoadedInBand::LoadedInBand(const Network& network, const FabricPlan& plan, Route
       backward_out = part.backward_in;
     }
     auto& worker = workers_[segment.worker];
-    if (worker == nullptr) worker = std::make_unique<InBandWorker>(orders_);
+    if (worker == nullptr) worker = std::make_unique<InBandWorker>(post_.orders());
     worker->AddPart(std::move(part));
   }
 }
@@ -105,100 +92,27 @@ absl::Status LoadedInBand::CheckFree(const std::vector<InBandRequest>& requests)
       }
       return absl::OkStatus();
     };
-    const absl::Status input = check("inputs", requests[i].input, input_used,
-                                     [this](Row row) { return standing_[row] != 0; });
+    const absl::Status input =
+        check("inputs", requests[i].input, input_used, [this](Row row) { return book_.busy(row); });
     if (!input.ok()) return input;
     const absl::Status output = check("outputs", requests[i].output, output_used,
-                                      [this](Row row) { return at_output_[row] != 0; });
+                                      [this](Row row) { return book_.at_output(row) != 0; });
     if (!output.ok()) return output;
   }
   return absl::OkStatus();
 }
 
-absl::Status LoadedInBand::Prepare() {
-  if (stopping_.load(std::memory_order_acquire)) {
-    return absl::FailedPreconditionError("the fabric is unloaded");
-  }
-  if (current_ == nullptr || orders_.finished.load(std::memory_order_acquire) == current_.get()) {
-    return absl::OkStatus();
-  }
-  return absl::FailedPreconditionError(
-      "in_band: an exchange begun earlier has not ended; a worker hangs");
-}
-
 absl::Status LoadedInBand::CatchUp() {
-  if (behind_.empty()) return absl::OkStatus();
-  std::sort(behind_.begin(), behind_.end());
-  behind_.erase(std::unique(behind_.begin(), behind_.end()), behind_.end());
-  std::vector<PassProbe> probes;
-  for (const Row input : behind_) {
-    if (counted_[input] == standing_[input]) continue;
-    const auto add = [&](WireTag circuit, ProbeKind kind) {
-      if (circuit == 0) return;
-      probes.push_back({input, FromWire(circuit, network_.hops()), kind});
-    };
-    add(counted_[input], ProbeKind::kRelease);
-    add(standing_[input], ProbeKind::kInstall);
-  }
-  auto pass = std::make_unique<OnePass>(std::move(probes), nullptr);
-  current_ = std::move(pass);
-  if (absl::Status status = Run(*current_); !status.ok()) return status;
-  for (const Row input : behind_) counted_[input] = standing_[input];
-  behind_.clear();
-  return absl::OkStatus();
-}
-
-absl::Status LoadedInBand::Run(Exchange& exchange) {
-  // The one before may have had the same address.
-  orders_.finished.store(nullptr, std::memory_order_relaxed);
-  orders_.posted.store(&exchange, std::memory_order_release);
-  orders_.active.store(true, std::memory_order_release);
-  const Clock::time_point start = Clock::now();
-  Clock::time_point moved = start;
-  uint64_t passes = orders_.passes.load(std::memory_order_relaxed);
-  while (orders_.finished.load(std::memory_order_acquire) != &exchange) {
-    if (stopping_.load(std::memory_order_acquire)) {
-      return absl::FailedPreconditionError(
-          "the fabric was unloaded before all circuits were set up");
-    }
-    const Clock::time_point now = Clock::now();
-    if (const uint64_t p = orders_.passes.load(std::memory_order_relaxed); p != passes) {
-      passes = p;
-      moved = now;
-    } else if (now - moved > kNoProgress) {
-      return absl::DeadlineExceededError(
-          absl::StrCat("in_band: no worker moved a probe for ", kNoProgress.count(), " s"));
-    }
-    if (now - start < kSpin) {
-      rte_pause();
-    } else {
-      std::this_thread::sleep_for(kSleep);
-    }
-  }
-  orders_.active.store(false, std::memory_order_relaxed);
-  return absl::OkStatus();
-}
-
-// Takes over what an exchange did at an input.
-void LoadedInBand::Settle(Row input) {
-  NoteCircuitLocked(input);
-  counted_[input] = standing_[input];
-}
-
-void LoadedInBand::NoteCircuitLocked(Row input) {
-  const WireTag now = routes_.circuit(input);
-  const auto output_of = [this](WireTag circuit) {
-    return OutputOfTag(network_, FromWire(circuit, network_.hops()));
-  };
-  if (standing_[input] != 0) --at_output_[output_of(standing_[input])];
-  if (now != 0) ++at_output_[output_of(now)];
-  standing_[input] = now;
+  std::vector<PassProbe> probes = book_.Behind();
+  absl::Status status;
+  if (!probes.empty()) status = post_.Run(std::make_unique<OnePass>(std::move(probes), nullptr));
+  if (status.ok()) book_.CaughtUp();
+  return status;
 }
 
 void LoadedInBand::NoteCircuit(Row input) {
   const std::lock_guard lock(mutex_);
-  NoteCircuitLocked(input);
-  if (counted_[input] != standing_[input]) behind_.push_back(input);
+  book_.Note(input);
 }
 
 absl::StatusOr<InBandReport> LoadedInBand::Collision(const std::vector<InBandRequest>& requests,
@@ -218,20 +132,19 @@ template <class Protocol, class... Options>
 absl::StatusOr<InBandReport> LoadedInBand::Choose(const std::vector<InBandRequest>& requests,
                                                   const Options&... options) {
   const std::lock_guard lock(mutex_);
-  if (absl::Status status = Prepare(); !status.ok()) return status;
+  if (absl::Status status = post_.CheckReady(); !status.ok()) return status;
   if (absl::Status status = CheckFree(requests); !status.ok()) return status;
   if (absl::Status status = CatchUp(); !status.ok()) return status;
-  auto run = std::make_unique<Protocol>(candidates_, requests, options..., routes_);
+  auto run = std::make_unique<Protocol>(CandidatesOf(candidates_, requests), options..., routes_);
   const Protocol& ran = *run;
-  current_ = std::move(run);
-  if (absl::Status status = Run(*current_); !status.ok()) return status;
-  for (const InBandRequest& request : requests) Settle(request.input);
+  if (absl::Status status = post_.Run(std::move(run)); !status.ok()) return status;
+  for (const InBandRequest& request : requests) book_.Settle(request.input);
   return ran.Report(network_, CyclesASecond());
 }
 
 absl::StatusOr<InBandReport> LoadedInBand::Release(const std::vector<Row>& inputs) {
   const std::lock_guard lock(mutex_);
-  if (absl::Status status = Prepare(); !status.ok()) return status;
+  if (absl::Status status = post_.CheckReady(); !status.ok()) return status;
   InBandReport report;
   std::vector<PassProbe> probes;
   std::vector<TaggedPath> paths;
@@ -245,10 +158,10 @@ absl::StatusOr<InBandReport> LoadedInBand::Release(const std::vector<Row>& input
                                    : " is used twice"));
     }
     used[input] = true;
-    if (standing_[input] == 0) {
+    if (!book_.busy(input)) {
       return absl::NotFoundError(absl::StrCat("inputs[", i, "]: row ", input, " has no circuit"));
     }
-    const Tag tag = FromWire(standing_[input], network_.hops());
+    const Tag tag = book_.tag(input);
     probes.push_back({input, tag, ProbeKind::kRelease});
     paths.push_back({input, tag});
     report.paths.push_back({input, OutputOfTag(network_, tag), tag,
@@ -259,9 +172,8 @@ absl::StatusOr<InBandReport> LoadedInBand::Release(const std::vector<Row>& input
   if (absl::Status status = CatchUp(); !status.ok()) return status;
   auto pass = std::make_unique<OnePass>(std::move(probes), &routes_);
   const OnePass& ran = *pass;
-  current_ = std::move(pass);
-  if (absl::Status status = Run(*current_); !status.ok()) return status;
-  for (const Row input : inputs) Settle(input);
+  if (absl::Status status = post_.Run(std::move(pass)); !status.ok()) return status;
+  for (const Row input : inputs) book_.Settle(input);
   report.install_messages = 2 * uint64_t{inputs.size()};
   report.install_steps = CountSteps(network_, paths);
   report.seconds = report.install_seconds =
@@ -272,7 +184,7 @@ absl::StatusOr<InBandReport> LoadedInBand::Release(const std::vector<Row>& input
 absl::StatusOr<LoadedInBand::WalkSeconds> LoadedInBand::Walk(
     const std::vector<InBandRequest>& requests) {
   const std::lock_guard lock(mutex_);
-  if (absl::Status status = Prepare(); !status.ok()) return status;
+  if (absl::Status status = post_.CheckReady(); !status.ok()) return status;
   std::vector<PassProbe> probes;
   for (const auto& [input, output] : requests) {
     if (input >= network_.rows() || output >= network_.rows()) {
@@ -283,8 +195,7 @@ absl::StatusOr<LoadedInBand::WalkSeconds> LoadedInBand::Walk(
   }
   auto pass = std::make_unique<OnePass>(std::move(probes), nullptr);
   const OnePass& ran = *pass;
-  current_ = std::move(pass);
-  if (absl::Status status = Run(*current_); !status.ok()) return status;
+  if (absl::Status status = post_.Run(std::move(pass)); !status.ok()) return status;
   const PassTimes& times = ran.times();
   return WalkSeconds{
       .forward = static_cast<double>(times.turned - times.begun) / CyclesASecond(),

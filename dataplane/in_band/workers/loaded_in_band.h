@@ -2,7 +2,6 @@
 // InBand as it is: the probes' side of every worker of one loaded fabric.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -12,6 +11,8 @@
 #include "dataplane/fabric/plan.h"
 #include "dataplane/fabric/route_table.h"
 #include "dataplane/in_band/in_band.h"
+#include "dataplane/in_band/workers/circuit_book.h"
+#include "dataplane/in_band/workers/exchange_post.h"
 #include "dataplane/in_band/workers/in_band_worker.h"
 #include "topologies/switch_settings.h"
 
@@ -39,7 +40,7 @@ class LoadedInBand final : public InBand {
   void NoteCircuit(Row input);
 
   // Before the workers stop: an exchange that runs is given up.
-  void Stop() { stopping_.store(true, std::memory_order_release); }
+  void Stop() { post_.Stop(); }
 
  private:
   LoadedInBand(const Network& network, const FabricPlan& plan, RouteTable& routes,
@@ -47,11 +48,7 @@ class LoadedInBand final : public InBand {
 
   // All of these need mutex_.
   absl::Status CheckFree(const std::vector<InBandRequest>& requests) const;
-  absl::Status Prepare();
   absl::Status CatchUp();
-  absl::Status Run(Exchange& exchange);
-  void NoteCircuitLocked(Row input);
-  void Settle(Row input);
   template <class Protocol, class... Options>
   absl::StatusOr<InBandReport> Choose(const std::vector<InBandRequest>& requests,
                                       const Options&... options);
@@ -59,20 +56,15 @@ class LoadedInBand final : public InBand {
   const Network& network_;
   RouteTable& routes_;
   const CandidatePaths candidates_;
-  InBandOrders orders_;
+  ExchangePost post_;
   InputNodes inputs_;
   OutputNodes outputs_;
   std::vector<std::unique_ptr<StageCounts>> stages_;
   std::vector<std::unique_ptr<ProbeRing>> rings_;
   std::vector<std::unique_ptr<InBandWorker>> workers_;  // by worker of the plan
 
-  std::atomic<bool> stopping_{false};
   std::mutex mutex_;
-  std::unique_ptr<Exchange> current_;  // workers may use it until it is finished
-  std::vector<WireTag> counted_;       // by input: the circuit that its links count, 0: none
-  std::vector<WireTag> standing_;      // by input: the circuit as last noted
-  std::vector<uint32_t> at_output_;    // circuits of standing_ that end there
-  std::vector<Row> behind_;            // inputs where the two may differ
+  CircuitBook book_;  // mutex_
 };
 
 }  // namespace bfly::dataplane
