@@ -42,9 +42,11 @@ struct HeldCircuit {
 struct InBandTask {
   std::string protocol;  // "collision" or "minimum"
   std::vector<dataplane::InBandRequest> requests;
+  // Or reads; objects[i] is what reads[i] is of.
+  std::vector<dataplane::InBandRead> reads;
+  std::vector<uint64_t> objects;
   std::vector<Row> release;
-  uint32_t c = 0;  // collision
-  uint32_t max_rounds = 0;
+  dataplane::CollisionOptions options;  // collision
   uint64_t base_revision = 0;
   bool link_circuits = false;
 };

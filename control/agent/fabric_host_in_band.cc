@@ -5,6 +5,19 @@
 #include "control/status/field_errors.h"
 
 namespace bfly::control {
+namespace {
+
+absl::StatusOr<dataplane::InBandReport> Choose(dataplane::InBand& in_band, const InBandTask& task) {
+  const bool collision = task.protocol == "collision";
+  if (!task.reads.empty()) {
+    return collision ? in_band.ReadByCollision(task.reads, task.options)
+                     : in_band.ReadByMinimum(task.reads);
+  }
+  return collision ? in_band.Collision(task.requests, task.options)
+                   : in_band.Minimum(task.requests);
+}
+
+}  // namespace
 
 absl::StatusOr<InBandAnswer> FabricHost::ExchangeInBand(const InBandTask& task) {
   // Workers may take their time; readers do not wait for them.
@@ -28,26 +41,25 @@ absl::StatusOr<InBandAnswer> FabricHost::ExchangeInBand(const InBandTask& task) 
     const std::unique_lock state(state_);
     for (const Row input : task.release) circuits_[input] = Slot{};
     answer.revision = ++revision_;
-    if (task.requests.empty()) answer.report = *released;
+    if (task.requests.empty() && task.reads.empty()) answer.report = *released;
     // Of a release only the cost is told.
     answer.report.paths.clear();
   }
-  if (!task.requests.empty()) {
-    absl::StatusOr<dataplane::InBandReport> chosen =
-        task.protocol == "collision"
-            ? (*in_band)->Collision(task.requests, {.c = task.c, .max_rounds = task.max_rounds})
-            : (*in_band)->Minimum(task.requests);
+  if (!task.requests.empty() || !task.reads.empty()) {
+    absl::StatusOr<dataplane::InBandReport> chosen = Choose(**in_band, task);
     if (!chosen.ok()) return chosen.status();
     answer.report = *std::move(chosen);
     const std::unique_lock state(state_);
-    for (const dataplane::InBandPath& path : answer.report.paths) {
-      circuits_[path.input] = {.held = true, .tag = path.tag, .id = 0};
+    for (size_t i = 0; i < answer.report.paths.size(); ++i) {
+      const dataplane::InBandPath& path = answer.report.paths[i];
+      Slot& slot = circuits_[path.input] = {.held = true, .tag = path.tag, .id = 0};
+      if (!task.objects.empty()) slot.object = task.objects[i];
     }
     answer.revision = ++revision_;
   }
   if (task.link_circuits) {
     // An exchange of nothing: what was installed by other means since the last one is counted.
-    const absl::Status counted = (*in_band)->Minimum({}).status();
+    const absl::Status counted = (*in_band)->Release({}).status();
     if (!counted.ok()) return counted;
     answer.link_circuits = (*in_band)->circuits_on_links();
   }

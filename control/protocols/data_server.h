@@ -34,6 +34,9 @@ struct DataServerOptions {
   uint32_t max_rounds = 0;  // 0: until it is done or can select nothing any more
 };
 
+// The thresholds in force: those of `options`, where it has none those of Theorem 3.1.
+DataServerOptions WithThresholds(DataServerOptions options, int dimension);
+
 // What stands already; null: nothing.
 struct StandingReads {
   const LinkLoad* links = nullptr;

@@ -41,6 +41,11 @@ struct InBandOutcome {
   RouteResult route;                      // without a path if it was a release
   std::vector<StandingCircuit> circuits;  // set up, or released
   v1::InBandReport report;
+  // Of reads: paths at the disk of a single one, at the fullest disk if there are many; the disks'
+  // threshold in force; copies of what is read.
+  uint32_t disk_contention = 0;
+  uint32_t c_disk = 0;
+  uint32_t copies = 0;
 };
 
 class Controller {
@@ -141,7 +146,9 @@ class Controller {
   absl::Status SetTraffic(std::vector<v1::TrafficSource> sources);
   absl::Status CheckInBand(const InBandOrder& order) const;
   absl::StatusOr<v1::AgentInBandResponse> AskInBand(v1::AgentInBandRequest& request);
-  absl::StatusOr<InBandOutcome> LearnInBand(const v1::AgentInBandRequest& request,
+  v1::AgentInBandRequest RequestInBand(const InBandOrder& order) const;
+  absl::StatusOr<InBandOutcome> LearnInBand(const InBandOrder& order,
+                                            const v1::AgentInBandRequest& request,
                                             const v1::AgentInBandResponse& response);
   absl::Status VerifyAll(const Intent& intent);
   // All or none. `take_over`: what a data plane runs already is unloaded first.

@@ -25,6 +25,7 @@
 #include "control/services/idempotency.h"
 #include "control/services/in_band_order.h"
 #include "control/services/link_capacity.h"
+#include "control/services/read_order.h"
 #include "control/status/field_errors.h"
 #include "topologies/network.h"
 #include "topologies/switch_settings.h"
@@ -70,13 +71,6 @@ struct PlaceOrder {
   bool replace = false;  // forget what is placed first
   std::string record;    // by which it can be done again after a restart
 };
-// users[i] wants objects[i].
-struct ReadBatchOrder {
-  std::vector<Row> users;
-  std::vector<uint64_t> objects;
-  std::string protocol;  // "collision" or "minimum"
-  DataServerOptions options;
-};
 
 // Asked again and again while something long is done: an error says why to stop now.
 using Interrupt = std::function<absl::Status()>;
@@ -121,7 +115,7 @@ class FabricState {
   // an error RollBack is due.
   absl::Status CheckInBand(const InBandOrder& order) const;
   std::vector<Row> ReleasedBy(const InBandOrder& order) const;
-  absl::Status Learn(const std::vector<Row>& released, RouteResult& route,
+  absl::Status Learn(const InBandOrder& order, RouteResult& route,
                      std::vector<StandingCircuit>* circuits);
 
   // What changed at the input rows since the last Commit(): the circuits that stand there now, and
@@ -200,6 +194,9 @@ class FabricState {
   absl::Status CheckDataServer() const;
   absl::Status CheckRead(Row user, uint64_t object) const;
   absl::Status CheckReads(const ReadBatchOrder& order) const;
+  absl::Status CheckStopReading(Row user) const;
+  absl::Status CheckReadsInBand(const InBandOrder& order) const;
+  absl::Status CheckCircuitsInBand(const InBandOrder& order) const;
   uint64_t NextId(Row input);
   void Remember(const std::string& key, const std::string& request, Answer answer);
   void RollBackTo(size_t mark);

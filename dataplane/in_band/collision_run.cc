@@ -10,6 +10,7 @@ namespace bfly::dataplane {
 CollisionRun::CollisionRun(std::vector<Candidates> requests, const CollisionOptions& options,
                            RouteTable& routes)
     : options_(options),
+      only_(!requests.empty() && requests.front().only),
       routes_(routes),
       requests_(std::move(requests)),
       choice_(requests_.size(), kNone),
@@ -40,7 +41,11 @@ void CollisionRun::Decide() {
 
 bool CollisionRun::NextPass() {
   next_ = 0;
-  if (phase_ == Phase::kStart && !requests_.empty()) {
+  if (phase_ == Phase::kStart && only_) {
+    std::fill(choice_.begin(), choice_.end(), uint8_t{0});
+    active_.clear();
+    phase_ = Phase::kInstall;
+  } else if (phase_ == Phase::kStart && !requests_.empty()) {
     phase_ = Phase::kRound;
   } else if (phase_ == Phase::kRound) {
     const size_t before = active_.size();
@@ -85,8 +90,9 @@ void CollisionRun::Return(const Probe* burst, int count) {
   if (phase_ == Phase::kRound) {
     for (int i = 0; i < count; ++i) {
       const uint32_t slot = burst[i].slot;
-      const unsigned over = burst[i].most > options_.c ? 1u << (slot % 2) : 0u;
-      over_[slot / 2] = static_cast<uint8_t>(over_[slot / 2] | over);
+      const bool over = burst[i].most > options_.c ||
+                        (options_.c_disk != 0 && burst[i].at_disk > options_.c_disk);
+      over_[slot / 2] = static_cast<uint8_t>(over_[slot / 2] | unsigned{over} << (slot % 2));
     }
   } else {
     for (int i = 0; i < count; ++i) {
@@ -114,17 +120,20 @@ InBandReport CollisionRun::Report(const Network& network, double cycles_a_second
   for (uint32_t i = 0; i < requests_.size(); ++i) {
     const Row input = requests_[i].input;
     report.paths.push_back({input, OutputOfTag(network, TagOf(i)), TagOf(i),
-                            choice_[i] == kNone ? InBandChoice::kArbitrary
-                            : choice_[i] == 0   ? InBandChoice::kP
-                                                : InBandChoice::kPPrime});
+                            only_                 ? InBandChoice::kOnly
+                            : choice_[i] == kNone ? InBandChoice::kArbitrary
+                            : choice_[i] == 0     ? InBandChoice::kP
+                                                  : InBandChoice::kPPrime});
     installed.push_back({input, TagOf(i)});
   }
-  report.rounds = static_cast<uint32_t>(left_per_round_.size());
-  report.left_per_round = left_per_round_;
+  const auto rounds = static_cast<uint32_t>(left_per_round_.size());
+  // Without a choice it is done in one go.
+  report.rounds = only_ ? 1 : rounds;
+  report.left_per_round = only_ ? std::vector<uint32_t>{0} : left_per_round_;
   report.requests_left = active_;
   report.messages = messages_;
   report.install_messages = 2 * uint64_t{requests_.size()};
-  for (uint32_t round = 0; round < report.rounds; ++round) {
+  for (uint32_t round = 0; round < rounds; ++round) {
     std::vector<TaggedPath> active;
     for (uint32_t i = 0; i < requests_.size(); ++i) {
       if (last_round_[i] < round) continue;

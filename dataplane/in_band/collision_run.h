@@ -3,6 +3,9 @@
 // and 2.4). A round: every active path sends a probe that counts itself on each link and brings
 // back the largest count; a request with a path where that is at most c takes it, p before p'.
 // After the last round every request installs its path, in one pass more.
+//
+// On the data server (section 3.1; THEORY.md 2.6) a path must also end at a disk with at most
+// c_disk. Paths selected in earlier rounds are not counted: counting them would select the same.
 #pragma once
 
 #include <vector>
@@ -17,8 +20,8 @@ namespace bfly::dataplane {
 
 class CollisionRun final : public Exchange {
  public:
-  // Inputs are in range, used once, and free. `routes` gets the circuits and must outlive the
-  // object.
+  // Inputs are in range, used once, and free; all requests have two paths, or all have one.
+  // `routes` gets the circuits and must outlive the object.
   CollisionRun(std::vector<Candidates> requests, const CollisionOptions& options,
                RouteTable& routes);
 
@@ -38,6 +41,7 @@ class CollisionRun final : public Exchange {
   void Decide();
 
   const CollisionOptions options_;
+  const bool only_;  // no request has a choice: there are no rounds
   RouteTable& routes_;
   const std::vector<Candidates> requests_;
   std::vector<uint8_t> choice_;       // by request: 0 (p), 1 (p') or kNone

@@ -2,6 +2,7 @@
 // What an in-band set-up found out and what it cost.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -16,9 +17,18 @@ struct InBandRequest {
   Row output = 0;
 };
 
+// A user reads an object of the data server, whose copies are on one disk of each half; or on one
+// disk, disks[0], anywhere (Cole et al. 1998, section 3).
+struct InBandRead {
+  Row user = 0;
+  std::array<Row, 2> disks = {};
+  int copies = 2;
+};
+
 enum class InBandChoice : uint8_t {
   kP,
   kPPrime,
+  kOnly,       // there was no other
   kArbitrary,  // collision ended without a path for the request: p was taken
 };
 

@@ -22,7 +22,15 @@ StageCounts::StageCounts(const Network& network, int stage, bool collides)
       shift_(network.hops() - 1 - stage),
       collides_(collides),
       active_(collides ? std::make_unique<uint8_t[]>(links_) : nullptr),
-      circuits_(std::make_unique<std::atomic<uint32_t>[]>(links_)) {}
+      circuits_(std::make_unique<std::atomic<uint32_t>[]>(links_)) {
+  if (network.wiring(stage).table.empty()) return;
+  cross_.resize(network.rows());
+  crossed_from_.resize(network.rows());
+  for (Row row = 0; row < network.rows(); ++row) {
+    cross_[row] = network.next_row(stage, row, (row & mask_) == 0);
+    crossed_from_[cross_[row]] = row;
+  }
+}
 
 void StageCounts::Begin() {
   if (counted_) std::memset(active_.get(), 0, links_);
@@ -31,11 +39,21 @@ void StageCounts::Begin() {
 
 template <ProbeKind kKind>
 void StageCounts::ForwardAs(Probe* burst, int count) {
+  if (cross_.empty()) {
+    ForwardOver<kKind, false>(burst, count);
+  } else {
+    ForwardOver<kKind, true>(burst, count);
+  }
+}
+
+template <ProbeKind kKind, bool kRandomCross>
+void StageCounts::ForwardOver(Probe* burst, int count) {
   // Locals: stores to the counts must not make the compiler read these again.
   const uint32_t mask = mask_;
   const int shift = shift_;
   [[maybe_unused]] uint8_t* const active = active_.get();
   [[maybe_unused]] std::atomic<uint32_t>* const circuits = circuits_.get();
+  [[maybe_unused]] const Row* const cross = cross_.data();
   if constexpr (kKind == ProbeKind::kCount) counted_ = true;
   if constexpr (kKind == ProbeKind::kInstall) crossings_ += static_cast<uint64_t>(count);
   if constexpr (kKind == ProbeKind::kRelease) crossings_ -= static_cast<uint64_t>(count);
@@ -52,22 +70,40 @@ void StageCounts::ForwardAs(Probe* burst, int count) {
       circuits[link].store(kKind == ProbeKind::kInstall ? before + 1 : before - 1,
                            std::memory_order_relaxed);
     }
-    p.row = (p.row & ~mask) | (mask & (0u - port));
+    if constexpr (kRandomCross) {
+      p.row = port == left ? p.row : cross[p.row];
+    } else {
+      p.row = (p.row & ~mask) | (mask & (0u - port));
+    }
     p.tag ^= Tag{port ^ left} << shift;
   }
 }
 
 template <bool kActive, bool kCircuits>
-void StageCounts::BackwardAs(Probe* burst, int count, [[maybe_unused]] uint32_t itself) {
+void StageCounts::BackwardAs(Probe* burst, int count, uint32_t itself) {
+  if (cross_.empty()) {
+    BackwardOver<kActive, kCircuits, false>(burst, count, itself);
+  } else {
+    BackwardOver<kActive, kCircuits, true>(burst, count, itself);
+  }
+}
+
+template <bool kActive, bool kCircuits, bool kRandomCross>
+void StageCounts::BackwardOver(Probe* burst, int count, [[maybe_unused]] uint32_t itself) {
   const uint32_t mask = mask_;
   const int shift = shift_;
   [[maybe_unused]] const uint8_t* const active = active_.get();
   [[maybe_unused]] const std::atomic<uint32_t>* const circuits = circuits_.get();
+  [[maybe_unused]] const Row* const crossed_from = crossed_from_.data();
   for (int i = 0; i < count; ++i) {
     Probe& p = burst[i];
     const uint32_t port = (p.row & mask) != 0;
     const uint32_t left = static_cast<uint32_t>(p.tag >> shift) & 1;
-    p.row = (p.row & ~mask) | (mask & (0u - left));
+    if constexpr (kRandomCross) {
+      p.row = port == left ? p.row : crossed_from[p.row];
+    } else {
+      p.row = (p.row & ~mask) | (mask & (0u - left));
+    }
     p.tag ^= Tag{port ^ left} << shift;
     if constexpr (kActive || kCircuits) {
       const uint32_t link = p.row * 2 + port;

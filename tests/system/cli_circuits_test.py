@@ -107,6 +107,28 @@ class Circuits(CommandLineTest):
         self.assertEqual(wrong.returncode, 1)
         self.assertIn("randomly_wired_butterfly", wrong.stderr)
 
+    def test_workers_serve_reads_in_band_as_the_controller_would(self):
+        rb = self.write("rb", f"""
+name: server
+network: {{kind: randomly_wired_butterfly, rows: 16, seed: 7}}
+placement: [{{stages: 0-3, lcore: {LCORES[0]}}}]
+""")
+        dry = self.json("data-server", "batch", "--dry-run", "--network", rb, "--seed", 3, "--users", "0-11")
+        self.bfly("up", rb)
+        self.json("data-server", "place", "--objects", 16, "--seed", 3)
+        served = self.json("data-server", "batch", "--users", "0-11", "--in-band")
+        for field in ("rounds", "left_per_round", "messages", "steps", "link_congestion", "disk_contention", "c", "c_disk"):
+            self.assertEqual(served[field], dry[field], field)
+        self.assertEqual([path["rows"] for path in served["paths"]], [path["rows"] for path in dry["paths"]])
+        one = self.bfly("data-server", "request", 12, 15, "--in-band").stdout
+        self.assertRegex(one, r"user 12 reads object 15 from disk \d+(.|\n)*in band: forward [\d.]+ us")
+        self.assertEqual(self.json("data-server", "status")["reads"], 13)
+        self.assertEqual(self.json("data-server", "release", 12, "--in-band")["path"]["object"], 15)
+        again = self.bfly("data-server", "release", 12, "--in-band", check=False)
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("reads nothing", again.stderr)
+        self.assertEqual(self.json("data-server", "status")["reads"], 12)
+
     def test_objects_are_placed_served_and_released_on_a_running_fabric(self):
         rb = self.write("rb", f"""
 name: server

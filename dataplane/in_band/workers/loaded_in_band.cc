@@ -3,6 +3,7 @@
 
 #include <rte_cycles.h>
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,7 +15,6 @@ namespace bfly::dataplane {
 namespace {
 
 constexpr uint32_t kRingSlots = 1024;
-constexpr uint32_t kMaxThreshold = 254;
 
 uint64_t Now() { return rte_rdtsc(); }
 double CyclesASecond() { return static_cast<double>(rte_get_tsc_hz()); }
@@ -24,27 +24,34 @@ double CyclesASecond() { return static_cast<double>(rte_get_tsc_hz()); }
 absl::StatusOr<std::unique_ptr<LoadedInBand>> LoadedInBand::Make(const Network& network,
                                                                  const FabricPlan& plan,
                                                                  RouteTable& routes) {
-  const absl::StatusOr<SwitchSettings> settings = SwitchSettings::Make(network);
-  if (!settings.ok()) return settings.status();
+  std::optional<CandidatePaths> candidates;
+  if (network.kind() != NetworkKind::kRandomlyWiredButterfly) {
+    const absl::StatusOr<SwitchSettings> settings = SwitchSettings::Make(network);
+    if (!settings.ok()) return settings.status();
+    candidates.emplace(*settings);
+  }
   if (plan.first_stage != 0 || plan.last_stage != network.stages() - 1) {
     return absl::FailedPreconditionError(absl::StrCat(
         "in_band: this data plane runs stages ", plan.first_stage, "-", plan.last_stage, " of 0-",
         network.stages() - 1, "; circuits are set up in band where one data plane runs them all"));
   }
-  return std::unique_ptr<LoadedInBand>(new LoadedInBand(network, plan, routes, *settings));
+  return std::unique_ptr<LoadedInBand>(
+      new LoadedInBand(network, plan, routes, std::move(candidates)));
 }
 
 LoadedInBand::LoadedInBand(const Network& network, const FabricPlan& plan, RouteTable& routes,
-                           const SwitchSettings& settings)
+                           std::optional<CandidatePaths> candidates)
     : network_(network),
       routes_(routes),
-      candidates_(settings),
+      candidates_(std::move(candidates)),
+      disks_(candidates_.has_value() ? nullptr : std::make_unique<DiskCounts>(network.rows())),
       inputs_(&Now),
       // Two probes a row, and the marker.
-      outputs_(&Now, 2 * size_t{network.rows()} + 1),
+      outputs_(&Now, 2 * size_t{network.rows()} + 1, disks_.get()),
       workers_(plan.lcores.size()),
       book_(network, routes) {
-  const int first = candidates_.first_collision_hop();
+  // On a data server any two paths may meet on any link.
+  const int first = candidates_.has_value() ? candidates_->first_collision_hop() : 0;
   for (int s = 0; s < network.stages(); ++s) {
     stages_.push_back(
         std::make_unique<StageCounts>(network, s, s >= first && s < first + network.dimension()));
@@ -76,32 +83,6 @@ LoadedInBand::LoadedInBand(const Network& network, const FabricPlan& plan, Route
   }
 }
 
-absl::Status LoadedInBand::CheckFree(const std::vector<InBandRequest>& requests) const {
-  std::vector<bool> input_used(network_.rows()), output_used(network_.rows());
-  for (size_t i = 0; i < requests.size(); ++i) {
-    const auto check = [&](const char* field, Row row, std::vector<bool>& used,
-                           const auto& is_busy) -> absl::Status {
-      const std::string at = absl::StrCat(field, "[", i, "]: ", row);
-      if (row >= network_.rows()) {
-        return absl::InvalidArgumentError(absl::StrCat(at, " is outside 0..", network_.rows() - 1));
-      }
-      if (used[row]) return absl::InvalidArgumentError(absl::StrCat(at, " is used twice"));
-      used[row] = true;
-      if (is_busy(row)) {
-        return absl::FailedPreconditionError(absl::StrCat(at, " is busy with a circuit"));
-      }
-      return absl::OkStatus();
-    };
-    const absl::Status input =
-        check("inputs", requests[i].input, input_used, [this](Row row) { return book_.busy(row); });
-    if (!input.ok()) return input;
-    const absl::Status output = check("outputs", requests[i].output, output_used,
-                                      [this](Row row) { return book_.at_output(row) != 0; });
-    if (!output.ok()) return output;
-  }
-  return absl::OkStatus();
-}
-
 absl::Status LoadedInBand::CatchUp() {
   std::vector<PassProbe> probes = book_.Behind();
   absl::Status status;
@@ -117,28 +98,48 @@ void LoadedInBand::NoteCircuit(Row input) {
 
 absl::StatusOr<InBandReport> LoadedInBand::Collision(const std::vector<InBandRequest>& requests,
                                                      const CollisionOptions& options) {
-  if (options.c < 1 || options.c > kMaxThreshold) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("c: ", options.c, " is outside 1..", kMaxThreshold));
-  }
-  return Choose<CollisionRun>(requests, options);
+  if (absl::Status status = CheckThreshold("c", options.c); !status.ok()) return status;
+  const std::lock_guard lock(mutex_);
+  if (absl::Status status = CheckFree(requests); !status.ok()) return status;
+  return Choose<CollisionRun>(CandidatesOf(*candidates_, requests), options);
 }
 
 absl::StatusOr<InBandReport> LoadedInBand::Minimum(const std::vector<InBandRequest>& requests) {
-  return Choose<MinimumRun>(requests);
+  const std::lock_guard lock(mutex_);
+  if (absl::Status status = CheckFree(requests); !status.ok()) return status;
+  return Choose<MinimumRun>(CandidatesOf(*candidates_, requests));
+}
+
+absl::StatusOr<InBandReport> LoadedInBand::ReadByCollision(const std::vector<InBandRead>& reads,
+                                                           const CollisionOptions& options) {
+  const bool choice = reads.empty() || reads[0].copies == 2;
+  for (const auto& [field, value] : {std::pair{"c", options.c}, {"c_disk", options.c_disk}}) {
+    const absl::Status status = CheckThreshold(field, value);
+    if (choice && !status.ok()) return status;
+  }
+  const std::lock_guard lock(mutex_);
+  if (absl::Status status = CheckReads(reads); !status.ok()) return status;
+  return Choose<CollisionRun>(CandidatesOf(network_, reads), options);
+}
+
+absl::StatusOr<InBandReport> LoadedInBand::ReadByMinimum(const std::vector<InBandRead>& reads) {
+  const std::lock_guard lock(mutex_);
+  if (absl::Status status = CheckReads(reads); !status.ok()) return status;
+  if (!reads.empty() && reads[0].copies == 1) {
+    return Choose<CollisionRun>(CandidatesOf(network_, reads), CollisionOptions{});
+  }
+  return Choose<MinimumRun>(CandidatesOf(network_, reads));
 }
 
 template <class Protocol, class... Options>
-absl::StatusOr<InBandReport> LoadedInBand::Choose(const std::vector<InBandRequest>& requests,
+absl::StatusOr<InBandReport> LoadedInBand::Choose(std::vector<Candidates> requests,
                                                   const Options&... options) {
-  const std::lock_guard lock(mutex_);
   if (absl::Status status = post_.CheckReady(); !status.ok()) return status;
-  if (absl::Status status = CheckFree(requests); !status.ok()) return status;
   if (absl::Status status = CatchUp(); !status.ok()) return status;
-  auto run = std::make_unique<Protocol>(CandidatesOf(candidates_, requests), options..., routes_);
+  auto run = std::make_unique<Protocol>(requests, options..., routes_);
   const Protocol& ran = *run;
   if (absl::Status status = post_.Run(std::move(run)); !status.ok()) return status;
-  for (const InBandRequest& request : requests) book_.Settle(request.input);
+  for (const Candidates& request : requests) book_.Settle(request.input);
   return ran.Report(network_, CyclesASecond());
 }
 
@@ -164,10 +165,11 @@ absl::StatusOr<InBandReport> LoadedInBand::Release(const std::vector<Row>& input
     const Tag tag = book_.tag(input);
     probes.push_back({input, tag, ProbeKind::kRelease});
     paths.push_back({input, tag});
-    report.paths.push_back({input, OutputOfTag(network_, tag), tag,
-                            candidates_.tag(input, OutputOfTag(network_, tag), 1) == tag
-                                ? InBandChoice::kPPrime
-                                : InBandChoice::kP});
+    report.paths.push_back(
+        {input, OutputOfTag(network_, tag), tag,
+         candidates_.has_value() && candidates_->tag(input, OutputOfTag(network_, tag), 1) == tag
+             ? InBandChoice::kPPrime
+             : InBandChoice::kP});
   }
   if (absl::Status status = CatchUp(); !status.ok()) return status;
   auto pass = std::make_unique<OnePass>(std::move(probes), &routes_);
@@ -185,13 +187,14 @@ absl::StatusOr<LoadedInBand::WalkSeconds> LoadedInBand::Walk(
     const std::vector<InBandRequest>& requests) {
   const std::lock_guard lock(mutex_);
   if (absl::Status status = post_.CheckReady(); !status.ok()) return status;
+  if (absl::Status status = CheckTwoFold(); !status.ok()) return status;
   std::vector<PassProbe> probes;
   for (const auto& [input, output] : requests) {
     if (input >= network_.rows() || output >= network_.rows()) {
       return absl::InvalidArgumentError(absl::StrCat("requests: ", input, " -> ", output,
                                                      " is outside 0..", network_.rows() - 1));
     }
-    for (const Tag tag : candidates_.tags(input, output)) probes.push_back({input, tag});
+    for (const Tag tag : candidates_->tags(input, output)) probes.push_back({input, tag});
   }
   auto pass = std::make_unique<OnePass>(std::move(probes), nullptr);
   const OnePass& ran = *pass;
@@ -207,6 +210,14 @@ std::vector<uint32_t> LoadedInBand::circuits_on_links() const {
   all.reserve(network_.link_count());
   for (const auto& stage : stages_) {
     for (uint32_t l = 0; l < stage->links(); ++l) all.push_back(stage->circuits(l));
+  }
+  return all;
+}
+
+std::vector<uint32_t> LoadedInBand::circuits_at_disks() const {
+  std::vector<uint32_t> all;
+  for (Row disk = 0; disks_ != nullptr && disk < network_.rows(); ++disk) {
+    all.push_back(disks_->circuits(disk));
   }
   return all;
 }

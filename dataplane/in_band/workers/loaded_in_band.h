@@ -4,12 +4,15 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "dataplane/fabric/plan.h"
 #include "dataplane/fabric/route_table.h"
+#include "dataplane/in_band/candidates.h"
+#include "dataplane/in_band/disk_counts.h"
 #include "dataplane/in_band/in_band.h"
 #include "dataplane/in_band/workers/circuit_book.h"
 #include "dataplane/in_band/workers/exchange_post.h"
@@ -20,8 +23,8 @@ namespace bfly::dataplane {
 
 class LoadedInBand final : public InBand {
  public:
-  // FailedPrecondition: the network is no two-fold butterfly, or some of its stages run on another
-  // data plane. All three outlive the object.
+  // FailedPrecondition: the network is neither a two-fold nor a randomly-wired butterfly, or some
+  // of its stages run on another data plane. All three outlive the object.
   static absl::StatusOr<std::unique_ptr<LoadedInBand>> Make(const Network& network,
                                                             const FabricPlan& plan,
                                                             RouteTable& routes);
@@ -31,9 +34,13 @@ class LoadedInBand final : public InBand {
   absl::StatusOr<InBandReport> Collision(const std::vector<InBandRequest>& requests,
                                          const CollisionOptions& options) override;
   absl::StatusOr<InBandReport> Minimum(const std::vector<InBandRequest>& requests) override;
+  absl::StatusOr<InBandReport> ReadByCollision(const std::vector<InBandRead>& reads,
+                                               const CollisionOptions& options) override;
+  absl::StatusOr<InBandReport> ReadByMinimum(const std::vector<InBandRead>& reads) override;
   absl::StatusOr<InBandReport> Release(const std::vector<Row>& inputs) override;
   absl::StatusOr<WalkSeconds> Walk(const std::vector<InBandRequest>& requests) override;
   std::vector<uint32_t> circuits_on_links() const override;
+  std::vector<uint32_t> circuits_at_disks() const override;
 
   // The circuit at an input was installed or removed by other means. It is counted on its links, in
   // band, before the next exchange.
@@ -44,18 +51,21 @@ class LoadedInBand final : public InBand {
 
  private:
   LoadedInBand(const Network& network, const FabricPlan& plan, RouteTable& routes,
-               const SwitchSettings& settings);
+               std::optional<CandidatePaths> candidates);
+  static absl::Status CheckThreshold(const char* field, uint32_t value);
+  absl::Status CheckTwoFold() const;
 
   // All of these need mutex_.
   absl::Status CheckFree(const std::vector<InBandRequest>& requests) const;
+  absl::Status CheckReads(const std::vector<InBandRead>& reads) const;
   absl::Status CatchUp();
   template <class Protocol, class... Options>
-  absl::StatusOr<InBandReport> Choose(const std::vector<InBandRequest>& requests,
-                                      const Options&... options);
+  absl::StatusOr<InBandReport> Choose(std::vector<Candidates> requests, const Options&... options);
 
   const Network& network_;
   RouteTable& routes_;
-  const CandidatePaths candidates_;
+  const std::optional<CandidatePaths> candidates_;  // of a two-fold butterfly
+  const std::unique_ptr<DiskCounts> disks_;         // of a randomly-wired one, else null
   ExchangePost post_;
   InputNodes inputs_;
   OutputNodes outputs_;
