@@ -24,9 +24,9 @@
 #include "control/protocols/protocol.h"
 #include "control/services/idempotency.h"
 #include "control/services/in_band_order.h"
-#include "control/services/link_capacity.h"
 #include "control/services/read_order.h"
 #include "control/status/field_errors.h"
+#include "topologies/link_capacity.h"
 #include "topologies/network.h"
 #include "topologies/switch_settings.h"
 

@@ -89,6 +89,16 @@ absl::StatusOr<Network> NetworkOf(const v1::Network& network) {
   return Network::Make(*spec);
 }
 
+LinkCapacity CapacityOf(const v1::Topology& topology, const Network& network) {
+  LinkCapacity capacity{.every_link = topology.circuits().capacity(), .of_link = {}};
+  for (const v1::LinkCapacity& entry : topology.circuits().link_capacities()) {
+    const LinkId link = {static_cast<int>(entry.stage()), entry.row(),
+                         static_cast<int>(entry.port())};
+    capacity.of_link[network.link_index(link)] = entry.capacity();
+  }
+  return capacity;
+}
+
 absl::StatusOr<Ipv4Block> ParseIpv4Block(absl::string_view text) {
   const auto wrong = [&](absl::string_view why) {
     return absl::InvalidArgumentError(absl::StrCat(
