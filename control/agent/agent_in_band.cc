@@ -64,15 +64,17 @@ absl::StatusOr<InBandTask> ToTask(const v1::AgentInBandRequest& request) {
     errors.Add("second_outputs", "are given without objects; only reads have two outputs");
   }
   if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
-  InBandTask task{
-      .protocol = request.protocol(),
-      .requests = {},
-      .reads = {},
-      .objects = {request.objects().begin(), request.objects().end()},
-      .release = {request.release().begin(), request.release().end()},
-      .options = {.c = request.c(), .c_disk = request.c_disk(), .max_rounds = request.max_rounds()},
-      .base_revision = request.base_revision(),
-      .link_circuits = request.link_circuits()};
+  InBandTask task{.protocol = request.protocol(),
+                  .requests = {},
+                  .reads = {},
+                  .objects = {request.objects().begin(), request.objects().end()},
+                  .release = {request.release().begin(), request.release().end()},
+                  .collision = {.c = request.c(),
+                                .c_disk = request.c_disk(),
+                                .max_rounds = request.max_rounds()},
+                  .minimum = {.other_if_full = request.other_if_full()},
+                  .base_revision = request.base_revision(),
+                  .link_circuits = request.link_circuits()};
   const bool two_copies = !request.second_outputs().empty();
   for (int i = 0; i < inputs; ++i) {
     if (request.objects().empty()) {
@@ -110,6 +112,16 @@ grpc::Status AgentService::ExchangeInBand(grpc::ServerContext*,
   response->mutable_requests_left()->Assign(report.requests_left.begin(),
                                             report.requests_left.end());
   FillReport(report, response->mutable_report());
+  if (report.refusal.has_value()) {
+    const dataplane::InBandRefusal& refusal = *report.refusal;
+    v1::AgentInBandRefusal* out = response->mutable_refusal();
+    out->set_request(refusal.request);
+    out->set_stage(static_cast<uint32_t>(refusal.link.stage));
+    out->set_row(refusal.link.row);
+    out->set_port(static_cast<uint32_t>(refusal.link.port));
+    out->set_circuits(refusal.circuits);
+    out->set_capacity(refusal.capacity);
+  }
   response->mutable_link_circuits()->Assign(answer->link_circuits.begin(),
                                             answer->link_circuits.end());
   return grpc::Status::OK;

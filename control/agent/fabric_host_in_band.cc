@@ -10,14 +10,25 @@ namespace {
 absl::StatusOr<dataplane::InBandReport> Choose(dataplane::InBand& in_band, const InBandTask& task) {
   const bool collision = task.protocol == "collision";
   if (!task.reads.empty()) {
-    return collision ? in_band.ReadByCollision(task.reads, task.options)
-                     : in_band.ReadByMinimum(task.reads);
+    return collision ? in_band.ReadByCollision(task.reads, task.collision)
+                     : in_band.ReadByMinimum(task.reads, task.minimum);
   }
-  return collision ? in_band.Collision(task.requests, task.options)
-                   : in_band.Minimum(task.requests);
+  return collision ? in_band.Collision(task.requests, task.collision)
+                   : in_band.Minimum(task.requests, task.minimum);
 }
 
 }  // namespace
+
+void FabricHost::Reinstate(const std::vector<HeldCircuit>& released) {
+  const std::unique_lock state(state_);
+  for (const HeldCircuit& circuit : released) {
+    // It was there before, so there is nothing wrong with it.
+    fabric_->InstallCircuit(circuit.input, circuit.tag).IgnoreError();
+    circuits_[circuit.input] = {
+        .held = true, .tag = circuit.tag, .id = circuit.id, .object = circuit.object};
+  }
+  if (!released.empty()) ++revision_;
+}
 
 absl::StatusOr<InBandAnswer> FabricHost::ExchangeInBand(const InBandTask& task) {
   // Workers may take their time; readers do not wait for them.
@@ -35,11 +46,16 @@ absl::StatusOr<InBandAnswer> FabricHost::ExchangeInBand(const InBandTask& task) 
   const absl::StatusOr<dataplane::InBand*> in_band = fabric_->in_band();
   if (!in_band.ok()) return in_band.status();
   InBandAnswer answer;
+  std::vector<HeldCircuit> before;
   if (!task.release.empty()) {
     const absl::StatusOr<dataplane::InBandReport> released = (*in_band)->Release(task.release);
     if (!released.ok()) return released.status();
     const std::unique_lock state(state_);
-    for (const Row input : task.release) circuits_[input] = Slot{};
+    for (const Row input : task.release) {
+      const Slot& slot = circuits_[input];
+      before.push_back({input, slot.tag, slot.id, slot.object});
+      circuits_[input] = Slot{};
+    }
     answer.revision = ++revision_;
     if (task.requests.empty() && task.reads.empty()) answer.report = *released;
     // Of a release only the cost is told.
@@ -47,6 +63,7 @@ absl::StatusOr<InBandAnswer> FabricHost::ExchangeInBand(const InBandTask& task) 
   }
   if (!task.requests.empty() || !task.reads.empty()) {
     absl::StatusOr<dataplane::InBandReport> chosen = Choose(**in_band, task);
+    if (!chosen.ok() || chosen->refusal.has_value()) Reinstate(before);
     if (!chosen.ok()) return chosen.status();
     answer.report = *std::move(chosen);
     const std::unique_lock state(state_);

@@ -101,7 +101,8 @@ class Controller {
 
   // Has the stage workers do it, with no controller on the way, and learns what they did.
   // FAILED_PRECONDITION also where the protocol is neither collision nor minimum, and where the
-  // stages are split over data planes.
+  // stages are split over data planes. RESOURCE_EXHAUSTED names the link without room, as a call
+  // without in_band would; then nothing was changed.
   using MakeInBandOrder = std::function<absl::StatusOr<InBandOrder>(const Network&)>;
   absl::StatusOr<InBandOutcome> ExecuteInBand(uint64_t election_id,
                                               const MakeInBandOrder& make_order);
@@ -147,6 +148,7 @@ class Controller {
   absl::Status CheckInBand(const InBandOrder& order) const;
   absl::StatusOr<v1::AgentInBandResponse> AskInBand(v1::AgentInBandRequest& request);
   v1::AgentInBandRequest RequestInBand(const InBandOrder& order) const;
+  absl::Status LearnRefusal(const InBandOrder& order, const v1::AgentInBandRefusal& refusal);
   absl::StatusOr<InBandOutcome> LearnInBand(const InBandOrder& order,
                                             const v1::AgentInBandRequest& request,
                                             const v1::AgentInBandResponse& response);

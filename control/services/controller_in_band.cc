@@ -103,6 +103,7 @@ v1::AgentInBandRequest Controller::RequestInBand(const InBandOrder& order) const
       request.add_outputs(wanted.output);
     }
   }
+  request.set_other_if_full(order.single);
   for (const Row input : state.ReleasedBy(order)) request.add_release(input);
   return request;
 }
@@ -121,6 +122,7 @@ absl::StatusOr<InBandOutcome> Controller::ExecuteInBand(uint64_t election_id,
   v1::AgentInBandRequest request = RequestInBand(*order);
   const absl::StatusOr<v1::AgentInBandResponse> response = AskInBand(request);
   if (!response.ok()) return response.status();
+  if (response->has_refusal()) return LearnRefusal(*order, response->refusal());
   return LearnInBand(*order, request, *response);
 }
 
@@ -149,6 +151,17 @@ absl::StatusOr<v1::AgentInBandResponse> Controller::AskInBand(v1::AgentInBandReq
     known.problem = problem;
   });
   return absl::UnavailableError(absl::StrCat("data plane ", plane.name(), ": ", problem));
+}
+
+absl::Status Controller::LearnRefusal(const InBandOrder& order,
+                                      const v1::AgentInBandRefusal& refusal) {
+  const LinkId link = {static_cast<int>(refusal.stage()), refusal.row(),
+                       static_cast<int>(refusal.port())};
+  const std::unique_lock lock(state_);
+  absl::Status status = intent_->state.LearnRefusal(order, refusal.request(), link,
+                                                    refusal.circuits(), refusal.capacity());
+  intent_->state.Commit();
+  return status;
 }
 
 absl::StatusOr<InBandOutcome> Controller::LearnInBand(const InBandOrder& order,

@@ -81,6 +81,9 @@ struct Blocking {
   uint64_t blocked = 0;  // refused because a link had no room
 };
 
+// RESOURCE_EXHAUSTED names the link.
+absl::Status NoRoom(LinkId link, uint32_t circuits, uint32_t capacity);
+
 class FabricState {
  public:
   // Circuit ids begin above `last_id`: ids of fabrics loaded before are not given again.
@@ -115,6 +118,10 @@ class FabricState {
   // an error RollBack is due.
   absl::Status CheckInBand(const InBandOrder& order) const;
   std::vector<Row> ReleasedBy(const InBandOrder& order) const;
+  // What Execute would have answered where `link` has no room for the path of request `request`,
+  // and it is counted as blocked.
+  absl::Status LearnRefusal(const InBandOrder& order, uint32_t request, LinkId link,
+                            uint32_t circuits, uint32_t capacity);
   absl::Status Learn(const InBandOrder& order, RouteResult& route,
                      std::vector<StandingCircuit>* circuits);
 

@@ -14,11 +14,6 @@ absl::Status FabricState::CheckInBand(const InBandOrder& order) const {
     return ErrorAtField(absl::StatusCode::kNotFound, "id",
                         absl::StrCat("there is no circuit ", *order.release));
   }
-  if (capacity_.limited() && (!order.requests.empty() || order.reads.has_value())) {
-    return absl::FailedPreconditionError(
-        "in_band: links of this fabric have a circuit capacity, which probes do not know; set up "
-        "through the controller instead");
-  }
   return order.reads.has_value() ? CheckReadsInBand(order) : CheckCircuitsInBand(order);
 }
 
@@ -77,6 +72,17 @@ std::vector<Row> FabricState::ReleasedBy(const InBandOrder& order) const {
     inputs.push_back(circuit.path.input);
   }
   return inputs;
+}
+
+absl::Status FabricState::LearnRefusal(const InBandOrder& order, uint32_t request, LinkId link,
+                                       uint32_t circuits, uint32_t capacity) {
+  // Those before it had room, and were taken back.
+  now_.asked += request + 1;
+  ++now_.blocked;
+  const absl::Status status = NoRoom(link, circuits, capacity);
+  if (order.single) return status;
+  return WithPrefix(status,
+                    absl::StrCat(order.reads.has_value() ? "users[" : "paths[", request, "]"));
 }
 
 absl::Status FabricState::Learn(const InBandOrder& order, RouteResult& route,

@@ -141,6 +141,7 @@ absl::StatusOr<dataplane::FabricConfig> ToFabricConfig(const v1::Topology& topol
   dataplane::FabricConfig config;
   config.name = topology.name();
   config.network = network->spec();
+  config.circuit_capacity = CapacityOf(topology, *network);
   if (topology.addressing().mode() == v1::Addressing::IPV4_PREFIX) {
     const absl::StatusOr<Ipv4Block> block = ParseIpv4Block(topology.addressing().ipv4_prefix());
     if (!block.ok()) return block.status();

@@ -8,15 +8,15 @@
 namespace bfly::dataplane {
 
 CollisionRun::CollisionRun(std::vector<Candidates> requests, const CollisionOptions& options,
-                           RouteTable& routes)
+                           RouteTable& routes, bool limited)
     : options_(options),
       only_(!requests.empty() && requests.front().only),
-      routes_(routes),
       requests_(std::move(requests)),
       choice_(requests_.size(), kNone),
       last_round_(requests_.size()),
       over_(requests_.size()),
-      active_(requests_.size()) {
+      active_(requests_.size()),
+      installer_(routes, limited, requests_.size()) {
   std::iota(active_.begin(), active_.end(), 0u);
 }
 
@@ -54,6 +54,8 @@ bool CollisionRun::NextPass() {
     const bool frozen = active_.size() == before;
     const bool over = options_.max_rounds != 0 && left_per_round_.size() >= options_.max_rounds;
     if (active_.empty() || frozen || over) phase_ = Phase::kInstall;
+  } else if (phase_ == Phase::kInstall && installer_.refused()) {
+    phase_ = Phase::kTakeBack;
   } else {
     phase_ = Phase::kEnded;
   }
@@ -62,6 +64,7 @@ bool CollisionRun::NextPass() {
 }
 
 int CollisionRun::Emit(Probe* burst, int room) {
+  if (phase_ == Phase::kTakeBack) return installer_.EmitReleases(burst, room);
   const size_t all = phase_ == Phase::kRound ? 2 * active_.size() : requests_.size();
   const int count = static_cast<int>(std::min(all - next_, static_cast<size_t>(room)));
   if (phase_ == Phase::kRound) {
@@ -77,10 +80,7 @@ int CollisionRun::Emit(Probe* burst, int room) {
   } else {
     for (int i = 0; i < count; ++i, ++next_) {
       const uint32_t request = static_cast<uint32_t>(next_);
-      burst[i] = {.tag = TagOf(request),
-                  .row = requests_[request].input,
-                  .slot = request,
-                  .kind = ProbeKind::kInstall};
+      burst[i] = installer_.ProbeFor(requests_[request].input, TagOf(request), request);
     }
   }
   return count;
@@ -94,11 +94,10 @@ void CollisionRun::Return(const Probe* burst, int count) {
                         (options_.c_disk != 0 && burst[i].at_disk > options_.c_disk);
       over_[slot / 2] = static_cast<uint8_t>(over_[slot / 2] | unsigned{over} << (slot % 2));
     }
+  } else if (phase_ == Phase::kInstall) {
+    installer_.Acknowledge(burst, count);
   } else {
-    for (int i = 0; i < count; ++i) {
-      const uint32_t request = burst[i].slot;
-      routes_.Install(requests_[request].input, TagOf(request));
-    }
+    installer_.AcknowledgeReleases(burst, count);
   }
 }
 
@@ -116,6 +115,8 @@ void CollisionRun::PassReturned(const PassTimes& times) {
 
 InBandReport CollisionRun::Report(const Network& network, double cycles_a_second) const {
   InBandReport report;
+  report.refusal = installer_.Refusal(network);
+  if (report.refusal.has_value()) return report;
   std::vector<TaggedPath> installed;
   for (uint32_t i = 0; i < requests_.size(); ++i) {
     const Row input = requests_[i].input;

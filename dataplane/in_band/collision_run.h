@@ -14,6 +14,7 @@
 #include "dataplane/in_band/candidates.h"
 #include "dataplane/in_band/exchange.h"
 #include "dataplane/in_band/in_band.h"
+#include "dataplane/in_band/path_installer.h"
 #include "dataplane/in_band/report.h"
 
 namespace bfly::dataplane {
@@ -22,8 +23,9 @@ class CollisionRun final : public Exchange {
  public:
   // Inputs are in range, used once, and free; all requests have two paths, or all have one.
   // `routes` gets the circuits and must outlive the object.
+  // `limited`: some links have a capacity; after a refusal nothing is installed.
   CollisionRun(std::vector<Candidates> requests, const CollisionOptions& options,
-               RouteTable& routes);
+               RouteTable& routes, bool limited = false);
 
   bool NextPass() override;
   int Emit(Probe* burst, int room) override;
@@ -34,7 +36,7 @@ class CollisionRun final : public Exchange {
   InBandReport Report(const Network& network, double cycles_a_second) const;
 
  private:
-  enum class Phase : uint8_t { kStart, kRound, kInstall, kEnded };
+  enum class Phase : uint8_t { kStart, kRound, kInstall, kTakeBack, kEnded };
   static constexpr uint8_t kNone = 2;
 
   Tag TagOf(uint32_t request) const;
@@ -42,13 +44,13 @@ class CollisionRun final : public Exchange {
 
   const CollisionOptions options_;
   const bool only_;  // no request has a choice: there are no rounds
-  RouteTable& routes_;
   const std::vector<Candidates> requests_;
   std::vector<uint8_t> choice_;       // by request: 0 (p), 1 (p') or kNone
   std::vector<uint32_t> last_round_;  // by request: the last one it sent probes in
   std::vector<uint8_t> over_;         // by request: bit w is set if path w is over the threshold
   std::vector<uint32_t> active_;
   std::vector<uint32_t> left_per_round_;
+  PathInstaller installer_;
   Phase phase_ = Phase::kStart;
   size_t next_ = 0;  // probe of the pass
   uint64_t messages_ = 0;

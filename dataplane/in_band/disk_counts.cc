@@ -24,6 +24,9 @@ void DiskCounts::Arrive(const Probe* burst, int count) {
       case ProbeKind::kInstall:
         Add(disk, 1);
         break;
+      case ProbeKind::kReserve:
+        if (burst[i].full == 0) Add(disk, 1);
+        break;
       case ProbeKind::kRelease:
         Add(disk, ~0u);  // one less
         break;

@@ -20,6 +20,11 @@ struct CollisionOptions {
   uint32_t max_rounds = 0;  // 0: until it is done or can select nothing any more
 };
 
+struct MinimumOptions {
+  // A path chosen that has a link without room gives way to the request's other one, if that has.
+  bool other_if_full = false;
+};
+
 // Thread-safe; one exchange at a time, a second caller waits.
 class InBand {
  public:
@@ -28,10 +33,13 @@ class InBand {
   // Chooses a path for each request, counts it on its links and puts it into the route table.
   // InvalidArgument names "inputs[2]" or "outputs[2]" that is out of range or used twice, or `c`
   // out of range; FailedPrecondition one that a circuit holds, or that the fabric is unloaded:
-  // nothing was changed. DeadlineExceeded: the workers moved no probe for five seconds.
+  // nothing was changed. Nor was it where a link has no room for a path: the report's refusal names
+  // it, for the first request in order. DeadlineExceeded: the workers moved no probe for five
+  // seconds.
   virtual absl::StatusOr<InBandReport> Collision(const std::vector<InBandRequest>& requests,
                                                  const CollisionOptions& options) = 0;
-  virtual absl::StatusOr<InBandReport> Minimum(const std::vector<InBandRequest>& requests) = 0;
+  virtual absl::StatusOr<InBandReport> Minimum(const std::vector<InBandRequest>& requests,
+                                               const MinimumOptions& options = {}) = 0;
 
   // The same for reads of the data server on a randomly-wired butterfly, where only links and disks
   // have thresholds and outputs may be shared. All of them in two copies, or all in one: then there
@@ -39,7 +47,8 @@ class InBand {
   // `c_disk`.
   virtual absl::StatusOr<InBandReport> ReadByCollision(const std::vector<InBandRead>& reads,
                                                        const CollisionOptions& options) = 0;
-  virtual absl::StatusOr<InBandReport> ReadByMinimum(const std::vector<InBandRead>& reads) = 0;
+  virtual absl::StatusOr<InBandReport> ReadByMinimum(const std::vector<InBandRead>& reads,
+                                                     const MinimumOptions& options = {}) = 0;
 
   // NotFound names the input that has no circuit. The report has the paths released.
   virtual absl::StatusOr<InBandReport> Release(const std::vector<Row>& inputs) = 0;

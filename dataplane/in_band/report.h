@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "topologies/network.h"
@@ -39,6 +40,14 @@ struct InBandPath {
   InBandChoice choice = InBandChoice::kP;
 };
 
+// A link that has no room for the path of a request.
+struct InBandRefusal {
+  uint32_t request = 0;   // the first that could not be set up, by its place
+  LinkId link = {};       // the first such link of its path
+  uint32_t circuits = 0;  // on it when the request came
+  uint32_t capacity = 0;
+};
+
 // In the paper's model (topologies/pass_steps.h), there and back.
 struct PassSteps {
   uint64_t forward = 0;
@@ -57,6 +66,8 @@ inline PassSteps CountSteps(const Network& network, const std::vector<TaggedPath
 }
 
 struct InBandReport {
+  // Set: nothing was set up, and there are no paths.
+  std::optional<InBandRefusal> refusal;
   std::vector<InBandPath> paths;  // in the order of the requests
   uint32_t rounds = 0;            // minimum: one a request
   std::vector<uint32_t> left_per_round;

@@ -152,6 +152,19 @@ TEST(InBandReads, DataGoesOnFlowingAndFollowsThem) {
             drained.conservation.delivered + drained.conservation.dropped);
 }
 
+// Probes are no packets: links that take a second and lose everything do not matter to them.
+TEST(InBandReads, SlowAndLossyLinksDoNotHoldProbes) {
+  FabricConfig config = ServerInParts(64, 5, 2);
+  config.links.base = {.bits_per_second = 1'000'000, .delay_ns = 1'000'000'000, .loss = 1};
+  const std::unique_ptr<Fabric> fabric = MustLoad(config);
+  ASSERT_NE(fabric, nullptr);
+  ReadAndRelease(*fabric, 2);
+  const absl::StatusOr<InBandReport> report =
+      (*fabric->in_band())->ReadByMinimum(EveryUserReads(64, 2));
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_LT(report->seconds, 1);  // 64 reads, each over the network six times
+}
+
 // Circuits that a controller installs and removes between two exchanges count, on disks too.
 TEST(InBandReads, CircuitsInstalledByOthersCount) {
   const std::unique_ptr<Fabric> fabric = MustLoad(ServerInParts(32, 9, 2));

@@ -22,7 +22,7 @@ inline uint64_t NoTime() { return 1; }
 
 class InBandModel {
  public:
-  InBandModel(const Network& network, uint32_t seed)
+  InBandModel(const Network& network, uint32_t seed, const LinkCapacity& capacity = {})
       : network_(network),
         disks_(network.rows()),
         inputs_(&NoTime),
@@ -33,8 +33,8 @@ class InBandModel {
     if (!IsDataServer()) candidates_.emplace(*SwitchSettings::Make(network));
     const int first = IsDataServer() ? 0 : candidates_->first_collision_hop();
     for (int s = 0; s < network.stages(); ++s) {
-      stages_.push_back(
-          std::make_unique<StageCounts>(network, s, s >= first && s < first + network.dimension()));
+      stages_.push_back(std::make_unique<StageCounts>(
+          network, s, s >= first && s < first + network.dimension(), capacity));
     }
   }
 

@@ -122,7 +122,7 @@ TEST(InBandReads, MinimumTakesTheCopyThatThePaperAndTheControllerTake) {
       const std::vector<InBandRead> reads = EveryUserReads(rows, seed);
       RouteTable routes(rb, WithoutCircuit::kDrop);
       InBandModel model(rb, static_cast<uint32_t>(seed) + rows);
-      MinimumRun run(CandidatesOf(rb, reads), routes);
+      MinimumRun run(CandidatesOf(rb, reads), {}, routes);
       model.Run(run);
       const InBandReport report = run.Report(rb, 1);
       paper::ServerLoad load;
@@ -159,7 +159,7 @@ TEST(InBandReads, OnTopOfStandingReadsToo) {
     InBandModel model(rb, static_cast<uint32_t>(seed));
     Recount recount(rb);
     const std::vector<InBandRead> third(all.begin(), all.begin() + rows / 3);
-    MinimumRun minimum(CandidatesOf(rb, third), routes);
+    MinimumRun minimum(CandidatesOf(rb, third), {}, routes);
     model.Run(minimum);
     const InBandReport first = minimum.Report(rb, 1);
     ExpectSame(first, *control::RouteDataServerMinimum(rb, ForController(third)));

@@ -78,7 +78,7 @@ TEST(InBand, AWholePermutationGetsTheControllersPaths) {
             model.Run(run);
             report = run.Report(network, 1);
           } else {
-            MinimumRun run(CandidatesOf(model.candidates(), requests), routes);
+            MinimumRun run(CandidatesOf(model.candidates(), requests), {}, routes);
             model.Run(run);
             report = run.Report(network, 1);
           }
@@ -109,7 +109,7 @@ TEST(InBand, OnTopOfStandingCircuitsToo) {
     LinkLoad load(network);
 
     const std::vector<InBandRequest> third(all.begin(), all.begin() + rows / 3);
-    MinimumRun minimum(CandidatesOf(model.candidates(), third), routes);
+    MinimumRun minimum(CandidatesOf(model.candidates(), third), {}, routes);
     model.Run(minimum);
     const InBandReport first = minimum.Report(network, 1);
     ExpectSame(first, *control::RoutePermutation("minimum", load, ForController(third)));
@@ -193,7 +193,7 @@ TEST(InBand, TwoSetUpsInFlightMayMissEachOther) {
     }
     OnePass asked(ask, nullptr);
     together.Run(asked);
-    MinimumRun minimum(CandidatesOf(in_turn.candidates(), both), routes);
+    MinimumRun minimum(CandidatesOf(in_turn.candidates(), both), {}, routes);
     in_turn.Run(minimum);
     const bool second = asked.most()[3] < asked.most()[2];
     differ += minimum.Report(network, 1).paths[1].tag != ask[2 + second].tag;

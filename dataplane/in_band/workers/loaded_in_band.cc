@@ -23,7 +23,8 @@ double CyclesASecond() { return static_cast<double>(rte_get_tsc_hz()); }
 
 absl::StatusOr<std::unique_ptr<LoadedInBand>> LoadedInBand::Make(const Network& network,
                                                                  const FabricPlan& plan,
-                                                                 RouteTable& routes) {
+                                                                 RouteTable& routes,
+                                                                 const LinkCapacity& capacity) {
   std::optional<CandidatePaths> candidates;
   if (network.kind() != NetworkKind::kRandomlyWiredButterfly) {
     const absl::StatusOr<SwitchSettings> settings = SwitchSettings::Make(network);
@@ -36,13 +37,14 @@ absl::StatusOr<std::unique_ptr<LoadedInBand>> LoadedInBand::Make(const Network& 
         network.stages() - 1, "; circuits are set up in band where one data plane runs them all"));
   }
   return std::unique_ptr<LoadedInBand>(
-      new LoadedInBand(network, plan, routes, std::move(candidates)));
+      new LoadedInBand(network, plan, routes, capacity, std::move(candidates)));
 }
 
 LoadedInBand::LoadedInBand(const Network& network, const FabricPlan& plan, RouteTable& routes,
-                           std::optional<CandidatePaths> candidates)
+                           const LinkCapacity& capacity, std::optional<CandidatePaths> candidates)
     : network_(network),
       routes_(routes),
+      capacity_(capacity),
       candidates_(std::move(candidates)),
       disks_(candidates_.has_value() ? nullptr : std::make_unique<DiskCounts>(network.rows())),
       inputs_(&Now),
@@ -53,8 +55,8 @@ LoadedInBand::LoadedInBand(const Network& network, const FabricPlan& plan, Route
   // On a data server any two paths may meet on any link.
   const int first = candidates_.has_value() ? candidates_->first_collision_hop() : 0;
   for (int s = 0; s < network.stages(); ++s) {
-    stages_.push_back(
-        std::make_unique<StageCounts>(network, s, s >= first && s < first + network.dimension()));
+    stages_.push_back(std::make_unique<StageCounts>(
+        network, s, s >= first && s < first + network.dimension(), capacity));
   }
   ProbeRing* forward_in = nullptr;
   ProbeRing* backward_out = nullptr;
@@ -104,10 +106,11 @@ absl::StatusOr<InBandReport> LoadedInBand::Collision(const std::vector<InBandReq
   return Choose<CollisionRun>(CandidatesOf(*candidates_, requests), options);
 }
 
-absl::StatusOr<InBandReport> LoadedInBand::Minimum(const std::vector<InBandRequest>& requests) {
+absl::StatusOr<InBandReport> LoadedInBand::Minimum(const std::vector<InBandRequest>& requests,
+                                                   const MinimumOptions& options) {
   const std::lock_guard lock(mutex_);
   if (absl::Status status = CheckFree(requests); !status.ok()) return status;
-  return Choose<MinimumRun>(CandidatesOf(*candidates_, requests));
+  return Choose<MinimumRun>(CandidatesOf(*candidates_, requests), options);
 }
 
 absl::StatusOr<InBandReport> LoadedInBand::ReadByCollision(const std::vector<InBandRead>& reads,
@@ -122,25 +125,30 @@ absl::StatusOr<InBandReport> LoadedInBand::ReadByCollision(const std::vector<InB
   return Choose<CollisionRun>(CandidatesOf(network_, reads), options);
 }
 
-absl::StatusOr<InBandReport> LoadedInBand::ReadByMinimum(const std::vector<InBandRead>& reads) {
+absl::StatusOr<InBandReport> LoadedInBand::ReadByMinimum(const std::vector<InBandRead>& reads,
+                                                         const MinimumOptions& options) {
   const std::lock_guard lock(mutex_);
   if (absl::Status status = CheckReads(reads); !status.ok()) return status;
   if (!reads.empty() && reads[0].copies == 1) {
     return Choose<CollisionRun>(CandidatesOf(network_, reads), CollisionOptions{});
   }
-  return Choose<MinimumRun>(CandidatesOf(network_, reads));
+  return Choose<MinimumRun>(CandidatesOf(network_, reads), options);
 }
 
-template <class Protocol, class... Options>
+template <class Protocol, class Options>
 absl::StatusOr<InBandReport> LoadedInBand::Choose(std::vector<Candidates> requests,
-                                                  const Options&... options) {
+                                                  const Options& options) {
   if (absl::Status status = post_.CheckReady(); !status.ok()) return status;
   if (absl::Status status = CatchUp(); !status.ok()) return status;
-  auto run = std::make_unique<Protocol>(requests, options..., routes_);
+  auto run = std::make_unique<Protocol>(requests, options, routes_, capacity_.limited());
   const Protocol& ran = *run;
   if (absl::Status status = post_.Run(std::move(run)); !status.ok()) return status;
   for (const Candidates& request : requests) book_.Settle(request.input);
-  return ran.Report(network_, CyclesASecond());
+  InBandReport report = ran.Report(network_, CyclesASecond());
+  if (report.refusal.has_value()) {
+    report.refusal->capacity = capacity_.at(network_.link_index(report.refusal->link));
+  }
+  return report;
 }
 
 absl::StatusOr<InBandReport> LoadedInBand::Release(const std::vector<Row>& inputs) {

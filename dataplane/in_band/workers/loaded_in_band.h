@@ -24,19 +24,22 @@ namespace bfly::dataplane {
 class LoadedInBand final : public InBand {
  public:
   // FailedPrecondition: the network is neither a two-fold nor a randomly-wired butterfly, or some
-  // of its stages run on another data plane. All three outlive the object.
+  // of its stages run on another data plane. All four outlive the object.
   static absl::StatusOr<std::unique_ptr<LoadedInBand>> Make(const Network& network,
                                                             const FabricPlan& plan,
-                                                            RouteTable& routes);
+                                                            RouteTable& routes,
+                                                            const LinkCapacity& capacity);
   // Null for a worker that runs no stage.
   InBandWorker* worker(int index) { return workers_[index].get(); }
 
   absl::StatusOr<InBandReport> Collision(const std::vector<InBandRequest>& requests,
                                          const CollisionOptions& options) override;
-  absl::StatusOr<InBandReport> Minimum(const std::vector<InBandRequest>& requests) override;
+  absl::StatusOr<InBandReport> Minimum(const std::vector<InBandRequest>& requests,
+                                       const MinimumOptions& options) override;
   absl::StatusOr<InBandReport> ReadByCollision(const std::vector<InBandRead>& reads,
                                                const CollisionOptions& options) override;
-  absl::StatusOr<InBandReport> ReadByMinimum(const std::vector<InBandRead>& reads) override;
+  absl::StatusOr<InBandReport> ReadByMinimum(const std::vector<InBandRead>& reads,
+                                             const MinimumOptions& options) override;
   absl::StatusOr<InBandReport> Release(const std::vector<Row>& inputs) override;
   absl::StatusOr<WalkSeconds> Walk(const std::vector<InBandRequest>& requests) override;
   std::vector<uint32_t> circuits_on_links() const override;
@@ -51,7 +54,7 @@ class LoadedInBand final : public InBand {
 
  private:
   LoadedInBand(const Network& network, const FabricPlan& plan, RouteTable& routes,
-               std::optional<CandidatePaths> candidates);
+               const LinkCapacity& capacity, std::optional<CandidatePaths> candidates);
   static absl::Status CheckThreshold(const char* field, uint32_t value);
   absl::Status CheckTwoFold() const;
 
@@ -59,11 +62,12 @@ class LoadedInBand final : public InBand {
   absl::Status CheckFree(const std::vector<InBandRequest>& requests) const;
   absl::Status CheckReads(const std::vector<InBandRead>& reads) const;
   absl::Status CatchUp();
-  template <class Protocol, class... Options>
-  absl::StatusOr<InBandReport> Choose(std::vector<Candidates> requests, const Options&... options);
+  template <class Protocol, class Options>
+  absl::StatusOr<InBandReport> Choose(std::vector<Candidates> requests, const Options& options);
 
   const Network& network_;
   RouteTable& routes_;
+  const LinkCapacity& capacity_;
   const std::optional<CandidatePaths> candidates_;  // of a two-fold butterfly
   const std::unique_ptr<DiskCounts> disks_;         // of a randomly-wired one, else null
   ExchangePost post_;
