@@ -16,6 +16,8 @@ v1::AgentInBandPath::Choice ChoiceOf(dataplane::InBandChoice choice) {
       return v1::AgentInBandPath::P;
     case dataplane::InBandChoice::kPPrime:
       return v1::AgentInBandPath::P_PRIME;
+    case dataplane::InBandChoice::kOnly:
+      return v1::AgentInBandPath::ONLY;
     case dataplane::InBandChoice::kArbitrary:
       return v1::AgentInBandPath::ARBITRARY;
   }
@@ -46,27 +48,55 @@ void FillReport(const dataplane::InBandReport& report, v1::InBandReport* out) {
   out->set_set_up_p99_seconds(Quantile(set_ups, 0.99));
 }
 
+// As many of `field` as there are inputs, or none where they may be absent.
+void CheckCount(const char* field, int count, int inputs, bool optional, FieldErrors& errors) {
+  if (count == inputs || (optional && count == 0)) return;
+  errors.Add(field, absl::StrCat("has ", count, " entries and inputs ", inputs, "; give as many"));
+}
+
+absl::StatusOr<InBandTask> ToTask(const v1::AgentInBandRequest& request) {
+  const int inputs = request.inputs_size();
+  FieldErrors errors;
+  CheckCount("outputs", request.outputs_size(), inputs, /*optional=*/false, errors);
+  CheckCount("objects", request.objects_size(), inputs, /*optional=*/true, errors);
+  CheckCount("second_outputs", request.second_outputs_size(), inputs, /*optional=*/true, errors);
+  if (request.objects().empty() && !request.second_outputs().empty()) {
+    errors.Add("second_outputs", "are given without objects; only reads have two outputs");
+  }
+  if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
+  InBandTask task{.protocol = request.protocol(),
+                  .requests = {},
+                  .reads = {},
+                  .objects = {request.objects().begin(), request.objects().end()},
+                  .release = {request.release().begin(), request.release().end()},
+                  .collision = {.c = request.c(),
+                                .c_disk = request.c_disk(),
+                                .max_rounds = request.max_rounds()},
+                  .minimum = {.other_if_full = request.other_if_full()},
+                  .base_revision = request.base_revision(),
+                  .link_circuits = request.link_circuits()};
+  const bool two_copies = !request.second_outputs().empty();
+  for (int i = 0; i < inputs; ++i) {
+    if (request.objects().empty()) {
+      task.requests.push_back({request.inputs(i), request.outputs(i)});
+    } else {
+      task.reads.push_back(
+          {.user = request.inputs(i),
+           .disks = {request.outputs(i), two_copies ? request.second_outputs(i) : Row{0}},
+           .copies = two_copies ? 2 : 1});
+    }
+  }
+  return task;
+}
+
 }  // namespace
 
 grpc::Status AgentService::ExchangeInBand(grpc::ServerContext*,
                                           const v1::AgentInBandRequest* request,
                                           v1::AgentInBandResponse* response) {
-  if (request->inputs_size() != request->outputs_size()) {
-    return ToGrpc(ErrorAtField(absl::StatusCode::kInvalidArgument, "outputs",
-                               absl::StrCat("has ", request->outputs_size(), " rows and inputs ",
-                                            request->inputs_size(), "; give as many")));
-  }
-  InBandTask task{.protocol = request->protocol(),
-                  .requests = {},
-                  .release = {request->release().begin(), request->release().end()},
-                  .c = request->c(),
-                  .max_rounds = request->max_rounds(),
-                  .base_revision = request->base_revision(),
-                  .link_circuits = request->link_circuits()};
-  for (int i = 0; i < request->inputs_size(); ++i) {
-    task.requests.push_back({request->inputs(i), request->outputs(i)});
-  }
-  const absl::StatusOr<InBandAnswer> answer = host_.ExchangeInBand(task);
+  const absl::StatusOr<InBandTask> task = ToTask(*request);
+  if (!task.ok()) return ToGrpc(task.status());
+  const absl::StatusOr<InBandAnswer> answer = host_.ExchangeInBand(*task);
   if (!answer.ok()) return ToGrpc(answer.status());
   const dataplane::InBandReport& report = answer->report;
   response->set_revision(answer->revision);
@@ -82,6 +112,16 @@ grpc::Status AgentService::ExchangeInBand(grpc::ServerContext*,
   response->mutable_requests_left()->Assign(report.requests_left.begin(),
                                             report.requests_left.end());
   FillReport(report, response->mutable_report());
+  if (report.refusal.has_value()) {
+    const dataplane::InBandRefusal& refusal = *report.refusal;
+    v1::AgentInBandRefusal* out = response->mutable_refusal();
+    out->set_request(refusal.request);
+    out->set_stage(static_cast<uint32_t>(refusal.link.stage));
+    out->set_row(refusal.link.row);
+    out->set_port(static_cast<uint32_t>(refusal.link.port));
+    out->set_circuits(refusal.circuits);
+    out->set_capacity(refusal.capacity);
+  }
   response->mutable_link_circuits()->Assign(answer->link_circuits.begin(),
                                             answer->link_circuits.end());
   return grpc::Status::OK;

@@ -42,9 +42,12 @@ struct HeldCircuit {
 struct InBandTask {
   std::string protocol;  // "collision" or "minimum"
   std::vector<dataplane::InBandRequest> requests;
+  // Or reads; objects[i] is what reads[i] is of.
+  std::vector<dataplane::InBandRead> reads;
+  std::vector<uint64_t> objects;
   std::vector<Row> release;
-  uint32_t c = 0;  // collision
-  uint32_t max_rounds = 0;
+  dataplane::CollisionOptions collision;
+  dataplane::MinimumOptions minimum;
   uint64_t base_revision = 0;
   bool link_circuits = false;
 };
@@ -76,8 +79,9 @@ class FabricHost {
   // now.
   absl::StatusOr<uint64_t> UpdateCircuits(const std::vector<HeldCircuit>& install,
                                           const std::vector<Row>& remove, uint64_t base_revision);
-  // The errors of dataplane::InBand, and ABORTED as above. Circuits set up have id 0 until they are
-  // installed again with one.
+  // The errors of dataplane::InBand, and ABORTED as above; after an error or a refusal what was to
+  // be released first stands as before. Circuits set up have id 0 until they are installed again
+  // with one.
   absl::StatusOr<InBandAnswer> ExchangeInBand(const InBandTask& task);
   // All that are to run. latency_id: of the newest that wants latencies recorded, 0: none; a larger
   // one than before starts recording anew.
@@ -114,6 +118,8 @@ class FabricHost {
                            const std::vector<Row>& remove) const;
   // FAILED_PRECONDITION if there is none.
   absl::Status CheckLoaded() const;
+  // With change_: what an in-band exchange released stands again.
+  void Reinstate(const std::vector<HeldCircuit>& released);
 
   const FabricBackend backend_;
   const std::string name_;

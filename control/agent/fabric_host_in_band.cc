@@ -5,6 +5,30 @@
 #include "control/status/field_errors.h"
 
 namespace bfly::control {
+namespace {
+
+absl::StatusOr<dataplane::InBandReport> Choose(dataplane::InBand& in_band, const InBandTask& task) {
+  const bool collision = task.protocol == "collision";
+  if (!task.reads.empty()) {
+    return collision ? in_band.ReadByCollision(task.reads, task.collision)
+                     : in_band.ReadByMinimum(task.reads, task.minimum);
+  }
+  return collision ? in_band.Collision(task.requests, task.collision)
+                   : in_band.Minimum(task.requests, task.minimum);
+}
+
+}  // namespace
+
+void FabricHost::Reinstate(const std::vector<HeldCircuit>& released) {
+  const std::unique_lock state(state_);
+  for (const HeldCircuit& circuit : released) {
+    // It was there before, so there is nothing wrong with it.
+    fabric_->InstallCircuit(circuit.input, circuit.tag).IgnoreError();
+    circuits_[circuit.input] = {
+        .held = true, .tag = circuit.tag, .id = circuit.id, .object = circuit.object};
+  }
+  if (!released.empty()) ++revision_;
+}
 
 absl::StatusOr<InBandAnswer> FabricHost::ExchangeInBand(const InBandTask& task) {
   // Workers may take their time; readers do not wait for them.
@@ -22,32 +46,37 @@ absl::StatusOr<InBandAnswer> FabricHost::ExchangeInBand(const InBandTask& task) 
   const absl::StatusOr<dataplane::InBand*> in_band = fabric_->in_band();
   if (!in_band.ok()) return in_band.status();
   InBandAnswer answer;
+  std::vector<HeldCircuit> before;
   if (!task.release.empty()) {
     const absl::StatusOr<dataplane::InBandReport> released = (*in_band)->Release(task.release);
     if (!released.ok()) return released.status();
     const std::unique_lock state(state_);
-    for (const Row input : task.release) circuits_[input] = Slot{};
+    for (const Row input : task.release) {
+      const Slot& slot = circuits_[input];
+      before.push_back({input, slot.tag, slot.id, slot.object});
+      circuits_[input] = Slot{};
+    }
     answer.revision = ++revision_;
-    if (task.requests.empty()) answer.report = *released;
+    if (task.requests.empty() && task.reads.empty()) answer.report = *released;
     // Of a release only the cost is told.
     answer.report.paths.clear();
   }
-  if (!task.requests.empty()) {
-    absl::StatusOr<dataplane::InBandReport> chosen =
-        task.protocol == "collision"
-            ? (*in_band)->Collision(task.requests, {.c = task.c, .max_rounds = task.max_rounds})
-            : (*in_band)->Minimum(task.requests);
+  if (!task.requests.empty() || !task.reads.empty()) {
+    absl::StatusOr<dataplane::InBandReport> chosen = Choose(**in_band, task);
+    if (!chosen.ok() || chosen->refusal.has_value()) Reinstate(before);
     if (!chosen.ok()) return chosen.status();
     answer.report = *std::move(chosen);
     const std::unique_lock state(state_);
-    for (const dataplane::InBandPath& path : answer.report.paths) {
-      circuits_[path.input] = {.held = true, .tag = path.tag, .id = 0};
+    for (size_t i = 0; i < answer.report.paths.size(); ++i) {
+      const dataplane::InBandPath& path = answer.report.paths[i];
+      Slot& slot = circuits_[path.input] = {.held = true, .tag = path.tag, .id = 0};
+      if (!task.objects.empty()) slot.object = task.objects[i];
     }
     answer.revision = ++revision_;
   }
   if (task.link_circuits) {
     // An exchange of nothing: what was installed by other means since the last one is counted.
-    const absl::Status counted = (*in_band)->Minimum({}).status();
+    const absl::Status counted = (*in_band)->Release({}).status();
     if (!counted.ok()) return counted;
     answer.link_circuits = (*in_band)->circuits_on_links();
   }

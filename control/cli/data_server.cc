@@ -36,6 +36,7 @@ struct BatchOptions {
   uint64_t seed = 0;
   bool summary = false;
   bool dry_run = false;
+  bool in_band = false;
   std::string network;
   uint64_t first_object = 0;  // on a running fabric user u wants object first_object + u
 };
@@ -93,6 +94,7 @@ void Print(const v1::ObjectBatchResponse& response, bool dry_run) {
          response.circuits(), dry_run ? " (dry run, nothing installed)" : "",
          response.link_congestion(), response.disk_contention(), response.dilation());
   PrintSetUp(response);
+  if (response.has_in_band()) PrintInBand(response.in_band());
   if (response.c_disk() != 0) printf("threshold of the disks: %u\n", response.c_disk());
   const auto& left = response.requests_left();
   if (!left.empty()) {
@@ -136,6 +138,7 @@ absl::StatusOr<v1::ObjectBatchResponse> ServeBatch(const BatchOptions& options,
   request.set_max_rounds(options.thresholds.max_rounds);
   request.set_summary(options.summary);
   request.set_dry_run(options.dry_run);
+  request.set_in_band(options.in_band);
   auto stub = v1::DataServer::NewStub(channel);
   v1::ObjectBatchResponse response;
   called = Call(stub.get(), &v1::DataServer::Stub::RequestBatch, request, &response, common);
@@ -196,6 +199,9 @@ void AddBatch(CLI::App& group, Invocation& invocation) {
                        "Topology file of the network for a dry run that needs no running fabric")
           ->needs(dry_run)
           ->type_name("FILE");
+  verb->add_flag("--in-band", options->in_band,
+                 "The stage workers choose the copies and set the reads up themselves")
+      ->excludes(dry_run);
   // On a running fabric `place` has decided that.
   copies->needs(network);
   seed->needs(network);

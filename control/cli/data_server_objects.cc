@@ -8,6 +8,7 @@
 #include "bfly/v1/data_server.grpc.pb.h"
 #include "control/cli/client.h"
 #include "control/cli/data_server.h"
+#include "control/cli/route_text.h"
 #include "control/cli/text.h"
 
 namespace bfly::control {
@@ -90,16 +91,20 @@ void AddRequest(CLI::App& group, Invocation& invocation) {
   struct Options {
     uint32_t user = 0;
     uint64_t object = 0;
+    bool in_band = false;
   };
   auto options = std::make_shared<Options>();
   verb->add_option("user", options->user, "Row of the user")->required();
   verb->add_option("object", options->object, "Number of the object")->required();
+  verb->add_flag("--in-band", options->in_band,
+                 "The stage workers choose the copy and set the read up themselves");
   verb->callback([&invocation, options] {
     invocation.action = [common = invocation.common, options]() -> absl::Status {
       auto stub = v1::DataServer::NewStub(Connect(common));
       v1::ObjectRequest request;
       request.set_user(options->user);
       request.set_object(options->object);
+      request.set_in_band(options->in_band);
       v1::ObjectResponse response;
       const absl::Status status =
           Call(stub.get(), &v1::DataServer::Stub::Request, request, &response, common);
@@ -108,6 +113,7 @@ void AddRequest(CLI::App& group, Invocation& invocation) {
       printf("%s\nlink congestion on the way %u, disk contention %u\n",
              PathText(response.path()).c_str(), response.link_congestion(),
              response.disk_contention());
+      if (response.has_in_band()) PrintInBand(response.in_band());
       return absl::OkStatus();
     };
   });
@@ -117,18 +123,22 @@ void AddRelease(CLI::App& group, Invocation& invocation) {
   CLI::App* verb =
       NewVerb(group, invocation, "release", "End what a user reads", "bfly data-server release 5");
   auto user = std::make_shared<uint32_t>(0);
+  auto in_band = std::make_shared<bool>(false);
   verb->add_option("user", *user, "Row of the user")->required();
-  verb->callback([&invocation, user] {
-    invocation.action = [common = invocation.common, user]() -> absl::Status {
+  verb->add_flag("--in-band", *in_band, "The stage workers end the read themselves");
+  verb->callback([&invocation, user, in_band] {
+    invocation.action = [common = invocation.common, user, in_band]() -> absl::Status {
       auto stub = v1::DataServer::NewStub(Connect(common));
       v1::ReleaseObjectRequest request;
       request.set_user(*user);
+      request.set_in_band(*in_band);
       v1::ReleaseObjectResponse response;
       const absl::Status status =
           Call(stub.get(), &v1::DataServer::Stub::Release, request, &response, common);
       if (!status.ok()) return status;
       if (common.json) return PrintJson(response);
       printf("released: %s\n", PathText(response.path()).c_str());
+      if (response.has_in_band()) PrintInBand(response.in_band());
       return absl::OkStatus();
     };
   });

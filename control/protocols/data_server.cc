@@ -69,6 +69,12 @@ absl::Status CheckUsers(const Network& network, const std::vector<DataServerRequ
 
 }  // namespace
 
+DataServerOptions WithThresholds(DataServerOptions options, int dimension) {
+  if (options.c_disk == 0) options.c_disk = kLeastDiskThreshold;
+  if (options.c == 0) options.c = std::max(options.c_disk, LinkThreshold(dimension));
+  return options;
+}
+
 std::vector<Copies> PlaceInTwoCopies(uint32_t rows, uint32_t objects, uint64_t seed) {
   std::vector<Copies> placed(objects);
   for (uint64_t object = 0; object < objects; ++object) {
@@ -100,8 +106,9 @@ absl::StatusOr<DataServerResult> RouteDataServerCollision(
   }
   if (absl::Status s = CheckWorkers(options.workers); !s.ok()) return s;
   const int d = network.dimension();
-  const uint32_t c_disk = options.c_disk != 0 ? options.c_disk : kLeastDiskThreshold;
-  const uint32_t c = options.c != 0 ? options.c : std::max(c_disk, LinkThreshold(d));
+  const DataServerOptions in_force = WithThresholds(options, d);
+  const uint32_t c_disk = in_force.c_disk;
+  const uint32_t c = in_force.c;
   std::vector<CollisionColumn> columns(d, {.links = 2 * network.rows(), .limit = c});
   std::vector<std::vector<uint32_t>> counts;
   if (standing.links != nullptr) {

@@ -35,6 +35,9 @@ struct DataServerOptions {
   uint32_t workers = 0;     // threads, 1..kMaxWorkers; 0: 1. The result is the same
 };
 
+// The thresholds in force: those of `options`, where it has none those of Theorem 3.1.
+DataServerOptions WithThresholds(DataServerOptions options, int dimension);
+
 // What stands already; null: nothing.
 struct StandingReads {
   const LinkLoad* links = nullptr;

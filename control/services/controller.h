@@ -40,6 +40,11 @@ struct InBandOutcome {
   RouteResult route;                      // without a path if it was a release
   std::vector<StandingCircuit> circuits;  // set up, or released
   v1::InBandReport report;
+  // Of reads: paths at the disk of a single one, at the fullest disk if there are many; the disks'
+  // threshold in force; copies of what is read.
+  uint32_t disk_contention = 0;
+  uint32_t c_disk = 0;
+  uint32_t copies = 0;
 };
 
 class Controller {
@@ -97,7 +102,8 @@ class Controller {
 
   // Has the stage workers do it, with no controller on the way, and learns what they did.
   // FAILED_PRECONDITION also where the protocol is neither collision nor minimum, and where the
-  // stages are split over data planes.
+  // stages are split over data planes. RESOURCE_EXHAUSTED names the link without room, as a call
+  // without in_band would; then nothing was changed.
   using MakeInBandOrder = std::function<absl::StatusOr<InBandOrder>(const Network&)>;
   absl::StatusOr<InBandOutcome> ExecuteInBand(uint64_t election_id,
                                               const MakeInBandOrder& make_order);
@@ -142,7 +148,10 @@ class Controller {
   absl::Status SetTraffic(std::vector<v1::TrafficSource> sources);
   absl::Status CheckInBand(const InBandOrder& order) const;
   absl::StatusOr<v1::AgentInBandResponse> AskInBand(v1::AgentInBandRequest& request);
-  absl::StatusOr<InBandOutcome> LearnInBand(const v1::AgentInBandRequest& request,
+  v1::AgentInBandRequest RequestInBand(const InBandOrder& order) const;
+  absl::Status LearnRefusal(const InBandOrder& order, const v1::AgentInBandRefusal& refusal);
+  absl::StatusOr<InBandOutcome> LearnInBand(const InBandOrder& order,
+                                            const v1::AgentInBandRequest& request,
                                             const v1::AgentInBandResponse& response);
   absl::Status VerifyAll(const Intent& intent);
   // All or none. `take_over`: what a data plane runs already is unloaded first.

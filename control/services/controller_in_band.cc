@@ -16,6 +16,8 @@ PathChoice ChoiceOf(v1::AgentInBandPath::Choice choice) {
       return PathChoice::kP;
     case v1::AgentInBandPath::P_PRIME:
       return PathChoice::kPPrime;
+    case v1::AgentInBandPath::ONLY:
+      return PathChoice::kGreedy;
     default:
       return PathChoice::kArbitrary;
   }
@@ -42,17 +44,22 @@ RouteResult RouteOf(const Network& network, const v1::AgentInBandRequest& reques
 }  // namespace
 
 absl::Status Controller::CheckInBand(const InBandOrder& order) const {
-  if (order.protocol != "collision" && order.protocol != "minimum") {
+  const FabricState& state = intent_->state;
+  const bool reads = order.reads.has_value() || order.stop_reading.has_value();
+  if (!reads && order.protocol != "collision" && order.protocol != "minimum") {
     return ErrorAtField(
         absl::StatusCode::kFailedPrecondition, "protocol",
         absl::StrCat(order.protocol, " does not run in band; use collision or minimum"));
   }
-  if (order.options.c > kMaxThreshold) {
-    return OutOfRange("c", order.options.c, 0, kMaxThreshold);
+  const DataServerOptions of_reads =
+      order.reads.has_value() ? order.reads->options : DataServerOptions{};
+  for (const auto& [field, value] :
+       {std::pair{"c", std::max(order.options.c, of_reads.c)}, {"c_disk", of_reads.c_disk}}) {
+    if (value > kMaxThreshold) return OutOfRange(field, value, 0, kMaxThreshold);
   }
-  const FabricState& state = intent_->state;
-  if (auto found = FindProtocol(order.protocol, state.network().kind()); !found.ok()) {
-    return found.status();
+  if (!reads) {
+    const auto found = FindProtocol(order.protocol, state.network().kind());
+    if (!found.ok()) return found.status();
   }
   const auto& owners = intent_->plane_of_stage;
   if (std::any_of(owners.begin(), owners.end(), [&](size_t p) { return p != owners[0]; })) {
@@ -61,6 +68,44 @@ absl::Status Controller::CheckInBand(const InBandOrder& order) const {
                         "one data plane runs them all");
   }
   return state.CheckInBand(order);
+}
+
+v1::AgentInBandRequest Controller::RequestInBand(const InBandOrder& order) const {
+  const FabricState& state = intent_->state;
+  const int dimension = state.network().dimension();
+  v1::AgentInBandRequest request;
+  request.set_protocol(order.reads.has_value() ? order.reads->protocol : order.protocol);
+  const bool collision = request.protocol() == "collision";
+  if (order.reads.has_value()) {
+    const ReadBatchOrder& reads = *order.reads;
+    const DataServerOptions options = WithThresholds(reads.options, dimension);
+    const bool choice =
+        !reads.objects.empty() && state.objects().Find(reads.objects[0])->copies == 2;
+    if (collision && choice) {
+      request.set_c(options.c);
+      request.set_c_disk(options.c_disk);
+      request.set_max_rounds(options.max_rounds);
+    }
+    request.mutable_inputs()->Add(reads.users.begin(), reads.users.end());
+    request.mutable_objects()->Add(reads.objects.begin(), reads.objects.end());
+    for (const uint64_t object : reads.objects) {
+      const ObjectDirectory::Disks& at = *state.objects().Find(object);
+      request.add_outputs(at.disks[0]);
+      if (at.copies == 2) request.add_second_outputs(at.disks[1]);
+    }
+  } else {
+    if (collision) {
+      request.set_c(order.options.c != 0 ? order.options.c : CollisionThreshold(dimension));
+      request.set_max_rounds(order.options.max_rounds);
+    }
+    for (const Request& wanted : order.requests) {
+      request.add_inputs(wanted.input);
+      request.add_outputs(wanted.output);
+    }
+  }
+  request.set_other_if_full(order.single);
+  for (const Row input : state.ReleasedBy(order)) request.add_release(input);
+  return request;
 }
 
 absl::StatusOr<InBandOutcome> Controller::ExecuteInBand(uint64_t election_id,
@@ -74,21 +119,11 @@ absl::StatusOr<InBandOutcome> Controller::ExecuteInBand(uint64_t election_id,
   if (!order.ok()) return order.status();
   if (absl::Status status = CheckInBand(*order); !status.ok()) return status;
 
-  v1::AgentInBandRequest request;
-  request.set_protocol(order->protocol);
-  if (order->protocol == "collision") {
-    request.set_c(order->options.c != 0 ? order->options.c
-                                        : CollisionThreshold(state.network().dimension()));
-    request.set_max_rounds(order->options.max_rounds);
-  }
-  for (const Request& wanted : order->requests) {
-    request.add_inputs(wanted.input);
-    request.add_outputs(wanted.output);
-  }
-  for (const Row input : state.ReleasedBy(*order)) request.add_release(input);
+  v1::AgentInBandRequest request = RequestInBand(*order);
   const absl::StatusOr<v1::AgentInBandResponse> response = AskInBand(request);
   if (!response.ok()) return response.status();
-  return LearnInBand(request, *response);
+  if (response->has_refusal()) return LearnRefusal(*order, response->refusal());
+  return LearnInBand(*order, request, *response);
 }
 
 // Asks, and looks again once where the data plane is not as it was when it was last looked at.
@@ -118,19 +153,35 @@ absl::StatusOr<v1::AgentInBandResponse> Controller::AskInBand(v1::AgentInBandReq
   return absl::UnavailableError(absl::StrCat("data plane ", plane.name(), ": ", problem));
 }
 
-absl::StatusOr<InBandOutcome> Controller::LearnInBand(const v1::AgentInBandRequest& request,
+absl::Status Controller::LearnRefusal(const InBandOrder& order,
+                                      const v1::AgentInBandRefusal& refusal) {
+  const LinkId link = {static_cast<int>(refusal.stage()), refusal.row(),
+                       static_cast<int>(refusal.port())};
+  const std::unique_lock lock(state_);
+  absl::Status status = intent_->state.LearnRefusal(order, refusal.request(), link,
+                                                    refusal.circuits(), refusal.capacity());
+  intent_->state.Commit();
+  return status;
+}
+
+absl::StatusOr<InBandOutcome> Controller::LearnInBand(const InBandOrder& order,
+                                                      const v1::AgentInBandRequest& request,
                                                       const v1::AgentInBandResponse& response) {
   FabricState& state = intent_->state;
   InBandOutcome outcome{.network = state.shared_network(),
                         .route = RouteOf(state.network(), request, response),
                         .circuits = {},
-                        .report = response.report()};
-  const std::vector<Row> released(request.release().begin(), request.release().end());
+                        .report = response.report(),
+                        .disk_contention = 0,
+                        .c_disk = request.c_disk(),
+                        .copies = request.objects().empty()          ? 0u
+                                  : request.second_outputs().empty() ? 1u
+                                                                     : 2u};
   FabricState::Change change;
   absl::Status status;
   {
     const std::unique_lock lock(state_);
-    status = state.Learn(released, outcome.route, &outcome.circuits);
+    status = state.Learn(order, outcome.route, &outcome.circuits);
     if (status.ok()) change = state.change();
   }
   // The data plane holds the circuits already; this tells it their ids.
@@ -138,6 +189,11 @@ absl::StatusOr<InBandOutcome> Controller::LearnInBand(const v1::AgentInBandReque
   const std::unique_lock lock(state_);
   if (status.ok()) {
     Settle(change);
+    if (order.reads.has_value()) {
+      const std::vector<uint32_t>& readers = state.circuit_set().readers();
+      outcome.disk_contention = order.single ? readers[outcome.circuits[0].path.output]
+                                             : *std::max_element(readers.begin(), readers.end());
+    }
     return outcome;
   }
   state.RollBack();

@@ -5,24 +5,12 @@
 #include <chrono>
 
 #include "control/services/place_message.h"
+#include "control/services/read_messages.h"
 #include "control/services/route_message.h"
 #include "control/status/field_errors.h"
 #include "control/status/grpc_status.h"
 
 namespace bfly::control {
-namespace {
-
-void FillPath(const Network& network, const StandingCircuit& circuit, v1::ObjectPath* out) {
-  out->set_input(circuit.path.input);
-  out->set_output(circuit.path.output);
-  const std::vector<Row> rows = WalkTag(network, circuit.path.input, circuit.path.tag);
-  out->mutable_rows()->Add(rows.begin(), rows.end());
-  out->set_choice(std::string(ChoiceName(circuit.path.choice)));
-  out->set_object(circuit.object.value_or(kUnknownObject));
-  out->set_circuit(circuit.id);
-}
-
-}  // namespace
 
 grpc::Status DataServerService::Place(grpc::ServerContext*, const v1::PlaceRequest* request,
                                       v1::PlaceResponse* response) {
@@ -43,6 +31,7 @@ grpc::Status DataServerService::Place(grpc::ServerContext*, const v1::PlaceReque
 
 grpc::Status DataServerService::Request(grpc::ServerContext*, const v1::ObjectRequest* request,
                                         v1::ObjectResponse* response) {
+  if (request->in_band()) return RequestInBand(*request, response);
   Outcome outcome = absl::UnknownError("");
   std::shared_ptr<const Network> network;
   const absl::Status status = controller_.Commit(request->election_id(), [&](FabricState& state) {
@@ -54,20 +43,16 @@ grpc::Status DataServerService::Request(grpc::ServerContext*, const v1::ObjectRe
   });
   if (!status.ok()) return ToGrpc(status);
   if (!outcome.ok()) return ToGrpc(outcome.status());
-  FillPath(*network, *outcome, response->mutable_path());
+  FillObjectPath(*network, *outcome, response->mutable_path());
   return grpc::Status::OK;
 }
 
 grpc::Status DataServerService::RequestBatch(grpc::ServerContext*,
                                              const v1::ObjectBatchRequest* request,
                                              v1::ObjectBatchResponse* response) {
+  if (request->in_band()) return RequestBatchInBand(*request, response);
   const auto start = std::chrono::steady_clock::now();
-  const ReadBatchOrder order{
-      .users = {request->users().begin(), request->users().end()},
-      .objects = {request->objects().begin(), request->objects().end()},
-      .protocol = request->protocol().empty() ? "collision" : request->protocol(),
-      .options = {
-          .c = request->c(), .c_disk = request->c_disk(), .max_rounds = request->max_rounds()}};
+  const ReadBatchOrder order = ToReadOrder(*request);
   absl::StatusOr<DataServerResult> result = absl::UnknownError("");
   std::shared_ptr<const Network> network;
   const auto look = [&](const FabricState& state) {
@@ -97,6 +82,7 @@ grpc::Status DataServerService::RequestBatch(grpc::ServerContext*,
 grpc::Status DataServerService::Release(grpc::ServerContext*,
                                         const v1::ReleaseObjectRequest* request,
                                         v1::ReleaseObjectResponse* response) {
+  if (request->in_band()) return ReleaseInBand(*request, response);
   Outcome outcome = absl::UnknownError("");
   std::shared_ptr<const Network> network;
   const absl::Status status = controller_.Commit(request->election_id(), [&](FabricState& state) {
@@ -105,7 +91,7 @@ grpc::Status DataServerService::Release(grpc::ServerContext*,
   });
   if (!status.ok()) return ToGrpc(status);
   if (!outcome.ok()) return ToGrpc(outcome.status());
-  FillPath(*network, *outcome, response->mutable_path());
+  FillObjectPath(*network, *outcome, response->mutable_path());
   return grpc::Status::OK;
 }
 
@@ -128,7 +114,8 @@ grpc::Status DataServerService::Status(grpc::ServerContext*,
     response->set_reads(reads);
     if (!request->reads()) return;
     for (const StandingCircuit& circuit : state.circuits()) {
-      if (circuit.object.has_value()) FillPath(state.network(), circuit, response->add_paths());
+      if (circuit.object.has_value())
+        FillObjectPath(state.network(), circuit, response->add_paths());
     }
   }));
 }

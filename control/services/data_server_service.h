@@ -23,6 +23,13 @@ class DataServerService final : public v1::DataServer::Service {
                       v1::DataServerStatus* response) override;
 
  private:
+  // The calls with in_band set.
+  grpc::Status RequestInBand(const v1::ObjectRequest& request, v1::ObjectResponse* response);
+  grpc::Status RequestBatchInBand(const v1::ObjectBatchRequest& request,
+                                  v1::ObjectBatchResponse* response);
+  grpc::Status ReleaseInBand(const v1::ReleaseObjectRequest& request,
+                             v1::ReleaseObjectResponse* response);
+
   Controller& controller_;
 };
 

@@ -150,13 +150,18 @@ absl::StatusOr<DataServerResult> FabricState::Execute(const ReadBatchOrder& orde
   return routed;
 }
 
-Outcome FabricState::StopReading(Row user) {
+absl::Status FabricState::CheckStopReading(Row user) const {
   if (absl::Status status = CheckDataServer(); !status.ok()) return status;
   const Row last = network_->rows() - 1;
   if (user > last) return OutOfRange("user", user, 0, last);
   if (!circuits_.IsRead(user)) {
     return ErrorAtField(absl::StatusCode::kNotFound, "user", absl::StrCat(user, " reads nothing"));
   }
+  return absl::OkStatus();
+}
+
+Outcome FabricState::StopReading(Row user) {
+  if (absl::Status status = CheckStopReading(user); !status.ok()) return status;
   return Undo(user);
 }
 

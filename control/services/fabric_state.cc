@@ -46,6 +46,12 @@ std::optional<CandidatePaths> CandidatesOf(const Network& network) {
 
 }  // namespace
 
+absl::Status NoRoom(LinkId link, uint32_t circuits, uint32_t capacity) {
+  return ErrorAtField(absl::StatusCode::kResourceExhausted, "link",
+                      absl::StrCat("stage ", link.stage, " row ", link.row, " port ", link.port,
+                                   " carries ", circuits, " circuits, its capacity is ", capacity));
+}
+
 FabricState::FabricState(std::shared_ptr<const Network> network, uint64_t last_id,
                          LinkCapacity capacity)
     : network_(std::move(network)),
@@ -174,11 +180,7 @@ absl::StatusOr<CircuitPath> FabricState::ChoosePath(const SetUpOrder& order) con
 absl::Status FabricState::CheckRoom(const CircuitPath& path) const {
   const auto full = FirstFullLink(capacity_, circuits_.load(), *network_, path.input, path.tag);
   if (!full.has_value()) return absl::OkStatus();
-  const LinkId link = network_->link_at(*full);
-  return ErrorAtField(absl::StatusCode::kResourceExhausted, "link",
-                      absl::StrCat("stage ", link.stage, " row ", link.row, " port ", link.port,
-                                   " carries ", circuits_.load().on_index(*full),
-                                   " circuits, its capacity is ", capacity_.at(*full)));
+  return NoRoom(network_->link_at(*full), circuits_.load().on_index(*full), capacity_.at(*full));
 }
 
 absl::Status FabricState::Put(const CircuitPath& path, std::optional<uint64_t> object,

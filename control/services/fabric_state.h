@@ -24,8 +24,9 @@
 #include "control/protocols/protocol.h"
 #include "control/services/idempotency.h"
 #include "control/services/in_band_order.h"
-#include "control/services/link_capacity.h"
+#include "control/services/read_order.h"
 #include "control/status/field_errors.h"
+#include "topologies/link_capacity.h"
 #include "topologies/network.h"
 #include "topologies/switch_settings.h"
 
@@ -70,13 +71,6 @@ struct PlaceOrder {
   bool replace = false;  // forget what is placed first
   std::string record;    // by which it can be done again after a restart
 };
-// users[i] wants objects[i].
-struct ReadBatchOrder {
-  std::vector<Row> users;
-  std::vector<uint64_t> objects;
-  std::string protocol;  // "collision" or "minimum"
-  DataServerOptions options;
-};
 
 // Asked again and again while something long is done: an error says why to stop now.
 using Interrupt = std::function<absl::Status()>;
@@ -86,6 +80,9 @@ struct Blocking {
   uint64_t asked = 0;
   uint64_t blocked = 0;  // refused because a link had no room
 };
+
+// RESOURCE_EXHAUSTED names the link.
+absl::Status NoRoom(LinkId link, uint32_t circuits, uint32_t capacity);
 
 class FabricState {
  public:
@@ -121,7 +118,11 @@ class FabricState {
   // an error RollBack is due.
   absl::Status CheckInBand(const InBandOrder& order) const;
   std::vector<Row> ReleasedBy(const InBandOrder& order) const;
-  absl::Status Learn(const std::vector<Row>& released, RouteResult& route,
+  // What Execute would have answered where `link` has no room for the path of request `request`,
+  // and it is counted as blocked.
+  absl::Status LearnRefusal(const InBandOrder& order, uint32_t request, LinkId link,
+                            uint32_t circuits, uint32_t capacity);
+  absl::Status Learn(const InBandOrder& order, RouteResult& route,
                      std::vector<StandingCircuit>* circuits);
 
   // What changed at the input rows since the last Commit(): the circuits that stand there now, and
@@ -200,6 +201,9 @@ class FabricState {
   absl::Status CheckDataServer() const;
   absl::Status CheckRead(Row user, uint64_t object) const;
   absl::Status CheckReads(const ReadBatchOrder& order) const;
+  absl::Status CheckStopReading(Row user) const;
+  absl::Status CheckReadsInBand(const InBandOrder& order) const;
+  absl::Status CheckCircuitsInBand(const InBandOrder& order) const;
   uint64_t NextId(Row input);
   void Remember(const std::string& key, const std::string& request, Answer answer);
   void RollBackTo(size_t mark);

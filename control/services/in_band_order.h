@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "control/protocols/protocol.h"
+#include "control/services/read_order.h"
 
 namespace bfly::control {
 
@@ -15,9 +16,13 @@ struct InBandOrder {
   std::vector<Request> requests;
   ProtocolOptions options;
   bool replace = false;  // circuits at these inputs and outputs are released first
-  bool single = false;   // one request whose fields are "input" and "output"
-  // Instead of all this: the circuit to release, by its id.
+  // One request, whose fields are "input" and "output", or "user" and "object".
+  bool single = false;
+  // Instead of requests: reads of the data server, by their own protocol.
+  std::optional<ReadBatchOrder> reads;
+  // Instead of all this: the circuit to release, by its id; or the user whose read ends.
   std::optional<uint64_t> release;
+  std::optional<Row> stop_reading;
 };
 
 }  // namespace bfly::control

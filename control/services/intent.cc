@@ -47,17 +47,6 @@ absl::StatusOr<std::vector<std::string>> OwnersOf(const v1::Topology& topology, 
   return owners;
 }
 
-// The topology was checked: every link exists.
-LinkCapacity CapacityOf(const v1::Topology& topology, const Network& network) {
-  LinkCapacity capacity{.every_link = topology.circuits().capacity(), .of_link = {}};
-  for (const v1::LinkCapacity& entry : topology.circuits().link_capacities()) {
-    const LinkId link = {static_cast<int>(entry.stage()), entry.row(),
-                         static_cast<int>(entry.port())};
-    capacity.of_link[network.link_index(link)] = entry.capacity();
-  }
-  return capacity;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Intent>> MakeIntent(v1::Topology topology,

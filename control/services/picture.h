@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "bfly/v1/agent.pb.h"
 #include "bfly/v1/telemetry.pb.h"
-#include "control/services/link_capacity.h"
+#include "topologies/link_capacity.h"
 #include "topologies/network.h"
 
 namespace bfly::control {

@@ -89,6 +89,16 @@ absl::StatusOr<Network> NetworkOf(const v1::Network& network) {
   return Network::Make(*spec);
 }
 
+LinkCapacity CapacityOf(const v1::Topology& topology, const Network& network) {
+  LinkCapacity capacity{.every_link = topology.circuits().capacity(), .of_link = {}};
+  for (const v1::LinkCapacity& entry : topology.circuits().link_capacities()) {
+    const LinkId link = {static_cast<int>(entry.stage()), entry.row(),
+                         static_cast<int>(entry.port())};
+    capacity.of_link[network.link_index(link)] = entry.capacity();
+  }
+  return capacity;
+}
+
 absl::StatusOr<Ipv4Block> ParseIpv4Block(absl::string_view text) {
   const auto wrong = [&](absl::string_view why) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -131,6 +141,7 @@ absl::StatusOr<dataplane::FabricConfig> ToFabricConfig(const v1::Topology& topol
   dataplane::FabricConfig config;
   config.name = topology.name();
   config.network = network->spec();
+  config.circuit_capacity = CapacityOf(topology, *network);
   if (topology.addressing().mode() == v1::Addressing::IPV4_PREFIX) {
     const absl::StatusOr<Ipv4Block> block = ParseIpv4Block(topology.addressing().ipv4_prefix());
     if (!block.ok()) return block.status();

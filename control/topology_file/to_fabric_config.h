@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "bfly/v1/topology.pb.h"
 #include "dataplane/fabric/config.h"
+#include "topologies/link_capacity.h"
 #include "topologies/network.h"
 
 namespace bfly::control {
@@ -17,6 +18,9 @@ namespace bfly::control {
 // `network`.
 absl::StatusOr<Network> NetworkOf(const v1::Network& network);
 absl::StatusOr<NetworkSpec> ToNetworkSpec(const v1::Network& network);
+
+// How many circuits each link may carry. The topology was checked: every link it names exists.
+LinkCapacity CapacityOf(const v1::Topology& topology, const Network& network);
 
 struct Ipv4Block {
   uint32_t base = 0;  // host byte order

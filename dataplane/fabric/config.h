@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dataplane/fabric/link_shape.h"
+#include "topologies/link_capacity.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
@@ -70,6 +71,7 @@ struct FabricConfig {
   std::vector<TrunkConfig> trunks;
   WithoutCircuit without_circuit = WithoutCircuit::kBestEffort;
   LinkPlan links;                   // of the whole network
+  LinkCapacity circuit_capacity;    // of the whole network; for circuits set up in band
   uint32_t queue_memory_mb = 256;   // 1..262144, for packets on links that take time
   uint32_t max_frame_bytes = 1518;  // 64..9018, with the Ethernet header, without FCS
   uint32_t mbufs = 0;               // 0: sized from ports and queues

@@ -154,7 +154,8 @@ absl::StatusOr<InBand*> LoadedFabric::in_band() {
 }
 
 absl::Status LoadedFabric::MakeInBand() {
-  absl::StatusOr<std::unique_ptr<LoadedInBand>> made = LoadedInBand::Make(network_, plan_, routes_);
+  absl::StatusOr<std::unique_ptr<LoadedInBand>> made =
+      LoadedInBand::Make(network_, plan_, routes_, config_.circuit_capacity);
   if (!made.ok()) return made.status();
   in_band_owner_ = *std::move(made);
   for (size_t i = 0; i < workers_.size(); ++i) {

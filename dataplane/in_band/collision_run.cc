@@ -3,27 +3,26 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace bfly::dataplane {
 
-CollisionRun::CollisionRun(const CandidatePaths& candidates,
-                           const std::vector<InBandRequest>& requests,
-                           const CollisionOptions& options, RouteTable& routes)
+CollisionRun::CollisionRun(std::vector<Candidates> requests, const CollisionOptions& options,
+                           RouteTable& routes, bool limited)
     : options_(options),
-      routes_(routes),
-      requests_(requests),
-      choice_(requests.size(), kNone),
-      last_round_(requests.size()),
-      over_(requests.size()),
-      active_(requests.size()) {
-  tags_.reserve(requests.size());
-  for (const InBandRequest& r : requests) tags_.push_back(candidates.tags(r.input, r.output));
+      only_(!requests.empty() && requests.front().only),
+      requests_(std::move(requests)),
+      choice_(requests_.size(), kNone),
+      last_round_(requests_.size()),
+      over_(requests_.size()),
+      active_(requests_.size()),
+      installer_(routes, limited, requests_.size()) {
   std::iota(active_.begin(), active_.end(), 0u);
 }
 
 // What is left takes p: any path will do, and the bound on the congestion is forfeited.
 Tag CollisionRun::TagOf(uint32_t request) const {
-  return tags_[request][choice_[request] == 1 ? 1 : 0];
+  return requests_[request].tags[choice_[request] == 1 ? 1 : 0];
 }
 
 void CollisionRun::Decide() {
@@ -42,7 +41,11 @@ void CollisionRun::Decide() {
 
 bool CollisionRun::NextPass() {
   next_ = 0;
-  if (phase_ == Phase::kStart && !requests_.empty()) {
+  if (phase_ == Phase::kStart && only_) {
+    std::fill(choice_.begin(), choice_.end(), uint8_t{0});
+    active_.clear();
+    phase_ = Phase::kInstall;
+  } else if (phase_ == Phase::kStart && !requests_.empty()) {
     phase_ = Phase::kRound;
   } else if (phase_ == Phase::kRound) {
     const size_t before = active_.size();
@@ -51,6 +54,8 @@ bool CollisionRun::NextPass() {
     const bool frozen = active_.size() == before;
     const bool over = options_.max_rounds != 0 && left_per_round_.size() >= options_.max_rounds;
     if (active_.empty() || frozen || over) phase_ = Phase::kInstall;
+  } else if (phase_ == Phase::kInstall && installer_.refused()) {
+    phase_ = Phase::kTakeBack;
   } else {
     phase_ = Phase::kEnded;
   }
@@ -59,6 +64,7 @@ bool CollisionRun::NextPass() {
 }
 
 int CollisionRun::Emit(Probe* burst, int room) {
+  if (phase_ == Phase::kTakeBack) return installer_.EmitReleases(burst, room);
   const size_t all = phase_ == Phase::kRound ? 2 * active_.size() : requests_.size();
   const int count = static_cast<int>(std::min(all - next_, static_cast<size_t>(room)));
   if (phase_ == Phase::kRound) {
@@ -66,7 +72,7 @@ int CollisionRun::Emit(Probe* burst, int room) {
     for (int i = 0; i < count; ++i, ++next_) {
       const uint32_t request = active_[next_ / 2];
       last_round_[request] = round;
-      burst[i] = {.tag = tags_[request][next_ % 2],
+      burst[i] = {.tag = requests_[request].tags[next_ % 2],
                   .row = requests_[request].input,
                   .slot = 2 * request + static_cast<uint32_t>(next_ % 2),
                   .kind = ProbeKind::kCount};
@@ -74,10 +80,7 @@ int CollisionRun::Emit(Probe* burst, int room) {
   } else {
     for (int i = 0; i < count; ++i, ++next_) {
       const uint32_t request = static_cast<uint32_t>(next_);
-      burst[i] = {.tag = TagOf(request),
-                  .row = requests_[request].input,
-                  .slot = request,
-                  .kind = ProbeKind::kInstall};
+      burst[i] = installer_.ProbeFor(requests_[request].input, TagOf(request), request);
     }
   }
   return count;
@@ -87,14 +90,14 @@ void CollisionRun::Return(const Probe* burst, int count) {
   if (phase_ == Phase::kRound) {
     for (int i = 0; i < count; ++i) {
       const uint32_t slot = burst[i].slot;
-      const unsigned over = burst[i].most > options_.c ? 1u << (slot % 2) : 0u;
-      over_[slot / 2] = static_cast<uint8_t>(over_[slot / 2] | over);
+      const bool over = burst[i].most > options_.c ||
+                        (options_.c_disk != 0 && burst[i].at_disk > options_.c_disk);
+      over_[slot / 2] = static_cast<uint8_t>(over_[slot / 2] | unsigned{over} << (slot % 2));
     }
+  } else if (phase_ == Phase::kInstall) {
+    installer_.Acknowledge(burst, count);
   } else {
-    for (int i = 0; i < count; ++i) {
-      const uint32_t request = burst[i].slot;
-      routes_.Install(requests_[request].input, TagOf(request));
-    }
+    installer_.AcknowledgeReleases(burst, count);
   }
 }
 
@@ -112,25 +115,30 @@ void CollisionRun::PassReturned(const PassTimes& times) {
 
 InBandReport CollisionRun::Report(const Network& network, double cycles_a_second) const {
   InBandReport report;
+  report.refusal = installer_.Refusal(network);
+  if (report.refusal.has_value()) return report;
   std::vector<TaggedPath> installed;
   for (uint32_t i = 0; i < requests_.size(); ++i) {
-    const auto& [input, output] = requests_[i];
-    report.paths.push_back({input, output, TagOf(i),
-                            choice_[i] == kNone ? InBandChoice::kArbitrary
-                            : choice_[i] == 0   ? InBandChoice::kP
-                                                : InBandChoice::kPPrime});
+    const Row input = requests_[i].input;
+    report.paths.push_back({input, OutputOfTag(network, TagOf(i)), TagOf(i),
+                            only_                 ? InBandChoice::kOnly
+                            : choice_[i] == kNone ? InBandChoice::kArbitrary
+                            : choice_[i] == 0     ? InBandChoice::kP
+                                                  : InBandChoice::kPPrime});
     installed.push_back({input, TagOf(i)});
   }
-  report.rounds = static_cast<uint32_t>(left_per_round_.size());
-  report.left_per_round = left_per_round_;
+  const auto rounds = static_cast<uint32_t>(left_per_round_.size());
+  // Without a choice it is done in one go.
+  report.rounds = only_ ? 1 : rounds;
+  report.left_per_round = only_ ? std::vector<uint32_t>{0} : left_per_round_;
   report.requests_left = active_;
   report.messages = messages_;
   report.install_messages = 2 * uint64_t{requests_.size()};
-  for (uint32_t round = 0; round < report.rounds; ++round) {
+  for (uint32_t round = 0; round < rounds; ++round) {
     std::vector<TaggedPath> active;
     for (uint32_t i = 0; i < requests_.size(); ++i) {
       if (last_round_[i] < round) continue;
-      for (const Tag tag : tags_[i]) active.push_back({requests_[i].input, tag});
+      for (const Tag tag : requests_[i].tags) active.push_back({requests_[i].input, tag});
     }
     report.steps += CountSteps(network, active);
   }

@@ -3,25 +3,29 @@
 // and 2.4). A round: every active path sends a probe that counts itself on each link and brings
 // back the largest count; a request with a path where that is at most c takes it, p before p'.
 // After the last round every request installs its path, in one pass more.
+//
+// On the data server (section 3.1; THEORY.md 2.6) a path must also end at a disk with at most
+// c_disk. Paths selected in earlier rounds are not counted: counting them would select the same.
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "dataplane/fabric/route_table.h"
+#include "dataplane/in_band/candidates.h"
 #include "dataplane/in_band/exchange.h"
 #include "dataplane/in_band/in_band.h"
+#include "dataplane/in_band/path_installer.h"
 #include "dataplane/in_band/report.h"
-#include "topologies/switch_settings.h"
 
 namespace bfly::dataplane {
 
 class CollisionRun final : public Exchange {
  public:
-  // Inputs and outputs are in range, used once, and free. `routes` gets the circuits and must
-  // outlive the object.
-  CollisionRun(const CandidatePaths& candidates, const std::vector<InBandRequest>& requests,
-               const CollisionOptions& options, RouteTable& routes);
+  // Inputs are in range, used once, and free; all requests have two paths, or all have one.
+  // `routes` gets the circuits and must outlive the object.
+  // `limited`: some links have a capacity; after a refusal nothing is installed.
+  CollisionRun(std::vector<Candidates> requests, const CollisionOptions& options,
+               RouteTable& routes, bool limited = false);
 
   bool NextPass() override;
   int Emit(Probe* burst, int room) override;
@@ -32,21 +36,21 @@ class CollisionRun final : public Exchange {
   InBandReport Report(const Network& network, double cycles_a_second) const;
 
  private:
-  enum class Phase : uint8_t { kStart, kRound, kInstall, kEnded };
+  enum class Phase : uint8_t { kStart, kRound, kInstall, kTakeBack, kEnded };
   static constexpr uint8_t kNone = 2;
 
   Tag TagOf(uint32_t request) const;
   void Decide();
 
   const CollisionOptions options_;
-  RouteTable& routes_;
-  std::vector<InBandRequest> requests_;
-  std::vector<std::array<Tag, 2>> tags_;
+  const bool only_;  // no request has a choice: there are no rounds
+  const std::vector<Candidates> requests_;
   std::vector<uint8_t> choice_;       // by request: 0 (p), 1 (p') or kNone
   std::vector<uint32_t> last_round_;  // by request: the last one it sent probes in
   std::vector<uint8_t> over_;         // by request: bit w is set if path w is over the threshold
   std::vector<uint32_t> active_;
   std::vector<uint32_t> left_per_round_;
+  PathInstaller installer_;
   Phase phase_ = Phase::kStart;
   size_t next_ = 0;  // probe of the pass
   uint64_t messages_ = 0;

@@ -2,6 +2,9 @@
 // Circuits set up by the stage workers of one loaded fabric themselves, with no controller on the
 // way (docs/in-band.md). This is what control sees of it: it starts an exchange and reads what it
 // found.
+//
+// FailedPrecondition: Collision and Minimum on a network that is no two-fold butterfly, reads on
+// one that is no randomly-wired butterfly.
 #pragma once
 
 #include <vector>
@@ -13,7 +16,13 @@ namespace bfly::dataplane {
 
 struct CollisionOptions {
   uint32_t c = 0;           // paths and circuits a link may have, 1..254
+  uint32_t c_disk = 0;      // reads: those a disk may have, 1..254
   uint32_t max_rounds = 0;  // 0: until it is done or can select nothing any more
+};
+
+struct MinimumOptions {
+  // A path chosen that has a link without room gives way to the request's other one, if that has.
+  bool other_if_full = false;
 };
 
 // Thread-safe; one exchange at a time, a second caller waits.
@@ -24,10 +33,23 @@ class InBand {
   // Chooses a path for each request, counts it on its links and puts it into the route table.
   // InvalidArgument names "inputs[2]" or "outputs[2]" that is out of range or used twice, or `c`
   // out of range; FailedPrecondition one that a circuit holds, or that the fabric is unloaded:
-  // nothing was changed. DeadlineExceeded: the workers moved no probe for five seconds.
+  // nothing was changed. Nor was it where a link has no room for a path: the report's refusal names
+  // it, for the first request in order. DeadlineExceeded: the workers moved no probe for five
+  // seconds.
   virtual absl::StatusOr<InBandReport> Collision(const std::vector<InBandRequest>& requests,
                                                  const CollisionOptions& options) = 0;
-  virtual absl::StatusOr<InBandReport> Minimum(const std::vector<InBandRequest>& requests) = 0;
+  virtual absl::StatusOr<InBandReport> Minimum(const std::vector<InBandRequest>& requests,
+                                               const MinimumOptions& options = {}) = 0;
+
+  // The same for reads of the data server on a randomly-wired butterfly, where only links and disks
+  // have thresholds and outputs may be shared. All of them in two copies, or all in one: then there
+  // is nothing to choose. InvalidArgument names "users[2]", "disks[2]" or "second_disks[2]", `c` or
+  // `c_disk`.
+  virtual absl::StatusOr<InBandReport> ReadByCollision(const std::vector<InBandRead>& reads,
+                                                       const CollisionOptions& options) = 0;
+  virtual absl::StatusOr<InBandReport> ReadByMinimum(const std::vector<InBandRead>& reads,
+                                                     const MinimumOptions& options = {}) = 0;
+
   // NotFound names the input that has no circuit. The report has the paths released.
   virtual absl::StatusOr<InBandReport> Release(const std::vector<Row>& inputs) = 0;
 
@@ -42,6 +64,9 @@ class InBand {
   // Circuits on each link as its stage has counted them, by link index. What was installed or
   // removed by other means is in it from the next exchange on.
   virtual std::vector<uint32_t> circuits_on_links() const = 0;
+  // Those that end at each output, as the output nodes of a data server have counted them; empty on
+  // other networks.
+  virtual std::vector<uint32_t> circuits_at_disks() const = 0;
 };
 
 }  // namespace bfly::dataplane

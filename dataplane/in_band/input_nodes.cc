@@ -51,6 +51,7 @@ void InputNodes::Return(const Probe* burst, int count) {
 Exchange* InputNodes::TakeFinished() { return std::exchange(finished_, nullptr); }
 
 void OutputNodes::Take(const Probe* burst, int count) {
+  if (disks_ != nullptr) disks_->Arrive(burst, count);
   for (int i = 0; i < count; ++i) {
     if (burst[i].kind == ProbeKind::kBegin) continue;
     waiting_.push_back(burst[i]);
@@ -65,6 +66,7 @@ int OutputNodes::Emit(Probe* burst, int room) {
   if (!turned_) return 0;
   const size_t count = std::min(static_cast<size_t>(std::max(room, 0)), waiting_.size() - next_);
   std::copy_n(waiting_.begin() + static_cast<ptrdiff_t>(next_), count, burst);
+  if (disks_ != nullptr) disks_->Leave(burst, static_cast<int>(count));
   next_ += count;
   if (next_ == waiting_.size()) {
     waiting_.clear();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "dataplane/in_band/disk_counts.h"
 #include "dataplane/in_band/exchange.h"
 
 namespace bfly::dataplane {
@@ -50,8 +51,12 @@ class InputNodes {
 // back, the marker last.
 class OutputNodes {
  public:
-  // At most `probes` at a time: nothing is allocated later.
-  OutputNodes(TimeSource now, size_t probes) : now_(now) { waiting_.reserve(probes); }
+  // At most `probes` at a time: nothing is allocated later. `disks`: what is behind the outputs of
+  // a data server; outlives the object.
+  OutputNodes(TimeSource now, size_t probes, DiskCounts* disks = nullptr)
+      : now_(now), disks_(disks) {
+    waiting_.reserve(probes);
+  }
 
   void Take(const Probe* burst, int count);
   // What goes back now, at most `room`.
@@ -59,6 +64,7 @@ class OutputNodes {
 
  private:
   const TimeSource now_;
+  DiskCounts* const disks_;
   std::vector<Probe> waiting_;
   size_t next_ = 0;      // of waiting_
   bool turned_ = false;  // the end marker stands last in waiting_

@@ -1,57 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/in_band/minimum_run.h"
 
+#include <utility>
+
 namespace bfly::dataplane {
 
-MinimumRun::MinimumRun(const CandidatePaths& candidates, const std::vector<InBandRequest>& requests,
-                       RouteTable& routes)
-    : routes_(routes), requests_(requests), second_(requests.size()) {
-  tags_.reserve(requests.size());
-  took_.reserve(requests.size());
-  for (const InBandRequest& r : requests) tags_.push_back(candidates.tags(r.input, r.output));
+MinimumRun::MinimumRun(std::vector<Candidates> requests, const MinimumOptions& options,
+                       RouteTable& routes, bool limited)
+    : requests_(std::move(requests)),
+      second_(requests_.size()),
+      options_(options),
+      installer_(routes, limited, requests_.size()) {
+  took_.reserve(requests_.size());
 }
 
 bool MinimumRun::NextPass() {
   next_ = 0;
-  if (!started_) {
-    started_ = true;
-  } else if (!installing_) {
-    second_[now_] = most_[1] < most_[0];
-    installing_ = true;
-  } else {
-    installing_ = false;
-    ++now_;
+  switch (phase_) {
+    case Phase::kAsk: {
+      bool second = most_[1] < most_[0];
+      if (options_.other_if_full && full_[second] && !full_[!second]) second = !second;
+      second_[now_] = second;
+      phase_ = Phase::kInstall;
+      break;
+    }
+    case Phase::kInstall:
+      ++now_;
+      [[fallthrough]];
+    case Phase::kStart:
+      phase_ = now_ < requests_.size() ? Phase::kAsk : Phase::kEnded;
+      if (installer_.refused()) phase_ = Phase::kTakeBack;
+      break;
+    case Phase::kTakeBack:
+    case Phase::kEnded:
+      phase_ = Phase::kEnded;
+      break;
   }
-  return now_ < requests_.size();
+  return phase_ != Phase::kEnded;
 }
 
 int MinimumRun::Emit(Probe* burst, int room) {
-  const uint32_t all = installing_ ? 1 : 2;
+  if (phase_ == Phase::kTakeBack) return installer_.EmitReleases(burst, room);
+  const bool asking = phase_ == Phase::kAsk;
   int count = 0;
-  for (; next_ < all && count < room; ++next_) {
-    burst[count++] = {.tag = installing_ ? chosen() : tags_[now_][next_],
-                      .row = request().input,
-                      .slot = next_,
-                      .kind = installing_ ? ProbeKind::kInstall : ProbeKind::kAsk};
+  for (; next_ < (asking ? 2 : 1) && count < room; ++next_) {
+    burst[count++] =
+        asking ? Probe{.tag = request().tags[next_],
+                       .row = request().input,
+                       .slot = next_,
+                       .kind = ProbeKind::kAsk}
+               : installer_.ProbeFor(request().input, chosen(), static_cast<uint32_t>(now_));
   }
   return count;
 }
 
 void MinimumRun::Return(const Probe* burst, int count) {
-  if (installing_) {
-    routes_.Install(request().input, chosen());
-    return;
+  if (phase_ == Phase::kInstall) return installer_.Acknowledge(burst, count);
+  if (phase_ == Phase::kTakeBack) return installer_.AcknowledgeReleases(burst, count);
+  for (int i = 0; i < count; ++i) {
+    most_[burst[i].slot] = burst[i].most;
+    full_[burst[i].slot] = burst[i].full != 0;
   }
-  for (int i = 0; i < count; ++i) most_[burst[i].slot] = burst[i].most;
 }
 
 void MinimumRun::PassReturned(const PassTimes& times) {
   if (begun_ == 0) begun_ = times.begun;
-  if (installing_) {
+  if (phase_ == Phase::kInstall) {
     decide_ += times.begun - returned_;
     install_ += times.returned - times.begun;
     took_.push_back(times.returned - asked_);
-  } else {
+  } else if (phase_ == Phase::kAsk) {
     asked_ = times.begun;
     forward_ += times.turned - times.begun;
     backward_ += times.returned - times.turned;
@@ -61,10 +79,12 @@ void MinimumRun::PassReturned(const PassTimes& times) {
 
 InBandReport MinimumRun::Report(const Network& network, double cycles_a_second) const {
   InBandReport report;
+  report.refusal = installer_.Refusal(network);
+  if (report.refusal.has_value()) return report;
   const auto count = static_cast<uint64_t>(requests_.size());
   for (size_t i = 0; i < requests_.size(); ++i) {
-    const auto& [input, output] = requests_[i];
-    report.paths.push_back({input, output, tags_[i][second_[i]],
+    const Tag tag = requests_[i].tags[second_[i]];
+    report.paths.push_back({requests_[i].input, OutputOfTag(network, tag), tag,
                             second_[i] != 0 ? InBandChoice::kPPrime : InBandChoice::kP});
     report.set_up_seconds.push_back(static_cast<double>(took_[i]) / cycles_a_second);
   }

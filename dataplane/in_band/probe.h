@@ -14,12 +14,16 @@ enum class ProbeKind : uint8_t {
   kBegin,  // opens a pass on every stage; ends at the outputs
   kEnd,    // closes it: whatever was sent before has arrived. Comes back as the last of the pass
   kWalk,   // there and back, nothing else: what the protocols' passes are measured against
-  // A candidate path among those of distinct inputs and outputs, so that no other is on its links
-  // outside the collision stages. Forward: counts itself on every collision link; back: collects
-  // active paths + circuits of every link.
+  // A candidate path, on whose links no other is outside the collision stages. Forward: counts
+  // itself on every collision link, and at its disk; back: collects active paths + circuits of
+  // every link, and those of its disk by themselves.
   kCount,
-  kAsk,      // back: collects the circuits on the collision links
+  kAsk,      // back: collects the circuits on the collision links and at the disk, and whether a
+             // link has no room
   kInstall,  // forward: one circuit more on every link; back: the acknowledgement
+  // The same where there is room: from the first link without on, nothing is counted, and back it
+  // takes back what it counted before.
+  kReserve,
   kRelease,  // forward: one circuit less; back: the acknowledgement
 };
 
@@ -30,8 +34,12 @@ struct Probe {
   Tag tag = 0;        // kEnd, at the outputs: TSC when the pass turned round
   Row row = 0;        // where the probe is
   uint32_t slot = 0;  // what the input node knows it by
-  uint32_t most = 0;  // the largest count found on the way back
+  uint32_t most = 0;  // the largest count found on the way back; kReserve: circuits on a full link
   ProbeKind kind = ProbeKind::kWalk;
+  uint8_t at_disk = 0;  // kCount: paths and circuits that end where it does, 255: so many or more
+  // kReserve: 1 + the stage of the first link of its path without room; kAsk: of one of them. 0:
+  // there is room.
+  uint8_t full = 0;
 };
 static_assert(sizeof(Probe) == 24 && std::is_trivially_copyable_v<Probe>);
 

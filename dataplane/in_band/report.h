@@ -2,7 +2,9 @@
 // What an in-band set-up found out and what it cost.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "topologies/network.h"
@@ -16,9 +18,18 @@ struct InBandRequest {
   Row output = 0;
 };
 
+// A user reads an object of the data server, whose copies are on one disk of each half; or on one
+// disk, disks[0], anywhere (Cole et al. 1998, section 3).
+struct InBandRead {
+  Row user = 0;
+  std::array<Row, 2> disks = {};
+  int copies = 2;
+};
+
 enum class InBandChoice : uint8_t {
   kP,
   kPPrime,
+  kOnly,       // there was no other
   kArbitrary,  // collision ended without a path for the request: p was taken
 };
 
@@ -27,6 +38,14 @@ struct InBandPath {
   Row output = 0;
   Tag tag = 0;
   InBandChoice choice = InBandChoice::kP;
+};
+
+// A link that has no room for the path of a request.
+struct InBandRefusal {
+  uint32_t request = 0;   // the first that could not be set up, by its place
+  LinkId link = {};       // the first such link of its path
+  uint32_t circuits = 0;  // on it when the request came
+  uint32_t capacity = 0;
 };
 
 // In the paper's model (topologies/pass_steps.h), there and back.
@@ -47,6 +66,8 @@ inline PassSteps CountSteps(const Network& network, const std::vector<TaggedPath
 }
 
 struct InBandReport {
+  // Set: nothing was set up, and there are no paths.
+  std::optional<InBandRefusal> refusal;
   std::vector<InBandPath> paths;  // in the order of the requests
   uint32_t rounds = 0;            // minimum: one a request
   std::vector<uint32_t> left_per_round;

@@ -6,17 +6,19 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "dataplane/in_band/probe.h"
+#include "topologies/link_capacity.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
 
 class StageCounts {
  public:
-  // Stage `stage` of a network that is wired by XOR and has one hop a stage (BB_n).
+  // Stage `stage` of a network with one hop a stage whose straight links keep the row (BB_n, RB_n).
   // `collides`: the stage's links are ones that candidate paths may share.
-  StageCounts(const Network& network, int stage, bool collides);
+  StageCounts(const Network& network, int stage, bool collides, const LinkCapacity& capacity = {});
 
   // Carry probes over their next link. Of the markers only kBegin means something here.
   void Forward(Probe* burst, int count);
@@ -29,18 +31,39 @@ class StageCounts {
  private:
   template <ProbeKind kKind>
   void ForwardAs(Probe* burst, int count);
+  template <ProbeKind kKind, bool kRandomCross>
+  void ForwardOver(Probe* burst, int count);
   // What a probe collects: the paths counted on its link or, without kActive, `itself`; with
   // kCircuits, circuits are added; with neither, nothing.
+  void Reserve(Probe* burst, int count);
+  // Before the probes go back over their links.
+  void TakeBack(const Probe* burst, int count);
+  void NoteFull(Probe* burst, int count) const;
+  uint32_t LinkBack(const Probe& p) const;
+  bool HasRoom(uint32_t link) const {
+    return capacity_.empty() || circuits(link) < capacity_[link];
+  }
+  void Add(uint32_t link, uint32_t circuits) {
+    circuits_[link].store(circuits_[link].load(std::memory_order_relaxed) + circuits,
+                          std::memory_order_relaxed);
+  }
   template <bool kActive, bool kCircuits>
   void BackwardAs(Probe* burst, int count, uint32_t itself = 0);
+  template <bool kActive, bool kCircuits, bool kRandomCross>
+  void BackwardOver(Probe* burst, int count, uint32_t itself);
   void Begin();
 
   const uint32_t links_;
   const uint32_t mask_;
+  const int stage_;
   const int shift_;  // of the stage's bit in a tag
   const bool collides_;
-  bool counted_ = false;    // some of active_ is not 0
-  uint64_t crossings_ = 0;  // sum of circuits_
+  // Where the cross link of a row leads to, and whose cross link leads to a row. Empty where it
+  // only changes the bit of mask_.
+  std::vector<Row> cross_, crossed_from_;
+  std::vector<uint32_t> capacity_;  // by link; empty: none has a limit
+  bool counted_ = false;            // some of active_ is not 0
+  uint64_t crossings_ = 0;          // sum of circuits_
   // By link: paths counted in this pass, 255 and more as 255, which is above every threshold. A
   // byte each, so that the counts of all stages stay in a core's cache where n is some thousands.
   // Null if nothing collides.

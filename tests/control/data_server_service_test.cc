@@ -13,15 +13,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Stub = v1::DataServer::Stub;
 
-inline v1::Topology RandomlyWired(uint32_t rows) {
-  v1::Topology topology = SmallTopology(false, rows);
-  topology.mutable_network()->set_kind(v1::RANDOMLY_WIRED_BUTTERFLY);
-  int stages = 0;
-  for (uint32_t n = rows; n > 1; n /= 2) ++stages;
-  topology.mutable_placement(0)->set_stages("0-" + std::to_string(stages - 1));
-  return topology;
-}
-
 class DataServerServiceTest : public testing::Test {
  protected:
   void Start(uint32_t rows = 16, uint32_t capacity = 0) {

@@ -196,6 +196,16 @@ inline v1::Topology SmallTopology(bool split = false, uint32_t rows = 16) {
   return topology;
 }
 
+// A data server on one data plane.
+inline v1::Topology RandomlyWired(uint32_t rows) {
+  v1::Topology topology = SmallTopology(false, rows);
+  topology.mutable_network()->set_kind(v1::RANDOMLY_WIRED_BUTTERFLY);
+  int stages = 0;
+  for (uint32_t n = rows; n > 1; n /= 2) ++stages;
+  topology.mutable_placement(0)->set_stages("0-" + std::to_string(stages - 1));
+  return topology;
+}
+
 inline absl::Status Load(TestController& controller, const v1::Topology& topology,
                          bool replace = false, uint64_t election_id = 0) {
   v1::LoadRequest request;

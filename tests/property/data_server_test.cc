@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <map>
 
-#include "tests/property/paper.h"
+#include "tests/property/slow_data_server.h"
 #include "topologies/random.h"
 
 namespace bfly::control {
@@ -29,73 +29,21 @@ std::vector<DataServerRequest> EveryUserAsks(uint32_t rows, uint64_t seed) {
   return requests;
 }
 
-// The path of a user to a disk, digit by digit.
-std::vector<Row> PathTo(const Network& network, Row user, Row disk) {
-  std::string tag;
-  for (int digit : paper::DigitsOf(disk, network.dimension()))
-    tag += static_cast<char>('0' + digit);
-  return paper::Walk(network, user, tag);
-}
-
-struct SlowRun {
-  std::vector<int> choice;
-  std::vector<uint32_t> left_per_round;
-};
-
-// Section 3.1: p is selected if on each of its edges at most c, and at its disk at most c_disk
-// paths are active or selected. Without `count_selected` only active ones are counted.
-SlowRun RunSlowly(const Network& network, const std::vector<DataServerRequest>& requests, int c,
-                  int c_disk, bool count_selected) {
-  std::vector<std::array<std::vector<Row>, 2>> paths;
-  for (const auto& [user, copies] : requests) {
-    paths.push_back({PathTo(network, user, copies[0]), PathTo(network, user, copies[1])});
-  }
-  SlowRun run;
-  run.choice.assign(requests.size(), -1);
-  for (;;) {
-    const std::vector<int> before = run.choice;
-    const auto left = static_cast<uint32_t>(std::count(before.begin(), before.end(), -1));
-    if (left == 0) return run;
-    paper::EdgeLoad load;
-    std::map<Row, int> readers;
-    const auto count = [&](const std::vector<Row>& path) {
-      paper::Count(load, path);
-      ++readers[path.back()];
-    };
-    for (size_t i = 0; i < paths.size(); ++i) {
-      if (before[i] < 0) {
-        for (const std::vector<Row>& path : paths[i]) count(path);
-      } else if (count_selected) {
-        count(paths[i][before[i]]);
-      }
-    }
-    for (size_t i = 0; i < paths.size(); ++i) {
-      for (int copy : {0, 1}) {
-        const std::vector<Row>& path = paths[i][copy];
-        bool eligible = before[i] < 0 && readers[path.back()] <= c_disk;
-        for (size_t level = 0; eligible && level + 1 < path.size(); ++level) {
-          eligible = load[{static_cast<Row>(level), path[level], path[level + 1]}] <= c;
-        }
-        if (eligible && run.choice[i] < 0) run.choice[i] = copy;
-      }
-    }
-    run.left_per_round.push_back(
-        static_cast<uint32_t>(std::count(run.choice.begin(), run.choice.end(), -1)));
-    if (run.left_per_round.back() == left) return run;
-  }
-}
-
 TEST(DataServer, CollisionSelectsRoundByRoundWhatThePaperSays) {
   for (uint32_t rows : {2u, 4u, 16u, 64u, 256u}) {
     for (uint64_t seed = 1; seed <= 6; ++seed) {
       const Network rb = Make(rows, seed);
       const auto requests = EveryUserAsks(rows, seed);
+      std::vector<paper::Read> asked;
+      for (const auto& [user, copies] : requests) asked.push_back({user, copies});
       for (const auto& [c, c_disk] : {std::pair{5u, 5u}, {2u, 3u}, {4u, 2u}, {1u, 1u}}) {
         const DataServerResult result =
             RouteDataServerCollision(rb, requests, {.c = c, .c_disk = c_disk}).value();
-        const SlowRun slow = RunSlowly(rb, requests, c, c_disk, /*count_selected=*/false);
+        const paper::SlowReads slow =
+            paper::RunSlowly(rb, asked, c, c_disk, /*count_selected=*/false);
         // THEORY.md 2.6: both ways to count select exactly the same.
-        const SlowRun with_selected = RunSlowly(rb, requests, c, c_disk, /*count_selected=*/true);
+        const paper::SlowReads with_selected =
+            paper::RunSlowly(rb, asked, c, c_disk, /*count_selected=*/true);
         ASSERT_EQ(slow.choice, with_selected.choice);
         ASSERT_EQ(slow.left_per_round, with_selected.left_per_round);
         ASSERT_EQ(result.route.left_per_round, slow.left_per_round);
@@ -110,7 +58,7 @@ TEST(DataServer, CollisionSelectsRoundByRoundWhatThePaperSays) {
                                                : PathChoice::kPPrime);
           ASSERT_EQ(path.output, requests[user].copies[std::max(choice, 0)]);
           const std::vector<Row> rows_of_path = WalkTag(rb, user, path.tag);
-          ASSERT_EQ(rows_of_path, PathTo(rb, user, path.output));
+          ASSERT_EQ(rows_of_path, paper::PathTo(rb, user, path.output));
           paper::Count(load, rows_of_path);
           contention = std::max(contention, ++readers[path.output]);
         }
@@ -173,7 +121,8 @@ TEST(DataServer, MinimumChoosesAsThePaperSaysUnderRandomArrivalsAndDepartures) {
         continue;
       }
       ASSERT_EQ(server.Release(user).status().code(), absl::StatusCode::kNotFound);
-      const auto first = PathTo(rb, user, copies[0]), second = PathTo(rb, user, copies[1]);
+      const auto first = paper::PathTo(rb, user, copies[0]),
+                 second = paper::PathTo(rb, user, copies[1]);
       reads[user] = cost(first) <= cost(second) ? first : second;
       const CircuitPath path = server.SetUp(user, copies).value();
       ASSERT_EQ(path.output, reads[user].back());

@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -21,22 +22,24 @@ inline uint64_t NoTime() { return 1; }
 
 class InBandModel {
  public:
-  InBandModel(const Network& network, uint32_t seed)
+  InBandModel(const Network& network, uint32_t seed, const LinkCapacity& capacity = {})
       : network_(network),
-        candidates_(*SwitchSettings::Make(network)),
+        disks_(network.rows()),
         inputs_(&NoTime),
-        outputs_(&NoTime, 4 * size_t{network.rows()} + 2),
+        outputs_(&NoTime, 4 * size_t{network.rows()} + 2, IsDataServer() ? &disks_ : nullptr),
         forward_(network.hops() + 1),
         backward_(network.hops() + 1),
         random_(seed) {
-    const int first = candidates_.first_collision_hop();
+    if (!IsDataServer()) candidates_.emplace(*SwitchSettings::Make(network));
+    const int first = IsDataServer() ? 0 : candidates_->first_collision_hop();
     for (int s = 0; s < network.stages(); ++s) {
-      stages_.push_back(
-          std::make_unique<StageCounts>(network, s, s >= first && s < first + network.dimension()));
+      stages_.push_back(std::make_unique<StageCounts>(
+          network, s, s >= first && s < first + network.dimension(), capacity));
     }
   }
 
-  const CandidatePaths& candidates() const { return candidates_; }
+  // Of a two-fold butterfly.
+  const CandidatePaths& candidates() const { return *candidates_; }
 
   void Run(Exchange& exchange) {
     inputs_.Start(&exchange);
@@ -52,6 +55,12 @@ class InBandModel {
     ADD_FAILURE() << "the exchange does not end";
   }
 
+  // Circuits that end at each disk of a data server.
+  std::vector<uint32_t> at_disks() const {
+    std::vector<uint32_t> all;
+    for (Row disk = 0; disk < network_.rows(); ++disk) all.push_back(disks_.circuits(disk));
+    return all;
+  }
   // Circuits on every link, by index.
   std::vector<uint32_t> circuits() const {
     std::vector<uint32_t> all;
@@ -63,6 +72,8 @@ class InBandModel {
 
  private:
   using Queue = std::deque<Probe>;
+
+  bool IsDataServer() const { return network_.kind() == NetworkKind::kRandomlyWiredButterfly; }
 
   // One burst somewhere: place 0 is the inputs, place k stage k - 1, the last one the outputs.
   void Turn() {
@@ -97,7 +108,8 @@ class InBandModel {
   }
 
   const Network& network_;
-  const CandidatePaths candidates_;
+  std::optional<CandidatePaths> candidates_;
+  DiskCounts disks_;
   InputNodes inputs_;
   OutputNodes outputs_;
   std::vector<std::unique_ptr<StageCounts>> stages_;

@@ -73,12 +73,12 @@ TEST(InBand, AWholePermutationGetsTheControllersPaths) {
           InBandModel model(network, static_cast<uint32_t>(seed) + rows);
           InBandReport report;
           if (std::string(protocol) == "collision") {
-            CollisionRun run(model.candidates(), requests,
+            CollisionRun run(CandidatesOf(model.candidates(), requests),
                              {.c = control::CollisionThreshold(network.dimension())}, routes);
             model.Run(run);
             report = run.Report(network, 1);
           } else {
-            MinimumRun run(model.candidates(), requests, routes);
+            MinimumRun run(CandidatesOf(model.candidates(), requests), {}, routes);
             model.Run(run);
             report = run.Report(network, 1);
           }
@@ -109,7 +109,7 @@ TEST(InBand, OnTopOfStandingCircuitsToo) {
     LinkLoad load(network);
 
     const std::vector<InBandRequest> third(all.begin(), all.begin() + rows / 3);
-    MinimumRun minimum(model.candidates(), third, routes);
+    MinimumRun minimum(CandidatesOf(model.candidates(), third), {}, routes);
     model.Run(minimum);
     const InBandReport first = minimum.Report(network, 1);
     ExpectSame(first, *control::RoutePermutation("minimum", load, ForController(third)));
@@ -129,7 +129,8 @@ TEST(InBand, OnTopOfStandingCircuitsToo) {
     for (const PassProbe& probe : released) EXPECT_EQ(routes.circuit(probe.input), 0u);
 
     for (const uint32_t c : {1u, 2u}) {  // the first time nearly nobody finds a path
-      CollisionRun collision(model.candidates(), rest, {.c = c, .max_rounds = 3}, routes);
+      CollisionRun collision(CandidatesOf(model.candidates(), rest), {.c = c, .max_rounds = 3},
+                             routes);
       model.Run(collision);
       const InBandReport second = collision.Report(network, 1);
       ExpectSame(second, *control::RoutePermutation("collision", load, ForController(rest),
@@ -192,7 +193,7 @@ TEST(InBand, TwoSetUpsInFlightMayMissEachOther) {
     }
     OnePass asked(ask, nullptr);
     together.Run(asked);
-    MinimumRun minimum(in_turn.candidates(), both, routes);
+    MinimumRun minimum(CandidatesOf(in_turn.candidates(), both), {}, routes);
     in_turn.Run(minimum);
     const bool second = asked.most()[3] < asked.most()[2];
     differ += minimum.Report(network, 1).paths[1].tag != ask[2 + second].tag;

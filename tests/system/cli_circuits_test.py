@@ -89,6 +89,19 @@ class Circuits(CommandLineTest):
         self.assertEqual(refused.returncode, 1)
         self.assertIn("does not run in band", refused.stderr)
 
+    def test_workers_refuse_in_band_what_has_no_room_as_the_controller_does(self):
+        self.bfly("up", self.write("narrow", BB16 + "circuits: {capacity: 1}\n"))
+        said = set()
+        for in_band in ((), ("--in-band",)):
+            refused = self.bfly("circuit", "permutation", "--protocol", "collision", "--seed", 5, *in_band, check=False)
+            self.assertEqual(refused.returncode, 1)
+            said.add(refused.stderr)
+        self.assertEqual(len(said), 1, said)
+        self.assertRegex(said.pop(), r"paths\[\d+\]\.link: stage \d+ row \d+ port [01] carries 1 circuits, its capacity is 1")
+        circuits = self.json("counters")["circuits"]
+        self.assertEqual((circuits["standing"], circuits["blocked"]), (0, 2))
+        self.assertEqual(self.json("circuit", "list")["total"], 0)
+
     def test_a_batch_of_the_data_server_needs_no_fabric(self):
         rb = self.write("rb", BB16.replace("two_fold_butterfly", "randomly_wired_butterfly").replace("4-7", "4-4")
                         .replace("0-3", "0-1").replace("4-4", "2-3"))
@@ -106,6 +119,29 @@ class Circuits(CommandLineTest):
         wrong = self.bfly("data-server", "batch", "--dry-run", "--network", self.file, check=False)
         self.assertEqual(wrong.returncode, 1)
         self.assertIn("randomly_wired_butterfly", wrong.stderr)
+
+    def test_workers_serve_reads_in_band_as_the_controller_would(self):
+        rb = self.write("rb", f"""
+name: server
+network: {{kind: randomly_wired_butterfly, rows: 16, seed: 7}}
+placement: [{{stages: 0-3, lcore: {LCORES[0]}}}]
+circuits: {{capacity: 8}}
+""")
+        dry = self.json("data-server", "batch", "--dry-run", "--network", rb, "--seed", 3, "--users", "0-11")
+        self.bfly("up", rb)
+        self.json("data-server", "place", "--objects", 16, "--seed", 3)
+        served = self.json("data-server", "batch", "--users", "0-11", "--in-band")
+        for field in ("rounds", "left_per_round", "messages", "steps", "link_congestion", "disk_contention", "c", "c_disk"):
+            self.assertEqual(served[field], dry[field], field)
+        self.assertEqual([path["rows"] for path in served["paths"]], [path["rows"] for path in dry["paths"]])
+        one = self.bfly("data-server", "request", 12, 15, "--in-band").stdout
+        self.assertRegex(one, r"user 12 reads object 15 from disk \d+(.|\n)*in band: forward [\d.]+ us")
+        self.assertEqual(self.json("data-server", "status")["reads"], 13)
+        self.assertEqual(self.json("data-server", "release", 12, "--in-band")["path"]["object"], 15)
+        again = self.bfly("data-server", "release", 12, "--in-band", check=False)
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("reads nothing", again.stderr)
+        self.assertEqual(self.json("data-server", "status")["reads"], 12)
 
     def test_objects_are_placed_served_and_released_on_a_running_fabric(self):
         rb = self.write("rb", f"""

@@ -2,16 +2,20 @@
 // InBand as it is: the probes' side of every worker of one loaded fabric.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "dataplane/fabric/plan.h"
 #include "dataplane/fabric/route_table.h"
+#include "dataplane/in_band/candidates.h"
+#include "dataplane/in_band/disk_counts.h"
 #include "dataplane/in_band/in_band.h"
+#include "dataplane/in_band/workers/circuit_book.h"
+#include "dataplane/in_band/workers/exchange_post.h"
 #include "dataplane/in_band/workers/in_band_worker.h"
 #include "topologies/switch_settings.h"
 
@@ -19,60 +23,62 @@ namespace bfly::dataplane {
 
 class LoadedInBand final : public InBand {
  public:
-  // FailedPrecondition: the network is no two-fold butterfly, or some of its stages run on another
-  // data plane. All three outlive the object.
+  // FailedPrecondition: the network is neither a two-fold nor a randomly-wired butterfly, or some
+  // of its stages run on another data plane. All four outlive the object.
   static absl::StatusOr<std::unique_ptr<LoadedInBand>> Make(const Network& network,
                                                             const FabricPlan& plan,
-                                                            RouteTable& routes);
+                                                            RouteTable& routes,
+                                                            const LinkCapacity& capacity);
   // Null for a worker that runs no stage.
   InBandWorker* worker(int index) { return workers_[index].get(); }
 
   absl::StatusOr<InBandReport> Collision(const std::vector<InBandRequest>& requests,
                                          const CollisionOptions& options) override;
-  absl::StatusOr<InBandReport> Minimum(const std::vector<InBandRequest>& requests) override;
+  absl::StatusOr<InBandReport> Minimum(const std::vector<InBandRequest>& requests,
+                                       const MinimumOptions& options) override;
+  absl::StatusOr<InBandReport> ReadByCollision(const std::vector<InBandRead>& reads,
+                                               const CollisionOptions& options) override;
+  absl::StatusOr<InBandReport> ReadByMinimum(const std::vector<InBandRead>& reads,
+                                             const MinimumOptions& options) override;
   absl::StatusOr<InBandReport> Release(const std::vector<Row>& inputs) override;
   absl::StatusOr<WalkSeconds> Walk(const std::vector<InBandRequest>& requests) override;
   std::vector<uint32_t> circuits_on_links() const override;
+  std::vector<uint32_t> circuits_at_disks() const override;
 
   // The circuit at an input was installed or removed by other means. It is counted on its links, in
   // band, before the next exchange.
   void NoteCircuit(Row input);
 
   // Before the workers stop: an exchange that runs is given up.
-  void Stop() { stopping_.store(true, std::memory_order_release); }
+  void Stop() { post_.Stop(); }
 
  private:
   LoadedInBand(const Network& network, const FabricPlan& plan, RouteTable& routes,
-               const SwitchSettings& settings);
+               const LinkCapacity& capacity, std::optional<CandidatePaths> candidates);
+  static absl::Status CheckThreshold(const char* field, uint32_t value);
+  absl::Status CheckTwoFold() const;
 
   // All of these need mutex_.
   absl::Status CheckFree(const std::vector<InBandRequest>& requests) const;
-  absl::Status Prepare();
+  absl::Status CheckReads(const std::vector<InBandRead>& reads) const;
   absl::Status CatchUp();
-  absl::Status Run(Exchange& exchange);
-  void NoteCircuitLocked(Row input);
-  void Settle(Row input);
-  template <class Protocol, class... Options>
-  absl::StatusOr<InBandReport> Choose(const std::vector<InBandRequest>& requests,
-                                      const Options&... options);
+  template <class Protocol, class Options>
+  absl::StatusOr<InBandReport> Choose(std::vector<Candidates> requests, const Options& options);
 
   const Network& network_;
   RouteTable& routes_;
-  const CandidatePaths candidates_;
-  InBandOrders orders_;
+  const LinkCapacity& capacity_;
+  const std::optional<CandidatePaths> candidates_;  // of a two-fold butterfly
+  const std::unique_ptr<DiskCounts> disks_;         // of a randomly-wired one, else null
+  ExchangePost post_;
   InputNodes inputs_;
   OutputNodes outputs_;
   std::vector<std::unique_ptr<StageCounts>> stages_;
   std::vector<std::unique_ptr<ProbeRing>> rings_;
   std::vector<std::unique_ptr<InBandWorker>> workers_;  // by worker of the plan
 
-  std::atomic<bool> stopping_{false};
   std::mutex mutex_;
-  std::unique_ptr<Exchange> current_;  // workers may use it until it is finished
-  std::vector<WireTag> counted_;       // by input: the circuit that its links count, 0: none
-  std::vector<WireTag> standing_;      // by input: the circuit as last noted
-  std::vector<uint32_t> at_output_;    // circuits of standing_ that end there
-  std::vector<Row> behind_;            // inputs where the two may differ
+  CircuitBook book_;  // mutex_
 };
 
 }  // namespace bfly::dataplane

@@ -9,7 +9,7 @@
 #include "topologies/network.h"
 #include "topologies/tag.h"
 
-namespace bfly::control {
+namespace bfly {
 
 struct LinkCapacity {
   static constexpr uint32_t kUnlimited = 0;
@@ -37,4 +37,4 @@ std::optional<uint64_t> FirstFullLink(const LinkCapacity& capacity, const Load& 
   return full;
 }
 
-}  // namespace bfly::control
+}  // namespace bfly

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// DataServerService: the calls with in_band set.
+#include <chrono>
+
+#include "control/services/data_server_service.h"
+#include "control/services/read_messages.h"
+#include "control/services/route_message.h"
+#include "control/status/field_errors.h"
+#include "control/status/grpc_status.h"
+
+namespace bfly::control {
+
+grpc::Status DataServerService::RequestInBand(const v1::ObjectRequest& request,
+                                              v1::ObjectResponse* response) {
+  const absl::StatusOr<InBandOutcome> outcome =
+      controller_.ExecuteInBand(request.election_id(), [&](const Network&) {
+        InBandOrder order;
+        order.reads = ReadBatchOrder{.users = {request.user()},
+                                     .objects = {request.object()},
+                                     .protocol = "minimum",
+                                     .options = {}};
+        order.single = true;
+        return order;
+      });
+  if (!outcome.ok()) return ToGrpc(outcome.status());
+  const StandingCircuit& circuit = outcome->circuits.at(0);
+  FillObjectPath(*outcome->network, circuit, response->mutable_path());
+  response->set_link_congestion(circuit.congestion);
+  response->set_disk_contention(outcome->disk_contention);
+  *response->mutable_in_band() = outcome->report;
+  return grpc::Status::OK;
+}
+
+grpc::Status DataServerService::RequestBatchInBand(const v1::ObjectBatchRequest& request,
+                                                   v1::ObjectBatchResponse* response) {
+  const auto start = std::chrono::steady_clock::now();
+  if (request.dry_run()) {
+    return ToGrpc(ErrorAtField(absl::StatusCode::kInvalidArgument, "dry_run",
+                               "is set and in_band too; workers only choose what they set up"));
+  }
+  const ReadBatchOrder reads = ToReadOrder(request);
+  const absl::StatusOr<InBandOutcome> outcome =
+      controller_.ExecuteInBand(request.election_id(), [&](const Network&) {
+        InBandOrder order;
+        order.reads = reads;
+        return order;
+      });
+  if (!outcome.ok()) return ToGrpc(outcome.status());
+  response->set_seconds(
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  response->set_copies(outcome->copies);
+  response->set_protocol(outcome->copies == 1 ? "single_copy" : reads.protocol);
+  FillObjectBatch(*outcome->network,
+                  {.route = outcome->route,
+                   .disk_contention = outcome->disk_contention,
+                   .c_disk = outcome->c_disk},
+                  reads.objects, request.summary(), response);
+  response->set_steps(outcome->report.forward_steps() + outcome->report.backward_steps());
+  *response->mutable_in_band() = outcome->report;
+  return grpc::Status::OK;
+}
+
+grpc::Status DataServerService::ReleaseInBand(const v1::ReleaseObjectRequest& request,
+                                              v1::ReleaseObjectResponse* response) {
+  const absl::StatusOr<InBandOutcome> outcome =
+      controller_.ExecuteInBand(request.election_id(), [&](const Network&) {
+        InBandOrder order;
+        order.stop_reading = request.user();
+        return order;
+      });
+  if (!outcome.ok()) return ToGrpc(outcome.status());
+  FillObjectPath(*outcome->network, outcome->circuits.at(0), response->mutable_path());
+  *response->mutable_in_band() = outcome->report;
+  return grpc::Status::OK;
+}
+
+}  // namespace bfly::control

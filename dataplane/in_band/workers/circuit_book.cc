@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/in_band/workers/circuit_book.h"
+
+#include <algorithm>
+
+namespace bfly::dataplane {
+
+CircuitBook::CircuitBook(const Network& network, const RouteTable& routes)
+    : network_(network),
+      routes_(routes),
+      counted_(network.rows()),
+      standing_(network.rows()),
+      at_output_(network.rows()) {}
+
+void CircuitBook::Look(Row input) {
+  const WireTag now = routes_.circuit(input);
+  const auto output_of = [this](WireTag circuit) { return OutputOfTag(network_, TagOf(circuit)); };
+  if (standing_[input] != 0) --at_output_[output_of(standing_[input])];
+  if (now != 0) ++at_output_[output_of(now)];
+  standing_[input] = now;
+}
+
+void CircuitBook::Note(Row input) {
+  Look(input);
+  if (counted_[input] != standing_[input]) behind_.push_back(input);
+}
+
+void CircuitBook::Settle(Row input) {
+  Look(input);
+  counted_[input] = standing_[input];
+}
+
+std::vector<PassProbe> CircuitBook::Behind() {
+  std::sort(behind_.begin(), behind_.end());
+  behind_.erase(std::unique(behind_.begin(), behind_.end()), behind_.end());
+  std::vector<PassProbe> probes;
+  for (const Row input : behind_) {
+    if (counted_[input] == standing_[input]) continue;
+    const auto add = [&](WireTag circuit, ProbeKind kind) {
+      if (circuit != 0) probes.push_back({input, TagOf(circuit), kind});
+    };
+    add(counted_[input], ProbeKind::kRelease);
+    add(standing_[input], ProbeKind::kInstall);
+  }
+  return probes;
+}
+
+void CircuitBook::CaughtUp() {
+  for (const Row input : behind_) counted_[input] = standing_[input];
+  behind_.clear();
+}
+
+}  // namespace bfly::dataplane

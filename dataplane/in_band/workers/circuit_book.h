@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which circuits stand at the inputs and outputs, and which of them the links count.
+#pragma once
+
+#include <vector>
+
+#include "dataplane/fabric/route_table.h"
+#include "dataplane/in_band/one_pass.h"
+#include "topologies/network.h"
+
+namespace bfly::dataplane {
+
+// Not thread-safe.
+class CircuitBook {
+ public:
+  // Both outlive the object. Begins with no circuit, whatever `routes` holds.
+  CircuitBook(const Network& network, const RouteTable& routes);
+
+  bool busy(Row input) const { return standing_[input] != 0; }
+  // Of the circuit at a busy input.
+  Tag tag(Row input) const { return TagOf(standing_[input]); }
+  uint32_t at_output(Row output) const { return at_output_[output]; }
+
+  // The circuit at an input is what the route table says now: links do not count that yet.
+  void Note(Row input);
+  // It is, and they do.
+  void Settle(Row input);
+
+  // What the links must be told to count what stands: at most one release and one install an
+  // input, releases first. They have been told once CaughtUp is called.
+  std::vector<PassProbe> Behind();
+  void CaughtUp();
+
+ private:
+  Tag TagOf(WireTag circuit) const { return circuit >> (64 - network_.hops()); }
+  void Look(Row input);
+
+  const Network& network_;
+  const RouteTable& routes_;
+  std::vector<WireTag> counted_;     // by input: the circuit that its links count, 0: none
+  std::vector<WireTag> standing_;    // by input: the circuit as last noted
+  std::vector<uint32_t> at_output_;  // circuits of standing_ that end there
+  std::vector<Row> behind_;          // inputs where the two may differ
+};
+
+}  // namespace bfly::dataplane
