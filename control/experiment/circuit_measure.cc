@@ -66,11 +66,11 @@ absl::StatusOr<CircuitReport> MeasureCircuits(
   report.experiment = experiment;
   report.complete = true;
   CircuitProgress progress;
-  progress.total = points->size() * experiment.seeds_size();
+  progress.total = TrialsOf(experiment, *points);
   for (size_t i = 0; i < points->size() && report.complete; ++i) {
     CircuitMeasurement measurement{.point = (*points)[i], .trials = {}};
     progress.point = measurement.point.ToString();
-    for (const uint64_t seed : experiment.seeds()) {
+    for (const uint64_t seed : SeedsAt(experiment, measurement.point.d)) {
       progress.seed = seed;
       if (!on_progress(progress)) {
         report.complete = false;

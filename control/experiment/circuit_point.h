@@ -33,6 +33,10 @@ struct CircuitPoint {
 // does not have are not swept for it. InvalidArgument names the key of a value that cannot be.
 absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExperiment& experiment);
 
+// The seeds a point of this d is run with: all, or the first ones where seed_limits says so.
+std::vector<uint64_t> SeedsAt(const v1::CircuitExperiment& experiment, int d);
+size_t TrialsOf(const v1::CircuitExperiment& experiment, const std::vector<CircuitPoint>& points);
+
 // Whether the experiment says which c; otherwise c follows from n and tells no curves apart.
 bool GivesThreshold(const v1::CircuitExperiment& experiment);
 
@@ -40,7 +44,7 @@ bool GivesThreshold(const v1::CircuitExperiment& experiment);
 // wiring, of the permutation, the placement and the protocol. What it measured is in
 // Trial::figures:
 //   congestion, dilation, rounds, messages (as RouteResult has them)
-//   steps           set-up time in the model (SetUpSteps); not where d > 16
+//   steps           set-up time in the model (SetUpSteps)
 //   left            requests that the protocol had no path for
 //   disk_contention most paths that end at one disk
 //   locked          lock_down: the fraction of the n requests that got through

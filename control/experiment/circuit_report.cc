@@ -102,7 +102,7 @@ absl::Status DrawFigure(const CircuitReport& report, const std::string& figure,
                     " with yerrorlines lw 2 title '", title, "'");
   }
   absl::StrAppend(
-      &script, "set title '", report.experiment.name(), ": mean, smallest and largest of ",
+      &script, "set title '", report.experiment.name(), ": mean, smallest and largest of up to ",
       report.experiment.seeds_size(),
       " trials' noenhanced\nset key left top noenhanced\nset xlabel 'log n'\nset ylabel '", figure,
       "' noenhanced\nset grid\nset offsets 0.5, 0.5, 0, 0\n",

@@ -14,19 +14,13 @@
 namespace bfly::control {
 namespace {
 
-// A pass is simulated packet by packet: 2^17 rows take seconds.
-constexpr int kLargestForSteps = 16;
-
-void AddRoute(const Network& network, const CircuitPoint& point, const RouteResult& route,
-              Trial& trial) {
+void AddRoute(const Network& network, const RouteResult& route, Trial& trial) {
   trial.figures["congestion"] = route.congestion;
   trial.figures["dilation"] = route.dilation;
   trial.figures["rounds"] = route.rounds;
   trial.figures["messages"] = static_cast<double>(route.messages);
   trial.figures["left"] = static_cast<double>(route.requests_left.size());
-  if (point.d <= kLargestForSteps) {
-    trial.figures["steps"] = static_cast<double>(SetUpSteps(network, route));
-  }
+  trial.figures["steps"] = static_cast<double>(SetUpSteps(network, route));
 }
 
 // Cole et al. 1998, section 2.2 and Lemma 2.4: how many of the 2n candidate paths cross each link.
@@ -93,7 +87,7 @@ absl::StatusOr<Trial> RunCircuitTrial(const CircuitPoint& point, uint64_t seed) 
   if (point.is_data_server()) {
     const absl::StatusOr<DataServerResult> result = RouteDataServer(*network, point, seed);
     if (!result.ok()) return result.status();
-    AddRoute(*network, point, result->route, trial);
+    AddRoute(*network, result->route, trial);
     trial.figures["disk_contention"] = result->disk_contention;
     return trial;
   }
@@ -105,7 +99,7 @@ absl::StatusOr<Trial> RunCircuitTrial(const CircuitPoint& point, uint64_t seed) 
   const absl::StatusOr<RouteResult> route = RoutePermutation(
       point.protocol, LinkLoad(*network), requests, {.seed = seed, .c = point.c, .q = point.q});
   if (!route.ok()) return route.status();
-  AddRoute(*network, point, *route, trial);
+  AddRoute(*network, *route, trial);
   if (point.protocol == "collision") AddCandidates(*network, requests, *route, trial);
   if (point.protocol == "q_limited") {
     trial.figures["locked"] = static_cast<double>(route->paths.size()) / point.rows();

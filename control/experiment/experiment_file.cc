@@ -41,9 +41,8 @@ absl::Status CheckCircuits(const v1::CircuitExperiment& experiment) {
   if (absl::Status status = CheckAllRules(experiment); !status.ok()) return status;
   const absl::StatusOr<std::vector<CircuitPoint>> points = CircuitPointsOf(experiment);
   if (!points.ok()) return points.status();
-  if (points->size() * experiment.seeds_size() > kMaxTrials) {
-    return absl::InvalidArgumentError(absl::StrCat("the lists and seeds give ",
-                                                   points->size() * experiment.seeds_size(),
+  if (const size_t trials = TrialsOf(experiment, *points); trials > kMaxTrials) {
+    return absl::InvalidArgumentError(absl::StrCat("the lists and seeds give ", trials,
                                                    " trials (allowed: 1 to ", kMaxTrials, ")"));
   }
   return CircuitClaimsNamed({experiment.claims().begin(), experiment.claims().end()}).status();

@@ -94,6 +94,29 @@ TEST(CircuitExperiment, SettingsAreSweptOnlyForProtocolsThatHaveThem) {
                          "benes bitrev d=6", "lock_down q=1 d=6", "lock_down q=2 d=6"));
 }
 
+TEST(CircuitExperiment, SeedsAreWrittenAsARangeAndAreFewerForLargeNetworks) {
+  const Folder folder;
+  const std::string file = folder.Write(
+      "name: x\nprotocol: [benes, greedy]\nd: 4..7\nseeds: [1..50, 99]\n"
+      "seed_limits: [{from_d: 7, seeds: 2}, {from_d: 5, seeds: 10}]\n");
+  const auto experiment = ReadCircuitExperiment(file, {});
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  EXPECT_THAT(experiment->d(), ElementsAre(4, 5, 6, 7));
+  EXPECT_EQ(SeedsAt(*experiment, 4).size(), 51u);
+  EXPECT_EQ(SeedsAt(*experiment, 4).back(), 99u);
+  EXPECT_EQ(SeedsAt(*experiment, 6).size(), 10u);
+  EXPECT_THAT(SeedsAt(*experiment, 7), ElementsAre(1, 2));
+  EXPECT_EQ(TrialsOf(*experiment, *CircuitPointsOf(*experiment)), 2u * (51 + 10 + 10 + 2));
+  const auto fewer = ReadCircuitExperiment(file, {"seeds=4..6"});
+  ASSERT_TRUE(fewer.ok()) << fewer.status();
+  EXPECT_THAT(SeedsAt(*fewer, 6), ElementsAre(4, 5, 6)) << "a limit adds no seeds";
+  EXPECT_THAT(SeedsAt(*fewer, 7), ElementsAre(4, 5));
+  EXPECT_THAT(ErrorOf(kSmall, {"seeds=9..3"}), HasSubstr("9..3 is no range"));
+  EXPECT_THAT(ErrorOf(kSmall, {"seeds=1..2..3"}), HasSubstr("is not a whole number"));
+  EXPECT_THAT(ErrorOf(kSmall, {"d=18..21"}), HasSubstr("(allowed: 1 to 20)"));
+  EXPECT_THAT(ErrorOf(kSmall, {"seeds=1..100000"}), HasSubstr("trials (allowed: 1 to 100000)"));
+}
+
 TEST(CircuitClaims, AStatementAboutEveryTrialFailsByOne) {
   CircuitMeasurement m{.point = {.protocol = "collision", .d = 6, .permutation = "random", .c = 4},
                        .trials = {}};

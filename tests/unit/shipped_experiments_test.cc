@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 
+#include "control/experiment/circuit_point.h"
 #include "control/experiment/experiment_file.h"
 #include "control/experiment/journal.h"
 #include "control/experiment/measure.h"
@@ -50,7 +51,11 @@ TEST(Shipped, AllCanBeRead) {
        std::filesystem::directory_iterator(std::filesystem::path(Shipped("x")).parent_path())) {
     if (*IsCircuitExperiment(file.path())) {
       const auto circuits = ReadCircuitExperiment(file.path(), {});
-      EXPECT_TRUE(circuits.ok()) << circuits.status();
+      ASSERT_TRUE(circuits.ok()) << circuits.status();
+      EXPECT_EQ(circuits->name() + ".yaml", file.path().filename());
+      // Many trials where they are cheap, for tails; sizes up to 2^20, for growth.
+      EXPECT_GE(SeedsAt(*circuits, 6).size(), circuits->permutation(0) == "random" ? 100u : 1u);
+      EXPECT_EQ(circuits->d(circuits->d_size() - 1), 20u) << file.path();
       continue;
     }
     const auto experiment = ReadExperiment(file.path(), {});
