@@ -12,6 +12,7 @@
 #include "control/experiment/experiment_file.h"
 #include "control/experiment/journal.h"
 #include "control/experiment/measure.h"
+#include "control/protocols/protocol.h"
 
 namespace bfly::control {
 namespace {
@@ -47,12 +48,14 @@ using testing::IsSupersetOf;
 
 TEST(Shipped, AllCanBeRead) {
   int files = 0;
+  std::set<std::string> protocols;
   for (const auto& file :
        std::filesystem::directory_iterator(std::filesystem::path(Shipped("x")).parent_path())) {
     if (*IsCircuitExperiment(file.path())) {
       const auto circuits = ReadCircuitExperiment(file.path(), {});
       ASSERT_TRUE(circuits.ok()) << circuits.status();
       EXPECT_EQ(circuits->name() + ".yaml", file.path().filename());
+      protocols.insert(circuits->protocol().begin(), circuits->protocol().end());
       // Many trials where they are cheap, for tails; sizes up to 2^20, for growth.
       EXPECT_GE(SeedsAt(*circuits, 6).size(), circuits->permutation(0) == "random" ? 100u : 1u);
       EXPECT_EQ(circuits->d(circuits->d_size() - 1), 20u) << file.path();
@@ -65,6 +68,9 @@ TEST(Shipped, AllCanBeRead) {
     ++files;
   }
   EXPECT_GE(files, 6);
+  for (const Protocol* protocol : AllProtocols()) {
+    EXPECT_TRUE(protocols.contains(protocol->name)) << protocol->name << " is in no shipped file";
+  }
 }
 
 TEST(Shipped, GreedyOnTheButterfly) {
