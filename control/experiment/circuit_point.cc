@@ -88,6 +88,12 @@ std::string CircuitPoint::Curve() const {
   return text;
 }
 
+std::string CircuitPoint::Curve(bool with_c) const {
+  CircuitPoint point = *this;
+  if (!with_c) point.c = 0;
+  return point.Curve();
+}
+
 std::string CircuitPoint::ToString() const { return absl::StrCat(Curve(), " d=", d); }
 
 absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExperiment& experiment) {

@@ -24,9 +24,10 @@ struct CircuitPoint {
 
   uint32_t rows() const { return uint32_t{1} << d; }
   bool is_data_server() const;
-  bool has_two_paths() const;    // a request chooses between two
-  std::string Curve() const;     // "collision random c=4": points that differ in d alone
-  std::string ToString() const;  // "collision random c=4 d=6"
+  bool has_two_paths() const;            // a request chooses between two
+  std::string Curve() const;             // "collision random c=4": points that differ in d alone
+  std::string Curve(bool with_c) const;  // without c where c follows from n
+  std::string ToString() const;          // "collision random c=4 d=6"
 };
 
 // All points, in the order protocol, permutation, c, c_disk, q, d; those settings that a protocol
@@ -51,6 +52,10 @@ bool GivesThreshold(const v1::CircuitExperiment& experiment);
 //   candidate_mean_error, candidate_random_load
 //                   collision: the largest distance from 1 of a collision transition's mean load by
 //                   all candidate paths; the most of them on a link outside those transitions
+//   candidate_congestion
+//                   collision: most candidate paths on a link of the collision transitions
+//   first_copy_congestion
+//                   ranade_flip: most paths on a link of the first butterfly
 //   candidates_C    collision: links of the collision transitions that at least C = 8, 9, 10
 //                   candidate paths cross
 absl::StatusOr<Trial> RunCircuitTrial(const CircuitPoint& point, uint64_t seed);

@@ -35,6 +35,7 @@ void AddCandidates(const Network& network, const std::vector<Request>& requests,
   const int d = network.dimension(), h = d / 2;
   const uint64_t width = 2 * uint64_t{network.rows()};
   double error = 0, elsewhere = 0;
+  uint16_t fullest = 0;
   std::array<uint64_t, 3> full{};  // at least 8, 9, 10
   for (int stage = 0; stage < network.stages(); ++stage) {
     const auto begin =
@@ -43,6 +44,7 @@ void AddCandidates(const Network& network, const std::vector<Request>& requests,
       elsewhere = std::max<double>(elsewhere, *std::max_element(begin, begin + width));
       continue;
     }
+    fullest = std::max(fullest, *std::max_element(begin, begin + width));
     double sum = 0;
     for (auto link = begin; link != begin + width; ++link) {
       sum += *link;
@@ -52,6 +54,7 @@ void AddCandidates(const Network& network, const std::vector<Request>& requests,
   }
   trial.figures["candidate_mean_error"] = error;
   trial.figures["candidate_random_load"] = elsewhere;
+  trial.figures["candidate_congestion"] = fullest;
   for (uint32_t k = 0; k < full.size(); ++k) {
     trial.figures[absl::StrCat("candidates_", 8 + k)] = static_cast<double>(full[k]);
   }
@@ -101,6 +104,11 @@ absl::StatusOr<Trial> RunCircuitTrial(const CircuitPoint& point, uint64_t seed) 
   if (!route.ok()) return route.status();
   AddRoute(*network, *route, trial);
   if (point.protocol == "collision") AddCandidates(*network, requests, *route, trial);
+  if (point.protocol == "ranade_flip") {
+    const auto& stages = route->stage_congestion;
+    trial.figures["first_copy_congestion"] =
+        *std::max_element(stages.begin(), stages.begin() + point.d);
+  }
   if (point.protocol == "q_limited") {
     trial.figures["locked"] = static_cast<double>(route->paths.size()) / point.rows();
   }

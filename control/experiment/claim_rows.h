@@ -49,6 +49,12 @@ nlohmann::ordered_json ClaimsJson(const std::vector<ClaimResultAt<P>>& claims,
                                {"trials", c.trials},
                                {"verdict", std::string(VerdictName(c.verdict))}};
     if (!c.reason.empty()) row["reason"] = c.reason;
+    if (c.tail) {
+      row["tail"] = {{"event", c.tail->event},
+                     {"trials", c.tail->hits},
+                     {"low95", c.tail->low95},
+                     {"high95", c.tail->high95}};
+    }
     rows.push_back(std::move(row));
   }
   return rows;
