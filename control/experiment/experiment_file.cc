@@ -56,12 +56,10 @@ absl::StatusOr<v1::Experiment> ReadExperiment(const std::string& path,
   if (!text.ok()) return text.status();
   v1::Experiment experiment;
   if (absl::Status status =
-          ReadWithSettings(path, *text, "name, network, d and rho", overrides, &experiment);
+          ReadWithSettings(path, *text, "name, network, d and rho", overrides, &experiment,
+                           [&] { return CheckExperiment(experiment); });
       !status.ok()) {
     return status;
-  }
-  if (absl::Status status = CheckExperiment(experiment); !status.ok()) {
-    return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
   }
   return experiment;
 }
@@ -80,12 +78,10 @@ absl::StatusOr<v1::CircuitExperiment> ReadCircuitExperiment(
   if (!text.ok()) return text.status();
   v1::CircuitExperiment experiment;
   if (absl::Status status =
-          ReadWithSettings(path, *text, "name, protocol and d", overrides, &experiment);
+          ReadWithSettings(path, *text, "name, protocol and d", overrides, &experiment,
+                           [&] { return CheckCircuits(experiment); });
       !status.ok()) {
     return status;
-  }
-  if (absl::Status status = CheckCircuits(experiment); !status.ok()) {
-    return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
   }
   return experiment;
 }

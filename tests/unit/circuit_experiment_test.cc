@@ -20,6 +20,8 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::StartsWith;
 
 class Folder {
  public:
@@ -79,6 +81,19 @@ TEST(CircuitExperiment, WhatCannotBeIsRefusedWithWhatCould) {
   EXPECT_THAT(ErrorOf(kSmall, {"protocol=data_server_collision", "d=1"}),
               HasSubstr("d: 1 is too small for data_server_collision (allowed: 2 to 20)"));
   EXPECT_THAT(ErrorOf("name: x\nd: 4\n"), HasSubstr("protocol"));
+}
+
+TEST(CircuitExperiment, ErrorsSayOnWhichLineOrInWhichSettingTheyAre) {
+  const std::string file =
+      "name: x\nd: 4\nprotocol:\n  - benes\n  - colision\nseeds: [1, 2]\nclaims: "
+      "[benes_congestion, no]\n";
+  EXPECT_THAT(ErrorOf(file), HasSubstr("experiment.yaml:5: protocol[1]: \"colision\" is unknown"));
+  EXPECT_THAT(ErrorOf(file, {"protocol=greedy"}),
+              HasSubstr("experiment.yaml:7: claims[1]: \"no\" is unknown"));
+  EXPECT_THAT(ErrorOf(file, {"protocol=greedy,valient", "d=5"}),
+              StartsWith("--set protocol=greedy,valient: protocol[1]: \"valient\" is unknown"));
+  EXPECT_THAT(ErrorOf(file, {"protocol=benes", "claims=benes_congestion", "seeds=1..200000"}),
+              HasSubstr("experiment.yaml: the lists and seeds give 200000 trials"));
 }
 
 TEST(CircuitExperiment, SettingsAreSweptOnlyForProtocolsThatHaveThem) {
