@@ -172,6 +172,18 @@ std::string CircuitResultsCsv(const CircuitReport& report) {
   return csv;
 }
 
+std::string CircuitSecondsCsv(const CircuitReport& report) {
+  std::string csv =
+      "protocol,permutation,c,c_disk,q,d,median_seconds,min_seconds,max_seconds,trials\n";
+  for (const CircuitMeasurement& m : report.series) {
+    const SetUpSeconds s = SecondsOf(m);
+    absl::StrAppendFormat(&csv, "%s,%s,%d,%d,%d,%d,%.6f,%.6f,%.6f,%d\n", m.point.protocol,
+                          m.point.permutation, m.point.c, m.point.c_disk, m.point.q, m.point.d,
+                          s.median, s.least, s.most, m.trials.size());
+  }
+  return csv;
+}
+
 absl::Status WriteCircuitReport(const CircuitReport& report, const std::string& folder) {
   for (const auto& [name, text] :
        {std::pair<std::string, std::string>{"results.json", CircuitResultsJson(report)},
@@ -179,7 +191,8 @@ absl::Status WriteCircuitReport(const CircuitReport& report, const std::string& 
         {"claims.txt", CircuitClaimTable(report)},
         {"tails.txt", CircuitTailTable(report)},
         {"comparisons.txt", CircuitComparisonTable(report)},
-        {"fits.txt", CircuitFitTable(report)}}) {
+        {"fits.txt", CircuitFitTable(report)},
+        {"set_up_seconds.csv", CircuitSecondsCsv(report)}}) {
     if (absl::Status status = WriteFile(absl::StrCat(folder, "/", name), text); !status.ok()) {
       return status;
     }

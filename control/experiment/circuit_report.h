@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a measurement of circuit protocols leaves in its folder: results.json, results.csv,
-// claims.txt, tails.txt, comparisons.txt, fits.txt and a plot of each figure that grows.
+// claims.txt, tails.txt, comparisons.txt, fits.txt, set_up_seconds.csv and a plot of each figure
+// that grows.
 #pragma once
 
 #include <string>
@@ -9,6 +10,13 @@
 #include "control/experiment/circuit_measure.h"
 
 namespace bfly::control {
+
+struct SetUpSeconds {
+  double median = 0;
+  double least = 0;
+  double most = 0;
+};
+SetUpSeconds SecondsOf(const CircuitMeasurement& measurement);
 
 // {name, complete, claims, claims_elsewhere, comparisons, series, fits}. `series` has for each
 // point and figure mean, ci95, min, max and, for whole-numbered figures of requests, `tail`:
@@ -22,6 +30,10 @@ std::string CircuitClaimTable(const CircuitReport& report, bool all = true);
 std::string CircuitTailTable(const CircuitReport& report);
 std::string CircuitComparisonTable(const CircuitReport& report);
 std::string CircuitFitTable(const CircuitReport& report);
+// Seconds that this machine took to choose the paths of all requests: median, smallest and largest
+// of the trials. They differ from run to run, so they are in a file of their own and in no claim.
+std::string CircuitSecondsCsv(const CircuitReport& report);
+std::string CircuitSecondsTable(const CircuitReport& report);
 
 // Writes all of it. The status names the file that could not be written.
 absl::Status WriteCircuitReport(const CircuitReport& report, const std::string& folder);

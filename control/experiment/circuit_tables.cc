@@ -150,6 +150,38 @@ std::string CircuitComparisonTable(const CircuitReport& report) {
   return table;
 }
 
+SetUpSeconds SecondsOf(const CircuitMeasurement& measurement) {
+  std::vector<double> seconds;
+  for (const Trial& trial : measurement.trials) seconds.push_back(trial.set_up_seconds);
+  if (seconds.empty()) return {};
+  std::sort(seconds.begin(), seconds.end());
+  return {seconds[seconds.size() / 2], seconds.front(), seconds.back()};
+}
+
+std::string CircuitSecondsTable(const CircuitReport& report) {
+  std::vector<std::string> curves;
+  std::set<int> sizes;
+  std::map<std::pair<std::string, int>, double> medians;
+  for (const CircuitMeasurement& m : report.series) {
+    const std::string curve = m.point.Curve(GivesThreshold(report.experiment));
+    if (std::find(curves.begin(), curves.end(), curve) == curves.end()) curves.push_back(curve);
+    sizes.insert(m.point.d);
+    medians[{curve, m.point.d}] = SecondsOf(m).median;
+  }
+  std::string table = absl::StrFormat("%-32s", "seconds to choose all paths*  d:");
+  for (const int d : sizes) absl::StrAppendFormat(&table, " %9d", d);
+  for (const std::string& curve : curves) {
+    absl::StrAppendFormat(&table, "\n%-32s", curve);
+    for (const int d : sizes) {
+      const auto median = medians.find({curve, d});
+      absl::StrAppend(&table, median == medians.end() ? std::string(10, ' ')
+                                                      : absl::StrFormat(" %9.3g", median->second));
+    }
+  }
+  return absl::StrCat(table,
+                      "\n* medians, measured on this machine with what else it did; no claim\n");
+}
+
 std::string CircuitFitTable(const CircuitReport& report) {
   if (report.fits.empty()) return "";
   std::string table =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,16 @@
 
 namespace bfly::control {
 namespace {
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
 
 void AddRoute(const Network& network, const RouteResult& route, Trial& trial) {
   trial.figures["congestion"] = route.congestion;
@@ -83,12 +94,16 @@ absl::StatusOr<Trial> RunCircuitTrial(const CircuitPoint& point, uint64_t seed) 
   if (!network.ok()) return network.status();
   Trial trial{.seed = seed, .batch_delays = {}};
   if (point.protocol == "lock_down") {
+    const Stopwatch watch;
     trial.figures["locked"] = static_cast<double>(LockDownUniform(*network, point.q, seed)) /
                               static_cast<double>(point.rows());
+    trial.set_up_seconds = watch.seconds();
     return trial;
   }
   if (point.is_data_server()) {
+    const Stopwatch watch;
     const absl::StatusOr<DataServerResult> result = RouteDataServer(*network, point, seed);
+    trial.set_up_seconds = watch.seconds();
     if (!result.ok()) return result.status();
     AddRoute(*network, result->route, trial);
     trial.figures["disk_contention"] = result->disk_contention;
@@ -99,8 +114,11 @@ absl::StatusOr<Trial> RunCircuitTrial(const CircuitPoint& point, uint64_t seed) 
   if (!permutation.ok()) return permutation.status();
   std::vector<Request> requests(point.rows());
   for (Row row = 0; row < point.rows(); ++row) requests[row] = {row, (*permutation)[row]};
+  const LinkLoad nothing(*network);
+  const Stopwatch watch;
   const absl::StatusOr<RouteResult> route = RoutePermutation(
-      point.protocol, LinkLoad(*network), requests, {.seed = seed, .c = point.c, .q = point.q});
+      point.protocol, nothing, requests, {.seed = seed, .c = point.c, .q = point.q});
+  trial.set_up_seconds = watch.seconds();
   if (!route.ok()) return route.status();
   AddRoute(*network, *route, trial);
   if (point.protocol == "collision") AddCandidates(*network, requests, *route, trial);

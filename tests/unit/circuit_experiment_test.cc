@@ -11,6 +11,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/str_split.h"
 #include "control/experiment/circuit_report.h"
 #include "control/experiment/experiment_file.h"
 
@@ -294,6 +295,53 @@ TEST(CompareBySeed, CountsSeedBySeed) {
   EXPECT_EQ(compared[0].equal, 1);
   EXPECT_EQ(compared[0].more, 1);
   EXPECT_DOUBLE_EQ(compared[0].difference.mean, 0.5);
+}
+
+TEST(MeasureCircuits, ClaimsAreOneLineForEachProtocol) {
+  const Folder folder;
+  const auto experiment = ReadCircuitExperiment(folder.Write(kSmall), {"claims=benes_congestion,"
+                                                                       "theorem_2_1_tail,"
+                                                                       "q_limited_congestion"});
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  auto journal = Journal::Open(folder / "out", WriteExperiment(*experiment));
+  ASSERT_TRUE(journal.ok()) << journal.status();
+  CircuitReport report = RunAll(*experiment, *journal);
+  const std::vector<std::string> lines = absl::StrSplit(CircuitClaimTable(report), '\n');
+  ASSERT_GE(lines.size(), 6u);
+  EXPECT_THAT(lines[1], MatchesRegex("benes_congestion +benes random +5 +0  d=4: 1 = 1"));
+  EXPECT_THAT(lines[3], HasSubstr("NOT APPLICABLE at 5 of 5 points: vacuous"));
+  EXPECT_EQ(lines[5], "about no protocol here: q_limited_congestion");
+  // One that fails comes first, with the point where it does.
+  report.claims.back().verdict = Verdict::kFail;
+  report.claims.back().measured = 2;
+  EXPECT_THAT(CircuitClaimTable(report, false), HasSubstr(" 4     1  d=8: 2 = 1\n"));
+}
+
+TEST(MeasureCircuits, SecondsAreKeptAndInNoResult) {
+  const Folder folder;
+  const auto experiment =
+      ReadCircuitExperiment(folder.Write(kSmall), {"protocol=collision", "d=8"});
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  auto journal = Journal::Open(folder / "out", WriteExperiment(*experiment));
+  ASSERT_TRUE(journal.ok()) << journal.status();
+  CircuitReport report = RunAll(*experiment, *journal);
+  const std::string before = CircuitResultsJson(report);
+  const double seconds = report.series[0].trials[0].set_up_seconds;
+  EXPECT_GT(seconds, 0);
+  auto reopened = Journal::Open(folder / "out", WriteExperiment(*experiment));
+  ASSERT_TRUE(reopened.ok()) << reopened.status();
+  EXPECT_DOUBLE_EQ(reopened->Find(0, 1)->set_up_seconds, seconds);
+  for (size_t i = 0; i < 3; ++i) report.series[0].trials[i].set_up_seconds = 4.0 - 1.0 * i;
+  EXPECT_EQ(CircuitResultsJson(report), before) << "a slower machine measures the same";
+  EXPECT_THAT(CircuitSecondsCsv(report),
+              HasSubstr("\ncollision,random,4,0,0,8,3.000000,2.000000,4.000000,3\n"));
+}
+
+TEST(Estimate, OfEqualValuesHasNoSpread) {
+  // A sum of tenths is not exact.
+  const Estimate estimate = EstimateMean(std::vector<double>(7, 0.1));
+  EXPECT_EQ(estimate.mean, 0.1);
+  EXPECT_EQ(estimate.HalfWidth(0.95), 0);
 }
 
 TEST(MeasureCircuits, TailsAreCountsOverTheTrials) {
