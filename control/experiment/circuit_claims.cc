@@ -14,6 +14,7 @@ namespace bfly::control {
 namespace {
 
 constexpr char kIfEnded[] = "_if_ended";
+constexpr double kError = 1e-4;  // a true claim fails once in ten thousand points
 
 // What the protocols promise holds where no request was left over.
 double FigureOf(const Trial& trial, const std::string& figure) {
@@ -34,7 +35,11 @@ void CheckProbability(const CircuitClaim& claim, const std::vector<double>& valu
   result.measured = static_cast<double>(hits) / result.trials;
   result.ci95 = std::max(result.measured - tail.low95, tail.high95 - result.measured);
   if (!result.reason.empty()) return;
-  const double low = ProbabilityInterval(result.trials, hits, 1e-4).first;
+  if (ProbabilityInterval(result.trials, result.trials, kError).first <= result.theory) {
+    result.reason = absl::StrCat(result.trials, " trials are too few to fail it");
+    return;
+  }
+  const double low = ProbabilityInterval(result.trials, hits, kError).first;
   result.verdict = low <= result.theory ? Verdict::kPass : Verdict::kFail;
 }
 

@@ -49,7 +49,8 @@ using CircuitClaimResult = ClaimResultAt<CircuitPoint>;
 
 // A statement about every trial fails if one trial breaks it. One about a mean fails if theory lies
 // outside the 99.99 % interval on the wrong side, and is not applicable with fewer than three
-// trials. One about a probability fails if theory lies below its 99.99 % Clopper-Pearson bound.
+// trials. One about a probability fails if theory lies below its 99.99 % Clopper-Pearson bound,
+// and is not applicable where it could not fail if the event happened in all trials.
 CircuitClaimResult Check(const CircuitClaim& claim, const CircuitMeasurement& measurement);
 
 // Clopper-Pearson: the probability of what happened in `hits` of `trials` is below the first, and

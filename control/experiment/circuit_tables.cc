@@ -116,21 +116,26 @@ std::string CircuitClaimTable(const CircuitReport& report, bool all) {
 std::string CircuitTailTable(const CircuitReport& report) {
   std::string table, statements;
   std::set<std::string> said;
+  size_t width = 24;
+  for (const CircuitClaimResult& c : report.claims) {
+    if (c.tail) width = std::max(width, c.id.size());
+  }
+  const int w = static_cast<int>(width);
   for (const CircuitClaimResult& c : report.claims) {
     if (!c.tail) continue;
     if (said.insert(c.id).second) {
       absl::StrAppend(&statements, c.id, ": ", c.statement, " (", c.source, ")\n");
     }
     const bool vacuous = c.theory >= 1;
-    absl::StrAppendFormat(&table, "%-36s %3d %-26s %4d/%-4d %8.4f  [%.4f, %.4f]  %10s  %s\n", c.id,
-                          c.point.d, c.tail->event, c.tail->hits, c.trials, c.measured,
+    absl::StrAppendFormat(&table, "%-*s %3d %-26s %4d/%-4d %8.4f  [%.4f, %.4f]  %10s  %s\n", w,
+                          c.id, c.point.d, c.tail->event, c.tail->hits, c.trials, c.measured,
                           c.tail->low95, c.tail->high95,
                           vacuous ? "-" : absl::StrFormat("%.4g", c.theory),
                           c.reason.empty() ? std::string(VerdictName(c.verdict)) : c.reason);
   }
   if (table.empty()) return "";
   return absl::StrCat(statements, "\n",
-                      absl::StrFormat("%-36s %3s %-26s %9s %8s  %-16s  %10s  %s\n", "tail", "d",
+                      absl::StrFormat("%-*s %3s %-26s %9s %8s  %-16s  %10s  %s\n", w, "tail", "d",
                                       "event", "trials", "measured", "95%", "bound", "verdict"),
                       table);
 }

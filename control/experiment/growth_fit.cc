@@ -63,7 +63,9 @@ std::vector<GrowthFit> FitGrowth(const std::vector<GrowthShape>& shapes, const s
       x.push_back(shape.at(d[i]));
       y.push_back(values[i]);
     }
-    if (x.size() < kFewestSizes) continue;
+    // The same at all sizes where the shape is defined: no shape of growth, and R^2 is 0 / 0.
+    const bool flat = std::all_of(y.begin(), y.end(), [&](double value) { return value == y[0]; });
+    if (x.size() < kFewestSizes || flat) continue;
     GrowthFit fit{.shape = shape.name, .sizes = static_cast<int>(x.size())};
     std::tie(fit.intercept, fit.slope, fit.r_squared) =
         boost::math::statistics::simple_ordinary_least_squares_with_R_squared(x, y);

@@ -32,8 +32,8 @@ struct GrowthFit {
 };
 
 // Least squares of intercept + slope shape(n) through (d, value), in each shape, over the sizes
-// where it is defined. Shapes with fewer than four of them are left out. A figure that is the same
-// at every size has one fit, of shape "constant".
+// where it is defined. Shapes with fewer than four of them, or none of growth there, are left out.
+// A figure that is the same at every size has one fit, of shape "constant".
 std::vector<GrowthFit> FitGrowth(const std::vector<GrowthShape>& shapes, const std::vector<int>& d,
                                  const std::vector<double>& values);
 

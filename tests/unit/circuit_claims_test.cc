@@ -46,6 +46,12 @@ TEST(CircuitClaims, AProbabilityFailsWhereItsIntervalIsAboveTheBound) {
   EXPECT_EQ(held.verdict, Verdict::kPass);
   for (int i = 40; i < 70; ++i) m.trials[i].figures["congestion"] = 6;
   EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail) << "70 of 100 are not 0.4";
+  // All of 10: 0.4^10 is 1.05e-4, above the 1e-4 at which a claim fails; all of 11 would fail it.
+  m.trials.resize(10);
+  EXPECT_EQ(Check(claim, m).reason, "10 trials are too few to fail it");
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kNotApplicable);
+  m.trials.push_back(m.trials[0]);
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail);
 }
 
 TEST(CircuitClaims, ABoundThatSaysNothingIsMeasuredAndNotPassed) {
@@ -129,6 +135,10 @@ TEST(GrowthFit, WhatDoesNotGrowIsSaidToBeConstant) {
   ASSERT_EQ(fits.size(), 1u);
   EXPECT_EQ(fits[0].shape, "constant");
   EXPECT_EQ(fits[0].intercept, 3);
+  // 3 at n = 2^6 and 4 from 2^8 on: loglog n / logloglog n begins at 2^7, where it is flat.
+  for (const GrowthFit& fit : FitGrowth(GrowthShapes(), {6, 8, 10, 12, 14}, {3, 4, 4, 4, 4})) {
+    EXPECT_NE(fit.shape, "loglog n / logloglog n");
+  }
 }
 
 TEST(CompareBySeed, CountsSeedBySeed) {

@@ -142,10 +142,10 @@ TEST(MeasureCircuits, PassesWhatHoldsAtEverySizeAndGivesTheSameBitsWhenContinued
   const CircuitReport report = RunAll(*experiment, *whole);
   EXPECT_TRUE(report.complete);
   EXPECT_EQ(report.Count(Verdict::kFail), 0) << CircuitClaimTable(report, false);
-  // Nine claims about collision and its paths, a tail, and one each about the others. The tail of
-  // Theorem 2.1 is measured and says nothing.
-  EXPECT_EQ(report.Count(Verdict::kPass), 5 * (9 + 1 + 1)) << CircuitClaimTable(report);
-  EXPECT_EQ(report.Count(Verdict::kNotApplicable), 5) << CircuitClaimTable(report);
+  // Eight claims about collision and its paths, and one each about the others. The tail of Theorem
+  // 2.1 is measured and says nothing; that of Lemma 2.4 would need more trials.
+  EXPECT_EQ(report.Count(Verdict::kPass), 5 * (8 + 1 + 1)) << CircuitClaimTable(report);
+  EXPECT_EQ(report.Count(Verdict::kNotApplicable), 5 * 2) << CircuitClaimTable(report);
   EXPECT_THAT(report.claims_elsewhere, Contains("valiant_congestion_tail"));
 
   auto cut = Journal::Open(folder / "cut", configuration);
