@@ -177,8 +177,10 @@ absl::Status RunCircuits(const std::string& file, const std::string& out,
   if (json) {
     printf("%s", CircuitResultsJson(*report).c_str());
   } else {
-    printf("%s\n%s\n%d PASS, %d FAIL, %d NOT APPLICABLE (claims.txt says why); results in %s\n",
-           CircuitFitTable(*report).c_str(), CircuitClaimTable(*report, false).c_str(),
+    printf("%s\n%s\n%s\n", CircuitFitTable(*report).c_str(),
+           CircuitComparisonTable(*report).c_str(), CircuitClaimTable(*report, false).c_str());
+    printf("%s\n", CircuitSecondsTable(*report).c_str());
+    printf("points: %d PASS, %d FAIL, %d NOT APPLICABLE (claims.txt says why); results in %s\n",
            report->Count(Verdict::kPass), report->Count(Verdict::kFail),
            report->Count(Verdict::kNotApplicable), out.c_str());
   }

@@ -2,167 +2,19 @@
 #include "control/experiment/circuit_claims.h"
 
 #include <algorithm>
+#include <boost/math/distributions/binomial.hpp>
 #include <cmath>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "control/protocols/q_limited.h"
+#include "control/experiment/circuit_claim_parts.h"
 
 namespace bfly::control {
 namespace {
 
-using Reason = std::function<std::string(const CircuitPoint&)>;
-using Theory = std::function<double(const CircuitPoint&)>;
-
-constexpr char kCole[] = "Cole et al. 1998";
 constexpr char kIfEnded[] = "_if_ended";
-
-Reason Only(const std::string& protocol) {
-  return [protocol](const CircuitPoint& point) {
-    return point.protocol == protocol ? "" : absl::StrCat("is about ", protocol);
-  };
-}
-
-// Greedy routing of one permutation on B_n.
-Reason OnlyGreedy(const std::string& permutation) {
-  return [permutation](const CircuitPoint& point) {
-    if (point.protocol == "greedy" && point.permutation == permutation) return std::string();
-    return absl::StrCat("is about greedy, permutation ", permutation);
-  };
-}
-
-Theory Constant(double value) {
-  return [value](const CircuitPoint&) { return value; };
-}
-
-double Factorial(int k) { return std::tgamma(k + 1); }
-
-CircuitClaim CandidatesAtLeast(int load) {
-  return {
-      .id = absl::StrCat("lemma_2_4_load_", load),
-      .statement = absl::StrCat("at most 2 n log n / ", load, "! collision links are crossed by ",
-                                load, " or more candidate paths, in expectation"),
-      .source = absl::StrCat(kCole, ", Lemma 2.4 (union bound)"),
-      .relation = Relation::kAtMost,
-      .not_applicable = Only("collision"),
-      .theory =
-          [load](const CircuitPoint& point) {
-            return 2.0 * point.rows() * point.d / Factorial(load);
-          },
-      .figure = absl::StrCat("candidates_", load),
-      .mean = true};
-}
-
-std::vector<CircuitClaim> MakeClaims() {
-  const std::string two_paths = absl::StrCat(kCole, ", section 2.2");
-  std::vector<CircuitClaim> claims = {
-      {.id = "collision_congestion",
-       .statement = "congestion <= c when the protocol ends by itself",
-       .source = absl::StrCat(kCole, ", section 2.1"),
-       .relation = Relation::kAtMost,
-       .not_applicable = Only("collision"),
-       .theory = [](const CircuitPoint& point) { return point.c; },
-       .figure = "congestion_if_ended"},
-      {.id = "candidate_mean_load",
-       .statement = "the candidate paths load each collision transition by 1 in the mean, exactly",
-       .source = two_paths,
-       .relation = Relation::kEqual,
-       .not_applicable = Only("collision"),
-       .theory = Constant(0),
-       .figure = "candidate_mean_error"},
-      {.id = "candidate_random_levels",
-       .statement = "every link outside the collision transitions has one candidate path",
-       .source = two_paths,
-       .relation = Relation::kEqual,
-       .not_applicable =
-           [](const CircuitPoint& point) {
-             std::string reason = Only("collision")(point);
-             return reason.empty() && point.d < 2 ? "there is no such link" : reason;
-           },
-       .theory = Constant(1),
-       .figure = "candidate_random_load"},
-      CandidatesAtLeast(8),
-      CandidatesAtLeast(9),
-      CandidatesAtLeast(10),
-      {.id = "benes_congestion",
-       .statement = "the looping algorithm finds paths that share no link",
-       .source = "Waksman 1968; Cole et al. 1998, section 1.3",
-       .relation = Relation::kEqual,
-       .not_applicable = Only("benes"),
-       .theory = Constant(1),
-       .figure = "congestion"},
-      {.id = "greedy_bitrev",
-       .statement = "bit reversal loads some link of B_n with exactly 2^(ceil(d/2)-1) paths",
-       .source = absl::StrCat(kCole, ", section 1; counted"),
-       .relation = Relation::kEqual,
-       .not_applicable = OnlyGreedy("bitrev"),
-       .theory = [](const CircuitPoint& point) { return std::exp2((point.d + 1) / 2 - 1); },
-       .figure = "congestion"},
-      {.id = "greedy_transpose",
-       .statement =
-           "transpose loads some link of B_n with exactly 2^(floor(d/2)-1) paths, at least 1",
-       .source = absl::StrCat(kCole, ", section 1; counted"),
-       .relation = Relation::kEqual,
-       .not_applicable = OnlyGreedy("transpose"),
-       .theory =
-           [](const CircuitPoint& point) { return std::max(1.0, std::exp2(point.d / 2 - 1)); },
-       .figure = "congestion"},
-      {.id = "greedy_identity",
-       .statement = "the identity loads every link of B_n with at most one path",
-       .source = absl::StrCat(kCole, ", section 1; counted"),
-       .relation = Relation::kEqual,
-       .not_applicable = OnlyGreedy("identity"),
-       .theory = Constant(1),
-       .figure = "congestion"},
-      {.id = "two_fold_dilation",
-       .statement = "every path of BB_n has 2 log n links",
-       .source = absl::StrCat(kCole, ", section 2.1"),
-       .relation = Relation::kEqual,
-       .not_applicable =
-           [](const CircuitPoint& point) {
-             return point.network == NetworkKind::kTwoFoldButterfly ? "" : "is about BB_n";
-           },
-       .theory = [](const CircuitPoint& point) { return 2 * point.d; },
-       .figure = "dilation"},
-      {.id = "lock_down_fraction",
-       .statement = "the fraction of n requests that get through, in expectation, exactly",
-       .source = "Kruskal & Snir 1983, Koch 1988; recursion over stages",
-       .relation = Relation::kEqual,
-       .not_applicable = Only("lock_down"),
-       .theory = [](const CircuitPoint& point) { return ExpectedLockedFraction(point.d, point.q); },
-       .figure = "locked",
-       .mean = true,
-       .fraction_of_requests = true},
-      {.id = "data_server_congestion",
-       .statement = "congestion <= c when the protocol ends by itself",
-       .source = absl::StrCat(kCole, ", section 3.1"),
-       .relation = Relation::kAtMost,
-       .not_applicable = Only("data_server_collision"),
-       .theory = [](const CircuitPoint& point) { return point.c; },
-       .figure = "congestion_if_ended"},
-      {.id = "data_server_contention",
-       .statement = "disk contention <= c_disk when the protocol ends by itself",
-       .source = absl::StrCat(kCole, ", section 3.1"),
-       .relation = Relation::kAtMost,
-       .not_applicable = Only("data_server_collision"),
-       .theory = [](const CircuitPoint& point) { return point.c_disk; },
-       .figure = "disk_contention_if_ended"},
-      {.id = "data_server_rounds",
-       .statement = "at most 3 rounds with c = c_disk = 5",
-       .source = absl::StrCat(kCole, ", Theorem 3.1, at finite n"),
-       .relation = Relation::kAtMost,
-       .not_applicable =
-           [](const CircuitPoint& point) {
-             std::string reason = Only("data_server_collision")(point);
-             return reason.empty() && (point.c != 5 || point.c_disk != 5)
-                        ? "is about c = c_disk = 5"
-                        : reason;
-           },
-       .theory = Constant(3),
-       .figure = "rounds"},
-  };
-  return claims;
-}
+constexpr double kError = 1e-4;  // a true claim fails once in ten thousand points
 
 // What the protocols promise holds where no request was left over.
 double FigureOf(const Trial& trial, const std::string& figure) {
@@ -171,7 +23,33 @@ double FigureOf(const Trial& trial, const std::string& figure) {
   return trial.figure("left") > 0 ? std::nan("") : trial.figure(figure.substr(0, condition));
 }
 
+void CheckProbability(const CircuitClaim& claim, const std::vector<double>& values,
+                      CircuitClaimResult& result) {
+  const double least = claim.at_least(result.point);
+  const auto hits = static_cast<int>(
+      std::count_if(values.begin(), values.end(), [&](double value) { return value >= least; }));
+  Tail& tail = result.tail.emplace();
+  tail.event = absl::StrCat(claim.figure, " >= ", least);
+  tail.hits = hits;
+  std::tie(tail.low95, tail.high95) = ProbabilityInterval(result.trials, hits, 0.025);
+  result.measured = static_cast<double>(hits) / result.trials;
+  result.ci95 = std::max(result.measured - tail.low95, tail.high95 - result.measured);
+  if (!result.reason.empty()) return;
+  if (ProbabilityInterval(result.trials, result.trials, kError).first <= result.theory) {
+    result.reason = absl::StrCat(result.trials, " trials are too few to fail it");
+    return;
+  }
+  const double low = ProbabilityInterval(result.trials, hits, kError).first;
+  result.verdict = low <= result.theory ? Verdict::kPass : Verdict::kFail;
+}
+
 }  // namespace
+
+std::pair<double, double> ProbabilityInterval(double trials, double hits, double error) {
+  using Binomial = boost::math::binomial_distribution<>;
+  return {Binomial::find_lower_bound_on_p(trials, hits, error),
+          Binomial::find_upper_bound_on_p(trials, hits, error)};
+}
 
 std::vector<double> CircuitMeasurement::Values(const std::string& figure) const {
   std::vector<double> values;
@@ -184,8 +62,11 @@ CircuitClaimResult Check(const CircuitClaim& claim, const CircuitMeasurement& me
                             .statement = claim.statement,
                             .source = claim.source,
                             .point = measurement.point,
-                            .reason = claim.not_applicable(measurement.point)};
+                            .reason = claim.about(measurement.point),
+                            .relation = claim.relation};
   if (!result.reason.empty()) return result;
+  if (claim.not_applicable) result.reason = claim.not_applicable(measurement.point);
+  if (!result.reason.empty() && !claim.at_least) return result;
   std::vector<double> values = measurement.Values(claim.figure);
   std::erase_if(values, [](double value) { return std::isnan(value); });
   result.trials = static_cast<int>(values.size());
@@ -193,6 +74,10 @@ CircuitClaimResult Check(const CircuitClaim& claim, const CircuitMeasurement& me
   double slack = 0;
   if (values.empty()) {
     result.reason = "no trial ended by itself";
+    return result;
+  }
+  if (claim.at_least) {
+    CheckProbability(claim, values, result);
     return result;
   }
   if (claim.mean) {
@@ -224,8 +109,14 @@ CircuitClaimResult Check(const CircuitClaim& claim, const CircuitMeasurement& me
 }
 
 const std::vector<CircuitClaim>& CircuitClaims() {
-  static const std::vector<CircuitClaim> claims = MakeClaims();
-  return claims;
+  static const std::vector<CircuitClaim> all = [] {
+    std::vector<CircuitClaim> claims;
+    for (const auto& some : {RandomizedClaims(), BaselineClaims(), TailClaims()}) {
+      claims.insert(claims.end(), some.begin(), some.end());
+    }
+    return claims;
+  }();
+  return all;
 }
 
 absl::StatusOr<std::vector<const CircuitClaim*>> CircuitClaimsNamed(

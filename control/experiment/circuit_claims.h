@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statements about circuit protocols that hold at every n, checked against all trials of a point.
-// What holds only as n grows is fitted instead (growth_fit.h), and a bound whose probability is
-// above 1 at any n in reach is not a claim here: Theorem 2.1's is n^(-c/4+1+o(1)) with c = 4.
+// What holds only as n grows is fitted instead (growth_fit.h), and a bound on a probability that is
+// above 1 at a point is not applicable there, with what was measured: Theorem 2.1's is
+// n^(-c/4+1+o(1)) with c = 4.
 #pragma once
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -27,8 +29,11 @@ struct CircuitClaim {
   std::string statement;
   std::string source;
   Relation relation;
-  // Empty: applies. Otherwise the reason why it does not.
-  std::function<std::string(const CircuitPoint&)> not_applicable;
+  // Empty: it is about such points. Otherwise what it is about.
+  std::function<std::string(const CircuitPoint&)> about;
+  // Empty: applies. Otherwise the reason why it does not, though it is about such points. May be
+  // null.
+  std::function<std::string(const CircuitPoint&)> not_applicable = {};
   std::function<double(const CircuitPoint&)> theory;
   std::string figure;
   // The statement is about the mean of the figure; otherwise about its worst value in any trial.
@@ -36,14 +41,27 @@ struct CircuitClaim {
   // The figure is a fraction of the n requests: where hardly any is lost the trials may all agree,
   // and then their spread says less than what n requests a trial can resolve.
   bool fraction_of_requests = false;
+  // Where not null the statement is about the probability that the figure is this or more.
+  std::function<double(const CircuitPoint&)> at_least = {};
 };
 
 using CircuitClaimResult = ClaimResultAt<CircuitPoint>;
 
 // A statement about every trial fails if one trial breaks it. One about a mean fails if theory lies
 // outside the 99.99 % interval on the wrong side, and is not applicable with fewer than three
-// trials.
+// trials. One about a probability fails if theory lies below its 99.99 % Clopper-Pearson bound,
+// and is not applicable where it could not fail if the event happened in all trials.
 CircuitClaimResult Check(const CircuitClaim& claim, const CircuitMeasurement& measurement);
+
+// Clopper-Pearson: the probability of what happened in `hits` of `trials` is below the first, and
+// above the second, with probability `error` at most.
+std::pair<double, double> ProbabilityInterval(double trials, double hits, double error);
+
+// Rounds of the collision protocol in the proof of Theorem 2.1: ceil(log_c log_(1+eps) n + 2) with
+// c! = (1 + eps) log n. NaN where c! <= log n.
+double CollisionRoundBound(int d, uint32_t c);
+// 4 ceil(loglog n), the congestion of the minimum protocol in the proof of Theorem 2.5.
+double MinimumCongestionBound(int d);
 
 const std::vector<CircuitClaim>& CircuitClaims();
 // Those named, or all if none is. NotFound lists the known ones.

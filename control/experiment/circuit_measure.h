@@ -9,24 +9,20 @@
 #include "absl/status/statusor.h"
 #include "bfly/v1/circuit_experiment.pb.h"
 #include "control/experiment/circuit_claims.h"
-#include "control/experiment/growth_fit.h"
+#include "control/experiment/circuit_comparison.h"
+#include "control/experiment/circuit_fits.h"
 #include "control/experiment/journal.h"
 
 namespace bfly::control {
-
-// How a figure of one curve grows, over the means of its sizes.
-struct CurveFit {
-  std::string curve;   // CircuitPoint::Curve, without c where c follows from n
-  std::string figure;  // congestion, rounds, steps, disk_contention
-  std::vector<GrowthFit> fits;
-};
 
 struct CircuitReport {
   v1::CircuitExperiment experiment;
   bool complete = false;  // every trial was run
   std::vector<CircuitMeasurement> series;
   std::vector<CircuitClaimResult> claims;
+  std::vector<std::string> claims_elsewhere;  // ids of claims about none of the points
   std::vector<CurveFit> fits;
+  std::vector<SeedComparison> comparisons;
 
   int Count(Verdict verdict) const;
 };

@@ -57,6 +57,22 @@ bool GivesThreshold(const v1::CircuitExperiment& experiment) {
   return experiment.c_size() > 1 || (experiment.c_size() == 1 && experiment.c(0) != 0);
 }
 
+std::vector<uint64_t> SeedsAt(const v1::CircuitExperiment& experiment, int d) {
+  int seeds = experiment.seeds_size();
+  for (const auto& limit : experiment.seed_limits()) {
+    if (d >= static_cast<int>(limit.from_d())) {
+      seeds = std::min(seeds, static_cast<int>(limit.seeds()));
+    }
+  }
+  return {experiment.seeds().begin(), experiment.seeds().begin() + seeds};
+}
+
+size_t TrialsOf(const v1::CircuitExperiment& experiment, const std::vector<CircuitPoint>& points) {
+  size_t trials = 0;
+  for (const CircuitPoint& point : points) trials += SeedsAt(experiment, point.d).size();
+  return trials;
+}
+
 bool CircuitPoint::is_data_server() const { return absl::StartsWith(protocol, "data_server_"); }
 
 bool CircuitPoint::has_two_paths() const {
@@ -70,6 +86,12 @@ std::string CircuitPoint::Curve() const {
   if (c_disk != 0) absl::StrAppend(&text, " c_disk=", c_disk);
   if (q != 0) absl::StrAppend(&text, " q=", q);
   return text;
+}
+
+std::string CircuitPoint::Curve(bool with_c) const {
+  CircuitPoint point = *this;
+  if (!with_c) point.c = 0;
+  return point.Curve();
 }
 
 std::string CircuitPoint::ToString() const { return absl::StrCat(Curve(), " d=", d); }

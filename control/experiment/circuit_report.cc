@@ -2,7 +2,6 @@
 #include "control/experiment/circuit_report.h"
 
 #include <algorithm>
-#include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -56,12 +55,13 @@ Json TailOf(const std::vector<double>& values) {
   for (const double k : seen) {
     if (k == *seen.begin()) continue;
     const auto trials = static_cast<double>(values.size());
-    const auto hits = static_cast<double>(
-        std::count_if(values.begin(), values.end(), [&](double v) { return v >= k; }));
-    const double upper =
-        boost::math::binomial_distribution<>::find_upper_bound_on_p(trials, hits, 0.05);
-    tail.push_back(Json{
-        {"at_least", k}, {"trials", hits}, {"probability", hits / trials}, {"upper95", upper}});
+    const auto hits = std::count_if(values.begin(), values.end(), [&](double v) { return v >= k; });
+    const auto [low, high] = ProbabilityInterval(values.size(), hits, 0.025);
+    tail.push_back(Json{{"at_least", k},
+                        {"trials", hits},
+                        {"probability", hits / trials},
+                        {"low95", Number(low)},
+                        {"high95", Number(high)}});
   }
   return tail;
 }
@@ -85,9 +85,7 @@ absl::Status DrawFigure(const CircuitReport& report, const std::string& figure,
   for (const CircuitMeasurement& m : report.series) {
     const std::vector<double> values = m.Values(figure);
     if (values.empty() || std::isnan(values.front())) continue;
-    CircuitPoint point = m.point;
-    if (!GivesThreshold(report.experiment)) point.c = 0;
-    absl::StrAppend(&curves[point.Curve()],
+    absl::StrAppend(&curves[m.point.Curve(GivesThreshold(report.experiment))],
                     absl::StrFormat("%d %.9g %.9g %.9g\n", m.point.d, EstimateMean(values).mean,
                                     *std::min_element(values.begin(), values.end()),
                                     *std::max_element(values.begin(), values.end())));
@@ -102,7 +100,7 @@ absl::Status DrawFigure(const CircuitReport& report, const std::string& figure,
                     " with yerrorlines lw 2 title '", title, "'");
   }
   absl::StrAppend(
-      &script, "set title '", report.experiment.name(), ": mean, smallest and largest of ",
+      &script, "set title '", report.experiment.name(), ": mean, smallest and largest of up to ",
       report.experiment.seeds_size(),
       " trials' noenhanced\nset key left top noenhanced\nset xlabel 'log n'\nset ylabel '", figure,
       "' noenhanced\nset grid\nset offsets 0.5, 0.5, 0, 0\n",
@@ -128,12 +126,27 @@ std::string CircuitResultsJson(const CircuitReport& report) {
                           {"intercept", fit.intercept},
                           {"slope", fit.slope},
                           {"r_squared", Number(fit.r_squared)},
-                          {"sizes", fit.sizes}});
+                          {"sizes", fit.sizes},
+                          {"stated", fit.shape == curve.stated}});
     }
+  }
+  Json comparisons = Json::array();
+  for (const SeedComparison& c : report.comparisons) {
+    comparisons.push_back(Json{{"figure", c.figure},
+                               {"first", c.first},
+                               {"second", c.second},
+                               {"d", c.d},
+                               {"less", c.less},
+                               {"equal", c.equal},
+                               {"more", c.more},
+                               {"mean_difference", Number(c.difference.mean)},
+                               {"ci95", Number(c.difference.HalfWidth(0.95))}});
   }
   return Json{{"name", report.experiment.name()},
               {"complete", report.complete},
               {"claims", ClaimsJson(report.claims, PointJson)},
+              {"claims_elsewhere", report.claims_elsewhere},
+              {"comparisons", comparisons},
               {"series", series},
               {"fits", fits}}
              .dump(2) +
@@ -159,22 +172,16 @@ std::string CircuitResultsCsv(const CircuitReport& report) {
   return csv;
 }
 
-std::string CircuitClaimTable(const CircuitReport& report, bool all) {
-  return ClaimRows(report.claims, all);
-}
-
-std::string CircuitFitTable(const CircuitReport& report) {
-  if (report.fits.empty()) return "";
-  std::string table = absl::StrFormat("%-32s %-16s %-24s %10s %10s %8s %6s\n", "growth of",
-                                      "figure", "shape", "intercept", "slope", "R^2", "sizes");
-  for (const CurveFit& curve : report.fits) {
-    for (const GrowthFit& fit : curve.fits) {
-      absl::StrAppend(&table, absl::StrFormat("%-32s %-16s %-24s %10.4g %10.4g %8.4f %6d\n",
-                                              curve.curve, curve.figure, fit.shape, fit.intercept,
-                                              fit.slope, fit.r_squared, fit.sizes));
-    }
+std::string CircuitSecondsCsv(const CircuitReport& report) {
+  std::string csv =
+      "protocol,permutation,c,c_disk,q,d,median_seconds,min_seconds,max_seconds,trials\n";
+  for (const CircuitMeasurement& m : report.series) {
+    const SetUpSeconds s = SecondsOf(m);
+    absl::StrAppendFormat(&csv, "%s,%s,%d,%d,%d,%d,%.6f,%.6f,%.6f,%d\n", m.point.protocol,
+                          m.point.permutation, m.point.c, m.point.c_disk, m.point.q, m.point.d,
+                          s.median, s.least, s.most, m.trials.size());
   }
-  return table;
+  return csv;
 }
 
 absl::Status WriteCircuitReport(const CircuitReport& report, const std::string& folder) {
@@ -182,7 +189,10 @@ absl::Status WriteCircuitReport(const CircuitReport& report, const std::string& 
        {std::pair<std::string, std::string>{"results.json", CircuitResultsJson(report)},
         {"results.csv", CircuitResultsCsv(report)},
         {"claims.txt", CircuitClaimTable(report)},
-        {"fits.txt", CircuitFitTable(report)}}) {
+        {"tails.txt", CircuitTailTable(report)},
+        {"comparisons.txt", CircuitComparisonTable(report)},
+        {"fits.txt", CircuitFitTable(report)},
+        {"set_up_seconds.csv", CircuitSecondsCsv(report)}}) {
     if (absl::Status status = WriteFile(absl::StrCat(folder, "/", name), text); !status.ok()) {
       return status;
     }

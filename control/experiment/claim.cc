@@ -71,7 +71,8 @@ ClaimResult Check(const Claim& claim, const Measurement& measurement) {
                      .source = claim.source,
                      .point = measurement.point,
                      .trials = static_cast<int>(measurement.trials.size()),
-                     .reason = claim.not_applicable(measurement.point)};
+                     .reason = claim.not_applicable(measurement.point),
+                     .relation = claim.relation};
   if (result.reason.empty() && claim.undecided) result.reason = claim.undecided(measurement);
   if (!result.reason.empty()) return result;
   const Estimate estimate = claim.measured(measurement);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,17 @@ struct Measurement {
 enum class Verdict { kPass, kFail, kNotApplicable };
 absl::string_view VerdictName(Verdict verdict);  // "PASS", "FAIL", "NOT APPLICABLE"
 
+// A claim compares one measured figure with one computed value.
+enum class Relation { kAtMost, kAtLeast, kEqual };
+
+// What was seen of an event whose probability a claim is about.
+struct Tail {
+  std::string event;  // "congestion >= 8"
+  int hits = 0;       // trials in which it happened
+  double low95 = 0;   // Clopper-Pearson interval of its probability, 2.5 % on either side
+  double high95 = 1;
+};
+
 // P: the kind of point that the experiment sweeps.
 template <typename P>
 struct ClaimResultAt {
@@ -46,11 +58,10 @@ struct ClaimResultAt {
   int trials = 0;
   Verdict verdict = Verdict::kNotApplicable;
   std::string reason;  // why it is not applicable
+  Relation relation = Relation::kEqual;
+  std::optional<Tail> tail = {};  // of claims about a probability
 };
 using ClaimResult = ClaimResultAt<Point>;
-
-// A claim compares one measured figure with one computed value.
-enum class Relation { kAtMost, kAtLeast, kEqual };
 
 // kFail if `theory` lies more than `margin` from `measured` on the wrong side, or on either if they
 // should be equal.

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -49,37 +51,51 @@ nlohmann::ordered_json ClaimsJson(const std::vector<ClaimResultAt<P>>& claims,
                                {"trials", c.trials},
                                {"verdict", std::string(VerdictName(c.verdict))}};
     if (!c.reason.empty()) row["reason"] = c.reason;
+    if (c.tail) {
+      row["tail"] = {{"event", c.tail->event},
+                     {"trials", c.tail->hits},
+                     {"low95", c.tail->low95},
+                     {"high95", c.tail->high95}};
+    }
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
-// One claim a line, failures first; without `all` those that do not apply are left out.
+// One claim and point a line, failures first; then, with `all`, one line for a claim and the reason
+// why it does not apply.
 template <typename P>
 std::string ClaimRows(const std::vector<ClaimResultAt<P>>& claims, bool all) {
-  std::vector<const ClaimResultAt<P>*> rows;
+  std::vector<const ClaimResultAt<P>*> rows, unapplied;
+  std::map<std::pair<std::string, std::string>, int> reasons;  // points with it
   size_t width = 26;
   for (const auto& c : claims) {
-    if (!all && c.verdict == Verdict::kNotApplicable) continue;
+    if (c.verdict == Verdict::kNotApplicable) {
+      if (const auto [at, is_new] = reasons.try_emplace({c.id, c.reason}, 0);
+          ++at->second, is_new) {
+        unapplied.push_back(&c);
+      }
+      continue;
+    }
     rows.push_back(&c);
     width = std::max(width, c.point.ToString().size());
   }
-  const auto rank = [](Verdict v) { return v == Verdict::kFail ? 0 : v == Verdict::kPass ? 1 : 2; };
-  std::stable_sort(rows.begin(), rows.end(), [&](const auto* a, const auto* b) {
-    return rank(a->verdict) < rank(b->verdict);
+  std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) {
+    return a->verdict == Verdict::kFail && b->verdict != Verdict::kFail;
   });
   const int w = static_cast<int>(width);
   std::string table = absl::StrFormat("%-25s %-*s %11s %11s %10s %6s  %s\n", "claim", w, "point",
                                       "theory", "measured", "+-95%", "trials", "verdict");
   for (const auto* c : rows) {
-    if (c->verdict == Verdict::kNotApplicable) {
-      absl::StrAppendFormat(&table, "%-25s %-*s %11s %11s %10s %6d  NOT APPLICABLE: %s\n", c->id, w,
-                            c->point.ToString(), "-", "-", "-", c->trials, c->reason);
-    } else {
-      absl::StrAppendFormat(&table, "%-25s %-*s %11.5g %11.5g %10.2g %6d  %s\n", c->id, w,
-                            c->point.ToString(), c->theory, c->measured, c->ci95, c->trials,
-                            std::string(VerdictName(c->verdict)));
-    }
+    absl::StrAppendFormat(&table, "%-25s %-*s %11.5g %11.5g %10.2g %6d  %s\n", c->id, w,
+                          c->point.ToString(), c->theory, c->measured, c->ci95, c->trials,
+                          std::string(VerdictName(c->verdict)));
+  }
+  if (!all) return table;
+  for (const auto* c : unapplied) {
+    const int points = reasons[{c->id, c->reason}];
+    absl::StrAppendFormat(&table, "%-25s NOT APPLICABLE at %d point%s: %s\n", c->id, points,
+                          points == 1 ? "" : "s", c->reason);
   }
   return table;
 }

@@ -41,9 +41,8 @@ absl::Status CheckCircuits(const v1::CircuitExperiment& experiment) {
   if (absl::Status status = CheckAllRules(experiment); !status.ok()) return status;
   const absl::StatusOr<std::vector<CircuitPoint>> points = CircuitPointsOf(experiment);
   if (!points.ok()) return points.status();
-  if (points->size() * experiment.seeds_size() > kMaxTrials) {
-    return absl::InvalidArgumentError(absl::StrCat("the lists and seeds give ",
-                                                   points->size() * experiment.seeds_size(),
+  if (const size_t trials = TrialsOf(experiment, *points); trials > kMaxTrials) {
+    return absl::InvalidArgumentError(absl::StrCat("the lists and seeds give ", trials,
                                                    " trials (allowed: 1 to ", kMaxTrials, ")"));
   }
   return CircuitClaimsNamed({experiment.claims().begin(), experiment.claims().end()}).status();
@@ -57,12 +56,10 @@ absl::StatusOr<v1::Experiment> ReadExperiment(const std::string& path,
   if (!text.ok()) return text.status();
   v1::Experiment experiment;
   if (absl::Status status =
-          ReadWithSettings(path, *text, "name, network, d and rho", overrides, &experiment);
+          ReadWithSettings(path, *text, "name, network, d and rho", overrides, &experiment,
+                           [&] { return CheckExperiment(experiment); });
       !status.ok()) {
     return status;
-  }
-  if (absl::Status status = CheckExperiment(experiment); !status.ok()) {
-    return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
   }
   return experiment;
 }
@@ -81,12 +78,10 @@ absl::StatusOr<v1::CircuitExperiment> ReadCircuitExperiment(
   if (!text.ok()) return text.status();
   v1::CircuitExperiment experiment;
   if (absl::Status status =
-          ReadWithSettings(path, *text, "name, protocol and d", overrides, &experiment);
+          ReadWithSettings(path, *text, "name, protocol and d", overrides, &experiment,
+                           [&] { return CheckCircuits(experiment); });
       !status.ok()) {
     return status;
-  }
-  if (absl::Status status = CheckCircuits(experiment); !status.ok()) {
-    return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
   }
   return experiment;
 }

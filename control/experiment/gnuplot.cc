@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/experiment/gnuplot.h"
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
@@ -15,11 +17,21 @@ extern char** environ;
 namespace bfly::control {
 namespace {
 
+// What gnuplot has to say goes to a file, and is kept if it failed: its warnings about a curve that
+// is flat are not for whoever measures.
 absl::Status RunGnuplot(const std::string& script) {
   std::string name = "gnuplot", file = script;
+  const std::string said = script + ".log";
   char* argv[] = {name.data(), file.data(), nullptr};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, said.c_str(),
+                                   O_WRONLY | O_CREAT | O_TRUNC, 0644);
   pid_t child = 0;
-  if (posix_spawnp(&child, "gnuplot", nullptr, nullptr, argv, environ) != 0) {
+  const int error = posix_spawnp(&child, "gnuplot", &actions, nullptr, argv, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    unlink(said.c_str());
     return absl::FailedPreconditionError(absl::StrCat(
         "gnuplot cannot be started, so there are no plots; the Debian package is gnuplot-nox. ",
         script, " draws them later"));
@@ -28,8 +40,9 @@ absl::Status RunGnuplot(const std::string& script) {
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return absl::InternalError(absl::StrCat("gnuplot failed on ", script));
+    return absl::InternalError(absl::StrCat("gnuplot failed on ", script, "; ", said, " says why"));
   }
+  unlink(said.c_str());
   return absl::OkStatus();
 }
 

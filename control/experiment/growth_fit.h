@@ -15,8 +15,13 @@ struct GrowthShape {
   int smallest_d;  // where it is defined and grows
   double (*at)(int d);
 };
-// loglog n / logloglog n, loglog n, log n / loglog n, log n.
+// Of congestion and rounds: loglog n / logloglog n, loglog n, log n / loglog n, log n.
 const std::vector<GrowthShape>& GrowthShapes();
+// Of set-up time: log n loglog n / logloglog n, log n, log n / loglog n.
+const std::vector<GrowthShape>& SetUpShapes();
+// Of the fraction of requests that get through where links bear q circuits: 1 / log^(1/q) n for q =
+// 1, 2, 3, 4 (Kruskal & Snir 1983, Koch 1988).
+const std::vector<GrowthShape>& LockedShapes();
 
 struct GrowthFit {
   std::string shape;
@@ -27,7 +32,9 @@ struct GrowthFit {
 };
 
 // Least squares of intercept + slope shape(n) through (d, value), in each shape, over the sizes
-// where it is defined. Shapes with fewer than four of them are left out.
-std::vector<GrowthFit> FitGrowth(const std::vector<int>& d, const std::vector<double>& values);
+// where it is defined. Shapes with fewer than four of them, or none of growth there, are left out.
+// A figure that is the same at every size has one fit, of shape "constant".
+std::vector<GrowthFit> FitGrowth(const std::vector<GrowthShape>& shapes, const std::vector<int>& d,
+                                 const std::vector<double>& values);
 
 }  // namespace bfly::control

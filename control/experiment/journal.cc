@@ -64,7 +64,8 @@ Json ToJson(size_t point, const Trial& t) {
               {"unfinished", t.unfinished},
               {"batch_delays", t.batch_delays},
               {"stages", stages},
-              {"figures", t.figures}};
+              {"figures", t.figures},
+              {"set_up_seconds", t.set_up_seconds}};
 }
 
 Trial FromJson(const Json& json) {
@@ -80,7 +81,8 @@ Trial FromJson(const Json& json) {
               .measured = json.at("measured"),
               .unfinished = json.at("unfinished"),
               .batch_delays = json.at("batch_delays"),
-              .figures = json.at("figures")};
+              .figures = json.at("figures"),
+              .set_up_seconds = json.value("set_up_seconds", 0.0)};
   for (const Json& stage : json.at("stages")) {
     trial.stages.push_back({stage.at(0), stage.at(1), stage.at(2)});
   }

@@ -68,6 +68,9 @@ struct Trial {
   // What only some claims ask for, such as "cross_holds_2": the share of time a cross link holds
   // two packets.
   std::map<std::string, double> figures = {};
+  // Of circuit protocols: the seconds this machine took to choose the paths. Never compared, and in
+  // no results.json.
+  double set_up_seconds = 0;
 
   // NaN where the trial did not measure it.
   double figure(const std::string& name) const;

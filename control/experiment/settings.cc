@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/experiment/settings.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "control/topology_file/message_reader.h"
 #include "control/topology_file/schema.h"
 
@@ -39,11 +41,36 @@ absl::Status LayOver(const std::string& override, google::protobuf::Message& mes
   return absl::OkStatus();
 }
 
+// The status with the place of each of its lines: the setting or the line of the file that gave the
+// value.
+absl::Status WithPlaces(const absl::Status& status, const std::string& path,
+                        const MessageReader& reader, const std::vector<std::string>& settings) {
+  if (status.ok()) return status;
+  std::string text;
+  for (const absl::string_view line : absl::StrSplit(status.message(), '\n')) {
+    const absl::string_view field = line.substr(0, line.find(": "));
+    const absl::string_view key = field.substr(0, field.find_first_of(".["));
+    const auto laid = std::find_if(settings.rbegin(), settings.rend(), [&](const auto& setting) {
+      return setting.substr(0, setting.find('=')) == key;
+    });
+    absl::StrAppend(&text, text.empty() ? "" : "\n");
+    if (laid != settings.rend()) {
+      absl::StrAppend(&text, "--set ", *laid, ": ", line);
+    } else if (const Place place = reader.PlaceOf(std::string(field)); place.column > 0) {
+      absl::StrAppend(&text, path, ":", place.line, ": ", line);
+    } else {
+      absl::StrAppend(&text, path, ": ", line);
+    }
+  }
+  return absl::Status(status.code(), text);
+}
+
 }  // namespace
 
 absl::Status ReadWithSettings(const std::string& path, absl::string_view text,
                               absl::string_view minimum, const std::vector<std::string>& settings,
-                              google::protobuf::Message* message) {
+                              google::protobuf::Message* message,
+                              const std::function<absl::Status()>& check) {
   std::vector<Diagnostic> diagnostics;
   MessageReader reader(path, &diagnostics);
   reader.Read(text, "an experiment file", minimum, message);
@@ -53,7 +80,7 @@ absl::Status ReadWithSettings(const std::string& path, absl::string_view text,
     if (absl::Status status = LayOver(setting, *message); !status.ok()) return status;
   }
   FillDefaults(message);
-  return absl::OkStatus();
+  return WithPlaces(check(), path, reader, settings);
 }
 
 absl::Status CheckAllRules(const google::protobuf::Message& message) {

@@ -2,6 +2,7 @@
 // A file that is a message written as YAML, with values from the command line laid over it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,12 @@ namespace bfly::control {
 // Reads `text` of the file `path` into `message`, lays `settings` ("rho=0.5" or "seeds=[1, 2]", any
 // key of the message) over it and fills in the defaults. Everything wrong with the text is in the
 // status, one error a line; or else the first wrong setting. `minimum` names what such a file must
-// have.
+// have. `check` sees the message then; an error of its that starts with a field ("protocol[1]:
+// ...") is told with the line of that value, or the setting it comes from.
 absl::Status ReadWithSettings(const std::string& path, absl::string_view text,
                               absl::string_view minimum, const std::vector<std::string>& settings,
-                              google::protobuf::Message* message);
+                              google::protobuf::Message* message,
+                              const std::function<absl::Status()>& check);
 
 // What the (rule) options of the message forbid, one error a line.
 absl::Status CheckAllRules(const google::protobuf::Message& message);

@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "control/topology_file/schema.h"
 
@@ -127,6 +128,39 @@ void MessageReader::ReadField(const YamlNode& node, const FieldDescriptor& field
   }
 }
 
+// "3..6" for 3, 4, 5, 6, where one value may stand for a list. False if the text is no such range.
+bool MessageReader::ReadRange(const YamlNode& node, const FieldDescriptor& field, Message* message,
+                              const std::string& path) {
+  const std::vector<absl::string_view> ends = absl::StrSplit(node.text, "..");
+  uint64_t first = 0, last = 0;
+  if (ends.size() != 2 || !absl::SimpleAtoi(ends[0], &first) || !absl::SimpleAtoi(ends[1], &last)) {
+    return false;
+  }
+  const std::string value = Quotable(node.text);
+  if (first > last || last - first >= kMaxValues) {
+    Complain(node.place, path, value,
+             absl::StrCat(value, " is no range (allowed: up to ", kMaxValues,
+                          " values, the smaller end first)"));
+    return true;
+  }
+  for (const uint64_t end : {first, last}) {
+    if (const auto wrong = Breaks(field, end)) {
+      Complain(node.place, path, value, *wrong);
+      return true;
+    }
+  }
+  values_ += static_cast<int>(last - first);
+  const Reflection& reflection = *message->GetReflection();
+  for (uint64_t number = first; number <= last && !too_long(); ++number) {
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64) {
+      reflection.AddUInt64(message, &field, number);
+    } else {
+      reflection.AddUInt32(message, &field, static_cast<uint32_t>(number));
+    }
+  }
+  return true;
+}
+
 void MessageReader::ReadElement(const YamlNode& node, const FieldDescriptor& field,
                                 Message* message, const std::string& path) {
   const Reflection& reflection = *message->GetReflection();
@@ -183,6 +217,9 @@ void MessageReader::ReadScalar(const YamlNode& node, const FieldDescriptor& fiel
 
 void MessageReader::ReadNumber(const YamlNode& node, const FieldDescriptor& field, Message* message,
                                const std::string& path) {
+  if (field.is_repeated() && RuleOf(field).one_or_list() && ReadRange(node, field, message, path)) {
+    return;
+  }
   const Reflection& reflection = *message->GetReflection();
   const std::string value = Quotable(node.text);
   absl::string_view digits = node.text;

@@ -49,6 +49,8 @@ class MessageReader {
                    google::protobuf::Message* message, const std::string& path);
   void ReadScalar(const YamlNode& node, const google::protobuf::FieldDescriptor& field,
                   google::protobuf::Message* message, const std::string& path);
+  bool ReadRange(const YamlNode& node, const google::protobuf::FieldDescriptor& field,
+                 google::protobuf::Message* message, const std::string& path);
   void ReadNumber(const YamlNode& node, const google::protobuf::FieldDescriptor& field,
                   google::protobuf::Message* message, const std::string& path);
   void ReadReal(const YamlNode& node, const google::protobuf::FieldDescriptor& field,

@@ -14,6 +14,7 @@ import lab
 
 BFLY = lab.BUILD / "bfly"
 GREEDY = lab.ROOT / "topologies/experiments/greedy-butterfly.yaml"
+CIRCUITS = lab.ROOT / "topologies/experiments/circuits-congestion.yaml"
 # 24 trials of some 0.1 s each.
 SMALL = ["--set", "d=[4, 6]", "--set", "rho=[0.3, 0.5, 0.8]", "--set", "p=0.5", "--set", "slot=0",
          "--set", "seeds=[1, 2, 3, 4]", "--set", "packets=1000000"]
@@ -71,6 +72,24 @@ class MeasureTest(unittest.TestCase):
         self.assertEqual(self.results(self.directory / "first.rerun"), self.results(first))
         self.measure(GREEDY, "--out", self.directory / "other", *SMALL, "--set", "seeds=[8]")
         self.assertNotEqual(self.results(self.directory / "other"), self.results(first))
+
+    def test_circuits_give_the_same_bits_and_no_word_of_the_plotter(self):
+        out = self.directory / "circuits"
+        done = self.measure(CIRCUITS, "--out", out, "--set", "d=[4, 5, 6, 7]", "--set", "seeds=1..3")
+        self.assertRegex(done.stdout, r"points: \d+ PASS, 0 FAIL, \d+ NOT APPLICABLE")
+        self.assertIn("no claim", done.stdout)
+        self.assertTrue((out / "rounds.svg").exists())
+        self.measure("--rerun", out)
+        again = self.directory / "circuits.rerun"
+        for name in ("results.json", "results.csv", "claims.txt", "tails.txt", "comparisons.txt", "fits.txt"):
+            self.assertEqual((again / name).read_text(), (out / name).read_text(), name)
+        self.assertIn("collision,random,", (out / "set_up_seconds.csv").read_text())
+        # The congestion of Benes is 1 at every size: gnuplot warns of a plot without height.
+        flat = self.directory / "flat"
+        done = self.measure(CIRCUITS, "--out", flat, "--set", "protocol=benes", "--set", "d=[4, 5, 6, 7]")
+        for line in done.stderr.splitlines():
+            self.assertRegex(line, r"^\[[#.]*\] \d+/\d+ trials ")
+        self.assertEqual([path.name for path in flat.iterdir() if path.suffix == ".log"], [])
 
     def test_a_full_disk_is_said_and_nothing_that_was_measured_is_lost(self):
         lab.require_root()

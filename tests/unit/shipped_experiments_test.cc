@@ -8,9 +8,11 @@
 #include <filesystem>
 #include <set>
 
+#include "control/experiment/circuit_report.h"
 #include "control/experiment/experiment_file.h"
 #include "control/experiment/journal.h"
 #include "control/experiment/measure.h"
+#include "control/protocols/protocol.h"
 
 namespace bfly::control {
 namespace {
@@ -46,11 +48,17 @@ using testing::IsSupersetOf;
 
 TEST(Shipped, AllCanBeRead) {
   int files = 0;
+  std::set<std::string> protocols;
   for (const auto& file :
        std::filesystem::directory_iterator(std::filesystem::path(Shipped("x")).parent_path())) {
     if (*IsCircuitExperiment(file.path())) {
       const auto circuits = ReadCircuitExperiment(file.path(), {});
-      EXPECT_TRUE(circuits.ok()) << circuits.status();
+      ASSERT_TRUE(circuits.ok()) << circuits.status();
+      EXPECT_EQ(circuits->name() + ".yaml", file.path().filename());
+      protocols.insert(circuits->protocol().begin(), circuits->protocol().end());
+      // Many trials where they are cheap, for tails; sizes up to 2^20, for growth.
+      EXPECT_GE(SeedsAt(*circuits, 6).size(), circuits->permutation(0) == "random" ? 100u : 1u);
+      EXPECT_EQ(circuits->d(circuits->d_size() - 1), 20u) << file.path();
       continue;
     }
     const auto experiment = ReadExperiment(file.path(), {});
@@ -60,6 +68,9 @@ TEST(Shipped, AllCanBeRead) {
     ++files;
   }
   EXPECT_GE(files, 6);
+  for (const Protocol* protocol : AllProtocols()) {
+    EXPECT_TRUE(protocols.contains(protocol->name)) << protocol->name << " is in no shipped file";
+  }
 }
 
 TEST(Shipped, GreedyOnTheButterfly) {
@@ -113,6 +124,53 @@ TEST(Shipped, LatencyOverLoadOfTheFly) {
 TEST(Shipped, Priorities) {
   EXPECT_THAT(Passed(Measured("priority", {"rho=0.8", "packets=40000"})),
               IsSupersetOf({"cobham_first_class", "cobham_last_class", "priority_conservation"}));
+}
+
+// The claims about circuits that pass at every point they apply to.
+std::set<std::string> PassedCircuits(const std::string& name,
+                                     const std::vector<std::string>& settings) {
+  std::string folder = testing::TempDir() + "bfly-shipped-XXXXXX";
+  EXPECT_NE(mkdtemp(folder.data()), nullptr);
+  const auto experiment = ReadCircuitExperiment(Shipped(name), settings);
+  EXPECT_TRUE(experiment.ok()) << experiment.status();
+  auto journal = Journal::Open(folder + "/out", WriteExperiment(*experiment));
+  EXPECT_TRUE(journal.ok()) << journal.status();
+  const auto report =
+      MeasureCircuits(*experiment, *journal, [](const CircuitProgress&) { return true; });
+  EXPECT_TRUE(report.ok()) << report.status();
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(report->Count(Verdict::kFail), 0) << CircuitClaimTable(*report, false);
+  std::set<std::string> ids;
+  for (const CircuitClaimResult& claim : report->claims) {
+    if (claim.verdict == Verdict::kPass) ids.insert(claim.id);
+  }
+  return ids;
+}
+
+TEST(Shipped, CircuitsOfRandomPermutations) {
+  EXPECT_THAT(PassedCircuits("circuits-congestion", {"d=6,8,10", "seeds=1..12"}),
+              IsSupersetOf({"collision_congestion", "collision_rounds", "candidate_mean_load",
+                            "collision_candidate_congestion_tail", "minimum_congestion",
+                            "minimum_congestion_tail", "one_choice_congestion_tail",
+                            "valiant_congestion_tail", "flip_first_copy", "benes_congestion",
+                            "greedy_congestion_tail", "two_fold_dilation"}));
+}
+
+TEST(Shipped, CircuitsOfPermutationsThatDefeatOneButterfly) {
+  EXPECT_THAT(PassedCircuits("circuits-permutations", {"d=6,9", "seeds=1"}),
+              IsSupersetOf({"greedy_bitrev", "greedy_transpose", "greedy_identity"}));
+}
+
+TEST(Shipped, CircuitsOfTheDataServer) {
+  EXPECT_THAT(PassedCircuits("circuits-data-server", {"d=6,8,10", "seeds=1..12"}),
+              IsSupersetOf({"data_server_congestion", "data_server_contention",
+                            "data_server_rounds", "data_server_single_copy_congestion_tail",
+                            "data_server_single_copy_disk_contention_tail"}));
+}
+
+TEST(Shipped, CircuitsOnLinksThatBearFew) {
+  EXPECT_THAT(PassedCircuits("circuits-lock-down", {"d=6,8,10", "seeds=1..12"}),
+              IsSupersetOf({"lock_down_fraction", "q_limited_congestion", "two_passes_lose_more"}));
 }
 
 }  // namespace

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a claim about circuit protocols passes, how growth is fitted, and how protocols are
+// compared.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "control/experiment/circuit_measure.h"
+
+namespace bfly::control {
+namespace {
+
+TEST(CircuitClaims, AStatementAboutEveryTrialFailsByOne) {
+  CircuitMeasurement m{.point = {.protocol = "collision", .d = 6, .permutation = "random", .c = 4},
+                       .trials = {}};
+  for (const double congestion : {3., 4., 4.}) {
+    m.trials.push_back({.batch_delays = {}, .figures = {{"congestion", congestion}, {"left", 0}}});
+  }
+  const CircuitClaim& claim = *(*CircuitClaimsNamed({"collision_congestion"}))[0];
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kPass);
+  m.trials[1].figures["congestion"] = 5;
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail);
+  EXPECT_EQ(Check(claim, m).measured, 5);
+  // Where requests were left over the paper forfeits the bound.
+  m.trials[1].figures["left"] = 2;
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kPass);
+  EXPECT_EQ(Check(claim, m).trials, 2);
+  m.point.protocol = "benes";
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kNotApplicable);
+  EXPECT_EQ(Check(claim, m).reason, "is about collision");
+}
+
+TEST(CircuitClaims, AProbabilityFailsWhereItsIntervalIsAboveTheBound) {
+  // n = 2^6, Valiant: 4 n log n / (2^C C!) is 1536 / 3840 = 0.4 at C = 5, and 4 at C = 4.
+  const CircuitClaim& claim = *(*CircuitClaimsNamed({"valiant_congestion_tail"}))[0];
+  CircuitMeasurement m{.point = {.protocol = "valiant", .d = 6}, .trials = {}};
+  for (int i = 0; i < 100; ++i) {
+    m.trials.push_back({.batch_delays = {}, .figures = {{"congestion", i < 40 ? 5. : 4.}}});
+  }
+  const CircuitClaimResult held = Check(claim, m);
+  EXPECT_DOUBLE_EQ(held.theory, 0.4);
+  EXPECT_DOUBLE_EQ(held.measured, 0.4);
+  EXPECT_EQ(held.tail->event, "congestion >= 5");
+  EXPECT_EQ(held.verdict, Verdict::kPass);
+  for (int i = 40; i < 70; ++i) m.trials[i].figures["congestion"] = 6;
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail) << "70 of 100 are not 0.4";
+  // All of 10: 0.4^10 is 1.05e-4, above the 1e-4 at which a claim fails; all of 11 would fail it.
+  m.trials.resize(10);
+  EXPECT_EQ(Check(claim, m).reason, "10 trials are too few to fail it");
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kNotApplicable);
+  m.trials.push_back(m.trials[0]);
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail);
+}
+
+TEST(CircuitClaims, ABoundThatSaysNothingIsMeasuredAndNotPassed) {
+  // c = 4: n^(-4/4+1+o(1)). Rounds of n = 2^6: log_4 log_4 64 + 2 = 2.79.
+  const CircuitClaim& claim = *(*CircuitClaimsNamed({"theorem_2_1_tail"}))[0];
+  CircuitMeasurement m{.point = {.protocol = "collision", .d = 6, .c = 4}, .trials = {}};
+  for (const double rounds : {1., 2., 4., 3.}) {
+    m.trials.push_back({.batch_delays = {}, .figures = {{"rounds", rounds}}});
+  }
+  const CircuitClaimResult result = Check(claim, m);
+  EXPECT_EQ(result.verdict, Verdict::kNotApplicable);
+  EXPECT_EQ(result.reason, "vacuous: n^(0+o(1)) is no bound");
+  EXPECT_EQ(result.tail->event, "rounds >= 4");
+  EXPECT_DOUBLE_EQ(result.measured, 0.25);
+}
+
+TEST(CircuitClaims, BoundsOfTheProofsAreThoseOfTheTable) {
+  // Theory's table for c = 4.
+  const std::map<int, double> rounds = {{6, 3},  {8, 4},  {10, 4}, {12, 4},
+                                        {14, 5}, {16, 5}, {20, 6}};
+  for (const auto& [d, t] : rounds) EXPECT_EQ(CollisionRoundBound(d, 4), t) << d;
+  EXPECT_TRUE(std::isnan(CollisionRoundBound(6, 3))) << "3! is not above log n";
+  const std::map<int, double> congestion = {{6, 12}, {8, 12}, {9, 16}, {16, 16}, {17, 20}};
+  for (const auto& [d, bound] : congestion) EXPECT_EQ(MinimumCongestionBound(d), bound) << d;
+}
+
+TEST(CircuitClaims, AStatementAboutAMeanFailsOutsideItsInterval) {
+  const CircuitClaim& claim = *(*CircuitClaimsNamed({"lock_down_fraction"}))[0];
+  // q = 1 on B_4: x = 1/2, then x - x^2/4 for each further stage, and the fraction is 2x. By hand:
+  // 7/16, 399/1024, and 1475103/4194304.
+  CircuitMeasurement m{.point = {.protocol = "lock_down", .d = 4, .q = 1}, .trials = {}};
+  const double exact = 2 * 1475103. / 4194304;
+  for (int i = 0; i < 100; ++i) {
+    m.trials.push_back({.batch_delays = {}, .figures = {{"locked", exact + (i % 2 ? .1 : -.1)}}});
+  }
+  CircuitClaimResult result = Check(claim, m);
+  EXPECT_NEAR(result.theory, exact, 1e-12);
+  EXPECT_EQ(result.verdict, Verdict::kPass);
+  for (Trial& trial : m.trials) trial.figures["locked"] += 0.06;
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail);
+  m.trials.resize(2);
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kNotApplicable);
+}
+
+TEST(GrowthFit, FindsTheShapeALineWasDrawnIn) {
+  const std::vector<int> d = {4, 6, 8, 10, 12, 14, 16};
+  std::vector<double> values;
+  for (const int size : d) values.push_back(1 + 2 * size / std::log2(size));
+  for (const GrowthFit& fit : FitGrowth(GrowthShapes(), d, values)) {
+    if (fit.shape != "log n / loglog n") {
+      EXPECT_LT(fit.r_squared, 0.9999) << fit.shape;
+      continue;
+    }
+    EXPECT_NEAR(fit.intercept, 1, 1e-9);
+    EXPECT_NEAR(fit.slope, 2, 1e-9);
+    EXPECT_NEAR(fit.r_squared, 1, 1e-9);
+    EXPECT_EQ(fit.sizes, 7);
+  }
+  EXPECT_EQ(FitGrowth(GrowthShapes(), d, values).size(), 4u);
+  EXPECT_TRUE(FitGrowth(GrowthShapes(), {4, 6, 8}, {1, 2, 3}).empty()) << "three sizes say nothing";
+}
+
+TEST(GrowthFit, TheFractionThatGetsThroughIsFittedInTheShapeOfItsQ) {
+  std::vector<CircuitMeasurement> series;
+  for (const int d : {6, 8, 10, 12, 16}) {
+    series.push_back({.point = {.protocol = "q_limited", .d = d, .q = 2}, .trials = {}});
+    series.back().trials.push_back(
+        {.batch_delays = {},
+         .figures = {{"locked", 0.1 + 2 / std::sqrt(d)}, {"rounds", 1}, {"congestion", 2}}});
+  }
+  const std::vector<CurveFit> fits = FitCurves(series, false);
+  ASSERT_EQ(fits.size(), 1u) << "rounds and congestion are what q says";
+  EXPECT_EQ(fits[0].stated, "1 / log^(1/2) n");
+  EXPECT_NEAR(fits[0].fits[1].slope, 2, 1e-9);
+  EXPECT_NEAR(fits[0].fits[1].r_squared, 1, 1e-9);
+  EXPECT_LT(fits[0].fits[0].r_squared, 0.9999);
+}
+
+TEST(GrowthFit, WhatDoesNotGrowIsSaidToBeConstant) {
+  const auto fits = FitGrowth(GrowthShapes(), {6, 8, 10, 12}, {3, 3, 3, 3});
+  ASSERT_EQ(fits.size(), 1u);
+  EXPECT_EQ(fits[0].shape, "constant");
+  EXPECT_EQ(fits[0].intercept, 3);
+  // 3 at n = 2^6 and 4 from 2^8 on: loglog n / logloglog n begins at 2^7, where it is flat.
+  for (const GrowthFit& fit : FitGrowth(GrowthShapes(), {6, 8, 10, 12, 14}, {3, 4, 4, 4, 4})) {
+    EXPECT_NE(fit.shape, "loglog n / logloglog n");
+  }
+}
+
+TEST(CompareBySeed, CountsSeedBySeed) {
+  std::vector<CircuitMeasurement> series = {
+      {.point = {.protocol = "one_choice", .d = 8, .permutation = "random"}, .trials = {}},
+      {.point = {.protocol = "minimum", .d = 8, .permutation = "random"}, .trials = {}},
+      {.point = {.protocol = "minimum", .d = 6, .permutation = "random"}, .trials = {}}};
+  const std::vector<std::vector<double>> congestion = {{5, 3, 4, 3}, {3, 3, 3, 4}, {1, 1, 1, 1}};
+  for (size_t i = 0; i < series.size(); ++i) {
+    for (const double value : congestion[i]) {
+      series[i].trials.push_back({.batch_delays = {}, .figures = {{"congestion", value}}});
+    }
+  }
+  const std::vector<SeedComparison> compared = CompareBySeed(series, false);
+  ASSERT_EQ(compared.size(), 1u) << "only where both were measured";
+  EXPECT_EQ(compared[0].less, 2);
+  EXPECT_EQ(compared[0].equal, 1);
+  EXPECT_EQ(compared[0].more, 1);
+  EXPECT_DOUBLE_EQ(compared[0].difference.mean, 0.5);
+}
+
+TEST(Estimate, OfEqualValuesHasNoSpread) {
+  // A sum of tenths is not exact.
+  const Estimate estimate = EstimateMean(std::vector<double>(7, 0.1));
+  EXPECT_EQ(estimate.mean, 0.1);
+  EXPECT_EQ(estimate.HalfWidth(0.95), 0);
+}
+
+}  // namespace
+}  // namespace bfly::control
