@@ -61,6 +61,25 @@ TEST_F(CircuitsServiceTest, AllInputsBusyIsToldAsSuch) {
   EXPECT_EQ(FieldsOf(refused.status()).at(0), "inputs[0]");
 }
 
+TEST_F(CircuitsServiceTest, WhatIsWrongWithAPermutationIsToldAtOnceBeforeWhatIsBusy) {
+  Start(16);
+  ASSERT_TRUE(SetUpCircuit(*controller_, 4, 4).ok());
+  v1::RoutePermutationRequest request;
+  request.set_protocol("bla");
+  for (const uint32_t input : {1, 1, 4, 99}) request.add_inputs(input);
+  for (const uint32_t output : {2, 3, 3, 77}) request.add_outputs(output);
+  const auto refused = Ask(request);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument) << refused.status();
+  EXPECT_THAT(
+      FieldsOf(refused.status()),
+      testing::ElementsAre("protocol", "inputs[1]", "outputs[2]", "inputs[3]", "outputs[3]"));
+  request.set_protocol("minimum");
+  request.mutable_inputs()->Truncate(1);
+  request.mutable_outputs()->Truncate(1);
+  request.set_inputs(0, 4);
+  EXPECT_EQ(FieldsOf(Ask(request).status()), std::vector<std::string>{"inputs[0]"});
+}
+
 // Also after the circuits that came later.
 TEST_F(CircuitsServiceTest, ListTellsTheCongestionOfNow) {
   Start(256);
