@@ -119,27 +119,54 @@ void AddRequest(CLI::App& group, Invocation& invocation) {
   });
 }
 
+absl::Status ReleaseAll(const Common& common) {
+  auto stub = v1::DataServer::NewStub(Connect(common));
+  v1::ReleaseObjectsRequest request;
+  request.set_all(true);
+  v1::ReleaseObjectsResponse response;
+  const absl::Status status =
+      Call(stub.get(), &v1::DataServer::Stub::ReleaseBatch, request, &response, common);
+  if (!status.ok()) return status;
+  if (common.json) return PrintJson(response);
+  printf("%" PRIu64 " reads are released\n", response.released());
+  return absl::OkStatus();
+}
+
+absl::Status ReleaseOne(const Common& common, const v1::ReleaseObjectRequest& request) {
+  auto stub = v1::DataServer::NewStub(Connect(common));
+  v1::ReleaseObjectResponse response;
+  const absl::Status status =
+      Call(stub.get(), &v1::DataServer::Stub::Release, request, &response, common);
+  if (!status.ok()) return status;
+  if (common.json) return PrintJson(response);
+  printf("released: %s\n", PathText(response.path()).c_str());
+  if (response.has_in_band()) PrintInBand(response.in_band());
+  return absl::OkStatus();
+}
+
 void AddRelease(CLI::App& group, Invocation& invocation) {
   CLI::App* verb =
-      NewVerb(group, invocation, "release", "End what a user reads", "bfly data-server release 5");
-  auto user = std::make_shared<uint32_t>(0);
-  auto in_band = std::make_shared<bool>(false);
-  verb->add_option("user", *user, "Row of the user")->required();
-  verb->add_flag("--in-band", *in_band, "The stage workers end the read themselves");
-  verb->callback([&invocation, user, in_band] {
-    invocation.action = [common = invocation.common, user, in_band]() -> absl::Status {
-      auto stub = v1::DataServer::NewStub(Connect(common));
-      v1::ReleaseObjectRequest request;
-      request.set_user(*user);
-      request.set_in_band(*in_band);
-      v1::ReleaseObjectResponse response;
-      const absl::Status status =
-          Call(stub.get(), &v1::DataServer::Stub::Release, request, &response, common);
-      if (!status.ok()) return status;
-      if (common.json) return PrintJson(response);
-      printf("released: %s\n", PathText(response.path()).c_str());
-      if (response.has_in_band()) PrintInBand(response.in_band());
-      return absl::OkStatus();
+      NewVerb(group, invocation, "release", "End what a user reads, or everything that is read",
+              "bfly data-server release 5\n  bfly data-server release --all");
+  struct Options {
+    uint32_t user = 0;
+    bool in_band = false;
+    bool all = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::Option* user = verb->add_option("user", options->user, "Row of the user");
+  CLI::Option* in_band =
+      verb->add_flag("--in-band", options->in_band, "The stage workers end the read themselves");
+  verb->add_flag("--all", options->all, "Of every user")->excludes(user)->excludes(in_band);
+  verb->callback([&invocation, options, user] {
+    if (!options->all && user->count() == 0) {
+      throw CLI::RequiredError("user, the row of one, or --all");
+    }
+    v1::ReleaseObjectRequest request;
+    request.set_user(options->user);
+    request.set_in_band(options->in_band);
+    invocation.action = [common = invocation.common, all = options->all, request] {
+      return all ? ReleaseAll(common) : ReleaseOne(common, request);
     };
   });
 }

@@ -116,10 +116,8 @@ absl::Status CheckOptions(const Protocol& protocol, const ProtocolOptions& optio
 absl::StatusOr<RouteResult> Route(absl::string_view protocol, const Network& network,
                                   const LinkLoad* standing, const std::vector<Request>& requests,
                                   const ProtocolOptions& options) {
-  absl::StatusOr<const Protocol*> found = FindProtocol(protocol, network.kind());
-  if (!found.ok()) return found.status();
-  if (absl::Status s = CheckOptions(**found, options); !s.ok()) return s;
-  if (absl::Status s = CheckRequests(network, requests); !s.ok()) return s;
+  if (absl::Status s = CheckRouting(protocol, network, requests, options); !s.ok()) return s;
+  const absl::StatusOr<const Protocol*> found = FindProtocol(protocol, network.kind());
   absl::StatusOr<RouteResult> routed = (*found)->route(network, standing, requests, options);
   if (!routed.ok()) return routed;
   for (const uint32_t i : routed->requests_left) routed->inputs_left.push_back(requests[i].input);
@@ -127,6 +125,14 @@ absl::StatusOr<RouteResult> Route(absl::string_view protocol, const Network& net
 }
 
 }  // namespace
+
+absl::Status CheckRouting(absl::string_view protocol, const Network& network,
+                          const std::vector<Request>& requests, const ProtocolOptions& options) {
+  const absl::StatusOr<const Protocol*> found = FindProtocol(protocol, network.kind());
+  if (!found.ok()) return found.status();
+  if (absl::Status s = CheckOptions(**found, options); !s.ok()) return s;
+  return CheckRequests(network, requests);
+}
 
 absl::Status CheckWorkers(uint32_t workers) {
   if (workers <= kMaxWorkers) return absl::OkStatus();

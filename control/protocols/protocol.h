@@ -135,6 +135,11 @@ absl::StatusOr<RouteResult> RoutePermutation(absl::string_view protocol, const N
                                              const Permutation& permutation,
                                              const ProtocolOptions& options = {});
 
+// What RoutePermutation would refuse these requests for, without routing them.
+absl::Status CheckRouting(absl::string_view protocol, const Network& network,
+                          const std::vector<Request>& requests,
+                          const ProtocolOptions& options = {});
+
 // For protocols that choose path by path: the requests in their order, each on top of the ones
 // before. Fills in everything but rounds and messages.
 RouteResult RouteOneByOne(const PathChooser& chooser, const Network& network,

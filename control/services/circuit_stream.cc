@@ -1,275 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// Circuits.Stream: messages are carried out in order and answered in order; the next are read
-// meanwhile.
-#include <deque>
-#include <mutex>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
+// Circuits.Stream.
 #include "control/services/circuit_messages.h"
 #include "control/services/circuits_service.h"
-#include "control/status/field_errors.h"
+#include "control/services/operation_stream.h"
 
 namespace bfly::control {
 namespace {
 
-// Operations whose answers are not written yet. A client that sends faster than answers can be
-// written, or does not read them, is held back by the transport once there are so many.
-constexpr size_t kMaxOpen = 8192;
-// Operations of one message.
-constexpr int kMaxInMessage = 4096;
+struct CircuitOperations {
+  using Operation = v1::CircuitOperation;
+  using Result = v1::CircuitResult;
 
-struct Step {
-  uint64_t tag = 0;
-  absl::StatusOr<Order> order =
-      absl::InvalidArgumentError("operation: is missing; set set_up or release");
-  uint64_t election_id = 0;
+  static Step ToStep(const Operation& operation) {
+    switch (operation.operation_case()) {
+      case Operation::kSetUp:
+        return {operation.tag(), ToOrder(operation.set_up()), operation.set_up().election_id()};
+      case Operation::kRelease:
+        return {operation.tag(), ToOrder(operation.release()), operation.release().election_id()};
+      default:
+        return {.tag = operation.tag()};
+    }
+  }
+  static void Fill(const Network& network, const StandingCircuit& circuit, Result* result) {
+    FillCircuit(network, circuit, result->mutable_circuit());
+  }
 };
-
-// What came in one message and is answered by one.
-struct Message {
-  uint64_t tag = 0;
-  bool is_batch = false;
-  absl::Status status;  // of a batch that is refused as a whole
-  std::vector<Step> steps;
-};
-
-Step ToStep(const v1::CircuitOperation& operation) {
-  switch (operation.operation_case()) {
-    case v1::CircuitOperation::kSetUp:
-      return {operation.tag(), ToOrder(operation.set_up()), operation.set_up().election_id()};
-    case v1::CircuitOperation::kRelease:
-      return {operation.tag(), ToOrder(operation.release()), operation.release().election_id()};
-    case v1::CircuitOperation::kBatch:
-      return {operation.tag(),
-              ErrorAtField(absl::StatusCode::kInvalidArgument, "batch",
-                           "stands in a batch; put its operations there themselves"),
-              0};
-    case v1::CircuitOperation::OPERATION_NOT_SET:
-      break;
-  }
-  return {.tag = operation.tag()};
-}
-
-Message ToMessage(const v1::CircuitOperation& operation) {
-  Message message{.tag = operation.tag(),
-                  .is_batch = operation.operation_case() == v1::CircuitOperation::kBatch,
-                  .status = absl::OkStatus(),
-                  .steps = {}};
-  if (!message.is_batch) {
-    message.steps.push_back(ToStep(operation));
-    return message;
-  }
-  const auto& operations = operation.batch().operations();
-  if (operations.size() > kMaxInMessage) {
-    message.status =
-        ErrorAtField(absl::StatusCode::kResourceExhausted, "batch.operations",
-                     absl::StrCat("has ", operations.size(), " operations, at most ", kMaxInMessage,
-                                  " are allowed; send several messages"));
-    return message;
-  }
-  message.steps.reserve(operations.size());
-  for (const v1::CircuitOperation& member : operations) message.steps.push_back(ToStep(member));
-  return message;
-}
-
-// The answer to `message`, whose outcomes begin at `outcome`.
-v1::CircuitResult ToAnswer(const Network* network, const Message& message, const Outcome* outcome) {
-  v1::CircuitResult result;
-  if (!message.is_batch) {
-    FillResult(network, message.tag, *outcome, &result);
-    return result;
-  }
-  result.set_tag(message.tag);
-  if (!message.status.ok()) {
-    FillResult(network, message.tag, message.status, &result);
-    return result;
-  }
-  for (const Step& step : message.steps) {
-    FillResult(network, step.tag, *outcome++, result.add_results());
-  }
-  return result;
-}
-
-// One call. Deletes itself when it is over.
-class StreamReactor final
-    : public grpc::ServerBidiReactor<v1::CircuitOperation, v1::CircuitResult> {
- public:
-  StreamReactor(OrderQueue& queue, grpc::CallbackServerContext* context)
-      : queue_(queue), context_(context) {
-    StartRead(&operation_);
-  }
-
-  void OnReadDone(bool ok) override;
-  void OnWriteDone(bool ok) override;
-  void OnCancel() override {
-    Change([this] { is_cancelled_ = true; });
-  }
-  void OnDone() override { delete this; }
-
-  // From any thread, once for each message, in order. `size`: what it counts for in open_.
-  void Answer(v1::CircuitResult result, size_t size) {
-    Change([&] {
-      --in_queue_;
-      answers_.push_back({std::move(result), size});
-    });
-  }
-
- private:
-  struct Pending {
-    v1::CircuitResult result;
-    size_t size;
-  };
-
-  // Calls `change` with mutex_ and does what is due then. This may be gone afterwards.
-  template <class Function>
-  void Change(Function&& change);
-
-  OrderQueue& queue_;
-  grpc::CallbackServerContext* const context_;
-  v1::CircuitOperation operation_;  // of the read that is on
-  std::mutex mutex_;                // guards what follows
-  size_t in_queue_ = 0;             // messages
-  size_t open_ = 0;                 // operations in the queue and in answers_
-  std::deque<Pending> answers_;     // the first is being written if is_writing_
-  bool is_writing_ = false;
-  bool is_paused_ = false;  // no read is on, but one will be
-  bool reads_are_over_ = false;
-  bool is_cancelled_ = false;
-  bool is_broken_ = false;  // nothing can be written any more
-  bool is_finished_ = false;
-};
-
-// The operations of one message, carried out one after the other.
-class MessageWork final : public OrderQueue::Work {
- public:
-  MessageWork(Message message, StreamReactor& stream)
-      : message_(std::move(message)), stream_(stream) {
-    const std::vector<Step>& steps = message_.steps;
-    outcomes_.assign(steps.size(), absl::UnknownError(""));
-    for (size_t i = 0; i < steps.size(); ++i) {
-      if (runs_.empty() || runs_.back().job.election_id != steps[i].election_id) {
-        runs_.push_back({.first = i, .end = i, .job = {}});
-        runs_.back().job.election_id = steps[i].election_id;
-      }
-      runs_.back().end = i + 1;
-    }
-    for (Run& run : runs_) {
-      run.job.plan = [this, &run](FabricState& state) {
-        network_ = state.shared_network();
-        for (size_t i = run.first; i < run.end; ++i) {
-          const absl::StatusOr<Order>& order = message_.steps[i].order;
-          outcomes_[i] = order.ok() ? state.Execute(*order) : order.status();
-        }
-      };
-    }
-  }
-
-  static size_t SizeOf(const Message& message) { return message.steps.size() + 1; }
-
-  void AddJobs(std::vector<Controller::Job*>& jobs) override {
-    for (Run& run : runs_) jobs.push_back(&run.job);
-  }
-
-  void Done(bool) override {
-    for (const Run& run : runs_) {
-      if (run.job.status.ok()) continue;
-      for (size_t i = run.first; i < run.end; ++i) {
-        const absl::StatusOr<Order>& order = message_.steps[i].order;
-        outcomes_[i] = order.ok() ? run.job.status : order.status();
-      }
-    }
-    stream_.Answer(ToAnswer(network_.get(), message_, outcomes_.data()), SizeOf(message_));
-  }
-
- private:
-  // Steps [first, end), which have the same election id.
-  struct Run {
-    size_t first;
-    size_t end;
-    Controller::Job job;
-  };
-
-  const Message message_;
-  StreamReactor& stream_;
-  std::vector<Outcome> outcomes_;  // of message_.steps
-  std::vector<Run> runs_;
-  std::shared_ptr<const Network> network_;
-};
-
-void StreamReactor::OnReadDone(bool ok) {
-  if (!ok) {
-    Change([this] { reads_are_over_ = true; });
-    return;
-  }
-  Message message = ToMessage(operation_);
-  bool read_on;
-  {
-    const std::lock_guard lock(mutex_);
-    ++in_queue_;
-    open_ += MessageWork::SizeOf(message);
-    read_on = open_ < kMaxOpen && !is_cancelled_;
-    is_paused_ = !read_on;
-  }
-  OrderQueue& queue = queue_;
-  const bool lead = queue.Push(std::make_unique<MessageWork>(std::move(message), *this));
-  // After the push, so that messages stay in order; before the work, so that the next comes
-  // meanwhile. From here on this may be gone.
-  if (read_on) StartRead(&operation_);
-  if (lead) queue.Lead();
-}
-
-void StreamReactor::OnWriteDone(bool ok) {
-  // A client that cannot be written to is not read from either.
-  if (!ok) context_->TryCancel();
-  Change([this, ok] {
-    is_writing_ = false;
-    is_broken_ |= !ok;
-    open_ -= answers_.front().size;
-    answers_.pop_front();
-  });
-}
-
-template <class Function>
-void StreamReactor::Change(Function&& change) {
-  const v1::CircuitResult* write = nullptr;
-  grpc::WriteOptions options;
-  bool read = false;
-  bool finish = false;
-  {
-    const std::lock_guard lock(mutex_);
-    change();
-    while (is_broken_ && !answers_.empty()) {
-      open_ -= answers_.front().size;
-      answers_.pop_front();
-    }
-    if (!is_writing_ && !answers_.empty()) {
-      is_writing_ = true;
-      write = &answers_.front().result;
-      if (answers_.size() > 1) options.set_buffer_hint();
-    }
-    if (is_paused_ && is_cancelled_) {
-      is_paused_ = false;
-      reads_are_over_ = true;
-    } else if (is_paused_ && open_ <= kMaxOpen / 2) {
-      is_paused_ = false;
-      read = true;
-    }
-    finish = reads_are_over_ && in_queue_ == 0 && answers_.empty() && !is_finished_;
-    is_finished_ |= finish;
-  }
-  // Without the lock, for gRPC may call back from here. What was decided keeps this alive until it
-  // is begun.
-  if (write != nullptr) StartWrite(write, options);
-  if (read) StartRead(&operation_);
-  if (finish) Finish(grpc::Status::OK);
-}
 
 }  // namespace
 
 grpc::ServerBidiReactor<v1::CircuitOperation, v1::CircuitResult>* CircuitsService::Stream(
     grpc::CallbackServerContext* context) {
-  return new StreamReactor(queue_, context);
+  return new StreamReactor<CircuitOperations>(queue_, context);
 }
 
 }  // namespace bfly::control

@@ -7,7 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "control/services/circuit_filter.h"
 #include "control/services/circuit_messages.h"
+#include "control/services/interrupt_of.h"
 #include "control/services/route_message.h"
+#include "control/services/unary_order.h"
 #include "control/status/field_errors.h"
 #include "control/status/grpc_status.h"
 
@@ -16,28 +18,6 @@ namespace {
 
 constexpr uint32_t kDefaultPage = 1000;
 constexpr uint32_t kMaxPage = 10'000;
-
-using SystemClock = std::chrono::system_clock;
-
-// What installing and answering may take once the setting up is done: so many times as long as that
-// took, and a moment.
-constexpr int kAfterwards = 3;
-constexpr std::chrono::milliseconds kMoment{20};
-
-// Stops what nobody waits for any more. With `answer_in_time` a little before the deadline, so that
-// the answer still arrives.
-Interrupt InterruptOf(grpc::ServerContext* context, bool answer_in_time) {
-  return [context, answer_in_time, start = SystemClock::now()] {
-    const SystemClock::time_point now = SystemClock::now();
-    const SystemClock::time_point deadline = context->deadline();
-    if (now >= deadline ||
-        (answer_in_time && deadline - now < kAfterwards * (now - start) + kMoment)) {
-      return absl::DeadlineExceededError("the time was over before it was done");
-    }
-    if (context->IsCancelled()) return absl::CancelledError("cancelled before it was done");
-    return absl::OkStatus();
-  };
-}
 
 absl::Status CheckList(const v1::ListRequest& request, const Network& network) {
   FieldErrors errors;
@@ -70,7 +50,10 @@ absl::Status FillList(const v1::ListRequest& request, const FabricState& state,
     ++total;
     if (input < from) continue;
     if (static_cast<uint32_t>(response->circuits_size()) < page) {
-      FillCircuit(network, *circuit, response->add_circuits());
+      v1::Circuit* listed = response->add_circuits();
+      FillCircuit(network, *circuit, listed);
+      // As it is now, not as it was when the circuit was set up.
+      listed->set_congestion(state.load().MaxOnPath(input, circuit->path.tag));
     } else if (response->next_page_token().empty()) {
       response->set_next_page_token(absl::StrCat(input));
     }
@@ -78,35 +61,6 @@ absl::Status FillList(const v1::ListRequest& request, const FabricState& state,
   response->set_total(total);
   return absl::OkStatus();
 }
-
-// A call that is finished with the circuit filled in, or with the error.
-class UnaryOrder final : public OrderQueue::Work {
- public:
-  UnaryOrder(Order order, uint64_t election_id, const CircuitsService::UnaryAnswer& answer)
-      : order_(std::move(order)), answer_(answer) {
-    job_.election_id = election_id;
-    job_.plan = [this](FabricState& state) {
-      network_ = state.shared_network();
-      outcome_ = state.Execute(order_);
-    };
-  }
-
-  bool IsWanted() const override { return !answer_.context->IsCancelled(); }
-  void AddJobs(std::vector<Controller::Job*>& jobs) override { jobs.push_back(&job_); }
-  void Done(bool carried_out) override {
-    absl::Status status = absl::CancelledError("cancelled; nothing was changed");
-    if (carried_out) status = job_.status.ok() ? outcome_.status() : job_.status;
-    if (status.ok()) FillCircuit(*network_, *outcome_, answer_.circuit);
-    answer_.reactor->Finish(ToGrpc(status));
-  }
-
- private:
-  const Order order_;
-  const CircuitsService::UnaryAnswer answer_;
-  Controller::Job job_;
-  std::shared_ptr<const Network> network_;
-  Outcome outcome_ = absl::UnknownError("");
-};
 
 }  // namespace
 
@@ -117,8 +71,10 @@ grpc::ServerUnaryReactor* CircuitsService::SetUp(grpc::CallbackServerContext* co
   if (request->in_band()) {
     queue_.PushSlow([=, this] { reactor->Finish(SetUpInBand(*request, response)); });
   } else {
-    CarryOut(ToOrder(*request), request->election_id(),
-             {response->mutable_circuit(), context, reactor});
+    CarryOut(queue_, ToOrder(*request), request->election_id(),
+             {context, reactor, [response](const Network& network, const StandingCircuit& circuit) {
+                FillCircuit(network, circuit, response->mutable_circuit());
+              }});
   }
   return reactor;
 }
@@ -130,26 +86,12 @@ grpc::ServerUnaryReactor* CircuitsService::Release(grpc::CallbackServerContext* 
   if (request->in_band()) {
     queue_.PushSlow([=, this] { reactor->Finish(ReleaseInBand(*request, response)); });
   } else {
-    CarryOut(ToOrder(*request), request->election_id(),
-             {response->mutable_circuit(), context, reactor});
+    CarryOut(queue_, ToOrder(*request), request->election_id(),
+             {context, reactor, [response](const Network& network, const StandingCircuit& circuit) {
+                FillCircuit(network, circuit, response->mutable_circuit());
+              }});
   }
   return reactor;
-}
-
-void CircuitsService::CarryOut(absl::StatusOr<Order> order, uint64_t election_id,
-                               const UnaryAnswer& answer) {
-  absl::Status status = order.status();
-  if (status.ok() && queue_.IsFull()) {
-    status = absl::ResourceExhaustedError(
-        absl::StrCat(OrderQueue::kMaxWaiting,
-                     " set-ups and releases wait already; send fewer at a time, or many in one "
-                     "message over Stream"));
-  }
-  if (!status.ok()) {
-    answer.reactor->Finish(ToGrpc(status));
-  } else if (queue_.Push(std::make_unique<UnaryOrder>(*std::move(order), election_id, answer))) {
-    queue_.Lead();
-  }
 }
 
 grpc::Status CircuitsService::List(grpc::ServerContext*, const v1::ListRequest* request,

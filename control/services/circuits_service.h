@@ -41,15 +41,7 @@ class CircuitsService final : public CircuitsBase {
                                 const v1::RoutePermutationRequest* request,
                                 v1::RoutePermutationResponse* response) override;
 
-  // Where a unary call's circuit goes, and how it is finished.
-  struct UnaryAnswer {
-    v1::Circuit* circuit;
-    grpc::CallbackServerContext* context;
-    grpc::ServerUnaryReactor* reactor;
-  };
-
  private:
-  void CarryOut(absl::StatusOr<Order> order, uint64_t election_id, const UnaryAnswer& answer);
   grpc::Status SetUpInBand(const v1::SetUpRequest& request, v1::SetUpResponse* response);
   grpc::Status ReleaseInBand(const v1::ReleaseRequest& request, v1::ReleaseResponse* response);
   grpc::Status RoutePermutationInBand(const v1::RoutePermutationRequest& request,

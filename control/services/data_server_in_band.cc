@@ -9,9 +9,22 @@
 #include "control/status/grpc_status.h"
 
 namespace bfly::control {
+namespace {
+
+// What a call in band cannot have.
+absl::Status RefuseKey(const std::string& key) {
+  if (key.empty()) return absl::OkStatus();
+  return ErrorAtField(absl::StatusCode::kInvalidArgument, "idempotency_key",
+                      "a call with in_band has none; leave one of them out");
+}
+
+}  // namespace
 
 grpc::Status DataServerService::RequestInBand(const v1::ObjectRequest& request,
                                               v1::ObjectResponse* response) {
+  if (absl::Status status = RefuseKey(request.idempotency_key()); !status.ok()) {
+    return ToGrpc(status);
+  }
   const absl::StatusOr<InBandOutcome> outcome =
       controller_.ExecuteInBand(request.election_id(), [&](const Network&) {
         InBandOrder order;
@@ -33,11 +46,18 @@ grpc::Status DataServerService::RequestInBand(const v1::ObjectRequest& request,
 
 grpc::Status DataServerService::RequestBatchInBand(const v1::ObjectBatchRequest& request,
                                                    v1::ObjectBatchResponse* response) {
-  const auto start = std::chrono::steady_clock::now();
-  if (request.dry_run()) {
-    return ToGrpc(ErrorAtField(absl::StatusCode::kInvalidArgument, "dry_run",
-                               "is set and in_band too; workers only choose what they set up"));
+  if (absl::Status status = RefuseKey(request.idempotency_key()); !status.ok()) {
+    return ToGrpc(status);
   }
+  const auto start = std::chrono::steady_clock::now();
+  FieldErrors errors;
+  if (request.dry_run()) {
+    errors.Add("dry_run", "is set and in_band too; workers only choose what they set up");
+  }
+  if (request.best_effort()) {
+    errors.Add("best_effort", "is set and in_band too; in band it is all or none");
+  }
+  if (absl::Status status = errors.ToStatus(); !status.ok()) return ToGrpc(status);
   const ReadBatchOrder reads = ToReadOrder(request);
   const absl::StatusOr<InBandOutcome> outcome =
       controller_.ExecuteInBand(request.election_id(), [&](const Network&) {
@@ -62,6 +82,9 @@ grpc::Status DataServerService::RequestBatchInBand(const v1::ObjectBatchRequest&
 
 grpc::Status DataServerService::ReleaseInBand(const v1::ReleaseObjectRequest& request,
                                               v1::ReleaseObjectResponse* response) {
+  if (absl::Status status = RefuseKey(request.idempotency_key()); !status.ok()) {
+    return ToGrpc(status);
+  }
   const absl::StatusOr<InBandOutcome> outcome =
       controller_.ExecuteInBand(request.election_id(), [&](const Network&) {
         InBandOrder order;

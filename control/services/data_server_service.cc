@@ -4,13 +4,41 @@
 #include <algorithm>
 #include <chrono>
 
+#include "control/services/interrupt_of.h"
+#include "control/services/operation_stream.h"
 #include "control/services/place_message.h"
 #include "control/services/read_messages.h"
 #include "control/services/route_message.h"
+#include "control/services/unary_order.h"
 #include "control/status/field_errors.h"
 #include "control/status/grpc_status.h"
 
 namespace bfly::control {
+
+namespace {
+
+struct ReadOperations {
+  using Operation = v1::ObjectOperation;
+  using Result = v1::ObjectResult;
+
+  static Step ToStep(const Operation& operation) {
+    switch (operation.operation_case()) {
+      case Operation::kRequest:
+        return {operation.tag(), ToOrder(operation.request()), operation.request().election_id()};
+      case Operation::kRelease:
+        return {operation.tag(), ToOrder(operation.release()), operation.release().election_id()};
+      default:
+        return {.tag = operation.tag(),
+                .order = ErrorAtField(absl::StatusCode::kInvalidArgument, "operation",
+                                      "is missing; set request or release")};
+    }
+  }
+  static void Fill(const Network& network, const StandingCircuit& circuit, Result* result) {
+    FillObjectPath(network, circuit, result->mutable_path());
+  }
+};
+
+}  // namespace
 
 grpc::Status DataServerService::Place(grpc::ServerContext*, const v1::PlaceRequest* request,
                                       v1::PlaceResponse* response) {
@@ -29,28 +57,29 @@ grpc::Status DataServerService::Place(grpc::ServerContext*, const v1::PlaceReque
   return ToGrpc(status.ok() ? placed : status);
 }
 
-grpc::Status DataServerService::Request(grpc::ServerContext*, const v1::ObjectRequest* request,
-                                        v1::ObjectResponse* response) {
-  if (request->in_band()) return RequestInBand(*request, response);
-  Outcome outcome = absl::UnknownError("");
-  std::shared_ptr<const Network> network;
-  const absl::Status status = controller_.Commit(request->election_id(), [&](FabricState& state) {
-    network = state.shared_network();
-    outcome = state.Read(request->user(), request->object());
-    if (!outcome.ok()) return;
-    response->set_link_congestion(outcome->congestion);
-    response->set_disk_contention(state.circuit_set().readers()[outcome->path.output]);
-  });
-  if (!status.ok()) return ToGrpc(status);
-  if (!outcome.ok()) return ToGrpc(outcome.status());
-  FillObjectPath(*network, *outcome, response->mutable_path());
-  return grpc::Status::OK;
+grpc::ServerUnaryReactor* DataServerService::Request(grpc::CallbackServerContext* context,
+                                                     const v1::ObjectRequest* request,
+                                                     v1::ObjectResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  if (request->in_band()) {
+    queue_.PushSlow([=, this] { reactor->Finish(RequestInBand(*request, response)); });
+    return reactor;
+  }
+  CarryOut(queue_, ToOrder(*request), request->election_id(),
+           {context, reactor, [response](const Network& network, const StandingCircuit& circuit) {
+              FillObjectPath(network, circuit, response->mutable_path());
+              response->set_link_congestion(circuit.congestion);
+              response->set_disk_contention(circuit.disk_contention);
+            }});
+  return reactor;
 }
 
-grpc::Status DataServerService::RequestBatch(grpc::ServerContext*,
+grpc::Status DataServerService::RequestBatch(grpc::ServerContext* context,
                                              const v1::ObjectBatchRequest* request,
                                              v1::ObjectBatchResponse* response) {
   if (request->in_band()) return RequestBatchInBand(*request, response);
+  if (absl::Status status = CheckBatch(*request); !status.ok()) return ToGrpc(status);
+  if (request->best_effort()) return RequestBestEffort(context, *request, response);
   const auto start = std::chrono::steady_clock::now();
   const ReadBatchOrder order = ToReadOrder(*request);
   absl::StatusOr<DataServerResult> result = absl::UnknownError("");
@@ -68,7 +97,8 @@ grpc::Status DataServerService::RequestBatch(grpc::ServerContext*,
       })
                          : controller_.Commit(request->election_id(), [&](FabricState& state) {
                              look(state);
-                             result = state.Execute(order);
+                             result = state.Execute(order, request->idempotency_key(),
+                                                    InterruptOf(context, /*answer_in_time=*/false));
                            });
   if (!status.ok()) return ToGrpc(status);
   if (!result.ok()) return ToGrpc(result.status());
@@ -79,20 +109,24 @@ grpc::Status DataServerService::RequestBatch(grpc::ServerContext*,
   return grpc::Status::OK;
 }
 
-grpc::Status DataServerService::Release(grpc::ServerContext*,
-                                        const v1::ReleaseObjectRequest* request,
-                                        v1::ReleaseObjectResponse* response) {
-  if (request->in_band()) return ReleaseInBand(*request, response);
-  Outcome outcome = absl::UnknownError("");
-  std::shared_ptr<const Network> network;
-  const absl::Status status = controller_.Commit(request->election_id(), [&](FabricState& state) {
-    network = state.shared_network();
-    outcome = state.StopReading(request->user());
-  });
-  if (!status.ok()) return ToGrpc(status);
-  if (!outcome.ok()) return ToGrpc(outcome.status());
-  FillObjectPath(*network, *outcome, response->mutable_path());
-  return grpc::Status::OK;
+grpc::ServerUnaryReactor* DataServerService::Release(grpc::CallbackServerContext* context,
+                                                     const v1::ReleaseObjectRequest* request,
+                                                     v1::ReleaseObjectResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  if (request->in_band()) {
+    queue_.PushSlow([=, this] { reactor->Finish(ReleaseInBand(*request, response)); });
+    return reactor;
+  }
+  CarryOut(queue_, ToOrder(*request), request->election_id(),
+           {context, reactor, [response](const Network& network, const StandingCircuit& circuit) {
+              FillObjectPath(network, circuit, response->mutable_path());
+            }});
+  return reactor;
+}
+
+grpc::ServerBidiReactor<v1::ObjectOperation, v1::ObjectResult>* DataServerService::Stream(
+    grpc::CallbackServerContext* context) {
+  return new StreamReactor<ReadOperations>(queue_, context);
 }
 
 grpc::Status DataServerService::Status(grpc::ServerContext*,

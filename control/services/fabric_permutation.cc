@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole permutations of FabricState: all of the circuits or none.
 #include <set>
+#include <unordered_map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -25,6 +26,19 @@ std::string TextOf(const PermutationOrder& order) {
 
 std::string At(absl::string_view field, size_t index) {
   return absl::StrCat(field, "[", index, "]");
+}
+
+// A row out of range, or used by an earlier request too.
+void AddMisuse(absl::string_view field, size_t i, Row row, Row rows,
+               std::unordered_map<Row, size_t>& users, FieldErrors& errors) {
+  if (row >= rows) {
+    errors.Add(OutOfRange(At(field, i), row, 0, rows - 1));
+    return;
+  }
+  const auto [user, is_new] = users.try_emplace(row, i);
+  if (is_new) return;
+  errors.Add(At(field, i),
+             absl::StrCat("row ", row, " is used twice, first by ", At(field, user->second)));
 }
 
 }  // namespace
@@ -64,14 +78,18 @@ absl::StatusOr<RouteResult> FabricState::Execute(const PermutationOrder& order,
 }
 
 absl::StatusOr<RouteResult> FabricState::Route(const PermutationOrder& order) const {
-  const Row last = network_->rows() - 1;
-  FieldErrors range;
+  // What is wrong whatever stands, all of it, before what stands is looked at.
+  FieldErrors wrong;
+  const auto protocol = FindProtocol(order.protocol, network_->kind());
+  if (absl::IsInvalidArgument(protocol.status())) wrong.Add(protocol.status());
+  std::unordered_map<Row, size_t> inputs, outputs;
   for (size_t i = 0; i < order.requests.size(); ++i) {
-    const Request& request = order.requests[i];
-    if (request.input > last) range.Add(OutOfRange(At("inputs", i), request.input, 0, last));
-    if (request.output > last) range.Add(OutOfRange(At("outputs", i), request.output, 0, last));
+    AddMisuse("inputs", i, order.requests[i].input, network_->rows(), inputs, wrong);
+    AddMisuse("outputs", i, order.requests[i].output, network_->rows(), outputs, wrong);
   }
-  if (!range.empty()) return range.ToStatus();
+  if (!wrong.empty()) return wrong.ToStatus();
+  absl::Status routing = CheckRouting(order.protocol, *network_, order.requests, order.options);
+  if (!routing.ok()) return routing;
 
   LinkLoad standing = circuits_.load();
   if (order.replace) {

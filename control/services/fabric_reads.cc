@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "control/services/fabric_state.h"
 #include "control/status/field_errors.h"
 
@@ -12,6 +13,16 @@ namespace {
 
 constexpr char kCollision[] = "collision";
 constexpr char kMinimum[] = "minimum";
+
+// Reads of a batch between two looks at the interrupt.
+constexpr size_t kInterruptStep = 256;
+
+// What makes two requests the same.
+std::string TextOf(const ReadBatchOrder& order) {
+  return absl::StrCat("read_batch ", order.protocol, " ", order.options.c, " ",
+                      order.options.c_disk, " ", order.options.max_rounds, " ",
+                      absl::StrJoin(order.users, ","), " ", absl::StrJoin(order.objects, ","));
+}
 
 std::string At(absl::string_view field, size_t index) {
   return absl::StrCat(field, "[", index, "]");
@@ -136,17 +147,30 @@ absl::StatusOr<DataServerResult> FabricState::Route(const ReadBatchOrder& order)
   return RouteDataServerCollision(*network_, requests, order.options, standing);
 }
 
-absl::StatusOr<DataServerResult> FabricState::Execute(const ReadBatchOrder& order) {
+absl::StatusOr<DataServerResult> FabricState::Execute(const ReadBatchOrder& order,
+                                                      const std::string& key,
+                                                      const Interrupt& interrupt) {
+  std::string request;
+  if (!key.empty()) {
+    request = TextOf(order);
+    auto known = keys_.Find(key, request);
+    if (!known.ok()) return known.status();
+    if (*known != nullptr) return std::get<DataServerResult>(**known);
+  }
   absl::StatusOr<DataServerResult> routed = Route(order);
   if (!routed.ok()) return routed;
   const size_t mark = log_.size();
   for (size_t i = 0; i < order.users.size(); ++i) {
     StandingCircuit circuit;
-    const absl::Status status = Put(routed->route.paths[i], order.objects[i], &circuit);
+    absl::Status status = Put(routed->route.paths[i], order.objects[i], &circuit);
+    if (!status.ok()) status = WithPrefix(status, At("users", i));
+    const bool look = i % kInterruptStep == 0 || i + 1 == order.users.size();
+    if (status.ok() && look && interrupt) status = interrupt();
     if (status.ok()) continue;
     RollBackTo(mark);
-    return WithPrefix(status, At("users", i));
+    return status;
   }
+  if (!key.empty()) Remember(key, request, *routed);
   return routed;
 }
 
@@ -158,6 +182,14 @@ absl::Status FabricState::CheckStopReading(Row user) const {
     return ErrorAtField(absl::StatusCode::kNotFound, "user", absl::StrCat(user, " reads nothing"));
   }
   return absl::OkStatus();
+}
+
+std::vector<Row> FabricState::Readers() const {
+  std::vector<Row> users;
+  for (Row user = 0; user < network_->rows(); ++user) {
+    if (circuits_.IsRead(user)) users.push_back(user);
+  }
+  return users;
 }
 
 Outcome FabricState::StopReading(Row user) {

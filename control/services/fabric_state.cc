@@ -12,6 +12,8 @@ namespace bfly::control {
 namespace {
 
 constexpr size_t kMaxKeys = 1 << 16;
+// What keys may hold altogether, requests and answers.
+constexpr size_t kMaxKeyMemory = 64 << 20;
 // Orders of a batch between two looks at the interrupt.
 constexpr size_t kInterruptStep = 256;
 
@@ -19,6 +21,12 @@ constexpr size_t kInterruptStep = 256;
 std::string TextOf(const Order& order) {
   if (const auto* release = std::get_if<ReleaseOrder>(&order.what)) {
     return absl::StrCat("release ", release->id);
+  }
+  if (const auto* read = std::get_if<ReadOrder>(&order.what)) {
+    return absl::StrCat("read ", read->user, " ", read->object);
+  }
+  if (const auto* stop = std::get_if<StopReadingOrder>(&order.what)) {
+    return absl::StrCat("stop_reading ", stop->user);
   }
   const auto& set_up = std::get<SetUpOrder>(order.what);
   return absl::StrCat("set_up ", set_up.input, " ", set_up.output, " ",
@@ -62,7 +70,7 @@ FabricState::FabricState(std::shared_ptr<const Network> network, uint64_t last_i
       last_id_(last_id),
       capacity_(std::move(capacity)),
       objects_(std::make_shared<ObjectDirectory>(network_->rows())),
-      keys_(kMaxKeys) {}
+      keys_(kMaxKeys, kMaxKeyMemory) {}
 
 uint64_t FabricState::NextId(Row input) {
   const uint64_t rows = network_->rows();
@@ -78,9 +86,14 @@ Outcome FabricState::Execute(const Order& order) {
     if (!known.ok()) return known.status();
     if (*known != nullptr) return std::get<StandingCircuit>(**known);
   }
-  const auto* set_up = std::get_if<SetUpOrder>(&order.what);
-  Outcome outcome =
-      set_up != nullptr ? SetUp(*set_up) : Release(std::get<ReleaseOrder>(order.what));
+  struct {
+    FabricState& state;
+    Outcome operator()(const SetUpOrder& what) const { return state.SetUp(what); }
+    Outcome operator()(const ReleaseOrder& what) const { return state.Release(what); }
+    Outcome operator()(const ReadOrder& what) const { return state.Read(what.user, what.object); }
+    Outcome operator()(const StopReadingOrder& what) const { return state.StopReading(what.user); }
+  } const execute{*this};
+  Outcome outcome = std::visit(execute, order.what);
   if (outcome.ok() && !order.key.empty()) Remember(order.key, request, *outcome);
   return outcome;
 }
@@ -197,6 +210,7 @@ absl::Status FabricState::Put(const CircuitPath& path, std::optional<uint64_t> o
       object.has_value() ? circuits_.SetUpRead(path) : circuits_.SetUp(path);
   if (!status.ok()) return status;
   *circuit = {NextId(path.input), path, circuits_.load().MaxOnPath(path.input, path.tag), object};
+  if (object.has_value()) circuit->disk_contention = circuits_.readers()[path.output];
   labels_[path.input] = {circuit->id, circuit->congestion, object};
   if (object.has_value() && *object != kUnknownObject) reader_of_[*object] = path.input;
   log_.push_back({Step::Kind::kSetUp, *circuit, nullptr});
@@ -355,8 +369,22 @@ void FabricState::RollBackTo(size_t mark) {
   }
 }
 
+size_t FabricState::BytesOf(const Answer& answer) {
+  const auto of_route = [](const RouteResult& route) {
+    return sizeof(route) + route.paths.size() * sizeof(CircuitPath) +
+           route.buddies.size() * sizeof(route.buddies[0]);
+  };
+  if (const auto* outcomes = std::get_if<std::vector<Outcome>>(&answer)) {
+    return outcomes->size() * sizeof(Outcome);
+  }
+  if (const auto* route = std::get_if<RouteResult>(&answer)) return of_route(*route);
+  if (const auto* read = std::get_if<DataServerResult>(&answer)) return of_route(read->route);
+  return sizeof(StandingCircuit);
+}
+
 void FabricState::Remember(const std::string& key, const std::string& request, Answer answer) {
-  keys_.Put(key, request, std::move(answer));
+  const size_t bytes = BytesOf(answer);
+  keys_.Put(key, request, std::move(answer), bytes);
   log_.push_back({Step::Kind::kKey, {}, nullptr});
 }
 

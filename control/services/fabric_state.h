@@ -38,6 +38,7 @@ struct StandingCircuit {
   // Circuits on the fullest link of the path when it was set up, itself included.
   uint32_t congestion = 0;
   std::optional<uint64_t> object;  // what the user at the input reads from the disk at the output
+  uint32_t disk_contention = 0;    // of a read just set up: readers of its disk, itself included
 };
 
 // Of a read taken over from a data plane, which knows paths but no objects.
@@ -51,8 +52,16 @@ struct SetUpOrder {
 struct ReleaseOrder {
   uint64_t id = 0;
 };
+// Of the data server: the user reads an object, or no longer does.
+struct ReadOrder {
+  Row user = 0;
+  uint64_t object = 0;
+};
+struct StopReadingOrder {
+  Row user = 0;
+};
 struct Order {
-  std::variant<SetUpOrder, ReleaseOrder> what;
+  std::variant<SetUpOrder, ReleaseOrder, ReadOrder, StopReadingOrder> what;
   std::string key;  // empty: none
 };
 // The circuit set up, or the one released.
@@ -109,9 +118,11 @@ class FabricState {
   // a batch of reads; errors name "objects[i]" and "users[i]".
   absl::Status Execute(const PlaceOrder& order);
   Outcome Read(Row user, uint64_t object);
-  absl::StatusOr<DataServerResult> Execute(const ReadBatchOrder& order);
+  absl::StatusOr<DataServerResult> Execute(const ReadBatchOrder& order, const std::string& key = "",
+                                           const Interrupt& interrupt = {});
   absl::StatusOr<DataServerResult> Route(const ReadBatchOrder& order) const;
   Outcome StopReading(Row user);
+  std::vector<Row> Readers() const;  // users that read something, ascending
   const ObjectDirectory& objects() const { return *objects_; }
   // For what the data plane does by itself: whether it can be asked to, whose circuits it releases
   // first, and what it did then. `route` has the paths; buddies and congestion are filled in. After
@@ -174,8 +185,9 @@ class FabricState {
   std::vector<LinkId> down_links() const;
 
  private:
-  // What a key answers: one outcome, those of a batch, or a routed permutation.
-  using Answer = std::variant<StandingCircuit, std::vector<Outcome>, RouteResult>;
+  // What a key answers: one outcome, those of a batch, or what a batch protocol chose.
+  using Answer = std::variant<StandingCircuit, std::vector<Outcome>, RouteResult, DataServerResult>;
+  static size_t BytesOf(const Answer& answer);
   struct Step {
     enum class Kind { kSetUp, kRelease, kKey, kPlace } kind;
     StandingCircuit circuit;

@@ -4,21 +4,25 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
 namespace bfly::control {
 
 // Only answers of requests that were done are kept: one that was refused changed nothing and may be
-// sent again with its key. The oldest keys go when there are more than `capacity`.
+// sent again with its key. The oldest keys go when there are more than `capacity`, or when they
+// hold more than `max_bytes`; the newest always stays.
 template <class Answer>
 class IdempotencyKeys {
  public:
-  explicit IdempotencyKeys(size_t capacity) : capacity_(capacity) {}
+  IdempotencyKeys(size_t capacity, size_t max_bytes) : capacity_(capacity), max_bytes_(max_bytes) {}
 
   // Null: the key is new. INVALID_ARGUMENT: it was used for another request. `request` is the
   // request as text or bytes, without what may differ when it is sent again.
@@ -26,7 +30,7 @@ class IdempotencyKeys {
                                                      absl::string_view request) const {
     const auto it = entries_.find(key);
     if (it == entries_.end()) return std::shared_ptr<const Answer>();
-    if (it->second.request != request) {
+    if (it->second.request != Short(request)) {
       return absl::InvalidArgumentError(
           "idempotency_key: was used for a different request before; "
           "use a new key, or the same request");
@@ -34,27 +38,54 @@ class IdempotencyKeys {
     return it->second.answer;
   }
 
-  void Put(const std::string& key, absl::string_view request, Answer answer) {
-    entries_[key] = {std::string(request), std::make_shared<const Answer>(std::move(answer))};
+  // The answer holds about `answer_bytes`.
+  void Put(const std::string& key, absl::string_view request, Answer answer, size_t answer_bytes) {
+    Entry entry{Short(request), std::make_shared<const Answer>(std::move(answer)), 0};
+    entry.bytes = 2 * key.size() + entry.request.size() + answer_bytes;
+    bytes_ += entry.bytes;
+    entries_[key] = std::move(entry);
     order_.push_back(key);
-    if (order_.size() <= capacity_) return;
-    entries_.erase(order_.front());
-    order_.pop_front();
+    while (order_.size() > capacity_ || (bytes_ > max_bytes_ && order_.size() > 1)) {
+      Forget(order_.front());
+      order_.pop_front();
+    }
   }
 
-  // Keys put so far and not forgotten; RemoveNewest undoes Put while fewer than `capacity` came
-  // since.
+  // Keys put so far and not forgotten; RemoveNewest undoes Put, except that what Put forgot stays
+  // forgotten.
   void RemoveNewest() {
-    entries_.erase(order_.back());
+    Forget(order_.back());
     order_.pop_back();
   }
+
+  size_t size() const { return order_.size(); }
+  size_t bytes() const { return bytes_; }
 
  private:
   struct Entry {
     std::string request;
     std::shared_ptr<const Answer> answer;
+    size_t bytes;
   };
+
+  // A long request by its length and the hashes of its halves.
+  static std::string Short(absl::string_view request) {
+    constexpr size_t kLong = 128;
+    if (request.size() <= kLong) return std::string(request);
+    const std::hash<std::string_view> hash;
+    const std::string_view text(request.data(), request.size());
+    return absl::StrCat("long ", text.size(), " ", hash(text.substr(0, text.size() / 2)), " ",
+                        hash(text.substr(text.size() / 2)));
+  }
+  void Forget(const std::string& key) {
+    const auto it = entries_.find(key);
+    bytes_ -= it->second.bytes;
+    entries_.erase(it);
+  }
+
   const size_t capacity_;
+  const size_t max_bytes_;
+  size_t bytes_ = 0;
   std::unordered_map<std::string, Entry> entries_;
   std::deque<std::string> order_;  // oldest first
 };

@@ -1,7 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/services/read_messages.h"
 
+#include "absl/strings/str_cat.h"
+#include "control/services/circuit_messages.h"
+#include "control/status/field_errors.h"
+
 namespace bfly::control {
+namespace {
+
+constexpr char kMinimum[] = "minimum";
+
+template <class Request>
+absl::Status CheckSingle(const Request& request) {
+  FieldErrors errors;
+  errors.Add(CheckKey(request.idempotency_key()));
+  if (request.in_band()) {
+    errors.Add("in_band", "is for a call of its own; in a stream the controller chooses");
+  }
+  return errors.ToStatus();
+}
+
+absl::Status CheckSize(int users) {
+  if (users <= kMaxBatch) return absl::OkStatus();
+  return ErrorAtField(absl::StatusCode::kResourceExhausted, "users",
+                      absl::StrCat("has ", users, " users, at most ", kMaxBatch,
+                                   " are allowed in one message; send several batches"));
+}
+
+}  // namespace
+
+absl::StatusOr<Order> ToOrder(const v1::ObjectRequest& request) {
+  if (absl::Status status = CheckSingle(request); !status.ok()) return status;
+  return Order{ReadOrder{request.user(), request.object()}, request.idempotency_key()};
+}
+
+absl::StatusOr<Order> ToOrder(const v1::ReleaseObjectRequest& request) {
+  if (absl::Status status = CheckSingle(request); !status.ok()) return status;
+  return Order{StopReadingOrder{request.user()}, request.idempotency_key()};
+}
+
+absl::Status CheckBatch(const v1::ObjectBatchRequest& request) {
+  if (absl::Status status = CheckSize(request.users_size()); !status.ok()) return status;
+  FieldErrors errors;
+  errors.Add(CheckKey(request.idempotency_key()));
+  if (request.dry_run() && !request.idempotency_key().empty()) {
+    errors.Add("idempotency_key", "is of no use with dry_run, which changes nothing");
+  }
+  if (!request.best_effort()) return errors.ToStatus();
+  if (request.dry_run()) errors.Add("best_effort", "is for reads that are set up, not for dry_run");
+  if (request.protocol() != kMinimum) {
+    errors.Add("best_effort", absl::StrCat("is for protocol ", kMinimum,
+                                           ", which serves one after the other; collision decides "
+                                           "all at once"));
+  }
+  if (request.users_size() != request.objects_size()) {
+    errors.Add("objects", absl::StrCat("has ", request.objects_size(), " objects for ",
+                                       request.users_size(), " users; give as many"));
+  }
+  return errors.ToStatus();
+}
+
+absl::Status CheckBatch(const v1::ReleaseObjectsRequest& request) {
+  if (absl::Status status = CheckSize(request.users_size()); !status.ok()) return status;
+  FieldErrors errors;
+  errors.Add(CheckKey(request.idempotency_key()));
+  if (request.all() && request.users_size() != 0) {
+    errors.Add("users", "are given and all too; leave one of them out");
+  }
+  if (request.all() && !request.idempotency_key().empty()) {
+    errors.Add("idempotency_key", "is for users that are named; `all` may be sent again as it is");
+  }
+  return errors.ToStatus();
+}
 
 ReadBatchOrder ToReadOrder(const v1::ObjectBatchRequest& request) {
   return {.users = {request.users().begin(), request.users().end()},

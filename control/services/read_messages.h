@@ -2,11 +2,19 @@
 // Reads of the data server, to and from the messages of bfly.v1.
 #pragma once
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "bfly/v1/data_server.pb.h"
 #include "control/services/fabric_state.h"
 
 namespace bfly::control {
 
+// INVALID_ARGUMENT as for circuits (circuit_messages.h).
+absl::StatusOr<Order> ToOrder(const v1::ObjectRequest& request);
+absl::StatusOr<Order> ToOrder(const v1::ReleaseObjectRequest& request);
+// What can be said without the network. RESOURCE_EXHAUSTED: too many in one message.
+absl::Status CheckBatch(const v1::ObjectBatchRequest& request);
+absl::Status CheckBatch(const v1::ReleaseObjectsRequest& request);
 ReadBatchOrder ToReadOrder(const v1::ObjectBatchRequest& request);
 void FillObjectPath(const Network& network, const StandingCircuit& circuit, v1::ObjectPath* out);
 

@@ -294,5 +294,33 @@ TEST(FabricState, AdoptedCircuitsKeepTheirIdAndAreKnownForWhatTheyAre) {
   EXPECT_GT(after.Execute(SetUpOf(7, 7))->id, chosen->id);
 }
 
+TEST(FabricState, ABatchOfReadsThatIsInterruptedLeavesNothing) {
+  const auto network = std::make_shared<const Network>(
+      Network::Make({.kind = NetworkKind::kRandomlyWiredButterfly, .rows = 1024, .seed = 7})
+          .value());
+  FabricState state(network, 0);
+  PlaceOrder place;
+  ReadBatchOrder reads{.users = {}, .objects = {}, .protocol = "collision", .options = {}};
+  for (Row user = 0; user < 1024; ++user) {
+    place.objects.push_back({user, {user % 512, 512 + user % 512}});
+    reads.users.push_back(user);
+    reads.objects.push_back(user);
+  }
+  ASSERT_TRUE(state.Execute(place).ok());
+  state.Commit();
+  int looks = 0;
+  const auto half_way = [&looks] {
+    return ++looks == 3 ? absl::DeadlineExceededError("over") : absl::OkStatus();
+  };
+  EXPECT_EQ(state.Execute(reads, "key", half_way).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(state.size(), 0u);
+  EXPECT_TRUE(state.change().empty());
+  EXPECT_EQ(state.load().Congestion(), 0u);
+  // The key was not used up.
+  ASSERT_TRUE(state.Execute(reads, "key").ok());
+  EXPECT_EQ(state.size(), 1024u);
+}
+
 }  // namespace
 }  // namespace bfly::control

@@ -3,6 +3,8 @@
 // and everybody counts the same circuits on every link.
 #include <gmock/gmock.h>
 
+#include <random>
+
 #include "tests/control/in_band_fixture.h"
 
 namespace bfly::control {
@@ -79,6 +81,57 @@ TEST_F(InBandServiceTest, SingleCircuitsComeAndGoBesideThoseOfTheController) {
     }
     if (step % 10 == 9) ExpectEverybodyCountsTheSame();
   }
+}
+
+// Workers and controller in turn, much of it refused.
+TEST_F(InBandServiceTest, AfterRandomSequencesOfBothKindsEverybodyCountsTheSame) {
+  Start(16);
+  std::mt19937 random(11);
+  std::vector<uint64_t> ids = {0};
+  int done = 0;
+  int refused = 0;
+  const auto note = [&](const auto& answer) {
+    ++(answer.ok() ? done : refused);
+    return answer.ok();
+  };
+  for (int step = 0; step < 150; ++step) {
+    const Row input = random() % 17;
+    const Row output = random() % 17;
+    const uint64_t id = ids[random() % ids.size()];
+    switch (random() % 6) {
+      case 0:
+        if (const auto up = SetUpInBand(input, output); note(up)) {
+          ids.push_back(up->circuit().id());
+        }
+        break;
+      case 1:
+        if (const auto up = SetUpCircuit(*controller_, input, output); note(up)) {
+          ids.push_back(up->circuit().id());
+        }
+        break;
+      case 2:
+        note(Release(id));
+        break;
+      case 3:
+        note(ReleaseCircuit(*controller_, id));
+        break;
+      default: {
+        v1::RoutePermutationRequest request;
+        request.set_protocol(random() % 2 ? "collision" : "minimum");
+        request.set_in_band(random() % 3 != 0);
+        request.set_replace(random() % 2);
+        for (int i = 0; i < 4; ++i) {
+          request.add_inputs(random() % 16);
+          request.add_outputs(random() % 16);
+        }
+        note(Route(request));
+        break;
+      }
+    }
+    if (step % 5 == 4) ExpectEverybodyCountsTheSame();
+  }
+  EXPECT_GT(done, 20);
+  EXPECT_GT(refused, 20);
 }
 
 TEST_F(InBandServiceTest, RefusesWhatCannotBeAndChangesNothing) {

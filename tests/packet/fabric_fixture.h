@@ -41,6 +41,16 @@ inline FabricConfig Placed(NetworkKind kind, uint32_t rows, const std::vector<in
 // 0, or 1 where the machine has a second CPU.
 inline int OtherCpu() { return UsableCpus().size() > 1 ? 1 : 0; }
 
+// `runs` consecutive parts of the stages on two CPUs in turn, if the machine has two.
+inline FabricConfig InParts(NetworkKind kind, uint32_t rows, uint64_t seed, int runs) {
+  const int stages = Network::Make({.kind = kind, .rows = rows})->stages();
+  std::vector<int> cpu_of_stage(stages);
+  for (int s = 0; s < stages; ++s) cpu_of_stage[s] = s * runs / stages % 2 == 0 ? 0 : OtherCpu();
+  FabricConfig config = Placed(kind, rows, cpu_of_stage);
+  config.network.seed = seed;
+  return config;
+}
+
 inline void ExpectConserved(const Snapshot& s) {
   const Conservation& c = s.conservation;
   EXPECT_EQ(c.injected + s.trunk_in, c.delivered + c.dropped + c.in_flight + s.trunk_out);

@@ -15,16 +15,6 @@ using Destination = SourceConfig::Destination;
 
 constexpr NetworkKind kKind = NetworkKind::kRandomlyWiredButterfly;
 
-// `runs` consecutive parts of the stages on two workers in turn.
-FabricConfig ServerInParts(uint32_t rows, uint64_t seed, int runs) {
-  const int stages = Network::Make({.kind = kKind, .rows = rows})->stages();
-  std::vector<int> cpu_of_stage(stages);
-  for (int s = 0; s < stages; ++s) cpu_of_stage[s] = s * runs / stages % 2 == 0 ? 0 : OtherCpu();
-  FabricConfig config = Placed(kKind, rows, cpu_of_stage);
-  config.network.seed = seed;
-  return config;
-}
-
 std::vector<InBandRead> EveryUserReads(uint32_t rows, uint64_t seed) {
   const std::vector<control::Copies> placed = control::PlaceInTwoCopies(rows, rows, seed);
   std::vector<InBandRead> reads;
@@ -125,7 +115,7 @@ TEST(InBandReads, AnyNumberOfWorkersReadsAsTheControllerDoes) {
   for (uint32_t rows = 2; rows <= 1024; rows *= 2) {
     for (const int runs : {1, 2, 3}) {
       for (uint64_t seed = 0; seed < (runs == 1 ? 3 : 1); ++seed) {
-        const std::unique_ptr<Fabric> fabric = MustLoad(ServerInParts(rows, seed, runs));
+        const std::unique_ptr<Fabric> fabric = MustLoad(InParts(kKind, rows, seed, runs));
         ASSERT_NE(fabric, nullptr);
         ReadAndRelease(*fabric, seed);
       }
@@ -134,7 +124,7 @@ TEST(InBandReads, AnyNumberOfWorkersReadsAsTheControllerDoes) {
 }
 
 TEST(InBandReads, DataGoesOnFlowingAndFollowsThem) {
-  const std::unique_ptr<Fabric> fabric = MustLoad(ServerInParts(64, 3, 2));
+  const std::unique_ptr<Fabric> fabric = MustLoad(InParts(kKind, 64, 3, 2));
   ASSERT_NE(fabric, nullptr);
   std::vector<Row> all(64);
   std::iota(all.begin(), all.end(), 0u);
@@ -154,7 +144,7 @@ TEST(InBandReads, DataGoesOnFlowingAndFollowsThem) {
 
 // Probes are no packets: links that take a second and lose everything do not matter to them.
 TEST(InBandReads, SlowAndLossyLinksDoNotHoldProbes) {
-  FabricConfig config = ServerInParts(64, 5, 2);
+  FabricConfig config = InParts(kKind, 64, 5, 2);
   config.links.base = {.bits_per_second = 1'000'000, .delay_ns = 1'000'000'000, .loss = 1};
   const std::unique_ptr<Fabric> fabric = MustLoad(config);
   ASSERT_NE(fabric, nullptr);
@@ -167,7 +157,7 @@ TEST(InBandReads, SlowAndLossyLinksDoNotHoldProbes) {
 
 // Circuits that a controller installs and removes between two exchanges count, on disks too.
 TEST(InBandReads, CircuitsInstalledByOthersCount) {
-  const std::unique_ptr<Fabric> fabric = MustLoad(ServerInParts(32, 9, 2));
+  const std::unique_ptr<Fabric> fabric = MustLoad(InParts(kKind, 32, 9, 2));
   ASSERT_NE(fabric, nullptr);
   const Network& network = fabric->network();
   const std::vector<InBandRead> all = EveryUserReads(32, 1);
@@ -201,7 +191,7 @@ TEST(InBandReads, CircuitsInstalledByOthersCount) {
 }
 
 TEST(InBandReads, RefusesWhatCannotBeAndChangesNothing) {
-  const std::unique_ptr<Fabric> fabric = MustLoad(ServerInParts(8, 1, 1));
+  const std::unique_ptr<Fabric> fabric = MustLoad(InParts(kKind, 8, 1, 1));
   ASSERT_NE(fabric, nullptr);
   InBand& in_band = **fabric->in_band();
   ASSERT_TRUE(in_band.ReadByMinimum({{.user = 3, .disks = {1, 6}}}).ok());

@@ -3,6 +3,7 @@
 // link named, and nothing of it stays behind, while data goes on flowing.
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "control/protocols/protocol.h"
 #include "dataplane/in_band/in_band.h"
@@ -15,15 +16,8 @@ namespace {
 using control::LinkLoad;
 using Destination = SourceConfig::Destination;
 
-constexpr NetworkKind kKind = NetworkKind::kTwoFoldButterfly;
-
-// `runs` consecutive parts of the stages on two workers in turn.
 FabricConfig FoldInParts(uint32_t rows, uint64_t seed, int runs, LinkCapacity capacity) {
-  const int stages = Network::Make({.kind = kKind, .rows = rows})->stages();
-  std::vector<int> cpu_of_stage(stages);
-  for (int s = 0; s < stages; ++s) cpu_of_stage[s] = s * runs / stages % 2 == 0 ? 0 : OtherCpu();
-  FabricConfig config = Placed(kKind, rows, cpu_of_stage);
-  config.network.seed = seed;
+  FabricConfig config = InParts(NetworkKind::kTwoFoldButterfly, rows, seed, runs);
   config.circuit_capacity = std::move(capacity);
   return config;
 }

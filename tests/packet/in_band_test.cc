@@ -21,17 +21,6 @@ FabricConfig Fold(uint32_t rows, uint64_t seed) {
   return config;
 }
 
-// `runs` consecutive parts of the stages on two workers in turn.
-FabricConfig FoldInParts(uint32_t rows, uint64_t seed, int runs) {
-  const int stages =
-      Network::Make({.kind = NetworkKind::kTwoFoldButterfly, .rows = rows})->stages();
-  std::vector<int> cpu_of_stage(stages);
-  for (int s = 0; s < stages; ++s) cpu_of_stage[s] = s * runs / stages % 2 == 0 ? 0 : OtherCpu();
-  FabricConfig config = Placed(NetworkKind::kTwoFoldButterfly, rows, cpu_of_stage);
-  config.network.seed = seed;
-  return config;
-}
-
 std::vector<InBandRequest> Whole(const char* name, uint32_t rows, uint64_t seed) {
   const Permutation permutation = *PermutationByName(name, rows, seed);
   std::vector<InBandRequest> requests;
@@ -111,7 +100,8 @@ TEST(InBand, OneWorkerChoosesAsTheControllerDoes) {
 TEST(InBand, TwoWorkersDoToo) {
   for (const int runs : {2, 5}) {
     for (const uint32_t rows : {8u, 64u, 1024u}) {
-      const std::unique_ptr<Fabric> fabric = MustLoad(FoldInParts(rows, rows, runs));
+      const std::unique_ptr<Fabric> fabric =
+          MustLoad(InParts(NetworkKind::kTwoFoldButterfly, rows, rows, runs));
       ASSERT_NE(fabric, nullptr);
       for (const char* name : {"random", "bitrev"}) ChooseAndRelease(*fabric, name, 7);
     }
@@ -120,7 +110,8 @@ TEST(InBand, TwoWorkersDoToo) {
 
 TEST(InBand, DataGoesOnFlowing) {
   for (const int runs : {1, 3}) {
-    const std::unique_ptr<Fabric> fabric = MustLoad(FoldInParts(64, 3, runs));
+    const std::unique_ptr<Fabric> fabric =
+        MustLoad(InParts(NetworkKind::kTwoFoldButterfly, 64, 3, runs));
     ASSERT_NE(fabric, nullptr);
     std::vector<Row> all(64);
     std::iota(all.begin(), all.end(), 0u);
@@ -140,7 +131,8 @@ TEST(InBand, DataGoesOnFlowing) {
 }
 
 TEST(InBand, PacketsFollowTheCircuitsItSetUp) {
-  const std::unique_ptr<Fabric> fabric = MustLoad(FoldInParts(16, 2, 2));
+  const std::unique_ptr<Fabric> fabric =
+      MustLoad(InParts(NetworkKind::kTwoFoldButterfly, 16, 2, 2));
   ASSERT_NE(fabric, nullptr);
   const std::vector<InBandRequest> requests = Whole("random", 16, 5);
   const absl::StatusOr<InBandReport> report = (*fabric->in_band())->Minimum(requests);
@@ -163,7 +155,8 @@ TEST(InBand, PacketsFollowTheCircuitsItSetUp) {
 
 // Circuits that a controller installs and removes between two exchanges are counted too.
 TEST(InBand, CircuitsInstalledByOthersCount) {
-  const std::unique_ptr<Fabric> fabric = MustLoad(FoldInParts(32, 9, 4));
+  const std::unique_ptr<Fabric> fabric =
+      MustLoad(InParts(NetworkKind::kTwoFoldButterfly, 32, 9, 4));
   ASSERT_NE(fabric, nullptr);
   const Network& network = fabric->network();
   const std::vector<InBandRequest> all = Whole("random", 32, 1);
@@ -245,7 +238,8 @@ TEST(InBand, IsOnlyForTwoFoldButterflies) {
 
 // Several control threads at once: one exchange after the other, and no circuit is lost.
 TEST(InBand, ExchangesOfSeveralThreadsTakeTurns) {
-  const std::unique_ptr<Fabric> fabric = MustLoad(FoldInParts(64, 6, 2));
+  const std::unique_ptr<Fabric> fabric =
+      MustLoad(InParts(NetworkKind::kTwoFoldButterfly, 64, 6, 2));
   ASSERT_NE(fabric, nullptr);
   InBand& in_band = **fabric->in_band();
   const std::vector<InBandRequest> all = Whole("random", 64, 2);

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/services/unary_order.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/status/grpc_status.h"
+
+namespace bfly::control {
+namespace {
+
+class UnaryOrder final : public OrderQueue::Work {
+ public:
+  UnaryOrder(Order order, uint64_t election_id, UnaryCall call)
+      : order_(std::move(order)), call_(std::move(call)) {
+    job_.election_id = election_id;
+    job_.plan = [this](FabricState& state) {
+      network_ = state.shared_network();
+      outcome_ = state.Execute(order_);
+    };
+  }
+
+  bool IsWanted() const override { return !call_.context->IsCancelled(); }
+  void AddJobs(std::vector<Controller::Job*>& jobs) override { jobs.push_back(&job_); }
+  void Done(bool carried_out) override {
+    absl::Status status = absl::CancelledError("cancelled; nothing was changed");
+    if (carried_out) status = job_.status.ok() ? outcome_.status() : job_.status;
+    if (status.ok()) call_.fill(*network_, *outcome_);
+    call_.reactor->Finish(ToGrpc(status));
+  }
+
+ private:
+  const Order order_;
+  const UnaryCall call_;
+  Controller::Job job_;
+  std::shared_ptr<const Network> network_;
+  Outcome outcome_ = absl::UnknownError("");
+};
+
+}  // namespace
+
+void CarryOut(OrderQueue& queue, absl::StatusOr<Order> order, uint64_t election_id,
+              UnaryCall call) {
+  absl::Status status = order.status();
+  if (status.ok() && queue.IsFull()) {
+    status = absl::ResourceExhaustedError(
+        absl::StrCat(OrderQueue::kMaxWaiting,
+                     " set-ups and releases wait already; send fewer at a time, or many in one "
+                     "message over Stream"));
+  }
+  if (!status.ok()) {
+    call.reactor->Finish(ToGrpc(status));
+  } else if (queue.Push(
+                 std::make_unique<UnaryOrder>(*std::move(order), election_id, std::move(call)))) {
+    queue.Lead();
+  }
+}
+
+}  // namespace bfly::control
