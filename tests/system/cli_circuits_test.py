@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Circuits, the data server and built-in sources as the command line has them."""
 
+import os
 import signal
 import subprocess
 import unittest
 
-from command_line import BFLY, LCORES, BB16, CommandLineTest
+from command_line import BFLY, LCORES, BB16, CommandLineTest, alive
 from lab import wait_until
+
+BB256 = f"""
+name: churned
+network: {{kind: two_fold_butterfly, rows: 256, seed: 7}}
+placement: [{{stages: 0-15, lcore: {LCORES[0]}}}]
+"""
 
 
 class Circuits(CommandLineTest):
@@ -141,7 +148,7 @@ circuits: {{capacity: 8}}
         self.assertAlmostEqual(sum(dry["share"]), 1, places=6)
         self.assertAlmostEqual(dry["seconds"], 20)
         self.assertEqual(dry["set_up"], dry["released"] + dry["standing"])
-        self.assertEqual(dry["requests"], dry["set_up"] + dry["no_free_row"] + dry["refused"])
+        self.assertEqual(dry["requests"], dry["set_up"] + dry["no_free_row"])
         steps = self.write("steps", "setup 0 3\nsetup 1 2\nrelease 0\n")
         self.bfly("up", self.file)
         live = self.json("circuit", "churn", "--arrivals", f"adversary:{steps}", "--rate", 100)
@@ -152,6 +159,66 @@ circuits: {{capacity: 8}}
         wrong = self.bfly("circuit", "churn", "--arrivals", "adversary:/nowhere", check=False)
         self.assertEqual(wrong.returncode, 1)
         self.assertIn("/nowhere", wrong.stderr)
+
+    def churn(self, *words):
+        process = subprocess.Popen([BFLY, "circuit", "churn", *map(str, words), "--run-dir", self.run_dir],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_circuits_come_and_go_as_fast_as_asked(self):
+        self.bfly("up", self.write("bb256", BB256))
+        # A call each, some 1,600 a second, would take more than 6 s.
+        live = self.json("circuit", "churn", "--rate", 5000, "--holding", 0.01, "--duration", 1)
+        self.assertLess(live["wall_seconds"], 3)
+        self.assertAlmostEqual(live["wall_seconds"], 1, delta=live["behind_seconds_max"] + 0.5)
+        self.assertGreater(live["set_up"], 4500)
+        self.assertEqual((live["busy"], live["blocked"], live["gone"]), (0, 0, 0))
+        # More than anybody answers: it says so, and sets up all the same.
+        late = self.bfly("circuit", "churn", "--rate", 1e6, "--holding", 1e-4, "--duration", 0.25).stdout
+        self.assertRegex(late, r"behind by \d\d\d+\.\d ms at most\nthe rate was not kept")
+        # The same requests as those computed.
+        dry = self.json("circuit", "churn", "--dry-run", "--network", self.directory / "bb256",
+                        "--rate", 5000, "--holding", 0.01, "--duration", 1)
+        for field in ("requests", "set_up", "released", "standing", "congestion_max"):
+            self.assertEqual(live[field], dry[field], field)
+        self.assertEqual(self.json("circuit", "list")["total"], 0)
+
+    def test_churn_can_be_stopped_and_says_what_stopped_it(self):
+        self.bfly("up", self.write("bb256", BB256))
+        for word in (signal.SIGINT, signal.SIGTERM):
+            churn = self.churn("--rate", 2000, "--duration", 600, "--interval", 0.1)
+            self.assertIn(" stand, ", churn.stdout.readline())
+            churn.send_signal(word)
+            self.assertEqual(churn.wait(timeout=20), 0)
+            self.assertIn("congestion over time", churn.stdout.read())
+            self.assertEqual(self.json("circuit", "list")["total"], 0)
+        # Somebody else releases what it set up: it goes on.
+        churn = self.churn("--rate", 500, "--duration", 600, "--interval", 0.1, "--json")
+        wait_until(lambda: self.json("circuit", "list")["total"] > 0, "circuits stand")
+        for circuit in self.json("circuit", "list")["circuits"]:
+            self.bfly("circuit", "release", circuit["id"], check=False)
+        wait_until(lambda: self.json("circuit", "list")["total"] > 50, "it goes on")
+        controller = int((self.run_dir / "controller.pid").read_text().split()[0])
+        # A controller that does not answer holds nobody up for long.
+        os.kill(controller, signal.SIGSTOP)
+        self.addCleanup(lambda: alive(controller) and os.kill(controller, signal.SIGCONT))
+        churn.send_signal(signal.SIGINT)
+        self.assertEqual(churn.wait(timeout=30), 1)
+        os.kill(controller, signal.SIGCONT)
+        error = churn.stderr.read()
+        self.assertRegex(error, r"stopped while an answer was awaited\n  \d+ of its circuits stand\n  the last \d+ op")
+        for circuit in self.json("circuit", "list")["circuits"]:
+            self.bfly("circuit", "release", circuit["id"])
+        # A controller that dies ends it.
+        churn = self.churn("--rate", 500, "--duration", 600, "--interval", 0.1)
+        self.assertIn(" stand, ", churn.stdout.readline())
+        os.kill(controller, signal.SIGKILL)
+        self.assertEqual(churn.wait(timeout=30), 1)
+        self.assertRegex(churn.stderr.read(), r"the stream of circuits ended: .*\n(.*\n)*  \d+ of its circuits stand")
 
     def test_protocols_are_measured_beside_the_textbook(self):
         bench = self.json("bench", "circuits", "--protocol", "collision", "--rows", 64, "--runs", 1)
