@@ -37,6 +37,15 @@ void PrintEnd(const v1::ChurnReport& report, bool dry_run) {
   }
   printf("%s operations/s; %" PRIu64 " requests found no free row\n",
          Count(report.operations_per_second()).c_str(), report.no_free_row());
+  printf("blocking ratio %.3g %%: %" PRIu64 " of %" PRIu64 " blocked; %" PRIu64 " busy\n",
+         100 * report.blocking_ratio(), report.blocked(), report.set_up() + report.blocked(),
+         report.busy());
+  if (!report.first_refusal().empty()) {
+    printf("the first refused: %s\n", report.first_refusal().c_str());
+  }
+  if (report.gone() != 0) {
+    printf("%" PRIu64 " were released by somebody else\n", report.gone());
+  }
   printf("congestion over time:\n");
   for (int k = 0; k < report.share_size(); ++k) {
     const std::string bar(static_cast<size_t>(report.share(k) * 50 + 0.5), '#');
@@ -78,13 +87,30 @@ absl::StatusOr<v1::ChurnReport> DryRun(ChurnCommand options) {
   return ToMessage(*report, Since(start));
 }
 
+absl::Status NothingSetUp(const v1::ChurnReport& report) {
+  std::string why = absl::StrCat("nothing was set up of ", report.requests(),
+                                 " requests: ", report.no_free_row(), " found no free row, ",
+                                 report.busy(), " were busy, ", report.blocked(), " blocked");
+  if (!report.first_refusal().empty()) {
+    absl::StrAppend(&why, "\n  the first refused: ", report.first_refusal());
+  }
+  if (report.others() != 0) {
+    absl::StrAppend(&why, "\n  ", report.others(), " circuits of others stood when it began");
+  }
+  return absl::FailedPreconditionError(why);
+}
+
 absl::Status Run(const ChurnCommand& options, const Common& common) {
   const absl::StatusOr<v1::ChurnReport> report =
       options.dry_run ? DryRun(options) : RunLiveChurn(options, common);
   if (!report.ok()) return report.status();
-  if (common.json) return PrintJson(*report);
-  PrintEnd(*report, options.dry_run);
-  return absl::OkStatus();
+  if (common.json) {
+    if (absl::Status status = PrintJson(*report); !status.ok()) return status;
+  } else {
+    PrintEnd(*report, options.dry_run);
+  }
+  return report->requests() == 0 || report->set_up() != 0 ? absl::OkStatus()
+                                                          : NothingSetUp(*report);
 }
 
 }  // namespace
@@ -109,6 +135,10 @@ v1::ChurnReport ToMessage(const ChurnReport& report, double wall_seconds) {
   out.set_blocked(report.blocked);
   out.set_refused(report.busy + report.blocked);
   out.set_gone(report.gone);
+  if (const uint64_t asked = report.set_up + report.blocked; asked != 0) {
+    out.set_blocking_ratio(static_cast<double>(report.blocked) / static_cast<double>(asked));
+  }
+  out.set_first_refusal(report.first_refusal);
   out.set_wall_seconds(wall_seconds);
   out.set_behind_seconds(report.behind);
   out.set_behind_seconds_max(report.behind_most);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "bfly/v1/fabric.grpc.pb.h"
 #include "control/cli/churn_run.h"
+#include "control/cli/circuit_list.h"
 #include "control/cli/circuit_stream.h"
 #include "control/cli/client.h"
 #include "control/cli/terminal.h"
@@ -139,16 +140,27 @@ absl::StatusOr<v1::ChurnReport> RunLiveChurn(ChurnCommand command, const Common&
   auto adversary = ReadAdversary(command.arrivals, network.rows());
   if (!adversary.ok()) return adversary.status();
   command.churn.adversary = *std::move(adversary);
+  const absl::StatusOr<v1::ListResponse> others = ListCircuits({}, common);
+  if (!others.ok()) return others.status();
+  for (const v1::Circuit& circuit : others->circuits()) {
+    command.churn.inputs_taken.push_back(circuit.input());
+    command.churn.outputs_taken.push_back(circuit.output());
+  }
   const auto stages = static_cast<int>(network.stages());
   LiveTarget live(common, network.rows(), stages, stop);
   const auto start = Clock::now();
+  const auto told = [&](const ChurnReport& report, double seconds) {
+    v1::ChurnReport message = ToMessage(report, seconds);
+    message.set_others(static_cast<uint64_t>(others->circuits_size()));
+    return message;
+  };
   double shown = 0;
   const auto wait = [&](double at, const ChurnReport& report) -> std::optional<double> {
     for (;;) {
       const double now = Since(start);
       if (now - shown >= command.interval) {
         shown = now;
-        v1::ChurnReport message = ToMessage(report, now);
+        v1::ChurnReport message = told(report, now);
         message.set_seconds(std::max(report.seconds, std::min(now, at)));  // nothing came since
         if (!common.json) PrintChurnLine(message);
       }
@@ -164,7 +176,7 @@ absl::StatusOr<v1::ChurnReport> RunLiveChurn(ChurnCommand command, const Common&
   const auto report = RunChurn(network.rows(), stages, command.churn, target);
   const double seconds = Since(start);
   status = live.ReleaseAll();
-  if (report.ok() && status.ok()) return ToMessage(*report, seconds);
+  if (report.ok() && status.ok()) return told(*report, seconds);
   std::string why(report.ok() ? status.message() : report.status().message());
   if (live.standing() != 0)
     absl::StrAppend(&why, "\n  ", live.standing(), " of its circuits stand");

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_join.h"
 #include "bfly/v1/circuits.grpc.pb.h"
+#include "control/cli/circuit_list.h"
 #include "control/cli/circuit_watch.h"
 #include "control/cli/client.h"
 #include "control/cli/route_text.h"
@@ -13,9 +14,6 @@
 
 namespace bfly::control {
 namespace {
-
-// Circuits asked for at once by `list`.
-constexpr uint32_t kPage = 10'000;
 
 void Print(const v1::Circuit& circuit) {
   printf("circuit %" PRIu64 ": %u -> %u, path %s, rows %s, congestion %u\n", circuit.id(),
@@ -53,21 +51,12 @@ absl::Status Release(uint64_t id, bool in_band, const Common& common) {
   return absl::OkStatus();
 }
 
-absl::Status List(v1::ListRequest request, const Common& common) {
-  auto stub = v1::Circuits::NewStub(Connect(common));
-  request.set_page_size(kPage);
-  v1::ListResponse all;
-  do {
-    v1::ListResponse page;
-    const absl::Status status = Call(stub.get(), &v1::Circuits::Stub::List, request, &page, common);
-    if (!status.ok()) return status;
-    request.set_page_token(page.next_page_token());
-    all.MergeFrom(page);
-    all.set_next_page_token("");
-  } while (!request.page_token().empty());
-  if (common.json) return PrintJson(all);
-  for (const v1::Circuit& circuit : all.circuits()) Print(circuit);
-  printf("%d circuit%s\n", all.circuits_size(), all.circuits_size() == 1 ? "" : "s");
+absl::Status List(const v1::ListRequest& request, const Common& common) {
+  const absl::StatusOr<v1::ListResponse> all = ListCircuits(request, common);
+  if (!all.ok()) return all.status();
+  if (common.json) return PrintJson(*all);
+  for (const v1::Circuit& circuit : all->circuits()) Print(circuit);
+  printf("%d circuit%s\n", all->circuits_size(), all->circuits_size() == 1 ? "" : "s");
   return absl::OkStatus();
 }
 

@@ -187,6 +187,48 @@ circuits: {{capacity: 8}}
             self.assertEqual(live[field], dry[field], field)
         self.assertEqual(self.json("circuit", "list")["total"], 0)
 
+    def test_churn_keeps_off_the_circuits_of_others_and_tells_why_it_was_refused(self):
+        self.bfly("up", self.file)
+        kept = [self.json("circuit", "setup", row, row)["id"] for row in range(8)]
+        live = self.json("circuit", "churn", "--rate", 1000, "--holding", 0.002, "--duration", 0.5)
+        self.assertEqual((live["busy"], live["refused"], live["others"]), (0, 0, 8))
+        self.assertGreater(live["set_up"], 300)
+        # The steps of a file are what they are: busy, and what follows from them left out.
+        steps = self.write("steps", "setup 3 12\nsetup 9 10\nrelease 3\nsetup 10 7\nrelease 9\n")
+        live = self.json("circuit", "churn", "--arrivals", f"adversary:{steps}", "--rate", 1000)
+        self.assertEqual((live["requests"], live["busy"], live["set_up"], live["released"]), (3, 2, 1, 1))
+        self.assertIn("input: is busy with circuit", live["first_refusal"])
+        steps.write_text("setup 3 12\n")
+        nothing = self.bfly("circuit", "churn", "--arrivals", f"adversary:{steps}", check=False)
+        self.assertEqual(nothing.returncode, 1)
+        self.assertRegex(nothing.stderr, r"nothing was set up of 1 requests: 0 found no free row, 1 were busy, 0 blocked"
+                                         r"\n  the first refused: input: is busy with circuit \d+ \(3 -> 3\)")
+        self.bfly("circuit", "permutation", "--replace")
+        nothing = self.bfly("circuit", "churn", "--duration", 0.2, check=False)
+        self.assertEqual(nothing.returncode, 1)
+        self.assertRegex(nothing.stderr, r"of (\d+) requests: \1 found no free row")
+        self.assertIn("16 circuits of others stood", nothing.stderr)
+        self.assertFalse(set(kept) & {c["id"] for c in self.json("circuit", "list")["circuits"]})
+
+    def test_the_blocking_ratio_is_that_of_telemetry(self):
+        self.bfly("up", self.write("narrow", f"""
+name: narrow
+network: {{kind: butterfly, rows: 64}}
+placement: [{{stages: 0-5, lcore: {LCORES[0]}}}]
+circuits: {{capacity: 1}}
+"""))
+        text = self.bfly("circuit", "churn", "--rate", 3000, "--holding", 0.01, "--duration", 0.5, "--seed", 4).stdout
+        self.assertRegex(text, r"blocking ratio [\d.]+ %: \d+ of \d+ blocked; 0 busy\n"
+                               r"the first refused: link: stage \d row \d+ port \d carries 1 circuits, its capacity is 1")
+        before = self.json("counters")["circuits"]
+        live = self.json("circuit", "churn", "--rate", 3000, "--holding", 0.01, "--duration", 0.5)
+        after = self.json("counters")["circuits"]
+        asked, blocked = (after[field] - before[field] for field in ("asked", "blocked"))
+        self.assertEqual((live["set_up"] + live["blocked"], live["blocked"]), (asked, blocked))
+        self.assertGreater(blocked, 50)
+        self.assertAlmostEqual(live["blocking_ratio"], blocked / asked)
+        self.assertEqual(live["requests"], live["set_up"] + live["blocked"] + live["no_free_row"])
+
     def test_churn_can_be_stopped_and_says_what_stopped_it(self):
         self.bfly("up", self.write("bb256", BB256))
         for word in (signal.SIGINT, signal.SIGTERM):
