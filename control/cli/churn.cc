@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "control/cli/churn_run.h"
 #include "control/cli/network_file.h"
 #include "control/cli/text.h"
@@ -21,7 +22,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 // Seconds; the machine itself may be so late now and then.
 constexpr double kLate = 0.1;
-constexpr char kAdversary[] = "adversary:";
 
 double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -57,7 +57,7 @@ absl::StatusOr<v1::ChurnReport> DryRun(ChurnCommand options) {
   const absl::StatusOr<NetworkFile> file = ReadNetwork(options.network);
   if (!file.ok()) return file.status();
   const Network& network = file->network;
-  auto adversary = ReadAdversary(options.arrivals, network.rows());
+  auto adversary = ReadAdversary(options.adversary, network.rows());
   if (!adversary.ok()) return adversary.status();
   options.churn.adversary = *std::move(adversary);
   const auto chooser = MakeChooser(options.protocol, network, {.seed = options.churn.seed});
@@ -87,6 +87,21 @@ absl::StatusOr<v1::ChurnReport> DryRun(ChurnCommand options) {
   return ToMessage(*report, Since(start));
 }
 
+// The file of `--arrivals adversary FILE` or adversary:FILE; none of poisson.
+std::string AdversaryOf(const std::vector<std::string>& arrivals) {
+  if (arrivals.empty() || (arrivals.size() == 1 && arrivals[0] == "poisson")) return "";
+  if (arrivals.size() == 2 && arrivals[0] == "adversary" && !arrivals[1].empty()) {
+    return arrivals[1];
+  }
+  constexpr absl::string_view kAdversary = "adversary:";
+  if (arrivals.size() == 1 && arrivals[0].size() > kAdversary.size() &&
+      absl::StartsWith(arrivals[0], kAdversary)) {
+    return arrivals[0].substr(kAdversary.size());
+  }
+  throw CLI::ValidationError("--arrivals", absl::StrCat(absl::StrJoin(arrivals, " "),
+                                                        " is neither poisson nor adversary FILE"));
+}
+
 absl::Status NothingSetUp(const v1::ChurnReport& report) {
   std::string why = absl::StrCat("nothing was set up of ", report.requests(),
                                  " requests: ", report.no_free_row(), " found no free row, ",
@@ -105,7 +120,8 @@ absl::Status Run(const ChurnCommand& options, const Common& common) {
       options.dry_run ? DryRun(options) : RunLiveChurn(options, common);
   if (!report.ok()) return report.status();
   if (common.json) {
-    if (absl::Status status = PrintJson(*report); !status.ok()) return status;
+    const auto print = options.lines ? PrintJsonLine : PrintJson;
+    if (absl::Status status = print(*report); !status.ok()) return status;
   } else {
     PrintEnd(*report, options.dry_run);
   }
@@ -115,9 +131,8 @@ absl::Status Run(const ChurnCommand& options, const Common& common) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<ChurnStep>> ReadAdversary(const std::string& arrivals, Row rows) {
-  if (arrivals == "poisson") return std::vector<ChurnStep>();
-  const std::string path = arrivals.substr(sizeof kAdversary - 1);
+absl::StatusOr<std::vector<ChurnStep>> ReadAdversary(const std::string& path, Row rows) {
+  if (path.empty()) return std::vector<ChurnStep>();
   const std::ifstream file(path);
   if (!file) return absl::NotFoundError(absl::StrCat("--arrivals: cannot open ", path));
   std::stringstream text;
@@ -185,24 +200,25 @@ void AddChurn(CLI::App& circuit, Invocation& invocation) {
   verb->add_option("--holding", options->churn.holding,
                    "Seconds a circuit stands on average, exponentially distributed")
       ->capture_default_str();
+  auto arrivals = std::make_shared<std::vector<std::string>>();
   verb->add_option(
-          "--arrivals", options->arrivals,
-          "Poisson, or the steps of a file: setup INPUT OUTPUT, release INPUT, a line each")
-      ->check([](const std::string& value) {
-        return value == "poisson" || absl::StartsWith(value, kAdversary)
-                   ? ""
-                   : "is neither poisson nor adversary:FILE";
-      })
-      ->capture_default_str()
-      ->type_name("poisson|adversary:FILE");
+          "--arrivals", *arrivals,
+          "Poisson, or the steps of a file: setup INPUT OUTPUT, release INPUT, a line each "
+          "[poisson]")
+      ->expected(1, 2)
+      ->type_name("poisson|adversary FILE");
   options->churn.duration = 10;
   verb->add_option("--duration", options->churn.duration,
                    "Seconds; an adversary ends with its file")
       ->capture_default_str();
   verb->add_option("--seed", options->churn.seed, "Seed of the arrivals")->capture_default_str();
-  verb->add_option("--interval", options->interval, "Seconds between two lines on a running fabric")
-      ->check(CLI::Range(0.01, 86400.0))
-      ->capture_default_str();
+  CLI::Option* interval =
+      verb->add_option(
+              "--interval", options->interval,
+              "Seconds between two lines on a running fabric; given with --json, a message a "
+              "line, the last at the end")
+          ->check(CLI::Range(0.01, 86400.0))
+          ->capture_default_str();
   CLI::Option* dry_run = verb->add_flag("--dry-run", options->dry_run,
                                         "Compute it, as fast as it goes, on the network of a file");
   CLI::Option* network =
@@ -215,7 +231,9 @@ void AddChurn(CLI::App& circuit, Invocation& invocation) {
           "Dry run: protocol that chooses one path at a time; a running fabric has its own")
       ->needs(dry_run)
       ->capture_default_str();
-  verb->callback([&invocation, options] {
+  verb->callback([&invocation, options, arrivals, interval] {
+    options->adversary = AdversaryOf(*arrivals);
+    options->lines = interval->count() > 0;
     invocation.action = [common = invocation.common, options] { return Run(*options, common); };
   });
 }

@@ -14,6 +14,7 @@
 #include "control/cli/circuit_stream.h"
 #include "control/cli/client.h"
 #include "control/cli/terminal.h"
+#include "control/cli/text.h"
 
 namespace bfly::control {
 namespace {
@@ -137,7 +138,7 @@ absl::StatusOr<v1::ChurnReport> RunLiveChurn(ChurnCommand command, const Common&
   v1::DescribeResponse network;
   absl::Status status = Call(fabric.get(), &v1::Fabric::Stub::Describe, request, &network, common);
   if (!status.ok()) return status;
-  auto adversary = ReadAdversary(command.arrivals, network.rows());
+  auto adversary = ReadAdversary(command.adversary, network.rows());
   if (!adversary.ok()) return adversary.status();
   command.churn.adversary = *std::move(adversary);
   const absl::StatusOr<v1::ListResponse> others = ListCircuits({}, common);
@@ -162,7 +163,11 @@ absl::StatusOr<v1::ChurnReport> RunLiveChurn(ChurnCommand command, const Common&
         shown = now;
         v1::ChurnReport message = told(report, now);
         message.set_seconds(std::max(report.seconds, std::min(now, at)));  // nothing came since
-        if (!common.json) PrintChurnLine(message);
+        if (!common.json) {
+          PrintChurnLine(message);
+        } else if (command.lines && !PrintJsonLine(message).ok()) {
+          return std::nullopt;  // nobody reads it any more
+        }
       }
       if (stop.came()) return std::nullopt;
       if (now >= at) return now;

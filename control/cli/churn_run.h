@@ -13,15 +13,16 @@ namespace bfly::control {
 
 struct ChurnCommand {
   ChurnOptions churn;
-  std::string arrivals = "poisson";
+  std::string adversary;  // file of its steps; empty: Poisson
   std::string protocol = "minimum";
   double interval = 1;
+  bool lines = false;  // JSON: a message a line, one each interval, instead of one at the end
   bool dry_run = false;
   std::string network;
 };
 
-// The steps of an adversary's file, none of a Poisson process.
-absl::StatusOr<std::vector<ChurnStep>> ReadAdversary(const std::string& arrivals, Row rows);
+// The steps of a file; of no file, none.
+absl::StatusOr<std::vector<ChurnStep>> ReadAdversary(const std::string& path, Row rows);
 
 v1::ChurnReport ToMessage(const ChurnReport& report, double wall_seconds);
 void PrintChurnLine(const v1::ChurnReport& report);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Circuits, the data server and built-in sources as the command line has them."""
 
+import json
 import os
 import signal
 import subprocess
@@ -155,7 +156,11 @@ circuits: {{capacity: 8}}
         self.assertEqual((live["set_up"], live["released"]), (2, 1))
         # What it set up is released at the end.
         self.assertEqual(self.json("circuit", "list")["total"], 0)
-        self.assertEqual(self.json("counters")["circuits"]["asked"], 2)
+        two_words = self.json("circuit", "churn", "--arrivals", "adversary", steps, "--rate", 100)
+        self.assertEqual((two_words["set_up"], two_words["released"]), (2, 1))
+        self.assertEqual(self.json("counters")["circuits"]["asked"], 4)
+        for words in (("adversary",), ("adversary:",), ("poisson", steps), ("uniform",), ("adversary", steps, steps)):
+            self.assertEqual(self.bfly("circuit", "churn", "--arrivals", *words, check=False).returncode, 2, words)
         wrong = self.bfly("circuit", "churn", "--arrivals", "adversary:/nowhere", check=False)
         self.assertEqual(wrong.returncode, 1)
         self.assertIn("/nowhere", wrong.stderr)
@@ -186,6 +191,18 @@ circuits: {{capacity: 8}}
         for field in ("requests", "set_up", "released", "standing", "congestion_max"):
             self.assertEqual(live[field], dry[field], field)
         self.assertEqual(self.json("circuit", "list")["total"], 0)
+
+    def test_a_long_churn_is_followed_line_by_line(self):
+        self.bfly("up", self.file)
+        text = self.bfly("circuit", "churn", "--rate", 200, "--holding", 0.01, "--duration", 1, "--interval", 0.2,
+                         "--json").stdout
+        lines = [json.loads(line) for line in text.splitlines()]
+        self.assertGreaterEqual(len(lines), 3)
+        for earlier, later in zip(lines, lines[1:]):
+            self.assertGreater(later["wall_seconds"], earlier["wall_seconds"])
+            self.assertGreaterEqual(later["requests"], earlier["requests"])
+        self.assertGreater(lines[-1]["requests"], lines[0]["requests"])
+        self.assertAlmostEqual(lines[-1]["seconds"], 1)
 
     def test_churn_keeps_off_the_circuits_of_others_and_tells_why_it_was_refused(self):
         self.bfly("up", self.file)
