@@ -197,9 +197,10 @@ void AddChurn(CLI::App& circuit, Invocation& invocation) {
           "--rate", options->churn.rate,
           "Requests a second, between uniformly random free rows; steps of a file a second")
       ->capture_default_str();
-  verb->add_option("--holding", options->churn.holding,
-                   "Seconds a circuit stands on average, exponentially distributed")
-      ->capture_default_str();
+  CLI::Option* holding =
+      verb->add_option("--holding", options->churn.holding,
+                       "Seconds a circuit stands on average, exponentially distributed")
+          ->capture_default_str();
   auto arrivals = std::make_shared<std::vector<std::string>>();
   verb->add_option(
           "--arrivals", *arrivals,
@@ -208,9 +209,9 @@ void AddChurn(CLI::App& circuit, Invocation& invocation) {
       ->expected(1, 2)
       ->type_name("poisson|adversary FILE");
   options->churn.duration = 10;
-  verb->add_option("--duration", options->churn.duration,
-                   "Seconds; an adversary ends with its file")
-      ->capture_default_str();
+  CLI::Option* duration = verb->add_option("--duration", options->churn.duration,
+                                           "Seconds; an adversary ends with its file")
+                              ->capture_default_str();
   verb->add_option("--seed", options->churn.seed, "Seed of the arrivals")->capture_default_str();
   CLI::Option* interval =
       verb->add_option(
@@ -231,8 +232,13 @@ void AddChurn(CLI::App& circuit, Invocation& invocation) {
           "Dry run: protocol that chooses one path at a time; a running fabric has its own")
       ->needs(dry_run)
       ->capture_default_str();
-  verb->callback([&invocation, options, arrivals, interval] {
+  interval->excludes(dry_run);
+  verb->callback([&invocation, options, arrivals, interval, holding, duration] {
     options->adversary = AdversaryOf(*arrivals);
+    for (const CLI::Option* poisson : {holding, duration}) {
+      if (options->adversary.empty() || poisson->count() == 0) continue;
+      throw CLI::ValidationError(poisson->get_name(), "is for poisson arrivals; a file has steps");
+    }
     options->lines = interval->count() > 0;
     invocation.action = [common = invocation.common, options] { return Run(*options, common); };
   });

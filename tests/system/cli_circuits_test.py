@@ -192,6 +192,38 @@ circuits: {{capacity: 8}}
             self.assertEqual(live[field], dry[field], field)
         self.assertEqual(self.json("circuit", "list")["total"], 0)
 
+    def test_every_circuit_is_released_at_once(self):
+        self.bfly("up", self.file)
+        self.assertEqual(self.bfly("circuit", "release", "--all").stdout, "released 0 circuits\n")
+        self.bfly("circuit", "permutation")
+        self.assertEqual(self.json("circuit", "release", "--all"), {"released": 16})
+        self.assertEqual(self.json("circuit", "list")["total"], 0)
+        for words in ((), ("7", "--all"), ("--all", "--in-band")):
+            self.assertEqual(self.bfly("circuit", "release", *words, check=False).returncode, 2, words)
+
+    def test_what_would_be_ignored_is_refused(self):
+        steps = self.write("steps", "setup 3 12\n")
+        dry = ("--dry-run", "--network", self.file)
+        for words, what in (
+                (("circuit", "churn", "--seed", "-1"), "--seed: -1 is below 0"),
+                (("circuit", "release", "18446744073709551616"), "id: 18446744073709551616 is larger than any"),
+                (("data-server", "batch", "--first-object", "-3"), "--first-object: -3 is below 0"),
+                (("circuit", "permutation", *dry, "--c", 3), "--c: protocol minimum has no such thing, collision takes it"),
+                (("circuit", "permutation", *dry, "--protocol", "q_limited", "--max-rounds", 3),
+                 "--max-rounds: protocol q_limited has no such thing, collision takes it"),
+                (("circuit", "permutation", *dry, "--protocol", "collision", "--q", 3),
+                 "--q: protocol collision has no such thing, q_limited takes it"),
+                (("data-server", "batch", *dry, "--protocol", "minimum", "--c-disk", 3),
+                 "--c-disk: protocol minimum has no such thing, collision takes it"),
+                (("data-server", "batch", *dry, "--copies", 1, "--c", 3), "--c: chooses between two copies"),
+                (("data-server", "batch", *dry, "--copies", 1, "--protocol", "minimum"), "--protocol: chooses between"),
+                (("circuit", "churn", "--arrivals", "adversary", steps, "--holding", 3), "--holding: is for poisson"),
+                (("circuit", "churn", *dry, "--interval", 3), "--interval excludes --dry-run")):
+            refused = self.bfly(*words, check=False)
+            self.assertEqual(refused.returncode, 2, words)
+            self.assertIn(what, refused.stderr, words)
+        self.bfly("circuit", "permutation", *dry, "--protocol", "q_limited", "--q", 3)
+
     def test_a_long_churn_is_followed_line_by_line(self):
         self.bfly("up", self.file)
         text = self.bfly("circuit", "churn", "--rate", 200, "--holding", 0.01, "--duration", 1, "--interval", 0.2,
@@ -270,8 +302,7 @@ circuits: {{capacity: 1}}
         os.kill(controller, signal.SIGCONT)
         error = churn.stderr.read()
         self.assertRegex(error, r"stopped while an answer was awaited\n  \d+ of its circuits stand\n  the last \d+ op")
-        for circuit in self.json("circuit", "list")["circuits"]:
-            self.bfly("circuit", "release", circuit["id"])
+        self.bfly("circuit", "release", "--all")
         # A controller that dies ends it.
         churn = self.churn("--rate", 500, "--duration", 600, "--interval", 0.1)
         self.assertIn(" stand, ", churn.stdout.readline())
