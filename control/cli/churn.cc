@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // bfly circuit churn: circuits that come and go, on a running fabric or computed.
-#include "control/protocols/churn.h"
-
 #include <chrono>
 #include <cinttypes>
-#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <numeric>
-#include <optional>
 #include <sstream>
-#include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "bfly/v1/circuits.grpc.pb.h"
-#include "bfly/v1/fabric.grpc.pb.h"
-#include "control/cli/client.h"
+#include "absl/strings/str_join.h"
+#include "control/cli/churn_run.h"
 #include "control/cli/network_file.h"
-#include "control/cli/terminal.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
 #include "control/protocols/circuit_set.h"
@@ -27,20 +20,124 @@ namespace bfly::control {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr char kAdversary[] = "adversary:";
-constexpr std::chrono::milliseconds kNap{20};  // between two looks for a signal
-
-struct Options {
-  ChurnOptions churn;
-  std::string arrivals = "poisson";
-  std::string protocol = "minimum";
-  double interval = 1;
-  bool dry_run = false;
-  std::string network;
-};
+// Seconds; the machine itself may be so late now and then.
+constexpr double kLate = 0.1;
 
 double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void PrintEnd(const v1::ChurnReport& report, bool dry_run) {
+  PrintChurnLine(report);
+  printf("%.2f s of the wall clock", report.wall_seconds());
+  if (!dry_run) printf(", behind by %.1f ms at most", 1e3 * report.behind_seconds_max());
+  printf("\n");
+  if (report.behind_seconds_max() > kLate) {
+    printf("the rate was not kept: requests came later than --rate says\n");
+  }
+  printf("%s operations/s; %" PRIu64 " requests found no free row\n",
+         Count(report.operations_per_second()).c_str(), report.no_free_row());
+  printf("blocking ratio %.3g %%: %" PRIu64 " of %" PRIu64 " blocked; %" PRIu64 " busy\n",
+         100 * report.blocking_ratio(), report.blocked(), report.set_up() + report.blocked(),
+         report.busy());
+  if (!report.first_refusal().empty()) {
+    printf("the first refused: %s\n", report.first_refusal().c_str());
+  }
+  if (report.gone() != 0) {
+    printf("%" PRIu64 " were released by somebody else\n", report.gone());
+  }
+  printf("congestion over time:\n");
+  for (int k = 0; k < report.share_size(); ++k) {
+    const std::string bar(static_cast<size_t>(report.share(k) * 50 + 0.5), '#');
+    printf("  %3d  %6.2f %%  %s\n", k, 100 * report.share(k), bar.c_str());
+  }
+}
+
+absl::StatusOr<v1::ChurnReport> DryRun(ChurnCommand options) {
+  const absl::StatusOr<NetworkFile> file = ReadNetwork(options.network);
+  if (!file.ok()) return file.status();
+  const Network& network = file->network;
+  auto adversary = ReadAdversary(options.adversary, network.rows());
+  if (!adversary.ok()) return adversary.status();
+  options.churn.adversary = *std::move(adversary);
+  const auto chooser = MakeChooser(options.protocol, network, {.seed = options.churn.seed});
+  if (!chooser.ok()) return chooser.status();
+  CircuitSet circuits(network);
+  const auto carry_out = [&](const ChurnStep& step) -> ChurnAnswer {
+    if (!step.set_up) {
+      const absl::Status released = circuits.Release(step.input).status();
+      return released.ok() ? ChurnAnswer(std::vector<Row>()) : released;
+    }
+    const auto path = circuits.SetUp(**chooser, step.input, step.output);
+    if (!path.ok()) return path.status();
+    return WalkTag(network, step.input, path->tag);
+  };
+  const ChurnTarget target{.carry_out =
+                               [&](const std::vector<ChurnStep>& steps) {
+                                 std::vector<ChurnAnswer> answers;
+                                 for (const ChurnStep& step : steps) {
+                                   answers.push_back(carry_out(step));
+                                 }
+                                 return answers;
+                               },
+                           .wait = [](double at, const ChurnReport&) { return at; }};
+  const auto start = Clock::now();
+  const auto report = RunChurn(network.rows(), network.stages(), options.churn, target);
+  if (!report.ok()) return report.status();
+  return ToMessage(*report, Since(start));
+}
+
+// The file of `--arrivals adversary FILE` or adversary:FILE; none of poisson.
+std::string AdversaryOf(const std::vector<std::string>& arrivals) {
+  if (arrivals.empty() || (arrivals.size() == 1 && arrivals[0] == "poisson")) return "";
+  if (arrivals.size() == 2 && arrivals[0] == "adversary" && !arrivals[1].empty()) {
+    return arrivals[1];
+  }
+  constexpr absl::string_view kAdversary = "adversary:";
+  if (arrivals.size() == 1 && arrivals[0].size() > kAdversary.size() &&
+      absl::StartsWith(arrivals[0], kAdversary)) {
+    return arrivals[0].substr(kAdversary.size());
+  }
+  throw CLI::ValidationError("--arrivals", absl::StrCat(absl::StrJoin(arrivals, " "),
+                                                        " is neither poisson nor adversary FILE"));
+}
+
+absl::Status NothingSetUp(const v1::ChurnReport& report) {
+  std::string why = absl::StrCat("nothing was set up of ", report.requests(),
+                                 " requests: ", report.no_free_row(), " found no free row, ",
+                                 report.busy(), " were busy, ", report.blocked(), " blocked");
+  if (!report.first_refusal().empty()) {
+    absl::StrAppend(&why, "\n  the first refused: ", report.first_refusal());
+  }
+  if (report.others() != 0) {
+    absl::StrAppend(&why, "\n  ", report.others(), " circuits of others stood when it began");
+  }
+  return absl::FailedPreconditionError(why);
+}
+
+absl::Status Run(const ChurnCommand& options, const Common& common) {
+  const absl::StatusOr<v1::ChurnReport> report =
+      options.dry_run ? DryRun(options) : RunLiveChurn(options, common);
+  if (!report.ok()) return report.status();
+  if (common.json) {
+    const auto print = options.lines ? PrintJsonLine : PrintJson;
+    if (absl::Status status = print(*report); !status.ok()) return status;
+  } else {
+    PrintEnd(*report, options.dry_run);
+  }
+  return report->requests() == 0 || report->set_up() != 0 ? absl::OkStatus()
+                                                          : NothingSetUp(*report);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ChurnStep>> ReadAdversary(const std::string& path, Row rows) {
+  if (path.empty()) return std::vector<ChurnStep>();
+  const std::ifstream file(path);
+  if (!file) return absl::NotFoundError(absl::StrCat("--arrivals: cannot open ", path));
+  std::stringstream text;
+  text << file.rdbuf();
+  return ParseChurn(text.str(), rows, path);
 }
 
 v1::ChurnReport ToMessage(const ChurnReport& report, double wall_seconds) {
@@ -49,7 +146,17 @@ v1::ChurnReport ToMessage(const ChurnReport& report, double wall_seconds) {
   out.set_requests(report.requests);
   out.set_set_up(report.set_up);
   out.set_no_free_row(report.no_free_row);
-  out.set_refused(report.refused);
+  out.set_busy(report.busy);
+  out.set_blocked(report.blocked);
+  out.set_refused(report.busy + report.blocked);
+  out.set_gone(report.gone);
+  if (const uint64_t asked = report.set_up + report.blocked; asked != 0) {
+    out.set_blocking_ratio(static_cast<double>(report.blocked) / static_cast<double>(asked));
+  }
+  out.set_first_refusal(report.first_refusal);
+  out.set_wall_seconds(wall_seconds);
+  out.set_behind_seconds(report.behind);
+  out.set_behind_seconds_max(report.behind_most);
   out.set_released(report.released);
   out.set_standing(report.standing);
   out.set_congestion(report.congestion);
@@ -69,151 +176,15 @@ v1::ChurnReport ToMessage(const ChurnReport& report, double wall_seconds) {
   return out;
 }
 
-void PrintLine(const v1::ChurnReport& report) {
+void PrintChurnLine(const v1::ChurnReport& report) {
   printf("%8.1f s  %" PRIu64 " stand, %" PRIu64 " set up, %" PRIu64 " released, %" PRIu64
-         " refused  congestion %u (most %u, mean %.2f)\n",
-         report.seconds(), report.standing(), report.set_up(), report.released(), report.refused(),
-         report.congestion(), report.congestion_max(), report.congestion_mean());
+         " busy, %" PRIu64 " blocked  congestion %u (most %u, mean %.2f)",
+         report.seconds(), report.standing(), report.set_up(), report.released(), report.busy(),
+         report.blocked(), report.congestion(), report.congestion_max(), report.congestion_mean());
+  if (report.behind_seconds() > kLate) printf("  behind by %.1f s", report.behind_seconds());
+  printf("\n");
   fflush(stdout);
 }
-
-void PrintEnd(const v1::ChurnReport& report) {
-  PrintLine(report);
-  printf("%s operations/s; %" PRIu64 " requests found no free row\n",
-         Count(report.operations_per_second()).c_str(), report.no_free_row());
-  printf("congestion over time:\n");
-  for (int k = 0; k < report.share_size(); ++k) {
-    const std::string bar(static_cast<size_t>(report.share(k) * 50 + 0.5), '#');
-    printf("  %3d  %6.2f %%  %s\n", k, 100 * report.share(k), bar.c_str());
-  }
-}
-
-absl::StatusOr<std::vector<ChurnStep>> ReadAdversary(const std::string& arrivals, Row rows) {
-  if (arrivals == "poisson") return std::vector<ChurnStep>();
-  const std::string path = arrivals.substr(sizeof kAdversary - 1);
-  const std::ifstream file(path);
-  if (!file) return absl::NotFoundError(absl::StrCat("--arrivals: cannot open ", path));
-  std::stringstream text;
-  text << file.rdbuf();
-  return ParseChurn(text.str(), rows, path);
-}
-
-absl::StatusOr<v1::ChurnReport> DryRun(Options options) {
-  const absl::StatusOr<NetworkFile> file = ReadNetwork(options.network);
-  if (!file.ok()) return file.status();
-  const Network& network = file->network;
-  auto adversary = ReadAdversary(options.arrivals, network.rows());
-  if (!adversary.ok()) return adversary.status();
-  options.churn.adversary = *std::move(adversary);
-  const auto chooser = MakeChooser(options.protocol, network, {.seed = options.churn.seed});
-  if (!chooser.ok()) return chooser.status();
-  CircuitSet circuits(network);
-  const ChurnTarget target{
-      .set_up = [&](Row input, Row output) -> absl::StatusOr<std::vector<Row>> {
-        const auto path = circuits.SetUp(**chooser, input, output);
-        if (!path.ok()) return path.status();
-        return WalkTag(network, input, path->tag);
-      },
-      .release = [&](Row input) { return circuits.Release(input).status(); }};
-  const auto start = Clock::now();
-  const auto report = RunChurn(
-      network.rows(), network.stages(), options.churn, target, [](double) { return true; },
-      [](const ChurnReport&) {});
-  if (!report.ok()) return report.status();
-  return ToMessage(*report, Since(start));
-}
-
-// Circuits of a running fabric, by input row.
-class LiveTarget {
- public:
-  LiveTarget(const Common& common, Row rows)
-      : common_(common), stub_(v1::Circuits::NewStub(Connect(common))), id_(rows) {}
-
-  absl::StatusOr<std::vector<Row>> SetUp(Row input, Row output) {
-    v1::SetUpRequest request;
-    request.set_input(input);
-    request.set_output(output);
-    v1::SetUpResponse response;
-    const absl::Status status =
-        Call(stub_.get(), &v1::Circuits::Stub::SetUp, request, &response, common_);
-    if (!status.ok()) return status;
-    id_[input] = response.circuit().id();
-    return std::vector<Row>(response.circuit().rows().begin(), response.circuit().rows().end());
-  }
-  absl::Status Release(Row input) {
-    v1::ReleaseRequest request;
-    request.set_id(id_[input]);
-    v1::ReleaseResponse response;
-    const absl::Status status =
-        Call(stub_.get(), &v1::Circuits::Stub::Release, request, &response, common_);
-    if (status.ok()) id_[input] = 0;
-    return status;
-  }
-  absl::Status ReleaseAll() {
-    for (Row input = 0; input < id_.size(); ++input) {
-      if (id_[input] == 0) continue;
-      if (absl::Status status = Release(input); !status.ok()) return status;
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  const Common& common_;
-  std::unique_ptr<v1::Circuits::Stub> stub_;
-  std::vector<uint64_t> id_;  // 0: none of ours
-};
-
-absl::StatusOr<v1::ChurnReport> Live(Options options, const Common& common) {
-  SignalReader signals;  // before gRPC starts threads
-  auto fabric = v1::Fabric::NewStub(Connect(common));
-  v1::DescribeRequest request;
-  v1::DescribeResponse network;
-  absl::Status status = Call(fabric.get(), &v1::Fabric::Stub::Describe, request, &network, common);
-  if (!status.ok()) return status;
-  auto adversary = ReadAdversary(options.arrivals, network.rows());
-  if (!adversary.ok()) return adversary.status();
-  options.churn.adversary = *std::move(adversary);
-  LiveTarget live(common, network.rows());
-  const ChurnTarget target{
-      .set_up = [&](Row input, Row output) { return live.SetUp(input, output); },
-      .release = [&](Row input) { return live.Release(input); }};
-  const auto start = Clock::now();
-  const auto wait = [&](double at) {
-    for (;;) {
-      const int caught = signals.Next();
-      if (caught == SIGINT || caught == SIGTERM) return false;
-      const double left = at - Since(start);
-      if (left <= 0) return true;
-      std::this_thread::sleep_for(
-          std::min(std::chrono::duration<double>(left), std::chrono::duration<double>(kNap)));
-    }
-  };
-  double shown = 0;
-  const auto look = [&](const ChurnReport& report) {
-    if (Since(start) - shown < options.interval) return;
-    shown = Since(start);
-    if (common.json) return;
-    PrintLine(ToMessage(report, shown));
-  };
-  const auto report = RunChurn(network.rows(), static_cast<int>(network.stages()), options.churn,
-                               target, wait, look);
-  const double seconds = Since(start);
-  status = live.ReleaseAll();
-  if (!report.ok()) return report.status();
-  if (!status.ok()) return status;
-  return ToMessage(*report, seconds);
-}
-
-absl::Status Run(const Options& options, const Common& common) {
-  const absl::StatusOr<v1::ChurnReport> report =
-      options.dry_run ? DryRun(options) : Live(options, common);
-  if (!report.ok()) return report.status();
-  if (common.json) return PrintJson(*report);
-  PrintEnd(*report);
-  return absl::OkStatus();
-}
-
-}  // namespace
 
 void AddChurn(CLI::App& circuit, Invocation& invocation) {
   CLI::App* verb = NewVerb(
@@ -221,32 +192,34 @@ void AddChurn(CLI::App& circuit, Invocation& invocation) {
       "Set up and release circuits again and again, and watch the congestion",
       "bfly circuit churn --rate 500 --holding 0.5 --duration 60\n"
       "  bfly circuit churn --dry-run --network topologies/examples/bb-1024.yaml --rate 1000");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ChurnCommand>();
   verb->add_option(
           "--rate", options->churn.rate,
           "Requests a second, between uniformly random free rows; steps of a file a second")
       ->capture_default_str();
-  verb->add_option("--holding", options->churn.holding,
-                   "Seconds a circuit stands on average, exponentially distributed")
-      ->capture_default_str();
+  CLI::Option* holding =
+      verb->add_option("--holding", options->churn.holding,
+                       "Seconds a circuit stands on average, exponentially distributed")
+          ->capture_default_str();
+  auto arrivals = std::make_shared<std::vector<std::string>>();
   verb->add_option(
-          "--arrivals", options->arrivals,
-          "Poisson, or the steps of a file: setup INPUT OUTPUT, release INPUT, a line each")
-      ->check([](const std::string& value) {
-        return value == "poisson" || absl::StartsWith(value, kAdversary)
-                   ? ""
-                   : "is neither poisson nor adversary:FILE";
-      })
-      ->capture_default_str()
-      ->type_name("poisson|adversary:FILE");
+          "--arrivals", *arrivals,
+          "Poisson, or the steps of a file: setup INPUT OUTPUT, release INPUT, a line each "
+          "[poisson]")
+      ->expected(1, 2)
+      ->type_name("poisson|adversary FILE");
   options->churn.duration = 10;
-  verb->add_option("--duration", options->churn.duration,
-                   "Seconds; an adversary ends with its file")
-      ->capture_default_str();
+  CLI::Option* duration = verb->add_option("--duration", options->churn.duration,
+                                           "Seconds; an adversary ends with its file")
+                              ->capture_default_str();
   verb->add_option("--seed", options->churn.seed, "Seed of the arrivals")->capture_default_str();
-  verb->add_option("--interval", options->interval, "Seconds between two lines on a running fabric")
-      ->check(CLI::Range(0.01, 86400.0))
-      ->capture_default_str();
+  CLI::Option* interval =
+      verb->add_option(
+              "--interval", options->interval,
+              "Seconds between two lines on a running fabric; given with --json, a message a "
+              "line, the last at the end")
+          ->check(CLI::Range(0.01, 86400.0))
+          ->capture_default_str();
   CLI::Option* dry_run = verb->add_flag("--dry-run", options->dry_run,
                                         "Compute it, as fast as it goes, on the network of a file");
   CLI::Option* network =
@@ -259,7 +232,14 @@ void AddChurn(CLI::App& circuit, Invocation& invocation) {
           "Dry run: protocol that chooses one path at a time; a running fabric has its own")
       ->needs(dry_run)
       ->capture_default_str();
-  verb->callback([&invocation, options] {
+  interval->excludes(dry_run);
+  verb->callback([&invocation, options, arrivals, interval, holding, duration] {
+    options->adversary = AdversaryOf(*arrivals);
+    for (const CLI::Option* poisson : {holding, duration}) {
+      if (options->adversary.empty() || poisson->count() == 0) continue;
+      throw CLI::ValidationError(poisson->get_name(), "is for poisson arrivals; a file has steps");
+    }
+    options->lines = interval->count() > 0;
     invocation.action = [common = invocation.common, options] { return Run(*options, common); };
   });
 }

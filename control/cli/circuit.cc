@@ -3,8 +3,11 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "bfly/v1/circuits.grpc.pb.h"
+#include "control/cli/circuit_list.h"
+#include "control/cli/circuit_stream.h"
 #include "control/cli/circuit_watch.h"
 #include "control/cli/client.h"
 #include "control/cli/route_text.h"
@@ -14,8 +17,7 @@
 namespace bfly::control {
 namespace {
 
-// Circuits asked for at once by `list`.
-constexpr uint32_t kPage = 10'000;
+constexpr int kReleasesInMessage = 1024;
 
 void Print(const v1::Circuit& circuit) {
   printf("circuit %" PRIu64 ": %u -> %u, path %s, rows %s, congestion %u\n", circuit.id(),
@@ -53,21 +55,43 @@ absl::Status Release(uint64_t id, bool in_band, const Common& common) {
   return absl::OkStatus();
 }
 
-absl::Status List(v1::ListRequest request, const Common& common) {
-  auto stub = v1::Circuits::NewStub(Connect(common));
-  request.set_page_size(kPage);
-  v1::ListResponse all;
-  do {
-    v1::ListResponse page;
-    const absl::Status status = Call(stub.get(), &v1::Circuits::Stub::List, request, &page, common);
-    if (!status.ok()) return status;
-    request.set_page_token(page.next_page_token());
-    all.MergeFrom(page);
-    all.set_next_page_token("");
-  } while (!request.page_token().empty());
-  if (common.json) return PrintJson(all);
-  for (const v1::Circuit& circuit : all.circuits()) Print(circuit);
-  printf("%d circuit%s\n", all.circuits_size(), all.circuits_size() == 1 ? "" : "s");
+absl::Status ReleaseAll(const Common& common) {
+  const absl::StatusOr<v1::ListResponse> all = ListCircuits({}, common);
+  if (!all.ok()) return all.status();
+  CircuitStream stream(common);
+  uint64_t released = 0, refused = 0;
+  absl::Status first;
+  for (int next = 0; next < all->circuits_size();) {
+    v1::CircuitOperations operations;
+    while (next < all->circuits_size() && operations.operations_size() < kReleasesInMessage) {
+      operations.add_operations()->mutable_release()->set_id(all->circuits(next++).id());
+    }
+    const absl::StatusOr<v1::CircuitResult> results = stream.CarryOut(operations);
+    if (!results.ok()) return results.status();
+    for (const v1::CircuitResult& result : results->results()) {
+      const auto code = static_cast<absl::StatusCode>(result.code());
+      released += code == absl::StatusCode::kOk;
+      // Somebody else was quicker.
+      if (code == absl::StatusCode::kOk || code == absl::StatusCode::kNotFound) continue;
+      ++refused;
+      if (first.ok()) first = absl::Status(code, result.message());
+    }
+  }
+  if (common.json) {
+    printf("{\"released\": %" PRIu64 "}\n", released);
+  } else {
+    printf("released %" PRIu64 " circuit%s\n", released, released == 1 ? "" : "s");
+  }
+  if (refused == 0) return absl::OkStatus();
+  return absl::Status(first.code(), absl::StrCat(refused, " stand still: ", first.message()));
+}
+
+absl::Status List(const v1::ListRequest& request, const Common& common) {
+  const absl::StatusOr<v1::ListResponse> all = ListCircuits(request, common);
+  if (!all.ok()) return all.status();
+  if (common.json) return PrintJson(*all);
+  for (const v1::Circuit& circuit : all->circuits()) Print(circuit);
+  printf("%d circuit%s\n", all->circuits_size(), all->circuits_size() == 1 ? "" : "s");
   return absl::OkStatus();
 }
 
@@ -115,15 +139,24 @@ void AddSetUp(CLI::App& group, Invocation& invocation) {
 }
 
 void AddRelease(CLI::App& group, Invocation& invocation) {
-  CLI::App* verb = NewVerb(group, invocation, "release", "Release a circuit by its id",
-                           "bfly circuit release 7");
-  auto id = std::make_shared<uint64_t>(0);
-  auto in_band = std::make_shared<bool>(false);
-  verb->add_option("id", *id, "Id that setup and list print")->required();
-  verb->add_flag("--in-band", *in_band, "The stage workers release the circuit themselves");
-  verb->callback([&invocation, id, in_band] {
-    invocation.action = [common = invocation.common, id, in_band] {
-      return Release(*id, *in_band, common);
+  CLI::App* verb = NewVerb(group, invocation, "release", "Release a circuit by its id, or all",
+                           "bfly circuit release 7\n"
+                           "  bfly circuit release --all");
+  struct Options {
+    uint64_t id = 0;
+    bool all = false, in_band = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::Option* id = verb->add_option("id", options->id, "Id that setup and list print");
+  CLI::Option* all =
+      verb->add_flag("--all", options->all, "Every circuit that stands, whoever set it up")
+          ->excludes(id);
+  verb->add_flag("--in-band", options->in_band, "The stage workers release the circuit themselves")
+      ->excludes(all);
+  verb->callback([&invocation, options, id] {
+    if (id->count() == 0 && !options->all) throw CLI::RequiredError("id or --all");
+    invocation.action = [common = invocation.common, options] {
+      return options->all ? ReleaseAll(common) : Release(options->id, options->in_band, common);
     };
   });
 }

@@ -168,30 +168,32 @@ void AddBatch(CLI::App& group, Invocation& invocation) {
                                          "Dry run: copies of each object, on random disks")
                             ->check(CLI::Range(1, 2))
                             ->capture_default_str();
-  verb->add_option("--protocol", options->protocol,
-                   "Who of two copies serves: rounds of collision, or minimum one after the other")
-      ->check(CLI::IsMember({"collision", "minimum"}))
-      ->capture_default_str();
-  verb->add_option("--c", options->thresholds.c,
-                   "collision: paths a link may have in a round "
-                   "[max(c of the disks, the smallest c with c! >= 2 log n)]")
-      ->check(CLI::Range(1u, kMaxThreshold))
-      ->type_name("C");
-  verb->add_option("--c-disk", options->thresholds.c_disk,
-                   "collision: paths a disk may have in a round [5]")
-      ->check(CLI::Range(1u, kMaxThreshold))
-      ->type_name("C");
-  verb->add_option("--max-rounds", options->thresholds.max_rounds,
-                   "collision: rounds after which it stops [when a round selects nothing]")
-      ->check(CLI::Range(1u, 1u << 20))
-      ->type_name("ROUNDS");
+  CLI::Option* protocol =
+      verb->add_option(
+              "--protocol", options->protocol,
+              "Who of two copies serves: rounds of collision, or minimum one after the other")
+          ->check(CLI::IsMember({"collision", "minimum"}))
+          ->capture_default_str();
+  CLI::Option* c = verb->add_option("--c", options->thresholds.c,
+                                    "collision: paths a link may have in a round "
+                                    "[max(c of the disks, the smallest c with c! >= 2 log n)]")
+                       ->check(CLI::Range(1u, kMaxThreshold))
+                       ->type_name("C");
+  CLI::Option* c_disk = verb->add_option("--c-disk", options->thresholds.c_disk,
+                                         "collision: paths a disk may have in a round [5]")
+                            ->check(CLI::Range(1u, kMaxThreshold))
+                            ->type_name("C");
+  CLI::Option* max_rounds =
+      verb->add_option("--max-rounds", options->thresholds.max_rounds,
+                       "collision: rounds after which it stops [when a round selects nothing]")
+          ->check(CLI::Range(1u, 1u << 20))
+          ->type_name("ROUNDS");
   CLI::Option* seed = verb->add_option("--seed", options->seed, "Dry run: seed of the disks")
                           ->capture_default_str();
   verb->add_flag("--summary", options->summary, "Leave the paths out");
   verb->add_option("--first-object", options->first_object,
-                   "On a running fabric: user u asks for object FIRST + u")
-      ->capture_default_str()
-      ->type_name("FIRST");
+                   "On a running fabric: the object of user 0; user u asks for the one u further")
+      ->capture_default_str();
   CLI::Option* dry_run =
       verb->add_flag("--dry-run", options->dry_run, "Compute the paths, install nothing");
   CLI::Option* network =
@@ -205,7 +207,17 @@ void AddBatch(CLI::App& group, Invocation& invocation) {
   // On a running fabric `place` has decided that.
   copies->needs(network);
   seed->needs(network);
-  verb->callback([&invocation, options] {
+  verb->callback([&invocation, options, protocol, c, c_disk, max_rounds] {
+    for (const CLI::Option* threshold : {c, c_disk, max_rounds}) {
+      CheckTakes(threshold, options->protocol, "collision");
+    }
+    if (options->copies == 1) {
+      for (const CLI::Option* choice : {protocol, c, c_disk, max_rounds}) {
+        if (choice->count() == 0) continue;
+        throw CLI::ValidationError(choice->get_name(),
+                                   "chooses between two copies, not of --copies 1");
+      }
+    }
     invocation.action = [common = invocation.common, options] {
       return RunBatch(*options, common);
     };

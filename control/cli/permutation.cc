@@ -217,17 +217,21 @@ void AddPermutation(CLI::App& circuit, Invocation& invocation) {
   verb->add_option("--seed", options->protocol_options.seed,
                    "Seed of a random permutation and of the protocol")
       ->capture_default_str();
-  verb->add_option("--c", options->protocol_options.c,
-                   "collision: paths a link may have in a round [the smallest c with c! > log n]")
-      ->check(CLI::Range(1u, kMaxThreshold))
-      ->type_name("C");
-  verb->add_option("--max-rounds", options->protocol_options.max_rounds,
-                   "collision: rounds after which it stops [when a round selects nothing]")
-      ->check(CLI::Range(1u, 1u << 20))
-      ->type_name("ROUNDS");
-  verb->add_option("--q", options->protocol_options.q, "q_limited: circuits a link bears [1]")
-      ->check(CLI::Range(1u, kMaxThreshold))
-      ->type_name("Q");
+  CLI::Option* c =
+      verb->add_option(
+              "--c", options->protocol_options.c,
+              "collision: paths a link may have in a round [the smallest c with c! > log n]")
+          ->check(CLI::Range(1u, kMaxThreshold))
+          ->type_name("C");
+  CLI::Option* max_rounds =
+      verb->add_option("--max-rounds", options->protocol_options.max_rounds,
+                       "collision: rounds after which it stops [when a round selects nothing]")
+          ->check(CLI::Range(1u, 1u << 20))
+          ->type_name("ROUNDS");
+  CLI::Option* q =
+      verb->add_option("--q", options->protocol_options.q, "q_limited: circuits a link bears [1]")
+          ->check(CLI::Range(1u, kMaxThreshold))
+          ->type_name("Q");
   verb->add_flag("--summary", options->summary, "Leave the paths out");
   verb->add_flag("--replace", options->replace,
                  "Release circuits that stand in the way first, instead of being refused");
@@ -253,7 +257,10 @@ void AddPermutation(CLI::App& circuit, Invocation& invocation) {
       ->needs(network)
       ->check(CLI::Range(1u, kMaxWorkers))
       ->type_name("W");
-  verb->callback([&invocation, options] {
+  verb->callback([&invocation, options, c, max_rounds, q] {
+    CheckTakes(c, options->protocol, "collision");
+    CheckTakes(max_rounds, options->protocol, "collision");
+    CheckTakes(q, options->protocol, "q_limited");
     invocation.action = [common = invocation.common, options] { return Run(*options, common); };
   });
 }

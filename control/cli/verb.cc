@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/cli/verb.h"
 
+#include <cerrno>
+#include <cstdlib>
+
+#include "absl/strings/match.h"
+
 namespace bfly::control {
 namespace {
 
@@ -9,7 +14,29 @@ constexpr char kVersion[] = "bfly " BFLY_VERSION;
 constexpr char kExitCodes[] =
     "Exit codes: 0 done, 1 refused or failed (standard error says why), 2 wrong usage.";
 
+// What is wrong with a number without a sign, or nothing. Words that are no numbers at all are left
+// to the parser.
+std::string WrongWholeNumber(const std::string& value) {
+  if (absl::StartsWith(value, "-")) return value + " is below 0";
+  errno = 0;
+  std::strtoull(value.c_str(), nullptr, 0);
+  return errno == ERANGE ? value + " is larger than any number here, 18446744073709551615" : "";
+}
+
+void CheckWholeNumbers(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (absl::StartsWith(option->get_type_name(), "UINT")) option->check(WrongWholeNumber);
+  }
+  for (CLI::App* verb : app.get_subcommands({})) CheckWholeNumbers(*verb);
+}
+
 }  // namespace
+
+void CheckTakes(const CLI::Option* option, const std::string& protocol, const std::string& taker) {
+  if (option->count() == 0 || protocol == taker) return;
+  throw CLI::ValidationError(option->get_name(),
+                             "protocol " + protocol + " has no such thing, " + taker + " takes it");
+}
 
 std::string Common::controller_address() const {
   return controller.empty() ? "unix:" + run_dir + "/controller.sock" : controller;
@@ -67,6 +94,7 @@ std::unique_ptr<CLI::App> BuildParser(Invocation& invocation) {
   AddDown(*app, invocation);
   AddBench(*app, invocation);
   AddCompletion(*app, invocation);
+  CheckWholeNumbers(*app);
   return app;
 }
 

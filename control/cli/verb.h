@@ -45,6 +45,10 @@ CLI::App* NewVerb(CLI::App& parent, Invocation& invocation, const std::string& n
 CLI::App* NewGroup(CLI::App& parent, const std::string& name, const std::string& help,
                    const std::string& example);
 
+// A wrong use (CLI::ValidationError) of an option that was given with a protocol that has no such
+// thing: names both, and who takes it.
+void CheckTakes(const CLI::Option* option, const std::string& protocol, const std::string& taker);
+
 void AddDescribe(CLI::App& app, Invocation& invocation);
 void AddUp(CLI::App& app, Invocation& invocation);
 void AddStatus(CLI::App& app, Invocation& invocation);
@@ -60,7 +64,8 @@ void AddDown(CLI::App& app, Invocation& invocation);
 void AddBench(CLI::App& app, Invocation& invocation);
 void AddCompletion(CLI::App& app, Invocation& invocation);
 
-// The whole parser. `invocation` must outlive it.
+// The whole parser. `invocation` must outlive it. Whole numbers below 0 or too large for their 64
+// bits are wrong usage; the parser by itself would take another number.
 std::unique_ptr<CLI::App> BuildParser(Invocation& invocation);
 
 }  // namespace bfly::control

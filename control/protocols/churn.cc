@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <queue>
+#include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "topologies/random.h"
 
 namespace bfly::control {
@@ -22,10 +22,12 @@ class FreeRows {
   }
   uint32_t size() const { return static_cast<uint32_t>(free_.size()); }
   Row at(uint32_t index) const { return free_[index]; }
+  bool has(Row row) const { return place_[row] != kTaken; }
   void Take(Row row) {
     const Row last = free_.back();
     free_[place_[row]] = last;
     place_[last] = place_[row];
+    place_[row] = kTaken;
     free_.pop_back();
   }
   void GiveBack(Row row) {
@@ -34,8 +36,10 @@ class FreeRows {
   }
 
  private:
+  static constexpr uint32_t kTaken = std::numeric_limits<uint32_t>::max();
+
   std::vector<Row> free_;
-  std::vector<uint32_t> place_;
+  std::vector<uint32_t> place_;  // in free_, or kTaken
 };
 
 // Circuits on every link, and how many links have k of them.
@@ -80,6 +84,8 @@ class LinkTally {
   uint32_t most_ = 0;
 };
 
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
 class Churn {
  public:
   Churn(Row rows, int stages, const ChurnOptions& options, const ChurnTarget& target)
@@ -89,45 +95,52 @@ class Churn {
         outputs_(rows),
         tally_(rows, stages),
         path_(rows),
-        output_(rows) {}
+        output_(rows),
+        asked_(rows) {
+    for (const Row row : options.inputs_taken) {
+      if (inputs_.has(row)) inputs_.Take(row);
+    }
+    for (const Row row : options.outputs_taken) {
+      if (outputs_.has(row)) outputs_.Take(row);
+    }
+  }
 
-  absl::StatusOr<ChurnReport> Run(const std::function<bool(double)>& wait,
-                                  const std::function<void(const ChurnReport&)>& look) {
-    double arrival = Exponential(1 / options_.rate);
-    size_t next_step = 0;
+  absl::StatusOr<ChurnReport> Run() {
+    arrival_ = Exponential(1 / options_.rate);
     for (;;) {
-      const bool scripted = !options_.adversary.empty();
-      if (scripted && next_step == options_.adversary.size()) break;
-      const bool departs = !scripted && !departures_.empty() && departures_.top().first < arrival;
-      const double at = scripted  ? static_cast<double>(next_step) / options_.rate
-                        : departs ? departures_.top().first
-                                  : arrival;
-      if (!scripted && at >= options_.duration) {
-        if (wait(options_.duration)) Advance(options_.duration);
+      const double next = Next();
+      const double end = scripted() ? kNever : options_.duration;
+      if (next >= end) {
+        if (!scripted() && target_.wait(end, report_)) Advance(end);
         break;
       }
-      if (!wait(at)) break;
-      Advance(at);
-      absl::Status status;
-      if (scripted) {
-        const ChurnStep& step = options_.adversary[next_step++];
-        report_.requests += step.set_up;
-        status = step.set_up ? SetUp(step.input, step.output, at) : Release(step.input);
-      } else if (departs) {
-        const Row input = departures_.top().second;
-        departures_.pop();
-        status = Release(input);
-      } else {
-        arrival += Exponential(1 / options_.rate);
-        status = Arrive(at);
-      }
-      if (!status.ok()) return status;
-      look(report_);
+      const std::optional<double> now = target_.wait(next, report_);
+      if (!now) break;
+      report_.behind = *now - next;
+      report_.behind_most = std::max(report_.behind_most, report_.behind);
+      Gather(*now, end);
+      if (absl::Status status = CarryOut(); !status.ok()) return status;
     }
     return report_;
   }
 
  private:
+  // A step that is due, and of a set-up when its circuit is to go.
+  struct Due {
+    double at = 0;
+    double departs = 0;
+  };
+  using Departure = std::pair<double, Row>;
+
+  bool scripted() const { return !options_.adversary.empty(); }
+  double departure() const { return departures_.empty() ? kNever : departures_.top().first; }
+  // When the next step is due.
+  double Next() const {
+    if (!scripted()) return std::min(arrival_, departure());
+    return next_step_ == options_.adversary.size()
+               ? kNever
+               : static_cast<double>(next_step_) / options_.rate;
+  }
   double Exponential(double mean) {
     const double u = static_cast<double>(Random64(options_.seed, RandomStream::kChurn, draws_++)) /
                      18446744073709551616.0;
@@ -143,105 +156,138 @@ class Churn {
     report_.seconds_with[tally_.most()] += now - report_.seconds;
     report_.seconds = now;
   }
-  absl::Status Arrive(double at) {
-    ++report_.requests;
+
+  // Everything due by `now` and before `end`, up to the first step that needs an answer still to
+  // come: a release of what is only being set up.
+  void Gather(double now, double end) {
+    double until = std::nextafter(std::min(now, end), end);
+    for (double at = Next(); at < until && at < end && steps_.size() < kMaxChurnSteps;
+         at = Next()) {
+      last_ = at;
+      if (scripted()) {
+        const ChurnStep& step = options_.adversary[next_step_];
+        if (!step.set_up && asked_[step.input]) break;
+        ++next_step_;
+        if (step.set_up) {
+          Ask(step.input, step.output, at, kNever);
+        } else if (!path_[step.input].empty()) {  // or its set-up was refused
+          steps_.push_back(step);
+          due_.push_back({.at = at});
+        }
+      } else if (departure() < arrival_) {
+        const Row input = departures_.top().second;
+        departures_.pop();
+        inputs_.GiveBack(input);
+        outputs_.GiveBack(output_[input]);
+        steps_.push_back({.set_up = false, .input = input});
+        due_.push_back({.at = at});
+      } else {
+        arrival_ += Exponential(1 / options_.rate);
+        until = std::min(until, Arrive(at));
+      }
+    }
+  }
+  // When what was asked for is to go.
+  double Arrive(double at) {
     if (inputs_.size() == 0 || outputs_.size() == 0) {
+      ++report_.requests;
       ++report_.no_free_row;
-      return absl::OkStatus();
+      return kNever;
     }
     const Row input = Draw(inputs_);
-    return SetUp(input, Draw(outputs_), at);
-  }
-  absl::Status SetUp(Row input, Row output, double at) {
-    absl::StatusOr<std::vector<Row>> path = target_.set_up(input, output);
-    if (absl::IsFailedPrecondition(path.status()) || absl::IsResourceExhausted(path.status())) {
-      ++report_.refused;
-      return absl::OkStatus();
-    }
-    if (!path.ok()) return path.status();
-    tally_.Add(*path);
-    path_[input] = *std::move(path);
-    output_[input] = output;
+    const Row output = Draw(outputs_);
     inputs_.Take(input);
     outputs_.Take(output);
-    departures_.push({at + Exponential(options_.holding), input});
-    ++report_.set_up;
-    ++report_.standing;
-    report_.congestion = tally_.most();
+    const double departs = at + Exponential(options_.holding);
+    Ask(input, output, at, departs);
+    return departs;
+  }
+  void Ask(Row input, Row output, double at, double departs) {
+    ++report_.requests;
+    asked_[input] = true;
+    steps_.push_back({.set_up = true, .input = input, .output = output});
+    due_.push_back({.at = at, .departs = departs});
+  }
+
+  absl::Status CarryOut() {
+    if (!steps_.empty()) {
+      auto answers = target_.carry_out(steps_);
+      if (!answers.ok()) return answers.status();
+      if (answers->size() != steps_.size()) {
+        return absl::InternalError(
+            absl::StrCat(steps_.size(), " steps got ", answers->size(), " answers"));
+      }
+      for (size_t i = 0; i < steps_.size(); ++i) {
+        Advance(due_[i].at);
+        absl::Status status = steps_[i].set_up
+                                  ? SetUp(steps_[i], due_[i].departs, std::move((*answers)[i]))
+                                  : Released(steps_[i].input, (*answers)[i].status());
+        if (!status.ok()) return status;
+        report_.congestion = tally_.most();
+      }
+      steps_.clear();
+      due_.clear();
+    }
+    Advance(std::max(report_.seconds, last_));
     return absl::OkStatus();
   }
-  absl::Status Release(Row input) {
-    if (path_[input].empty()) return absl::OkStatus();  // its set-up was refused
-    if (absl::Status status = target_.release(input); !status.ok()) return status;
+  absl::Status SetUp(const ChurnStep& step, double departs, ChurnAnswer answer) {
+    asked_[step.input] = false;
+    if (answer.ok()) {
+      tally_.Add(*answer);
+      path_[step.input] = *std::move(answer);
+      output_[step.input] = step.output;
+      if (!scripted()) departures_.push({departs, step.input});
+      ++report_.set_up;
+      ++report_.standing;
+      return absl::OkStatus();
+    }
+    if (absl::IsFailedPrecondition(answer.status())) {
+      ++report_.busy;
+    } else if (absl::IsResourceExhausted(answer.status())) {
+      ++report_.blocked;
+    } else {
+      return answer.status();
+    }
+    if (report_.first_refusal.empty())
+      report_.first_refusal = std::string(answer.status().message());
+    if (!scripted()) {
+      inputs_.GiveBack(step.input);
+      outputs_.GiveBack(step.output);
+    }
+    return absl::OkStatus();
+  }
+  absl::Status Released(Row input, const absl::Status& answer) {
+    if (!answer.ok() && !absl::IsNotFound(answer)) return answer;
+    report_.gone += !answer.ok();
     tally_.Remove(path_[input]);
     path_[input].clear();
-    inputs_.GiveBack(input);
-    outputs_.GiveBack(output_[input]);
     ++report_.released;
     --report_.standing;
-    report_.congestion = tally_.most();
     return absl::OkStatus();
   }
 
-  using Departure = std::pair<double, Row>;
   const ChurnOptions& options_;
   const ChurnTarget& target_;
   uint64_t draws_ = 0;
-  FreeRows inputs_, outputs_;
+  FreeRows inputs_, outputs_;  // of Poisson arrivals
   LinkTally tally_;
   std::vector<std::vector<Row>> path_;  // by input; empty: none
   std::vector<Row> output_;
+  std::vector<bool> asked_;  // by input: a set-up is without an answer
+  double arrival_ = 0;
+  size_t next_step_ = 0;
   std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
+  std::vector<ChurnStep> steps_;  // to be carried out together
+  std::vector<Due> due_;          // of each
+  double last_ = 0;               // when the last of what was gathered was due
   ChurnReport report_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::vector<ChurnStep>> ParseChurn(absl::string_view text, Row rows,
-                                                  absl::string_view where) {
-  std::vector<ChurnStep> steps;
-  std::vector<std::optional<Row>> output_of(rows);
-  std::vector<bool> output_busy(rows);
-  int line = 0;
-  for (const absl::string_view whole : absl::StrSplit(text, '\n')) {
-    ++line;
-    const auto wrong = [&](const auto&... what) {
-      return absl::InvalidArgumentError(absl::StrCat(where, ":", line, ": ", what...));
-    };
-    const std::vector<absl::string_view> words = absl::StrSplit(
-        whole.substr(0, whole.find('#')), absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
-    if (words.empty()) continue;
-    ChurnStep step{.set_up = words[0] == "setup"};
-    if ((!step.set_up && words[0] != "release") || words.size() != (step.set_up ? 3 : 2)) {
-      return wrong("is neither \"setup INPUT OUTPUT\" nor \"release INPUT\"");
-    }
-    for (size_t i = 1; i < words.size(); ++i) {
-      Row& row = i == 1 ? step.input : step.output;
-      if (!absl::SimpleAtoi(words[i], &row) || row >= rows) {
-        return wrong("\"", words[i].substr(0, 40), "\" is no row, 0..", rows - 1);
-      }
-    }
-    std::optional<Row>& held = output_of[step.input];
-    if (step.set_up) {
-      if (held) return wrong("input ", step.input, " has a circuit to ", *held, " then");
-      if (output_busy[step.output]) return wrong("output ", step.output, " has a circuit then");
-      held = step.output;
-      output_busy[step.output] = true;
-    } else {
-      if (!held) return wrong("input ", step.input, " has no circuit then");
-      output_busy[*held] = false;
-      held.reset();
-    }
-    steps.push_back(step);
-  }
-  if (steps.empty()) return absl::InvalidArgumentError(absl::StrCat(where, ": has no steps"));
-  return steps;
-}
-
 absl::StatusOr<ChurnReport> RunChurn(Row rows, int stages, const ChurnOptions& options,
-                                     const ChurnTarget& target,
-                                     const std::function<bool(double at)>& wait,
-                                     const std::function<void(const ChurnReport&)>& look) {
+                                     const ChurnTarget& target) {
   const std::pair<const char*, double> positive[] = {
       {"rate", options.rate}, {"holding", options.holding}, {"duration", options.duration}};
   for (const auto& [field, value] : positive) {
@@ -249,7 +295,7 @@ absl::StatusOr<ChurnReport> RunChurn(Row rows, int stages, const ChurnOptions& o
       return absl::InvalidArgumentError(absl::StrCat(field, ": ", value, " is no positive number"));
     }
   }
-  return Churn(rows, stages, options, target).Run(wait, look);
+  return Churn(rows, stages, options, target).Run();
 }
 
 }  // namespace bfly::control

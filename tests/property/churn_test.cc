@@ -4,8 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
+#include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "control/protocols/circuit_set.h"
 #include "tests/property/paper.h"
@@ -21,13 +22,32 @@ struct Plant {
                     .value()),
         circuits(network),
         chooser(MakeChooser("minimum", network).value()) {}
-  ChurnTarget target() {
-    return {.set_up = [this](Row input, Row output) -> absl::StatusOr<std::vector<Row>> {
-              const auto path = circuits.SetUp(*chooser, input, output);
-              if (!path.ok()) return path.status();
-              return WalkTag(network, input, path->tag);
-            },
-            .release = [this](Row input) { return circuits.Release(input).status(); }};
+  ChurnAnswer CarryOut(const ChurnStep& step) {
+    if (!step.set_up) {
+      const auto released = circuits.Release(step.input);
+      return released.ok() ? ChurnAnswer(std::vector<Row>()) : released.status();
+    }
+    const auto path = circuits.SetUp(*chooser, step.input, step.output);
+    if (!path.ok()) return path.status();
+    return WalkTag(network, step.input, path->tag);
+  }
+  // Looks at the time every `pace` seconds; 0: whenever a step is due.
+  ChurnTarget target(double pace = 0) {
+    return {.carry_out =
+                [this](const std::vector<ChurnStep>& some) {
+                  EXPECT_LE(some.size(), kMaxChurnSteps);
+                  std::vector<ChurnAnswer> answers;
+                  for (const ChurnStep& step : some) {
+                    steps.push_back(step);
+                    answers.push_back(CarryOut(step));
+                  }
+                  most_together = std::max(most_together, some.size());
+                  return answers;
+                },
+            .wait =
+                [pace](double at, const ChurnReport&) {
+                  return pace == 0 ? at : std::ceil(at / pace) * pace;
+                }};
   }
   uint32_t Recount() const {
     paper::EdgeLoad load;
@@ -42,27 +62,27 @@ struct Plant {
   Network network;
   CircuitSet circuits;
   std::unique_ptr<PathChooser> chooser;
+  std::vector<ChurnStep> steps;  // all that were carried out
+  size_t most_together = 0;
 };
 
 TEST(Churn, CongestionIsARecountAfterEveryStep) {
   Plant plant(64);
   double now = 0;
-  const auto report = RunChurn(
-      64, 12, {.rate = 500, .holding = 0.1, .duration = 4, .seed = 5}, plant.target(),
-      [&](double at) {
-        EXPECT_GE(at, now);
-        now = at;
-        return true;
-      },
-      [&](const ChurnReport& then) {
-        ASSERT_EQ(then.congestion, plant.Recount());
-        ASSERT_EQ(then.standing, plant.circuits.size());
-      });
+  ChurnTarget target = plant.target();
+  target.wait = [&](double at, const ChurnReport& then) {
+    EXPECT_GE(at, now);
+    EXPECT_EQ(then.congestion, plant.Recount());
+    EXPECT_EQ(then.standing, plant.circuits.size());
+    return std::optional(now = at);
+  };
+  const auto report =
+      RunChurn(64, 12, {.rate = 500, .holding = 0.1, .duration = 4, .seed = 5}, target);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->seconds, 4);
   EXPECT_NEAR(std::accumulate(report->seconds_with.begin(), report->seconds_with.end(), 0.0), 4,
               1e-9);
-  EXPECT_EQ(report->requests, report->set_up + report->no_free_row + report->refused);
+  EXPECT_EQ(report->requests, report->set_up + report->no_free_row);
   EXPECT_EQ(report->set_up, report->released + report->standing);
   // Poisson with mean 2000, and M/M/64/64 with 50 circuits offered: both within five deviations.
   EXPECT_NEAR(static_cast<double>(report->requests), 2000, 5 * 45);
@@ -77,13 +97,12 @@ TEST(Churn, AnAdversarysStepsAreDoneInOrder) {
   ASSERT_TRUE(steps.ok()) << steps.status();
   ASSERT_EQ(steps->size(), 4u);
   std::vector<double> times;
-  const auto report = RunChurn(
-      4, 4, {.rate = 2, .adversary = *steps}, plant.target(),
-      [&](double at) {
-        times.push_back(at);
-        return true;
-      },
-      [](const ChurnReport&) {});
+  ChurnTarget target = plant.target();
+  target.wait = [&](double at, const ChurnReport&) {
+    times.push_back(at);
+    return std::optional(at);
+  };
+  const auto report = RunChurn(4, 4, {.rate = 2, .adversary = *steps}, target);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(times, (std::vector<double>{0, 0.5, 1, 1.5}));
   EXPECT_EQ(report->set_up, 3u);
@@ -103,28 +122,116 @@ TEST(Churn, RefusesWhatIsWrongNamingTheLine) {
   EXPECT_EQ(error("setup 1 2\nsetup 0 2"), "f:2: output 2 has a circuit then");
   EXPECT_EQ(error("release 3"), "f:1: input 3 has no circuit then");
   Plant plant(4);
-  const auto status =
-      RunChurn(
-          4, 4, {.rate = 0}, plant.target(), [](double) { return true; }, [](const ChurnReport&) {})
-          .status();
+  const auto status = RunChurn(4, 4, {.rate = 0}, plant.target()).status();
   EXPECT_THAT(std::string(status.message()), HasSubstr("rate: 0"));
+}
+
+TEST(Churn, WhatIsDueTogetherIsTheSameStepsInTheSameOrder) {
+  const ChurnOptions options{.rate = 5000, .holding = 0.005, .duration = 2, .seed = 9};
+  Plant one_by_one(64), together(64);
+  const auto slow = RunChurn(64, 12, options, one_by_one.target());
+  const auto fast = RunChurn(64, 12, options, together.target(0.1));
+  ASSERT_TRUE(slow.ok() && fast.ok());
+  EXPECT_EQ(one_by_one.most_together, 1u);
+  // About sqrt(2 * 5000 * 0.005) set-ups come before the first of them is to go, and as many
+  // releases of older ones.
+  EXPECT_GT(together.most_together, 10u);
+  ASSERT_EQ(one_by_one.steps.size(), together.steps.size());
+  for (size_t i = 0; i < together.steps.size(); ++i) {
+    const ChurnStep &one = one_by_one.steps[i], &other = together.steps[i];
+    ASSERT_EQ(std::tie(one.set_up, one.input), std::tie(other.set_up, other.input)) << i;
+    if (one.set_up) {
+      ASSERT_EQ(one.output, other.output) << i;
+    }
+  }
+  ASSERT_EQ(slow->seconds_with.size(), fast->seconds_with.size());
+  for (size_t k = 0; k < slow->seconds_with.size(); ++k) {
+    EXPECT_NEAR(slow->seconds_with[k], fast->seconds_with[k], 1e-9) << k;
+  }
+  EXPECT_EQ(slow->behind_most, 0);
+  EXPECT_NEAR(fast->behind_most, 0.1, 0.005);
+}
+
+TEST(Churn, AReleaseWaitsForTheAnswerToItsSetUp) {
+  Plant plant(4);
+  const auto steps =
+      ParseChurn("setup 0 3\nsetup 1 2\nrelease 0\nsetup 2 3\nrelease 1\nrelease 2", 4, "f");
+  std::vector<size_t> together;
+  ChurnTarget target = plant.target(10);
+  target.carry_out = [&, carry_out = target.carry_out](const std::vector<ChurnStep>& some) {
+    together.push_back(some.size());
+    return carry_out(some);
+  };
+  const auto report = RunChurn(4, 4, {.rate = 1, .adversary = *steps}, target);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(together, (std::vector<size_t>{1, 3, 2}));
+  EXPECT_EQ(report->released, 3u);
+  EXPECT_EQ(plant.circuits.size(), 0u);
+}
+
+TEST(Churn, RowsOfOthersAreNeverChosen) {
+  Plant plant(16);
+  const std::vector<Row> inputs = {0, 1, 2, 3, 4, 5, 6, 7},
+                         outputs = {0, 2, 4, 6, 8, 10, 12, 14, 14};
+  const auto report = RunChurn(16, 8,
+                               {.rate = 1000,
+                                .holding = 0.01,
+                                .duration = 2,
+                                .inputs_taken = inputs,
+                                .outputs_taken = outputs},
+                               plant.target());
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_GT(report->set_up, 100u);
+  for (const ChurnStep& step : plant.steps) {
+    EXPECT_GE(step.input, 8u);
+    if (step.set_up) {
+      EXPECT_EQ(step.output % 2, 1u);
+    }
+  }
 }
 
 TEST(Churn, RefusalsAreCountedAndItGoesOn) {
   int asked = 0;
-  const ChurnTarget target{
-      .set_up = [&](Row, Row) -> absl::StatusOr<std::vector<Row>> {
-        ++asked;
-        return absl::ResourceExhaustedError("full");
-      },
-      .release = [](Row) { return absl::InternalError("nothing was set up"); }};
-  const auto report = RunChurn(
-      4, 4, {.rate = 100, .duration = 1}, target, [](double) { return true; },
-      [](const ChurnReport&) {});
+  Plant plant(4);
+  ChurnTarget target = plant.target();
+  target.carry_out = [&](const std::vector<ChurnStep>& some) {
+    std::vector<ChurnAnswer> answers;
+    for (const ChurnStep& step : some) {
+      EXPECT_TRUE(step.set_up);
+      answers.push_back(asked++ % 3 == 0 ? absl::FailedPreconditionError("busy")
+                                         : absl::ResourceExhaustedError("full"));
+    }
+    return answers;
+  };
+  const auto report = RunChurn(4, 4, {.rate = 100, .duration = 1}, target);
   ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_EQ(report->refused, report->requests);
-  EXPECT_EQ(report->refused, static_cast<uint64_t>(asked));
-  EXPECT_GT(asked, 0);
+  EXPECT_GT(asked, 3);
+  EXPECT_EQ(report->requests, static_cast<uint64_t>(asked));
+  EXPECT_EQ(report->busy, static_cast<uint64_t>((asked + 2) / 3));
+  EXPECT_EQ(report->blocked, report->requests - report->busy);
+  EXPECT_EQ(report->first_refusal, "busy");
+}
+
+TEST(Churn, WhatOthersReleasedIsGoneAndAnotherErrorEndsIt) {
+  Plant plant(16);
+  ChurnTarget target = plant.target();
+  absl::Status answer = absl::NotFoundError("no such circuit");
+  target.carry_out = [&](const std::vector<ChurnStep>& some) {
+    std::vector<ChurnAnswer> answers;
+    for (const ChurnStep& step : some) {
+      answers.push_back(plant.CarryOut(step));
+      if (!step.set_up) answers.back() = answer;
+    }
+    return answers;
+  };
+  const ChurnOptions options{.rate = 100, .holding = 0.01, .duration = 1};
+  const auto report = RunChurn(16, 8, options, target);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_GT(report->gone, 0u);
+  EXPECT_EQ(report->gone, report->released);
+  plant.circuits.Clear();
+  answer = absl::UnavailableError("away");
+  EXPECT_EQ(RunChurn(16, 8, options, target).status(), answer);
 }
 
 }  // namespace

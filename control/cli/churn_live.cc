@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Circuits that come and go on a running fabric: all that is due goes out in one message.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "bfly/v1/fabric.grpc.pb.h"
+#include "control/cli/churn_run.h"
+#include "control/cli/circuit_list.h"
+#include "control/cli/circuit_stream.h"
+#include "control/cli/client.h"
+#include "control/cli/terminal.h"
+#include "control/cli/text.h"
+
+namespace bfly::control {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kNap{20};   // between two looks for a signal
+constexpr std::chrono::seconds kLastAnswer{5};  // how long one is awaited after a signal
+
+double Since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// SIGINT or SIGTERM, told again whenever it is asked for.
+class StopSignal {
+ public:
+  bool came() {
+    if (!at_) {
+      const int caught = signals_.Next();
+      if (caught == SIGINT || caught == SIGTERM) at_ = Clock::now();
+    }
+    return at_.has_value();
+  }
+  bool came_long_ago() { return came() && Clock::now() - *at_ > kLastAnswer; }
+
+ private:
+  SignalReader signals_;
+  std::optional<Clock::time_point> at_;
+};
+
+// Circuits of a running fabric, by input row.
+class LiveTarget {
+ public:
+  LiveTarget(const Common& common, Row rows, int stages, StopSignal& stop)
+      : common_(common),
+        rows_(rows),
+        levels_(stages + 1),
+        stop_(stop),
+        stream_(NewStream()),
+        id_(rows) {}
+
+  absl::StatusOr<std::vector<ChurnAnswer>> CarryOut(const std::vector<ChurnStep>& steps) {
+    v1::CircuitOperations operations;
+    for (const ChurnStep& step : steps) {
+      if (step.set_up) {
+        v1::SetUpRequest* set_up = operations.add_operations()->mutable_set_up();
+        set_up->set_input(step.input);
+        set_up->set_output(step.output);
+      } else {
+        operations.add_operations()->mutable_release()->set_id(id_[step.input]);
+      }
+    }
+    const auto results = stream_->CarryOut(operations);
+    if (!results.ok()) {
+      lost_ = steps.size();
+      return results.status();
+    }
+    std::vector<ChurnAnswer> answers;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      answers.push_back(Learn(steps[i], results->results(static_cast<int>(i))));
+    }
+    return answers;
+  }
+
+  // Also after an error, then over a stream of its own.
+  absl::Status ReleaseAll() {
+    if (stream_->is_over()) stream_ = NewStream();
+    std::vector<ChurnStep> steps;
+    for (Row input = 0; input < rows_; ++input) {
+      if (id_[input] != 0) steps.push_back({.set_up = false, .input = input});
+      if (steps.size() < kMaxChurnSteps && (input + 1 < rows_ || steps.empty())) continue;
+      const auto answers = CarryOut(steps);
+      if (!answers.ok()) return answers.status();
+      for (const ChurnAnswer& answer : *answers) {
+        if (!answer.ok() && !absl::IsNotFound(answer.status())) return answer.status();
+      }
+      steps.clear();
+    }
+    return absl::OkStatus();
+  }
+  size_t standing() const {
+    return id_.size() - static_cast<size_t>(std::count(id_.begin(), id_.end(), 0));
+  }
+  // Operations without an answer.
+  size_t lost() const { return lost_; }
+
+ private:
+  std::unique_ptr<CircuitStream> NewStream() {
+    return std::make_unique<CircuitStream>(common_, [this] { return stop_.came_long_ago(); });
+  }
+  ChurnAnswer Learn(const ChurnStep& step, const v1::CircuitResult& result) {
+    const absl::Status status(static_cast<absl::StatusCode>(result.code()), result.message());
+    if (!step.set_up) {
+      if (status.ok() || absl::IsNotFound(status)) id_[step.input] = 0;
+      return status.ok() ? ChurnAnswer(std::vector<Row>()) : status;
+    }
+    if (!status.ok()) return status;
+    id_[step.input] = result.circuit().id();
+    const auto& rows = result.circuit().rows();
+    if (rows.size() != levels_ ||
+        std::any_of(rows.begin(), rows.end(), [this](Row row) { return row >= rows_; })) {
+      return absl::AbortedError("another network was loaded meanwhile");
+    }
+    return std::vector<Row>(rows.begin(), rows.end());
+  }
+
+  const Common& common_;
+  const Row rows_;
+  const int levels_;
+  StopSignal& stop_;
+  std::unique_ptr<CircuitStream> stream_;
+  std::vector<uint64_t> id_;  // 0: none of ours
+  size_t lost_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<v1::ChurnReport> RunLiveChurn(ChurnCommand command, const Common& common) {
+  StopSignal stop;  // before gRPC starts threads
+  auto fabric = v1::Fabric::NewStub(Connect(common));
+  v1::DescribeRequest request;
+  v1::DescribeResponse network;
+  absl::Status status = Call(fabric.get(), &v1::Fabric::Stub::Describe, request, &network, common);
+  if (!status.ok()) return status;
+  auto adversary = ReadAdversary(command.adversary, network.rows());
+  if (!adversary.ok()) return adversary.status();
+  command.churn.adversary = *std::move(adversary);
+  const absl::StatusOr<v1::ListResponse> others = ListCircuits({}, common);
+  if (!others.ok()) return others.status();
+  for (const v1::Circuit& circuit : others->circuits()) {
+    command.churn.inputs_taken.push_back(circuit.input());
+    command.churn.outputs_taken.push_back(circuit.output());
+  }
+  const auto stages = static_cast<int>(network.stages());
+  LiveTarget live(common, network.rows(), stages, stop);
+  const auto start = Clock::now();
+  const auto told = [&](const ChurnReport& report, double seconds) {
+    v1::ChurnReport message = ToMessage(report, seconds);
+    message.set_others(static_cast<uint64_t>(others->circuits_size()));
+    return message;
+  };
+  double shown = 0;
+  const auto wait = [&](double at, const ChurnReport& report) -> std::optional<double> {
+    for (;;) {
+      const double now = Since(start);
+      if (now - shown >= command.interval) {
+        shown = now;
+        v1::ChurnReport message = told(report, now);
+        message.set_seconds(std::max(report.seconds, std::min(now, at)));  // nothing came since
+        if (!common.json) {
+          PrintChurnLine(message);
+        } else if (command.lines && !PrintJsonLine(message).ok()) {
+          return std::nullopt;  // nobody reads it any more
+        }
+      }
+      if (stop.came()) return std::nullopt;
+      if (now >= at) return now;
+      std::this_thread::sleep_for(
+          std::min(std::chrono::duration<double>(at - now), std::chrono::duration<double>(kNap)));
+    }
+  };
+  const ChurnTarget target{
+      .carry_out = [&](const std::vector<ChurnStep>& steps) { return live.CarryOut(steps); },
+      .wait = wait};
+  const auto report = RunChurn(network.rows(), stages, command.churn, target);
+  const double seconds = Since(start);
+  status = live.ReleaseAll();
+  if (report.ok() && status.ok()) return told(*report, seconds);
+  std::string why(report.ok() ? status.message() : report.status().message());
+  if (live.standing() != 0)
+    absl::StrAppend(&why, "\n  ", live.standing(), " of its circuits stand");
+  if (live.lost() != 0) {
+    absl::StrAppend(&why, "\n  the last ", live.lost(),
+                    " operations got no answer; `bfly circuit list` tells what stands");
+  }
+  return absl::Status(report.ok() ? status.code() : report.status().code(), why);
+}
+
+}  // namespace bfly::control

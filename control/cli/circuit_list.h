@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every circuit that stands, page by page.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "bfly/v1/circuits.grpc.pb.h"
+#include "control/cli/client.h"
+
+namespace bfly::control {
+
+// Those that match the filters of `request`; its pages are chosen here.
+absl::StatusOr<v1::ListResponse> ListCircuits(v1::ListRequest request, const Common& common);
+
+}  // namespace bfly::control

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Circuits.Stream for one who sends a message of many operations and waits for its answer.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "absl/status/statusor.h"
+#include "bfly/v1/circuits.grpc.pb.h"
+#include "control/cli/client.h"
+
+namespace bfly::control {
+
+class CircuitStream final
+    : private grpc::ClientBidiReactor<v1::CircuitOperation, v1::CircuitResult> {
+ public:
+  // `give_up` is asked again and again while an answer is awaited; true: the stream is over.
+  explicit CircuitStream(const Common& common, std::function<bool()> give_up = {});
+  ~CircuitStream() override;
+  CircuitStream(const CircuitStream&) = delete;
+  CircuitStream& operator=(const CircuitStream&) = delete;
+
+  // Carries out at most 4,096 operations in order: a result each. After an error the stream is
+  // over, and nobody knows which of the operations were carried out.
+  absl::StatusOr<v1::CircuitResult> CarryOut(const v1::CircuitOperations& operations);
+  bool is_over() const { return over_; }
+
+ private:
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnDone(const grpc::Status& status) override;
+  // Waits for the end of the call, which must be near: why it ended.
+  absl::Status End();
+
+  const Common common_;
+  const std::function<bool()> give_up_;
+  const std::unique_ptr<v1::Circuits::Stub> stub_;
+  grpc::ClientContext context_;
+  bool over_ = false;
+  // gRPC's, while a message is under way.
+  v1::CircuitOperation operation_;
+  v1::CircuitResult result_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Under mutex_.
+  bool writing_ = false, reading_ = false;
+  bool has_result_ = false;
+  bool done_ = false;
+  grpc::Status status_;
+};
+
+}  // namespace bfly::control
