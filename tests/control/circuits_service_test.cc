@@ -135,7 +135,7 @@ TEST_F(CircuitsServiceTest, AMemberOfABatchHasNoKeyOfItsOwn) {
 TEST_F(CircuitsServiceTest, WhatTheDataPlaneRefusesChangesNothing) {
   Start();
   ASSERT_TRUE(SetUpCircuit(*controller_, 1, 1).ok());
-  board_.refused_inputs = {6};
+  board_.RefuseInputs({6});
   const absl::Status status = SetUpCircuit(*controller_, 6, 6).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(status.message()), HasSubstr("no room at the input"));

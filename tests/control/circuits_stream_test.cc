@@ -155,8 +155,7 @@ TEST_F(CircuitsServiceTest, AfterRandomSequencesOfEverythingTheCountsEqualARecou
     std::mt19937 random(seed);
     std::vector<uint64_t> ids = {0};
     for (int step = 0; step < 60; ++step) {
-      board_.refused_inputs =
-          random() % 4 == 0 ? std::set<Row>{Row(random() % 16)} : std::set<Row>{};
+      board_.RefuseInputs(random() % 4 == 0 ? std::set<Row>{Row(random() % 16)} : std::set<Row>{});
       switch (random() % 6) {
         case 0:
         case 1: {

@@ -105,9 +105,9 @@ TEST_F(CircuitsWatchTest, WhatIsRefusedIsNotTold) {
   Start();
   Watcher watcher(*controller_);
   watcher.Snapshot();
-  board_.refused_inputs = {6};
+  board_.RefuseInputs({6});
   EXPECT_FALSE(SetUpCircuit(*controller_, 6, 6).ok());
-  board_.refused_inputs = {};
+  board_.RefuseInputs({});
   ASSERT_TRUE(SetUpCircuit(*controller_, 7, 7).ok());
   ASSERT_TRUE(watcher.Next());
   ASSERT_EQ(watcher.news().added_size(), 1);
@@ -201,7 +201,7 @@ TEST_F(CircuitsWatchTest, AfterRandomChangesTheClientKnowsWhatIsListed) {
   Watcher watcher(*controller_);
   std::mt19937 random(3);
   for (int step = 0; step < 40; ++step) {
-    board_.refused_inputs = random() % 4 == 0 ? std::set<Row>{Row(random() % 64)} : std::set<Row>{};
+    board_.RefuseInputs(random() % 4 == 0 ? std::set<Row>{Row(random() % 64)} : std::set<Row>{});
     std::vector<std::thread> hands;
     for (int hand = 0; hand < 3; ++hand) {
       hands.emplace_back([this, seed = random()] {
@@ -220,7 +220,7 @@ TEST_F(CircuitsWatchTest, AfterRandomChangesTheClientKnowsWhatIsListed) {
       permutation.set_protocol("minimum");
       permutation.set_permutation("random");
       permutation.set_replace(true);
-      board_.refused_inputs = {};
+      board_.RefuseInputs({});
       ASSERT_TRUE(Ask(permutation).ok());
     }
     ASSERT_TRUE(watcher.CatchesUp(*controller_)) << "step " << step;

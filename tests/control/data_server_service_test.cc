@@ -191,8 +191,8 @@ TEST_F(DataServerServiceTest, AfterRandomSequencesOfEverythingTheCountsEqualARec
     for (uint32_t seed = 1; seed <= 4; ++seed) {
       std::mt19937 random(seed);
       for (int step = 0; step < 60; ++step) {
-        board_.refused_inputs =
-            random() % 5 == 0 ? std::set<Row>{Row(random() % 16)} : std::set<Row>{};
+        board_.RefuseInputs(random() % 5 == 0 ? std::set<Row>{Row(random() % 16)}
+                                              : std::set<Row>{});
         switch (random() % 6) {
           case 0:
           case 1:

@@ -27,6 +27,10 @@ struct FakeBoard {
   std::set<std::string> refused_planes;                // loading fails there
   std::set<int> missing_lcores;                        // Verify complains about them
 
+  void RefuseInputs(std::set<Row> inputs) {
+    const std::lock_guard lock(mutex);
+    refused_inputs = std::move(inputs);
+  }
   void Note(std::string what) {
     const std::lock_guard lock(mutex);
     log.push_back(std::move(what));
