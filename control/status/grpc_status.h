@@ -9,9 +9,9 @@
 namespace bfly::control {
 
 // Same code, same message. The fields the status names go into grpc-status-details-bin as a
-// google.rpc.Status with a google.rpc.BadRequest, which clients of any language can read. Of a great
-// many fields the first are told, with how many there are, so that the whole fits the trailers every
-// client takes.
+// google.rpc.Status with a google.rpc.BadRequest, which clients of any language can read. Of a
+// great many fields the first are told, with how many there are, so that the whole fits the
+// trailers every client takes.
 grpc::Status ToGrpc(const absl::Status& status);
 
 // What a client gets back; FieldErrorsOf() finds the fields again.
