@@ -107,8 +107,7 @@ absl::Status AddCoupled(const Network& network, const Point& point, double packe
   for (const auto& [name, count] : {std::pair{"same_arrivals", coupled->same_arrivals},
                                     {"earlier_arrivals", coupled->earlier_arrivals},
                                     {"links", coupled->links},
-                                    {"departures", coupled->departures},
-                                    {"population", coupled->population}}) {
+                                    {"departures", coupled->departures}}) {
     trial.figures[absl::StrCat("coupled_", name)] = static_cast<double>(count.compared);
     trial.figures[absl::StrCat("coupled_", name, "_violations")] =
         static_cast<double>(count.violations);

@@ -139,15 +139,6 @@ class CoupledNetworks {
   static void CompareDepartures(const Lists& fifo, const Lists& sharing, CoupledResult& result) {
     const std::vector<Ticks> a = Times(fifo), b = Times(sharing);
     for (size_t i = 0; i < a.size(); ++i) result.departures.Add(a[i] <= b[i]);
-    // Arrivals are the same, so what is inside differs by what has left.
-    size_t left_fifo = 0, left_sharing = 0;
-    while (left_fifo < a.size() || left_sharing < b.size()) {
-      const Ticks now = std::min(left_fifo < a.size() ? a[left_fifo] : kNever,
-                                 left_sharing < b.size() ? b[left_sharing] : kNever);
-      while (left_fifo < a.size() && a[left_fifo] == now) ++left_fifo;
-      while (left_sharing < b.size() && b[left_sharing] == now) ++left_sharing;
-      result.population.Add(left_fifo >= left_sharing);
-    }
   }
 
   const Network& network_;

@@ -40,11 +40,10 @@ struct CoupledResult {
   PathCount earlier_arrivals;
   // Lemma 9: the i-th departure from a link of the FIFO network is no later than in the other.
   PathCount links;
-  // Lemma 10: B(t) >= B~(t), the i-th packet to leave the FIFO network is no later.
+  // Lemma 10: B(t) >= B~(t), the i-th packet to leave the FIFO network is no later. The arrivals
+  // are the same, so that is Proposition 11 on this path too: the FIFO network never holds more
+  // packets.
   PathCount departures;
-  // Proposition 11 on this path: at each moment one of the networks changes, the FIFO network holds
-  // no more packets than the other.
-  PathCount population;
 };
 
 // InvalidArgument if the network is neither a butterfly nor a hypercube, or a value is out of
