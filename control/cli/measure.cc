@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/cli/verb.h"
 #include "control/experiment/circuit_report.h"
+#include "control/experiment/claim_rows.h"
 #include "control/experiment/experiment_file.h"
 #include "control/experiment/journal.h"
 #include "control/experiment/report.h"
@@ -149,10 +150,8 @@ absl::Status RunGreedy(const std::string& file, const std::string& out,
   if (json) {
     printf("%s", ResultsJson(*report).c_str());
   } else {
-    printf("%s\n%s%d PASS, %d FAIL, %d NOT APPLICABLE (claims.txt says why); results in %s\n",
-           ClaimTable(*report, false).c_str(), SaturationTable(*report).c_str(),
-           report->Count(Verdict::kPass), report->Count(Verdict::kFail),
-           report->Count(Verdict::kNotApplicable), out.c_str());
+    printf("%s\n%s%s (claims.txt says why); results in %s\n", ClaimTable(*report, false).c_str(),
+           SaturationTable(*report).c_str(), VerdictCounts(report->claims).c_str(), out.c_str());
     PrintLateness(*report);
   }
   return Conclude(report->complete, report->Count(Verdict::kFail), out);
@@ -180,9 +179,8 @@ absl::Status RunCircuits(const std::string& file, const std::string& out,
     printf("%s\n%s\n%s\n", CircuitFitTable(*report).c_str(),
            CircuitComparisonTable(*report).c_str(), CircuitClaimTable(*report, false).c_str());
     printf("%s\n", CircuitSecondsTable(*report).c_str());
-    printf("points: %d PASS, %d FAIL, %d NOT APPLICABLE (claims.txt says why); results in %s\n",
-           report->Count(Verdict::kPass), report->Count(Verdict::kFail),
-           report->Count(Verdict::kNotApplicable), out.c_str());
+    printf("points: %s (claims.txt says why); results in %s\n",
+           VerdictCounts(report->claims).c_str(), out.c_str());
   }
   return Conclude(report->complete, report->Count(Verdict::kFail), out);
 }

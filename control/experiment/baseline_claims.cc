@@ -22,7 +22,9 @@ CircuitClaim Greedy(const std::string& permutation, const char* statement, Circu
                 return absl::StrCat("is about greedy, permutation ", permutation);
               },
           .theory = std::move(theory),
-          .figure = "congestion"};
+          .figure = "congestion",
+          // Every path of the identity is the straight one.
+          .invariant = permutation == "identity"};
 }
 
 std::vector<CircuitClaim> LimitedClaims() {
@@ -42,7 +44,8 @@ std::vector<CircuitClaim> LimitedClaims() {
        .relation = Relation::kAtMost,
        .about = Only("q_limited"),
        .theory = [](const CircuitPoint& point) { return point.q; },
-       .figure = "congestion"},
+       .figure = "congestion",
+       .invariant = true},
       {.id = "two_passes_lose_more",
        .statement =
            "two passes get at most the fraction through that one pass does: the first pass has "
@@ -67,7 +70,8 @@ std::vector<CircuitClaim> BaselineClaims() {
        .relation = Relation::kEqual,
        .about = Only("benes"),
        .theory = Constant(1),
-       .figure = "congestion"},
+       .figure = "congestion",
+       .invariant = true},
       Greedy("bitrev", "bit reversal loads some link of B_n with exactly 2^(ceil(d/2)-1) paths",
              [](const CircuitPoint& point) { return std::exp2((point.d + 1) / 2 - 1); }),
       Greedy("transpose",
@@ -82,7 +86,8 @@ std::vector<CircuitClaim> BaselineClaims() {
        .relation = Relation::kEqual,
        .about = Only("ranade_flip"),
        .theory = Constant(1),
-       .figure = "first_copy_congestion"},
+       .figure = "first_copy_congestion",
+       .invariant = true},
       {.id = "two_fold_dilation",
        .statement = "every path of BB_n has 2 log n links",
        .source = absl::StrCat(kCole, ", section 2.1"),
@@ -92,7 +97,8 @@ std::vector<CircuitClaim> BaselineClaims() {
              return point.network == NetworkKind::kTwoFoldButterfly ? "" : "is about BB_n";
            },
        .theory = [](const CircuitPoint& point) { return 2 * point.d; },
-       .figure = "dilation"},
+       .figure = "dilation",
+       .invariant = true},
   };
   const std::vector<CircuitClaim> limited = LimitedClaims();
   claims.insert(claims.end(), limited.begin(), limited.end());

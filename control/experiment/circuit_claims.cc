@@ -34,7 +34,7 @@ void CheckProbability(const CircuitClaim& claim, const std::vector<double>& valu
   std::tie(tail.low95, tail.high95) = ProbabilityInterval(result.trials, hits, 0.025);
   result.measured = static_cast<double>(hits) / result.trials;
   result.ci95 = std::max(result.measured - tail.low95, tail.high95 - result.measured);
-  if (!result.reason.empty()) return;
+  if (result.verdict == Verdict::kVacuous) return;
   if (ProbabilityInterval(result.trials, result.trials, kError).first <= result.theory) {
     result.reason = absl::StrCat(result.trials, " trials are too few to fail it");
     return;
@@ -66,13 +66,16 @@ CircuitClaimResult Check(const CircuitClaim& claim, const CircuitMeasurement& me
                             .relation = claim.relation};
   if (!result.reason.empty()) return result;
   if (claim.not_applicable) result.reason = claim.not_applicable(measurement.point);
-  if (!result.reason.empty() && !claim.at_least) return result;
+  if (!result.reason.empty()) return result;
+  if (claim.vacuous) result.reason = claim.vacuous(measurement.point);
+  if (!result.reason.empty()) result.verdict = Verdict::kVacuous;
   std::vector<double> values = measurement.Values(claim.figure);
   std::erase_if(values, [](double value) { return std::isnan(value); });
   result.trials = static_cast<int>(values.size());
   result.theory = claim.theory(measurement.point);
   double slack = 0;
   if (values.empty()) {
+    result.verdict = Verdict::kNotApplicable;
     result.reason = "no trial ended by itself";
     return result;
   }
@@ -104,7 +107,9 @@ CircuitClaimResult Check(const CircuitClaim& claim, const CircuitMeasurement& me
                           ? *std::max_element(values.begin(), values.end())
                           : *std::min_element(values.begin(), values.end());
   }
+  if (result.verdict == Verdict::kVacuous) return result;
   result.verdict = VerdictOf(claim.relation, result.theory, result.measured, slack);
+  if (claim.invariant) JudgeInvariant(result.verdict == Verdict::kPass, result);
   return result;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statements about circuit protocols that hold at every n, checked against all trials of a point.
 // What holds only as n grows is fitted instead (growth_fit.h), and a bound on a probability that is
-// above 1 at a point is not applicable there, with what was measured: Theorem 2.1's is
-// n^(-c/4+1+o(1)) with c = 4.
+// above 1 at a point is vacuous there, with what was measured: Theorem 2.1's is n^(-c/4+1+o(1))
+// with c = 4.
 #pragma once
 
 #include <functional>
@@ -34,6 +34,8 @@ struct CircuitClaim {
   // Empty: applies. Otherwise the reason why it does not, though it is about such points. May be
   // null.
   std::function<std::string(const CircuitPoint&)> not_applicable = {};
+  // Empty: theory says something at the point. Otherwise why it says nothing there. May be null.
+  std::function<std::string(const CircuitPoint&)> vacuous = {};
   std::function<double(const CircuitPoint&)> theory;
   std::string figure;
   // The statement is about the mean of the figure; otherwise about its worst value in any trial.
@@ -41,6 +43,9 @@ struct CircuitClaim {
   // The figure is a fraction of the n requests: where hardly any is lost the trials may all agree,
   // and then their spread says less than what n requests a trial can resolve.
   bool fraction_of_requests = false;
+  // It holds by construction, whatever paths a protocol chooses or on account of the rule by which
+  // it chooses them.
+  bool invariant = false;
   // Where not null the statement is about the probability that the figure is this or more.
   std::function<double(const CircuitPoint&)> at_least = {};
 };

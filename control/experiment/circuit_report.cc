@@ -144,6 +144,7 @@ std::string CircuitResultsJson(const CircuitReport& report) {
   }
   return Json{{"name", report.experiment.name()},
               {"complete", report.complete},
+              {"verdicts", VerdictsJson(report.claims)},
               {"claims", ClaimsJson(report.claims, PointJson)},
               {"claims_elsewhere", report.claims_elsewhere},
               {"comparisons", comparisons},

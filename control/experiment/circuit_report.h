@@ -18,8 +18,8 @@ struct SetUpSeconds {
 };
 SetUpSeconds SecondsOf(const CircuitMeasurement& measurement);
 
-// {name, complete, claims, claims_elsewhere, comparisons, series, fits}. `series` has for each
-// point and figure mean, ci95, min, max and, for whole-numbered figures of requests, `tail`:
+// {name, complete, verdicts, claims, claims_elsewhere, comparisons, series, fits}. `series` has for
+// each point and figure mean, ci95, min, max and, for whole-numbered figures of requests, `tail`:
 // [{at_least, trials, probability, low95, high95}], the Clopper-Pearson interval.
 std::string CircuitResultsJson(const CircuitReport& report);
 std::string CircuitResultsCsv(const CircuitReport& report);

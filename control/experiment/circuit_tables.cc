@@ -25,6 +25,16 @@ struct ClaimRow {
       return point->verdict == verdict;
     }));
   }
+  // "8 PASS" or "7 PASS, 1 FAIL": what the points that the claim applies to got.
+  std::string Verdicts() const {
+    std::string text;
+    for (const Verdict verdict : kVerdicts) {
+      const int count = Count(verdict);
+      if (count == 0 || verdict == Verdict::kNotApplicable) continue;
+      absl::StrAppend(&text, text.empty() ? "" : ", ", count, " ", VerdictName(verdict));
+    }
+    return text;
+  }
 };
 
 std::vector<ClaimRow> RowsOf(const CircuitReport& report) {
@@ -50,7 +60,7 @@ double RoomOf(const CircuitClaimResult& claim) {
   return claim.relation == Relation::kAtMost ? below : -below;
 }
 
-// Of those that passed or failed: a failure before all others, then the least room.
+// Of the points the claim applies to: a failure before all others, then the least room.
 const CircuitClaimResult* Closest(const ClaimRow& row) {
   const CircuitClaimResult* closest = nullptr;
   const auto rank = [](const CircuitClaimResult* c) {
@@ -85,8 +95,8 @@ std::string CircuitClaimTable(const CircuitReport& report, bool all) {
     width = std::max(width, row.curve.size());
   }
   const int i = static_cast<int>(id_width), w = static_cast<int>(width);
-  std::string table = absl::StrFormat("%-*s %-*s %5s %5s  %s\n", i, "claim", w, "protocol", "PASS",
-                                      "FAIL", "closest: d, measured +-95%, theory");
+  std::string table = absl::StrFormat("%-*s %-*s %-14s  %s\n", i, "claim", w, "protocol",
+                                      "verdicts", "closest: d, measured +-95%, theory");
   std::string not_applicable;
   for (const ClaimRow& row : rows) {
     if (const CircuitClaimResult* closest = Closest(row)) {
@@ -95,9 +105,9 @@ std::string CircuitClaimTable(const CircuitReport& report, bool all) {
       const char* relation = closest->relation == Relation::kEqual    ? "="
                              : closest->relation == Relation::kAtMost ? "<="
                                                                       : ">=";
-      absl::StrAppendFormat(&table, "%-*s %-*s %5d %5d  d=%d: %.5g%s %s %.5g\n", i, row.id, w,
-                            row.curve, row.Count(Verdict::kPass), row.Count(Verdict::kFail),
-                            closest->point.d, closest->measured, margin, relation, closest->theory);
+      absl::StrAppendFormat(&table, "%-*s %-*s %-14s  d=%d: %.5g%s %s %.5g\n", i, row.id, w,
+                            row.curve, row.Verdicts(), closest->point.d, closest->measured, margin,
+                            relation, closest->theory);
     }
     if (const int points = row.Count(Verdict::kNotApplicable); points > 0) {
       absl::StrAppendFormat(&not_applicable, "%-*s %-*s NOT APPLICABLE at %d of %d points: %s\n", i,
@@ -127,11 +137,11 @@ std::string CircuitTailTable(const CircuitReport& report) {
       absl::StrAppend(&statements, c.id, ": ", c.statement, " (", c.source, ")\n");
     }
     const bool vacuous = c.theory >= 1;
-    absl::StrAppendFormat(&table, "%-*s %3d %-26s %4d/%-4d %8.4f  [%.4f, %.4f]  %10s  %s\n", w,
-                          c.id, c.point.d, c.tail->event, c.tail->hits, c.trials, c.measured,
-                          c.tail->low95, c.tail->high95,
-                          vacuous ? "-" : absl::StrFormat("%.4g", c.theory),
-                          c.reason.empty() ? std::string(VerdictName(c.verdict)) : c.reason);
+    absl::StrAppendFormat(
+        &table, "%-*s %3d %-26s %4d/%-4d %8.4f  [%.4f, %.4f]  %10s  %s\n", w, c.id, c.point.d,
+        c.tail->event, c.tail->hits, c.trials, c.measured, c.tail->low95, c.tail->high95,
+        vacuous ? "-" : absl::StrFormat("%.4g", c.theory),
+        absl::StrCat(VerdictName(c.verdict), c.reason.empty() ? "" : ": ", c.reason));
   }
   if (table.empty()) return "";
   return absl::StrCat(statements, "\n",

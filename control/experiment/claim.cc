@@ -51,6 +51,10 @@ absl::string_view VerdictName(Verdict verdict) {
       return "PASS";
     case Verdict::kFail:
       return "FAIL";
+    case Verdict::kInvariant:
+      return "INVARIANT";
+    case Verdict::kVacuous:
+      return "VACUOUS";
     case Verdict::kNotApplicable:
       break;
   }
@@ -86,6 +90,7 @@ ClaimResult Check(const Claim& claim, const Measurement& measurement) {
   const double margin = (claim.counted ? 0 : estimate.HalfWidth(0.9999)) +
                         (1e-12 + claim.tolerance) * std::abs(result.theory);
   result.verdict = VerdictOf(claim.relation, result.theory, estimate.mean, margin);
+  if (claim.invariant) JudgeInvariant(result.verdict == Verdict::kPass, result);
   return result;
 }
 

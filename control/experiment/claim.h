@@ -31,8 +31,18 @@ struct Measurement {
   bool saturated() const;
 };
 
-enum class Verdict { kPass, kFail, kNotApplicable };
-absl::string_view VerdictName(Verdict verdict);  // "PASS", "FAIL", "NOT APPLICABLE"
+// What became of a claim at a point. Only kPass and kFail are evidence.
+enum class Verdict {
+  kPass,
+  kFail,
+  kInvariant,      // holds by construction, and held; where it did not the verdict is kFail
+  kVacuous,        // theory says nothing at this size; what was measured is told
+  kNotApplicable,  // the claim is not about the point, or too little was measured to judge it
+};
+inline constexpr Verdict kVerdicts[] = {Verdict::kPass, Verdict::kFail, Verdict::kInvariant,
+                                        Verdict::kVacuous, Verdict::kNotApplicable};
+// "PASS", "FAIL", "INVARIANT", "VACUOUS", "NOT APPLICABLE".
+absl::string_view VerdictName(Verdict verdict);
 
 // A claim compares one measured figure with one computed value.
 enum class Relation { kAtMost, kAtLeast, kEqual };
@@ -57,11 +67,19 @@ struct ClaimResultAt {
   double ci95 = 0;  // half-width
   int trials = 0;
   Verdict verdict = Verdict::kNotApplicable;
-  std::string reason;  // why it is not applicable
+  std::string reason;  // why it is vacuous or not applicable, or that an invariant is broken
   Relation relation = Relation::kEqual;
   std::optional<Tail> tail = {};  // of claims about a probability
 };
 using ClaimResult = ClaimResultAt<Point>;
+
+// What a claim that holds by construction gets: kInvariant where `held`, and the reason why it
+// failed.
+template <typename P>
+void JudgeInvariant(bool held, ClaimResultAt<P>& result) {
+  result.verdict = held ? Verdict::kInvariant : Verdict::kFail;
+  if (!held) result.reason = "an invariant is broken: the fault is in bfly";
+}
 
 // kFail if `theory` lies more than `margin` from `measured` on the wrong side, or on either if they
 // should be equal.
@@ -82,6 +100,8 @@ struct Claim {
   double tolerance = 0;
   // The measured value is a count over all that happened: it has no interval.
   bool counted = false;
+  // It holds by construction, whatever is measured.
+  bool invariant = false;
 };
 
 // A claim fails if theory lies outside the 99.99 % interval of what was measured, on the wrong side

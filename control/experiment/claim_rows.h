@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "control/experiment/claim.h"
 #include "control/experiment/json_number.h"
@@ -21,6 +22,27 @@ template <typename P>
 int CountVerdicts(const std::vector<ClaimResultAt<P>>& claims, Verdict verdict) {
   return static_cast<int>(std::count_if(
       claims.begin(), claims.end(), [&](const auto& claim) { return claim.verdict == verdict; }));
+}
+
+// How many claims and points got each verdict, in the order of kVerdicts: "12 PASS, 0 FAIL, ...".
+template <typename P>
+std::string VerdictCounts(const std::vector<ClaimResultAt<P>>& claims) {
+  std::string counts;
+  for (const Verdict verdict : kVerdicts) {
+    absl::StrAppendFormat(&counts, "%s%d %s", counts.empty() ? "" : ", ",
+                          CountVerdicts(claims, verdict), std::string(VerdictName(verdict)));
+  }
+  return counts;
+}
+
+// The same as {"PASS": 12, ...}.
+template <typename P>
+nlohmann::ordered_json VerdictsJson(const std::vector<ClaimResultAt<P>>& claims) {
+  nlohmann::ordered_json counts = nlohmann::ordered_json::object();
+  for (const Verdict verdict : kVerdicts) {
+    counts[std::string(VerdictName(verdict))] = CountVerdicts(claims, verdict);
+  }
+  return counts;
 }
 
 // A claim that applies to no point says so once, not at every point.
@@ -87,9 +109,10 @@ std::string ClaimRows(const std::vector<ClaimResultAt<P>>& claims, bool all) {
   std::string table = absl::StrFormat("%-25s %-*s %11s %11s %10s %6s  %s\n", "claim", w, "point",
                                       "theory", "measured", "+-95%", "trials", "verdict");
   for (const auto* c : rows) {
-    absl::StrAppendFormat(&table, "%-25s %-*s %11.5g %11.5g %10.2g %6d  %s\n", c->id, w,
-                          c->point.ToString(), c->theory, c->measured, c->ci95, c->trials,
-                          std::string(VerdictName(c->verdict)));
+    absl::StrAppendFormat(
+        &table, "%-25s %-*s %11.5g %11.5g %10.2g %6d  %s\n", c->id, w, c->point.ToString(),
+        c->theory, c->measured, c->ci95, c->trials,
+        absl::StrCat(VerdictName(c->verdict), c->reason.empty() ? "" : ": ", c->reason));
   }
   if (!all) return table;
   for (const auto* c : unapplied) {

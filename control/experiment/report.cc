@@ -120,6 +120,7 @@ std::string ResultsJson(const Report& report) {
   }
   return Json{{"name", report.experiment.name()},
               {"complete", report.complete},
+              {"verdicts", VerdictsJson(report.claims)},
               {"claims", ClaimsJson(report.claims, [](const Point& p) { return ToJson(p); })},
               {"series", series},
               {"saturation", saturation}}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements about the probability that a figure is large. A bound that is 1 or more says nothing;
-// such a row says so, with what was measured. Bounds with an o(1) in the exponent are compared with
-// what is left without it, and are never passed or failed.
+// Statements about the probability that a figure is large. A bound that is 1 or more is vacuous;
+// its row says so, with what was measured. So is a bound with an o(1) in the exponent, at every
+// size: it is shown without the o(1).
 #include <algorithm>
 #include <cmath>
 
@@ -64,10 +64,10 @@ CircuitClaim PowerTail(const char* id, const char* protocol, const char* stateme
           .source = absl::StrCat(kCole, ", ", source),
           .relation = Relation::kAtMost,
           .about = Only(protocol),
-          .not_applicable =
+          .vacuous =
               [exponent](const CircuitPoint& point) {
                 const double e = exponent(point);
-                return e >= 0 ? absl::StrFormat("vacuous: n^(%.3g+o(1)) is no bound", e)
+                return e >= 0 ? absl::StrFormat("n^(%.3g+o(1)) is no bound", e)
                               : absl::StrFormat("n^(%.3g+o(1)), the o(1) is not known", e);
               },
           .theory = [exponent](
@@ -90,10 +90,10 @@ CircuitClaim Theorem31() {
           .source = absl::StrCat(kCole, ", Theorem 3.1, as the last sum of its proof"),
           .relation = Relation::kAtMost,
           .about = Only("data_server_collision"),
-          .not_applicable =
+          .vacuous =
               [](const CircuitPoint& point) {
                 const double sum = SumOfTheorem31(point);
-                return sum >= 1 ? absl::StrFormat("vacuous: the proof's own sum is %.3g", sum)
+                return sum >= 1 ? absl::StrFormat("the proof's own sum is %.3g", sum)
                                 : std::string();
               },
           .theory = SumOfTheorem31,

@@ -76,7 +76,7 @@ class MeasureTest(unittest.TestCase):
     def test_circuits_give_the_same_bits_and_no_word_of_the_plotter(self):
         out = self.directory / "circuits"
         done = self.measure(CIRCUITS, "--out", out, "--set", "d=[4, 5, 6, 7]", "--set", "seeds=1..3")
-        self.assertRegex(done.stdout, r"points: \d+ PASS, 0 FAIL, \d+ NOT APPLICABLE")
+        self.assertRegex(done.stdout, r"points: \d+ PASS, 0 FAIL, \d+ INVARIANT, \d+ VACUOUS, \d+ NOT APPLICABLE")
         self.assertIn("no claim", done.stdout)
         self.assertTrue((out / "rounds.svg").exists())
         self.measure("--rerun", out)

@@ -19,13 +19,14 @@ TEST(CircuitClaims, AStatementAboutEveryTrialFailsByOne) {
     m.trials.push_back({.batch_delays = {}, .figures = {{"congestion", congestion}, {"left", 0}}});
   }
   const CircuitClaim& claim = *(*CircuitClaimsNamed({"collision_congestion"}))[0];
-  EXPECT_EQ(Check(claim, m).verdict, Verdict::kPass);
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kInvariant) << "the protocol's rule says so";
   m.trials[1].figures["congestion"] = 5;
   EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail);
+  EXPECT_EQ(Check(claim, m).reason, "an invariant is broken: the fault is in bfly");
   EXPECT_EQ(Check(claim, m).measured, 5);
   // Where requests were left over the paper forfeits the bound.
   m.trials[1].figures["left"] = 2;
-  EXPECT_EQ(Check(claim, m).verdict, Verdict::kPass);
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kInvariant);
   EXPECT_EQ(Check(claim, m).trials, 2);
   m.point.protocol = "benes";
   EXPECT_EQ(Check(claim, m).verdict, Verdict::kNotApplicable);
@@ -62,10 +63,29 @@ TEST(CircuitClaims, ABoundThatSaysNothingIsMeasuredAndNotPassed) {
     m.trials.push_back({.batch_delays = {}, .figures = {{"rounds", rounds}}});
   }
   const CircuitClaimResult result = Check(claim, m);
-  EXPECT_EQ(result.verdict, Verdict::kNotApplicable);
-  EXPECT_EQ(result.reason, "vacuous: n^(0+o(1)) is no bound");
+  EXPECT_EQ(result.verdict, Verdict::kVacuous);
+  EXPECT_EQ(result.reason, "n^(0+o(1)) is no bound");
   EXPECT_EQ(result.tail->event, "rounds >= 4");
   EXPECT_DOUBLE_EQ(result.measured, 0.25);
+}
+
+TEST(CircuitClaims, WhatCannotFailIsNoEvidence) {
+  // Every path of a two-fold butterfly has 2 log n links, whatever the protocol chooses.
+  CircuitMeasurement m{
+      .point = {.protocol = "valiant", .network = NetworkKind::kTwoFoldButterfly, .d = 6},
+      .trials = {}};
+  for (int i = 0; i < 3; ++i) {
+    m.trials.push_back({.batch_delays = {}, .figures = {{"dilation", 12}, {"rounds", 9}}});
+  }
+  EXPECT_EQ(Check(*(*CircuitClaimsNamed({"two_fold_dilation"}))[0], m).verdict,
+            Verdict::kInvariant);
+  // The round bound of Theorem 2.1 has a probability that says nothing: no trial can refute it.
+  m.point.protocol = "collision";
+  m.point.c = 4;
+  const CircuitClaimResult rounds = Check(*(*CircuitClaimsNamed({"collision_rounds"}))[0], m);
+  EXPECT_EQ(rounds.verdict, Verdict::kVacuous);
+  EXPECT_EQ(rounds.measured, 9);
+  EXPECT_EQ(rounds.theory, 3);
 }
 
 TEST(CircuitClaims, BoundsOfTheProofsAreThoseOfTheTable) {
