@@ -16,15 +16,17 @@ absl::Status CheckKey(const std::string& key) {
       absl::StrCat("has ", key.size(), " bytes, at most ", kMaxKeyBytes, " are allowed"));
 }
 
-namespace {
-
 absl::Status RefuseInBand(bool in_band) {
   if (!in_band) return absl::OkStatus();
   return ErrorAtField(absl::StatusCode::kInvalidArgument, "in_band",
-                      "is for SetUp, Release and RoutePermutation; not in a batch or a stream");
+                      "is for a call of its own, not for a batch or a stream");
 }
 
-}  // namespace
+absl::Status RefuseKey(const std::string& key) {
+  if (key.empty()) return absl::OkStatus();
+  return ErrorAtField(absl::StatusCode::kInvalidArgument, "idempotency_key",
+                      "a call with in_band has none; leave one of them out");
+}
 
 absl::StatusOr<Order> ToOrder(const v1::SetUpRequest& request) {
   if (absl::Status status = RefuseInBand(request.in_band()); !status.ok()) return status;

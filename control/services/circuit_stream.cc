@@ -10,6 +10,7 @@ namespace {
 struct CircuitOperations {
   using Operation = v1::CircuitOperation;
   using Result = v1::CircuitResult;
+  static constexpr char kOperations[] = "set_up or release";
 
   static Step ToStep(const Operation& operation) {
     switch (operation.operation_case()) {
@@ -18,7 +19,7 @@ struct CircuitOperations {
       case Operation::kRelease:
         return {operation.tag(), ToOrder(operation.release()), operation.release().election_id()};
       default:
-        return {.tag = operation.tag()};
+        return MissingStep<CircuitOperations>(operation.tag());
     }
   }
   static void Fill(const Network& network, const StandingCircuit& circuit, Result* result) {

@@ -9,16 +9,6 @@
 #include "control/status/grpc_status.h"
 
 namespace bfly::control {
-namespace {
-
-// What a call in band cannot have.
-absl::Status RefuseKey(const std::string& key) {
-  if (key.empty()) return absl::OkStatus();
-  return ErrorAtField(absl::StatusCode::kInvalidArgument, "idempotency_key",
-                      "a call with in_band has none; leave one of them out");
-}
-
-}  // namespace
 
 grpc::Status CircuitsService::SetUpInBand(const v1::SetUpRequest& request,
                                           v1::SetUpResponse* response) {

@@ -2,6 +2,7 @@
 // DataServerService: the calls with in_band set.
 #include <chrono>
 
+#include "control/services/circuit_messages.h"
 #include "control/services/data_server_service.h"
 #include "control/services/read_messages.h"
 #include "control/services/route_message.h"
@@ -9,16 +10,6 @@
 #include "control/status/grpc_status.h"
 
 namespace bfly::control {
-namespace {
-
-// What a call in band cannot have.
-absl::Status RefuseKey(const std::string& key) {
-  if (key.empty()) return absl::OkStatus();
-  return ErrorAtField(absl::StatusCode::kInvalidArgument, "idempotency_key",
-                      "a call with in_band has none; leave one of them out");
-}
-
-}  // namespace
 
 grpc::Status DataServerService::RequestInBand(const v1::ObjectRequest& request,
                                               v1::ObjectResponse* response) {
@@ -46,11 +37,9 @@ grpc::Status DataServerService::RequestInBand(const v1::ObjectRequest& request,
 
 grpc::Status DataServerService::RequestBatchInBand(const v1::ObjectBatchRequest& request,
                                                    v1::ObjectBatchResponse* response) {
-  if (absl::Status status = RefuseKey(request.idempotency_key()); !status.ok()) {
-    return ToGrpc(status);
-  }
   const auto start = std::chrono::steady_clock::now();
   FieldErrors errors;
+  errors.Add(RefuseKey(request.idempotency_key()));
   if (request.dry_run()) {
     errors.Add("dry_run", "is set and in_band too; workers only choose what they set up");
   }

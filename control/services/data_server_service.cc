@@ -14,12 +14,12 @@
 #include "control/status/grpc_status.h"
 
 namespace bfly::control {
-
 namespace {
 
 struct ReadOperations {
   using Operation = v1::ObjectOperation;
   using Result = v1::ObjectResult;
+  static constexpr char kOperations[] = "request or release";
 
   static Step ToStep(const Operation& operation) {
     switch (operation.operation_case()) {
@@ -28,9 +28,7 @@ struct ReadOperations {
       case Operation::kRelease:
         return {operation.tag(), ToOrder(operation.release()), operation.release().election_id()};
       default:
-        return {.tag = operation.tag(),
-                .order = ErrorAtField(absl::StatusCode::kInvalidArgument, "operation",
-                                      "is missing; set request or release")};
+        return MissingStep<ReadOperations>(operation.tag());
     }
   }
   static void Fill(const Network& network, const StandingCircuit& circuit, Result* result) {

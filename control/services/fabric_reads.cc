@@ -30,6 +30,17 @@ std::string At(absl::string_view field, size_t index) {
 
 }  // namespace
 
+absl::Status AsOneOfMany(const absl::Status& status, size_t i) {
+  FieldErrors errors;
+  for (const FieldError& error : FieldErrorsOf(status)) {
+    const bool is_list = error.field == "user" || error.field == "object";
+    errors.Add(is_list ? At(absl::StrCat(error.field, "s"), i)
+                       : absl::StrCat(At("users", i), ".", error.field),
+               error.description);
+  }
+  return errors.empty() ? status : errors.ToStatus(status.code());
+}
+
 absl::Status FabricState::CheckDataServer() const {
   if (network_->kind() == NetworkKind::kRandomlyWiredButterfly) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
@@ -106,14 +117,7 @@ absl::Status FabricState::CheckReads(const ReadBatchOrder& order) const {
   std::unordered_map<uint64_t, size_t> asked_for;
   for (size_t i = 0; i < order.users.size(); ++i) {
     const absl::Status status = CheckRead(order.users[i], order.objects[i]);
-    if (!status.ok()) {
-      // The fields are those of a single request; here they are one of many.
-      FieldErrors errors;
-      for (const FieldError& error : FieldErrorsOf(status)) {
-        errors.Add(At(absl::StrCat(error.field, "s"), i), error.description);
-      }
-      return errors.ToStatus(status.code());
-    }
+    if (!status.ok()) return AsOneOfMany(status, i);
     const auto [user, new_user] = asked_by.try_emplace(order.users[i], i);
     const auto [object, new_object] = asked_for.try_emplace(order.objects[i], i);
     if (!new_user || !new_object) {

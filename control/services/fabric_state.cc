@@ -128,7 +128,10 @@ absl::StatusOr<std::vector<Outcome>> FabricState::ExecuteBatch(const std::vector
     outcomes.push_back(Execute(orders[i]));
     if (outcomes.back().ok() || !all_or_nothing) continue;
     RollBackTo(mark);
-    return WithPrefix(outcomes.back().status(), absl::StrCat("requests[", i, "]"));
+    const absl::Status& failed = outcomes.back().status();
+    const bool is_read = std::holds_alternative<ReadOrder>(orders[i].what) ||
+                         std::holds_alternative<StopReadingOrder>(orders[i].what);
+    return is_read ? AsOneOfMany(failed, i) : WithPrefix(failed, absl::StrCat("requests[", i, "]"));
   }
   if (const absl::Status status = interrupted(); all_or_nothing && !status.ok()) {
     RollBackTo(mark);

@@ -93,6 +93,10 @@ struct Blocking {
 // RESOURCE_EXHAUSTED names the link.
 absl::Status NoRoom(LinkId link, uint32_t circuits, uint32_t capacity);
 
+// The error of a read as that of number `i` of many: its fields "user", "object" as "users[i]",
+// "objects[i]", others under "users[i]". An error without fields stays as it is.
+absl::Status AsOneOfMany(const absl::Status& status, size_t i);
+
 class FabricState {
  public:
   // Circuit ids begin above `last_id`: ids of fabrics loaded before are not given again.

@@ -26,8 +26,7 @@ inline constexpr int kMaxInMessage = 4096;
 
 struct Step {
   uint64_t tag = 0;
-  absl::StatusOr<Order> order =
-      absl::InvalidArgumentError("operation: is missing; set set_up or release");
+  absl::StatusOr<Order> order;
   uint64_t election_id = 0;
 };
 
@@ -43,6 +42,14 @@ struct Message {
 inline size_t SizeOf(const Message& message) { return message.steps.size() + 1; }
 
 template <class Kind>
+Step MissingStep(uint64_t tag) {
+  return {tag,
+          ErrorAtField(absl::StatusCode::kInvalidArgument, "operation",
+                       absl::StrCat("is missing; set ", Kind::kOperations)),
+          0};
+}
+
+template <class Kind>
 Step ToMemberStep(const typename Kind::Operation& operation) {
   if (!operation.has_batch()) return Kind::ToStep(operation);
   return {operation.tag(),
@@ -55,7 +62,8 @@ Step ToMemberStep(const typename Kind::Operation& operation) {
 //   Operation, Result              messages with a tag; an Operation may have a `batch` of
 //                                  `operations`, a Result their `results`
 //   static Step ToStep(const Operation&)                 of one that is no batch
-//   static void Fill(const Network*, const StandingCircuit&, Result*)   of one that was done
+//   static void Fill(const Network&, const StandingCircuit&, Result*)   of one that was done
+//   kOperations                    what an operation may be, in words
 template <class Kind>
 Message ToMessage(const typename Kind::Operation& operation) {
   Message message{.tag = operation.tag(),

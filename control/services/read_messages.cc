@@ -14,9 +14,7 @@ template <class Request>
 absl::Status CheckSingle(const Request& request) {
   FieldErrors errors;
   errors.Add(CheckKey(request.idempotency_key()));
-  if (request.in_band()) {
-    errors.Add("in_band", "is for a call of its own; in a stream the controller chooses");
-  }
+  errors.Add(RefuseInBand(request.in_band()));
   return errors.ToStatus();
 }
 

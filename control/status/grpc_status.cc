@@ -13,7 +13,6 @@
 #include "google/rpc/status.pb.h"
 
 namespace bfly::control {
-
 namespace {
 
 // Clients take 8 KiB of trailers, in which the message stands twice: percent-encoded by itself, and

@@ -177,6 +177,11 @@ TEST_F(DataServerServiceTest, OtherNetworksHaveNoDataServer) {
   ASSERT_TRUE(Load(*controller_, SmallTopology(), /*replace=*/true).ok());
   EXPECT_EQ(Place(4, 2).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(AskAll(1).status().message()), HasSubstr("randomly_wired_butterfly"));
+  v1::ReleaseObjectsRequest release;
+  release.add_users(3);
+  const auto released = Call(*controller_->data_server, &Stub::ReleaseBatch, release);
+  EXPECT_EQ(released.status().code(), absl::StatusCode::kFailedPrecondition) << released.status();
+  EXPECT_THAT(std::string(released.status().message()), HasSubstr("randomly_wired_butterfly"));
 }
 
 // After random sequences of everything, also of what the data plane cannot do and what links have

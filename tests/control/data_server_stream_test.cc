@@ -149,6 +149,7 @@ TEST_F(DataServerServiceTest, ManyReadsAreReleasedAtOnce) {
   request.add_users(12);
   const auto refused = Call(*controller_->data_server, &Stub::ReleaseBatch, request);
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kNotFound) << refused.status();
+  EXPECT_THAT(FieldsOf(refused.status()), ElementsAre("users[1]"));
   EXPECT_EQ(Status().reads(), 8u);
   request.set_best_effort(true);
   const auto some = Call(*controller_->data_server, &Stub::ReleaseBatch, request);
