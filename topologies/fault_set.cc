@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topologies/fault_set.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace bfly {
+
+FaultSet::FaultSet(const Network& network)
+    : network_(&network), blocked_of_stage_(network.stages()) {}
+
+void FaultSet::Block(uint64_t link_index) {
+  if (++blocked_[link_index] == 1) ++blocked_of_stage_[network_->link_at(link_index).stage];
+}
+
+void FaultSet::Unblock(uint64_t link_index) {
+  const auto found = blocked_.find(link_index);
+  if (--found->second != 0) return;
+  blocked_.erase(found);
+  --blocked_of_stage_[network_->link_at(link_index).stage];
+}
+
+void FaultSet::SetLinkUp(LinkId link, bool up) {
+  const uint64_t index = network_->link_index(link);
+  if (up) {
+    if (links_.erase(index) != 0) Unblock(index);
+  } else if (links_.insert(index).second) {
+    Block(index);
+  }
+}
+
+void FaultSet::SetNodeUp(NodeId node, bool up) {
+  const uint64_t number = static_cast<uint64_t>(node.level) * network_->rows() + node.row;
+  if (up) {
+    if (nodes_.erase(number) == 0) return;
+    for (const uint64_t link : LinksOf(node)) Unblock(link);
+  } else if (nodes_.insert(number).second) {
+    for (const uint64_t link : LinksOf(node)) Block(link);
+  }
+}
+
+void FaultSet::Avoid(LinkId link) {
+  const uint64_t index = network_->link_index(link);
+  if (avoided_.insert(index).second) Block(index);
+}
+
+std::vector<uint64_t> FaultSet::LinksOf(NodeId node) const {
+  std::vector<uint64_t> links;
+  if (node.level < network_->stages()) {
+    for (int port = 0; port < network_->ports(); ++port) {
+      links.push_back(network_->link_index({node.level, node.row, port}));
+    }
+  }
+  // On a wrapped network the last stage leads to level 0.
+  const int before = node.level > 0        ? node.level - 1
+                     : network_->wrapped() ? network_->stages() - 1
+                                           : -1;
+  if (before >= 0) {
+    for (const LinkId& link : network_->feeders(before, node.row)) {
+      links.push_back(network_->link_index(link));
+    }
+  }
+  std::sort(links.begin(), links.end());
+  links.erase(std::unique(links.begin(), links.end()), links.end());
+  return links;
+}
+
+std::vector<LinkId> FaultSet::down_links() const {
+  std::vector<LinkId> links;
+  for (const uint64_t index : links_) links.push_back(network_->link_at(index));
+  return links;
+}
+
+std::vector<LinkId> FaultSet::blocked_links() const {
+  std::vector<uint64_t> indexes;
+  for (const auto& [index, reasons] : blocked_) indexes.push_back(index);
+  std::sort(indexes.begin(), indexes.end());
+  std::vector<LinkId> links;
+  for (const uint64_t index : indexes) links.push_back(network_->link_at(index));
+  return links;
+}
+
+std::optional<LinkId> FaultSet::FirstOnPath(Row input, Tag tag) const {
+  if (empty()) return std::nullopt;
+  const int hops = network_->hops();
+  Row row = input;
+  for (int hop = 0; hop < hops; ++hop) {
+    const LinkId link{network_->stage_of_hop(hop), row, PortOfHop(tag, hop, hops)};
+    if (blocked_of_stage_[link.stage] != 0 && blocks(network_->link_index(link))) return link;
+    row = network_->next_row(link.stage, row, link.port);
+  }
+  return std::nullopt;
+}
+
+std::vector<LinkId> FaultSet::OnPath(Row input, Tag tag) const {
+  std::vector<LinkId> links;
+  if (empty()) return links;
+  ForEachLink(*network_, input, tag, [&](uint64_t index) {
+    const LinkId link = network_->link_at(index);
+    // A path of two passes may cross a link twice.
+    if (blocks(index) && std::find(links.begin(), links.end(), link) == links.end()) {
+      links.push_back(link);
+    }
+  });
+  return links;
+}
+
+std::vector<bool> FaultSet::ReachableFrom(Row input) const {
+  std::vector<bool> at(network_->rows());
+  at[input] = true;
+  for (int hop = 0; hop < network_->hops(); ++hop) {
+    const int stage = network_->stage_of_hop(hop);
+    std::vector<bool> next(network_->rows());
+    for (Row row = 0; row < network_->rows(); ++row) {
+      for (int port = 0; at[row] && port < network_->ports(); ++port) {
+        if (!blocks(network_->link_index({stage, row, port}))) {
+          next[network_->next_row(stage, row, port)] = true;
+        }
+      }
+    }
+    at.swap(next);
+  }
+  return at;
+}
+
+std::string FaultSet::WhyBlocked(LinkId link) const {
+  const uint64_t index = network_->link_index(link);
+  const std::string name =
+      absl::StrCat("stage ", link.stage, " row ", link.row, " port ", link.port);
+  if (links_.count(index) != 0) return absl::StrCat(name, " is down");
+  if (avoided_.count(index) != 0) return absl::StrCat(name, " is to be avoided");
+  return absl::StrCat(name, " is down with one of its nodes");
+}
+
+}  // namespace bfly

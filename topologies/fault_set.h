@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which links and nodes of a network are down, and what that leaves reachable. A plain value that
+// stands beside the network; protocols get it and choose among what is left.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "topologies/network.h"
+#include "topologies/tag.h"
+
+namespace bfly {
+
+// Nodes of level 0 are the inputs.
+struct NodeId {
+  int level = 0;
+  Row row = 0;
+  friend bool operator==(const NodeId&, const NodeId&) = default;
+};
+
+class FaultSet {
+ public:
+  // Nothing is down. `network` must outlive the object and its copies.
+  explicit FaultSet(const Network& network);
+
+  // The link or node must be one of the network. A node that is down takes its links with it.
+  void SetLinkUp(LinkId link, bool up);
+  void SetNodeUp(NodeId node, bool up);
+  // The link works, but no path shall cross it.
+  void Avoid(LinkId link);
+
+  bool is_down(LinkId link) const { return links_.count(network_->link_index(link)) != 0; }
+  bool empty() const { return blocked_.empty(); }
+  // Links that were taken down by themselves, in the order of their index.
+  std::vector<LinkId> down_links() const;
+
+  // Whether no path may cross the link: it is down, one of its nodes is down, or it is avoided.
+  bool blocks(uint64_t link_index) const { return blocked_.count(link_index) != 0; }
+  // All such links, in the order of their index.
+  std::vector<LinkId> blocked_links() const;
+  // The first such link of the path; none: the path is whole.
+  std::optional<LinkId> FirstOnPath(Row input, Tag tag) const;
+  bool IsWhole(Row input, Tag tag) const { return !FirstOnPath(input, tag).has_value(); }
+  // All such links of the path, in the path's order.
+  std::vector<LinkId> OnPath(Row input, Tag tag) const;
+
+  // Outputs that some whole path leads to from this input.
+  std::vector<bool> ReachableFrom(Row input) const;
+
+  // Why no path may cross the link, such as "stage 6 row 32 port 0 is down".
+  std::string WhyBlocked(LinkId link) const;
+
+ private:
+  // Every link of the node, into it and out of it, once.
+  std::vector<uint64_t> LinksOf(NodeId node) const;
+  void Block(uint64_t link_index);
+  void Unblock(uint64_t link_index);
+
+  const Network* network_;
+  std::set<uint64_t> links_;    // down by themselves
+  std::set<uint64_t> nodes_;    // level * rows + row
+  std::set<uint64_t> avoided_;  // links
+  // By link: for how many of these reasons no path may cross it.
+  std::unordered_map<uint64_t, uint32_t> blocked_;
+  std::vector<uint32_t> blocked_of_stage_;  // links; most stages have none, and need no look-up
+};
+
+}  // namespace bfly
