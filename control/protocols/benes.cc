@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Off-line routing on the Benes network by the looping algorithm (looping.h): any permutation with
-// one circuit a link, in O(n log n).
+// one circuit a link, in O(n log n). Around faulty links one of the n solutions that follow from
+// it is taken (benes_faults.h).
 #include <algorithm>
 
+#include "control/protocols/benes_faults.h"
 #include "control/protocols/looping.h"
 #include "control/protocols/protocols.h"
 
@@ -36,6 +38,8 @@ absl::StatusOr<RouteResult> RouteBenes(const Network& network, const LinkLoad* s
                                        const ProtocolOptions& options) {
   Crew crew(static_cast<int>(std::max(options.workers, 1u)));
   const std::vector<Row> middle = MiddleRows(Completed(requests, network.rows()), crew);
+  const bool faulty = options.faults != nullptr && !options.faults->empty();
+  const Row mask = faulty ? MaskAroundFaults(network, requests, middle, *options.faults) : 0;
   RouteResult result;
   result.rounds = 1;
   result.messages = requests.size();
@@ -43,10 +47,11 @@ absl::StatusOr<RouteResult> RouteBenes(const Network& network, const LinkLoad* s
   crew.ForEachPart(requests.size(), kPart, [&](int, size_t first, size_t last) {
     for (size_t i = first; i < last; ++i) {
       const auto& [input, output] = requests[i];
-      result.paths[i] = {input, output, TagThrough(network, middle[input], output),
+      result.paths[i] = {input, output, TagThrough(network, middle[input] ^ mask, output),
                          PathChoice::kLooping};
     }
   });
+  if (faulty) RerouteBroken(network, standing, *options.faults, result);
   MeasureCongestion(network, standing, crew, result);
   return result;
 }

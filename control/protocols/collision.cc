@@ -67,9 +67,15 @@ absl::StatusOr<RouteResult> RouteCollision(const Network& network, const LinkLoa
       return 2 * ((end & ~still) | (start & still)) + ((end >> port_shift) & 1);
     };
   };
+  const std::vector<uint8_t> broken = BrokenPaths(
+      options.faults, requests.size(), [&](size_t i) { return requests[i].input; },
+      [&](size_t i, int which) {
+        return TagThrough(network, middle[2 * i + which], requests[i].output);
+      });
   const CollisionOutcome outcome =
       RunCollisionRounds(static_cast<uint32_t>(requests.size()), columns,
-                         options.max_rounds != 0 ? options.max_rounds : ~0u, crew, links_of);
+                         options.max_rounds != 0 ? options.max_rounds : ~0u,
+                         broken.empty() ? nullptr : broken.data(), crew, links_of);
 
   RouteResult result;
   result.rounds = static_cast<uint32_t>(outcome.left_per_round.size());
@@ -84,11 +90,12 @@ absl::StatusOr<RouteResult> RouteCollision(const Network& network, const LinkLoa
     for (size_t i = begin; i < end; ++i) {
       const auto& [input, output] = requests[i];
       const uint8_t choice = outcome.choice[i];
-      // What is left takes p: any path will do, and the bound on the congestion is forfeited.
+      // What is left takes p, or p' where a fault leaves only that: any path will do, and the bound
+      // on the congestion is forfeited.
       const bool left = choice == CollisionOutcome::kLeft;
       result.buddies[i] = {TagThrough(network, middle[2 * i], output),
                            TagThrough(network, middle[2 * i + 1], output)};
-      result.paths[i] = {input, output, result.buddies[i][left ? 0 : choice],
+      result.paths[i] = {input, output, result.buddies[i][left ? PathOfLeft(broken, i) : choice],
                          left          ? PathChoice::kArbitrary
                          : choice == 0 ? PathChoice::kP
                                        : PathChoice::kPPrime};

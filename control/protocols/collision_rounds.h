@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "topologies/crew.h"
+#include "topologies/fault_set.h"
 
 namespace bfly::control {
 
@@ -59,6 +60,28 @@ inline uint64_t BitsOver(const uint8_t* count, uint32_t links, uint32_t limit) {
   return bits;
 }
 
+// By request: bit w is set if path w crosses a faulty link, tag_of(request, w) being its tag and
+// input_of(request) where it begins. Empty if there are no faults.
+template <typename InputOf, typename TagOf>
+std::vector<uint8_t> BrokenPaths(const FaultSet* faults, size_t requests, const InputOf& input_of,
+                                 const TagOf& tag_of) {
+  std::vector<uint8_t> broken;
+  if (faults == nullptr || faults->empty()) return broken;
+  broken.resize(requests);
+  for (size_t i = 0; i < requests; ++i) {
+    for (int which : {0, 1}) {
+      const bool whole = faults->IsWhole(input_of(i), tag_of(i, which));
+      broken[i] = static_cast<uint8_t>(broken[i] | unsigned{!whole} << which);
+    }
+  }
+  return broken;
+}
+
+// The path of a request that the rounds left without one: p, where that is whole or neither is.
+inline int PathOfLeft(const std::vector<uint8_t>& broken, size_t request) {
+  return !broken.empty() && broken[request] == 1 ? 1 : 0;
+}
+
 // What one worker needs to look at a column.
 struct CollisionLane {
   std::vector<uint8_t>
@@ -101,15 +124,16 @@ void BlockPathsOfColumn(const CollisionColumn& column, const std::vector<uint32_
 }
 
 // Gives every active request a path that no lane blocked, and keeps the others in `active`, in
-// their order.
-inline void SelectPaths(const std::vector<CollisionLane>& lanes, uint32_t round, Crew& crew,
-                        std::vector<uint32_t>& active, CollisionOutcome& outcome) {
+// their order. `broken` as for RunCollisionRounds.
+inline void SelectPaths(const std::vector<CollisionLane>& lanes, uint32_t round,
+                        const uint8_t* broken, Crew& crew, std::vector<uint32_t>& active,
+                        CollisionOutcome& outcome) {
   constexpr size_t kPart = 1 << 15;
   std::vector<size_t> left((active.size() + kPart - 1) / kPart);  // by part, at its front
   crew.ForEachPart(active.size(), kPart, [&](int, size_t first, size_t last) {
     size_t kept = first;
     for (size_t i = first; i < last; ++i) {
-      uint8_t blocked = 0;
+      uint8_t blocked = broken == nullptr ? uint8_t{0} : broken[active[i]];
       for (const CollisionLane& lane : lanes) {
         if (lane.round == round) blocked |= lane.blocked[i];
       }
@@ -143,9 +167,14 @@ inline void SelectPaths(const std::vector<CollisionLane>& lanes, uint32_t round,
 // are. The crew's workers take the columns of a round, each with counts of its own, and a path is
 // eligible if none of them blocked it: the selections do not depend on who looked. More workers
 // than columns are of little use.
+//
+// `broken`, null if there are no faults: by request, bit w is set if path w crosses a faulty link.
+// Such a path is active and counted like any other, as its probes cannot know better, and is never
+// eligible.
 template <typename LinksOf>
 CollisionOutcome RunCollisionRounds(uint32_t requests, const std::vector<CollisionColumn>& columns,
-                                    uint32_t max_rounds, Crew& crew, const LinksOf& links_of) {
+                                    uint32_t max_rounds, const uint8_t* broken, Crew& crew,
+                                    const LinksOf& links_of) {
   uint32_t most_links = 0;
   for (const CollisionColumn& column : columns) most_links = std::max(most_links, column.links);
 
@@ -167,7 +196,7 @@ CollisionOutcome RunCollisionRounds(uint32_t requests, const std::vector<Collisi
       }
       BlockPathsOfColumn(columns[c], active, links_of(c), lane);
     });
-    SelectPaths(lanes, round, crew, active, outcome);
+    SelectPaths(lanes, round, broken, crew, active, outcome);
     outcome.messages += 4 * asking;
     outcome.left_per_round.push_back(static_cast<uint32_t>(active.size()));
     if (active.size() == asking) break;

@@ -143,9 +143,15 @@ absl::StatusOr<DataServerResult> RouteDataServerCollision(
     };
   };
   Crew crew(static_cast<int>(std::max(options.workers, 1u)));
+  const std::vector<uint8_t> broken = BrokenPaths(
+      standing.faults, requests.size(), [&](size_t i) { return requests[i].user; },
+      [&](size_t i, int copy) {
+        return GreedyTag(network, requests[i].user, requests[i].copies[copy]);
+      });
   const CollisionOutcome outcome =
       RunCollisionRounds(static_cast<uint32_t>(requests.size()), columns,
-                         options.max_rounds != 0 ? options.max_rounds : ~0u, crew, links_of);
+                         options.max_rounds != 0 ? options.max_rounds : ~0u,
+                         broken.empty() ? nullptr : broken.data(), crew, links_of);
 
   DataServerResult result;
   result.route.rounds = static_cast<uint32_t>(outcome.left_per_round.size());
@@ -158,7 +164,7 @@ absl::StatusOr<DataServerResult> RouteDataServerCollision(
   for (size_t i = 0; i < requests.size(); ++i) {
     const auto& [user, copies] = requests[i];
     const bool left = outcome.choice[i] == CollisionOutcome::kLeft;
-    const Row disk = copies[left ? 0 : outcome.choice[i]];
+    const Row disk = copies[left ? PathOfLeft(broken, i) : outcome.choice[i]];
     result.route.buddies.push_back({Tag{copies[0]}, Tag{copies[1]}});
     result.route.paths.push_back({user, disk, GreedyTag(network, user, disk),
                                   left                     ? PathChoice::kArbitrary
@@ -179,7 +185,7 @@ absl::StatusOr<DataServerResult> RouteDataServerMinimum(
   if (standing.disks != nullptr) readers = *standing.disks;
   DataServerResult result;
   for (const auto& [user, copies] : requests) {
-    const CircuitPath path = ChooseCopy(load, readers, user, copies);
+    const CircuitPath path = ChooseCopy(load, readers, user, copies, standing.faults);
     load.Add(user, path.tag);
     ++readers[path.output];
     result.route.paths.push_back(path);
@@ -240,9 +246,15 @@ uint32_t CostOfCopy(const LinkLoad& load, const std::vector<uint32_t>& readers, 
 }
 
 CircuitPath ChooseCopy(const LinkLoad& load, const std::vector<uint32_t>& readers, Row user,
-                       Copies copies) {
-  const bool second =
+                       Copies copies, const FaultSet* faults) {
+  bool second =
       CostOfCopy(load, readers, user, copies[1]) < CostOfCopy(load, readers, user, copies[0]);
+  if (faults != nullptr && !faults->empty()) {
+    const auto is_whole = [&](Row disk) {
+      return faults->IsWhole(user, GreedyTag(load.network(), user, disk));
+    };
+    if (!is_whole(copies[second]) && is_whole(copies[!second])) second = !second;
+  }
   const Row disk = copies[second];
   return {user, disk, GreedyTag(load.network(), user, disk),
           second ? PathChoice::kPPrime : PathChoice::kP};

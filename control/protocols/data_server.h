@@ -38,10 +38,11 @@ struct DataServerOptions {
 // The thresholds in force: those of `options`, where it has none those of Theorem 3.1.
 DataServerOptions WithThresholds(DataServerOptions options, int dimension);
 
-// What stands already; null: nothing.
+// What stands already and what is down; null: nothing.
 struct StandingReads {
   const LinkLoad* links = nullptr;
   const std::vector<uint32_t>* disks = nullptr;  // readers of each
+  const FaultSet* faults = nullptr;              // links that no path shall cross
 };
 
 // Paths are in the order of the requests; choice kP is the copy in the first half.
@@ -68,9 +69,10 @@ absl::StatusOr<DataServerResult> RouteDataServerSingleCopy(const Network& networ
 
 // The cost of a path of the minimum protocol: max(fullest link, disk). `readers` by disk.
 uint32_t CostOfCopy(const LinkLoad& load, const std::vector<uint32_t>& readers, Row user, Row disk);
-// The path to the cheaper copy, the first if they tie.
+// The path to the cheaper copy, the first if they tie; where `faults` leave one of the paths whole,
+// that one.
 CircuitPath ChooseCopy(const LinkLoad& load, const std::vector<uint32_t>& readers, Row user,
-                       Copies copies);
+                       Copies copies, const FaultSet* faults = nullptr);
 
 // The dynamic data server: of an object's two paths the one with the smaller of max(fullest link,
 // disk) is taken, that of the first copy if they tie. A user reads one object at a time; a disk

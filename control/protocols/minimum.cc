@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The minimum protocol on BB_n (Cole et al. 1998, section 2.2; THEORY.md 2.5): of its two random
 // paths a request takes the one whose fullest collision link carries fewer established circuits, p
-// if they tie.
+// if they tie; where a fault leaves one of them whole, that one.
 #include <algorithm>
 
 #include "control/protocols/protocols.h"
@@ -12,14 +12,22 @@ namespace {
 
 class MinimumChooser : public PathChooser {
  public:
-  explicit MinimumChooser(const Network& network)
-      : dimension_(network.dimension()), candidates_(*SwitchSettings::Make(network)) {}
+  MinimumChooser(const Network& network, const FaultSet* faults)
+      : dimension_(network.dimension()),
+        candidates_(*SwitchSettings::Make(network)),
+        faults_(faults) {}
 
   CircuitPath Choose(const LinkLoad& load, Row input, Row output) const override {
     const Row p = candidates_.middle(input, output, 0);
     const Row p_prime = candidates_.middle(input, output, 1);
-    const bool second = MostOnCollisionLinks(load, input, p_prime, output) <
-                        MostOnCollisionLinks(load, input, p, output);
+    bool second = MostOnCollisionLinks(load, input, p_prime, output) <
+                  MostOnCollisionLinks(load, input, p, output);
+    if (faults_ != nullptr && !faults_->empty()) {
+      const auto is_whole = [&](Row middle) {
+        return faults_->IsWhole(input, TagOf(middle, output));
+      };
+      if (!is_whole(second ? p_prime : p) && is_whole(second ? p : p_prime)) second = !second;
+    }
     return {input, output, TagOf(second ? p_prime : p, output),
             second ? PathChoice::kPPrime : PathChoice::kP};
   }
@@ -41,18 +49,19 @@ class MinimumChooser : public PathChooser {
 
   int dimension_;
   CandidatePaths candidates_;
+  const FaultSet* const faults_;
 };
 
-std::unique_ptr<PathChooser> MakeMinimum(const Network& network, const ProtocolOptions&) {
-  return std::make_unique<MinimumChooser>(network);
+std::unique_ptr<PathChooser> MakeMinimum(const Network& network, const ProtocolOptions& options) {
+  return std::make_unique<MinimumChooser>(network, options.faults);
 }
 
 // One request after the other, each a round of its own: a probe along each candidate path forward
 // and back.
 absl::StatusOr<RouteResult> RouteMinimum(const Network& network, const LinkLoad* standing,
                                          const std::vector<Request>& requests,
-                                         const ProtocolOptions&) {
-  const MinimumChooser chooser(network);
+                                         const ProtocolOptions& options) {
+  const MinimumChooser chooser(network, options.faults);
   RouteResult result = RouteOneByOne(chooser, network, standing, requests);
   result.buddies.reserve(requests.size());
   for (const auto& [input, output] : requests) {

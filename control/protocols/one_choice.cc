@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The baseline with one random choice (THEORY.md 2.8): a fair coin between the two random paths of
-// a request, whatever the load.
+// a request, whatever the load; where a fault leaves one of them whole, that one.
 #include "control/protocols/protocols.h"
 #include "topologies/random.h"
 #include "topologies/switch_settings.h"
@@ -10,28 +10,32 @@ namespace {
 
 class OneChoiceChooser : public PathChooser {
  public:
-  OneChoiceChooser(const Network& network, uint64_t seed)
-      : seed_(seed), candidates_(*SwitchSettings::Make(network)) {}
+  OneChoiceChooser(const Network& network, const ProtocolOptions& options)
+      : options_(options), candidates_(*SwitchSettings::Make(network)) {}
 
   CircuitPath Choose(const LinkLoad&, Row input, Row output) const override {
-    const bool second = RandomBelow(seed_, RandomStream::kOneChoice, input, 2) != 0;
+    bool second = RandomBelow(options_.seed, RandomStream::kOneChoice, input, 2) != 0;
+    if (!options_.IsWhole(input, candidates_.tag(input, output, second)) &&
+        options_.IsWhole(input, candidates_.tag(input, output, !second))) {
+      second = !second;
+    }
     return {input, output, candidates_.tag(input, output, second),
             second ? PathChoice::kPPrime : PathChoice::kP};
   }
 
  private:
-  uint64_t seed_;
+  const ProtocolOptions options_;
   CandidatePaths candidates_;
 };
 
 std::unique_ptr<PathChooser> MakeOneChoice(const Network& network, const ProtocolOptions& options) {
-  return std::make_unique<OneChoiceChooser>(network, options.seed);
+  return std::make_unique<OneChoiceChooser>(network, options);
 }
 
 absl::StatusOr<RouteResult> RouteOneChoice(const Network& network, const LinkLoad* standing,
                                            const std::vector<Request>& requests,
                                            const ProtocolOptions& options) {
-  return RouteUnasked(OneChoiceChooser(network, options.seed), network, standing, requests);
+  return RouteUnasked(OneChoiceChooser(network, options), network, standing, requests);
 }
 
 }  // namespace

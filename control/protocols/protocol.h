@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "control/protocols/link_load.h"
 #include "topologies/crew.h"
+#include "topologies/fault_set.h"
 #include "topologies/network.h"
 #include "topologies/permutation.h"
 #include "topologies/tag.h"
@@ -57,6 +58,14 @@ struct ProtocolOptions {
   // Threads that compute, 1..kMaxWorkers; 0: 1. The result is the same for every number. More than
   // one only for a protocol that uses_workers.
   uint32_t workers = 0;
+  // Links that no path shall cross; null: none. A protocol that has a choice chooses among the
+  // whole paths. Where none is whole a request gets the path it would have got without faults,
+  // which is for the caller to refuse; q_limited loses such a request.
+  const FaultSet* faults = nullptr;
+
+  bool IsWhole(Row input, Tag tag) const {
+    return faults == nullptr || faults->IsWhole(input, tag);
+  }
 };
 
 inline constexpr uint32_t kMaxThreshold = 254;

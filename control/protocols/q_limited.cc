@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "control/protocols/protocols.h"
+#include "control/protocols/random_middle.h"
 #include "topologies/random.h"
 
 namespace bfly::control {
@@ -27,14 +28,15 @@ absl::StatusOr<RouteResult> RouteQLimited(const Network& network, const LinkLoad
   wanted.reserve(requests.size());
   for (const auto& [input, output] : requests) {
     if (network.two_copies()) {
-      const Row middle = RandomBelow(options.seed, RandomStream::kValiant, input, network.rows());
-      wanted.push_back({input, output, TagThrough(network, middle, output), PathChoice::kRandom});
+      wanted.push_back({input, output, TagThroughRandomMiddle(network, options, input, output),
+                        PathChoice::kRandom});
     } else {
       wanted.push_back({input, output, GreedyTag(network, input, output), PathChoice::kGreedy});
     }
   }
   const uint32_t q = options.q != 0 ? options.q : 1;
-  const std::vector<bool> locked = LockDown(network, standing, wanted, q, options.seed);
+  const std::vector<bool> locked =
+      LockDown(network, standing, wanted, q, options.seed, options.faults);
   RouteResult result;
   result.rounds = 1;
   result.messages = requests.size();
@@ -53,10 +55,15 @@ absl::StatusOr<RouteResult> RouteQLimited(const Network& network, const LinkLoad
 }  // namespace
 
 std::vector<bool> LockDown(const Network& network, const LinkLoad* standing,
-                           const std::vector<CircuitPath>& paths, uint32_t q, uint64_t seed) {
+                           const std::vector<CircuitPath>& paths, uint32_t q, uint64_t seed,
+                           const FaultSet* faults) {
   const int hops = network.hops();
   std::vector<uint32_t> alive(paths.size());
   std::iota(alive.begin(), alive.end(), 0u);
+  if (faults != nullptr) {
+    std::erase_if(alive,
+                  [&](uint32_t i) { return !faults->IsWhole(paths[i].input, paths[i].tag); });
+  }
   std::vector<Row> row(paths.size());
   for (size_t i = 0; i < paths.size(); ++i) row[i] = paths[i].input;
   std::vector<uint32_t> taken(2 * size_t{network.rows()});

@@ -11,9 +11,11 @@
 
 namespace bfly::control {
 
-// Which of the paths lock down, by path. Places that `standing` circuits hold are not given away.
+// Which of the paths lock down, by path. Places that `standing` circuits hold are not given away. A
+// path over a faulty link does not, and competes with none of the others.
 std::vector<bool> LockDown(const Network& network, const LinkLoad* standing,
-                           const std::vector<CircuitPath>& paths, uint32_t q, uint64_t seed);
+                           const std::vector<CircuitPath>& paths, uint32_t q, uint64_t seed,
+                           const FaultSet* faults = nullptr);
 
 // The exact expected fraction of n requests with independent uniform destinations that lock down on
 // B_n, n = 2^dimension. An output may take two of them.

@@ -2,32 +2,32 @@
 // Valiant's baseline (THEORY.md 2.8): each request goes through a uniformly random row between the
 // two copies, whatever the load.
 #include "control/protocols/protocols.h"
-#include "topologies/random.h"
+#include "control/protocols/random_middle.h"
 
 namespace bfly::control {
 namespace {
 
 class ValiantChooser : public PathChooser {
  public:
-  explicit ValiantChooser(uint64_t seed) : seed_(seed) {}
+  explicit ValiantChooser(const ProtocolOptions& options) : options_(options) {}
 
   CircuitPath Choose(const LinkLoad& load, Row input, Row output) const override {
-    const Row middle = RandomBelow(seed_, RandomStream::kValiant, input, load.network().rows());
-    return {input, output, TagThrough(load.network(), middle, output), PathChoice::kRandom};
+    return {input, output, TagThroughRandomMiddle(load.network(), options_, input, output),
+            PathChoice::kRandom};
   }
 
  private:
-  uint64_t seed_;
+  const ProtocolOptions options_;
 };
 
 std::unique_ptr<PathChooser> MakeValiant(const Network&, const ProtocolOptions& options) {
-  return std::make_unique<ValiantChooser>(options.seed);
+  return std::make_unique<ValiantChooser>(options);
 }
 
 absl::StatusOr<RouteResult> RouteValiant(const Network& network, const LinkLoad* standing,
                                          const std::vector<Request>& requests,
                                          const ProtocolOptions& options) {
-  return RouteUnasked(ValiantChooser(options.seed), network, standing, requests);
+  return RouteUnasked(ValiantChooser(options), network, standing, requests);
 }
 
 }  // namespace
