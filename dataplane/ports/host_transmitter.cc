@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/ports/host_transmitter.h"
 
+#include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
@@ -9,6 +10,13 @@
 #include "dataplane/ports/translate.h"
 
 namespace bfly::dataplane {
+
+HostTransmitter::HostTransmitter(uint16_t device, uint16_t queue, const LearnedMac* learned,
+                                 double patience_seconds)
+    : device_(device),
+      queue_(queue),
+      learned_(learned),
+      patience_(static_cast<uint64_t>(patience_seconds * static_cast<double>(rte_get_tsc_hz()))) {}
 
 HostTransmitter::~HostTransmitter() { Discard(); }
 
@@ -39,14 +47,17 @@ void HostTransmitter::Push(const Descriptor& packet, Ledger& ledger) {
 
 void HostTransmitter::Flush(Ledger& ledger) {
   if (begin_ == end_) return;
-  ++fruitless_passes_;
+  const uint64_t now = rte_rdtsc();
+  if (stuck_since_ == 0) stuck_since_ = now;
   Offer(ledger);
-  if (fruitless_passes_ < kPatience) return;
-  fruitless_passes_ = kPatience;
+  if (stuck_since_ == 0 || now - stuck_since_ < patience_) return;
   counters_.Drop(DropReason::kPortFull, ledger, Discard());
 }
 
 void HostTransmitter::Offer(Ledger& ledger) {
+  const uint32_t device = gate_->device();
+  if (device == DeviceGate::kClosed) [[unlikely]]
+    return;
   const uint16_t taken =
       rte_eth_tx_burst(device_, queue_, frames_ + begin_, static_cast<uint16_t>(end_ - begin_));
   if (taken == 0) return;
@@ -56,7 +67,7 @@ void HostTransmitter::Offer(Ledger& ledger) {
   PortQueueCounters::Add(counters_.bytes, bytes);
   ledger.delivered += taken;
   begin_ += taken;
-  fruitless_passes_ = 0;
+  stuck_since_ = 0;
   if (begin_ == end_) begin_ = end_ = 0;
 }
 

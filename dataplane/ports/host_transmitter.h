@@ -13,15 +13,20 @@ namespace bfly::dataplane {
 // nobody else's: what its buffer cannot hold is dropped as kPortFull. Used by one worker.
 class HostTransmitter {
  public:
+  // How long a device may take nothing before the frames that wait for it are dropped. A peer that
+  // the kernel schedules away for a while loses nothing.
+  static constexpr double kPatienceSeconds = 0.1;
+
   // `learned` null: addresses are not translated.
-  HostTransmitter(uint16_t device, uint16_t queue, const LearnedMac* learned)
-      : device_(device), queue_(queue), learned_(learned) {}
+  HostTransmitter(uint16_t device, uint16_t queue, const LearnedMac* learned,
+                  double patience_seconds = kPatienceSeconds);
   ~HostTransmitter();
 
   // Takes `packet` with its frame: sends it now or in a later Flush, or drops it.
   void Push(const Descriptor& packet, Ledger& ledger);
-  // Once a pass: offers the device what is buffered. A device that took nothing in kPatience passes
-  // gets no more of them kept for it.
+  // Once a pass: offers the device what is buffered. When the device has taken nothing for as long
+  // as the patience lasts, the frames are dropped, and later frames are dropped in the pass that
+  // brings them until the device takes one.
   void Flush(Ledger& ledger);
   // Frees what is buffered and returns how many frames that were.
   uint64_t Discard();
@@ -30,7 +35,6 @@ class HostTransmitter {
   const PortQueueCounters& counters() const { return counters_; }
 
   static constexpr int kCapacity = 512;
-  static constexpr int kPatience = 1024;
 
  private:
   void Offer(Ledger& ledger);
@@ -38,7 +42,8 @@ class HostTransmitter {
   const uint16_t device_;
   const uint16_t queue_;
   const LearnedMac* const learned_;
-  int fruitless_passes_ = 0;
+  const uint64_t patience_;   // in TSC ticks
+  uint64_t stuck_since_ = 0;  // TSC of the pass that found it stuck; 0: it takes frames
   // Waiting: [begin_, end_). Moved to the front when the end is reached.
   uint32_t begin_ = 0;
   uint32_t end_ = 0;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <rte_cycles.h>
+
 #include <random>
 
 #include "dataplane/ports/host_port.h"
@@ -213,7 +215,8 @@ TEST_F(EdgeTest, APortThatTakesNothingLosesItsOwnFramesAndDelaysNobody) {
   // 7 in the ring, the transmitter full, the rest dropped at once.
   EXPECT_EQ(egress_->held(), HostTransmitter::kCapacity);
   EXPECT_EQ(dropped(DropReason::kPortFull), 600u - 7 - HostTransmitter::kCapacity);
-  Run(HostTransmitter::kPatience);
+  rte_delay_us_sleep(static_cast<unsigned>(1.1e6 * HostTransmitter::kPatienceSeconds));
+  Run();
   EXPECT_EQ(egress_->held(), 0u) << "patience has an end";
   EXPECT_EQ(dropped(DropReason::kPortFull), 600u - 7);
   EXPECT_EQ(counters(1).drops[static_cast<int>(DropReason::kPortFull)], 600u - 7);
