@@ -46,7 +46,8 @@ absl::Status LoadedFabric::OpenPorts() {
       .routes = &routes_,
       .rules = MakeFrameRules(network_, config_.addressing, config_.max_frame_bytes),
       .flood = &flood_,
-      .pool = pool_.get()};
+      .pool = pool_.get(),
+      .keeper = &keeper_};
   for (size_t i = 0; i < config_.ports.size(); ++i) {
     auto port = HostPort::Open(absl::StrCat("ports[", i, "]"), config_.ports[i], context);
     if (!port.ok()) return port.status();
@@ -55,7 +56,7 @@ absl::Status LoadedFabric::OpenPorts() {
   for (size_t i = 0; i < config_.trunks.size(); ++i) {
     const TrunkConfig& config = config_.trunks[i];
     auto trunk = Trunk::Open(absl::StrCat("trunks[", i, "]"), config, network_,
-                             config_.max_frame_bytes, pool_.get());
+                             config_.max_frame_bytes, pool_.get(), &keeper_);
     if (!trunk.ok()) return trunk.status();
     (config.sends ? trunk_out_ : trunk_in_) = *std::move(trunk);
   }

@@ -58,6 +58,7 @@ absl::Status LoadedFabric::StartWorkers() {
   for (const auto& worker : workers_) {
     if (absl::Status status = worker->Start(); !status.ok()) return status;
   }
+  keeper_.Start();
   return absl::OkStatus();
 }
 
@@ -73,6 +74,7 @@ absl::Status LoadedFabric::Unload() {
   if (!running_) return absl::OkStatus();
   if (in_band_owner_ != nullptr) in_band_owner_->Stop();
   if (absl::Status status = StopWorkers(); !status.ok()) return status;
+  keeper_.Stop();
   running_ = false;
   DiscardInside();
   ClosePorts();

@@ -16,6 +16,7 @@
 #include "dataplane/fabric/stage.h"
 #include "dataplane/fabric/worker.h"
 #include "dataplane/in_band/workers/loaded_in_band.h"
+#include "dataplane/ports/device_keeper.h"
 #include "dataplane/ports/egress.h"
 #include "dataplane/ports/frame_pool.h"
 #include "dataplane/ports/host_port.h"
@@ -100,6 +101,8 @@ class LoadedFabric final : public Fabric {
   std::vector<PortCounters> ReadPorts() const;
   std::vector<PortCounters> PortCountersNow() const;
   bool WaitForPasses() const;
+  // Returns when every worker has begun and ended a pass since, or has stopped.
+  void WaitForWorkers() const;
 
   const FabricConfig config_;
   const Network network_;
@@ -113,7 +116,8 @@ class LoadedFabric final : public Fabric {
   std::vector<std::unique_ptr<TimedLinks>> timed_;
   std::vector<std::unique_ptr<PacketStore>> stores_;  // by worker, null where no link took time
   FramePool pool_;                                    // null without ports
-  std::vector<Row> flood_;                            // rows with a host port anywhere
+  DeviceKeeper keeper_{[this] { WaitForWorkers(); }};
+  std::vector<Row> flood_;  // rows with a host port anywhere
   std::vector<std::unique_ptr<HostPort>> ports_;
   std::unique_ptr<Trunk> trunk_in_;   // null where stage 0 runs here
   std::unique_ptr<Trunk> trunk_out_;  // null where the last stage runs here

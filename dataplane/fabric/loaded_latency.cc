@@ -2,6 +2,7 @@
 // LoadedFabric: recording latencies, where packets are delivered and where links take time.
 #include <rte_cycles.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -21,6 +22,18 @@ bool LoadedFabric::WaitForPasses() const {
     }
   }
   return true;
+}
+
+// The fence and the acquire loads pair with what the caller told the workers before and with the
+// end of their passes: a pass that began before that is over, and later passes know.
+void LoadedFabric::WaitForWorkers() const {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  for (const auto& worker : workers_) {
+    const uint64_t before = worker->passes();
+    while (!worker->stopped() && worker->passes() < before + 2) {
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+  }
 }
 
 absl::Status LoadedFabric::RecordLatency(bool on) {

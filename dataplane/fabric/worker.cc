@@ -48,7 +48,7 @@ bool Worker::Pass() {
   account_.ledger.held = held;
   InBandWorker* const in_band = in_band_.load(std::memory_order_acquire);
   const bool probes = in_band != nullptr && in_band->Run();
-  Bump<uint64_t>(passes_, 1);
+  passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   const bool moved = std::memcmp(&account_, &last_published_, sizeof(Account)) != 0;
   if (!moved) {
     if (!probes) Bump<uint64_t>(idle_passes_, 1);

@@ -54,7 +54,8 @@ class Worker {
   // Any thread. Balanced, as ledger.h says.
   Account account(uint64_t& version) const { return published_.Read(version); }
   uint64_t account_version() const { return published_.version(); }
-  uint64_t passes() const { return passes_.load(std::memory_order_relaxed); }
+  uint64_t passes() const { return passes_.load(std::memory_order_acquire); }
+  bool stopped() const { return stopped_.load(std::memory_order_acquire); }
   uint64_t idle_passes() const { return idle_passes_.load(std::memory_order_relaxed); }
   // Of packets released from links that take time, in TSC ticks.
   Lateness lateness() const { return lateness_.Read(); }
@@ -92,7 +93,7 @@ class Worker {
   Published<Account> published_;             // worker: writes, snapshot: reads
   std::atomic<uint64_t> shapes_offered_{0};  // control: writes, worker: acquire loads
   std::atomic<uint64_t> shapes_adopted_{0};  // worker: writes, control: acquire loads
-  std::atomic<uint64_t> passes_{0};          // worker: writes, snapshot: relaxed loads
+  std::atomic<uint64_t> passes_{0};          // worker: release stores, others: acquire loads
   std::atomic<uint64_t> idle_passes_{0};     // worker: writes, snapshot: relaxed loads
   std::atomic<clockid_t> cpu_clock_{-1};     // worker: writes once, control: acquire loads
   std::atomic<bool> stop_{false};            // control: writes, worker: relaxed loads

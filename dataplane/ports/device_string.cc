@@ -3,6 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -28,6 +29,25 @@ std::string WithQueuePairs(const std::string& device, int queue_pairs) {
     return absl::StrContains(device, key) ? device : absl::StrCat(device, key, queue_pairs);
   }
   return device;
+}
+
+std::optional<std::string> DeviceArgument(absl::string_view device, absl::string_view key) {
+  for (absl::string_view part : absl::StrSplit(device, ',')) {
+    const std::pair<absl::string_view, absl::string_view> argument =
+        absl::StrSplit(part, absl::MaxSplits('=', 1));
+    if (argument.first == key) return std::string(argument.second);
+  }
+  return std::nullopt;
+}
+
+std::string SocketMadeBy(const std::string& device) {
+  if (absl::StartsWith(device, "net_vhost") && DeviceArgument(device, "client") != "1") {
+    return DeviceArgument(device, "iface").value_or("");
+  }
+  if (absl::StartsWith(device, "net_virtio_user") && DeviceArgument(device, "server") == "1") {
+    return DeviceArgument(device, "path").value_or("");
+  }
+  return "";
 }
 
 }  // namespace bfly::dataplane

@@ -4,6 +4,7 @@
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cctype>
@@ -14,6 +15,7 @@
 #include "dataplane/ports/device_string.h"
 #include "dataplane/ports/dpdk_log.h"
 #include "dataplane/ports/pci_device.h"
+#include "dataplane/ports/unix_socket.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -91,7 +93,12 @@ absl::Status Ethdev::Probe(const EthdevConfig& config) {
         "\" names no device; give a DPDK device such as net_memif0,role=server or 0000:00:04.0"));
   }
   if (!Exists(name_)) {
-    std::string device = WithQueuePairs(config.device, config.queue_pairs);
+    std::string device = WithQueuePairs(config.to_driver.empty() ? config.device : config.to_driver,
+                                        config.queue_pairs);
+    if (const std::string socket = SocketMadeBy(device); !socket.empty()) {
+      const absl::Status free = RemoveStaleSocket(socket, SOCK_STREAM);
+      if (!free.ok()) return At(config.field, free);
+    }
     if (XdpEdge::Wanted(device)) {
       auto edge = XdpEdge::Prepare(device);
       if (!edge.ok()) return At(config.field, edge.status());

@@ -19,6 +19,7 @@ struct EthdevConfig {
   std::string field;  // where the device is named, for messages: "ports[2].device"
   std::string
       device;  // "net_memif0,role=server", "0000:00:04.0", or the name of a device that is there
+  std::string to_driver = {};  // what DPDK is given in place of `device`; empty: `device`
   int queue_pairs = 1;
   uint32_t max_frame_bytes = 1518;  // with the Ethernet header and room for one VLAN tag
   rte_mempool* pool = nullptr;      // outlives the device

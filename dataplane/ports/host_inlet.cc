@@ -32,8 +32,11 @@ int HostInlet::Receive(Descriptor* burst, int room, Ledger& ledger) {
   int filled = 0;
   if (flooding_ != nullptr) filled = ContinueFlood(now, burst, room, ledger);
   if (next_ == count_) {
-    next_ = 0;
-    count_ = rte_eth_rx_burst(config_.device, config_.queue, frames_,
+    next_ = count_ = 0;
+    const uint32_t device = config_.gate->device();
+    if (device == DeviceGate::kClosed) [[unlikely]]
+      return filled;
+    count_ = rte_eth_rx_burst(static_cast<uint16_t>(device), config_.queue, frames_,
                               static_cast<uint16_t>(std::min(room, kBurst)));
     if (count_ == 0) return filled;
     uint64_t bytes = 0;

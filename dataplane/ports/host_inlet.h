@@ -6,6 +6,7 @@
 
 #include "dataplane/fabric/inlet.h"
 #include "dataplane/fabric/route_table.h"
+#include "dataplane/ports/device_gate.h"
 #include "dataplane/ports/frame.h"
 #include "dataplane/ports/learned_mac.h"
 #include "dataplane/ports/port_queue_counters.h"
@@ -15,7 +16,7 @@ struct rte_mempool;
 namespace bfly::dataplane {
 
 struct HostInletConfig {
-  uint16_t device = 0;  // ethdev id
+  const DeviceGate* gate = nullptr;
   uint16_t queue = 0;
   FrameRules rules;
   const RouteTable* routes = nullptr;

@@ -33,12 +33,13 @@ absl::StatusOr<std::unique_ptr<HostPort>> HostPort::Open(const std::string& fiel
     return status;
   std::unique_ptr<HostPort> port(new HostPort);
   port->config_ = config;
-  auto device = Ethdev::Open({.field = field + ".device",
-                              .device = config.device,
-                              .queue_pairs = config.queue_pairs,
-                              .max_frame_bytes = context.rules.max_frame_bytes,
-                              .pool = context.pool,
-                              .edge = {.frames = context.rules}});
+  auto device = AttachedDevice::Open({.field = field + ".device",
+                                      .device = config.device,
+                                      .queue_pairs = config.queue_pairs,
+                                      .max_frame_bytes = context.rules.max_frame_bytes,
+                                      .pool = context.pool,
+                                      .edge = {.frames = context.rules}},
+                                     context.keeper);
   if (!device.ok()) return device.status();
   port->device_ = std::move(*device);
 
@@ -47,10 +48,10 @@ absl::StatusOr<std::unique_ptr<HostPort>> HostPort::Open(const std::string& fiel
   LearnedMac* learned = translate ? &port->learned_ : nullptr;
   const bool kernel_interface = absl::StartsWith(config.device, "net_af_xdp") ||
                                 absl::StartsWith(config.device, "net_af_packet");
-  const uint16_t id = port->device_->id();
+  const DeviceGate* const gate = port->device_->gate();
   for (uint16_t queue = 0; queue < config.queue_pairs; ++queue) {
     port->inlets_.push_back(
-        std::make_unique<HostInlet>(HostInletConfig{.device = id,
+        std::make_unique<HostInlet>(HostInletConfig{.gate = gate,
                                                     .queue = queue,
                                                     .rules = context.rules,
                                                     .routes = context.routes,
@@ -59,7 +60,7 @@ absl::StatusOr<std::unique_ptr<HostPort>> HostPort::Open(const std::string& fiel
                                                     .pool = context.pool,
                                                     .kernel_interface = kernel_interface,
                                                     .learned = learned}));
-    port->transmitters_.push_back(std::make_unique<HostTransmitter>(id, queue, learned));
+    port->transmitters_.push_back(std::make_unique<HostTransmitter>(gate, queue, learned));
   }
   return port;
 }

@@ -11,7 +11,7 @@
 #include "dataplane/fabric/config.h"
 #include "dataplane/fabric/route_table.h"
 #include "dataplane/fabric/snapshot.h"
-#include "dataplane/ports/ethdev.h"
+#include "dataplane/ports/attached_device.h"
 #include "dataplane/ports/frame.h"
 #include "dataplane/ports/host_inlet.h"
 #include "dataplane/ports/host_transmitter.h"
@@ -24,6 +24,7 @@ struct HostPortContext {
   FrameRules rules;                         // MakeFrameRules(network, addressing, max_frame_bytes)
   const std::vector<Row>* flood = nullptr;  // every row of the fabric that has a host port
   rte_mempool* pool = nullptr;              // MakeFramePool
+  DeviceKeeper* keeper = nullptr;           // null: nobody looks after the devices
 };
 
 class HostPort {
@@ -34,7 +35,6 @@ class HostPort {
                                                         const HostPortContext& context);
 
   const HostPortConfig& config() const { return config_; }
-  const Ethdev& device() const { return *device_; }
   int queue_pairs() const { return config_.queue_pairs; }
   // Both live as long as the port.
   HostInlet& inlet(int queue) { return *inlets_[queue]; }
@@ -46,7 +46,7 @@ class HostPort {
   HostPort() = default;
 
   HostPortConfig config_;
-  std::unique_ptr<Ethdev> device_;
+  std::unique_ptr<AttachedDevice> device_;
   LearnedMac learned_;
   std::vector<std::unique_ptr<HostInlet>> inlets_;
   std::vector<std::unique_ptr<HostTransmitter>> transmitters_;

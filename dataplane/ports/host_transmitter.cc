@@ -11,9 +11,9 @@
 
 namespace bfly::dataplane {
 
-HostTransmitter::HostTransmitter(uint16_t device, uint16_t queue, const LearnedMac* learned,
+HostTransmitter::HostTransmitter(const DeviceGate* gate, uint16_t queue, const LearnedMac* learned,
                                  double patience_seconds)
-    : device_(device),
+    : gate_(gate),
       queue_(queue),
       learned_(learned),
       patience_(static_cast<uint64_t>(patience_seconds * static_cast<double>(rte_get_tsc_hz()))) {}
@@ -58,8 +58,8 @@ void HostTransmitter::Offer(Ledger& ledger) {
   const uint32_t device = gate_->device();
   if (device == DeviceGate::kClosed) [[unlikely]]
     return;
-  const uint16_t taken =
-      rte_eth_tx_burst(device_, queue_, frames_ + begin_, static_cast<uint16_t>(end_ - begin_));
+  const uint16_t taken = rte_eth_tx_burst(static_cast<uint16_t>(device), queue_, frames_ + begin_,
+                                          static_cast<uint16_t>(end_ - begin_));
   if (taken == 0) return;
   uint64_t bytes = 0;
   for (uint32_t i = begin_; i < begin_ + taken; ++i) bytes += bytes_[i];

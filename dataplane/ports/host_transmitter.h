@@ -4,6 +4,7 @@
 
 #include "dataplane/fabric/descriptor.h"
 #include "dataplane/fabric/ledger.h"
+#include "dataplane/ports/device_gate.h"
 #include "dataplane/ports/learned_mac.h"
 #include "dataplane/ports/port_queue_counters.h"
 
@@ -18,7 +19,7 @@ class HostTransmitter {
   static constexpr double kPatienceSeconds = 0.1;
 
   // `learned` null: addresses are not translated.
-  HostTransmitter(uint16_t device, uint16_t queue, const LearnedMac* learned,
+  HostTransmitter(const DeviceGate* gate, uint16_t queue, const LearnedMac* learned,
                   double patience_seconds = kPatienceSeconds);
   ~HostTransmitter();
 
@@ -39,7 +40,7 @@ class HostTransmitter {
  private:
   void Offer(Ledger& ledger);
 
-  const uint16_t device_;
+  const DeviceGate* const gate_;
   const uint16_t queue_;
   const LearnedMac* const learned_;
   const uint64_t patience_;   // in TSC ticks

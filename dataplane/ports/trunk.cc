@@ -9,26 +9,27 @@ namespace bfly::dataplane {
 absl::StatusOr<std::unique_ptr<Trunk>> Trunk::Open(const std::string& field,
                                                    const TrunkConfig& config,
                                                    const Network& network, uint32_t max_frame_bytes,
-                                                   rte_mempool* pool) {
+                                                   rte_mempool* pool, DeviceKeeper* keeper) {
   const TrunkRules rules =
       MakeTrunkRules(network, config.after_stage, config.queue_pairs, max_frame_bytes);
-  auto device = Ethdev::Open(
+  auto device = AttachedDevice::Open(
       {.field = field + ".device",
        .device = config.device,
        .queue_pairs = config.queue_pairs,
        .max_frame_bytes = max_frame_bytes + kTrunkOverhead,
        .pool = pool,
        .edge = {.frames = MakeFrameRules(network, {}, max_frame_bytes + kTrunkOverhead),
-                .trunk = true}});
+                .trunk = true}},
+      keeper);
   if (!device.ok()) return device.status();
   std::unique_ptr<Trunk> trunk(new Trunk);
   trunk->config_ = config;
   trunk->device_ = *std::move(device);
-  const uint16_t id = trunk->device_->id();
+  const DeviceGate* const gate = trunk->device_->gate();
   if (config.sends) {
-    trunk->outlet_ = std::make_unique<TrunkOutlet>(id, rules, pool);
+    trunk->outlet_ = std::make_unique<TrunkOutlet>(gate, rules, pool);
   } else {
-    trunk->inlet_ = std::make_unique<TrunkInlet>(id, rules, pool);
+    trunk->inlet_ = std::make_unique<TrunkInlet>(gate, rules, pool);
   }
   return trunk;
 }

@@ -12,7 +12,7 @@
 #include "dataplane/fabric/config.h"
 #include "dataplane/fabric/inlet.h"
 #include "dataplane/fabric/snapshot.h"
-#include "dataplane/ports/ethdev.h"
+#include "dataplane/ports/attached_device.h"
 #include "dataplane/ports/port_queue_counters.h"
 #include "dataplane/ports/trunk_frame.h"
 
@@ -22,7 +22,7 @@ namespace bfly::dataplane {
 // that is full stops the burst: what waits, waits on the links of the stage.
 class TrunkOutlet final : public Outlet {
  public:
-  TrunkOutlet(uint16_t device, const TrunkRules& rules, rte_mempool* pool);
+  TrunkOutlet(const DeviceGate* gate, const TrunkRules& rules, rte_mempool* pool);
   ~TrunkOutlet() override { Discard(); }
 
   int Send(const Descriptor* burst, int count, Ledger& ledger) override;
@@ -45,7 +45,7 @@ class TrunkOutlet final : public Outlet {
   bool Append(const Descriptor& packet, uint32_t queue, uint64_t now);
   void Transmit(uint32_t queue, Ledger& ledger);
 
-  const uint16_t device_;
+  const DeviceGate* const gate_;
   const TrunkRules rules_;
   rte_mempool* const pool_;
   const double ns_per_tick_;
@@ -57,7 +57,7 @@ class TrunkOutlet final : public Outlet {
 // dropped as kTrunkLost, so that the account over both data planes stays exact.
 class TrunkInlet final : public Inlet {
  public:
-  TrunkInlet(uint16_t device, const TrunkRules& rules, rte_mempool* pool);
+  TrunkInlet(const DeviceGate* gate, const TrunkRules& rules, rte_mempool* pool);
 
   int Receive(Descriptor* burst, int room, Ledger& ledger) override;
 
@@ -66,7 +66,7 @@ class TrunkInlet final : public Inlet {
  private:
   bool Admit(rte_mbuf* frame, uint64_t now, Descriptor& out, Ledger& ledger);
 
-  const uint16_t device_;
+  const DeviceGate* const gate_;
   const TrunkRules rules_;
   rte_mempool* const pool_;
   const double ticks_per_ns_;
@@ -77,14 +77,14 @@ class TrunkInlet final : public Inlet {
 
 class Trunk {
  public:
-  // `field` is the trunk's place in the config, "trunks[0]"; `pool` outlives the trunk.
+  // `field` is the trunk's place in the config, "trunks[0]"; `pool` and `keeper` outlive the trunk.
   static absl::StatusOr<std::unique_ptr<Trunk>> Open(const std::string& field,
                                                      const TrunkConfig& config,
                                                      const Network& network,
-                                                     uint32_t max_frame_bytes, rte_mempool* pool);
+                                                     uint32_t max_frame_bytes, rte_mempool* pool,
+                                                     DeviceKeeper* keeper);
 
   const TrunkConfig& config() const { return config_; }
-  const Ethdev& device() const { return *device_; }
   // By config().sends one of the two, the other is null.
   TrunkOutlet* outlet() { return outlet_.get(); }
   TrunkInlet* inlet() { return inlet_.get(); }
@@ -94,7 +94,7 @@ class Trunk {
   Trunk() = default;
 
   TrunkConfig config_;
-  std::unique_ptr<Ethdev> device_;
+  std::unique_ptr<AttachedDevice> device_;
   std::unique_ptr<TrunkOutlet> outlet_;
   std::unique_ptr<TrunkInlet> inlet_;
 };

@@ -12,8 +12,8 @@
 
 namespace bfly::dataplane {
 
-TrunkInlet::TrunkInlet(uint16_t device, const TrunkRules& rules, rte_mempool* pool)
-    : device_(device),
+TrunkInlet::TrunkInlet(const DeviceGate* gate, const TrunkRules& rules, rte_mempool* pool)
+    : gate_(gate),
       rules_(rules),
       pool_(pool),
       ticks_per_ns_(static_cast<double>(rte_get_tsc_hz()) / 1e9),
@@ -21,12 +21,15 @@ TrunkInlet::TrunkInlet(uint16_t device, const TrunkRules& rules, rte_mempool* po
 
 int TrunkInlet::Receive(Descriptor* burst, int room, Ledger& ledger) {
   const uint64_t now = rte_rdtsc();
+  const uint32_t device = gate_->device();
+  if (device == DeviceGate::kClosed) [[unlikely]]
+    return 0;
   int filled = 0;
   for (int polled = 0; polled < rules_.queues && filled < room; ++polled) {
     const uint16_t queue = next_queue_;
     next_queue_ = static_cast<uint16_t>((next_queue_ + 1) % rules_.queues);
     rte_mbuf* frames[kBurst];
-    const uint16_t count = rte_eth_rx_burst(device_, queue, frames,
+    const uint16_t count = rte_eth_rx_burst(static_cast<uint16_t>(device), queue, frames,
                                             static_cast<uint16_t>(std::min(room - filled, kBurst)));
     if (count == 0) continue;
     uint64_t bytes = 0;

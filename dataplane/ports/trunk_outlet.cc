@@ -15,8 +15,8 @@ constexpr int kPadding = 60 - kTrunkOverhead;
 
 }  // namespace
 
-TrunkOutlet::TrunkOutlet(uint16_t device, const TrunkRules& rules, rte_mempool* pool)
-    : device_(device),
+TrunkOutlet::TrunkOutlet(const DeviceGate* gate, const TrunkRules& rules, rte_mempool* pool)
+    : gate_(gate),
       rules_(rules),
       pool_(pool),
       ns_per_tick_(1e9 / static_cast<double>(rte_get_tsc_hz())),
@@ -61,11 +61,15 @@ bool TrunkOutlet::Append(const Descriptor& packet, uint32_t queue, uint64_t now)
 }
 
 void TrunkOutlet::Transmit(uint32_t queue, Ledger& ledger) {
+  const uint32_t device = gate_->device();
+  if (device == DeviceGate::kClosed) [[unlikely]]
+    return;
   Queue& q = queues_[queue];
   uint32_t lengths[kBurst];
   for (uint32_t i = 0; i < q.count; ++i) lengths[i] = q.frames[i]->pkt_len;
-  const uint16_t taken = rte_eth_tx_burst(device_, static_cast<uint16_t>(queue), q.frames,
-                                          static_cast<uint16_t>(q.count));
+  const uint16_t taken =
+      rte_eth_tx_burst(static_cast<uint16_t>(device), static_cast<uint16_t>(queue), q.frames,
+                       static_cast<uint16_t>(q.count));
   if (taken == 0) return;
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < taken; ++i) bytes += lengths[i];

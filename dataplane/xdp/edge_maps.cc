@@ -31,10 +31,6 @@ uint64_t SumOverCpus(const uint64_t* per_cpu, int cpus) {
 
 }  // namespace
 
-OwnedFd::~OwnedFd() {
-  if (fd_ >= 0) close(fd_);
-}
-
 const char* EdgeCountName(edge_count count) {
   switch (count) {
     case EDGE_TO_ROW:

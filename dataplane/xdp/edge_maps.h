@@ -5,34 +5,16 @@
 
 #include <array>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "dataplane/fabric/snapshot.h"
 #include "dataplane/ports/frame.h"
+#include "dataplane/runtime/owned_fd.h"
 #include "dataplane/xdp/edge_abi.h"
 
 namespace bfly::dataplane {
-
-// A file descriptor with one owner.
-class OwnedFd {
- public:
-  OwnedFd() = default;
-  explicit OwnedFd(int fd) : fd_(fd) {}
-  OwnedFd(OwnedFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  OwnedFd& operator=(OwnedFd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~OwnedFd();
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
 
 // What the program must know of the fabric.
 struct EdgeRules {

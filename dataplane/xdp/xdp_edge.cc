@@ -16,23 +16,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "dataplane/ports/device_string.h"
 #include "dataplane/xdp/edge_object.h"
 
 namespace bfly::dataplane {
 namespace {
 
 constexpr char kDriver[] = "net_af_xdp";
-
-// The value of `key` in "driver,key=value,...", or nothing.
-std::optional<std::string> DeviceArgument(absl::string_view device, absl::string_view key) {
-  for (absl::string_view part : absl::StrSplit(device, ',')) {
-    const std::pair<absl::string_view, absl::string_view> argument =
-        absl::StrSplit(part, absl::MaxSplits('=', 1));
-    if (argument.first == key) return std::string(argument.second);
-  }
-  return std::nullopt;
-}
 
 absl::StatusOr<OwnedFd> ObjectInMemory() {
   OwnedFd file(memfd_create("bfly_edge", MFD_CLOEXEC));

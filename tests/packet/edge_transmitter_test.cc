@@ -35,7 +35,8 @@ class PausedDeviceTest : public testing::Test {
         {.field = "device", .device = peer_.device(), .pool = pool_.get(), .edge = {}});
     ASSERT_TRUE(device.ok()) << device.status();
     device_ = *std::move(device);
-    transmitter_ = std::make_unique<HostTransmitter>(device_->id(), 0, nullptr, patience_seconds);
+    gate_.Open(device_->id());
+    transmitter_ = std::make_unique<HostTransmitter>(&gate_, 0, nullptr, patience_seconds);
   }
 
   void Push(int first, int count) {
@@ -64,6 +65,7 @@ class PausedDeviceTest : public testing::Test {
   FramePool pool_;
   RingPeer peer_{"paused", kRing};
   std::unique_ptr<Ethdev> device_;
+  DeviceGate gate_;
   std::unique_ptr<HostTransmitter> transmitter_;
   Ledger ledger_;
 };

@@ -40,7 +40,7 @@ class TrunkTest : public testing::Test {
       trunk.after_stage = kBoundary;
       trunk.sends = sends;
       trunk.queue_pairs = queues;
-      auto opened = Trunk::Open("trunks[0]", trunk, *network, 1518, pool_.get());
+      auto opened = Trunk::Open("trunks[0]", trunk, *network, 1518, pool_.get(), nullptr);
       EXPECT_TRUE(opened.ok()) << opened.status();
       return opened.ok() ? *std::move(opened) : nullptr;
     };

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only way of workers to a device. A device whose driver is about to let go of memory, or that
+// is gone, stands behind a closed gate.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace bfly::dataplane {
+
+// A worker loads the gate once a burst and touches no closed device. Control closes the gate, waits
+// until every worker has begun another pass, and after that no worker is inside the driver.
+class DeviceGate {
+ public:
+  static constexpr uint32_t kClosed = UINT32_MAX;
+
+  // Worker: the ethdev id, or kClosed.
+  uint32_t device() const { return device_.load(std::memory_order_acquire); }
+
+  // Control.
+  void Open(uint16_t device) { device_.store(device, std::memory_order_release); }
+  void Close() { device_.store(kClosed, std::memory_order_seq_cst); }
+  bool open() const { return device() != kClosed; }
+
+ private:
+  std::atomic<uint32_t> device_{kClosed};  // control: writes, workers: acquire loads
+};
+
+}  // namespace bfly::dataplane

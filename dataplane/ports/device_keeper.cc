@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/ports/device_keeper.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+
+#include "dataplane/ports/attached_device.h"
+
+namespace bfly::dataplane {
+namespace {
+
+constexpr std::chrono::milliseconds kLookEvery{100};
+
+}  // namespace
+
+DeviceKeeper::DeviceKeeper(std::function<void()> wait_for_workers)
+    : wait_for_workers_(std::move(wait_for_workers)), wake_(eventfd(0, EFD_CLOEXEC)) {}
+
+absl::StatusOr<std::shared_ptr<MemifRelay>> DeviceKeeper::RelayAt(const MemifDevice& device) {
+  for (const std::weak_ptr<MemifRelay>& known : relays_) {
+    const std::shared_ptr<MemifRelay> relay = known.lock();
+    if (relay != nullptr && relay->server() && device.server &&
+        relay->socket().Text() == device.socket.Text()) {
+      return relay;
+    }
+  }
+  auto opened = MemifRelay::Open(device, wait_for_workers_);
+  if (!opened.ok()) return opened.status();
+  std::shared_ptr<MemifRelay> relay = *std::move(opened);
+  relays_.push_back(relay);
+  return relay;
+}
+
+void DeviceKeeper::Start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+}
+
+void DeviceKeeper::Stop() {
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  eventfd_write(wake_.get(), 1);
+  thread_.join();
+}
+
+void DeviceKeeper::Run(const std::stop_token& stop) {
+  auto next_look = std::chrono::steady_clock::now();
+  while (!stop.stop_requested()) {
+    const auto now = std::chrono::steady_clock::now();
+    const bool look = now >= next_look;
+    if (look) next_look = now + kLookEvery;
+    std::vector<int> fds;
+    for (const std::weak_ptr<MemifRelay>& known : relays_) {
+      const std::shared_ptr<MemifRelay> relay = known.lock();
+      if (relay == nullptr) continue;
+      if (look) relay->Tend();
+      relay->Serve();
+      relay->AppendFds(fds);
+    }
+    if (look) {
+      for (AttachedDevice* device : devices_) device->Tend();
+    }
+    std::vector<pollfd> waits = {{.fd = wake_.get(), .events = POLLIN, .revents = 0}};
+    for (int fd : fds) waits.push_back({.fd = fd, .events = POLLIN, .revents = 0});
+    poll(waits.data(), waits.size(), static_cast<int>(kLookEvery.count()));
+  }
+}
+
+}  // namespace bfly::dataplane
