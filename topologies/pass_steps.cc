@@ -24,9 +24,9 @@ std::vector<int> HopsBefore(const Network& network) {
 constexpr size_t kNoLink = ~size_t{0};  // a packet that keeps its row on the hypercube
 
 // Packets in the order in which they reach the links of the next stage.
-class Arrivals {
+class ArrivalTimes {
  public:
-  explicit Arrivals(size_t packets) : time_(packets), order_(packets), next_(packets) {
+  explicit ArrivalTimes(size_t packets) : time_(packets), order_(packets), next_(packets) {
     std::iota(order_.begin(), order_.end(), 0u);
   }
 
@@ -68,7 +68,7 @@ uint64_t StepsOfPass(const Network& network, const std::vector<TaggedPath>& path
   const int hops = network.hops();
   std::vector<Row> row(paths.size());
   std::vector<uint32_t> free_at(2 * size_t{network.rows()});
-  Arrivals arrivals(paths.size());
+  ArrivalTimes arrivals(paths.size());
   if (!backward) {
     for (size_t i = 0; i < paths.size(); ++i) row[i] = paths[i].input;
     for (int hop = 0; hop < hops; ++hop) {

@@ -24,7 +24,7 @@ namespace {
 using dataplane::RunStatistics;
 using dataplane::StatisticsOf;
 
-struct Options {
+struct GrpcBenchOptions {
   uint32_t rows = 1024;
   uint32_t batch = 256;
   uint32_t callers = 64;
@@ -42,21 +42,13 @@ struct Result {
   Unary many, one;
 };
 
-// Whether a signal came that asks to end.
-bool Interrupted(SignalReader& signals) {
-  for (int signal = signals.Next(); signal != 0; signal = signals.Next()) {
-    if (signal != SIGWINCH) return true;
-  }
-  return false;
-}
-
 // A controller and a data plane with one worker and no ports, in a directory of their own; stopped
 // and removed at the end.
-class BenchFabric {
+class ServedFabric {
  public:
-  static absl::StatusOr<std::unique_ptr<BenchFabric>> Start(const Options& options,
-                                                            SignalReader& signals);
-  ~BenchFabric() {
+  static absl::StatusOr<std::unique_ptr<ServedFabric>> Start(const GrpcBenchOptions& options,
+                                                             SignalReader& signals);
+  ~ServedFabric() {
     Fleet(common_.run_dir).Stop(/*keep_logs=*/false);
     std::error_code error;
     std::filesystem::remove_all(common_.run_dir, error);
@@ -64,11 +56,11 @@ class BenchFabric {
   const Common& common() const { return common_; }
 
  private:
-  explicit BenchFabric(std::string run_dir) { common_.run_dir = std::move(run_dir); }
+  explicit ServedFabric(std::string run_dir) { common_.run_dir = std::move(run_dir); }
   Common common_;
 };
 
-v1::Topology TopologyOf(const Options& options) {
+v1::Topology TopologyOf(const GrpcBenchOptions& options) {
   v1::Topology topology;
   topology.set_name("bench-grpc");
   topology.mutable_network()->set_kind(v1::TWO_FOLD_BUTTERFLY);
@@ -84,13 +76,13 @@ v1::Topology TopologyOf(const Options& options) {
   return topology;
 }
 
-absl::StatusOr<std::unique_ptr<BenchFabric>> BenchFabric::Start(const Options& options,
-                                                                SignalReader& signals) {
+absl::StatusOr<std::unique_ptr<ServedFabric>> ServedFabric::Start(const GrpcBenchOptions& options,
+                                                                  SignalReader& signals) {
   std::string directory = std::filesystem::temp_directory_path() / "bfly-bench-grpc-XXXXXX";
   if (mkdtemp(directory.data()) == nullptr) {
     return absl::PermissionDeniedError(absl::StrCat("cannot make ", directory));
   }
-  std::unique_ptr<BenchFabric> fabric(new BenchFabric(directory));
+  std::unique_ptr<ServedFabric> fabric(new ServedFabric(directory));
   const v1::Topology topology = TopologyOf(options);
   absl::Status status =
       Fleet(directory).Start(topology, [&signals] { return Interrupted(signals); });
@@ -130,7 +122,8 @@ absl::Status MeasureUnary(const GrpcLoad& load, uint32_t callers, int run, Unary
   return status;
 }
 
-absl::StatusOr<Result> Run(const Options& options, const Common& common, SignalReader& signals) {
+absl::StatusOr<Result> Run(const GrpcBenchOptions& options, const Common& common,
+                           SignalReader& signals) {
   absl::StatusOr<Permutation> outputs = PermutationByName("random", options.rows, options.seed);
   if (!outputs.ok()) return outputs.status();
   GrpcLoad load{Connect(common), *std::move(outputs), options.seconds / 10};
@@ -157,7 +150,7 @@ nlohmann::ordered_json Json(const Unary& unary, uint32_t callers) {
           {"ratio", SpreadJson(StatisticsOf(unary.ratio))}};
 }
 
-void PrintJson(const Options& options, const Result& result) {
+void PrintJson(const GrpcBenchOptions& options, const Result& result) {
   const RunStatistics stream = StatisticsOf(result.stream);
   const nlohmann::ordered_json out = {
       {"rows", options.rows},
@@ -185,7 +178,7 @@ void PrintUnary(const Unary& unary, uint32_t callers) {
          ratio.highest);
 }
 
-void PrintText(const Options& options, const Result& result) {
+void PrintText(const GrpcBenchOptions& options, const Result& result) {
   printf(
       "two-fold butterfly of %u rows, a bfly-controller and a bfly-dataplane of one worker; %d "
       "runs of %g s each, seed %lu\n",
@@ -200,9 +193,9 @@ void PrintText(const Options& options, const Result& result) {
   printf("%s, %s\n", ProcessorName().c_str(), BFLY_COMPILER);
 }
 
-absl::Status BenchGrpc(const Options& options, const Common& common) {
+absl::Status BenchGrpc(const GrpcBenchOptions& options, const Common& common) {
   SignalReader signals;  // before gRPC starts threads
-  const auto fabric = BenchFabric::Start(options, signals);
+  const auto fabric = ServedFabric::Start(options, signals);
   if (!fabric.ok()) return fabric.status();
   const absl::StatusOr<Result> result = Run(options, (*fabric)->common(), signals);
   if (!result.ok()) return result.status();
@@ -223,7 +216,7 @@ void AddGrpcBench(CLI::App& bench, Invocation& invocation) {
       "the data plane, beside calls that do nothing. Starts a controller and a data plane "
       "of its own",
       "bfly bench grpc --rows 1024 --json");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GrpcBenchOptions>();
   verb->add_option("--rows", options->rows, "Rows of the two-fold butterfly, a power of two")
       ->check(CLI::Range(2u, 1u << 20))
       ->capture_default_str();

@@ -15,6 +15,7 @@
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
 #include "control/protocols/circuit_set.h"
+#include "dataplane/runtime/elapsed.h"
 
 namespace bfly::control {
 namespace {
@@ -22,10 +23,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 // Seconds; the machine itself may be so late now and then.
 constexpr double kLate = 0.1;
-
-double Since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 void PrintEnd(const v1::ChurnReport& report, bool dry_run) {
   PrintChurnLine(report);
@@ -84,7 +81,7 @@ absl::StatusOr<v1::ChurnReport> DryRun(ChurnCommand options) {
   const auto start = Clock::now();
   const auto report = RunChurn(network.rows(), network.stages(), options.churn, target);
   if (!report.ok()) return report.status();
-  return ToMessage(*report, Since(start));
+  return ToMessage(*report, dataplane::SecondsSince(start));
 }
 
 // The file of `--arrivals adversary FILE` or adversary:FILE; none of poisson.

@@ -15,6 +15,7 @@
 #include "control/cli/client.h"
 #include "control/cli/terminal.h"
 #include "control/cli/text.h"
+#include "dataplane/runtime/elapsed.h"
 
 namespace bfly::control {
 namespace {
@@ -22,10 +23,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kNap{20};   // between two looks for a signal
 constexpr std::chrono::seconds kLastAnswer{5};  // how long one is awaited after a signal
-
-double Since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // SIGINT or SIGTERM, told again whenever it is asked for.
 class StopSignal {
@@ -158,7 +155,7 @@ absl::StatusOr<v1::ChurnReport> RunLiveChurn(ChurnCommand command, const Common&
   double shown = 0;
   const auto wait = [&](double at, const ChurnReport& report) -> std::optional<double> {
     for (;;) {
-      const double now = Since(start);
+      const double now = dataplane::SecondsSince(start);
       if (now - shown >= command.interval) {
         shown = now;
         v1::ChurnReport message = told(report, now);
@@ -179,7 +176,7 @@ absl::StatusOr<v1::ChurnReport> RunLiveChurn(ChurnCommand command, const Common&
       .carry_out = [&](const std::vector<ChurnStep>& steps) { return live.CarryOut(steps); },
       .wait = wait};
   const auto report = RunChurn(network.rows(), stages, command.churn, target);
-  const double seconds = Since(start);
+  const double seconds = dataplane::SecondsSince(start);
   status = live.ReleaseAll();
   if (report.ok() && status.ok()) return told(*report, seconds);
   std::string why(report.ok() ? status.message() : report.status().message());

@@ -10,7 +10,7 @@ namespace bfly::control {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kNap{20};  // between two questions whether to give up
+constexpr std::chrono::milliseconds kStreamNap{20};  // between two questions whether to give up
 
 }  // namespace
 
@@ -41,7 +41,7 @@ absl::StatusOr<v1::CircuitResult> CircuitStream::CarryOut(const v1::CircuitOpera
   absl::Status cancelled;
   const Clock::time_point deadline = Clock::now() + kCallDeadline;
   while (writing_ || reading_) {
-    changed_.wait_for(lock, kNap);
+    changed_.wait_for(lock, kStreamNap);
     if (!cancelled.ok() || !(writing_ || reading_)) continue;
     lock.unlock();
     if (give_up_ && give_up_()) {

@@ -13,7 +13,7 @@
 namespace bfly::control {
 namespace {
 
-struct Options {
+struct CountersOptions {
   WatchOptions watch;
   std::vector<uint32_t> stages;
   std::vector<uint32_t> rows;
@@ -30,7 +30,7 @@ std::string Drops(const google::protobuf::RepeatedPtrField<v1::DropCount>& drops
   return out;
 }
 
-void Print(const v1::Counters& counters, const Options& options) {
+void Print(const v1::Counters& counters, const CountersOptions& options) {
   printf("%5s %7s %4s %7s %8s %12s %14s %6s %6s  %s\n", "stage", "row", "port", "to row",
          "circuits", "packets", "bytes", "queued", "peak", "drops");
   for (const v1::LinkCounters& link : counters.links())
@@ -63,7 +63,7 @@ void Print(const v1::Counters& counters, const Options& options) {
   printf("%s\n", ConservationLine(counters.conservation()).c_str());
 }
 
-absl::Status Run(Options options, const Common& common) {
+absl::Status Run(CountersOptions options, const Common& common) {
   v1::CounterFilter& filter = options.watch.filter;
   filter.mutable_stages()->Assign(options.stages.begin(), options.stages.end());
   filter.mutable_rows()->Assign(options.rows.begin(), options.rows.end());
@@ -92,7 +92,7 @@ void AddCounters(CLI::App& app, Invocation& invocation) {
                            "Show the counters of links, ports and the account of packets",
                            "bfly counters --watch\n  bfly counters --top 5\n"
                            "  bfly counters --json | jq .conservation");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CountersOptions>();
   verb->add_flag("--watch,-w", options->watching,
                  "Draw the live congestion until Ctrl-C; with --json, or where standard output is "
                  "no terminal: one line a picture");

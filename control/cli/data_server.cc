@@ -26,7 +26,7 @@ namespace bfly::control {
 namespace {
 
 constexpr uint32_t kPictureColumns = 80;
-constexpr int kShown = 32;  // paths, in text
+constexpr int kReadsShown = 32;  // paths, in text
 
 struct BatchOptions {
   std::string users = "all";
@@ -102,19 +102,19 @@ void Print(const v1::ObjectBatchResponse& response, bool dry_run) {
         "%d request%s left by the protocol took the first copy, the thresholds are forfeited: "
         "users %s%s\n",
         left.size(), left.size() == 1 ? "" : "s",
-        absl::StrJoin(left.begin(), left.begin() + std::min(kShown, left.size()), " ").c_str(),
-        left.size() > kShown ? " ..." : "");
+        absl::StrJoin(left.begin(), left.begin() + std::min(kReadsShown, left.size()), " ").c_str(),
+        left.size() > kReadsShown ? " ..." : "");
   }
   for (const std::string& line : DrawStageLoad(response.stage_load(), kPictureColumns))
     printf("%s\n", line.c_str());
-  for (int i = 0; i < std::min(kShown, response.paths_size()); ++i) {
+  for (int i = 0; i < std::min(kReadsShown, response.paths_size()); ++i) {
     const v1::ObjectPath& path = response.paths(i);
     printf("  user %3u reads object %" PRIu64 " from disk %3u  %-9s rows %s\n", path.input(),
            path.object(), path.output(), path.choice().c_str(),
            absl::StrJoin(path.rows(), " ").c_str());
   }
-  if (response.paths_size() > kShown)
-    printf("  and %d more (--json has them all)\n", response.paths_size() - kShown);
+  if (response.paths_size() > kReadsShown)
+    printf("  and %d more (--json has them all)\n", response.paths_size() - kReadsShown);
 }
 
 // On a running fabric, whose objects were placed before.

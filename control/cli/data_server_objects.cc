@@ -119,7 +119,7 @@ void AddRequest(CLI::App& group, Invocation& invocation) {
   });
 }
 
-absl::Status ReleaseAll(const Common& common) {
+absl::Status ReleaseAllObjects(const Common& common) {
   auto stub = v1::DataServer::NewStub(Connect(common));
   v1::ReleaseObjectsRequest request;
   request.set_all(true);
@@ -144,7 +144,7 @@ absl::Status ReleaseOne(const Common& common, const v1::ReleaseObjectRequest& re
   return absl::OkStatus();
 }
 
-void AddRelease(CLI::App& group, Invocation& invocation) {
+void AddReleaseObjects(CLI::App& group, Invocation& invocation) {
   CLI::App* verb =
       NewVerb(group, invocation, "release", "End what a user reads, or everything that is read",
               "bfly data-server release 5\n  bfly data-server release --all");
@@ -166,7 +166,7 @@ void AddRelease(CLI::App& group, Invocation& invocation) {
     request.set_user(options->user);
     request.set_in_band(options->in_band);
     invocation.action = [common = invocation.common, all = options->all, request] {
-      return all ? ReleaseAll(common) : ReleaseOne(common, request);
+      return all ? ReleaseAllObjects(common) : ReleaseOne(common, request);
     };
   });
 }
@@ -207,7 +207,7 @@ void AddServerStatus(CLI::App& group, Invocation& invocation) {
 void AddObjectVerbs(CLI::App& group, Invocation& invocation) {
   AddPlace(group, invocation);
   AddRequest(group, invocation);
-  AddRelease(group, invocation);
+  AddReleaseObjects(group, invocation);
   AddServerStatus(group, invocation);
 }
 

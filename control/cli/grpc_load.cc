@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "bfly/v1/circuits.grpc.pb.h"
 #include "control/status/grpc_status.h"
+#include "dataplane/runtime/elapsed.h"
 
 namespace bfly::control {
 namespace {
@@ -22,10 +23,6 @@ using Clock = std::chrono::steady_clock;
 
 // For answers that are still to come when the time is over.
 constexpr std::chrono::seconds kPatience{30};
-
-double Since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Some rows, whose circuits are set up by one message and released by the next.
 struct Group {
@@ -124,7 +121,7 @@ class Callers {
     std::unique_lock lock(all.mutex_);
     all.changed_.wait(lock, [&] { return all.busy_ == 0; });
     if (!all.error_.ok()) return all.error_;
-    return Rate{all.answers_, Since(all.start_)};
+    return Rate{all.answers_, dataplane::SecondsSince(all.start_)};
   }
 
  private:
@@ -132,7 +129,8 @@ class Callers {
       : begin_(begin), seconds_(seconds), busy_(callers) {}
 
   void Next(uint32_t caller) {
-    const bool last = failed_.load(std::memory_order_relaxed) || Since(start_) > seconds_;
+    const bool last =
+        failed_.load(std::memory_order_relaxed) || dataplane::SecondsSince(start_) > seconds_;
     const bool begun = begin_(caller, last, [this, caller](const grpc::Status& status) {
       answers_.fetch_add(1, std::memory_order_relaxed);
       if (!status.ok()) {
@@ -194,13 +192,13 @@ absl::StatusOr<Rate> LoadStream(const GrpcLoad& load, uint32_t batch) {
     Group& group = groups[result.tag()];
     status = Learn(result, group);
     rate.answers += Group::size(group.release);
-    if (group.standing || Since(start) < load.seconds) {
+    if (group.standing || dataplane::SecondsSince(start) < load.seconds) {
       turns.Push(result.tag());
     } else {
       --open;
     }
   }
-  rate.seconds = Since(start);
+  rate.seconds = dataplane::SecondsSince(start);
   turns.Close();
   if (!status.ok() || open > 0) context.TryCancel();
   writer.join();

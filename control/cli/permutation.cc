@@ -28,10 +28,10 @@
 namespace bfly::control {
 namespace {
 
-constexpr int kShown = 32;  // paths or rows, in text
-constexpr uint32_t kPictureColumns = 80;
+constexpr int kPathsShown = 32;  // paths or rows, in text
+constexpr uint32_t kPathColumns = 80;
 
-struct Options {
+struct PermutationOptions {
   std::string protocol = "minimum";
   std::string permutation = "random";
   std::string rows;  // ranges; empty: all
@@ -50,7 +50,7 @@ bool IsNamed(const std::string& permutation) {
 }
 
 // What is to be connected to what, in a network of `rows` rows.
-absl::StatusOr<std::vector<Request>> RequestsOf(const Options& options, uint32_t rows) {
+absl::StatusOr<std::vector<Request>> RequestsOf(const PermutationOptions& options, uint32_t rows) {
   std::vector<Request> requests;
   if (!options.rows.empty()) {
     if (options.permutation != "random")
@@ -81,7 +81,7 @@ absl::StatusOr<std::vector<Request>> RequestsOf(const Options& options, uint32_t
   return requests;
 }
 
-absl::StatusOr<v1::RoutePermutationResponse> DryRun(const Options& options) {
+absl::StatusOr<v1::RoutePermutationResponse> DryRun(const PermutationOptions& options) {
   const absl::StatusOr<NetworkFile> file = ReadNetwork(options.network);
   if (!file.ok()) return file.status();
   const Network& network = file->network;
@@ -97,7 +97,8 @@ absl::StatusOr<v1::RoutePermutationResponse> DryRun(const Options& options) {
   return out;
 }
 
-absl::StatusOr<v1::RoutePermutationResponse> Route(const Options& options, const Common& common) {
+absl::StatusOr<v1::RoutePermutationResponse> Route(const PermutationOptions& options,
+                                                   const Common& common) {
   auto channel = Connect(common);
   v1::RoutePermutationRequest request;
   request.set_protocol(options.protocol);
@@ -148,7 +149,7 @@ absl::StatusOr<v1::RoutePermutationResponse> Route(const Options& options, const
   return response;
 }
 
-void Print(const v1::RoutePermutationResponse& response, const Options& options) {
+void Print(const v1::RoutePermutationResponse& response, const PermutationOptions& options) {
   printf("%s protocol, %" PRIu64 " circuits%s: congestion %u, dilation %u\n",
          response.protocol().c_str(), response.circuits(),
          options.dry_run ? " (dry run, nothing installed)" : "", response.congestion(),
@@ -158,26 +159,27 @@ void Print(const v1::RoutePermutationResponse& response, const Options& options)
   const auto& left = response.requests_left();
   if (!left.empty()) {
     const bool lost = response.circuits() == 0 || response.c() == 0;
-    printf("%d request%s left without a path%s: inputs %s%s\n", left.size(),
-           left.size() == 1 ? "" : "s",
-           lost ? "" : " by the protocol; p was taken, the bound c on the congestion is forfeited",
-           absl::StrJoin(left.begin(), left.begin() + std::min(kShown, left.size()), " ").c_str(),
-           left.size() > kShown ? " ..." : "");
+    printf(
+        "%d request%s left without a path%s: inputs %s%s\n", left.size(),
+        left.size() == 1 ? "" : "s",
+        lost ? "" : " by the protocol; p was taken, the bound c on the congestion is forfeited",
+        absl::StrJoin(left.begin(), left.begin() + std::min(kPathsShown, left.size()), " ").c_str(),
+        left.size() > kPathsShown ? " ..." : "");
   }
-  for (const std::string& line : DrawStageLoad(response.stage_load(), kPictureColumns))
+  for (const std::string& line : DrawStageLoad(response.stage_load(), kPathColumns))
     printf("%s\n", line.c_str());
   // A screenful; --json has all.
-  for (int i = 0; i < std::min(kShown, response.paths_size()); ++i) {
+  for (int i = 0; i < std::min(kPathsShown, response.paths_size()); ++i) {
     const v1::PermutationPath& path = response.paths(i);
     printf("  %3u -> %3u  %-9s rows %s\n", path.input(), path.output(), path.choice().c_str(),
            absl::StrJoin(path.rows(), " ").c_str());
   }
-  if (response.paths_size() > kShown)
-    printf("  and %d more (--json has them all)\n", response.paths_size() - kShown);
+  if (response.paths_size() > kPathsShown)
+    printf("  and %d more (--json has them all)\n", response.paths_size() - kPathsShown);
   if (options.traffic >= 0 && !options.dry_run) printf("sources send over every circuit\n");
 }
 
-absl::Status Run(const Options& options, const Common& common) {
+absl::Status Run(const PermutationOptions& options, const Common& common) {
   const bool here = options.dry_run && !options.network.empty();
   const absl::StatusOr<v1::RoutePermutationResponse> response =
       here ? DryRun(options) : Route(options, common);
@@ -195,7 +197,7 @@ void AddPermutation(CLI::App& circuit, Invocation& invocation) {
       "Choose paths for a whole permutation by a protocol and set them up as circuits",
       "bfly circuit permutation --permutation random --seed 7 --traffic 1000\n"
       "  bfly circuit permutation --dry-run --network topologies/examples/demo.yaml --json");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PermutationOptions>();
   std::vector<std::string> protocols;
   std::string protocols_help = "Protocol that chooses the paths:";
   for (const Protocol* protocol : AllProtocols()) {

@@ -80,8 +80,8 @@ std::map<LinkKey, uint64_t> PacketsOf(const v1::Counters& counters) {
 
 // Packets a second of a link since `before`; a link that was not in that picture had carried
 // nothing.
-double Rate(const v1::LinkCounters& link, const std::map<LinkKey, uint64_t>& before,
-            double seconds) {
+double PacketRate(const v1::LinkCounters& link, const std::map<LinkKey, uint64_t>& before,
+                  double seconds) {
   if (seconds <= 0) return 0;
   const auto found = before.find({link.stage(), link.row(), link.port()});
   const uint64_t then = found == before.end() ? 0 : found->second;
@@ -115,7 +115,7 @@ CongestionField MakeField(uint32_t rows, uint32_t stages, const v1::Counters& no
   for (const v1::LinkCounters& link : now.links()) {
     if (link.stage() >= stages || link.row() >= rows || link.port() >= field.ports) continue;
     field.at(link.stage(), link.row(), link.port()) = {.circuits = link.circuits(),
-                                                       .rate = Rate(link, then, seconds)};
+                                                       .rate = PacketRate(link, then, seconds)};
   }
   return field;
 }
@@ -171,7 +171,7 @@ std::vector<std::string> TopLinks(const v1::Counters& now, const v1::Counters* b
   const double seconds = Seconds(now, before);
   std::vector<std::pair<const v1::LinkCounters*, double>> links;
   for (const v1::LinkCounters& link : now.links()) {
-    const double rate = Rate(link, then, seconds);
+    const double rate = PacketRate(link, then, seconds);
     if (link.circuits() > 0 || link.packets() > 0) links.emplace_back(&link, rate);
   }
   const auto fuller = [](const auto& a, const auto& b) {

@@ -30,6 +30,13 @@ int SignalReader::Next() {
                                                                 : 0;
 }
 
+bool Interrupted(SignalReader& signals) {
+  for (int signal = signals.Next(); signal != 0; signal = signals.Next()) {
+    if (signal != SIGWINCH) return true;
+  }
+  return false;
+}
+
 Screen::Screen() : terminal_(isatty(STDOUT_FILENO) == 1) {
   // The second screen, so that what stood on the first is there again at the end; no cursor.
   if (terminal_) fputs("\x1b[?1049h\x1b[?25l", stdout);

@@ -25,6 +25,9 @@ class SignalReader {
   int descriptor_ = -1;
 };
 
+// Whether a signal came that asks to end.
+bool Interrupted(SignalReader& signals);
+
 // A full-screen drawing. On anything that is no terminal it is inert and is_terminal() says so. The
 // destructor gives the screen back as it was.
 class Screen {

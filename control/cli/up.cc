@@ -25,17 +25,10 @@ namespace {
 // How long a signal may wait for an answer.
 constexpr std::chrono::milliseconds kSignalStep{100};
 
-struct Options {
+struct UpOptions {
   std::string file;
   bool foreground = false;
 };
-
-// Whether a signal came that asks to end.
-bool Interrupted(SignalReader& signals) {
-  for (int signal = signals.Next(); signal != 0; signal = signals.Next())
-    if (signal != SIGWINCH) return true;
-  return false;
-}
 
 absl::StatusOr<v1::FabricStatus> Load(const v1::Topology& topology, const Common& common,
                                       SignalReader& signals) {
@@ -90,7 +83,7 @@ absl::Status StayInForeground(SignalReader& signals, const Fleet& fleet) {
   }
 }
 
-absl::Status Up(const Options& options, const Common& common) {
+absl::Status Up(const UpOptions& options, const Common& common) {
   const auto start = std::chrono::steady_clock::now();
   const absl::StatusOr<v1::Topology> topology = ReadTopologyFile(options.file);
   if (!topology.ok()) return topology.status();
@@ -138,7 +131,7 @@ void AddUp(CLI::App& app, Invocation& invocation) {
   CLI::App* verb = NewVerb(app, invocation, "up",
                            "Check a topology file, start what it needs on this machine, load it",
                            "sudo bfly up topologies/examples/demo.yaml");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<UpOptions>();
   verb->add_option("file", options->file, "Topology file (YAML); - is standard input")
       ->required()
       ->type_name("FILE");

@@ -32,5 +32,6 @@ std::string Sharing(const Point& point) {
 std::string Priorities(const Point& point) {
   return Unless(point.discipline == Discipline::kPriority, "the links know no priorities");
 }
+std::string OneStage(const Point& x) { return Unless(x.d == 1, "d is not 1"); }
 
 }  // namespace bfly::control

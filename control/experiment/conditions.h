@@ -20,6 +20,7 @@ std::string Continuous(const Point& point);
 std::string Fifo(const Point& point);
 std::string Sharing(const Point& point);
 std::string Priorities(const Point& point);
+std::string OneStage(const Point& point);  // d = 1
 
 // The first reason of several conditions.
 template <typename... Conditions>

@@ -15,8 +15,6 @@ auto Figure(const std::string& name) {
   return [name](const Measurement& m) { return m.Over(name); };
 }
 
-std::string OneStage(const Point& x) { return Unless(x.d == 1, "d is not 1"); }
-
 // The load of the classes before `end`.
 double LoadBefore(const Point& x, size_t end) {
   return x.rho * std::accumulate(x.class_shares.begin(),

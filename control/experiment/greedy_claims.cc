@@ -17,8 +17,6 @@ std::string Butterfly(const Point& x) { return AllOf(OnButterfly, Fifo, Stable)(
 std::string ContinuousCube(const Point& x) { return AllOf(Cube, Continuous)(x); }
 std::string ContinuousButterfly(const Point& x) { return AllOf(Butterfly, Continuous)(x); }
 std::string Slotted(const Point& x) { return Unless(x.slot > 0, "time is continuous"); }
-std::string OneStage(const Point& x) { return Unless(x.d == 1, "d is not 1"); }
-
 // Mean wait in an M/D/1 queue with unit service.
 double Wait(double load) { return load / (2 * (1 - load)); }
 

@@ -28,7 +28,7 @@ double MostUse(const Measurement& m) {
   for (const Trial& t : m.trials) most = std::max(most, m.point.load * t.figure("worst_link"));
   return most;
 }
-Estimate AcceptedShare(const Measurement& m) {
+Estimate PatternAcceptedShare(const Measurement& m) {
   return m.Over([](const Trial& t) { return t.accepted / t.offered; });
 }
 
@@ -44,7 +44,7 @@ std::vector<Claim> PatternClaims() {
        .relation = Relation::kAtLeast,
        .not_applicable = Patterns,
        .theory = [](const Point&) { return 0.97; },
-       .measured = AcceptedShare,
+       .measured = PatternAcceptedShare,
        .undecided =
            [](const Measurement& m) {
              return Unless(MostUse(m) <= 0.97, "a link is offered more than 0.97 packets a unit");
@@ -57,7 +57,7 @@ std::vector<Claim> PatternClaims() {
        .relation = Relation::kAtMost,
        .not_applicable = Patterns,
        .theory = [](const Point&) { return 0.9995; },
-       .measured = AcceptedShare,
+       .measured = PatternAcceptedShare,
        .undecided =
            [](const Measurement& m) {
              return Unless(LeastUse(m) >= 1.02, "no link is offered more than 1.02 packets a unit");

@@ -6,12 +6,11 @@
 
 #include "control/protocols/benes_faults.h"
 #include "control/protocols/looping.h"
+#include "control/protocols/part.h"
 #include "control/protocols/protocols.h"
 
 namespace bfly::control {
 namespace {
-
-constexpr size_t kPart = 1 << 14;  // requests a worker takes at a time
 
 // The requests, and rows that nobody asked for joined in order.
 Permutation Completed(const std::vector<Request>& requests, Row rows) {
@@ -44,7 +43,7 @@ absl::StatusOr<RouteResult> RouteBenes(const Network& network, const LinkLoad* s
   result.rounds = 1;
   result.messages = requests.size();
   result.paths.resize(requests.size());
-  crew.ForEachPart(requests.size(), kPart, [&](int, size_t first, size_t last) {
+  crew.ForEachPart(requests.size(), kCrewPart, [&](int, size_t first, size_t last) {
     for (size_t i = first; i < last; ++i) {
       const auto& [input, output] = requests[i];
       result.paths[i] = {input, output, TagThrough(network, middle[input] ^ mask, output),

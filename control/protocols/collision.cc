@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "control/protocols/collision_rounds.h"
+#include "control/protocols/part.h"
 #include "control/protocols/protocols.h"
 #include "topologies/switch_settings.h"
 
@@ -18,8 +19,6 @@ uint32_t CollisionThreshold(int dimension) {
 
 namespace {
 
-constexpr size_t kPart = 1 << 14;  // requests a worker takes at a time
-
 absl::StatusOr<RouteResult> RouteCollision(const Network& network, const LinkLoad* standing,
                                            const std::vector<Request>& requests,
                                            const ProtocolOptions& options) {
@@ -29,7 +28,7 @@ absl::StatusOr<RouteResult> RouteCollision(const Network& network, const LinkLoa
   const CandidatePaths candidates(*settings, crew);
   const int d = network.dimension();
   std::vector<Row> middle(2 * requests.size());
-  crew.ForEachPart(requests.size(), kPart, [&](int, size_t begin, size_t end) {
+  crew.ForEachPart(requests.size(), kCrewPart, [&](int, size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       for (int which : {0, 1}) {
         middle[2 * i + which] = candidates.middle(requests[i].input, requests[i].output, which);
@@ -86,7 +85,7 @@ absl::StatusOr<RouteResult> RouteCollision(const Network& network, const LinkLoa
   result.c = c;
   result.paths.resize(requests.size());
   result.buddies.resize(requests.size());
-  crew.ForEachPart(requests.size(), kPart, [&](int, size_t begin, size_t end) {
+  crew.ForEachPart(requests.size(), kCrewPart, [&](int, size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const auto& [input, output] = requests[i];
       const uint8_t choice = outcome.choice[i];

@@ -6,11 +6,10 @@
 #include <utility>
 
 #include "control/protocols/orbits.h"
+#include "control/protocols/part.h"
 
 namespace bfly::control {
 namespace {
-
-constexpr size_t kPart = 1 << 14;  // rows a worker takes at a time
 
 class Looping {
  public:
@@ -101,14 +100,14 @@ void Looping::SplitTogether(Row first, Row half) {
   const Row* const target = target_.data() + first;
   Row* const inverse = inverse_.data() + first;
   Row* const next = next_.data() + first;
-  crew_.ForEachPart(2 * size_t{half}, kPart, [&](int, size_t begin, size_t end) {
+  crew_.ForEachPart(2 * size_t{half}, kCrewPart, [&](int, size_t begin, size_t end) {
     for (size_t row = begin; row < end; ++row) inverse[target[row]] = static_cast<Row>(row);
   });
-  crew_.ForEachPart(2 * size_t{half}, kPart, [&](int, size_t begin, size_t end) {
+  crew_.ForEachPart(2 * size_t{half}, kCrewPart, [&](int, size_t begin, size_t end) {
     for (size_t row = begin; row < end; ++row) next[row] = inverse[target[row] ^ half] ^ half;
   });
   orbits_.Find(next, 2 * half, crew_);
-  crew_.ForEachPart(half, kPart, [&](int, size_t begin, size_t end) {
+  crew_.ForEachPart(half, kCrewPart, [&](int, size_t begin, size_t end) {
     for (auto row = static_cast<Row>(begin); row < end; ++row) {
       Halve(first + row, half, orbits_.smallest(row) > orbits_.smallest(row + half));
     }

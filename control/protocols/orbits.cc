@@ -7,10 +7,11 @@
 #include <numeric>
 #include <utility>
 
+#include "control/protocols/part.h"
+
 namespace bfly::control {
 namespace {
 
-constexpr size_t kPart = 1 << 14;  // rows a worker takes at a time
 constexpr Row kNone = ~Row{0};
 
 // One row of 32, scattered as if at random: orbits of regular permutations meet them too.
@@ -23,10 +24,10 @@ bool BeginsStretch(Row row) {
 // [p]: `from` and what count(first, last) gives for the parts before p; at the end, for all.
 template <typename Count>
 std::vector<Row> CountBefore(Crew& crew, Row rows, Row from, const Count& count) {
-  std::vector<Row> before((rows + kPart - 1) / kPart + 1);
+  std::vector<Row> before((rows + kCrewPart - 1) / kCrewPart + 1);
   before[0] = from;
-  crew.ForEachPart(rows, kPart, [&](int, size_t first, size_t last) {
-    before[first / kPart + 1] = static_cast<Row>(count(first, last));
+  crew.ForEachPart(rows, kCrewPart, [&](int, size_t first, size_t last) {
+    before[first / kCrewPart + 1] = static_cast<Row>(count(first, last));
   });
   std::partial_sum(before.begin(), before.end(), before.begin());
   return before;
@@ -44,8 +45,8 @@ void Orbits::Find(const Row* next, Row rows, Crew& crew) {
   });
   after_.resize(walked.back());
   least_.resize(walked.back());
-  crew.ForEachPart(rows, kPart, [&](int, size_t first, size_t last) {
-    WalkStretches(next, static_cast<Row>(first), static_cast<Row>(last), walked[first / kPart]);
+  crew.ForEachPart(rows, kCrewPart, [&](int, size_t first, size_t last) {
+    WalkStretches(next, static_cast<Row>(first), static_cast<Row>(last), walked[first / kCrewPart]);
   });
 
   const std::vector<Row> unmet =
@@ -54,8 +55,8 @@ void Orbits::Find(const Row* next, Row rows, Crew& crew) {
       });
   after_.resize(unmet.back());
   least_.resize(unmet.back());
-  crew.ForEachPart(rows, kPart, [&](int, size_t first, size_t last) {
-    Row number = unmet[first / kPart];
+  crew.ForEachPart(rows, kCrewPart, [&](int, size_t first, size_t last) {
+    Row number = unmet[first / kCrewPart];
     for (size_t row = first; row < last; ++row) {
       if (stretch_[row] != kNone) continue;
       stretch_[row] = number;
@@ -64,7 +65,7 @@ void Orbits::Find(const Row* next, Row rows, Crew& crew) {
       ++number;
     }
   });
-  crew.ForEachPart(after_.size(), kPart, [&](int, size_t first, size_t last) {
+  crew.ForEachPart(after_.size(), kCrewPart, [&](int, size_t first, size_t last) {
     for (size_t i = first; i < last; ++i) after_[i] = stretch_[after_[i]];
   });
   Jump(crew);
@@ -119,7 +120,7 @@ void Orbits::Jump(Crew& crew) {
   rounds_ = 0;
   for (std::atomic<bool> changed = true; changed.load(std::memory_order_relaxed); ++rounds_) {
     changed.store(false, std::memory_order_relaxed);
-    crew.ForEachPart(after_.size(), kPart, [&](int, size_t first, size_t last) {
+    crew.ForEachPart(after_.size(), kCrewPart, [&](int, size_t first, size_t last) {
       bool smaller = false;
       for (size_t i = first; i < last; ++i) {
         const Row there = least_[after_[i]];

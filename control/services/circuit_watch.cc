@@ -16,7 +16,7 @@ namespace bfly::control {
 namespace {
 
 // Circuits in one message.
-constexpr int kMaxInMessage = 1000;
+constexpr int kMaxChangesInMessage = 1000;
 
 class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
                           public CircuitListener,
@@ -112,7 +112,7 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
     }
     message_.Clear();
     int circuits = 0;
-    while (!waiting_.empty() && circuits < kMaxInMessage) {
+    while (!waiting_.empty() && circuits < kMaxChangesInMessage) {
       const auto [input, now] = *waiting_.begin();
       waiting_.erase(waiting_.begin());
       const auto before = told_.find(input);

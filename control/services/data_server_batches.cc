@@ -14,8 +14,8 @@
 namespace bfly::control {
 namespace {
 
-constexpr uint32_t kDefaultPage = 1000;
-constexpr uint32_t kMaxPage = 10'000;
+constexpr uint32_t kDefaultReadsPage = 1000;
+constexpr uint32_t kMaxReadsPage = 10'000;
 
 void AddError(size_t index, Row user, const absl::Status& status, v1::ReadError* error) {
   error->set_index(static_cast<uint32_t>(index));
@@ -107,8 +107,8 @@ grpc::Status DataServerService::List(grpc::ServerContext*, const v1::ListReadsRe
     if (request->has_disk() && request->disk() > last) {
       errors.Add(OutOfRange("disk", request->disk(), 0, last));
     }
-    if (request->page_size() > kMaxPage) {
-      errors.Add(OutOfRange("page_size", request->page_size(), 0, kMaxPage));
+    if (request->page_size() > kMaxReadsPage) {
+      errors.Add(OutOfRange("page_size", request->page_size(), 0, kMaxReadsPage));
     }
     Row from = 0;
     if (!request->page_token().empty() && !absl::SimpleAtoi(request->page_token(), &from)) {
@@ -116,7 +116,7 @@ grpc::Status DataServerService::List(grpc::ServerContext*, const v1::ListReadsRe
     }
     listed = errors.ToStatus();
     if (!listed.ok()) return;
-    const uint32_t page = request->page_size() == 0 ? kDefaultPage : request->page_size();
+    const uint32_t page = request->page_size() == 0 ? kDefaultReadsPage : request->page_size();
     uint64_t total = 0;
     for (const Row user : state.Readers()) {
       const StandingCircuit read = *state.AtInput(user);

@@ -12,7 +12,7 @@ namespace bfly::control {
 namespace {
 
 // Paths installed between two looks at the interrupt.
-constexpr size_t kInterruptStep = 256;
+constexpr size_t kPathsBetweenLooks = 256;
 
 // What makes two requests the same; begins with a word of its own, so that kinds never meet.
 std::string TextOf(const PermutationOrder& order) {
@@ -67,7 +67,7 @@ absl::StatusOr<RouteResult> FabricState::Execute(const PermutationOrder& order,
       RollBackTo(mark);
       return WithPrefix(status, At("paths", i));
     }
-    const bool look = i % kInterruptStep == 0 || i + 1 == routed->paths.size();
+    const bool look = i % kPathsBetweenLooks == 0 || i + 1 == routed->paths.size();
     if (absl::Status status = look && interrupt ? interrupt() : absl::OkStatus(); !status.ok()) {
       RollBackTo(mark);
       return status;

@@ -15,7 +15,7 @@ constexpr char kCollision[] = "collision";
 constexpr char kMinimum[] = "minimum";
 
 // Reads of a batch between two looks at the interrupt.
-constexpr size_t kInterruptStep = 256;
+constexpr size_t kReadsBetweenLooks = 256;
 
 // What makes two requests the same.
 std::string TextOf(const ReadBatchOrder& order) {
@@ -24,7 +24,7 @@ std::string TextOf(const ReadBatchOrder& order) {
                       absl::StrJoin(order.users, ","), " ", absl::StrJoin(order.objects, ","));
 }
 
-std::string At(absl::string_view field, size_t index) {
+std::string Element(absl::string_view field, size_t index) {
   return absl::StrCat(field, "[", index, "]");
 }
 
@@ -34,8 +34,8 @@ absl::Status AsOneOfMany(const absl::Status& status, size_t i) {
   FieldErrors errors;
   for (const FieldError& error : FieldErrorsOf(status)) {
     const bool is_list = error.field == "user" || error.field == "object";
-    errors.Add(is_list ? At(absl::StrCat(error.field, "s"), i)
-                       : absl::StrCat(At("users", i), ".", error.field),
+    errors.Add(is_list ? Element(absl::StrCat(error.field, "s"), i)
+                       : absl::StrCat(Element("users", i), ".", error.field),
                error.description);
   }
   return errors.empty() ? status : errors.ToStatus(status.code());
@@ -122,12 +122,12 @@ absl::Status FabricState::CheckReads(const ReadBatchOrder& order) const {
     const auto [object, new_object] = asked_for.try_emplace(order.objects[i], i);
     if (!new_user || !new_object) {
       return ErrorAtField(
-          absl::StatusCode::kInvalidArgument, At(new_user ? "objects" : "users", i),
+          absl::StatusCode::kInvalidArgument, Element(new_user ? "objects" : "users", i),
           absl::StrCat(new_user ? order.objects[i] : order.users[i], " is there twice, first at [",
                        new_user ? object->second : user->second, "]"));
     }
     if (objects_->Find(order.objects[i])->copies != objects_->Find(order.objects[0])->copies) {
-      return ErrorAtField(absl::StatusCode::kInvalidArgument, At("objects", i),
+      return ErrorAtField(absl::StatusCode::kInvalidArgument, Element("objects", i),
                           "is in another number of copies than the first; ask for objects in one "
                           "and in two copies in batches of their own");
     }
@@ -167,8 +167,8 @@ absl::StatusOr<DataServerResult> FabricState::Execute(const ReadBatchOrder& orde
   for (size_t i = 0; i < order.users.size(); ++i) {
     StandingCircuit circuit;
     absl::Status status = Put(routed->route.paths[i], order.objects[i], &circuit);
-    if (!status.ok()) status = WithPrefix(status, At("users", i));
-    const bool look = i % kInterruptStep == 0 || i + 1 == order.users.size();
+    if (!status.ok()) status = WithPrefix(status, Element("users", i));
+    const bool look = i % kReadsBetweenLooks == 0 || i + 1 == order.users.size();
     if (status.ok() && look && interrupt) status = interrupt();
     if (status.ok()) continue;
     RollBackTo(mark);

@@ -16,12 +16,12 @@ absl::Status CannotRead(const std::string& path, int error) {
   return absl::ErrnoToStatus(error, absl::StrCat(Quotable(path), ": cannot be read"));
 }
 
-class Descriptor {
+class OpenFile {
  public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
+  explicit OpenFile(int fd) : fd_(fd) {}
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() {
     if (fd_ > STDIN_FILENO) close(fd_);
   }
   int get() const { return fd_; }
@@ -33,7 +33,7 @@ class Descriptor {
 }  // namespace
 
 absl::StatusOr<std::string> ReadTopologyText(const std::string& path) {
-  const Descriptor file(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const OpenFile file(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return CannotRead(path, errno);
   struct stat status {};
   if (fstat(file.get(), &status) != 0) return CannotRead(path, errno);

@@ -13,8 +13,8 @@ namespace bfly::control {
 namespace {
 
 constexpr int kMaxErrors = 20;
-constexpr uint32_t kMinBytes = 64;
-constexpr uint32_t kMaxBytes = 9018;
+constexpr uint32_t kMinFrameBytes = 64;
+constexpr uint32_t kMaxFrameBytes = 9018;
 constexpr double kMaxSeconds = 1e9;  // what nanoseconds in 64 bits hold many times over
 
 class CsvReader {
@@ -35,10 +35,10 @@ class CsvReader {
       Wrong(line, "time: \"", Trim(cells[0]), "\" is not a number of seconds from 0 on");
     const bool row_ok = ReadRow(line, "row", cells[1], packet.row);
     const bool to_ok = ReadRow(line, "destination", cells[2], packet.destination);
-    const bool bytes_ok = absl::SimpleAtoi(cells[3], &packet.bytes) && packet.bytes >= kMinBytes &&
-                          packet.bytes <= kMaxBytes;
+    const bool bytes_ok = absl::SimpleAtoi(cells[3], &packet.bytes) &&
+                          packet.bytes >= kMinFrameBytes && packet.bytes <= kMaxFrameBytes;
     if (!bytes_ok) {
-      Wrong(line, "bytes: ", Trim(cells[3]), " is outside ", kMinBytes, "..", kMaxBytes);
+      Wrong(line, "bytes: ", Trim(cells[3]), " is outside ", kMinFrameBytes, "..", kMaxFrameBytes);
     }
     if (!time_ok || !row_ok || !to_ok || !bytes_ok) return;
     packet.nanoseconds = static_cast<uint64_t>(std::llround(seconds * 1e9));

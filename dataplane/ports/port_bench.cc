@@ -22,7 +22,7 @@ namespace bfly::dataplane {
 namespace {
 
 constexpr double kStartSeconds = 30;
-constexpr double kStopSeconds = 10;
+constexpr double kTesterStopSeconds = 10;
 constexpr int kMemoryMb = 256;
 
 // One run of one device under test.
@@ -153,10 +153,10 @@ class PortBench {
     auto run = Measure(directory, **device);
     if (!run.ok()) return run;
     (*device)->AskToStop();
-    if (!(*device)->Read(&run->conservation, sizeof(run->conservation), kStopSeconds)) {
+    if (!(*device)->Read(&run->conservation, sizeof(run->conservation), kTesterStopSeconds)) {
       return absl::UnavailableError(absl::StrCat("bfly did not unload: ", (*device)->LogTail()));
     }
-    (*device)->Stop(kStopSeconds);
+    (*device)->Stop(kTesterStopSeconds);
     return run;
   }
 
@@ -194,7 +194,7 @@ class PortBench {
           absl::StrCat(options_.testpmd, " does not start: ", (*device)->LogTail()));
     }
     auto run = Measure(directory, **device);
-    (*device)->Stop(kStopSeconds);
+    (*device)->Stop(kTesterStopSeconds);
     return run;
   }
 
@@ -221,8 +221,9 @@ class PortBench {
       return failed("a measurement did not end");
     }
     const double cpu = CpuSeconds(device.pid()) - cpu_before;
-    if (!(*load)->Read(&result, sizeof(result), kStopSeconds)) return failed("no result came");
-    (*load)->Stop(kStopSeconds);
+    if (!(*load)->Read(&result, sizeof(result), kTesterStopSeconds))
+      return failed("no result came");
+    (*load)->Stop(kTesterStopSeconds);
     if (result.received == 0) return failed("no frame came through");
     const auto received = static_cast<double>(result.received);
     return Run{.frames_per_second = received / result.seconds,

@@ -6,9 +6,9 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr uint16_t kArp = 0x0806;
-constexpr uint16_t kIpv6 = 0x86dd;
-constexpr uint32_t kArpBytes = 28;
+constexpr uint16_t kArpType = 0x0806;
+constexpr uint16_t kIpv6Type = 0x86dd;
+constexpr uint32_t kArpPacketBytes = 28;
 constexpr uint32_t kArpSender = 8;
 constexpr uint32_t kArpTarget = 18;
 constexpr uint32_t kIpv6Bytes = 40;
@@ -16,7 +16,8 @@ constexpr uint8_t kIcmpv6 = 58;
 constexpr uint32_t kMacOptionBytes = 8;
 
 bool IsEthernetArp(const uint8_t* type, uint32_t room) {
-  return LoadBe16(type) == kArp && room >= kArpBytes && LoadBe16(type + 2) == 1 && type[6] == 6;
+  return LoadBe16(type) == kArpType && room >= kArpPacketBytes && LoadBe16(type + 2) == 1 &&
+         type[6] == 6;
 }
 
 // The new checksum after `old_mac` at an even offset became `new_mac` (RFC 1624, equation 3).
@@ -78,7 +79,7 @@ MacAddress TranslateIn(uint8_t* bytes, uint32_t length, Row row) {
   const uint32_t room = length - kEthernetBytes;
   if (IsEthernetArp(bytes + 12, room)) {
     if (!IsRowMac(LoadMac(payload + kArpSender))) StoreMac(payload + kArpSender, as_row);
-  } else if (LoadBe16(bytes + 12) == kIpv6) {
+  } else if (LoadBe16(bytes + 12) == kIpv6Type) {
     TranslateDiscovery(payload, room, as_row);
   }
   return IsGroupMac(host) ? 0 : host;

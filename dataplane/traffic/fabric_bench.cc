@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "dataplane/fabric/loaded_fabric.h"
 #include "dataplane/runtime/cpus.h"
+#include "dataplane/runtime/elapsed.h"
 #include "dataplane/traffic/step_traffic.h"
 
 namespace bfly::dataplane {
@@ -19,10 +20,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t kDrawnPackets = 1 << 16;
 constexpr double kWarmUpSeconds = 0.05;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 void SleepFor(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));

@@ -15,14 +15,14 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr Ticks kUnit = Ticks{1} << 32;
+constexpr Ticks kServiceUnit = Ticks{1} << 32;
 using Jobs = std::vector<Job>;
 using Lists = std::vector<Jobs>;
 
 template <typename Server>
 Jobs ServeAll(const Jobs& arrivals) {
   Jobs left;
-  Server(kUnit).Serve(arrivals, kNever, left);
+  Server(kServiceUnit).Serve(arrivals, kNever, left);
   return left;
 }
 
@@ -57,8 +57,9 @@ class CoupledNetworks {
     arrivals.rate = config_.rate;
     arrivals.seed = config_.seed;
     VirtualSource source(network_, arrivals,
-                         DestinationPattern::Flip(network_.dimension(), config_.flip), kUnit, 1);
-    const auto end = static_cast<Ticks>(std::llround(config_.duration * kUnit));
+                         DestinationPattern::Flip(network_.dimension(), config_.flip), kServiceUnit,
+                         1);
+    const auto end = static_cast<Ticks>(std::llround(config_.duration * kServiceUnit));
     std::vector<VirtualPacket> born;
     Lists nodes(network_.rows());
     for (Row row = 0; row < network_.rows(); ++row) {

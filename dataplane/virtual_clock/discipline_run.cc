@@ -38,9 +38,9 @@ class ClassSource {
 };
 
 // What is measured, over packets born in [start, end).
-class Record {
+class DisciplineRecord {
  public:
-  Record(const Network& network, const VirtualConfig& config, const RunTimes& times)
+  DisciplineRecord(const Network& network, const VirtualConfig& config, const RunTimes& times)
       : network_(network),
         times_(times),
         batch_length_((times.end - times.start + config.batches - 1) / config.batches),
@@ -144,7 +144,7 @@ template <typename Server>
 VirtualResult Run(const Network& network, const VirtualConfig& config, VirtualSource& source,
                   const RunTimes& times, const Server& server) {
   ServerNetwork<Server> servers(network, config.links, server);
-  Record record(network, config, times);
+  DisciplineRecord record(network, config, times);
   ClassSource classes(config, network.rows());
   std::vector<VirtualPacket> born;
   std::vector<std::vector<Job>> nodes(network.rows());

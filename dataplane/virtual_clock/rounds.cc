@@ -136,9 +136,9 @@ class Waiting {
 };
 
 // Measures packets born in [start, end).
-class Record {
+class RoundsRecord {
  public:
-  Record(Ticks start, Ticks end, int batches)
+  RoundsRecord(Ticks start, Ticks end, int batches)
       : start_(start), end_(end), batch_length_((end - start + batches - 1) / batches) {
     run_.batches.resize(batches);
   }
@@ -193,7 +193,7 @@ absl::StatusOr<RoundsResult> RunRounds(const Network& network, const VirtualConf
   result.full_round = Rounds(network).FullRound(config.flip, config.arrivals.seed, full_rounds);
 
   Waiting waiting(network, config);
-  Record record(waiting.start(), waiting.end(), config.batches);
+  RoundsRecord record(waiting.start(), waiting.end(), config.batches);
   Rounds rounds(network);
   uint64_t measured_rounds = 0;
   Ticks now = 0, round_time = 0;

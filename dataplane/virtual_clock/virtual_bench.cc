@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <queue>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/virtual_clock/cpu_seconds.h"
 #include "dataplane/virtual_clock/virtual_fabric.h"
 #include "topologies/random.h"
 #include "topologies/tag.h"
@@ -17,12 +17,6 @@ namespace {
 constexpr double kHopsOfARun = 2e7;
 constexpr double kLeastUnits = 60;  // a window of a large network is some 20 units
 constexpr double kHopsOfALoop = 4e6;
-
-double CpuSeconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 struct Speed {
   double wall;

@@ -5,11 +5,11 @@
 #include <bit>
 #include <chrono>
 #include <cmath>
-#include <ctime>
 #include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/virtual_clock/cpu_seconds.h"
 #include "dataplane/virtual_clock/delay_sink.h"
 #include "dataplane/virtual_clock/discipline_run.h"
 #include "dataplane/virtual_clock/pipeline.h"
@@ -21,12 +21,6 @@ namespace {
 // Packets of a row between the moments when packets inside are counted.
 double PacketsPerPeriod(const Network& network) {
   return std::clamp(network.stages() * 2.1, 16.0, 48.0);
-}
-
-double CpuSeconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 struct Resolution {

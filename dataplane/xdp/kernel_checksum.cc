@@ -6,7 +6,7 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr uint32_t kEthernetBytes = 14;
+constexpr uint32_t kLinkHeaderBytes = 14;
 constexpr uint8_t kTcp = 6;
 constexpr uint8_t kUdp = 17;
 
@@ -33,15 +33,15 @@ uint16_t Fold(uint64_t sum) {
   return static_cast<uint16_t>(sum);
 }
 
-struct Segment {
+struct ChecksummedPart {
   uint8_t* bytes = nullptr;
   uint32_t length = 0;
   uint8_t protocol = 0;
   uint64_t address_sum = 0;
 };
 
-bool FindSegment(uint8_t* frame, uint32_t length, Segment& segment) {
-  uint32_t at = kEthernetBytes;
+bool FindChecksummedPart(uint8_t* frame, uint32_t length, ChecksummedPart& segment) {
+  uint32_t at = kLinkHeaderBytes;
   if (length < at) return false;
   uint32_t type = Be16At(frame + 12);
   for (int tags = 0; (type == 0x8100 || type == 0x88a8) && tags < 2; ++tags) {
@@ -75,8 +75,8 @@ bool FindSegment(uint8_t* frame, uint32_t length, Segment& segment) {
 }  // namespace
 
 bool FinishChecksum(uint8_t* frame, uint32_t length) {
-  Segment segment;
-  if (!FindSegment(frame, length, segment)) return false;
+  ChecksummedPart segment;
+  if (!FindChecksummedPart(frame, length, segment)) return false;
   uint32_t field_at;
   if (segment.protocol == kTcp && segment.length >= 20) {
     field_at = 16;

@@ -7,7 +7,7 @@
 namespace bfly::dataplane {
 namespace {
 
-const Bytes kHost = Hex("52 54 00 12 34 56");
+const Bytes kHostAddress = Hex("52 54 00 12 34 56");
 const Bytes kPeer = Hex("52 54 00 ab cd ef");
 constexpr MacAddress kHostMac = 0x525400123456;
 constexpr uint32_t kHostIp = Ip(192, 0, 2, 1);
@@ -21,13 +21,14 @@ void Out(Bytes& frame, Row row, MacAddress host) {
 }
 
 TEST(TranslateIn, PutsTheRowsAddressInPlaceOfTheHostsAndLearnsIt) {
-  Bytes frame = Ethernet(RowAddress(9), kHost, 0x0800, Pattern(46));
+  Bytes frame = Ethernet(RowAddress(9), kHostAddress, 0x0800, Pattern(46));
   EXPECT_EQ(In(frame, 5), kHostMac);
   EXPECT_EQ(frame, Ethernet(RowAddress(9), RowAddress(5), 0x0800, Pattern(46)));
 }
 
 TEST(TranslateIn, TurnsTheSenderOfArpIntoTheRow) {
-  Bytes frame = Ethernet(kBroadcast, kHost, 0x0806, Arp(1, kHost, kHostIp, Zeros(6), kPeerIp));
+  Bytes frame =
+      Ethernet(kBroadcast, kHostAddress, 0x0806, Arp(1, kHostAddress, kHostIp, Zeros(6), kPeerIp));
   EXPECT_EQ(In(frame, 5), kHostMac);
   EXPECT_EQ(frame, Ethernet(kBroadcast, RowAddress(5), 0x0806,
                             Arp(1, RowAddress(5), kHostIp, Zeros(6), kPeerIp)));
@@ -47,7 +48,8 @@ TEST(TranslateIn, DoesNotLearnAGroupAddress) {
 }
 
 TEST(TranslateIn, LeavesArpThatIsCutOffAlone) {
-  const Bytes whole = Ethernet(kBroadcast, kHost, 0x0806, Arp(1, kHost, kHostIp, kPeer, kPeerIp));
+  const Bytes whole =
+      Ethernet(kBroadcast, kHostAddress, 0x0806, Arp(1, kHostAddress, kHostIp, kPeer, kPeerIp));
   for (size_t size = 14; size < whole.size(); ++size) {
     Bytes cut(whole.begin(), whole.begin() + size);
     Bytes expected = cut;
@@ -62,8 +64,8 @@ TEST(TranslateOut, GivesTheHostItsOwnAddressBack) {
   Bytes frame = Ethernet(RowAddress(5), RowAddress(9), 0x0806,
                          Arp(2, RowAddress(9), kPeerIp, RowAddress(5), kHostIp));
   Out(frame, 5, kHostMac);
-  EXPECT_EQ(frame,
-            Ethernet(kHost, RowAddress(9), 0x0806, Arp(2, RowAddress(9), kPeerIp, kHost, kHostIp)));
+  EXPECT_EQ(frame, Ethernet(kHostAddress, RowAddress(9), 0x0806,
+                            Arp(2, RowAddress(9), kPeerIp, kHostAddress, kHostIp)));
 }
 
 TEST(TranslateOut, LeavesBroadcastAndOtherAddressesAlone) {
@@ -90,7 +92,7 @@ uint16_t Icmpv6Checksum(const Bytes& frame) {
 // A neighbour discovery message of `type` whose body before the options has `body` bytes.
 Bytes Discovery(uint8_t type, const Bytes& body, const Bytes& options) {
   const Bytes message = Number(type, 1) + Hex("00 0000") + body + options;
-  Bytes frame = Ethernet(Hex("33 33 ff 00 00 02"), kHost, 0x86dd,
+  Bytes frame = Ethernet(Hex("33 33 ff 00 00 02"), kHostAddress, 0x86dd,
                          Hex("6000 0000") + Number(message.size(), 2) + Hex("3a ff") +
                              Hex("fe80 0000 0000 0000 5054 00ff fe12 3456") +
                              Hex("ff02 0000 0000 0000 0000 0001 ff00 0002") + message);
@@ -111,7 +113,7 @@ TEST(TranslateIn, TurnsTheAddressOptionsOfNeighbourDiscoveryIntoTheRowAndKeepsTh
                {136, 20, Hex("02 01")}};
   for (const auto& c : cases) {
     const Bytes other = Hex("05 01 0000 0000 05dc");  // an MTU option stays as it is
-    Bytes frame = Discovery(c.type, Pattern(c.body, c.type), other + c.option + kHost);
+    Bytes frame = Discovery(c.type, Pattern(c.body, c.type), other + c.option + kHostAddress);
     ASSERT_EQ(Icmpv6Checksum(frame), 0u);
     EXPECT_EQ(In(frame, 0x0a0b0c), kHostMac);
     const size_t option = frame.size() - 6;
@@ -122,8 +124,8 @@ TEST(TranslateIn, TurnsTheAddressOptionsOfNeighbourDiscoveryIntoTheRowAndKeepsTh
 }
 
 TEST(TranslateIn, LeavesOtherIcmpv6AndBrokenOptionsAlone) {
-  const Bytes echo = Discovery(128, Pattern(20), Hex("01 01") + kHost);
-  const Bytes endless = Discovery(135, Pattern(20), Hex("01 00") + kHost);
+  const Bytes echo = Discovery(128, Pattern(20), Hex("01 01") + kHostAddress);
+  const Bytes endless = Discovery(135, Pattern(20), Hex("01 00") + kHostAddress);
   for (const Bytes& frame : {echo, endless}) {
     Bytes expected = frame;
     const Bytes row = RowAddress(5);

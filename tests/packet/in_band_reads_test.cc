@@ -68,7 +68,7 @@ absl::StatusOr<InBandReport> Choose(InBand& in_band, const std::string& protocol
   return in_band.ReadByCollision(reads, {.c = in_force.c, .c_disk = in_force.c_disk});
 }
 
-void ExpectSame(const InBandReport& in_band, const control::RouteResult& controller) {
+void ExpectSameReads(const InBandReport& in_band, const control::RouteResult& controller) {
   ASSERT_EQ(in_band.paths.size(), controller.paths.size());
   for (size_t i = 0; i < controller.paths.size(); ++i) {
     ASSERT_EQ(in_band.paths[i].tag, controller.paths[i].tag) << "request " << i;
@@ -95,7 +95,7 @@ void ReadAndRelease(Fabric& fabric, uint64_t seed) {
       ASSERT_TRUE(expected.ok()) << expected.status();
       const auto report = Choose(**in_band, protocol, reads, network.dimension());
       ASSERT_TRUE(report.ok()) << report.status();
-      ExpectSame(*report, expected->route);
+      ExpectSameReads(*report, expected->route);
       books.Add(*report);
       books.Expect(**in_band);
     }
@@ -174,7 +174,7 @@ TEST(InBandReads, CircuitsInstalledByOthersCount) {
   auto expected = ByController("minimum", books, some);
   absl::StatusOr<InBandReport> report = in_band.ReadByMinimum(some);
   ASSERT_TRUE(report.ok()) << report.status();
-  ExpectSame(*report, expected->route);
+  ExpectSameReads(*report, expected->route);
   EXPECT_EQ(report->paths[1].output, all[9].disks[1]);  // the other is full of readers
   books.Add(*report);
   books.Expect(in_band);
@@ -185,7 +185,7 @@ TEST(InBandReads, CircuitsInstalledByOthersCount) {
   expected = ByController("collision", books, rest);
   report = Choose(in_band, "collision", rest, network.dimension());
   ASSERT_TRUE(report.ok()) << report.status();
-  ExpectSame(*report, expected->route);
+  ExpectSameReads(*report, expected->route);
   books.Add(*report);
   books.Expect(in_band);
 }

@@ -18,7 +18,7 @@ using Destination = SourceConfig::Destination;
 
 constexpr double kHz = 1e9;  // a cycle is a nanosecond
 
-std::vector<Row> AllRows(uint32_t rows) {
+std::vector<Row> EveryRow(uint32_t rows) {
   std::vector<Row> all;
   for (Row row = 0; row < rows; ++row) all.push_back(row);
   return all;
@@ -101,7 +101,7 @@ TEST_F(SourceTest, EveryProcessSendsWhenItsArrivalsSayWheneverOneLooks) {
 
 TEST_F(SourceTest, EachRowStopsAfterItsPackets) {
   for (const ArrivalProcess process : {ArrivalProcess::kConstant, ArrivalProcess::kPoisson}) {
-    const SourceConfig config{.rows = AllRows(8),
+    const SourceConfig config{.rows = EveryRow(8),
                               .packets_per_second = 1e6,
                               .destination = Destination::kRow,
                               .row = 3,
@@ -115,7 +115,7 @@ TEST_F(SourceTest, EachRowStopsAfterItsPackets) {
 }
 
 TEST_F(SourceTest, PatternsDecideWhereEachPacketGoes) {
-  SourceConfig config{.rows = AllRows(8),
+  SourceConfig config{.rows = EveryRow(8),
                       .destination = Destination::kPattern,
                       .packets = 3,
                       .pattern = {.name = "bitcomp"}};
@@ -146,7 +146,7 @@ TEST(TrafficSources, BitcompInAFabricTakesTheGreedyPaths) {
   const std::unique_ptr<Fabric> fabric = MustLoad(OneWorker(NetworkKind::kButterfly, 16));
   ASSERT_NE(fabric, nullptr);
   ASSERT_TRUE(fabric
-                  ->SetSources({{.rows = AllRows(16),
+                  ->SetSources({{.rows = EveryRow(16),
                                  .packets_per_second = 20'000,
                                  .destination = Destination::kPattern,
                                  .packets = 50,

@@ -16,7 +16,7 @@
 namespace bfly::control {
 namespace {
 
-Network Make(NetworkKind kind, uint32_t rows, uint64_t seed = 1) {
+Network NetworkOf(NetworkKind kind, uint32_t rows, uint64_t seed = 1) {
   return Network::Make({.kind = kind, .rows = rows, .seed = seed}).value();
 }
 
@@ -65,7 +65,7 @@ TEST(SetUpSteps, APassTakesAsManyStepsAsOnePlayedStepByStep) {
   for (NetworkKind kind : AllKinds()) {
     for (uint32_t rows : {2u, 8u, 64u}) {
       for (uint64_t seed = 1; seed <= 4; ++seed) {
-        const Network network = Make(kind, rows, seed);
+        const Network network = NetworkOf(kind, rows, seed);
         std::vector<TaggedPath> probes;
         for (uint32_t i = 0; i < 3 * rows; ++i) {
           const Tag tag = Random64(seed, RandomStream::kTest, i) >> (64 - network.hops());
@@ -79,12 +79,12 @@ TEST(SetUpSteps, APassTakesAsManyStepsAsOnePlayedStepByStep) {
       }
     }
   }
-  EXPECT_EQ(StepsOfPass(Make(NetworkKind::kButterfly, 8), {}, false), 0u);
+  EXPECT_EQ(StepsOfPass(NetworkOf(NetworkKind::kButterfly, 8), {}, false), 0u);
 }
 
 // Two packets that want one link at once: the second waits a step.
 TEST(SetUpSteps, CountsByHand) {
-  const Network b = Make(NetworkKind::kButterfly, 4);
+  const Network b = NetworkOf(NetworkKind::kButterfly, 4);
   EXPECT_EQ(StepsOfPass(b, {{0, 0}}, false), 2u);
   EXPECT_EQ(StepsOfPass(b, {{0, 0}, {1, 3}}, false), 2u);
   EXPECT_EQ(StepsOfPass(b, {{0, 0}, {0, 1}}, false), 3u);
@@ -92,11 +92,11 @@ TEST(SetUpSteps, CountsByHand) {
 }
 
 TEST(SetUpSteps, ProtocolsPayForTheirPasses) {
-  const Network bb = Make(NetworkKind::kTwoFoldButterfly, 64);
+  const Network bb = NetworkOf(NetworkKind::kTwoFoldButterfly, 64);
   const Permutation pi = PermutationByName("random", 64, 3).value();
   const RouteResult minimum = RoutePermutation("minimum", bb, pi).value();
   EXPECT_EQ(SetUpSteps(bb, minimum), 64u * 4 * 6);  // 4 log n a request, THEORY.md 2.5
-  const Network benes = Make(NetworkKind::kBenes, 64);
+  const Network benes = NetworkOf(NetworkKind::kBenes, 64);
   EXPECT_EQ(SetUpSteps(benes, RoutePermutation("benes", benes, pi).value()), 12u);
 
   // Round by round: who is left after a round asks again in the next.

@@ -21,13 +21,13 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::StartsWith;
 
-class Folder {
+class CircuitFolder {
  public:
-  Folder() {
+  CircuitFolder() {
     std::string path = std::filesystem::temp_directory_path() / "bfly-circuits-XXXXXX";
     path_ = mkdtemp(path.data());
   }
-  ~Folder() { std::filesystem::remove_all(path_); }
+  ~CircuitFolder() { std::filesystem::remove_all(path_); }
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
   std::string Write(const std::string& text) const {
     std::ofstream(*this / "experiment.yaml") << text;
@@ -38,11 +38,11 @@ class Folder {
   std::string path_;
 };
 
-constexpr char kSmall[] =
+constexpr char kSmallCircuits[] =
     "name: small\nprotocol: [collision, benes, lock_down]\nd: [4, 5, 6, 7, 8]\nseeds: [1, 2, 3]\n";
 
-std::string ErrorOf(const std::string& text, const std::vector<std::string>& settings = {}) {
-  const Folder folder;
+std::string CircuitErrorOf(const std::string& text, const std::vector<std::string>& settings = {}) {
+  const CircuitFolder folder;
   const auto experiment = ReadCircuitExperiment(folder.Write(text), settings);
   return experiment.ok() ? "" : std::string(experiment.status().message());
 }
@@ -56,10 +56,10 @@ CircuitReport RunAll(const v1::CircuitExperiment& experiment, Journal& journal,
 }
 
 TEST(CircuitExperiment, FilesWithAProtocolAreAboutCircuits) {
-  const Folder folder;
-  EXPECT_TRUE(*IsCircuitExperiment(folder.Write(kSmall)));
+  const CircuitFolder folder;
+  EXPECT_TRUE(*IsCircuitExperiment(folder.Write(kSmallCircuits)));
   EXPECT_FALSE(*IsCircuitExperiment(folder.Write("name: x\nnetwork: butterfly\n# protocol: y\n")));
-  const auto experiment = ReadCircuitExperiment(folder.Write(kSmall), {});
+  const auto experiment = ReadCircuitExperiment(folder.Write(kSmallCircuits), {});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   EXPECT_TRUE(*IsCircuitExperiment(folder.Write(WriteExperiment(*experiment))));
   EXPECT_THAT(experiment->q(), ElementsAre(1)) << "what the file does not say has its default";
@@ -67,37 +67,40 @@ TEST(CircuitExperiment, FilesWithAProtocolAreAboutCircuits) {
 }
 
 TEST(CircuitExperiment, WhatCannotBeIsRefusedWithWhatCould) {
-  EXPECT_EQ(ErrorOf(kSmall), "");
-  EXPECT_THAT(ErrorOf(kSmall, {"protocol=colision"}),
+  EXPECT_EQ(CircuitErrorOf(kSmallCircuits), "");
+  EXPECT_THAT(CircuitErrorOf(kSmallCircuits, {"protocol=colision"}),
               HasSubstr("protocol[0]: \"colision\" is unknown (allowed: minimum, collision"));
-  EXPECT_THAT(ErrorOf(kSmall, {"protocol=data_server_"}), HasSubstr("is unknown"));
-  EXPECT_THAT(ErrorOf(kSmall, {"permutation=bitrev,spiral"}),
+  EXPECT_THAT(CircuitErrorOf(kSmallCircuits, {"protocol=data_server_"}), HasSubstr("is unknown"));
+  EXPECT_THAT(CircuitErrorOf(kSmallCircuits, {"permutation=bitrev,spiral"}),
               HasSubstr("permutation[1]: \"spiral\" is unknown (allowed: random, identity"));
-  EXPECT_THAT(ErrorOf(kSmall, {"d=21"}), HasSubstr("(allowed: 1 to 20)"));
-  EXPECT_THAT(ErrorOf(kSmall, {"q=0"}), HasSubstr("(allowed: 1 to 254)"));
-  EXPECT_THAT(ErrorOf(kSmall, {"claims=benes"}), HasSubstr("claims[0]: \"benes\" is unknown"));
-  EXPECT_THAT(ErrorOf(kSmall, {"protocol=data_server_collision", "d=1"}),
+  EXPECT_THAT(CircuitErrorOf(kSmallCircuits, {"d=21"}), HasSubstr("(allowed: 1 to 20)"));
+  EXPECT_THAT(CircuitErrorOf(kSmallCircuits, {"q=0"}), HasSubstr("(allowed: 1 to 254)"));
+  EXPECT_THAT(CircuitErrorOf(kSmallCircuits, {"claims=benes"}),
+              HasSubstr("claims[0]: \"benes\" is unknown"));
+  EXPECT_THAT(CircuitErrorOf(kSmallCircuits, {"protocol=data_server_collision", "d=1"}),
               HasSubstr("d: 1 is too small for data_server_collision (allowed: 2 to 20)"));
-  EXPECT_THAT(ErrorOf("name: x\nd: 4\n"), HasSubstr("protocol"));
+  EXPECT_THAT(CircuitErrorOf("name: x\nd: 4\n"), HasSubstr("protocol"));
 }
 
 TEST(CircuitExperiment, ErrorsSayOnWhichLineOrInWhichSettingTheyAre) {
   const std::string file =
       "name: x\nd: 4\nprotocol:\n  - benes\n  - colision\nseeds: [1, 2]\nclaims: "
       "[benes_congestion, no]\n";
-  EXPECT_THAT(ErrorOf(file), HasSubstr("experiment.yaml:5: protocol[1]: \"colision\" is unknown"));
-  EXPECT_THAT(ErrorOf(file, {"protocol=greedy"}),
+  EXPECT_THAT(CircuitErrorOf(file),
+              HasSubstr("experiment.yaml:5: protocol[1]: \"colision\" is unknown"));
+  EXPECT_THAT(CircuitErrorOf(file, {"protocol=greedy"}),
               HasSubstr("experiment.yaml:7: claims[1]: \"no\" is unknown"));
-  EXPECT_THAT(ErrorOf(file, {"protocol=greedy,valient", "d=5"}),
+  EXPECT_THAT(CircuitErrorOf(file, {"protocol=greedy,valient", "d=5"}),
               StartsWith("--set protocol=greedy,valient: protocol[1]: \"valient\" is unknown"));
-  EXPECT_THAT(ErrorOf(file, {"protocol=benes", "claims=benes_congestion", "seeds=1..200000"}),
-              HasSubstr("experiment.yaml: the lists and seeds give 200000 trials"));
+  EXPECT_THAT(
+      CircuitErrorOf(file, {"protocol=benes", "claims=benes_congestion", "seeds=1..200000"}),
+      HasSubstr("experiment.yaml: the lists and seeds give 200000 trials"));
 }
 
 TEST(CircuitExperiment, SettingsAreSweptOnlyForProtocolsThatHaveThem) {
-  const Folder folder;
+  const CircuitFolder folder;
   const auto experiment = ReadCircuitExperiment(
-      folder.Write(kSmall), {"d=6", "c=3,4", "q=1,2", "permutation=random,bitrev"});
+      folder.Write(kSmallCircuits), {"d=6", "c=3,4", "q=1,2", "permutation=random,bitrev"});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   const auto points = CircuitPointsOf(*experiment);
   ASSERT_TRUE(points.ok());
@@ -110,7 +113,7 @@ TEST(CircuitExperiment, SettingsAreSweptOnlyForProtocolsThatHaveThem) {
 }
 
 TEST(CircuitExperiment, SeedsAreWrittenAsARangeAndAreFewerForLargeNetworks) {
-  const Folder folder;
+  const CircuitFolder folder;
   const std::string file = folder.Write(
       "name: x\nprotocol: [benes, greedy]\nd: 4..7\nseeds: [1..50, 99]\n"
       "seed_limits: [{from_d: 7, seeds: 2}, {from_d: 5, seeds: 10}]\n");
@@ -126,15 +129,17 @@ TEST(CircuitExperiment, SeedsAreWrittenAsARangeAndAreFewerForLargeNetworks) {
   ASSERT_TRUE(fewer.ok()) << fewer.status();
   EXPECT_THAT(SeedsAt(*fewer, 6), ElementsAre(4, 5, 6)) << "a limit adds no seeds";
   EXPECT_THAT(SeedsAt(*fewer, 7), ElementsAre(4, 5));
-  EXPECT_THAT(ErrorOf(kSmall, {"seeds=9..3"}), HasSubstr("9..3 is no range"));
-  EXPECT_THAT(ErrorOf(kSmall, {"seeds=1..2..3"}), HasSubstr("is not a whole number"));
-  EXPECT_THAT(ErrorOf(kSmall, {"d=18..21"}), HasSubstr("(allowed: 1 to 20)"));
-  EXPECT_THAT(ErrorOf(kSmall, {"seeds=1..100000"}), HasSubstr("trials (allowed: 1 to 100000)"));
+  EXPECT_THAT(CircuitErrorOf(kSmallCircuits, {"seeds=9..3"}), HasSubstr("9..3 is no range"));
+  EXPECT_THAT(CircuitErrorOf(kSmallCircuits, {"seeds=1..2..3"}),
+              HasSubstr("is not a whole number"));
+  EXPECT_THAT(CircuitErrorOf(kSmallCircuits, {"d=18..21"}), HasSubstr("(allowed: 1 to 20)"));
+  EXPECT_THAT(CircuitErrorOf(kSmallCircuits, {"seeds=1..100000"}),
+              HasSubstr("trials (allowed: 1 to 100000)"));
 }
 
 TEST(MeasureCircuits, PassesWhatHoldsAtEverySizeAndGivesTheSameBitsWhenContinued) {
-  const Folder folder;
-  const auto experiment = ReadCircuitExperiment(folder.Write(kSmall), {});
+  const CircuitFolder folder;
+  const auto experiment = ReadCircuitExperiment(folder.Write(kSmallCircuits), {});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   const std::string configuration = WriteExperiment(*experiment);
   auto whole = Journal::Open(folder / "whole", configuration);
@@ -162,10 +167,11 @@ TEST(MeasureCircuits, PassesWhatHoldsAtEverySizeAndGivesTheSameBitsWhenContinued
 }
 
 TEST(MeasureCircuits, ClaimsAreOneLineForEachProtocol) {
-  const Folder folder;
-  const auto experiment = ReadCircuitExperiment(folder.Write(kSmall), {"claims=benes_congestion,"
-                                                                       "theorem_2_1_tail,"
-                                                                       "q_limited_congestion"});
+  const CircuitFolder folder;
+  const auto experiment =
+      ReadCircuitExperiment(folder.Write(kSmallCircuits), {"claims=benes_congestion,"
+                                                           "theorem_2_1_tail,"
+                                                           "q_limited_congestion"});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   auto journal = Journal::Open(folder / "out", WriteExperiment(*experiment));
   ASSERT_TRUE(journal.ok()) << journal.status();
@@ -182,9 +188,9 @@ TEST(MeasureCircuits, ClaimsAreOneLineForEachProtocol) {
 }
 
 TEST(MeasureCircuits, SecondsAreKeptAndInNoResult) {
-  const Folder folder;
+  const CircuitFolder folder;
   const auto experiment =
-      ReadCircuitExperiment(folder.Write(kSmall), {"protocol=collision", "d=8"});
+      ReadCircuitExperiment(folder.Write(kSmallCircuits), {"protocol=collision", "d=8"});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   auto journal = Journal::Open(folder / "out", WriteExperiment(*experiment));
   ASSERT_TRUE(journal.ok()) << journal.status();

@@ -12,11 +12,11 @@
 namespace bfly::dataplane {
 namespace {
 
-Network MakeNetwork(NetworkKind kind, uint32_t rows) {
+Network NetworkOf(NetworkKind kind, uint32_t rows) {
   return *Network::Make({.kind = kind, .rows = rows});
 }
 
-VirtualConfig Config(double rate, double duration) {
+VirtualConfig RoundsConfig(double rate, double duration) {
   VirtualConfig config;
   config.arrivals.rate = rate;
   config.arrivals.seed = 1;
@@ -25,7 +25,7 @@ VirtualConfig Config(double rate, double duration) {
   return config;
 }
 
-RoundsResult RunOn(const Network& network, const VirtualConfig& config) {
+RoundsResult RunRoundsOn(const Network& network, const VirtualConfig& config) {
   auto result = RunRounds(network, config, 4000);
   EXPECT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->run.injected, result->run.delivered + result->run.in_flight);
@@ -34,31 +34,33 @@ RoundsResult RunOn(const Network& network, const VirtualConfig& config) {
 
 TEST(Rounds, OneDimensionTakesAUnitUnlessBothStay) {
   // Two nodes, fair coins: a full round takes 0 with probability 1/4, else 1.
-  EXPECT_NEAR(RunOn(MakeNetwork(NetworkKind::kHypercube, 2), Config(.5, 100)).full_round, .75, .03);
+  EXPECT_NEAR(RunRoundsOn(NetworkOf(NetworkKind::kHypercube, 2), RoundsConfig(.5, 100)).full_round,
+              .75, .03);
 }
 
 TEST(Rounds, AllBitsFlippedTakeDUnitsExactly) {
-  VirtualConfig config = Config(.1, 100);
+  VirtualConfig config = RoundsConfig(.1, 100);
   config.flip = 1;
-  EXPECT_DOUBLE_EQ(RunOn(MakeNetwork(NetworkKind::kHypercube, 32), config).full_round, 5);
+  EXPECT_DOUBLE_EQ(RunRoundsOn(NetworkOf(NetworkKind::kHypercube, 32), config).full_round, 5);
 }
 
 TEST(Rounds, AloneAPacketTravelsAtOnce) {
   // So few packets that rounds hold one: the delay is the mean distance d p = 3 and nobody waits
   // but for those already on their way.
-  const RoundsResult r = RunOn(MakeNetwork(NetworkKind::kHypercube, 64), Config(1e-5, 1e7));
+  const RoundsResult r =
+      RunRoundsOn(NetworkOf(NetworkKind::kHypercube, 64), RoundsConfig(1e-5, 1e7));
   EXPECT_NEAR(r.run.mean_delay, 3, .1);
   EXPECT_EQ(r.run.unfinished, 0u);
 }
 
 TEST(Rounds, CarryOnePacketARoundAndNoMore) {
   // Far beyond what it can carry every node sends in every round: accepted = 1 / E[round].
-  const Network cube = MakeNetwork(NetworkKind::kHypercube, 16);
-  const RoundsResult over = RunOn(cube, Config(1, 4000));
+  const Network cube = NetworkOf(NetworkKind::kHypercube, 16);
+  const RoundsResult over = RunRoundsOn(cube, RoundsConfig(1, 4000));
   EXPECT_NEAR(over.run.accepted * over.full_round, 1, .01);
   EXPECT_GT(over.run.unfinished, 0u);
   EXPECT_NEAR(over.mean_round, over.full_round, .05);
-  const RoundsResult under = RunOn(cube, Config(.9 / over.full_round, 4000));
+  const RoundsResult under = RunRoundsOn(cube, RoundsConfig(.9 / over.full_round, 4000));
   EXPECT_EQ(under.run.unfinished, 0u);
   EXPECT_NEAR(under.run.accepted, under.run.offered, .01);
 }
@@ -67,15 +69,17 @@ TEST(Rounds, RefusesWhatCannotBeRun) {
   const auto message = [](const absl::StatusOr<RoundsResult>& r) {
     return std::string(r.status().message());
   };
-  const Network cube = MakeNetwork(NetworkKind::kHypercube, 4);
-  EXPECT_THAT(message(RunRounds(cube, Config(0, 10), 1)), testing::HasSubstr("rate: 0"));
-  EXPECT_THAT(message(RunRounds(cube, Config(1, 10), 0)), testing::HasSubstr("full_rounds: 0"));
-  EXPECT_THAT(message(RunRounds(MakeNetwork(NetworkKind::kWrappedButterfly, 4), Config(1, 10), 1)),
-              testing::HasSubstr("not levelled"));
+  const Network cube = NetworkOf(NetworkKind::kHypercube, 4);
+  EXPECT_THAT(message(RunRounds(cube, RoundsConfig(0, 10), 1)), testing::HasSubstr("rate: 0"));
+  EXPECT_THAT(message(RunRounds(cube, RoundsConfig(1, 10), 0)),
+              testing::HasSubstr("full_rounds: 0"));
+  EXPECT_THAT(
+      message(RunRounds(NetworkOf(NetworkKind::kWrappedButterfly, 4), RoundsConfig(1, 10), 1)),
+      testing::HasSubstr("not levelled"));
 }
 
 VirtualConfig Bernoulli(double rate, double duration) {
-  VirtualConfig config = Config(rate, duration);
+  VirtualConfig config = RoundsConfig(rate, duration);
   config.arrivals.process = ArrivalConfig::Process::kSlotBatch;
   config.slots_per_unit = 1;
   config.one_a_slot = true;
@@ -84,7 +88,7 @@ VirtualConfig Bernoulli(double rate, double duration) {
 
 TEST(Bernoulli, OffersItsRateAndNeverTwoInASlot) {
   // On a disjoint pattern with at most one packet a slot nobody ever waits: the delay is d.
-  const Network butterfly = MakeNetwork(NetworkKind::kButterfly, 16);
+  const Network butterfly = NetworkOf(NetworkKind::kButterfly, 16);
   for (const double rate : {.25, .75, 1.}) {
     VirtualConfig config = Bernoulli(rate, 5000);
     config.flip = 1;
@@ -102,13 +106,13 @@ TEST(Bernoulli, SwitchOutputsWaitAsKruskalAndSnirSay) {
   VirtualConfig config = Bernoulli(.8, 20000);
   config.links = LinkModel::kSwitchOutput;
   config.stage_percentiles = true;
-  const auto r = RunVirtual(MakeNetwork(NetworkKind::kButterfly, 16), config);
+  const auto r = RunVirtual(NetworkOf(NetworkKind::kButterfly, 16), config);
   ASSERT_TRUE(r.ok()) << r.status();
   EXPECT_NEAR(r->stages[0].mean, 1 + .8 / (4 * .2), .02);
 }
 
 TEST(Bernoulli, RefusesMoreThanOneASlot) {
-  const auto r = RunVirtual(MakeNetwork(NetworkKind::kButterfly, 4), Bernoulli(1.5, 10));
+  const auto r = RunVirtual(NetworkOf(NetworkKind::kButterfly, 4), Bernoulli(1.5, 10));
   EXPECT_THAT(std::string(r.status().message()), testing::HasSubstr("rate: 1.5 with one packet"));
 }
 

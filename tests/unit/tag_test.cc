@@ -6,26 +6,26 @@
 namespace bfly {
 namespace {
 
-Network Make(NetworkKind kind, uint32_t rows, int passes = 1) {
+Network NetworkOf(NetworkKind kind, uint32_t rows, int passes = 1) {
   return Network::Make({.kind = kind, .rows = rows, .passes = passes}).value();
 }
 
 TEST(Tag, OfAButterflyIsTheDestination) {
-  const Network b = Make(NetworkKind::kButterfly, 8);
+  const Network b = NetworkOf(NetworkKind::kButterfly, 8);
   EXPECT_EQ(GreedyTag(b, 0b010, 0b101), Tag{0b101});
   EXPECT_EQ(WalkTag(b, 0b010, 0b101), (std::vector<Row>{0b010, 0b110, 0b100, 0b101}));
   EXPECT_EQ(TagToString(b, 0b101), "101");
 }
 
 TEST(Tag, OfTheTwoFoldButterflyIsTheMiddleRowThenTheDestination) {
-  const Network bb = Make(NetworkKind::kTwoFoldButterfly, 4);
+  const Network bb = NetworkOf(NetworkKind::kTwoFoldButterfly, 4);
   EXPECT_EQ(WalkTag(bb, 0b00, 0b11'01), (std::vector<Row>{0b00, 0b10, 0b11, 0b01, 0b01}));
   EXPECT_EQ(TagToString(bb, 0b1101), "11 01");
   EXPECT_EQ(OutputOfTag(bb, 0b1101), 0b01u);
 }
 
 TEST(Tag, OfABenesNetworkIsTheMiddleRowThenTheDestinationReversed) {
-  const Network benes = Make(NetworkKind::kBenes, 8);
+  const Network benes = NetworkOf(NetworkKind::kBenes, 8);
   const Tag tag = TagThrough(benes, 0b101, 0b110);
   EXPECT_EQ(TagToString(benes, tag), "101 011");
   // Positions 1, 2, 3 take the middle row, then 3, 2, 1 the destination.
@@ -46,15 +46,15 @@ TEST(Tag, RowsReverseBitByBit) {
 }
 
 TEST(Tag, OfTheGreedyPathRunsStraightThroughTheFirstOfTwoCopies) {
-  for (const Network& network :
-       {Make(NetworkKind::kTwoFoldButterfly, 4), Make(NetworkKind::kWrappedButterfly, 4, 2)}) {
+  for (const Network& network : {NetworkOf(NetworkKind::kTwoFoldButterfly, 4),
+                                 NetworkOf(NetworkKind::kWrappedButterfly, 4, 2)}) {
     EXPECT_EQ(WalkTag(network, 0b10, GreedyTag(network, 0b10, 0b01)),
               (std::vector<Row>{0b10, 0b10, 0b10, 0b00, 0b01}));
   }
 }
 
 TEST(Tag, IsRecoveredFromTheRowsOfItsPathOnly) {
-  const Network b = Make(NetworkKind::kButterfly, 4);
+  const Network b = NetworkOf(NetworkKind::kButterfly, 4);
   EXPECT_EQ(TagOfPath(b, {0b00, 0b10, 0b11}).value(), Tag{0b11});
   EXPECT_EQ(TagOfPath(b, {0, 2}).status().message(), "rows: 2 given, a path has 3");
   EXPECT_EQ(TagOfPath(b, {0, 1, 1}).status().message(),
@@ -64,14 +64,14 @@ TEST(Tag, IsRecoveredFromTheRowsOfItsPathOnly) {
 }
 
 TEST(Tag, OfAPathOutsideTheNetworkIsRefusedBeforeAnythingIsLookedUp) {
-  const Network b = Make(NetworkKind::kButterfly, 4);
+  const Network b = NetworkOf(NetworkKind::kButterfly, 4);
   EXPECT_EQ(TagOfPath(b, {4, 2, 3}).status().message(), "rows[0]: 4 is outside 0..3");
   EXPECT_EQ(TagOfPath(b, {0, ~0u, 3}).status().message(), "rows[1]: 4294967295 is outside 0..3");
   EXPECT_EQ(TagOfPath(b, {0, 2, 4}).status().message(), "rows[2]: 4 is outside 0..3");
 }
 
 TEST(Tag, OnTheWireShowsTheNextBitOnTopAndEndsAsDone) {
-  const Network bb = Make(NetworkKind::kTwoFoldButterfly, 4);
+  const Network bb = NetworkOf(NetworkKind::kTwoFoldButterfly, 4);
   WireTag wire = ToWire(0b1101, bb.hops());
   std::string bits;
   while (wire != kWireTagDone) {
@@ -80,7 +80,7 @@ TEST(Tag, OnTheWireShowsTheNextBitOnTopAndEndsAsDone) {
   }
   EXPECT_EQ(bits, "1101");
   // The longest path there is.
-  const Network largest = Make(NetworkKind::kTwoFoldButterfly, kMaxRows);
+  const Network largest = NetworkOf(NetworkKind::kTwoFoldButterfly, kMaxRows);
   wire = ToWire((Tag{1} << largest.hops()) - 1, largest.hops());
   int hops = 0;
   for (; wire != kWireTagDone; wire <<= 1) hops += wire >> 63;

@@ -9,6 +9,7 @@
 #include "dataplane/fabric/fabric.h"
 #include "dataplane/in_band/in_band.h"
 #include "dataplane/runtime/cpus.h"
+#include "dataplane/runtime/elapsed.h"
 #include "topologies/permutation.h"
 #include "topologies/random.h"
 
@@ -16,10 +17,6 @@ namespace bfly::dataplane {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 absl::Status CheckOptions(const InBandBenchOptions& o) {
   const auto outside = [](const char* option, auto value, auto low, auto high) {

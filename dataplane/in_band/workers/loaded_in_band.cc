@@ -14,7 +14,7 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr uint32_t kRingSlots = 1024;
+constexpr uint32_t kProbeRingSlots = 1024;
 
 uint64_t Now() { return rte_rdtsc(); }
 double CyclesASecond() { return static_cast<double>(rte_get_tsc_hz()); }
@@ -73,7 +73,7 @@ LoadedInBand::LoadedInBand(const Network& network, const FabricPlan& plan, Route
       part.outputs = &outputs_;
     } else {
       for (ProbeRing** ring : {&part.forward_out, &part.backward_in}) {
-        rings_.push_back(std::make_unique<ProbeRing>(kRingSlots));
+        rings_.push_back(std::make_unique<ProbeRing>(kProbeRingSlots));
         *ring = rings_.back().get();
       }
       forward_in = part.forward_out;

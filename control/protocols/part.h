@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+namespace bfly::control {
+
+// Requests or rows that a worker of a crew takes at a time.
+inline constexpr size_t kCrewPart = 1 << 14;
+
+}  // namespace bfly::control
