@@ -35,6 +35,10 @@ const char* DropReasonName(DropReason reason) {
       return "trunk_lost";
     case DropReason::kUnloaded:
       return "unloaded";
+    case DropReason::kTrunkDuplicate:
+      return "trunk_duplicate";
+    case DropReason::kTrunkForeign:
+      return "trunk_foreign";
   }
   return "unknown";
 }

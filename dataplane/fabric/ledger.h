@@ -17,23 +17,25 @@
 namespace bfly::dataplane {
 
 enum class DropReason : uint8_t {
-  kTruncated,     // shorter than the headers it announces
-  kOversized,     // longer than the fabric's frame limit
-  kNotForFabric,  // no destination row can be read from it
-  kUnknownRow,    // the destination row is outside the network
-  kUnknownInput,  // the input row cannot be told (a port of several rows, unknown source)
-  kBadHeader,     // a bfly header that lies: version, length, tag or row
-  kNoCircuit,     // no circuit for the pair, and the file says drop
-  kQueueFull,     // the link's queue limit
-  kLinkDown,      // the link was taken down
-  kNoPortAtRow,   // the output row has no host port
-  kPortFull,      // the egress port took no more
-  kQueueMemory,   // the memory set aside for queued packets was full
-  kLoss,          // lost on the wire of a link with loss
-  kTrunkLost,     // a gap in a trunk's sequence numbers
-  kUnloaded,      // still inside when the fabric was unloaded
+  kTruncated,       // shorter than the headers it announces
+  kOversized,       // longer than the fabric's frame limit
+  kNotForFabric,    // no destination row can be read from it
+  kUnknownRow,      // the destination row is outside the network
+  kUnknownInput,    // the input row cannot be told (a port of several rows, unknown source)
+  kBadHeader,       // a bfly header that lies: version, length, tag or row
+  kNoCircuit,       // no circuit for the pair, and the file says drop
+  kQueueFull,       // the link's queue limit
+  kLinkDown,        // the link was taken down
+  kNoPortAtRow,     // the output row has no host port
+  kPortFull,        // the egress port took no more
+  kQueueMemory,     // the memory set aside for queued packets was full
+  kLoss,            // lost on the wire of a link with loss
+  kTrunkLost,       // a gap in a trunk's sequence numbers
+  kUnloaded,        // still inside when the fabric was unloaded
+  kTrunkDuplicate,  // a trunk's sequence number that came before, or later than the window
+  kTrunkForeign,    // a trunk's frame that is not of the sender's session or far from its numbers
 };
-inline constexpr int kDropReasons = static_cast<int>(DropReason::kUnloaded) + 1;
+inline constexpr int kDropReasons = static_cast<int>(DropReason::kTrunkForeign) + 1;
 
 // "queue_full" and so on: the names used in JSON and in the proto enum (lower case, no prefix).
 const char* DropReasonName(DropReason reason);

@@ -15,6 +15,7 @@
 #include "dataplane/ports/attached_device.h"
 #include "dataplane/ports/port_queue_counters.h"
 #include "dataplane/ports/trunk_frame.h"
+#include "dataplane/ports/trunk_sequence.h"
 
 namespace bfly::dataplane {
 
@@ -39,7 +40,7 @@ class TrunkOutlet final : public Outlet {
     rte_mbuf*
         frames[kBurst];  // with their trunk header, numbered in a row; the first is next to go
     uint32_t count = 0;
-    uint32_t sequence = 0;  // of the next packet
+    uint64_t sequence = 0;  // of the next packet
   };
   // False: no buffer for it now.
   bool Append(const Descriptor& packet, uint32_t queue, uint64_t now);
@@ -49,12 +50,14 @@ class TrunkOutlet final : public Outlet {
   const TrunkRules rules_;
   rte_mempool* const pool_;
   const double ns_per_tick_;
+  const uint32_t session_;
   std::vector<Queue> queues_;
   PortQueueCounters counters_;
 };
 
 // The receiving end. Trusts nothing; what the sequence numbers show missing is taken over and
-// dropped as kTrunkLost, so that the account over both data planes stays exact.
+// dropped as kTrunkLost, so that the account over both data planes stays exact. Frames that the
+// sender did not send, or that come twice, enter the account and are dropped here.
 class TrunkInlet final : public Inlet {
  public:
   TrunkInlet(const DeviceGate* gate, const TrunkRules& rules, rte_mempool* pool);
@@ -65,6 +68,7 @@ class TrunkInlet final : public Inlet {
 
  private:
   bool Admit(rte_mbuf* frame, uint64_t now, Descriptor& out, Ledger& ledger);
+  void CountLost(uint64_t packets, Ledger& ledger);
 
   const DeviceGate* const gate_;
   const TrunkRules rules_;

@@ -29,15 +29,16 @@ void WriteTrunkHeader(const TrunkPacket& packet, const TrunkRules& rules, uint8_
   StoreMac(out, kReceiver);
   StoreMac(out + 6, kSender);
   StoreBe16(out + 12, kBflyEtherType);
-  WireHeader h;
+  TrunkHeader trunk;
+  WireHeader& h = trunk.wire;
   h.version = kWireVersion;
   h.type = static_cast<uint8_t>(WireType::kTrunk);
-  h.header_bytes = sizeof(WireHeader);
+  h.header_bytes = sizeof(TrunkHeader);
   h.flags = static_cast<uint8_t>((packet.synthetic ? kWireSynthetic : 0) |
                                  packet.priority << kWirePriorityShift);
   StoreBe32(h.row, packet.row);
   StoreBe64(h.tag, packet.tag);
-  StoreBe32(h.sequence, packet.sequence);
+  StoreBe32(h.sequence, static_cast<uint32_t>(packet.sequence));
   h.stage = static_cast<uint8_t>(rules.stage);
   h.queue = packet.queue;
   StoreBe16(h.inner_bytes, packet.inner_bytes);
@@ -45,7 +46,9 @@ void WriteTrunkHeader(const TrunkPacket& packet, const TrunkRules& rules, uint8_
   StoreBe16(h.age, static_cast<uint16_t>(age >> 32));
   StoreBe32(h.age + 2, static_cast<uint32_t>(age));
   StoreBe16(h.input, packet.input);
-  std::memcpy(out + kEthernetBytes, &h, sizeof(h));
+  StoreBe32(trunk.session, packet.session);
+  StoreBe32(trunk.sequence_high, static_cast<uint32_t>(packet.sequence >> 32));
+  std::memcpy(out + kEthernetBytes, &trunk, sizeof(trunk));
 }
 
 bool ReadTrunkFrame(const uint8_t* bytes, uint32_t length, const TrunkRules& rules,
@@ -56,11 +59,13 @@ bool ReadTrunkFrame(const uint8_t* bytes, uint32_t length, const TrunkRules& rul
   if (LoadMac(bytes) != kReceiver || LoadBe16(bytes + 12) != kBflyEtherType) return false;
   reason = DropReason::kTruncated;
   if (length < kTrunkOverhead) return false;
-  WireHeader h;
-  std::memcpy(&h, bytes + kEthernetBytes, sizeof(h));
+  TrunkHeader trunk;
+  std::memcpy(&trunk, bytes + kEthernetBytes, sizeof(trunk));
+  const WireHeader& h = trunk.wire;
   packet.tag = LoadBe64(h.tag);
   packet.row = LoadBe32(h.row);
-  packet.sequence = LoadBe32(h.sequence);
+  packet.session = LoadBe32(trunk.session);
+  packet.sequence = uint64_t{LoadBe32(trunk.sequence_high)} << 32 | LoadBe32(h.sequence);
   packet.inner_bytes = LoadBe16(h.inner_bytes);
   packet.input = LoadBe16(h.input);
   packet.age_ns = uint64_t{LoadBe16(h.age)} << 32 | LoadBe32(h.age + 2);
@@ -70,7 +75,7 @@ bool ReadTrunkFrame(const uint8_t* bytes, uint32_t length, const TrunkRules& rul
   reason = DropReason::kBadHeader;
   const bool honest =
       h.version == kWireVersion && h.type == static_cast<uint8_t>(WireType::kTrunk) &&
-      h.header_bytes == sizeof(WireHeader) && (h.flags & ~(kWireSynthetic | kWirePriority)) == 0 &&
+      h.header_bytes == sizeof(TrunkHeader) && (h.flags & ~(kWireSynthetic | kWirePriority)) == 0 &&
       h.stage == rules.stage && h.queue < rules.queues && packet.row < rules.rows &&
       packet.tag != 0 && std::countr_zero(packet.tag) == 63 - rules.hops_left;
   if (!honest) return false;
@@ -80,15 +85,6 @@ bool ReadTrunkFrame(const uint8_t* bytes, uint32_t length, const TrunkRules& rul
   }
   reason = DropReason::kOversized;
   return packet.inner_bytes <= rules.max_frame_bytes;
-}
-
-TrunkSequence::Step TrunkSequence::Next(uint32_t sequence) {
-  const uint32_t ahead = sequence - expected_;
-  const uint32_t behind = expected_ - sequence;
-  if (sequence != 0 && behind != 0 && behind <= kLateWindow) return {.is_new = false, .lost = 0};
-  const bool restarted = ahead > UINT32_MAX / 2;
-  expected_ = sequence + 1;
-  return {.is_new = true, .lost = restarted ? 0 : ahead};
 }
 
 }  // namespace bfly::dataplane

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A packet between two data planes, as the bytes of an Ethernet frame: outer Ethernet header,
-// WireHeader of type kTrunk, and the host's frame unless the packet is synthetic. Pure.
+// TrunkHeader, and the host's frame unless the packet is synthetic. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace bfly::dataplane {
 struct TrunkPacket {
   WireTag tag = 0;
   Row row = 0;
-  uint32_t sequence = 0;
+  uint32_t session = 0;      // of the sender since it started
+  uint64_t sequence = 0;     // of the packet in its session and queue
   uint16_t inner_bytes = 0;  // of the host's frame; of a synthetic packet what it pretends
   uint16_t input = 0;
   uint64_t age_ns = 0;  // since injection, at the sender; at most 2^48 - 1 (78 hours)
@@ -47,20 +48,5 @@ bool ReadTrunkFrame(const uint8_t* bytes, uint32_t length, const TrunkRules& rul
 inline uint32_t TrunkQueueOf(WireTag tag, uint32_t queues) {
   return static_cast<uint32_t>(((tag >> 32) * queues) >> 32);
 }
-
-// What the receiver knows of one queue of the sender.
-class TrunkSequence {
- public:
-  struct Step {
-    bool is_new;    // false: it was counted as lost before
-    uint32_t lost;  // packets missing just before this one
-  };
-  // A sender that starts again starts at 0; nothing is counted as lost then.
-  Step Next(uint32_t sequence);
-
- private:
-  static constexpr uint32_t kLateWindow = 1024;
-  uint32_t expected_ = 0;
-};
 
 }  // namespace bfly::dataplane

@@ -11,16 +11,24 @@
 #include "dataplane/ports/wire_header.h"
 
 namespace bfly::dataplane {
+namespace {
+
+// A queue without a frame for this long is quiet: reordering does not take so long, and no sender
+// starts again sooner.
+uint64_t QuietTicks() { return rte_get_tsc_hz() / 10; }
+
+}  // namespace
 
 TrunkInlet::TrunkInlet(const DeviceGate* gate, const TrunkRules& rules, rte_mempool* pool)
     : gate_(gate),
       rules_(rules),
       pool_(pool),
       ticks_per_ns_(static_cast<double>(rte_get_tsc_hz()) / 1e9),
-      sequences_(static_cast<size_t>(rules.queues)) {}
+      sequences_(static_cast<size_t>(rules.queues), TrunkSequence(QuietTicks())) {}
 
 int TrunkInlet::Receive(Descriptor* burst, int room, Ledger& ledger) {
   const uint64_t now = rte_rdtsc();
+  if (const uint64_t lost = sequences_[next_queue_].Quiet(now)) CountLost(lost, ledger);
   const uint32_t device = gate_->device();
   if (device == DeviceGate::kClosed) [[unlikely]]
     return 0;
@@ -41,6 +49,11 @@ int TrunkInlet::Receive(Descriptor* burst, int room, Ledger& ledger) {
   return filled;
 }
 
+void TrunkInlet::CountLost(uint64_t packets, Ledger& ledger) {
+  ledger.taken_over += packets;
+  counters_.Drop(DropReason::kTrunkLost, ledger, packets);
+}
+
 bool TrunkInlet::Admit(rte_mbuf* frame, uint64_t now, Descriptor& out, Ledger& ledger) {
   // A frame nobody sent into the trunk enters and leaves the account here.
   const auto reject = [&](DropReason reason) {
@@ -59,14 +72,20 @@ bool TrunkInlet::Admit(rte_mbuf* frame, uint64_t now, Descriptor& out, Ledger& l
                       reason)) {
     return reject(reason);
   }
-  const TrunkSequence::Step step = sequences_[packet.queue].Next(packet.sequence);
-  if (!step.is_new) {
+  const TrunkSequence::Step step =
+      sequences_[packet.queue].Next(packet.session, packet.sequence, now);
+  if (step.lost > 0) CountLost(step.lost, ledger);
+  if (step.duplicates > 0) {
+    ledger.injected += step.duplicates;
+    counters_.Drop(DropReason::kTrunkDuplicate, ledger, step.duplicates);
+  }
+  if (step.foreign > 0) {
+    ledger.injected += step.foreign;
+    counters_.Drop(DropReason::kTrunkForeign, ledger, step.foreign);
+  }
+  if (!step.take) {
     rte_pktmbuf_free(frame);
     return false;
-  }
-  if (step.lost > 0) {
-    ledger.taken_over += step.lost;
-    counters_.Drop(DropReason::kTrunkLost, ledger, step.lost);
   }
   ++ledger.taken_over;
   if (packet.synthetic) {

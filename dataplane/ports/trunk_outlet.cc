@@ -4,6 +4,7 @@
 #include <rte_mbuf.h>
 
 #include <algorithm>
+#include <random>
 
 #include "dataplane/ports/trunk.h"
 #include "dataplane/ports/wire_header.h"
@@ -13,6 +14,9 @@ namespace {
 
 constexpr int kPadding = 60 - kTrunkOverhead;
 
+// A number that no earlier sender had, and that nobody outside can guess.
+uint32_t DrawSession() { return std::random_device{}(); }
+
 }  // namespace
 
 TrunkOutlet::TrunkOutlet(const DeviceGate* gate, const TrunkRules& rules, rte_mempool* pool)
@@ -20,6 +24,7 @@ TrunkOutlet::TrunkOutlet(const DeviceGate* gate, const TrunkRules& rules, rte_me
       rules_(rules),
       pool_(pool),
       ns_per_tick_(1e9 / static_cast<double>(rte_get_tsc_hz())),
+      session_(DrawSession()),
       queues_(static_cast<size_t>(rules.queues)) {}
 
 int TrunkOutlet::Send(const Descriptor* burst, int count, Ledger& ledger) {
@@ -48,6 +53,7 @@ bool TrunkOutlet::Append(const Descriptor& packet, uint32_t queue, uint64_t now)
   const uint64_t age = now > packet.time ? now - packet.time : 0;
   WriteTrunkHeader({.tag = packet.tag,
                     .row = packet.row,
+                    .session = session_,
                     .sequence = q.sequence++,
                     .inner_bytes = packet.bytes,
                     .input = packet.input,

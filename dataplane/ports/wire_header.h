@@ -31,13 +31,13 @@ inline constexpr int kWirePriorityShift = 4;
 struct WireHeader {
   uint8_t version;       // kWireVersion
   uint8_t type;          // WireType
-  uint8_t header_bytes;  // of this header, 32
+  uint8_t header_bytes;  // tester: 32; trunk: 40, with the fields of TrunkHeader
   uint8_t flags;         // WireFlags; bits not listed are 0
   uint8_t row[4];        // tester: input row; trunk: row the packet is at, after `stage`
   uint8_t tag[8];        // WireTag (topologies/tag.h): hops still to go, then a one bit, then zeros
-  uint8_t sequence[4];  // trunk: counts the packets of `queue` from 0, round again; tester: its own
-  uint8_t stage;        // trunk: the stage the packet crossed last; tester: 0
-  uint8_t queue;        // trunk: the sender's transmit queue; tester: 0
+  uint8_t sequence[4];   // trunk: low half of the packet's number in `queue`; tester: its own
+  uint8_t stage;         // trunk: the stage the packet crossed last; tester: 0
+  uint8_t queue;         // trunk: the sender's transmit queue; tester: 0
   uint8_t inner_bytes[2];  // bytes that follow; the rest of the frame is padding
   uint8_t age[6];          // trunk: nanoseconds since injection; tester: its own
   uint8_t input[2];        // trunk: low 16 bits of the input row; tester: its own
@@ -45,9 +45,18 @@ struct WireHeader {
 static_assert(sizeof(WireHeader) == 32 && alignof(WireHeader) == 1 &&
               std::is_trivially_copyable_v<WireHeader>);
 
+// The header of a trunk's frame.
+struct TrunkHeader {
+  WireHeader wire;
+  uint8_t session[4];        // drawn by the sender when it starts
+  uint8_t sequence_high[4];  // high half of the packet's number, which counts from 0
+};
+static_assert(sizeof(TrunkHeader) == 40 && alignof(TrunkHeader) == 1 &&
+              std::is_trivially_copyable_v<TrunkHeader>);
+
 inline constexpr int kEthernetBytes = 14;
 // What a trunk adds to a frame: a device that carries a trunk needs an MTU larger by this much.
-inline constexpr int kTrunkOverhead = kEthernetBytes + static_cast<int>(sizeof(WireHeader));
+inline constexpr int kTrunkOverhead = kEthernetBytes + static_cast<int>(sizeof(TrunkHeader));
 
 inline uint16_t LoadBe16(const uint8_t* p) {
   uint16_t v;

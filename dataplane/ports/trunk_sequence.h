@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which frames of a trunk are new, which are copies, and which never came. Pure.
+//
+// A sender draws a session number when it starts and counts the packets of each queue from 0. The
+// receiver keeps a window over the numbers of one session, as RFC 6479 does, but a number that is
+// missing counts as lost only on the evidence of frames that came after it, never on the distance
+// of one number from another. A forged or damaged frame is one piece of evidence, whatever number
+// it carries. docs/wire_header.md states the rules for users.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace bfly::dataplane {
+
+// What the receiver knows of one queue of the sender. Sequence numbers go round at 2^64; only their
+// differences are compared.
+class TrunkSequence {
+ public:
+  // Numbers less than kWindow ahead of the first missing one are taken when they come.
+  static constexpr uint32_t kWindow = 4096;
+  // A missing number is lost when this many later numbers have come. A frame that comes later than
+  // that is treated as a copy.
+  static constexpr uint32_t kReorder = 1024;
+  // This many later numbers are enough when the queue has been quiet. As many frames in a row,
+  // with no frame of the window between them, lead the window to another session or far ahead.
+  static constexpr uint32_t kEvidence = 16;
+
+  // Packets whose fate a frame showed. They are not in any account before.
+  struct Step {
+    bool take = false;        // the frame is new; otherwise the caller frees it
+    uint64_t lost = 0;        // numbers that will not come any more
+    uint64_t duplicates = 0;  // frames whose number came before or was counted as lost
+    uint64_t foreign = 0;     // frames of no session and no range that the receiver follows
+  };
+
+  // `quiet` is how long a queue is without a frame until it counts as quiet, in the unit of `now`.
+  explicit TrunkSequence(uint64_t quiet) : quiet_(quiet) {}
+
+  // A frame came at the time `now`, which never goes back. The frame is not taken and in no field
+  // of the step while the receiver waits for more frames like it.
+  Step Next(uint32_t session, uint64_t sequence, uint64_t now) {
+    if (in_order_ && session == at_.session && sequence == at_.base) {
+      ++at_.base;
+      at_.last = now;
+      return {.take = true};
+    }
+    return Unusual(session, sequence, now);
+  }
+
+  // To be called now and then while no frame comes: the numbers lost that are known now.
+  uint64_t Quiet(uint64_t now) {
+    return in_order_ || now - at_.last < quiet_ ? 0 : GiveUpWhenQuiet();
+  }
+
+ private:
+  // Where a sender has got to.
+  struct Position {
+    uint32_t session = 0;
+    uint64_t base = 0;  // the first number that is neither taken nor lost
+    uint64_t last = 0;  // when a frame was taken
+  };
+  // Frames in a row that do not fit the window.
+  struct Rival {
+    uint32_t session = 0;
+    uint32_t frames = 0;
+    uint64_t first = 0;
+    uint64_t last = 0;
+  };
+
+  Step Unusual(uint32_t session, uint64_t sequence, uint64_t now);
+  // `sequence` is in the window.
+  void TakeInWindow(uint64_t sequence, uint64_t now, Step& step);
+  void Consider(uint32_t session, uint64_t sequence, uint64_t now, Step& step);
+  // Frames of the rival that are needed before the receiver follows it.
+  uint32_t Needed(bool returns, uint64_t now) const;
+  // Leaves the present position for that of the rival, which starts at `start`. Needs above_ == 0.
+  void Follow(uint64_t start, uint64_t sequence, bool returns, uint64_t now, Step& step);
+  // Counts the first run of missing numbers as lost and moves the base behind what came after it.
+  // Needs above_ > 0.
+  uint64_t GiveUpFirst();
+  uint64_t GiveUpWhenQuiet();
+  void SkipTaken();
+
+  bool bit(uint64_t n) const { return taken_[n % kWindow / 64] >> (n % 64) & 1; }
+
+  const uint64_t quiet_;
+  bool known_ = false;     // a session is followed
+  bool in_order_ = false;  // nothing is missing, nothing is on trial, there is no rival
+  Position at_;
+  uint32_t above_ = 0;  // numbers taken ahead of at_.base
+  std::array<uint64_t, kWindow / 64> taken_{};
+  Rival rival_;
+  // After a change of session or range: where the sender was before, frames until the change is
+  // believed, and numbers that are lost if it is.
+  Position previous_;
+  bool has_previous_ = false;
+  uint32_t trial_ = 0;
+  uint64_t suspected_ = 0;
+};
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/ports/trunk_sequence.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <vector>
+
+namespace bfly::dataplane {
+namespace {
+
+constexpr uint64_t kQuiet = 1000;
+constexpr uint32_t kSession = 0xabcd1234;
+constexpr uint32_t kOther = 0x1234abcd;
+
+// A receiver and the sums of its steps. Time goes on by one for each frame.
+struct Receiver {
+  TrunkSequence sequence{kQuiet};
+  uint64_t now = 1'000'000;
+  uint64_t taken = 0, lost = 0, duplicates = 0, foreign = 0;
+
+  bool Get(uint64_t number, uint32_t session = kSession) {
+    const TrunkSequence::Step step = sequence.Next(session, number, ++now);
+    taken += step.take;
+    lost += step.lost;
+    duplicates += step.duplicates;
+    foreign += step.foreign;
+    return step.take;
+  }
+  void GetRun(uint64_t from, uint64_t to, uint32_t session = kSession) {
+    for (uint64_t n = from; n < to; ++n) Get(n, session);
+  }
+  void Pause() {
+    now += kQuiet;
+    lost += sequence.Quiet(now);
+  }
+};
+
+// The window in the plainest words: a set of all numbers that came, and no ring of bits.
+class PlainWindow {
+ public:
+  // False: a copy. Adds to `lost` what is given up.
+  bool Get(uint64_t number, uint64_t& lost) {
+    if (number < base_ || !came_.insert(number).second) return false;
+    Skip();
+    while (came_.size() >= TrunkSequence::kReorder) {
+      lost += *came_.begin() - base_;
+      base_ = *came_.begin();
+      Skip();
+    }
+    return true;
+  }
+
+ private:
+  void Skip() {
+    while (!came_.empty() && *came_.begin() == base_) {
+      came_.erase(came_.begin());
+      ++base_;
+    }
+  }
+  uint64_t base_ = 0;
+  std::set<uint64_t> came_;  // at or above base_
+};
+
+TEST(TrunkSequence, NumbersInOrderAreTaken) {
+  Receiver r;
+  r.GetRun(0, 100'000);
+  EXPECT_EQ(r.taken, 100'000u);
+  EXPECT_EQ(r.lost + r.duplicates + r.foreign, 0u);
+}
+
+TEST(TrunkSequence, AMissingNumberIsLostAfterAThousandLaterOnesAndNotBefore) {
+  Receiver r;
+  r.GetRun(0, 10);
+  r.GetRun(12, 12 + TrunkSequence::kReorder - 1);
+  EXPECT_EQ(r.lost, 0u);
+  r.Get(4000);  // one more, wherever it stands in the window
+  EXPECT_EQ(r.lost, 2u);
+  EXPECT_FALSE(r.Get(10)) << "too late";
+  EXPECT_EQ(r.duplicates, 1u);
+}
+
+TEST(TrunkSequence, AMissingNumberIsLostAfterSixteenLaterOnesAndAPause) {
+  Receiver r;
+  r.GetRun(0, 10);
+  r.GetRun(13, 13 + TrunkSequence::kEvidence - 1);
+  r.Pause();
+  EXPECT_EQ(r.lost, 0u);
+  r.Get(13 + TrunkSequence::kEvidence - 1);
+  r.Pause();
+  EXPECT_EQ(r.lost, 3u);
+}
+
+TEST(TrunkSequence, FramesThatOvertakeEachOtherAreNotLostAndCopiesAreCounted) {
+  Receiver r;
+  std::mt19937_64 random(3);
+  std::vector<uint64_t> numbers;
+  for (uint64_t n = 0; n < 100'000; ++n) numbers.push_back(n);
+  for (size_t at = 0; at + 1000 <= numbers.size(); at += 1000) {
+    std::shuffle(numbers.begin() + at, numbers.begin() + at + 1000, random);
+  }
+  for (const uint64_t n : numbers) {
+    EXPECT_TRUE(r.Get(n));
+    if (n % 10 == 0) {
+      EXPECT_FALSE(r.Get(n));
+    }
+  }
+  EXPECT_EQ(r.lost, 0u);
+  EXPECT_EQ(r.foreign, 0u);
+  EXPECT_EQ(r.duplicates, 10'000u);
+}
+
+TEST(TrunkSequence, AgreesWithAPlainWindowOnLossReorderingAndCopies) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    std::mt19937_64 random(seed);
+    const uint64_t loss = random() % 60;               // in a hundred
+    const uint64_t spread = 1 + random() % 1500;       // places that a frame may fall back
+    std::vector<std::pair<uint64_t, uint64_t>> cable;  // when it arrives, its number
+    for (uint64_t n = 0; n < 20'000; ++n) {
+      if (n > 0 && random() % 100 < loss) continue;
+      cable.emplace_back(n == 0 ? 0 : n + random() % spread, n);
+      if (random() % 20 == 0) cable.emplace_back(n + random() % spread, n);
+    }
+    std::stable_sort(cable.begin(), cable.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    Receiver r;
+    PlainWindow plain;
+    uint64_t lost = 0;
+    for (const auto& [when, n] : cable) {
+      ASSERT_EQ(r.Get(n), plain.Get(n, lost)) << "seed " << seed << ", number " << n;
+      ASSERT_EQ(r.lost, lost) << "seed " << seed << ", number " << n;
+    }
+    EXPECT_EQ(r.taken + r.duplicates, cable.size());
+    EXPECT_EQ(r.foreign, 0u);
+  }
+}
+
+TEST(TrunkSequence, OneForgedNumberInAThousandTakesOnePlaceAndNoMore) {
+  for (const uint64_t ahead : {uint64_t{1}, uint64_t{1023}, uint64_t{4095}}) {
+    Receiver r;
+    uint64_t next = 0;
+    for (int round = 0; round < 50; ++round) {
+      r.GetRun(next, next + 1000);
+      next += 1000;
+      r.Get(next + ahead);
+    }
+    r.GetRun(next, next + 10'000);
+    EXPECT_EQ(r.lost, 0u) << ahead;
+    EXPECT_EQ(r.taken, next + 10'000) << ahead;
+    EXPECT_EQ(r.duplicates, 50u) << ahead;
+  }
+}
+
+TEST(TrunkSequence, FewerThanSixteenForgedFramesInARowLeadNowhere) {
+  const uint64_t lies[] = {(uint64_t{1} << 31) - 1,
+                           uint64_t{1} << 31,
+                           uint64_t{1} << 62,
+                           ~uint64_t{0} - 5000,
+                           4096,
+                           5000,
+                           1'000'000};
+  for (const uint64_t lie : lies) {
+    for (const uint32_t session : {kSession, kOther}) {
+      Receiver r;
+      for (uint64_t n = 0; n < 1000; ++n) {
+        ASSERT_TRUE(r.Get(n));
+        for (uint64_t k = 1; k < TrunkSequence::kEvidence; ++k) {
+          ASSERT_FALSE(r.Get(n + lie + k, session));
+        }
+      }
+      EXPECT_EQ(r.lost, 0u);
+      EXPECT_EQ(r.foreign + r.duplicates, 15u * 999) << "but the last fifteen, which wait";
+    }
+  }
+}
+
+TEST(TrunkSequence, NumberZeroAgainAndAgainChangesNothing) {
+  Receiver r;
+  for (uint64_t n = 0; n < 20'000; ++n) {
+    ASSERT_TRUE(r.Get(n));
+    ASSERT_FALSE(r.Get(0));
+  }
+  EXPECT_EQ(r.lost, 0u);
+  EXPECT_EQ(r.taken, 20'000u);
+}
+
+TEST(TrunkSequence, AnOutageLongerThanTheWindowIsCountedWhole) {
+  Receiver r;
+  r.GetRun(0, 100);
+  r.now += 10'000'000;
+  r.GetRun(5'000'100, 5'010'100);
+  EXPECT_EQ(r.taken + r.lost, 5'010'100u);
+  EXPECT_EQ(r.taken, 100u + 10'000 - 1) << "after the pause the second frame is believed";
+  EXPECT_EQ(r.foreign + r.duplicates, 0u);
+}
+
+TEST(TrunkSequence, AnOutageWithoutAPauseIsCountedWhole) {
+  Receiver r;
+  r.GetRun(0, 100'000);
+  r.now += kQuiet / 2;
+  r.GetRun(104'500, 120'000);
+  EXPECT_EQ(r.taken + r.lost, 120'000u);
+  EXPECT_EQ(r.lost, 4500u + TrunkSequence::kEvidence - 1);
+}
+
+TEST(TrunkSequence, ALiarWhoIsBelievedIsLeftAgainAndCountsNothing) {
+  Receiver r;
+  r.GetRun(0, 1000);
+  r.now += uint64_t{1} << 32;
+  // The true sender is silent, and the liar knows its session.
+  r.GetRun(uint64_t{1} << 31, (uint64_t{1} << 31) + 500);
+  EXPECT_GT(r.taken, 1000u);
+  const uint64_t forged = r.taken - 1000;
+  r.GetRun(1000, 20'000);
+  EXPECT_EQ(r.lost, 1u) << "the first of two frames that lead back";
+  EXPECT_EQ(r.taken - forged + r.lost, 20'000u);
+}
+
+TEST(TrunkSequence, ANewSessionIsTakenUpAtOnceAfterAPause) {
+  Receiver r;
+  r.GetRun(0, 1000);
+  r.now += kQuiet;
+  r.GetRun(0, 500, kOther);
+  EXPECT_EQ(r.taken, 1500u);
+  EXPECT_EQ(r.lost + r.duplicates + r.foreign, 0u);
+}
+
+TEST(TrunkSequence, ANewSessionWithoutAPauseIsTakenUpAfterSixteenFrames) {
+  Receiver r;
+  r.GetRun(0, 1000);
+  r.GetRun(0, 5000, kOther);
+  EXPECT_EQ(r.taken, 1000u + 5000 - 15);
+  EXPECT_EQ(r.lost, 15u);
+  EXPECT_EQ(r.foreign, 0u);
+}
+
+TEST(TrunkSequence, OldFramesSentAgainDoNotHoldANewSessionUp) {
+  Receiver r;
+  r.GetRun(0, 10'000);
+  r.now += kQuiet;
+  for (uint64_t n = 0; n < 5000; ++n) {
+    ASSERT_TRUE(r.Get(n, kOther));
+    r.Get(9'000 + n % 1000);
+    r.Get(n);
+  }
+  EXPECT_EQ(r.lost, 0u);
+  EXPECT_EQ(r.taken, 15'000u);
+}
+
+TEST(TrunkSequence, AReceiverThatComesLaterMissesNothingFromBefore) {
+  Receiver r;
+  r.GetRun(1'000'000, 1'010'000);
+  EXPECT_EQ(r.taken, 10'000u);
+  EXPECT_EQ(r.lost, 0u);
+}
+
+TEST(TrunkSequence, AStreamThatLosesNineInTenIsFollowedAndCountedWhole) {
+  Receiver r;
+  uint64_t sent = 0;
+  for (; sent < 200'000; ++sent) {
+    if (sent % 1000 < 100) {
+      r.Get(sent);
+    } else {
+      ++r.now;
+    }
+  }
+  // Sixteen frames lead the window on, four hundred fit in it.
+  EXPECT_GE(r.taken, 20'000u / 416 * 400);
+  r.GetRun(sent, sent + 2000);
+  EXPECT_EQ(r.taken + r.lost, sent + 2000);
+}
+
+}  // namespace
+}  // namespace bfly::dataplane
