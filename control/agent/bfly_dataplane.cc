@@ -8,9 +8,11 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "control/agent/agent_service.h"
 #include "control/agent/fabric_host.h"
 #include "control/agent/update_socket.h"
@@ -28,6 +30,7 @@ struct Flags {
   std::string name = "dp0";
   std::string run_dir;
   std::string listen;
+  std::vector<std::string> insecure_tcp;
   bool allow_remote = false;
   std::string lcores;
   int memory_mb = 0;
@@ -57,9 +60,10 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--run-dir", flags.run_dir,
                  "Directory of the sockets [BFLY_RUN_DIR, else /run/bfly]");
   app.add_option("--listen", flags.listen,
-                 "Address of the agent: unix:PATH, PORT or HOST:PORT [unix:RUN_DIR/NAME.sock]");
-  app.add_flag("--allow-remote", flags.allow_remote,
-               "Allow --listen at an address other machines can reach; nothing checks who calls");
+                 "Unix socket of the agent, unix:PATH, for root, its owner and its group "
+                 "[unix:RUN_DIR/NAME.sock]");
+  app.add_option("--insecure-tcp", flags.insecure_tcp, kInsecureTcpHelp);
+  app.add_flag("--allow-remote", flags.allow_remote, kAllowRemoteHelp);
   app.add_option("--lcores", flags.lcores,
                  "CPUs that workers may run on, such as 1-3 [all this process may use]");
   app.add_option("--memory-mb", flags.memory_mb,
@@ -111,12 +115,15 @@ void PrintAccount(const dataplane::Snapshot& last) {
 
 absl::Status Run(const Flags& flags) {
   const StopSignal stop;
-  const absl::StatusOr<std::string> address = ListenAddress(
-      flags.listen.empty() ? SocketAddress(RunDirectory(flags.run_dir), flags.name) : flags.listen,
-      flags.allow_remote);
-  if (!address.ok()) return address.status();
+  const std::string run_directory = RunDirectory(flags.run_dir);
+  if (absl::Status status = CheckRunDirectory(run_directory); !status.ok()) return status;
+  const absl::StatusOr<std::vector<std::string>> addresses = ServerAddresses(
+      {flags.listen.empty() ? SocketAddress(run_directory, flags.name) : flags.listen},
+      flags.insecure_tcp, flags.allow_remote);
+  if (!addresses.ok()) return addresses.status();
+  const std::string& socket = addresses->front();
   // Before devices are touched: a second data plane of this name must not get that far.
-  if (absl::Status status = PrepareSocket(*address); !status.ok()) return status;
+  if (absl::Status status = PrepareSocket(socket); !status.ok()) return status;
 
   v1::Topology topology;
   if (!flags.topology.empty()) {
@@ -140,14 +147,15 @@ absl::Status Run(const Flags& flags) {
   AgentService service(host, {.memory = eal->memory, .dpdk_version = eal->dpdk_version},
                        &StopSignal::Request);
   GrpcServer::Options server_options;
-  server_options.addresses = {*address};
+  server_options.addresses = *addresses;
   server_options.max_threads = 16;
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
       GrpcServer::Start(server_options, {&service});
   if (!server.ok()) return server.status();
-  absl::StatusOr<std::unique_ptr<UpdateSocket>> updates = UpdateSocket::Start(*address, host);
+  absl::StatusOr<std::unique_ptr<UpdateSocket>> updates = UpdateSocket::Start(socket, host);
   if (!updates.ok()) return updates.status();
-  std::cout << "data plane " << flags.name << " answers at " << *address << std::endl;
+  std::cout << "data plane " << flags.name << " answers at " << absl::StrJoin(*addresses, ", ")
+            << std::endl;
 
   stop.Wait();
   (*server)->Stop();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "control/server/address.h"
+#include "control/server/peer.h"
 
 namespace bfly::control {
 namespace {
@@ -74,7 +75,8 @@ void UpdateSocket::Run() {
       if (waiting[i + 2].revents != 0 && !Serve(clients[i])) clients.erase(clients.begin() + i);
     }
     if (waiting[1].revents == 0) continue;
-    if (absl::StatusOr<PacketSocket> client = listening_.Accept(); client.ok()) {
+    absl::StatusOr<PacketSocket> client = listening_.Accept();
+    if (client.ok() && CheckPeer(client->fd(), path_).ok()) {
       clients.push_back(*std::move(client));
     }
   }

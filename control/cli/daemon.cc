@@ -181,6 +181,7 @@ std::string SiblingProgram(const std::string& name) {
 }
 
 absl::StatusOr<RunDirLock> RunDirLock::Take(const std::string& run_dir) {
+  if (absl::Status status = CheckRunDirectory(run_dir); !status.ok()) return status;
   std::error_code error;
   std::filesystem::create_directories(run_dir, error);
   if (error)

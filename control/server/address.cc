@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/server/address.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -11,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <thread>
 
@@ -27,8 +30,23 @@ constexpr absl::string_view kUnix = "unix:";
 constexpr std::chrono::seconds kDyingProcess{1};
 constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
 
-bool IsLoopback(absl::string_view host) {
-  return host == "localhost" || host == "::1" || host == "[::1]" || absl::StartsWith(host, "127.");
+// An IP address in numbers: text of its own, and whether only this machine can reach it.
+struct Numeric {
+  std::string text;
+  bool loopback = false;
+};
+std::optional<Numeric> ParseNumeric(absl::string_view host) {
+  in_addr v4;
+  if (inet_pton(AF_INET, std::string(host).c_str(), &v4) == 1) {
+    return Numeric{std::string(host), ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET};
+  }
+  absl::string_view inner = host;
+  in6_addr v6;
+  if (!absl::ConsumePrefix(&inner, "[") || !absl::ConsumeSuffix(&inner, "]") ||
+      inet_pton(AF_INET6, std::string(inner).c_str(), &v6) != 1) {
+    return std::nullopt;
+  }
+  return Numeric{std::string(host), IN6_IS_ADDR_LOOPBACK(&v6) != 0};
 }
 
 // Whether a process accepts connections at the socket.
@@ -80,34 +98,78 @@ std::string UpdateSocketPath(absl::string_view agent_address) {
   return path.size() <= kMaxPath ? path : "";
 }
 
-absl::StatusOr<std::string> ListenAddress(absl::string_view given, bool allow_remote) {
-  if (absl::StartsWith(given, kUnix)) {
-    const std::string path = SocketPath(given);
-    if (path.empty() || path.size() > kMaxPath) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("listen: a socket path has 1 to ", kMaxPath, " characters, \"", path,
-                       "\" has ", path.size(), "; choose a shorter run directory"));
-    }
-    return std::string(given);
+absl::StatusOr<std::string> ListenAddress(absl::string_view given) {
+  if (!absl::StartsWith(given, kUnix)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("listen: \"", given,
+                     "\" is not a Unix socket, unix:PATH; --insecure-tcp ADDRESS:PORT opens a TCP "
+                     "port, to every "
+                     "user of this machine at least"));
   }
+  const std::string path = SocketPath(given);
+  if (path.empty() || path.size() > kMaxPath) {
+    return absl::InvalidArgumentError(absl::StrCat("listen: a socket path has 1 to ", kMaxPath,
+                                                   " characters, \"", path, "\" has ", path.size(),
+                                                   "; choose a shorter run directory"));
+  }
+  return std::string(given);
+}
+
+absl::StatusOr<std::string> InsecureTcpAddress(absl::string_view given, bool allow_remote) {
   const size_t colon = given.rfind(':');
   const absl::string_view port_text =
       colon == absl::string_view::npos ? given : given.substr(colon + 1);
   const absl::string_view host =
       colon == absl::string_view::npos || colon == 0 ? "127.0.0.1" : given.substr(0, colon);
   uint32_t port = 0;
-  if (!absl::SimpleAtoi(port_text, &port) || port == 0 || port > 65535) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("listen: \"", given,
-                     "\" is not an address; use unix:PATH, PORT or HOST:PORT, PORT 1..65535"));
+  const std::optional<Numeric> address = ParseNumeric(host);
+  if (!address.has_value() || !absl::SimpleAtoi(port_text, &port) || port == 0 || port > 65535) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "insecure-tcp: \"", given,
+        "\" is not a PORT from 1 to 65535, nor an address in numbers with one, such as "
+        "127.0.0.1:7380 or [::1]:7380"));
   }
-  if (!IsLoopback(host) && !allow_remote) {
+  if (!address->loopback && !allow_remote) {
     return absl::InvalidArgumentError(
-        absl::StrCat("listen: ", host,
+        absl::StrCat("insecure-tcp: ", host,
                      " can be reached from other machines and nothing checks who calls; use "
                      "127.0.0.1, or add --allow-remote on a network you trust"));
   }
-  return absl::StrCat(host, ":", port);
+  return absl::StrCat(address->text, ":", port);
+}
+
+absl::StatusOr<std::vector<std::string>> ServerAddresses(
+    const std::vector<std::string>& listen, const std::vector<std::string>& insecure_tcp,
+    bool allow_remote) {
+  std::vector<std::string> addresses;
+  for (const std::string& given : listen) {
+    absl::StatusOr<std::string> address = ListenAddress(given);
+    if (!address.ok()) return address.status();
+    addresses.push_back(*std::move(address));
+  }
+  for (const std::string& given : insecure_tcp) {
+    absl::StatusOr<std::string> address = InsecureTcpAddress(given, allow_remote);
+    if (!address.ok()) return address.status();
+    addresses.push_back(*std::move(address));
+  }
+  return addresses;
+}
+
+absl::Status CheckRunDirectory(const std::string& directory) {
+  struct stat info {};
+  if (stat(directory.c_str(), &info) != 0) return absl::OkStatus();
+  if (info.st_uid != 0 && info.st_uid != geteuid()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("run-dir: ", directory, " belongs to another user, ", info.st_uid,
+                     ", who could have our files written elsewhere; use a directory of your own"));
+  }
+  if ((info.st_mode & S_IWOTH) != 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("run-dir: everybody may write to ", directory,
+                     ", and could have our files written elsewhere; chmod o-w it, or use a "
+                     "directory of your own"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status PrepareSocket(absl::string_view address) {

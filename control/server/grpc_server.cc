@@ -5,8 +5,7 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <grpcpp/server_posix.h>
 
 #include <chrono>
 
@@ -24,8 +23,7 @@ constexpr int kMaxRequestBytes = 256 << 20;
 
 }  // namespace
 
-GrpcServer::GrpcServer(std::unique_ptr<grpc::Server> server, std::vector<std::string> addresses)
-    : server_(std::move(server)), addresses_(std::move(addresses)) {}
+GrpcServer::GrpcServer(std::unique_ptr<grpc::Server> server) : server_(std::move(server)) {}
 
 GrpcServer::~GrpcServer() { Stop(); }
 
@@ -43,6 +41,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
 
   grpc::ServerBuilder builder;
   for (const std::string& address : options.addresses) {
+    if (!SocketPath(address).empty()) continue;  // a UnixListener's
     builder.AddListeningPort(address, grpc::InsecureServerCredentials());
   }
   for (grpc::Service* service : services) builder.RegisterService(service);
@@ -53,16 +52,21 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
 
-  // Owner and group may connect; the mask covers the moment between bind and chmod.
-  const mode_t mask = umask(0117);
-  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  umask(mask);
+  std::unique_ptr<GrpcServer> started(new GrpcServer(builder.BuildAndStart()));
+  grpc::Server* server = started->server_.get();
   if (server == nullptr) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot listen at ", absl::StrJoin(options.addresses, ", "),
-                     "; is the address in use, or the directory not writable?"));
+    return absl::UnavailableError(absl::StrCat(
+        "cannot listen at ", absl::StrJoin(options.addresses, ", "), "; is the address in use?"));
   }
-  return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(server), options.addresses));
+  for (const std::string& address : options.addresses) {
+    const std::string path = SocketPath(address);
+    if (path.empty()) continue;
+    auto listener =
+        UnixListener::Start(path, [server](int fd) { grpc::AddInsecureChannelFromFd(server, fd); });
+    if (!listener.ok()) return listener.status();
+    started->listeners_.push_back(*std::move(listener));
+  }
+  return started;
 }
 
 void GrpcServer::SetServing(const std::string& service, bool serving) {
@@ -72,12 +76,10 @@ void GrpcServer::SetServing(const std::string& service, bool serving) {
 void GrpcServer::Stop() {
   if (server_ == nullptr) return;
   if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(false);
+  listeners_.clear();
   server_->Shutdown(std::chrono::system_clock::now() + kGrace);
   server_->Wait();
   server_.reset();
-  for (const std::string& address : addresses_) {
-    if (const std::string path = SocketPath(address); !path.empty()) unlink(path.c_str());
-  }
 }
 
 }  // namespace bfly::control

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gRPC server as both daemons run it: Unix sockets for owner and group only, health and
+// A gRPC server as both daemons run it: Unix sockets for root, owner and group only, health and
 // reflection on, a bounded number of threads that sleep when nobody calls.
 #pragma once
 
@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "control/server/unix_listener.h"
 
 namespace bfly::control {
 
 class GrpcServer {
  public:
   struct Options {
-    std::vector<std::string> addresses;  // from ListenAddress()
+    std::vector<std::string> addresses;  // from ListenAddress() and InsecureTcpAddress()
     // Calls beyond what these can serve get RESOURCE_EXHAUSTED.
     int max_threads = 64;
   };
@@ -32,10 +33,10 @@ class GrpcServer {
   void Stop();
 
  private:
-  GrpcServer(std::unique_ptr<grpc::Server> server, std::vector<std::string> addresses);
+  explicit GrpcServer(std::unique_ptr<grpc::Server> server);
 
   std::unique_ptr<grpc::Server> server_;
-  std::vector<std::string> addresses_;
+  std::vector<std::unique_ptr<UnixListener>> listeners_;
 };
 
 }  // namespace bfly::control

@@ -31,13 +31,15 @@ running. `bfly up FILE` starts it together with the data planes of a topology fi
 
 Examples:
   bfly-controller                                    serves at /run/bfly/controller.sock
-  bfly-controller --listen 50051                     serves at 127.0.0.1:50051
+  bfly-controller --listen unix:/tmp/lab/c.sock      serves at another socket
+  bfly-controller --insecure-tcp 50051               serves every user of this machine at 127.0.0.1:50051
   bfly-controller --run-dir /tmp/lab --agent unix:/tmp/other/dp0.sock
 )";
 
 struct Flags {
   std::string run_dir;
   std::vector<std::string> listen;
+  std::vector<std::string> insecure_tcp;
   std::vector<std::string> agents;
   bool allow_remote = false;
 };
@@ -49,10 +51,10 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--run-dir", flags.run_dir,
                  "Directory of the sockets [BFLY_RUN_DIR, else /run/bfly]");
   app.add_option("--listen", flags.listen,
-                 "Address to serve at: unix:PATH, PORT or HOST:PORT; may be given more than once "
-                 "[unix:RUN_DIR/controller.sock]");
-  app.add_flag("--allow-remote", flags.allow_remote,
-               "Allow --listen at an address other machines can reach; nothing checks who calls");
+                 "Unix socket to serve at, unix:PATH, for root, its owner and its group; may be "
+                 "given more than once [unix:RUN_DIR/controller.sock]");
+  app.add_option("--insecure-tcp", flags.insecure_tcp, kInsecureTcpHelp);
+  app.add_flag("--allow-remote", flags.allow_remote, kAllowRemoteHelp);
   app.add_option("--agent", flags.agents,
                  "Address of a data plane to take over from when starting, besides the sockets in "
                  "the run directory; may be given more than once");
@@ -63,17 +65,19 @@ void Log(const std::string& line) { std::cerr << absl::StrCat("bfly-controller: 
 absl::Status Run(const Flags& flags) {
   const StopSignal stop;
   const std::string run_directory = RunDirectory(flags.run_dir);
+  if (absl::Status status = CheckRunDirectory(run_directory); !status.ok()) return status;
   std::vector<std::string> wanted = flags.listen;
   if (wanted.empty()) wanted.push_back(SocketAddress(run_directory, "controller"));
+  const absl::StatusOr<std::vector<std::string>> addresses =
+      ServerAddresses(wanted, flags.insecure_tcp, flags.allow_remote);
+  if (!addresses.ok()) return addresses.status();
+  // Before data planes are asked: a second controller must not get that far.
+  for (const std::string& address : *addresses) {
+    if (absl::Status status = PrepareSocket(address); !status.ok()) return status;
+  }
   GrpcServer::Options server_options;
   server_options.max_threads = 256;
-  for (const std::string& given : wanted) {
-    absl::StatusOr<std::string> address = ListenAddress(given, flags.allow_remote);
-    if (!address.ok()) return address.status();
-    // Before data planes are asked: a second controller must not get that far.
-    if (absl::Status status = PrepareSocket(*address); !status.ok()) return status;
-    server_options.addresses.push_back(*std::move(address));
-  }
+  server_options.addresses = *addresses;
 
   Controller::Options options;
   options.run_directory = run_directory;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/server/address.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -13,8 +14,10 @@
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <vector>
 
 #include "control/server/grpc_server.h"
+#include "control/server/peer.h"
 
 namespace bfly::control {
 namespace {
@@ -41,26 +44,79 @@ class Socket : public testing::Test {
   std::string directory_;
 };
 
-TEST(ListenAddress, APortIsOnThisMachineOnly) {
-  EXPECT_EQ(*ListenAddress("50051", false), "127.0.0.1:50051");
-  EXPECT_EQ(*ListenAddress(":50051", false), "127.0.0.1:50051");
-  EXPECT_EQ(*ListenAddress("localhost:50051", false), "localhost:50051");
-  EXPECT_EQ(*ListenAddress("[::1]:50051", false), "[::1]:50051");
+TEST(ListenAddress, IsAUnixSocketAndTheErrorNamesTheFlagThatOpensTcp) {
+  EXPECT_EQ(*ListenAddress("unix:/run/x.sock"), "unix:/run/x.sock");
+  for (const char* tcp : {"50051", "127.0.0.1:50051", "localhost:50051", "0.0.0.0:50051", ""}) {
+    const absl::Status refused = ListenAddress(tcp).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << tcp;
+    EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("--insecure-tcp")) << tcp;
+  }
+  EXPECT_FALSE(ListenAddress("unix:").ok());
+  EXPECT_FALSE(ListenAddress("unix:/" + std::string(107, 'x')).ok());
+  EXPECT_TRUE(ListenAddress("unix:/" + std::string(106, 'x')).ok());
 }
 
-TEST(ListenAddress, OtherMachinesAreLetInOnlyIfAllowed) {
-  EXPECT_EQ(ListenAddress("0.0.0.0:50051", false).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(*ListenAddress("0.0.0.0:50051", true), "0.0.0.0:50051");
+TEST(InsecureTcpAddress, APortIsOnThisMachineOnly) {
+  EXPECT_EQ(*InsecureTcpAddress("50051", false), "127.0.0.1:50051");
+  EXPECT_EQ(*InsecureTcpAddress(":50051", false), "127.0.0.1:50051");
+  EXPECT_EQ(*InsecureTcpAddress("127.8.0.1:50051", false), "127.8.0.1:50051");
+  EXPECT_EQ(*InsecureTcpAddress("[::1]:50051", false), "[::1]:50051");
 }
 
-TEST(ListenAddress, WhatIsNoAddressIsRefused) {
-  for (const char* wrong : {"", "0", "65536", "host:", "host:port", "unix:", "50051x"}) {
-    EXPECT_EQ(ListenAddress(wrong, true).status().code(), absl::StatusCode::kInvalidArgument)
+TEST(InsecureTcpAddress, OtherMachinesAreLetInOnlyIfAllowed) {
+  for (const char* address : {"0.0.0.0:50051", "[::]:50051", "10.0.0.1:50051", "128.0.0.1:1"}) {
+    EXPECT_EQ(InsecureTcpAddress(address, false).status().code(),
+              absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(*InsecureTcpAddress(address, true), address);
+  }
+}
+
+TEST(InsecureTcpAddress, NamesAndWhatIsNoAddressAreRefused) {
+  for (const char* wrong : {"", "0", "65536", "host:", "host:port", "unix:", "50051x",
+                            "127.evil.example:50051", "127.0.0.1.evil.example:1", "localhost:1",
+                            "127.1:1", "::1:50051", "[::1:1", "[127.0.0.1]:1"}) {
+    EXPECT_EQ(InsecureTcpAddress(wrong, true).status().code(), absl::StatusCode::kInvalidArgument)
         << wrong;
   }
-  EXPECT_FALSE(ListenAddress("unix:/" + std::string(107, 'x'), true).ok());
-  EXPECT_TRUE(ListenAddress("unix:/" + std::string(106, 'x'), true).ok());
+}
+
+TEST_F(Socket, ARunDirectoryIsOurOwnOrRootsAndNobodyElseWritesToIt) {
+  EXPECT_TRUE(CheckRunDirectory(directory_ + "/not-there").ok());
+  EXPECT_TRUE(CheckRunDirectory(directory_).ok());
+  ASSERT_EQ(chmod(directory_.c_str(), 0777), 0);
+  EXPECT_EQ(CheckRunDirectory(directory_).code(), absl::StatusCode::kPermissionDenied);
+  ASSERT_EQ(chmod(directory_.c_str(), 01777), 0);
+  EXPECT_EQ(CheckRunDirectory(directory_).code(), absl::StatusCode::kPermissionDenied);
+}
+
+TEST(Peer, RootOwnerAndGroupMayUseASocketAndNobodyElse) {
+  struct stat file {};
+  file.st_uid = 1000;
+  file.st_gid = 50;
+  file.st_mode = S_IFSOCK | 0666;
+  EXPECT_TRUE(MayUse({.pid = 1, .uid = 0, .groups = {7}}, file));
+  EXPECT_TRUE(MayUse({.pid = 1, .uid = 1000, .groups = {7}}, file));
+  EXPECT_TRUE(MayUse({.pid = 1, .uid = 1001, .groups = {7, 50}}, file));
+  EXPECT_FALSE(MayUse({.pid = 1, .uid = 1001, .groups = {7}}, file));
+  EXPECT_FALSE(MayUse({.pid = 1, .uid = 65534, .groups = {}}, file));
+  file.st_mode = S_IFSOCK | 0600;
+  EXPECT_FALSE(MayUse({.pid = 1, .uid = 1001, .groups = {50}}, file));
+}
+
+TEST(Peer, IsWhoConnected) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  const absl::StatusOr<Peer> peer = PeerOf(ends[0]);
+  ASSERT_TRUE(peer.ok()) << peer.status();
+  EXPECT_EQ(peer->pid, getpid());
+  EXPECT_EQ(peer->uid, geteuid());
+  EXPECT_THAT(peer->groups, testing::Contains(getegid()));
+  std::vector<gid_t> groups(getgroups(0, nullptr));
+  ASSERT_EQ(getgroups(static_cast<int>(groups.size()), groups.data()),
+            static_cast<int>(groups.size()));
+  EXPECT_THAT(peer->groups, testing::IsSupersetOf(groups));
+  close(ends[0]);
+  close(ends[1]);
 }
 
 TEST_F(Socket, OneThatNobodyAnswersOnIsReplaced) {

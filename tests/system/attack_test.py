@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What other users of the machine must not be able to do to a fabric that root runs."""
+
+import json
+import os
+import socket
+import subprocess
+import unittest
+
+import lab
+
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c")
+ATTACKER = (lab.ROOT / "tests/system/attacker.py").read_text()
+LCORE = min(os.sched_getaffinity(0))
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class AttackTest(unittest.TestCase):
+    def setUp(self):
+        self.lab = lab.Lab()
+        self.addCleanup(self.lab.close)
+        self.run_dir = self.lab.directory / "run"
+        # Everybody may look into it, so that only the checks of bfly stand in the way.
+        self.lab.directory.chmod(0o755)
+
+    def daemon(self, program, *arguments):
+        return lab.Process(self.lab, [lab.BUILD / program, "--run-dir", self.run_dir, *arguments], program)
+
+    def attack(self, address, device):
+        """What nobody gets to hear who asks the controller for a port on this device."""
+        return lab.run(*NOBODY, ATTACKER, address, device, LCORE)
+
+    def test_nobody_writes_a_file_as_root_through_loopback_tcp(self):
+        target = self.lab.directory / "written-by-root"
+        port = free_port()
+        self.daemon("bfly-dataplane", "--no-huge").wait_for("answers at")
+        controller = self.daemon("bfly-controller", "--listen", f"127.0.0.1:{port}")
+        lab.wait_until(lambda: not controller.running() or "answers at" in controller.text(),
+                       "the controller serves or refuses")
+        if controller.running():
+            print("nobody was told:", self.attack(f"127.0.0.1:{port}", f"net_pcap0,tx_pcap={target}"))
+        self.assertFalse(target.exists(), f"nobody had root write {target}")
+        self.assertIn("--insecure-tcp", controller.text())
+
+        # With the flag that says so everybody may call.
+        self.daemon("bfly-controller", "--insecure-tcp", f"127.0.0.1:{port}").wait_for("answers at")
+        self.assertEqual(self.attack(f"127.0.0.1:{port}", "net_null0").strip(), "OK")
+
+    def test_names_that_only_look_like_loopback_are_no_addresses(self):
+        for flag in ("--listen", "--insecure-tcp"):
+            controller = self.daemon("bfly-controller", flag, "127.evil.example:7380")
+            controller.popen.wait(20)
+            self.assertNotIn("answers at", controller.text())
+            self.assertIn("127.evil.example", controller.text())
+
+    def test_a_socket_with_a_mode_too_wide_still_answers_its_owner_only(self):
+        self.daemon("bfly-dataplane", "--no-huge").wait_for("answers at")
+        self.daemon("bfly-controller").wait_for("answers at")
+        for name in ("controller.sock", "dp0.sock", "dp0.updates"):
+            self.assertEqual((self.run_dir / name).stat().st_mode & 0o777, 0o660)
+            (self.run_dir / name).chmod(0o666)
+        address = f"unix:{self.run_dir}/controller.sock"
+        self.assertIn("UNAVAILABLE", self.attack(address, "net_null0"))
+        self.assertFalse(fabric_status(self.run_dir)["loaded"])
+        # The socket of updates is no gRPC: nobody is cut off before a word is read.
+        closed = lab.run(*NOBODY, "import socket, sys\n"
+                         "s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+                         "s.settimeout(20)\ns.connect(sys.argv[1])\nprint(len(s.recv(10)))", self.run_dir / "dp0.updates")
+        self.assertEqual(closed.strip(), "0")
+        self.assertEqual(lab.run("/usr/bin/python3", "-c", ATTACKER, address, "net_null0", LCORE).strip(), "OK")
+
+    def test_a_run_directory_of_somebody_else_is_not_used(self):
+        """Whoever owns it could have root write logs and process ids through links."""
+        self.run_dir.mkdir()
+        os.chown(self.run_dir, 65534, 65534)
+        victim = self.lab.directory / "victim"
+        victim.write_text("precious")
+        (self.run_dir / "dp0.log").symlink_to(victim)
+        file = self.lab.directory / "fabric.yaml"
+        file.write_text(f"name: x\nnetwork: {{kind: butterfly, rows: 2}}\nplacement: [{{stages: 0, lcore: {LCORE}}}]\n")
+        self.addCleanup(lab.run, lab.BUILD / "bfly", "down", "--run-dir", self.run_dir, check=False)
+        for argv in (["bfly", "up", file], ["bfly-controller"], ["bfly-dataplane"]):
+            done = subprocess.run([lab.BUILD / argv[0], *argv[1:], "--run-dir", self.run_dir], text=True,
+                                  capture_output=True, timeout=lab.PATIENCE, check=False)
+            self.assertEqual(done.returncode, 1, f"{argv}: {done.stdout}{done.stderr}")
+            self.assertIn("belongs to another user", done.stderr)
+        self.assertEqual(victim.read_text(), "precious")
+
+
+def fabric_status(run_dir):
+    return json.loads(lab.run(lab.BUILD / "bfly", "status", "--json", "--run-dir", run_dir))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
