@@ -21,6 +21,8 @@
 #include "control/server/stop_signal.h"
 #include "control/topology_file/ranges.h"
 #include "control/topology_file/reader.h"
+#include "control/topology_file/to_fabric_config.h"
+#include "dataplane/ports/device_policy.h"
 #include "dataplane/runtime/eal.h"
 
 namespace bfly::control {
@@ -32,6 +34,8 @@ struct Flags {
   std::string listen;
   std::vector<std::string> insecure_tcp;
   bool allow_remote = false;
+  std::vector<std::string> device_dirs;
+  std::vector<std::string> device_files;
   std::string lcores;
   int memory_mb = 0;
   bool no_huge = false;
@@ -64,6 +68,12 @@ void Declare(CLI::App& app, Flags& flags) {
                  "[unix:RUN_DIR/NAME.sock]");
   app.add_option("--insecure-tcp", flags.insecure_tcp, kInsecureTcpHelp);
   app.add_flag("--allow-remote", flags.allow_remote, kAllowRemoteHelp);
+  app.add_option("--device-dir", flags.device_dirs,
+                 "Directory whose files and sockets the devices of a topology may name; may be "
+                 "given more than once. The run directory is one always");
+  app.add_option("--device-file", flags.device_files,
+                 "File or socket that the devices of a topology may name; may be given more than "
+                 "once. Those that the file of --topology names are among them");
   app.add_option("--lcores", flags.lcores,
                  "CPUs that workers may run on, such as 1-3 [all this process may use]");
   app.add_option("--memory-mb", flags.memory_mb,
@@ -99,8 +109,28 @@ int MemoryFor(const Flags& flags, const v1::Topology& topology) {
   return kDefaultMemoryMb;
 }
 
-FabricBackend RealBackend() {
-  return {.verify = dataplane::Fabric::Verify, .load = dataplane::Fabric::Load};
+absl::StatusOr<dataplane::DevicePolicy> DevicesAllowed(const Flags& flags,
+                                                       const v1::Topology& topology) {
+  dataplane::DevicePolicy policy;
+  policy.AllowDirectory(RunDirectory(flags.run_dir));
+  for (const std::string& directory : flags.device_dirs) policy.AllowDirectory(directory);
+  for (const std::string& file : flags.device_files) policy.AllowFile(file);
+  if (!flags.topology.empty()) {
+    const auto config = ToFabricConfig(topology, flags.name);
+    if (!config.ok()) return config.status();
+    for (const std::string& file : dataplane::DeviceFiles(*config)) policy.AllowFile(file);
+  }
+  return policy;
+}
+
+// What clients ask for passes the policy before anything of DPDK sees it.
+FabricBackend RealBackend(const dataplane::DevicePolicy& policy) {
+  return {.verify =
+              [policy](const dataplane::FabricConfig& config) {
+                std::vector<absl::Status> errors = policy.Check(config);
+                return errors.empty() ? dataplane::Fabric::Verify(config) : errors;
+              },
+          .load = dataplane::Fabric::Load};
 }
 
 void PrintAccount(const dataplane::Snapshot& last) {
@@ -131,6 +161,8 @@ absl::Status Run(const Flags& flags) {
     if (!read.ok()) return read.status();
     topology = *std::move(read);
   }
+  const absl::StatusOr<dataplane::DevicePolicy> policy = DevicesAllowed(flags, topology);
+  if (!policy.ok()) return policy.status();
   if (absl::Status status = RestrictTo(flags.lcores); !status.ok()) return status;
   dataplane::EalOptions options;
   options.memory_mb = MemoryFor(flags, topology);
@@ -140,7 +172,7 @@ absl::Status Run(const Flags& flags) {
   if (!eal.ok()) return eal.status();
   std::cout << eal->dpdk_version << ", " << eal->memory << std::endl;
 
-  FabricHost host(RealBackend(), flags.name);
+  FabricHost host(RealBackend(*policy), flags.name);
   if (!flags.topology.empty()) {
     if (absl::Status status = host.Load(topology).status(); !status.ok()) return status;
   }

@@ -84,8 +84,8 @@ absl::StatusOr<std::unique_ptr<ServedFabric>> ServedFabric::Start(const GrpcBenc
   }
   std::unique_ptr<ServedFabric> fabric(new ServedFabric(directory));
   const v1::Topology topology = TopologyOf(options);
-  absl::Status status =
-      Fleet(directory).Start(topology, [&signals] { return Interrupted(signals); });
+  absl::Status status = Fleet(directory).Start(topology, /*device_dirs=*/{},
+                                               [&signals] { return Interrupted(signals); });
   if (!status.ok()) return status;
   const auto stub = v1::Fabric::NewStub(Connect(fabric->common()));
   v1::LoadRequest request;

@@ -7,6 +7,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "control/topology_file/to_fabric_config.h"
+#include "dataplane/ports/device_policy.h"
 
 namespace bfly::control {
 namespace {
@@ -48,7 +50,29 @@ absl::Status Fleet::Serves(const std::string& name, pid_t pid,
   return absl::OkStatus();
 }
 
-absl::Status Fleet::Start(const v1::Topology& topology, const std::function<bool()>& interrupted) {
+absl::StatusOr<std::vector<std::string>> Fleet::DataPlaneCommand(
+    const v1::Topology& topology, const v1::DataPlane& plane,
+    const std::vector<std::string>& device_dirs) const {
+  std::vector<std::string> command = {SiblingProgram("bfly-dataplane"),
+                                      "--name",
+                                      plane.name(),
+                                      "--run-dir",
+                                      run_dir_,
+                                      "--memory-mb",
+                                      absl::StrCat(plane.memory_mb())};
+  const auto config = ToFabricConfig(topology, plane.name());
+  if (!config.ok()) return config.status();
+  for (const std::string& file : dataplane::DeviceFiles(*config)) {
+    command.insert(command.end(), {"--device-file", file});
+  }
+  for (const std::string& directory : device_dirs) {
+    command.insert(command.end(), {"--device-dir", directory});
+  }
+  return command;
+}
+
+absl::Status Fleet::Start(const v1::Topology& topology, const std::vector<std::string>& device_dirs,
+                          const std::function<bool()>& interrupted) {
   struct Member {
     std::string name;
     DaemonStart start;
@@ -57,10 +81,11 @@ absl::Status Fleet::Start(const v1::Topology& topology, const std::function<bool
   std::vector<Member> members;
   for (const v1::DataPlane& plane : topology.data_planes()) {
     if (!plane.address().empty()) continue;
+    absl::StatusOr<std::vector<std::string>> command =
+        DataPlaneCommand(topology, plane, device_dirs);
+    if (!command.ok()) return command.status();
     members.push_back({.name = plane.name(),
-                       .start = {.command = {SiblingProgram("bfly-dataplane"), "--name",
-                                             plane.name(), "--run-dir", run_dir_, "--memory-mb",
-                                             absl::StrCat(plane.memory_mb())},
+                       .start = {.command = *std::move(command),
                                  .network_namespace = plane.network_namespace()}});
   }
   members.push_back(

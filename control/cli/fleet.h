@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "bfly/v1/topology.pb.h"
 #include "control/cli/daemon.h"
 #include "control/cli/verb.h"
@@ -22,8 +23,10 @@ class Fleet {
 
   // Starts everything `topology` needs and waits until every process serves, or until `interrupted`
   // says true. On an error everything that was started is stopped again, and the message ends with
-  // the log of the process at fault.
-  absl::Status Start(const v1::Topology& topology, const std::function<bool()>& interrupted);
+  // the log of the process at fault. Data planes may use the files that the topology's devices
+  // name, and those in `device_dirs`, for the fabrics that clients load later too.
+  absl::Status Start(const v1::Topology& topology, const std::vector<std::string>& device_dirs,
+                     const std::function<bool()>& interrupted);
 
   // Stops every process with a pid file in the run directory, the controller first; then removes
   // what it left there. The names of those that ran and the names of those that had to be killed.
@@ -38,6 +41,9 @@ class Fleet {
   DaemonFiles files(const std::string& name) const { return {.run_dir = run_dir_, .name = name}; }
 
  private:
+  absl::StatusOr<std::vector<std::string>> DataPlaneCommand(
+      const v1::Topology& topology, const v1::DataPlane& plane,
+      const std::vector<std::string>& device_dirs) const;
   absl::Status Serves(const std::string& name, pid_t pid,
                       const std::function<bool()>& interrupted) const;
 

@@ -28,6 +28,7 @@ constexpr std::chrono::milliseconds kSignalStep{100};
 struct UpOptions {
   std::string file;
   bool foreground = false;
+  std::vector<std::string> device_dirs;
 };
 
 absl::StatusOr<v1::FabricStatus> Load(const v1::Topology& topology, const Common& common,
@@ -104,7 +105,8 @@ absl::Status Up(const UpOptions& options, const Common& common) {
 
   // Children get the signals of the terminal unblocked again (daemon.cc).
   SignalReader signals;
-  if (absl::Status status = fleet.Start(*topology, [&signals] { return Interrupted(signals); });
+  if (absl::Status status =
+          fleet.Start(*topology, options.device_dirs, [&signals] { return Interrupted(signals); });
       !status.ok())
     return status;
   const absl::StatusOr<v1::FabricStatus> loaded = Load(*topology, common, signals);
@@ -137,6 +139,11 @@ void AddUp(CLI::App& app, Invocation& invocation) {
       ->type_name("FILE");
   verb->add_flag("--foreground", options->foreground,
                  "Stay until Ctrl-C, then take the fabric down");
+  verb->add_option(
+          "--device-dir", options->device_dirs,
+          "Directory whose files and sockets the devices of fabrics loaded later may name; "
+          "those that FILE names may be used always")
+      ->type_name("DIR");
   verb->callback([&invocation, options] {
     invocation.action = [common = invocation.common, options] { return Up(*options, common); };
   });

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import unittest
 
+import fabric
 import lab
 
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c")
@@ -47,9 +48,19 @@ class AttackTest(unittest.TestCase):
         self.assertFalse(target.exists(), f"nobody had root write {target}")
         self.assertIn("--insecure-tcp", controller.text())
 
-        # With the flag that says so everybody may call.
+        # With the flag that says so everybody may call, and still no file is written.
         self.daemon("bfly-controller", "--insecure-tcp", f"127.0.0.1:{port}").wait_for("answers at")
-        self.assertEqual(self.attack(f"127.0.0.1:{port}", "net_null0").strip(), "OK")
+        link = self.run_dir / "link"
+        link.symlink_to(target)
+        for path in (target, f"{self.run_dir}/../written-by-root", link):
+            said = self.attack(f"127.0.0.1:{port}", f"net_pcap0,tx_pcap={path}")
+            self.assertRegex(said, "INVALID_ARGUMENT .*ports\\[0\\].device.*--device-dir")
+            self.assertFalse(target.exists(), said)
+        said = self.attack(f"127.0.0.1:{port}", f"net_failsafe0,exec(touch {target})")
+        self.assertRegex(said, "INVALID_ARGUMENT .*ports\\[0\\].device")
+        self.assertFalse(target.exists(), said)
+        # The run directory is the data plane's own.
+        self.assertEqual(self.attack(f"127.0.0.1:{port}", f"net_pcap0,tx_pcap={self.run_dir}/out.pcap").strip(), "OK")
 
     def test_names_that_only_look_like_loopback_are_no_addresses(self):
         for flag in ("--listen", "--insecure-tcp"):
@@ -90,6 +101,15 @@ class AttackTest(unittest.TestCase):
             self.assertEqual(done.returncode, 1, f"{argv}: {done.stdout}{done.stderr}")
             self.assertIn("belongs to another user", done.stderr)
         self.assertEqual(victim.read_text(), "precious")
+
+    def test_what_the_own_file_names_may_be_used(self):
+        """Root's own file may name any path: `bfly up` tells the data plane which."""
+        capture = self.lab.directory / "capture.pcap"
+        ports = [{"name": "out", "device": f"net_pcap0,tx_pcap={capture}", "rows": "0-1"}]
+        content = fabric.topology(ports, rows=2, kind="butterfly", placement=[{"stages": "0", "lcore": LCORE}])
+        with fabric.Fabric(self.lab, self.lab.namespace("sw"), content) as net:
+            self.assertTrue(capture.exists())
+            net.down()
 
 
 def fabric_status(run_dir):

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/ports/device_policy.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "dataplane/ports/pci_device.h"
+
+namespace bfly::dataplane {
+namespace {
+
+struct Driver {
+  const char* name;
+  std::vector<absl::string_view> files;  // arguments whose value is the path of a file or socket
+  std::vector<absl::string_view> others;
+};
+
+// DPDK 22.11's drivers without hardware that make an ethernet port of something outside, with the
+// arguments they document. net_ring takes an argument besides that is an address in memory.
+const std::vector<Driver>& Drivers() {
+  static const std::vector<Driver> drivers = {
+      {"net_af_packet", {}, {"iface", "qpairs", "blocksz", "framesz", "framecnt", "qdisc_bypass"}},
+      {"net_af_xdp",
+       {"xdp_prog"},
+       {"iface", "start_queue", "queue_count", "shared_umem", "busy_budget", "force_copy"}},
+      {"net_memif",
+       {"socket"},
+       {"id", "role", "bsize", "rsize", "socket-abstract", "mac", "zero-copy", "secret"}},
+      {"net_null", {}, {"size", "copy", "no-rx"}},
+      {"net_pcap",
+       {"rx_pcap", "tx_pcap"},
+       {"rx_iface", "rx_iface_in", "tx_iface", "iface", "phy_mac", "infinite_rx"}},
+      {"net_ring", {}, {}},
+      {"net_tap", {}, {"iface", "mac", "remote"}},
+      {"net_vhost",
+       {"iface"},
+       {"queues", "client", "iommu-support", "postcopy-support", "tso", "linear-buffer",
+        "ext-buffer"}},
+      {"net_virtio_user",
+       {"path"},
+       {"mac", "cq", "queue_size", "queues", "iface", "server", "mrg_rxbuf", "in_order",
+        "packed_vq", "speed", "vectorized"}},
+      {"virtio_user",
+       {"path"},
+       {"mac", "cq", "queue_size", "queues", "iface", "server", "mrg_rxbuf", "in_order",
+        "packed_vq", "speed", "vectorized"}},
+  };
+  return drivers;
+}
+
+using Argument = std::pair<absl::string_view, absl::string_view>;
+
+absl::string_view NameOf(absl::string_view device) { return device.substr(0, device.find(',')); }
+
+std::vector<Argument> ArgumentsOf(absl::string_view device) {
+  std::vector<Argument> arguments;
+  const std::vector<absl::string_view> parts = absl::StrSplit(device, ',');
+  for (size_t i = 1; i < parts.size(); ++i) {
+    if (!parts[i].empty()) arguments.push_back(absl::StrSplit(parts[i], absl::MaxSplits('=', 1)));
+  }
+  return arguments;
+}
+
+// The driver of "net_memif", "net_memif0" or "net_memif_left".
+const Driver* DriverOf(absl::string_view device) {
+  for (const Driver& driver : Drivers()) {
+    absl::string_view rest = NameOf(device);
+    if (!absl::ConsumePrefix(&rest, driver.name)) continue;
+    if (std::all_of(rest.begin(), rest.end(),
+                    [](char c) { return absl::ascii_isalnum(c) || c == '_'; })) {
+      return &driver;
+    }
+  }
+  return nullptr;
+}
+
+bool Has(const std::vector<absl::string_view>& keys, absl::string_view key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+std::string AllArguments(const Driver& driver) {
+  std::vector<absl::string_view> all = driver.files;
+  all.insert(all.end(), driver.others.begin(), driver.others.end());
+  return all.empty() ? "none" : absl::StrJoin(all, ", ");
+}
+
+std::string DriverNames() {
+  return absl::StrJoin(Drivers(), ", ", [](std::string* out, const Driver& driver) {
+    absl::StrAppend(out, driver.name);
+  });
+}
+
+// The path without links, as far as it exists.
+std::string Canonical(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  const std::filesystem::path canonical = std::filesystem::weakly_canonical(absolute, error);
+  return (error ? absolute.lexically_normal() : canonical).string();
+}
+
+// Where others may write they may put links too, after the check and before the driver opens it.
+bool OthersMayWrite(const std::string& directory) {
+  struct stat info {};
+  if (stat(directory.c_str(), &info) != 0) return false;
+  const bool group = info.st_gid != 0 && info.st_gid != getegid();
+  return (info.st_mode & S_IWOTH) != 0 || (group && (info.st_mode & S_IWGRP) != 0);
+}
+
+constexpr char kHowToAllow[] =
+    "start the data plane with --device-dir or --device-file (`bfly up` takes --device-dir too, "
+    "and "
+    "allows the files that its own FILE names)";
+
+}  // namespace
+
+void DevicePolicy::AllowDirectory(const std::string& path) {
+  directories_.push_back(Canonical(path));
+}
+
+void DevicePolicy::AllowFile(const std::string& path) { files_.push_back(Canonical(path)); }
+
+absl::Status DevicePolicy::CheckFile(const std::string& path) const {
+  const std::string canonical = Canonical(path);
+  std::error_code error;
+  // weakly_canonical leaves a link to nothing as it is, and a driver would make what it leads to.
+  const bool link = std::filesystem::is_symlink(std::filesystem::symlink_status(canonical, error));
+  if (!link && std::find(files_.begin(), files_.end(), canonical) != files_.end()) {
+    return absl::OkStatus();
+  }
+  const std::string parent = std::filesystem::path(canonical).parent_path().string();
+  if (link || std::find(directories_.begin(), directories_.end(), parent) == directories_.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, canonical == path ? "" : absl::StrCat(", which is ", canonical, ","),
+                     link ? " is a link to nothing" : " is not a file that devices may name",
+                     "; allowed are files in ", absl::StrJoin(directories_, ", "),
+                     files_.empty() ? "" : absl::StrCat(", and ", absl::StrJoin(files_, ", ")),
+                     "; ", kHowToAllow));
+  }
+  if (OthersMayWrite(parent)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("other users may write to ", parent, ", and could have ", path,
+                     " lead elsewhere; chmod go-w it, or ", kHowToAllow));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DevicePolicy::Check(const std::string& field, const std::string& device) const {
+  const auto refused = [&field](const auto&... parts) {
+    return absl::InvalidArgumentError(absl::StrCat(field, ": ", parts...));
+  };
+  const Driver* driver = DriverOf(device);
+  const bool pci = driver == nullptr && !PciDevice(device).empty();
+  if (driver == nullptr && !pci) {
+    return refused("\"", NameOf(device), "\" is neither a PCI address nor the name of a device of ",
+                   DriverNames());
+  }
+  for (const auto& [key, value] : ArgumentsOf(device)) {
+    const bool file = driver != nullptr && Has(driver->files, key);
+    if (driver != nullptr && !file && !Has(driver->others, key)) {
+      return refused(driver->name, " has no argument \"", key, "\" here; it takes ",
+                     AllArguments(*driver));
+    }
+    // DPDK reads what stands behind a slash or between brackets in a syntax of its own.
+    const char* special = file ? "=[]()" : pci ? "=/()" : "=/[]()";
+    if (value.empty() || value.find_first_of(special) != absl::string_view::npos) {
+      return refused("\"", value, "\" is no value of ", key);
+    }
+    if (!file) continue;
+    if (absl::Status status = CheckFile(std::string(value)); !status.ok()) {
+      return refused(key, ": ", status.message());
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<absl::Status> DevicePolicy::Check(const FabricConfig& config) const {
+  std::vector<absl::Status> errors;
+  const auto add = [&](const std::string& field, const std::string& device) {
+    if (device.empty()) return;  // Fabric::Verify says so
+    if (absl::Status status = Check(field, device); !status.ok()) errors.push_back(status);
+  };
+  for (size_t i = 0; i < config.ports.size(); ++i) {
+    add(absl::StrCat("ports[", i, "].device"), config.ports[i].device);
+  }
+  for (size_t i = 0; i < config.trunks.size(); ++i) {
+    add(absl::StrCat("trunks[", i, "].device"), config.trunks[i].device);
+  }
+  return errors;
+}
+
+std::vector<std::string> DeviceFiles(const std::string& device) {
+  std::vector<std::string> files;
+  const Driver* driver = DriverOf(device);
+  if (driver == nullptr) return files;
+  for (const auto& [key, value] : ArgumentsOf(device)) {
+    if (Has(driver->files, key) && !value.empty()) {
+      files.push_back(std::filesystem::absolute(std::string(value)).string());
+    }
+  }
+  return files;
+}
+
+std::vector<std::string> DeviceFiles(const FabricConfig& config) {
+  std::vector<std::string> files;
+  const auto add = [&files](const std::string& device) {
+    for (std::string& file : DeviceFiles(device)) files.push_back(std::move(file));
+  };
+  for (const HostPortConfig& port : config.ports) add(port.device);
+  for (const TrunkConfig& trunk : config.trunks) add(trunk.device);
+  return files;
+}
+
+}  // namespace bfly::dataplane
