@@ -22,7 +22,7 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr char kDriver[] = "net_af_xdp";
+constexpr char kAfXdpDriver[] = "net_af_xdp";
 
 absl::StatusOr<OwnedFd> ObjectInMemory() {
   OwnedFd file(memfd_create("bfly_edge", MFD_CLOEXEC));
@@ -99,7 +99,7 @@ absl::Status MakeFree(const std::string& interface, int index) {
 }  // namespace
 
 bool XdpEdge::Wanted(absl::string_view device) {
-  return absl::StartsWith(device, kDriver) && !DeviceArgument(device, "xdp_prog").has_value();
+  return absl::StartsWith(device, kAfXdpDriver) && !DeviceArgument(device, "xdp_prog").has_value();
 }
 
 absl::StatusOr<std::unique_ptr<XdpEdge>> XdpEdge::Prepare(absl::string_view device) {

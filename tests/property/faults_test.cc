@@ -17,7 +17,7 @@ namespace {
 
 using Edge = std::array<Row, 3>;  // level, row, next row
 
-Network Make(NetworkKind kind, uint32_t rows, uint64_t seed = 1) {
+Network FaultlessNetwork(NetworkKind kind, uint32_t rows, uint64_t seed = 1) {
   return Network::Make({.kind = kind, .rows = rows, .seed = seed}).value();
 }
 
@@ -69,7 +69,7 @@ TEST(Faults, CollisionSelectsAmongWholePaths) {
   int moved = 0, lost = 0;
   for (uint32_t rows : {4u, 16u, 64u, 256u}) {
     for (uint64_t seed = 1; seed <= 6; ++seed) {
-      const Network bb = Make(NetworkKind::kTwoFoldButterfly, rows, seed);
+      const Network bb = FaultlessNetwork(NetworkKind::kTwoFoldButterfly, rows, seed);
       const SwitchSettings settings = SwitchSettings::Make(bb).value();
       const int d = bb.dimension();
       const Faults faults(bb, seed, rows / 4);
@@ -125,7 +125,7 @@ TEST(Faults, MinimumTakesTheWholePathWhereThereIsOne) {
   int moved = 0;
   for (uint32_t rows : {4u, 16u, 64u, 256u}) {
     for (uint64_t seed = 1; seed <= 6; ++seed) {
-      const Network bb = Make(NetworkKind::kTwoFoldButterfly, rows, seed);
+      const Network bb = FaultlessNetwork(NetworkKind::kTwoFoldButterfly, rows, seed);
       const SwitchSettings settings = SwitchSettings::Make(bb).value();
       const int d = bb.dimension();
       const Faults faults(bb, seed, rows / 4);
@@ -166,7 +166,7 @@ TEST(Faults, ProtocolsOfOnePathKeepTheirChoiceWhereItIsWholeAndElseTakeAWholeOne
     int moved = 0, without_choice = 0;
     for (uint64_t seed = 1; seed <= 6; ++seed) {
       const uint32_t rows = 64;
-      const Network network = Make(kind, rows, seed);
+      const Network network = FaultlessNetwork(kind, rows, seed);
       const Faults faults(network, seed, 24);
       const std::vector<Request> requests = RandomRequests(rows, seed);
       const RouteResult free =
@@ -208,7 +208,7 @@ TEST(Faults, ProtocolsOfOnePathKeepTheirChoiceWhereItIsWholeAndElseTakeAWholeOne
 // Hardly any row is left between the copies: the one that is, is found.
 TEST(Faults, ValiantFindsTheOnlyMiddleRowThatIsLeft) {
   for (Row left : {0u, 17u, 63u}) {
-    const Network bb = Make(NetworkKind::kTwoFoldButterfly, 64);
+    const Network bb = FaultlessNetwork(NetworkKind::kTwoFoldButterfly, 64);
     FaultSet faults(bb);
     for (Row middle = 0; middle < 64; ++middle) {
       if (middle != left) faults.SetNodeUp({6, middle}, false);
@@ -225,7 +225,7 @@ TEST(Faults, ValiantFindsTheOnlyMiddleRowThatIsLeft) {
 // A faulty link bears no circuit, and what would cross it takes no place on any other.
 TEST(Faults, QLimitedLosesWhatHasNoWholePath) {
   for (const NetworkKind kind : {NetworkKind::kButterfly, NetworkKind::kTwoFoldButterfly}) {
-    const Network network = Make(kind, 64);
+    const Network network = FaultlessNetwork(kind, 64);
     const Faults faults(network, 7, 20);
     const std::vector<Request> requests = RandomRequests(64, 7);
     const RouteResult result = RoutePermutation("q_limited", LinkLoad(network), requests,
@@ -260,7 +260,7 @@ TEST(Faults, QLimitedLosesWhatHasNoWholePath) {
 TEST(Faults, BenesKeepsOneCircuitALinkAroundAFewFaults) {
   for (uint32_t rows : {4u, 16u, 64u, 1024u}) {
     for (uint64_t seed = 1; seed <= 12; ++seed) {
-      const Network benes = Make(NetworkKind::kBenes, rows, seed);
+      const Network benes = FaultlessNetwork(NetworkKind::kBenes, rows, seed);
       const uint32_t links = rows == 4 ? 1 : rows == 16 ? 1 + seed % 2 : 1 + seed % 4;
       // Not at the ends: there a request has a single link or two.
       FaultSet faults(benes);
@@ -297,7 +297,7 @@ TEST(Faults, BenesKeepsOneCircuitALinkAroundAFewFaults) {
 TEST(Faults, BenesReroutesWhatNoSolutionLeavesWhole) {
   int rerouted = 0, lost = 0;
   for (uint64_t seed = 1; seed <= 8; ++seed) {
-    const Network benes = Make(NetworkKind::kBenes, 64, seed);
+    const Network benes = FaultlessNetwork(NetworkKind::kBenes, 64, seed);
     const Faults faults(benes, seed, 60);
     const std::vector<Request> requests = RandomRequests(64, seed);
     const RouteResult result =
@@ -323,7 +323,7 @@ TEST(Faults, ReadsGoToTheCopyThatIsWithinReach) {
   int moved = 0;
   for (uint32_t rows : {8u, 32u, 128u}) {
     for (uint64_t seed = 1; seed <= 6; ++seed) {
-      const Network rb = Make(NetworkKind::kRandomlyWiredButterfly, rows, seed);
+      const Network rb = FaultlessNetwork(NetworkKind::kRandomlyWiredButterfly, rows, seed);
       const Faults faults(rb, seed, rows / 4);
       const std::vector<Copies> placed = PlaceInTwoCopies(rows, rows, seed);
       std::vector<DataServerRequest> requests;

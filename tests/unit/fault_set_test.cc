@@ -11,12 +11,12 @@ namespace {
 
 using testing::ElementsAre;
 
-Network Make(NetworkKind kind, uint32_t rows, int passes = 1) {
+Network NetworkFor(NetworkKind kind, uint32_t rows, int passes = 1) {
   return *Network::Make({.kind = kind, .rows = rows, .seed = 3, .passes = passes});
 }
 
 TEST(FaultSet, ALinkThatIsDownIsTheFirstOneOfThePathsThatCrossIt) {
-  const Network network = Make(NetworkKind::kButterfly, 8);
+  const Network network = NetworkFor(NetworkKind::kButterfly, 8);
   FaultSet faults(network);
   EXPECT_TRUE(faults.empty());
   // 010 -> 110 goes over 010, 110, 110, 110; its second link leaves row 110 by port 1.
@@ -38,7 +38,7 @@ TEST(FaultSet, ALinkThatIsDownIsTheFirstOneOfThePathsThatCrossIt) {
 }
 
 TEST(FaultSet, TakingALinkDownTwiceIsTakingItDownOnce) {
-  const Network network = Make(NetworkKind::kButterfly, 8);
+  const Network network = NetworkFor(NetworkKind::kButterfly, 8);
   FaultSet faults(network);
   faults.SetLinkUp({1, 6, 1}, false);
   faults.SetLinkUp({1, 6, 1}, false);
@@ -49,7 +49,7 @@ TEST(FaultSet, TakingALinkDownTwiceIsTakingItDownOnce) {
 }
 
 TEST(FaultSet, ANodeTakesAllItsLinksWithItAndGivesBackOnlyThose) {
-  const Network network = Make(NetworkKind::kButterfly, 8);
+  const Network network = NetworkFor(NetworkKind::kButterfly, 8);
   FaultSet faults(network);
   faults.SetLinkUp({2, 6, 0}, false);
   faults.SetNodeUp({2, 6}, false);
@@ -64,7 +64,7 @@ TEST(FaultSet, ANodeTakesAllItsLinksWithItAndGivesBackOnlyThose) {
 }
 
 TEST(FaultSet, InputsAndOutputsAreNodesToo) {
-  const Network network = Make(NetworkKind::kButterfly, 8);
+  const Network network = NetworkFor(NetworkKind::kButterfly, 8);
   FaultSet faults(network);
   faults.SetNodeUp({0, 5}, false);
   faults.SetNodeUp({3, 1}, false);
@@ -75,7 +75,7 @@ TEST(FaultSet, InputsAndOutputsAreNodesToo) {
 }
 
 TEST(FaultSet, AnAvoidedLinkIsNotDown) {
-  const Network network = Make(NetworkKind::kButterfly, 8);
+  const Network network = NetworkFor(NetworkKind::kButterfly, 8);
   FaultSet faults(network);
   faults.Avoid({1, 6, 1});
   EXPECT_FALSE(faults.IsWhole(2, GreedyTag(network, 2, 6)));
@@ -84,7 +84,7 @@ TEST(FaultSet, AnAvoidedLinkIsNotDown) {
 }
 
 TEST(FaultSet, AWrappedPathMeetsALinkInBothOfItsPasses) {
-  const Network network = Make(NetworkKind::kWrappedButterfly, 8, 2);
+  const Network network = NetworkFor(NetworkKind::kWrappedButterfly, 8, 2);
   FaultSet faults(network);
   // 000 all the way round, twice.
   faults.SetLinkUp({1, 0, 0}, false);
@@ -101,7 +101,7 @@ TEST(FaultSet, AnOutputIsReachableIfSomePathToItIsWhole) {
   for (const NetworkKind kind : {NetworkKind::kButterfly, NetworkKind::kTwoFoldButterfly,
                                  NetworkKind::kBenes, NetworkKind::kRandomlyWiredButterfly,
                                  NetworkKind::kWrappedButterfly, NetworkKind::kHypercube}) {
-    const Network network = Make(kind, 8, kind == NetworkKind::kWrappedButterfly ? 2 : 1);
+    const Network network = NetworkFor(kind, 8, kind == NetworkKind::kWrappedButterfly ? 2 : 1);
     FaultSet faults(network);
     std::set<uint64_t> down;
     for (uint64_t k = 0; k < network.link_count(); k += 3 + k % 2) {
