@@ -19,6 +19,7 @@
 #include "control/experiment/journal.h"
 #include "control/experiment/report.h"
 #include "control/experiment/wall_trial.h"
+#include "control/plot/draw_folder.h"
 #include "dataplane/runtime/eal.h"
 
 namespace bfly::control {
@@ -32,6 +33,7 @@ struct MeasureOptions {
   std::string file;
   std::string out;
   std::string rerun;
+  std::string plot;
   std::string clock;
   std::vector<std::string> set;
 };
@@ -57,8 +59,8 @@ void Show(size_t done, size_t total, const std::string& point, uint64_t seed) {
           point.c_str(), static_cast<unsigned long long>(seed), terminal ? "" : "\n");
 }
 
-// Ctrl-C ends a measurement between two trials; a second one ends it at once, and costs the trial
-// that runs.
+// Ctrl-C ends a measurement between two trials, or while it draws; a second one ends it at once,
+// and costs the trial that runs.
 class Interruptible {
  public:
   Interruptible() {
@@ -116,15 +118,37 @@ void PrintLateness(const Report& report) {
   }
 }
 
-absl::Status Conclude(bool complete, int failed, const std::string& out) {
-  if (!complete) {
+bool Interrupted() { return interrupted != 0; }
+
+// Draws the plots once all else is written. The results say that they are complete only then.
+absl::Status Draw(const std::string& out) {
+  const absl::Status status = DrawFolder(out, Interrupted).status();
+  if (!absl::IsCancelled(status)) return status;
+  return absl::CancelledError(absl::StrCat(
+      "interrupted: ", out,
+      " holds all results, but not all plots, and is marked incomplete; the same command draws "
+      "them, and so does bfly measure --plot ",
+      out));
+}
+
+// What is wrong at the end of a run, the worst first.
+absl::Status Conclude(bool measured, int failed, const absl::Status& drawn,
+                      const std::string& out) {
+  if (!measured) {
     return absl::CancelledError(
         absl::StrCat("interrupted: ", out,
                      " holds what is done, marked incomplete; the same command "
                      "continues it"));
   }
+  if (!drawn.ok()) return drawn;
   if (failed > 0) return absl::FailedPreconditionError(absl::StrCat(failed, " claims failed"));
   return absl::OkStatus();
+}
+
+absl::Status PrintResults(const std::string& out) {
+  const absl::StatusOr<std::string> results = ReadFile(out + "/results.json");
+  if (results.ok()) printf("%s", results->c_str());
+  return results.status();
 }
 
 absl::Status RunGreedy(const std::string& file, const std::string& out,
@@ -138,23 +162,25 @@ absl::Status RunGreedy(const std::string& file, const std::string& out,
     if (absl::Status status = wall.Start(*experiment); !status.ok()) return status;
   }
   absl::StatusOr<Report> report = absl::InternalError("not run");
+  absl::Status drawn;
   {
     const Interruptible interruptible;
     report = Measure(*experiment, *journal, [](const Progress& progress) {
       Show(progress.done, progress.total, progress.point.ToString(), progress.seed);
-      return interrupted == 0;
+      return !Interrupted();
     });
+    if (!report.ok()) return report.status();
+    if (absl::Status status = WriteReport(*report, out); !status.ok()) return status;
+    drawn = Draw(out);
   }
-  if (!report.ok()) return report.status();
-  if (absl::Status status = WriteReport(*report, out); !status.ok()) return status;
   if (json) {
-    printf("%s", ResultsJson(*report).c_str());
+    if (absl::Status status = PrintResults(out); !status.ok()) return status;
   } else {
     printf("%s\n%s%s (claims.txt says why); results in %s\n", ClaimTable(*report, false).c_str(),
            SaturationTable(*report).c_str(), VerdictCounts(report->claims).c_str(), out.c_str());
     PrintLateness(*report);
   }
-  return Conclude(report->complete, report->Count(Verdict::kFail), out);
+  return Conclude(report->complete, report->Count(Verdict::kFail), drawn, out);
 }
 
 absl::Status RunCircuits(const std::string& file, const std::string& out,
@@ -164,17 +190,19 @@ absl::Status RunCircuits(const std::string& file, const std::string& out,
   absl::StatusOr<Journal> journal = Journal::Open(out, WriteExperiment(*experiment));
   if (!journal.ok()) return journal.status();
   absl::StatusOr<CircuitReport> report = absl::InternalError("not run");
+  absl::Status drawn;
   {
     const Interruptible interruptible;
     report = MeasureCircuits(*experiment, *journal, [](const CircuitProgress& progress) {
       Show(progress.done, progress.total, progress.point, progress.seed);
-      return interrupted == 0;
+      return !Interrupted();
     });
+    if (!report.ok()) return report.status();
+    if (absl::Status status = WriteCircuitReport(*report, out); !status.ok()) return status;
+    drawn = Draw(out);
   }
-  if (!report.ok()) return report.status();
-  if (absl::Status status = WriteCircuitReport(*report, out); !status.ok()) return status;
   if (json) {
-    printf("%s", CircuitResultsJson(*report).c_str());
+    if (absl::Status status = PrintResults(out); !status.ok()) return status;
   } else {
     printf("%s\n%s\n%s\n", CircuitFitTable(*report).c_str(),
            CircuitComparisonTable(*report).c_str(), CircuitClaimTable(*report, false).c_str());
@@ -182,10 +210,23 @@ absl::Status RunCircuits(const std::string& file, const std::string& out,
     printf("points: %s (claims.txt says why); results in %s\n",
            VerdictCounts(report->claims).c_str(), out.c_str());
   }
-  return Conclude(report->complete, report->Count(Verdict::kFail), out);
+  return Conclude(report->complete, report->Count(Verdict::kFail), drawn, out);
+}
+
+absl::Status RunPlot(const std::string& folder) {
+  const Interruptible interruptible;
+  const absl::StatusOr<std::vector<std::string>> drawn = DrawFolder(folder, Interrupted);
+  if (!drawn.ok()) return drawn.status();
+  if (drawn->empty()) printf("%s holds nothing that could be drawn\n", folder.c_str());
+  for (const std::string& name : *drawn) {
+    printf("%s/%s: drawn as .svg and .png, and for a dark page as -dark.svg and -dark.png\n",
+           folder.c_str(), name.c_str());
+  }
+  return absl::OkStatus();
 }
 
 absl::Status RunMeasure(const MeasureOptions& options, bool json) {
+  if (!options.plot.empty()) return RunPlot(options.plot);
   const std::string file =
       options.rerun.empty() ? options.file : options.rerun + "/experiment.yaml";
   const std::string out =
@@ -208,31 +249,42 @@ void AddMeasure(CLI::App& app, Invocation& invocation) {
               "bfly measure topologies/experiments/greedy-butterfly.yaml --out /tmp/greedy\n"
               "  bfly measure topologies/experiments/greedy-butterfly.yaml --out /tmp/wall --clock "
               "wall --set d=3 "
-              "--set rho=0.5");
+              "--set rho=0.5\n"
+              "  bfly measure --plot /tmp/greedy");
   auto options = std::make_shared<MeasureOptions>();
   CLI::Option* file = verb->add_option("file", options->file, "Experiment file")->type_name("FILE");
   CLI::Option* rerun = verb->add_option("--rerun", options->rerun,
                                         "Run the experiment of a results folder again; under the "
                                         "virtual clock the results are the "
                                         "same to the bit")
-                           ->type_name("FOLDER")
+                           ->type_name("DIR")
                            ->excludes(file);
+  CLI::Option* plot =
+      verb->add_option("--plot", options->plot,
+                       "Draw the plots of a results folder again, from its results.json; nothing "
+                       "is measured")
+          ->type_name("DIR")
+          ->excludes(file)
+          ->excludes(rerun);
   verb->add_option("--out", options->out,
                    "Folder for the results; it must not exist, or hold this experiment unfinished. "
-                   "With --rerun: FOLDER.rerun if left out")
-      ->type_name("DIR");
+                   "With --rerun: DIR.rerun if left out")
+      ->type_name("DIR")
+      ->excludes(plot);
   verb->add_option("--clock", options->clock,
                    "virtual: exact, as fast as the CPU allows; wall: real workers, on links with a "
                    "rate, in real time; left out: as the file says, or virtual")
-      ->check(CLI::IsMember({"virtual", "wall"}));
+      ->check(CLI::IsMember({"virtual", "wall"}))
+      ->excludes(plot);
   verb->add_option("--set", options->set, "Lay a value over the file's: key=value or key=[v1, v2]")
       ->type_name("KEY=VALUE")
-      ->take_all();
-  verb->final_callback([&invocation, options, file, rerun] {
-    if (file->count() == 0 && rerun->count() == 0) {
-      throw CLI::RequiredError("FILE or --rerun FOLDER");
+      ->take_all()
+      ->excludes(plot);
+  verb->final_callback([&invocation, options, file, rerun, plot] {
+    if (file->count() + rerun->count() + plot->count() == 0) {
+      throw CLI::RequiredError("FILE, --rerun DIR or --plot DIR");
     }
-    if (rerun->count() == 0 && options->out.empty()) throw CLI::RequiredError("--out DIR");
+    if (file->count() > 0 && options->out.empty()) throw CLI::RequiredError("--out DIR");
     invocation.action = [&invocation, options] {
       return RunMeasure(*options, invocation.common.json);
     };

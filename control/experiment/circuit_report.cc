@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "control/experiment/claim_rows.h"
-#include "control/experiment/gnuplot.h"
 #include "control/experiment/statistics.h"
 
 namespace bfly::control {
@@ -79,35 +78,6 @@ Json FigureJson(const CircuitMeasurement& m, const std::string& name) {
   return json;
 }
 
-absl::Status DrawFigure(const CircuitReport& report, const std::string& figure,
-                        const std::string& folder) {
-  std::map<std::string, std::string> curves;
-  for (const CircuitMeasurement& m : report.series) {
-    const std::vector<double> values = m.Values(figure);
-    if (values.empty() || std::isnan(values.front())) continue;
-    absl::StrAppend(&curves[m.point.Curve(GivesThreshold(report.experiment))],
-                    absl::StrFormat("%d %.9g %.9g %.9g\n", m.point.d, EstimateMean(values).mean,
-                                    *std::min_element(values.begin(), values.end()),
-                                    *std::max_element(values.begin(), values.end())));
-  }
-  if (curves.empty()) return absl::OkStatus();
-  std::string script = "# Drawn from results.json; run gnuplot on it to draw it again.\n", plots;
-  int number = 0;
-  for (const auto& [title, points] : curves) {
-    const std::string block = absl::StrCat("$c", number++);
-    absl::StrAppend(&script, block, " << EOD\n", points, "EOD\n");
-    absl::StrAppend(&plots, plots.empty() ? "plot " : ", \\\n     ", block,
-                    " with yerrorlines lw 2 title '", title, "'");
-  }
-  absl::StrAppend(
-      &script, "set title '", report.experiment.name(), ": mean, smallest and largest of up to ",
-      report.experiment.seeds_size(),
-      " trials' noenhanced\nset key left top noenhanced\nset xlabel 'log n'\nset ylabel '", figure,
-      "' noenhanced\nset grid\nset offsets 0.5, 0.5, 0, 0\n",
-      figure == "steps" ? "set logscale y\n" : "");
-  return DrawPlot(script, plots, folder, figure);
-}
-
 }  // namespace
 
 std::string CircuitResultsJson(const CircuitReport& report) {
@@ -143,7 +113,8 @@ std::string CircuitResultsJson(const CircuitReport& report) {
                                {"ci95", Number(c.difference.HalfWidth(0.95))}});
   }
   return Json{{"name", report.experiment.name()},
-              {"complete", report.complete},
+              {"measured", report.complete},
+              {"complete", false},
               {"verdicts", VerdictsJson(report.claims)},
               {"claims", ClaimsJson(report.claims, PointJson)},
               {"claims_elsewhere", report.claims_elsewhere},
@@ -197,9 +168,6 @@ absl::Status WriteCircuitReport(const CircuitReport& report, const std::string& 
     if (absl::Status status = WriteFile(absl::StrCat(folder, "/", name), text); !status.ok()) {
       return status;
     }
-  }
-  for (const char* figure : {"congestion", "disk_contention", "rounds", "steps", "locked"}) {
-    if (absl::Status status = DrawFigure(report, figure, folder); !status.ok()) return status;
   }
   return absl::OkStatus();
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a measurement of circuit protocols leaves in its folder: results.json, results.csv,
-// claims.txt, tails.txt, comparisons.txt, fits.txt, set_up_seconds.csv and a plot of each figure
-// that grows.
+// claims.txt, tails.txt, comparisons.txt, fits.txt, set_up_seconds.csv.
 #pragma once
 
 #include <string>
@@ -18,8 +17,9 @@ struct SetUpSeconds {
 };
 SetUpSeconds SecondsOf(const CircuitMeasurement& measurement);
 
-// {name, complete, verdicts, claims, claims_elsewhere, comparisons, series, fits}. `series` has for
-// each point and figure mean, ci95, min, max and, for whole-numbered figures of requests, `tail`:
+// {name, measured, complete, verdicts, claims, claims_elsewhere, comparisons, series, fits}.
+// `series` has for each point and figure mean, ci95, min, max and, for whole-numbered figures of
+// requests, `tail`:
 // [{at_least, trials, probability, low95, high95}], the Clopper-Pearson interval.
 std::string CircuitResultsJson(const CircuitReport& report);
 std::string CircuitResultsCsv(const CircuitReport& report);

@@ -129,7 +129,10 @@ absl::StatusOr<Journal> Journal::Open(const std::string& folder, const std::stri
       const Json parsed = Json::parse(results.ok() ? *results : "", nullptr, false);
       if (parsed.is_object() && parsed.value("complete", false)) {
         return absl::AlreadyExistsError(absl::StrCat(
-            "--out: ", folder, " already holds this experiment, complete; choose another folder"));
+            "--out: ", folder,
+            " already holds this experiment, complete; choose another folder, or draw its plots "
+            "again with bfly measure --plot ",
+            folder));
       }
     }
   }

@@ -10,7 +10,6 @@
 #include "absl/strings/str_format.h"
 #include "control/experiment/claim_rows.h"
 #include "control/experiment/journal.h"
-#include "control/experiment/plot.h"
 
 namespace bfly::control {
 namespace {
@@ -119,7 +118,8 @@ std::string ResultsJson(const Report& report) {
         {{"point", ToJson(m->point)}, {"offered", m->offered()}, {"accepted", m->accepted()}});
   }
   return Json{{"name", report.experiment.name()},
-              {"complete", report.complete},
+              {"measured", report.complete},
+              {"complete", false},
               {"verdicts", VerdictsJson(report.claims)},
               {"claims", ClaimsJson(report.claims, [](const Point& p) { return ToJson(p); })},
               {"series", series},
@@ -170,7 +170,7 @@ absl::Status WriteReport(const Report& report, const std::string& folder) {
       return status;
     }
   }
-  return DrawDelay(report, folder);
+  return absl::OkStatus();
 }
 
 }  // namespace bfly::control

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a measurement leaves in its folder: results.json, results.csv, claims.txt, plots.
+// What a measurement leaves in its folder: results.json, results.csv, claims.txt.
 #pragma once
 
 #include <string>
@@ -21,7 +21,8 @@ struct Report {
 };
 
 // results.json has nothing that depends on the machine or the time: the same experiment gives the
-// same bytes.
+// same bytes. `measured` says that every trial was run; `complete` is false until the plots are
+// drawn too (control/plot/draw_folder.h).
 std::string ResultsJson(const Report& report);
 std::string ResultsCsv(const Report& report);
 // The table of claims a person reads, failures first; with those that do not apply and why, or
@@ -31,7 +32,7 @@ std::string ClaimTable(const Report& report, bool all = true);
 // A line for every curve that saturates: its first saturated point with offered and accepted load.
 std::string SaturationTable(const Report& report);
 
-// Writes all of them to `folder`, and draws delay over load as SVG and PNG with gnuplot.
+// Writes all of them to `folder`.
 absl::Status WriteReport(const Report& report, const std::string& folder);
 
 }  // namespace bfly::control

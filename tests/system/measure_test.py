@@ -65,6 +65,82 @@ class MeasureTest(unittest.TestCase):
         self.assertIn("already holds this experiment, complete", refused.stderr)
         self.assertNotEqual(refused.returncode, 0)
 
+    def without_gnuplot(self, script):
+        """The environment of a machine whose gnuplot is this shell script."""
+        programs = self.directory / "programs"
+        programs.mkdir(exist_ok=True)
+        (programs / "gnuplot").write_text(f"#!/bin/sh\n{script}\n")
+        (programs / "gnuplot").chmod(0o755)
+        return {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+
+    def plots(self, folder):
+        return sorted(path.name for path in folder.iterdir() if path.suffix in (".svg", ".png"))
+
+    def test_interrupted_while_it_draws_it_says_so_and_the_same_command_draws_again(self):
+        out, started = self.directory / "out", self.directory / "started"
+        command = [GREEDY, "--out", out, *SMALL, "--set", "seeds=[1]", "--set", "packets=10000"]
+        slow = self.without_gnuplot(f"touch {started}; exec sleep 600")
+        for number in (signal.SIGINT, signal.SIGTERM):
+            started.unlink(missing_ok=True)
+            process = subprocess.Popen([BFLY, "measure", *map(str, command)], stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL, env=slow)
+            try:
+                lab.wait_until(started.exists, "gnuplot has been started")
+                process.send_signal(number)
+                _, said = process.communicate(timeout=lab.PATIENCE)
+            finally:
+                process.kill()
+                process.wait()
+            self.assertGreater(process.returncode, 0, "it ends by itself, not by the signal")
+            self.assertIn("holds all results, but not all plots, and is marked incomplete", said)
+            self.assertFalse(json.loads(self.results(out))["complete"])
+            self.assertTrue(json.loads(self.results(out))["measured"])
+            self.assertEqual(self.plots(out), [])
+        trials = self.trials(out)
+        self.measure(*command)
+        self.assertTrue(json.loads(self.results(out))["complete"])
+        self.assertEqual(self.plots(out), ["delay-dark.png", "delay-dark.svg", "delay.png", "delay.svg"])
+        self.assertEqual(self.trials(out), trials, "nothing is measured again")
+
+    def test_plots_alone_are_drawn_from_a_folder(self):
+        out = self.directory / "out"
+        command = [GREEDY, "--out", out, *SMALL, "--set", "seeds=[1]", "--set", "packets=10000"]
+        done = subprocess.run([BFLY, "measure", *map(str, command)], capture_output=True, text=True, check=False,
+                              env=self.without_gnuplot("echo no terminal >&2; exit 3"), timeout=lab.PATIENCE)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(f"{out}/delay.gp.log says why", done.stderr)
+        self.assertIn("no terminal", (out / "delay.gp.log").read_text())
+        self.assertIn("PASS", done.stdout, "what was measured is told all the same")
+        self.assertFalse(json.loads(self.results(out))["complete"])
+        # A copy elsewhere without its trials is enough.
+        moved = self.directory / "moved"
+        moved.mkdir()
+        for name in ("experiment.yaml", "results.json"):
+            shutil.copy(out / name, moved)
+        self.measure("--plot", moved)
+        self.assertEqual(self.plots(moved), ["delay-dark.png", "delay-dark.svg", "delay.png", "delay.svg"])
+        self.assertTrue(json.loads(self.results(moved))["complete"])
+        self.assertEqual(self.plots(out), [])
+        # Again where nothing is missing, and by the script alone: the same picture.
+        first, results = (moved / "delay.svg").read_text(), self.results(moved)
+        (moved / "delay.svg").unlink()
+        self.measure("--plot", moved)
+        self.assertEqual((moved / "delay.svg").read_text(), first)
+        (moved / "delay.svg").unlink()
+        subprocess.run(["gnuplot", "delay.gp"], cwd=moved, check=True, timeout=lab.PATIENCE, capture_output=True)
+        self.assertEqual((moved / "delay.svg").read_text(), first)
+        self.assertEqual(self.results(moved), results)
+        for words, text in ((["--plot", self.directory / "none"], "cannot open"),
+                            (["--plot", moved, "--set", "d=1"], "--plot excludes --set"),
+                            (["--plot", moved, GREEDY], "excludes")):
+            with self.subTest(words=words):
+                refused = self.measure(*words, check=False)
+                self.assertNotEqual(refused.returncode, 0)
+                self.assertIn(text, refused.stderr)
+        (moved / "results.json").write_text('{"series": 7}')
+        refused = self.measure("--plot", moved, check=False)
+        self.assertIn("not the results of a measurement", refused.stderr)
+
     def test_run_again_it_gives_the_same_bits(self):
         first = self.directory / "first"
         self.measure(GREEDY, "--out", first, *SMALL, "--set", "seeds=[7]")

@@ -249,6 +249,7 @@ TEST(Measure, PassesTheExactCaseAndGivesTheSameBitsWhenInterruptedAndContinued) 
   const auto report = Measure(*experiment, *whole, [](const Progress&) { return true; });
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(report->complete);
+  EXPECT_THAT(ResultsJson(*report), HasSubstr("\"measured\": true"));
   EXPECT_EQ(report->Count(Verdict::kFail), 0) << ClaimTable(*report);
   EXPECT_GT(report->Count(Verdict::kPass), 20);
 
@@ -257,7 +258,7 @@ TEST(Measure, PassesTheExactCaseAndGivesTheSameBitsWhenInterruptedAndContinued) 
   const auto part = Measure(*experiment, *cut, [](const Progress& p) { return p.done < 3; });
   ASSERT_TRUE(part.ok());
   EXPECT_FALSE(part->complete);
-  EXPECT_THAT(ResultsJson(*part), HasSubstr("\"complete\": false"));
+  EXPECT_THAT(ResultsJson(*part), HasSubstr("\"measured\": false"));
   // The last line is cut short, as a full disk leaves it.
   std::ofstream(folder / "cut/trials.jsonl", std::ios::app) << "{\"point\": 0, \"se";
   auto continued = Journal::Open(folder / "cut", configuration);

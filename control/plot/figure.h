@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// A figure as plain values: small panels that share their axes, each with a few curves.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace bfly::control {
+
+// A measured mean with its error bar from `low` to `high`; both are `y` where there is no bar.
+struct FigurePoint {
+  double x = 0;
+  double y = 0;
+  double low = 0;
+  double high = 0;
+  double exact = std::numeric_limits<double>::quiet_NaN();  // what y is in theory, if it says so
+};
+
+// The bounds of theory at x. NaN where there is none.
+struct FigureBounds {
+  double x = 0;
+  double lower = 0;
+  double upper = 0;
+};
+
+struct FigureCurve {
+  std::string label;                 // empty: the panel's title says enough
+  int colour = 0;                    // an index of the palette: the same in every panel
+  std::vector<FigurePoint> points;   // joined by a line, x ascending
+  std::vector<double> saturated;     // x of points that have no stationary mean: marked, not joined
+  std::vector<FigureBounds> bounds;  // x ascending
+};
+
+struct FigurePanel {
+  std::string title;
+  std::vector<FigureCurve> curves;
+};
+
+struct Figure {
+  std::string name;  // of its files
+  std::string title;
+  std::string x_label;
+  std::string y_label;
+  std::string bars;      // what an error bar shows: "95 % interval"
+  bool whole_x = false;  // x is a whole number
+  bool log_y = false;
+  bool apart = false;  // curves stand a little apart sideways, so that they don't hide each other
+  int columns = 1;
+  std::vector<FigurePanel> panels;  // row by row; the panels of a row share their y axis
+};
+
+// The gnuplot script that draws the figure. Run in any folder, it writes name.svg, name.png,
+// name-dark.svg and name-dark.png there.
+std::string GnuplotScript(const Figure& figure);
+
+// Moves the means of each panel's curves sideways, all of them over `width` of the x axis, and says
+// so in the figure. Bounds stay.
+void SetApart(Figure& figure, double width);
+
+}  // namespace bfly::control

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The figures of a measurement, from what is in its results.json.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bfly/v1/circuit_experiment.pb.h"
+#include "bfly/v1/experiment.pb.h"
+#include "control/plot/figure.h"
+
+namespace bfly::control {
+
+// "delay": the mean delay over the load. A panel for each size and each p or pattern, a curve for
+// each length of slot and each discipline; the claims of the experiment that bound the delay or
+// give it exactly are evaluated between the measured loads too. DataLoss if `results` are not those
+// of the experiment.
+absl::StatusOr<std::vector<Figure>> DelayFigures(const v1::Experiment& experiment,
+                                                 const nlohmann::ordered_json& results);
+
+// "congestion", "disk_contention", "rounds", "steps" and "locked", those that were measured, over
+// log n. A panel for each permutation where there are several, or for each protocol where the
+// capacity q of links is swept; a curve for each protocol and setting. DataLoss as above.
+absl::StatusOr<std::vector<Figure>> CircuitFigures(const v1::CircuitExperiment& experiment,
+                                                   const nlohmann::ordered_json& results);
+
+}  // namespace bfly::control
