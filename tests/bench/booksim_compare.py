@@ -55,21 +55,63 @@ def run_bfly(program, n, load, seed):
     return result["mean_delay"], result["hops_per_second"]
 
 
+# Colours on a light page, and what they become on a dark one.
+PAPER, INK, FAINT = "#ffffff", "#1d2125", "#e2e5e8"
+BOOKSIM, BFLY = "#c8500a", "#1f6fb4"
+DARK = {PAPER: "#14171a", INK: "#dfe3e8", FAINT: "#2e343a", BOOKSIM: "#ff9d5c", BFLY: "#6db3f2"}
+
+
+def follow_the_page(svg):
+    """The SVG with a style sheet that repaints it where the reader prefers dark pages."""
+    rules = []
+    for light, dark in DARK.items():
+        channels = [int(light[at:at + 2], 16) for at in (1, 3, 5)]
+        for written in (light, "rgb(%3d, %3d, %3d)" % tuple(channels), "rgb(%d,%d,%d)" % tuple(channels)):
+            rules += [f'[{name}="{written}"] {{ {name}: {dark}; }}' for name in ("fill", "stroke", "color")
+                      if f"{name}='{written}'" in svg or f'{name}="{written}"' in svg]
+    style = "<style>@media (prefers-color-scheme: dark) {\n" + "\n".join(rules) + "\n}</style>\n"
+    return re.sub(r"(<svg[^>]*>\n?)", lambda opening: opening[1] + style, svg, count=1)
+
+
 def draw(file, rows):
+    """A panel for each size, with its two curves labelled where they end."""
     sizes = sorted({row["n"] for row in rows})
-    data, plots = "", []
-    for n in sizes:
-        data += f"$n{n} << EOD\n"
-        for row in rows:
-            if row["n"] == n:
-                data += f"{row['load']} {row['booksim_wait']} {row['bfly_wait']}\n"
-        data += "EOD\n"
-        plots += [f"$n{n} using 1:2 with linespoints dashtype 2 title 'BookSim2, n = {n}'",
-                  f"$n{n} using 1:3 with linespoints title 'bfly, n = {n}'"]
-    script = (f"set terminal svg size 640,420\nset output '{file}'\n" + data +
-              "set xlabel 'load'\nset ylabel 'waiting, cycles or units'\nset key left top\n"
-              "set yrange [0:*]\nplot " + ", ".join(plots) + "\n")
-    subprocess.run(["gnuplot"], input=script, text=True, check=True)
+    left, panel, gap, top, bottom = 64, 210, 88, 44, 270
+    width, height = left + len(sizes) * (panel + gap), 330
+    most = 1.12 * max(max(row["booksim_wait"], row["bfly_wait"]) for row in rows)
+    script = (f"set terminal svg size {width},{height} font 'Arial,15' background '{PAPER}'\n"
+              f"set multiplot\nunset key\nset border lc rgb '{INK}' lw 0.8\n"
+              f"set grid lt 1 lw 0.8 lc rgb '{FAINT}'\nset xrange [0:1]\nset yrange [0:{most}]\n"
+              f"set tmargin at screen {1 - top / height}\nset bmargin at screen {1 - bottom / height}\n"
+              f"set xtics 0.25 scale 0.5 nomirror textcolor rgb '{INK}' format '%g'\n"
+              f"set ytics scale 0.5 nomirror textcolor rgb '{INK}'\n"
+              f"set label 'waiting (cycles or units)' at screen {16 / width}, screen {1 - (top + bottom) / 2 / height} "
+              f"center rotate tc rgb '{INK}'\n"
+              f"set label 'load' at screen {(width + left - gap) / 2 / width}, screen {1 - 312 / height} center "
+              f"tc rgb '{INK}'\n")
+    for number, n in enumerate(sizes):
+        mine = [row for row in rows if row["n"] == n]
+        at = left + number * (panel + gap)
+        script += f"$n{n} << EOD\n"
+        script += "".join(f"{row['load']} {row['booksim_wait']} {row['bfly_wait']}\n" for row in mine)
+        script += (f"EOD\nset lmargin at screen {at / width}\nset rmargin at screen {(at + panel) / width}\n"
+                   f"set label 'n = {n}' at graph 0, graph 1.06 tc rgb '{INK}'\n")
+        # Labels stand beside the panel, the upper curve's a line above the lower one's.
+        end = mine[-1]
+        names = sorted([(end["bfly_wait"], "bfly", BFLY), (end["booksim_wait"], "BookSim2", BOOKSIM)])
+        middle = (names[0][0] + names[1][0]) / 2 / most
+        apart = max(names[1][0] / most - middle, 9 / (bottom - top))
+        for (_, name, colour), y in zip(names, (middle - apart, middle + apart)):
+            script += f"set label '{name}' at graph 1.03, graph {y} left tc rgb '{colour}'\n"
+        script += (f"plot $n{n} using 1:2 with lines lw 1.8 lc rgb '{BOOKSIM}', "
+                   f"$n{n} using 1:2 with points pt 7 ps 0.5 lc rgb '{BOOKSIM}', "
+                   f"$n{n} using 1:3 with lines lw 1.8 lc rgb '{BFLY}', "
+                   f"$n{n} using 1:3 with points pt 5 ps 0.5 lc rgb '{BFLY}'\n"
+                   "unset label\nset ytics format ''\n")
+    script += "unset multiplot\n"
+    done = subprocess.run(["gnuplot"], input=script, text=True, check=True, stdout=subprocess.PIPE)
+    with open(file, "w") as svg:
+        svg.write(follow_the_page(done.stdout))
 
 
 def main():
