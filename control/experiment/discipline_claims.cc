@@ -60,7 +60,11 @@ Claim Occupancy(int n, bool cross) {
             const double load = x.lambda() * (cross ? x.p : 1 - x.p);
             return (1 - load) * std::pow(load, n);
           },
-          Figure(absl::StrCat(kind, "_holds_", n))};
+          Figure(absl::StrCat(kind, "_holds_", n)),
+          [figure = absl::StrCat(kind, "_holds_", n)](const Measurement& m) {
+            return Unless(!std::isnan(m.Over(figure).mean),
+                          "the wall clock does not measure how many packets a link holds");
+          }};
 }
 
 }  // namespace

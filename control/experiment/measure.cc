@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "control/experiment/claim_rows.h"
+#include "control/experiment/lateness.h"
 #include "control/experiment/wall_trial.h"
 
 namespace bfly::control {
 namespace {
 
 Report Finished(Report report) {
+  WithholdLateVerdicts(report.series, report.experiment.unit_us(), report.claims);
   SayOnceWhatAppliesNowhere(report.claims);
   return report;
 }

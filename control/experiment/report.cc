@@ -106,6 +106,7 @@ std::string ResultsJson(const Report& report) {
     // How far behind real workers fell, where there were any.
     if (const Estimate late = m.Over("late_mean_us"); std::isfinite(late.mean)) {
       row["delivered_delay"] = m.Over("delivered_delay").mean;
+      row["links_delay"] = JsonNumber(m.Over("links_delay").mean);
       row["late_us"] = Json{{"mean", late.mean},
                             {"p99", m.Over("late_p99_us").mean},
                             {"max", m.Over("late_max_us").mean}};

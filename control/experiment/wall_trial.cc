@@ -95,11 +95,11 @@ absl::StatusOr<Trial> RunWallTrial(const v1::Experiment& experiment, const Point
   Trial trial{.seed = seed,
               .offered = per_row(run->offered),
               .accepted = per_row(run->delivered),
-              .mean_delay = latency.links.mean / ns,
-              .p50 = latency.links.p50 / ns,
-              .p99 = latency.links.p99 / ns,
+              .mean_delay = latency.end_to_end.mean / ns,
+              .p50 = latency.end_to_end.p50 / ns,
+              .p99 = latency.end_to_end.p99 / ns,
               .mean_population = run->mean_population,
-              .measured = latency.links.count,
+              .measured = latency.end_to_end.count,
               .unfinished = run->unfinished,
               .batch_delays = {}};
   for (const auto& batch : run->batches) trial.batch_delays.push_back(batch.mean_ns / ns);
@@ -114,7 +114,10 @@ absl::StatusOr<Trial> RunWallTrial(const v1::Experiment& experiment, const Point
     if (!worst.ok()) return worst.status();
     trial.figures["worst_link"] = *worst;
   }
-  trial.figures["delivered_delay"] = latency.end_to_end.mean / ns;
+  trial.figures["delivered_delay"] = trial.mean_delay;
+  trial.figures["links_delay"] = latency.links.mean / ns;
+  trial.figures["links_p50"] = latency.links.p50 / ns;
+  trial.figures["links_p99"] = latency.links.p99 / ns;
   trial.figures["late_mean_us"] = latency.late.mean / 1e3;
   trial.figures["late_p99_us"] = latency.late.p99 / 1e3;
   trial.figures["late_max_us"] = latency.late.max / 1e3;

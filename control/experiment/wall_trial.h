@@ -22,9 +22,10 @@ absl::Status CheckWallPoint(const v1::Experiment& experiment, const Point& point
 // Seconds that a trial takes, without loading and draining.
 double WallSecondsOf(const v1::Experiment& experiment, const Point& point);
 
-// Delays are those of the network, in units: from a packet's birth to its arrival at the output, as
-// its links account for them. How late the workers were on top of that is in the figures
-// late_mean_us, late_p99_us and late_max_us; delivered_delay (units) is the mean of both together.
+// Delays are what the sinks saw, in units of real time: from a packet's birth to its delivery. The
+// figures links_delay, links_p50 and links_p99 are what the links account for, as the workers
+// compute it; late_mean_us, late_p99_us and late_max_us are the difference, packet by packet.
+// delivered_delay is mean_delay again. The times of stages are those of the links.
 // EAL must be up (dataplane/runtime/eal.h). Cancelled when `interrupted` says so.
 absl::StatusOr<Trial> RunWallTrial(const v1::Experiment& experiment, const Point& point,
                                    uint64_t seed, const std::function<bool()>& interrupted);

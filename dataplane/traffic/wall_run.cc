@@ -131,7 +131,7 @@ class WallRun {
   }
 
   void CloseBatch() {
-    const LatencySummary now = fabric_.latency().links;
+    const LatencySummary now = fabric_.latency().end_to_end;
     const double sum = now.mean * static_cast<double>(now.count);
     const uint64_t packets = now.count - batch_packets_;
     if (packets > 0) {

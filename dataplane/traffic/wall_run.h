@@ -39,7 +39,7 @@ struct WallRunResult {
   double seconds = 0;       // the measured time as it was
   uint64_t unfinished = 0;  // still inside after the drain
   LatencyReport latency;    // of packets delivered in the measured time
-  // Of consecutive parts of it: packets, and the mean of latency.links.
+  // Of consecutive parts of it: packets, and the mean of latency.end_to_end.
   struct Batch {
     uint64_t packets = 0;
     double mean_ns = 0;
