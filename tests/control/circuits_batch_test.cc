@@ -21,10 +21,10 @@ using testing::HasSubstr;
 #endif
 #endif
 #ifdef BFLY_SLOW
-constexpr uint32_t kRows = 1 << 11;
+constexpr uint32_t kBatchRows = 1 << 11;
 constexpr int kMany = 20'000;
 #else
-constexpr uint32_t kRows = 1 << 16;
+constexpr uint32_t kBatchRows = 1 << 16;
 constexpr int kMany = 1'000'000;
 #endif
 
@@ -73,14 +73,14 @@ class CircuitsBatchTest : public CircuitsServiceTest {
     EXPECT_EQ(agent_->host().held(true).circuits.size(), Standing());
   }
   void StartLarge() {
-    Start(kRows);
-    for (Row row = 0; row < kRows; ++row) {
+    Start(kBatchRows);
+    for (Row row = 0; row < kBatchRows; ++row) {
       v1::SetUpRequest* request = all_.add_requests();
       request->set_input(row);
       request->set_output(row);
     }
   }
-  void Clear() { ASSERT_TRUE(Load(*controller_, SmallTopology(false, kRows), true).ok()); }
+  void Clear() { ASSERT_TRUE(Load(*controller_, SmallTopology(false, kBatchRows), true).ok()); }
 
   v1::SetUpBatchRequest all_;
 };
@@ -119,7 +119,7 @@ TEST_F(CircuitsBatchTest, AllOrNothingThatRunsOutOfTimeLeavesNothing) {
   const auto start = steady_clock::now();
   ASSERT_TRUE(AskWithin(all_, 60).ok());
   const double whole = duration<double>(steady_clock::now() - start).count();
-  EXPECT_EQ(Standing(), kRows);
+  EXPECT_EQ(Standing(), kBatchRows);
   Clear();
   for (const bool cancel : {false, true}) {
     // Sooner and sooner, until it was soon enough.
@@ -129,7 +129,7 @@ TEST_F(CircuitsBatchTest, AllOrNothingThatRunsOutOfTimeLeavesNothing) {
           cancel ? AskWithin(all_, 60, part * whole) : AskWithin(all_, part * whole);
       // A client that is not told does not know; all or none it is.
       const size_t standing = Standing();
-      EXPECT_THAT(standing, testing::AnyOf(0u, kRows));
+      EXPECT_THAT(standing, testing::AnyOf(0u, kBatchRows));
       given_up = standing == 0;
       if (!response.ok()) {
         EXPECT_EQ(response.status().code(),
@@ -149,7 +149,7 @@ TEST_F(CircuitsBatchTest, BestEffortAnswersBeforeTheDeadlineWhatItDid) {
     const auto response = AskWithin(all_, seconds);
     ExpectRecount();
     const size_t standing = Standing();
-    if (response.ok() && standing > 0 && standing < kRows) {
+    if (response.ok() && standing > 0 && standing < kBatchRows) {
       partial = standing;
       size_t done = 0;
       for (const v1::CircuitResult& result : response->results()) {
@@ -157,7 +157,7 @@ TEST_F(CircuitsBatchTest, BestEffortAnswersBeforeTheDeadlineWhatItDid) {
         // DEADLINE_EXCEEDED
         EXPECT_TRUE(result.code() == 0 || result.code() == 4) << result.message();
       }
-      EXPECT_EQ(response->results_size(), static_cast<int>(kRows));
+      EXPECT_EQ(response->results_size(), static_cast<int>(kBatchRows));
       EXPECT_EQ(done, standing);
     }
     if (standing != 0) Clear();
@@ -173,14 +173,14 @@ TEST_F(CircuitsBatchTest, BestEffortThatWasCancelledTellsWhatItDidToTheSameKey) 
     AskWithin(all_, 60, after).status().IgnoreError();
     const size_t standing = Standing();
     ExpectRecount();
-    if (standing > 0 && standing < kRows) {
+    if (standing > 0 && standing < kBatchRows) {
       partial = standing;
       const auto again = AskWithin(all_, 60);
       ASSERT_TRUE(again.ok()) << again.status();
       size_t done = 0;
       for (const v1::CircuitResult& result : again->results()) done += result.code() == 0;
       EXPECT_EQ(done, partial);
-      EXPECT_EQ(again->results(static_cast<int>(kRows) - 1).code(), 1);  // CANCELLED
+      EXPECT_EQ(again->results(static_cast<int>(kBatchRows) - 1).code(), 1);  // CANCELLED
       EXPECT_EQ(Standing(), partial);
     }
     Clear();
