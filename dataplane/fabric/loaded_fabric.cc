@@ -188,7 +188,7 @@ absl::Status LoadedFabric::SetSources(const std::vector<SourceConfig>& sources) 
     return absl::FailedPreconditionError(
         "sources start packets at stage 0, which another data plane runs");
   }
-  return sources_.Replace(sources);
+  return sources_.Replace(sources, workers_[plan_.segments.front().worker]->epoch(), retired_);
 }
 
 std::vector<SourceCounters> LoadedFabric::sources() const {

@@ -84,8 +84,8 @@ class LoadedFabric final : public Fabric {
   Segment* NewSegment(int worker, std::vector<Stage*> hops);
   // From a segment to one of worker `consumer`.
   Inlet* Connect(Segment* from, Stage* last, int consumer);
-  // Builds what the plan needs and offers it to the workers; returns those that have to adopt it.
-  std::vector<Worker*> OfferShapes(const LinkPlan& plan);
+  // Builds what the plan needs and asks the workers of stages that change to take it up.
+  void OfferShapes(const LinkPlan& plan);
   TimedLinks* TimedLinksOf(int stage_number);
   int WorkerOfStage(int stage_number) const;
   absl::Status StartWorkers();
@@ -100,7 +100,6 @@ class LoadedFabric final : public Fabric {
   void ReadLinks(Snapshot& snapshot) const;
   std::vector<PortCounters> ReadPorts() const;
   std::vector<PortCounters> PortCountersNow() const;
-  bool WaitForPasses() const;
   // Returns when every worker has begun and ended a pass since, or has stopped.
   void WaitForWorkers() const;
 
@@ -110,9 +109,9 @@ class LoadedFabric final : public Fabric {
   const FabricPlan plan_;
   SourceInlet sources_;
   std::vector<std::unique_ptr<Stage>> stages_;  // first_stage..last_stage
-  // Of stages_: what their links are like (the last is in use, the one before until it was
-  // adopted), and packets on them where they ever took time.
-  std::vector<std::vector<std::unique_ptr<const ShapeTable>>> shapes_;
+  // Of stages_: what their links are like by the latest plan, and packets on them where they ever
+  // took time.
+  std::vector<std::shared_ptr<const ShapeTable>> shapes_;
   std::vector<std::unique_ptr<TimedLinks>> timed_;
   std::vector<std::unique_ptr<PacketStore>> stores_;  // by worker, null where no link took time
   FramePool pool_;                                    // null without ports
@@ -131,7 +130,8 @@ class LoadedFabric final : public Fabric {
     std::vector<std::unique_ptr<LatencyHistogram>> stages;     // of stages_
   };
   RecordedLatency latency_;                       // control_
-  std::vector<RecordedLatency> latency_before_;   // control_: a worker made no pass since in time
+  GracePeriod shapes_taken_up_;                   // control_
+  Retired retired_;                               // control_: shapes, sources and latencies
   std::vector<Segment*> hop_segments_;            // in plan_.segments' order
   std::vector<Inlet*> arrivals_;                  // what receiving workers send to the first hop
   std::vector<std::unique_ptr<Worker>> workers_;  // in plan_.lcores' order

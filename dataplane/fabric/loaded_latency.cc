@@ -4,25 +4,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
+#include <utility>
 
 #include "dataplane/fabric/loaded_fabric.h"
 
 namespace bfly::dataplane {
-
-// Two passes of every worker from now on; false if that took more than two seconds. What a worker
-// was given before it does not use after them.
-bool LoadedFabric::WaitForPasses() const {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-  for (const auto& worker : workers_) {
-    const uint64_t before = worker->passes();
-    while (worker->passes() < before + 2) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
-    }
-  }
-  return true;
-}
 
 // The fence and the acquire loads pair with what the caller told the workers before and with the
 // end of their passes: a pass that began before that is over, and later passes know.
@@ -51,9 +39,12 @@ absl::Status LoadedFabric::RecordLatency(bool on) {
         on ? latency.stages.emplace_back(std::make_unique<LatencyHistogram>()).get() : nullptr;
     if (timed) timed->RecordLatency(stage);
   }
-  latency_before_.push_back(std::move(latency_));
-  latency_ = std::move(latency);
-  if (WaitForPasses()) latency_before_.clear();
+  GracePeriod period;
+  for (const auto& worker : workers_) period.Ask(worker->epoch());
+  retired_.Add(period,
+               std::make_shared<RecordedLatency>(std::exchange(latency_, std::move(latency))));
+  period.Wait(std::chrono::steady_clock::now() + std::chrono::seconds(2));
+  retired_.Collect();
   return absl::OkStatus();
 }
 

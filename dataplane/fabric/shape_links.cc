@@ -2,9 +2,8 @@
 // LoadedFabric::SetLinks: new shapes are built aside and handed to the workers.
 #include <rte_cycles.h>
 
-#include <algorithm>
 #include <chrono>
-#include <thread>
+#include <utility>
 
 #include "dataplane/fabric/link_plan.h"
 #include "dataplane/fabric/loaded_fabric.h"
@@ -12,7 +11,7 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr double kAdoptSeconds = 2;
+constexpr std::chrono::seconds kTakeUpTime(2);
 
 }  // namespace
 
@@ -42,43 +41,37 @@ TimedLinks* LoadedFabric::TimedLinksOf(int stage_number) {
   return timed.get();
 }
 
-std::vector<Worker*> LoadedFabric::OfferShapes(const LinkPlan& plan) {
-  std::vector<Worker*> changed;
+void LoadedFabric::OfferShapes(const LinkPlan& plan) {
+  std::vector<std::pair<Worker*, std::shared_ptr<const ShapeTable>>> replaced;
   for (int s = plan_.first_stage; s <= plan_.last_stage; ++s) {
-    std::vector<std::unique_ptr<const ShapeTable>>& tables = shapes_[s - plan_.first_stage];
-    auto table = std::make_unique<const ShapeTable>(plan, s, network_.rows(), network_.ports(),
+    std::shared_ptr<const ShapeTable>& current = shapes_[s - plan_.first_stage];
+    auto table = std::make_shared<const ShapeTable>(plan, s, network_.rows(), network_.ports(),
                                                     static_cast<double>(rte_get_tsc_hz()));
-    if (!tables.empty() && tables.back()->SameAs(*table)) continue;
+    if (current && current->SameAs(*table)) continue;
     TimedLinks* timed = timed_[s - plan_.first_stage].get();
     if (table->takes_part()) timed = TimedLinksOf(s);
     stage(s).OfferShapes(table.get(), timed);
-    tables.push_back(std::move(table));
-    Worker* const worker = workers_[WorkerOfStage(s)].get();
-    if (std::find(changed.begin(), changed.end(), worker) == changed.end()) {
-      changed.push_back(worker);
-    }
+    replaced.emplace_back(workers_[WorkerOfStage(s)].get(),
+                          std::exchange(current, std::move(table)));
   }
-  for (Worker* worker : changed) worker->OfferShapes();
-  return changed;
+  for (auto& [worker, table] : replaced) {
+    shapes_taken_up_.Ask(worker->epoch());
+    if (table) retired_.Add(shapes_taken_up_, std::move(table));
+  }
 }
 
 absl::Status LoadedFabric::SetLinks(const LinkPlan& plan) {
   if (absl::Status status = CheckLinkPlan(plan, network_); !status.ok()) return status;
   const std::lock_guard<std::mutex> lock(control_);
   if (!running_) return absl::FailedPreconditionError("the fabric is unloaded");
-  const auto deadline =
-      std::chrono::steady_clock::now() + std::chrono::duration<double>(kAdoptSeconds);
-  for (const Worker* worker : OfferShapes(plan)) {
-    while (!worker->adopted_shapes()) {
-      if (std::chrono::steady_clock::now() > deadline) {
-        return absl::DeadlineExceededError(
-            "a worker made no pass within 2 s; its links change when it does");
-      }
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
-    }
-  }
-  for (auto& tables : shapes_) tables.erase(tables.begin(), tables.end() - 1);
-  return absl::OkStatus();
+  const auto deadline = std::chrono::steady_clock::now() + kTakeUpTime;
+  OfferShapes(plan);
+  // Also for workers that had not taken up an earlier plan in time.
+  const bool taken_up = shapes_taken_up_.Wait(deadline);
+  retired_.Collect();
+  if (taken_up) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      "a worker made no pass within 2 s; its links change when it does");
 }
 
 }  // namespace bfly::dataplane

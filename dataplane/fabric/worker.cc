@@ -32,9 +32,7 @@ constexpr double kOversleepNs = 60'000;
 }  // namespace
 
 bool Worker::Pass() {
-  if (sources_ != nullptr) sources_->Refresh();
-  const uint64_t offered = shapes_offered_.load(std::memory_order_acquire);
-  if (offered != shapes_adopted_.load(std::memory_order_relaxed)) AdoptShapes(offered);
+  if (const uint64_t asked = epoch_.asked(); !epoch_.answered(asked)) TakeUp(asked);
   uint64_t held = 0;
   if (timed_.empty()) {
     for (Segment* segment : segments_) segment->Run(account_);
@@ -77,14 +75,15 @@ uint64_t Worker::RunTimedSegments() {
   return held;
 }
 
-void Worker::AdoptShapes(uint64_t offered) {
+void Worker::TakeUp(uint64_t asked) {
+  if (sources_ != nullptr) sources_->Refresh();
   const uint64_t now = rte_rdtsc();
   timed_.clear();
   for (Stage* stage : stages_) {
     stage->AdoptShapes(now);
     if (stage->timed() != nullptr) timed_.push_back(stage);
   }
-  shapes_adopted_.store(offered, std::memory_order_release);
+  epoch_.Answer(asked);
 }
 
 uint64_t Worker::DiscardTimed() {
@@ -139,6 +138,7 @@ int Worker::Main(void* worker) {
       self.Rest();
     }
   }
+  self.epoch_.Leave();
   self.stopped_.store(true, std::memory_order_release);
   return 0;
 }

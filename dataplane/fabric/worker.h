@@ -12,6 +12,7 @@
 #include "dataplane/fabric/config.h"
 #include "dataplane/fabric/segment.h"
 #include "dataplane/in_band/workers/in_band_worker.h"
+#include "dataplane/runtime/grace_period.h"
 #include "dataplane/telemetry/published.h"
 #include "dataplane/traffic/source_inlet.h"
 
@@ -40,12 +41,9 @@ class Worker {
   void AskToStop() { stop_.store(true, std::memory_order_relaxed); }
   absl::Status Join(double seconds);
 
-  // Control: has the worker adopt what its stages were offered, and whether it has.
-  void OfferShapes() { shapes_offered_.fetch_add(1, std::memory_order_release); }
-  bool adopted_shapes() const {
-    return shapes_adopted_.load(std::memory_order_acquire) ==
-           shapes_offered_.load(std::memory_order_relaxed);
-  }
+  // Control asks it to take up what its stages and sources were offered. When the worker has
+  // answered it uses nothing that was taken away before.
+  PassEpoch* epoch() { return &epoch_; }
 
   // One round over the segments. Returns false if nothing happened. Public for tests and benchmarks
   // that run a worker without an lcore.
@@ -74,7 +72,7 @@ class Worker {
  private:
   static int Main(void* worker);
   void Rest();
-  void AdoptShapes(uint64_t offered);
+  void TakeUp(uint64_t asked);
   uint64_t RunTimedSegments();
   uint64_t NextEvent() const;
 
@@ -90,14 +88,13 @@ class Worker {
   Account last_published_;                       // worker only
   std::atomic<InBandWorker*> in_band_{nullptr};  // control: writes once, worker: acquire loads
   uint32_t idle_in_a_row_ = 0;
-  Published<Account> published_;             // worker: writes, snapshot: reads
-  std::atomic<uint64_t> shapes_offered_{0};  // control: writes, worker: acquire loads
-  std::atomic<uint64_t> shapes_adopted_{0};  // worker: writes, control: acquire loads
-  std::atomic<uint64_t> passes_{0};          // worker: release stores, others: acquire loads
-  std::atomic<uint64_t> idle_passes_{0};     // worker: writes, snapshot: relaxed loads
-  std::atomic<clockid_t> cpu_clock_{-1};     // worker: writes once, control: acquire loads
-  std::atomic<bool> stop_{false};            // control: writes, worker: relaxed loads
-  std::atomic<bool> stopped_{false};         // worker: writes, control: acquire loads
+  Published<Account> published_;  // worker: writes, snapshot: reads
+  PassEpoch epoch_;
+  std::atomic<uint64_t> passes_{0};       // worker: release stores, others: acquire loads
+  std::atomic<uint64_t> idle_passes_{0};  // worker: writes, snapshot: relaxed loads
+  std::atomic<clockid_t> cpu_clock_{-1};  // worker: writes once, control: acquire loads
+  std::atomic<bool> stop_{false};         // control: writes, worker: relaxed loads
+  std::atomic<bool> stopped_{false};      // worker: writes, control: acquire loads
 };
 
 }  // namespace bfly::dataplane

@@ -110,7 +110,7 @@ struct OneWorkerFabric {
     segment->AddInlet(&inlet, false);
     segment->AddLane(Lane::ToEgress(&sink));
     worker.AddSegment(segment.get());
-    worker.OfferShapes();
+    worker.epoch()->Ask();
   }
 
   absl::Status Run(double seconds, LinkBenchResult& result) {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
+#include <utility>
 
 namespace bfly::dataplane {
 
@@ -16,7 +16,6 @@ void SourceInlet::Refresh() {
   if (wanted == current_) return;
   current_ = wanted;
   turn_ = 0;
-  seen_.store(wanted, std::memory_order_release);
 }
 
 int SourceInlet::Receive(Descriptor* burst, int room, Ledger& ledger) {
@@ -37,42 +36,39 @@ uint64_t SourceInlet::NextDue() const {
   return due;
 }
 
-absl::Status SourceInlet::Replace(const std::vector<SourceConfig>& sources) {
-  auto set = std::make_unique<Set>();
+absl::Status SourceInlet::Replace(const std::vector<SourceConfig>& sources, PassEpoch* worker,
+                                  Retired& retired) {
+  auto set = std::make_shared<Set>();
   const uint64_t start = rte_rdtsc();
   const double hz = static_cast<double>(rte_get_tsc_hz());
   for (const SourceConfig& config : sources) {
     std::shared_ptr<Source> source;
-    if (config.id != 0 && !owned_.empty()) {
-      for (const auto& running : *owned_.back()) {
+    if (config.id != 0 && owned_ != nullptr) {
+      for (const auto& running : *owned_) {
         if (running->id() == config.id) source = running;
       }
     }
     if (source == nullptr) source = Source::Make(config, network_, start, hz);
     set->push_back(std::move(source));
   }
-  Set* const wanted = set.get();
-  owned_.push_back(std::move(set));
-  wanted_.store(wanted, std::memory_order_release);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-  while (seen_.load(std::memory_order_acquire) != wanted) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      return absl::DeadlineExceededError(
-          "the worker of the first stage made no pass within 2 s; it will switch to the new "
-          "sources "
-          "when it does");
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(20));
-  }
-  owned_.erase(owned_.begin(), owned_.end() - 1);
-  return absl::OkStatus();
+  wanted_.store(set.get(), std::memory_order_release);
+  GracePeriod period;
+  period.Ask(worker);
+  if (owned_ != nullptr) retired.Add(period, std::move(owned_));
+  owned_ = std::move(set);
+  const bool taken_up = period.Wait(std::chrono::steady_clock::now() + std::chrono::seconds(2));
+  retired.Collect();
+  if (taken_up) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      "the worker of the first stage made no pass within 2 s; it will switch to the new sources "
+      "when it does");
 }
 
 std::vector<SourceCounters> SourceInlet::counters() const {
   std::vector<SourceCounters> counters;
-  if (owned_.empty()) return counters;
+  if (owned_ == nullptr) return counters;
   const uint64_t now = rte_rdtsc();
-  for (const auto& source : *owned_.back()) counters.push_back(source->counters(now));
+  for (const auto& source : *owned_) counters.push_back(source->counters(now));
   return counters;
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "dataplane/fabric/inlet.h"
+#include "dataplane/runtime/grace_period.h"
 #include "dataplane/traffic/source.h"
 
 namespace bfly::dataplane {
@@ -18,16 +19,17 @@ class SourceInlet final : public Inlet {
       : network_(network), routes_(routes) {}
   ~SourceInlet() override;
 
-  // Worker, once a pass, also when the segment takes no input.
+  // Worker: takes up what the last Replace published. Called before the worker answers its epoch.
   void Refresh();
   int Receive(Descriptor* burst, int room, Ledger& ledger) override;
   uint64_t NextDue() const override;
 
   // Control, one thread at a time: publishes the sources that are to run from now on. One that runs
-  // already, by its id, goes on where it is. Waits until the worker has let go of the others and
-  // frees those. DeadlineExceeded if the worker did not make a pass within two seconds; the new
-  // sources hold all the same.
-  absl::Status Replace(const std::vector<SourceConfig>& sources);
+  // already, by its id, goes on where it is. Asks `worker` to take them up, waits, and leaves the
+  // others to `retired`. DeadlineExceeded if the worker did not make a pass within two seconds; the
+  // new sources hold all the same.
+  absl::Status Replace(const std::vector<SourceConfig>& sources, PassEpoch* worker,
+                       Retired& retired);
   // Control: of the sources of the last Replace, in their order.
   std::vector<SourceCounters> counters() const;
 
@@ -37,11 +39,10 @@ class SourceInlet final : public Inlet {
 
   const Network& network_;
   const RouteTable& routes_;
-  std::atomic<Set*> wanted_{nullptr};        // control: writes, worker: acquire loads
-  std::atomic<Set*> seen_{nullptr};          // worker: writes, control: acquire loads
-  Set* current_ = nullptr;                   // worker only
-  size_t turn_ = 0;                          // worker only: source asked first
-  std::vector<std::unique_ptr<Set>> owned_;  // control only: the current set, and any not let go of
+  std::atomic<Set*> wanted_{nullptr};  // control: writes, worker: acquire loads
+  Set* current_ = nullptr;             // worker only
+  size_t turn_ = 0;                    // worker only: source asked first
+  std::shared_ptr<Set> owned_;         // control only: of the last Replace
 };
 
 }  // namespace bfly::dataplane
