@@ -3,6 +3,8 @@
 // account balances after every pass.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "dataplane/fabric/plan.h"
 #include "dataplane/fabric/worker.h"
 #include "topologies/tag.h"
@@ -53,6 +55,17 @@ class BoundedSink final : public Outlet {
   }
   int room = 1 << 30;
   bool trunk = false;
+};
+
+// Counts by input what it takes.
+class CountingSink final : public Outlet {
+ public:
+  int Send(const Descriptor* burst, int count, Ledger& ledger) override {
+    for (int i = 0; i < count; ++i) ++of_input[burst[i].input];
+    ledger.delivered += static_cast<uint64_t>(count);
+    return count;
+  }
+  std::map<Row, int> of_input;
 };
 
 void ExpectBalanced(const Worker& worker) {
@@ -119,6 +132,24 @@ TEST_F(FirstStage, WhatTheRingDoesNotTakeWaitsOnItsLink) {
   ExpectBalanced(worker_);
   EXPECT_EQ(LedgerOf(worker_).injected, 11u);
   EXPECT_EQ(LedgerOf(worker_).handed_on, 11u);
+}
+
+// Where several trunks lead to the next stage, packets of one input would overtake each other on
+// two.
+TEST_F(FirstStage, PacketsOfOneInputKeepToOneOfTheLanes) {
+  CountingSink sinks[2];
+  segment_.AddInlet(&inlet_, false);
+  for (CountingSink& sink : sinks) segment_.AddLane(Lane::ToEgress(&sink));
+  segment_.SetExits({.choice_of_row = std::vector<uint16_t>(4), .choices = {{0, 1}}});
+  worker_.AddSegment(&segment_);
+  for (int round = 0; round < 6; ++round) {
+    for (Row input : {0, 1, 2}) inlet_.Add(input, static_cast<Row>(round) % 4);
+  }
+  EXPECT_TRUE(worker_.Pass());
+  ExpectBalanced(worker_);
+  using ByInput = std::map<Row, int>;
+  EXPECT_EQ(sinks[0].of_input, (ByInput{{0, 6}, {2, 6}}));
+  EXPECT_EQ(sinks[1].of_input, (ByInput{{1, 6}}));
 }
 
 TEST_F(FirstStage, OfEachLinkNoMoreThanTheLimitWait) {

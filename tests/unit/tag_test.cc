@@ -56,6 +56,7 @@ TEST(Tag, OfTheGreedyPathRunsStraightThroughTheFirstOfTwoCopies) {
 TEST(Tag, IsRecoveredFromTheRowsOfItsPathOnly) {
   const Network b = NetworkOf(NetworkKind::kButterfly, 4);
   EXPECT_EQ(TagOfPath(b, {0b00, 0b10, 0b11}).value(), Tag{0b11});
+  EXPECT_EQ(TagOfPath(b, {0b00, 0b10, 0b10}).value(), Tag{0b10});
   EXPECT_EQ(TagOfPath(b, {0, 2}).status().message(), "rows: 2 given, a path has 3");
   EXPECT_EQ(TagOfPath(b, {0, 1, 1}).status().message(),
             "rows[1]: no link of stage 0 leads from row 0 to row 1");
