@@ -2,7 +2,6 @@
 #include "control/agent/fabric_host.h"
 
 #include <algorithm>
-#include <chrono>
 #include <random>
 
 #include "absl/strings/str_cat.h"
@@ -20,10 +19,11 @@ std::string NewBootId() {
   return absl::StrFormat("%08x%08x%08x%08x", random(), random(), random(), random());
 }
 
-// Revisions of two processes must not be mistaken for each other: they start at the time of day.
+// Revisions of two processes must not be mistaken for each other, whatever the time of day was when
+// each began: they start at random, and 2^31 changes do not bring one to the next start.
 uint64_t FirstRevision() {
-  return static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch() /
-                               std::chrono::nanoseconds(1));
+  std::random_device random;
+  return uint64_t{random()} << 31 | 1;
 }
 
 }  // namespace

@@ -7,7 +7,8 @@
 
 namespace bfly::control {
 
-CounterPoll::CounterPoll(Controller& controller) : controller_(controller) {
+CounterPoll::CounterPoll(Controller& controller, Options options)
+    : controller_(controller), options_(std::move(options)) {
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -74,8 +75,9 @@ absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links) {
   }
   std::reverse(picture->parts.begin(), picture->parts.end());
   account_.Take(*picture);
+  picture->taken = Clock::now();
   picture->time_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                         std::chrono::system_clock::now().time_since_epoch())
+                         options_.time_of_day().time_since_epoch())
                          .count();
   latest_ = picture;
   latest_began_ = began;

@@ -5,9 +5,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "absl/status/statusor.h"
@@ -30,7 +32,18 @@ class PictureListener {
 
 class CounterPoll {
  public:
-  explicit CounterPoll(Controller& controller);
+  struct Options {
+    // The sums are looked at so often while nobody subscribes: a process that is killed takes along
+    // what it counted since.
+    std::chrono::milliseconds idle_interval{1000};
+    // What pictures are marked with, for people.
+    std::function<std::chrono::system_clock::time_point()> time_of_day =
+        std::chrono::system_clock::now;
+    // What is not known of an account that is closed, a line each.
+    std::function<void(const std::string&)> log = [](const std::string&) {};
+  };
+  explicit CounterPoll(Controller& controller) : CounterPoll(controller, Options()) {}
+  CounterPoll(Controller& controller, Options options);
   ~CounterPoll();
 
   // A picture taken after the call began. Callers that wait for one at the same time share it.
@@ -48,6 +61,7 @@ class CounterPoll {
   void Run();
 
   Controller& controller_;
+  const Options options_;
 
   std::mutex poll_mutex_;  // one poll at a time; guards what follows
   PicturePtr latest_;

@@ -2,6 +2,7 @@
 // The counters of a whole fabric at one moment, and the message a client gets of them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,7 +18,8 @@
 namespace bfly::control {
 
 struct Picture {
-  int64_t time_ns = 0;  // since the epoch
+  int64_t time_ns = 0;  // since the epoch, for people: the time of day may jump
+  std::chrono::steady_clock::time_point taken;
   uint64_t sequence = 0;
   bool with_links = false;
   std::shared_ptr<const Network> network;

@@ -53,8 +53,8 @@ class Subscription final : public grpc::ServerWriteReactor<v1::Counters>, public
       return;
     }
     // Others may want pictures more often. A quarter of the interval early is on time.
-    const int64_t interval_ns = int64_t{request_.interval_ms()} * 1'000'000;
-    if (last_ != nullptr && picture->time_ns - last_->time_ns < interval_ns * 3 / 4) return;
+    const milliseconds interval(request_.interval_ms());
+    if (last_ != nullptr && picture->taken - last_->taken < interval * 3 / 4) return;
     if (writing_) {
       if (waiting_ != nullptr) ++skipped_;
       waiting_ = picture;

@@ -82,14 +82,23 @@ class TestAgent {
   absl::StatusOr<std::unique_ptr<UpdateSocket>> updates_;
 };
 
+// Beside a test nobody reads counters.
+inline CounterPoll::Options PollOnlyWhenAsked() {
+  CounterPoll::Options options;
+  options.idle_interval = std::chrono::hours(1);
+  return options;
+}
+
 class TestController {
  public:
-  explicit TestController(const std::string& directory, int watch_interval_ms = 20)
+  explicit TestController(const std::string& directory, int watch_interval_ms = 20,
+                          CounterPoll::Options poll = PollOnlyWhenAsked(),
+                          std::vector<std::string> agents = {})
       : controller_({.run_directory = directory,
-                     .agents = {},
+                     .agents = std::move(agents),
                      .watch_interval = std::chrono::milliseconds(watch_interval_ms),
                      .log = [](const std::string&) {}}),
-        poll_(controller_),
+        poll_(controller_, std::move(poll)),
         fabric_service_(controller_, poll_),
         circuits_service_(controller_),
         data_server_service_(controller_),

@@ -13,12 +13,13 @@ using testing::IsEmpty;
 
 class TelemetryServiceTest : public testing::Test {
  protected:
-  void Start(bool split = false, uint32_t rows = 16) {
+  void Start(bool split = false, uint32_t rows = 16,
+             const CounterPoll::Options& poll = PollOnlyWhenAsked()) {
     dp0_ = std::make_unique<TestAgent>(directory_.path(), "dp0", FakeBackend(board_, "dp0"));
     if (split) {
       dp1_ = std::make_unique<TestAgent>(directory_.path(), "dp1", FakeBackend(board_, "dp1"));
     }
-    controller_ = std::make_unique<TestController>(directory_.path());
+    controller_ = std::make_unique<TestController>(directory_.path(), 20, poll);
     ASSERT_TRUE(Load(*controller_, SmallTopology(split, rows)).ok());
   }
   // What the link shows from now on.
@@ -249,6 +250,28 @@ TEST_F(TelemetryServiceTest, ASlowClientLosesPicturesInBetweenAndIsToldHowMany) 
     skipped = counters.skipped();
   }
   EXPECT_GT(skipped, 0u);
+}
+
+TEST_F(TelemetryServiceTest, PicturesKeepComingWhenTheTimeOfDayIsSetBack) {
+  std::atomic<int64_t> hours_back = 0;
+  CounterPoll::Options poll = PollOnlyWhenAsked();
+  poll.time_of_day = [&hours_back] {
+    return std::chrono::system_clock::now() - std::chrono::hours(hours_back);
+  };
+  Start(/*split=*/false, /*rows=*/16, poll);
+  v1::CounterFilter summary;
+  summary.set_summary(true);
+  Subscriber subscriber(*controller_, v1::SubscribeRequest::SAMPLE, 10, summary);
+  v1::Counters before = subscriber.Next();
+  hours_back = 1;
+  // Some pictures may have been taken before the clock was set.
+  bool seen_back = false;
+  for (int i = 0; i < 20; ++i) {
+    const v1::Counters now = subscriber.Next();
+    seen_back = seen_back || now.time_ns() < before.time_ns();
+    before = now;
+  }
+  EXPECT_TRUE(seen_back);
 }
 
 TEST_F(TelemetryServiceTest, ManySubscribersShareOnePoll) {
