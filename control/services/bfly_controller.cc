@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -84,7 +85,9 @@ absl::Status Run(const Flags& flags) {
   options.agents = flags.agents;
   options.log = Log;
   Controller controller(std::move(options));
-  CounterPoll poll(controller);
+  CounterPoll::Options poll_options;
+  poll_options.log = Log;
+  CounterPoll poll(controller, std::move(poll_options));
   FabricService fabric(controller, poll);
   CircuitsService circuits(controller);
   DataServerService data_server(controller);

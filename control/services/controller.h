@@ -70,8 +70,13 @@ class Controller {
   // All data planes or none. FAILED_PRECONDITION if a fabric is loaded and not `replace`; if a
   // replacing one cannot be loaded, the one before runs again, its circuits too.
   absl::Status Load(const v1::Topology& topology, bool replace, uint64_t election_id);
-  // The account at the very end.
-  absl::StatusOr<v1::UnloadResponse> Unload(uint64_t election_id);
+  // Of every data plane what it counted at the very end, or why that is not to be had: it cannot be
+  // reached, or was started again and holds nothing. Senders come before receivers.
+  struct LastFigures {
+    std::string data_plane;
+    absl::StatusOr<v1::AgentCounters> counters;
+  };
+  absl::StatusOr<std::vector<LastFigures>> Unload(uint64_t election_id);
   absl::StatusOr<v1::DescribeResponse> Describe(bool links) const;
   // All but the conservation.
   v1::FabricStatus Status() const;
@@ -156,7 +161,7 @@ class Controller {
   absl::Status VerifyAll(const Intent& intent);
   // All or none. `take_over`: what a data plane runs already is unloaded first.
   absl::Status LoadAll(const Intent& intent, bool take_over);
-  absl::StatusOr<v1::UnloadResponse> UnloadAll(const Intent& intent);
+  std::vector<LastFigures> UnloadAll(const Intent& intent);
   void Restore(Intent& intent);
   void Replace(std::unique_ptr<Intent> intent);
 

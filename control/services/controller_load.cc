@@ -44,15 +44,6 @@ absl::Status LoadOne(const Intent& intent, DataPlane& plane, bool take_over) {
   return absl::OkStatus();
 }
 
-void Add(const v1::AgentCounters& last, v1::Conservation* sum, uint64_t* out, uint64_t* in) {
-  sum->set_injected(sum->injected() + last.conservation().injected());
-  sum->set_delivered(sum->delivered() + last.conservation().delivered());
-  sum->set_dropped(sum->dropped() + last.conservation().dropped());
-  sum->set_in_flight(sum->in_flight() + last.conservation().in_flight());
-  *out += last.trunk_out();
-  *in += last.trunk_in();
-}
-
 }  // namespace
 
 absl::Status Controller::VerifyAll(const Intent& intent) {
@@ -86,20 +77,13 @@ absl::Status Controller::LoadAll(const Intent& intent, bool take_over) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::UnloadResponse> Controller::UnloadAll(const Intent& intent) {
-  v1::UnloadResponse all;
-  v1::Conservation& sum = *all.mutable_conservation();
-  uint64_t trunk_out = 0;
-  uint64_t trunk_in = 0;
+std::vector<Controller::LastFigures> Controller::UnloadAll(const Intent& intent) {
+  std::vector<LastFigures> all;
   // In the order packets go, so that what is on a trunk may still arrive.
   for (const auto& plane : intent.planes) {
     const auto last = plane->client().Unload();
     // A data plane that restarted holds nothing.
     const bool empty = last.ok() || absl::IsFailedPrecondition(last.status());
-    if (last.ok()) {
-      Add(*last, &sum, &trunk_out, &trunk_in);
-      all.mutable_workers()->MergeFrom(last->workers());
-    }
     plane->Learn([&](DataPlane::Known& known) {
       known.in_step = empty;
       if (empty) {
@@ -111,9 +95,8 @@ absl::StatusOr<v1::UnloadResponse> Controller::UnloadAll(const Intent& intent) {
     });
     if (!empty)
       options_.log(absl::StrCat("data plane ", plane->name(), ": ", plane->known().problem));
+    all.push_back({plane->name(), last});
   }
-  // What was on a trunk when its receiver was unloaded is gone with it.
-  if (trunk_out > trunk_in) sum.set_dropped(sum.dropped() + trunk_out - trunk_in);
   return all;
 }
 
@@ -166,7 +149,7 @@ absl::Status Controller::Load(const v1::Topology& topology, bool replace, uint64
   if (!intent.ok()) return intent.status();
   if (absl::Status status = VerifyAll(**intent); !status.ok()) return status;
 
-  if (intent_ != nullptr) UnloadAll(*intent_).status().IgnoreError();
+  if (intent_ != nullptr) UnloadAll(*intent_);
   absl::Status status = LoadAll(**intent, replace);
   if (!status.ok()) {
     if (intent_ != nullptr) Restore(*intent_);
@@ -177,11 +160,11 @@ absl::Status Controller::Load(const v1::Topology& topology, bool replace, uint64
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::UnloadResponse> Controller::Unload(uint64_t election_id) {
+absl::StatusOr<std::vector<Controller::LastFigures>> Controller::Unload(uint64_t election_id) {
   const std::lock_guard change(change_);
   if (absl::Status status = arbitration_.Check(election_id); !status.ok()) return status;
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
-  auto last = UnloadAll(*intent_);
+  std::vector<LastFigures> last = UnloadAll(*intent_);
   options_.log(absl::StrCat("fabric ", intent_->topology.name(), " unloaded"));
   Replace(nullptr);
   return last;

@@ -60,10 +60,11 @@ absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links) {
   // Receivers before senders: a packet a receiver has taken was put on the trunk before.
   for (auto it = view->planes.rbegin(); it != view->planes.rend(); ++it) {
     DataPlane& plane = **it;
+    const Clock::time_point asked = Clock::now();
     absl::StatusOr<v1::AgentCounters> counters = plane.client().GetCounters(links);
     if (counters.ok()) {
-      picture->parts.push_back({plane.name(), *counters});
-      last_parts_[&plane] = {plane.name(), *std::move(counters)};
+      picture->parts.push_back({plane.name(), *std::move(counters), asked});
+      last_parts_[&plane] = picture->parts.back();
       continue;
     }
     const auto known = last_parts_.find(&plane);
@@ -84,6 +85,26 @@ absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links) {
   return latest_;
 }
 
+absl::StatusOr<v1::UnloadResponse> CounterPoll::Unload(uint64_t election_id) {
+  // Nobody else polls meanwhile: the next fabric has an account of its own.
+  const std::lock_guard lock(poll_mutex_);
+  // The last that is to be had of data planes that then cannot be unloaded.
+  Poll(/*links=*/false).status().IgnoreError();
+  const auto last = controller_.Unload(election_id);
+  if (!last.ok()) return last.status();
+  latest_ = nullptr;
+  std::vector<FabricAccount::LastWords> words;
+  v1::UnloadResponse response;
+  for (const Controller::LastFigures& figures : *last) {
+    words.push_back(
+        {.data_plane = figures.data_plane, .counters = figures.counters, .read = Clock::now()});
+    if (figures.counters.ok()) response.mutable_workers()->MergeFrom(figures.counters->workers());
+  }
+  *response.mutable_conservation() = account_.Close(words);
+  for (const std::string& unknown : account_.Unknown()) options_.log(unknown);
+  return response;
+}
+
 void CounterPoll::Subscribe(PictureListener* listener, std::chrono::milliseconds interval) {
   const std::lock_guard lock(listeners_mutex_);
   listeners_[listener] = interval;
@@ -100,8 +121,13 @@ void CounterPoll::Run() {
   std::unique_lock lock(listeners_mutex_);
   while (!stopping_) {
     if (listeners_.empty()) {
-      listeners_changed_.wait(lock);
+      const bool changed = listeners_changed_.wait_for(
+          lock, options_.idle_interval, [this] { return stopping_ || !listeners_.empty(); });
       due = Clock::now();
+      if (changed) continue;
+      lock.unlock();
+      Now(/*links=*/false).status().IgnoreError();
+      lock.lock();
       continue;
     }
     if (Clock::now() < due) {

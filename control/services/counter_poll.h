@@ -49,6 +49,9 @@ class CounterPoll {
   // A picture taken after the call began. Callers that wait for one at the same time share it.
   absl::StatusOr<PicturePtr> Now(bool links);
 
+  // Unloads the fabric and closes its account, over all processes that its data planes ever were.
+  absl::StatusOr<v1::UnloadResponse> Unload(uint64_t election_id);
+
   // Pictures every `interval` or more often, if others ask for that.
   void Subscribe(PictureListener* listener, std::chrono::milliseconds interval);
   // After this returns the listener is not called any more. Not to be called by the listener.

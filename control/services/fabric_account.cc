@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace bfly::control {
 namespace {
@@ -62,6 +63,54 @@ void FabricAccount::Sum::Add(const v1::AgentCounters& counters) {
   for (const v1::DropCount& drop : counters.drops()) drops[drop.reason()] += drop.packets();
 }
 
+void FabricAccount::Bury(const Picture::Part& before,
+                         std::chrono::steady_clock::time_point seen_again) {
+  past_.Add(before.counters);
+  past_.dropped += past_.held;
+  past_.drops[kLost] += past_.held;
+  past_.held = 0;
+  Gap& gap = gaps_[before.data_plane];
+  ++gap.processes;
+  gap.unseen += seen_again - before.read;
+}
+
+v1::Conservation FabricAccount::Close(const std::vector<LastWords>& last) {
+  Picture picture;
+  for (const LastWords& words : last) {
+    const auto before = last_.find(words.data_plane);
+    if (words.counters.ok()) {
+      picture.parts.push_back({words.data_plane, *words.counters, words.read});
+    } else if (before != last_.end()) {
+      Bury(before->second, words.read);
+      last_.erase(before);
+    } else {
+      never_seen_.push_back(
+          absl::StrCat("data plane ", words.data_plane, ": ", words.counters.status().message()));
+    }
+  }
+  Take(picture);
+  // What was on a trunk when its receiver was unloaded is gone with it.
+  v1::Conservation end = picture.conservation;
+  end.set_dropped(end.dropped() + end.in_flight());
+  end.set_in_flight(0);
+  return end;
+}
+
+std::vector<std::string> FabricAccount::Unknown() const {
+  std::vector<std::string> unknown;
+  for (const auto& [plane, gap] : gaps_) {
+    const double seconds = std::chrono::duration<double>(gap.unseen).count();
+    unknown.push_back(absl::StrFormat(
+        "data plane %s: %d of its processes ended without an account; what passed in the %.1f s "
+        "since they were last asked is not known",
+        plane, gap.processes, seconds));
+  }
+  for (const std::string& plane : never_seen_) {
+    unknown.push_back(absl::StrCat(plane, "; its figures are not known at all"));
+  }
+  return unknown;
+}
+
 void FabricAccount::Take(Picture& picture) {
   bool restarted = false;
   for (const Picture::Part& part : picture.parts) {
@@ -70,14 +119,11 @@ void FabricAccount::Take(Picture& picture) {
       picture.problems.push_back(absl::StrCat("data plane ", part.data_plane, ": ", full));
     }
     const auto before = last_.find(part.data_plane);
-    if (before != last_.end() && IsNewProcess(part.counters, before->second)) {
-      past_.Add(before->second);
-      past_.dropped += past_.held;
-      past_.drops[kLost] += past_.held;
-      past_.held = 0;
+    if (before != last_.end() && IsNewProcess(part.counters, before->second.counters)) {
+      Bury(before->second, part.read);
       restarted = true;
     }
-    last_[part.data_plane] = WithoutLinks(part.counters);
+    last_[part.data_plane] = {part.data_plane, WithoutLinks(part.counters), part.read};
   }
   Sum all = past_;
   for (const Picture::Part& part : picture.parts) all.Add(part.counters);

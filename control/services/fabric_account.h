@@ -2,10 +2,13 @@
 // Where every packet of a fabric went, over all its data planes and also those that died.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "control/services/picture.h"
 
 namespace bfly::control {
@@ -14,6 +17,9 @@ namespace bfly::control {
 std::string MemoryProblem(const v1::AgentCounters& counters);
 
 // One for each loaded fabric; not thread-safe.
+//
+// What a process counted between the last look at it and its end nobody knows. Sums leave it out,
+// and Unknown says so.
 //
 // Of one data plane injected + trunk_in = delivered + dropped + held + trunk_out, so of all
 // together injected = delivered + dropped + held + (trunk_out - trunk_in), and what is between the
@@ -28,6 +34,17 @@ class FabricAccount {
   // balance is a problem.
   void Take(Picture& picture);
 
+  // What a data plane said when it was unloaded, or why it said nothing.
+  struct LastWords {
+    std::string data_plane;
+    absl::StatusOr<v1::AgentCounters> counters;
+    std::chrono::steady_clock::time_point read;
+  };
+  // The account at the very end, in which nothing is in flight.
+  v1::Conservation Close(const std::vector<LastWords>& last);
+  // What is missing from the sums, in words; nothing if no process was lost.
+  std::vector<std::string> Unknown() const;
+
  private:
   struct Sum {
     uint64_t injected = 0;
@@ -41,9 +58,18 @@ class FabricAccount {
     void Add(const v1::AgentCounters& counters);
   };
 
-  std::map<std::string, v1::AgentCounters> last_;  // by data plane, without links
-  Sum past_;                                       // of processes that are gone
-  uint64_t lost_on_trunks_ = 0;                    // on the way to a process when it went
+  // The process behind `before` is gone: its figures become part of the past.
+  void Bury(const Picture::Part& before, std::chrono::steady_clock::time_point seen_again);
+
+  std::map<std::string, Picture::Part> last_;  // by data plane, without links
+  struct Gap {
+    int processes = 0;
+    std::chrono::steady_clock::duration unseen{};  // from last looks at them to first ones after
+  };
+  std::map<std::string, Gap> gaps_;      // by data plane
+  std::vector<std::string> never_seen_;  // data planes without any figures at the end
+  Sum past_;                             // of processes that are gone
+  uint64_t lost_on_trunks_ = 0;          // on the way to a process when it went
 };
 
 }  // namespace bfly::control

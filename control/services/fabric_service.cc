@@ -105,7 +105,7 @@ grpc::Status FabricService::Load(grpc::ServerContext*, const v1::LoadRequest* re
 
 grpc::Status FabricService::Unload(grpc::ServerContext*, const v1::UnloadRequest* request,
                                    v1::UnloadResponse* response) {
-  absl::StatusOr<v1::UnloadResponse> last = controller_.Unload(request->election_id());
+  absl::StatusOr<v1::UnloadResponse> last = poll_.Unload(request->election_id());
   if (!last.ok()) return ToGrpc(last.status());
   *response = *std::move(last);
   return grpc::Status::OK;

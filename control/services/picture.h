@@ -26,6 +26,7 @@ struct Picture {
   struct Part {
     std::string data_plane;
     v1::AgentCounters counters;
+    std::chrono::steady_clock::time_point read;  // when the data plane was asked for them
   };
   std::vector<Part> parts;         // in the order of their first stage
   std::vector<uint32_t> circuits;  // on every link, by index; empty without links

@@ -80,6 +80,56 @@ TEST(FabricAccount, WhatWasGivenUpAndArrivesAfterAllIsNotLost) {
   EXPECT_EQ(picture.drops.at(FabricAccount::kLost), 2u);
 }
 
+v1::AgentCounters LastOf(const Figures& figures) { return PartOf("", figures).counters; }
+
+TEST(FabricAccount, TheClosingSumGoesOnOverAProcessThatWasStartedAgainAndSaysWhatItMisses) {
+  FabricAccount account;
+  Picture before;
+  before.parts = {PartOf("dp0", {.boot_id = "a", .injected = 127, .delivered = 120, .held = 7})};
+  const auto start = std::chrono::steady_clock::time_point() + std::chrono::hours(1);
+  before.parts[0].read = start;
+  account.Take(before);
+  EXPECT_THAT(account.Unknown(), IsEmpty());
+  const v1::Conservation end = account.Close(
+      {{.data_plane = "dp0",
+        .counters = LastOf({.boot_id = "b", .injected = 40, .delivered = 38, .dropped = 2}),
+        .read = start + std::chrono::milliseconds(1500)}});
+  EXPECT_EQ(end.injected(), 127u + 40u);
+  EXPECT_EQ(end.delivered(), 120u + 38u);
+  EXPECT_EQ(end.dropped(), 7u + 2u);
+  EXPECT_EQ(end.in_flight(), 0u);
+  EXPECT_THAT(account.Unknown(),
+              testing::ElementsAre("data plane dp0: 1 of its processes ended without an account; "
+                                   "what passed in the 1.5 s since they were last asked is not "
+                                   "known"));
+}
+
+TEST(FabricAccount, OfADataPlaneThatIsGoneAtTheEndTheLastFiguresCount) {
+  FabricAccount account;
+  Take(account, {.boot_id = "a", .injected = 310, .delivered = 100, .trunk_out = 210},
+       {.boot_id = "b", .delivered = 190, .held = 8, .trunk_in = 198});
+  const v1::Conservation end = account.Close(
+      {{.data_plane = "dp0",
+        .counters = LastOf({.boot_id = "a", .injected = 400, .delivered = 130, .trunk_out = 270}),
+        .read = {}},
+       {.data_plane = "dp1", .counters = absl::UnavailableError("nobody is there"), .read = {}}});
+  EXPECT_EQ(end.injected(), 400u);
+  EXPECT_EQ(end.delivered(), 130u + 190u);
+  EXPECT_EQ(end.dropped(), 8u + 72u);  // what dp1 held, and 270 - 198 that were on the trunk
+  EXPECT_EQ(end.in_flight(), 0u);
+  ASSERT_EQ(account.Unknown().size(), 1u);
+  EXPECT_THAT(account.Unknown()[0], testing::HasSubstr("data plane dp1: 1 of its processes"));
+}
+
+TEST(FabricAccount, ADataPlaneThatWasNeverHeardIsNamed) {
+  FabricAccount account;
+  const v1::Conservation end = account.Close(
+      {{.data_plane = "dp0", .counters = absl::UnavailableError("nobody is there"), .read = {}}});
+  EXPECT_EQ(end.injected(), 0u);
+  EXPECT_THAT(account.Unknown(), testing::ElementsAre("data plane dp0: nobody is there; its "
+                                                      "figures are not known at all"));
+}
+
 TEST(FabricAccount, WhatDoesNotBalanceIsAProblemAndSaysWhere) {
   FabricAccount account;
   Picture picture;

@@ -41,7 +41,8 @@ class RecoveryTest(unittest.TestCase):
     def test_a_data_plane_that_dies_comes_back_with_its_circuits(self):
         circuit = self.set_up_away_from_the_greedy_path()
         self.hosts[0].ping(self.hosts[3].address)
-        self.assertGreater(min(self.packets_at(self.net.settled(), circuit)), 3)
+        before = self.net.settled()
+        self.assertGreater(min(self.packets_at(before, circuit)), 3)
 
         self.net.kill("dp0")
         lab.wait_until(lambda: self.state() == "unreachable", "the controller sees that dp0 is gone")
@@ -56,8 +57,11 @@ class RecoveryTest(unittest.TestCase):
                 if source is not destination:
                     source.ping(destination.address)
         # A new process counts from zero, and its packets 0 -> 3 take the circuit.
-        self.assertGreater(min(self.packets_at(self.net.settled(), circuit)), 3)
-        self.net.down()
+        now = self.net.settled()
+        self.assertGreater(min(self.packets_at(now, circuit)), 3)
+        # The sums go on where the first process was last seen, to the end.
+        self.assertGreaterEqual(now["conservation"]["injected"], before["conservation"]["injected"])
+        self.assertGreaterEqual(self.net.down()["injected"], now["conservation"]["injected"])
 
     def test_a_controller_that_dies_leaves_traffic_alone_and_finds_the_circuits_again(self):
         circuit = self.set_up_away_from_the_greedy_path()

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The account of a fabric whose data planes did not all live to its end.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "tests/control/service_fixture.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class ClosingAccountTest : public testing::Test {
+ protected:
+  std::unique_ptr<TestAgent> Agent(const std::string& name) {
+    return std::make_unique<TestAgent>(directory_.path(), name, FakeBackend(board_, name));
+  }
+
+  CounterPoll::Options Poll(std::chrono::milliseconds idle_interval) {
+    CounterPoll::Options options;
+    options.idle_interval = idle_interval;
+    options.log = [this](const std::string& line) { told_.push_back(line); };
+    return options;
+  }
+
+  // Written by the call that unloads, read after its answer.
+  std::vector<std::string> told_;
+  FakeBoard board_;
+  TemporaryDirectory directory_;
+};
+
+TEST_F(ClosingAccountTest,
+       TheLastAccountOfAKilledDataPlaneIsWhatItLastSaidAndTheLogSaysWhatIsMissing) {
+  auto dp0 = Agent("dp0");
+  // The sums are looked at without anybody asking for them.
+  TestController controller(directory_.path(), 20, Poll(std::chrono::milliseconds(5)));
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  {
+    const std::lock_guard lock(board_.mutex);
+    board_.figures["dp0"].conservation = {
+        .injected = 310'058, .delivered = 310'050, .dropped = 3, .in_flight = 5};
+    board_.log.clear();
+  }
+  const auto looked = [&](int times) {
+    const std::lock_guard lock(board_.mutex);
+    return std::count(board_.log.begin(), board_.log.end(), "read dp0") >= times;
+  };
+  ASSERT_TRUE(Eventually([&] { return looked(3); }));
+  dp0.reset();
+  const auto last = Call(*controller.fabric, &v1::Fabric::Stub::Unload, v1::UnloadRequest());
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->conservation().injected(), 310'058u);
+  EXPECT_EQ(last->conservation().delivered(), 310'050u);
+  EXPECT_EQ(last->conservation().dropped(), 8u);  // also what it held
+  EXPECT_EQ(last->conservation().in_flight(), 0u);
+  EXPECT_THAT(told_, ElementsAre(HasSubstr("data plane dp0: 1 of its processes")));
+}
+
+TEST_F(ClosingAccountTest, TheLastAccountCountsTheProcessBeforeARestartToo) {
+  auto dp0 = Agent("dp0");
+  TestController controller(directory_.path(), 20, Poll(std::chrono::hours(1)));
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  const auto set = [&](uint64_t packets) {
+    const std::lock_guard lock(board_.mutex);
+    board_.figures["dp0"].conservation = {.injected = packets, .delivered = packets};
+  };
+  set(127'017);
+  ASSERT_TRUE(
+      Call(*controller.telemetry, &v1::Telemetry::Stub::GetCounters, v1::GetCountersRequest())
+          .ok());
+  dp0.reset();
+  set(37'962);
+  dp0 = Agent("dp0");
+  ASSERT_TRUE(Eventually([&] { return dp0->host().held(false).loaded; }));
+  const auto last = Call(*controller.fabric, &v1::Fabric::Stub::Unload, v1::UnloadRequest());
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->conservation().injected(), 127'017u + 37'962u);
+  EXPECT_THAT(told_, ElementsAre(HasSubstr("data plane dp0: 1 of its processes")));
+}
+
+}  // namespace
+}  // namespace bfly::control
