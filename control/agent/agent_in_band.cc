@@ -91,9 +91,10 @@ absl::StatusOr<InBandTask> ToTask(const v1::AgentInBandRequest& request) {
 
 }  // namespace
 
-grpc::Status AgentService::ExchangeInBand(grpc::ServerContext*,
+grpc::Status AgentService::ExchangeInBand(grpc::ServerContext* context,
                                           const v1::AgentInBandRequest* request,
                                           v1::AgentInBandResponse* response) {
+  if (absl::Status status = CheckOwner(*context); !status.ok()) return ToGrpc(status);
   const absl::StatusOr<InBandTask> task = ToTask(*request);
   if (!task.ok()) return ToGrpc(task.status());
   const absl::StatusOr<InBandAnswer> answer = host_.ExchangeInBand(*task);

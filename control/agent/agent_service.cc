@@ -17,14 +17,26 @@ absl::Status AgentService::CheckName(const std::string& data_plane) const {
                    host_.name(), "\"; check data_planes[].address or start it with --name"));
 }
 
+absl::Status AgentService::CheckOwner(const grpc::ServerContext& context) const {
+  const auto& metadata = context.client_metadata();
+  const auto id = metadata.find(kOwnerMetadata);
+  const absl::Status status = host_.ownership().Check(
+      id == metadata.end() ? "" : std::string(id->second.data(), id->second.size()));
+  if (status.ok()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat("data plane ", host_.name(), " ", status.message()));
+}
+
 grpc::Status AgentService::VerifyFabric(grpc::ServerContext*, const v1::AgentFabricRequest* request,
                                         v1::AgentVerifyResponse*) {
   if (absl::Status status = CheckName(request->data_plane()); !status.ok()) return ToGrpc(status);
   return ToGrpc(host_.Verify(request->topology()));
 }
 
-grpc::Status AgentService::LoadFabric(grpc::ServerContext*, const v1::AgentFabricRequest* request,
+grpc::Status AgentService::LoadFabric(grpc::ServerContext* context,
+                                      const v1::AgentFabricRequest* request,
                                       v1::AgentLoadResponse* response) {
+  if (absl::Status status = CheckOwner(*context); !status.ok()) return ToGrpc(status);
   if (absl::Status status = CheckName(request->data_plane()); !status.ok()) return ToGrpc(status);
   const absl::StatusOr<uint64_t> revision = host_.Load(request->topology());
   // To the controller UNAVAILABLE means that it cannot reach this process; a device may be
@@ -37,11 +49,14 @@ grpc::Status AgentService::LoadFabric(grpc::ServerContext*, const v1::AgentFabri
   return grpc::Status::OK;
 }
 
-grpc::Status AgentService::UnloadFabric(grpc::ServerContext*, const v1::AgentUnloadRequest*,
+grpc::Status AgentService::UnloadFabric(grpc::ServerContext* context, const v1::AgentUnloadRequest*,
                                         v1::AgentUnloadResponse* response) {
+  if (absl::Status status = CheckOwner(*context); !status.ok()) return ToGrpc(status);
   const std::vector<dataplane::StagePlacement> placement = host_.held(false).placement;
   const absl::StatusOr<dataplane::Snapshot> last = host_.Unload();
   if (!last.ok()) return ToGrpc(last.status());
+  // Without a fabric a data plane is anybody's.
+  host_.ownership().Release(host_.ownership().owner().id());
   FillCounters(*last, placement, /*links=*/true, response->mutable_last());
   response->mutable_last()->set_boot_id(host_.boot_id());
   return grpc::Status::OK;
@@ -49,6 +64,13 @@ grpc::Status AgentService::UnloadFabric(grpc::ServerContext*, const v1::AgentUnl
 
 grpc::Status AgentService::GetState(grpc::ServerContext*, const v1::AgentStateRequest* request,
                                     v1::AgentState* response) {
+  Ownership& ownership = host_.ownership();
+  if (request->release()) ownership.Release(request->caller().id());
+  if (request->claim()) ownership.Claim(request->caller());
+  ownership.Renew(request->caller().id());
+  const v1::AgentOwner owner = ownership.owner();
+  response->set_owner(owner.name());
+  response->set_caller_owns(!owner.id().empty() && owner.id() == request->caller().id());
   FabricHost::Held held = host_.held(request->topology() || request->circuits());
   response->set_boot_id(host_.boot_id());
   response->set_data_plane(host_.name());
@@ -80,9 +102,10 @@ grpc::Status AgentService::GetState(grpc::ServerContext*, const v1::AgentStateRe
   return grpc::Status::OK;
 }
 
-grpc::Status AgentService::UpdateCircuits(grpc::ServerContext*,
+grpc::Status AgentService::UpdateCircuits(grpc::ServerContext* context,
                                           const v1::AgentUpdateRequest* request,
                                           v1::AgentUpdateResponse* response) {
+  if (absl::Status status = CheckOwner(*context); !status.ok()) return ToGrpc(status);
   const absl::StatusOr<uint64_t> revision = UpdateHost(*request, host_);
   if (!revision.ok()) return ToGrpc(revision.status());
   response->set_revision(*revision);
@@ -99,8 +122,10 @@ grpc::Status AgentService::GetCounters(grpc::ServerContext*,
   return grpc::Status::OK;
 }
 
-grpc::Status AgentService::SetTraffic(grpc::ServerContext*, const v1::AgentTrafficRequest* request,
+grpc::Status AgentService::SetTraffic(grpc::ServerContext* context,
+                                      const v1::AgentTrafficRequest* request,
                                       v1::AgentTrafficResponse*) {
+  if (absl::Status status = CheckOwner(*context); !status.ok()) return ToGrpc(status);
   return ToGrpc(host_.SetSources({request->sources().begin(), request->sources().end()},
                                  request->latency_id()));
 }
@@ -113,22 +138,25 @@ grpc::Status AgentService::GetTraffic(grpc::ServerContext*, const v1::AgentTraff
   return grpc::Status::OK;
 }
 
-grpc::Status AgentService::SetLinkState(grpc::ServerContext*,
+grpc::Status AgentService::SetLinkState(grpc::ServerContext* context,
                                         const v1::SetLinkStateRequest* request,
                                         v1::SetLinkStateResponse*) {
+  if (absl::Status status = CheckOwner(*context); !status.ok()) return ToGrpc(status);
   const LinkId link{.stage = static_cast<int>(request->stage()),
                     .row = request->row(),
                     .port = static_cast<int>(request->port())};
   return ToGrpc(host_.SetLinkUp(link, request->up()));
 }
 
-grpc::Status AgentService::SetLinks(grpc::ServerContext*, const v1::AgentLinksRequest* request,
-                                    v1::AgentLinksResponse*) {
+grpc::Status AgentService::SetLinks(grpc::ServerContext* context,
+                                    const v1::AgentLinksRequest* request, v1::AgentLinksResponse*) {
+  if (absl::Status status = CheckOwner(*context); !status.ok()) return ToGrpc(status);
   return ToGrpc(host_.SetLinks(request->changes()));
 }
 
-grpc::Status AgentService::Shutdown(grpc::ServerContext*, const v1::AgentShutdownRequest*,
+grpc::Status AgentService::Shutdown(grpc::ServerContext* context, const v1::AgentShutdownRequest*,
                                     v1::AgentShutdownResponse*) {
+  if (absl::Status status = CheckOwner(*context); !status.ok()) return ToGrpc(status);
   shut_down_();
   return grpc::Status::OK;
 }

@@ -48,6 +48,8 @@ class AgentService final : public v1::Agent::Service {
  private:
   // A request for another data plane than this one went to the wrong address.
   absl::Status CheckName(const std::string& data_plane) const;
+  // FAILED_PRECONDITION: the data plane belongs to another controller.
+  absl::Status CheckOwner(const grpc::ServerContext& context) const;
 
   FabricHost& host_;
   const About about_;

@@ -28,10 +28,11 @@ uint64_t FirstRevision() {
 
 }  // namespace
 
-FabricHost::FabricHost(FabricBackend backend, std::string name)
+FabricHost::FabricHost(FabricBackend backend, std::string name, Ownership::Clock clock)
     : backend_(std::move(backend)),
       name_(std::move(name)),
       boot_id_(NewBootId()),
+      ownership_(std::move(clock)),
       revision_(FirstRevision()) {}
 
 FabricHost::~FabricHost() { Unload().IgnoreError(); }

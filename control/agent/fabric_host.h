@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "bfly/v1/topology.pb.h"
 #include "bfly/v1/traffic.pb.h"
+#include "control/agent/ownership.h"
 #include "control/topology_file/link_policy.h"
 #include "dataplane/fabric/fabric.h"
 #include "dataplane/in_band/in_band.h"
@@ -61,12 +62,14 @@ struct InBandAnswer {
 // them but the moment of unloading.
 class FabricHost {
  public:
-  FabricHost(FabricBackend backend, std::string name);
+  FabricHost(FabricBackend backend, std::string name, Ownership::Clock clock = SteadyNow);
   ~FabricHost();
 
   const std::string& name() const { return name_; }
   // Differs from process to process.
   const std::string& boot_id() const { return boot_id_; }
+  // Which controller may change it. Whoever serves a controller asks; the calls below do not.
+  Ownership& ownership() { return ownership_; }
 
   // INVALID_ARGUMENT with every error, each under "topology". Changes nothing.
   absl::Status Verify(const v1::Topology& topology) const;
@@ -124,6 +127,7 @@ class FabricHost {
   const FabricBackend backend_;
   const std::string name_;
   const std::string boot_id_;
+  Ownership ownership_;  // thread-safe
 
   std::mutex change_;                // held during a change, taken before state_
   mutable std::shared_mutex state_;  // guards what follows

@@ -91,7 +91,8 @@ bool UpdateSocket::Serve(const PacketSocket& client) {
   if (!message.ok()) {
     revision = message.status();
   } else if (request_.ParseFromArray(message->data(), static_cast<int>(message->size()))) {
-    revision = UpdateHost(request_, host_);
+    const absl::Status owns = host_.ownership().Check(request_.owner());
+    revision = owns.ok() ? UpdateHost(request_, host_) : owns;
   }
   result_.Clear();
   if (revision.ok()) {

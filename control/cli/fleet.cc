@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "control/server/controller_lock.h"
 #include "control/topology_file/to_fabric_config.h"
 #include "dataplane/ports/device_policy.h"
 
@@ -118,6 +119,7 @@ Fleet::Stopped Fleet::Stop(bool keep_logs) {
     if (StopDaemon(daemon, kStopPatience)) result.killed.push_back(name);
     if (!keep_logs) unlink(daemon.log().c_str());
   }
+  ControllerLock::RemoveStale(run_dir_);
   return result;
 }
 

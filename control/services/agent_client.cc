@@ -4,8 +4,10 @@
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
+#include <utility>
 
 #include "bfly/v1/agent.grpc.pb.h"
+#include "control/agent/ownership.h"
 #include "control/services/update_client.h"
 #include "control/status/grpc_status.h"
 
@@ -37,6 +39,7 @@ std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
 }  // namespace
 
 struct AgentClient::Connection {
+  v1::AgentOwner caller;
   std::unique_ptr<v1::Agent::Stub> stub;
   UpdateClient updates;
 
@@ -45,6 +48,7 @@ struct AgentClient::Connection {
                                                             Response*),
                     const Request& request, Response* response, microseconds deadline) {
     grpc::ClientContext context;
+    context.AddMetadata(kOwnerMetadata, caller.id());
     context.set_deadline(std::chrono::system_clock::now() + deadline);
     return FromGrpc((stub.get()->*method)(&context, request, response));
   }
@@ -61,8 +65,12 @@ struct AgentClient::Connection {
   }
 };
 
-AgentClient::AgentClient(const std::string& address)
-    : connection_(new Connection{v1::Agent::NewStub(ConnectTo(address)), UpdateClient(address)}) {}
+AgentClient::AgentClient(const std::string& address, v1::AgentOwner caller)
+    : connection_(new Connection{
+          .caller = std::move(caller),
+          .stub = v1::Agent::NewStub(ConnectTo(address)),
+          .updates = UpdateClient(address),
+      }) {}
 
 AgentClient::~AgentClient() = default;
 
@@ -81,15 +89,34 @@ absl::StatusOr<v1::AgentCounters> AgentClient::Unload() {
   return std::move(*response->mutable_last());
 }
 
-absl::StatusOr<v1::AgentState> AgentClient::GetState(bool full) {
+v1::AgentStateRequest AgentClient::StateRequest(bool full) const {
   v1::AgentStateRequest request;
   request.set_topology(full);
   request.set_circuits(full);
+  *request.mutable_caller() = connection_->caller;
+  return request;
+}
+
+absl::StatusOr<v1::AgentState> AgentClient::GetState(bool full) {
+  return connection_->Ask(&v1::Agent::Stub::GetState, StateRequest(full),
+                          full ? kCallDeadline : kLightDeadline);
+}
+
+absl::StatusOr<v1::AgentState> AgentClient::Claim(bool full) {
+  v1::AgentStateRequest request = StateRequest(full);
+  request.set_claim(true);
   return connection_->Ask(&v1::Agent::Stub::GetState, request,
                           full ? kCallDeadline : kLightDeadline);
 }
 
-absl::StatusOr<v1::AgentUpdateResponse> AgentClient::Update(const v1::AgentUpdateRequest& request) {
+absl::Status AgentClient::Release() {
+  v1::AgentStateRequest request = StateRequest(/*full=*/false);
+  request.set_release(true);
+  return connection_->Ask(&v1::Agent::Stub::GetState, request, kLightDeadline).status();
+}
+
+absl::StatusOr<v1::AgentUpdateResponse> AgentClient::Update(v1::AgentUpdateRequest request) {
+  request.set_owner(connection_->caller.id());
   if (auto response = connection_->updates.Update(request)) return *std::move(response);
   const auto circuits = request.install_size() + request.remove_size();
   return connection_->Ask(&v1::Agent::Stub::UpdateCircuits, request,

@@ -16,8 +16,9 @@ namespace bfly::control {
 // been done.
 class AgentClient {
  public:
-  // Connects with the first call, and again by itself when the other side was gone.
-  explicit AgentClient(const std::string& address);
+  // Connects with the first call, and again by itself when the other side was gone. `caller` is
+  // told with every call: data planes of another owner refuse to be changed.
+  AgentClient(const std::string& address, v1::AgentOwner caller);
   ~AgentClient();
 
   absl::Status Verify(const v1::AgentFabricRequest& request);
@@ -25,8 +26,12 @@ class AgentClient {
   absl::StatusOr<v1::AgentCounters> Unload();
   // `full`: with topology and circuits; otherwise only what is cheap.
   absl::StatusOr<v1::AgentState> GetState(bool full);
+  // The same, and makes the caller the owner unless somebody else is (AgentState.caller_owns).
+  absl::StatusOr<v1::AgentState> Claim(bool full);
+  // Gives the data plane up.
+  absl::Status Release();
   // By the data plane's update socket where there is one.
-  absl::StatusOr<v1::AgentUpdateResponse> Update(const v1::AgentUpdateRequest& request);
+  absl::StatusOr<v1::AgentUpdateResponse> Update(v1::AgentUpdateRequest request);
   absl::StatusOr<v1::AgentInBandResponse> ExchangeInBand(const v1::AgentInBandRequest& request);
   absl::StatusOr<v1::AgentCounters> GetCounters(bool links);
   absl::Status SetTraffic(const v1::AgentTrafficRequest& request);
@@ -35,6 +40,8 @@ class AgentClient {
   absl::Status SetLinks(const v1::AgentLinksRequest& request);
 
  private:
+  v1::AgentStateRequest StateRequest(bool full) const;
+
   struct Connection;
   std::unique_ptr<Connection> connection_;
 };

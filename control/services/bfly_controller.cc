@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // bfly-controller: one per fabric; serves bfly.v1 and keeps the data planes in step.
+#include <limits.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <iostream>
@@ -12,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "control/server/address.h"
+#include "control/server/controller_lock.h"
 #include "control/server/grpc_server.h"
 #include "control/server/stop_signal.h"
 #include "control/services/circuits_service.h"
@@ -61,6 +65,12 @@ void Declare(CLI::App& app, Flags& flags) {
                  "the run directory; may be given more than once");
 }
 
+std::string HostName() {
+  char name[HOST_NAME_MAX + 1] = "this machine";
+  gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
 void Log(const std::string& line) { std::cerr << absl::StrCat("bfly-controller: ", line, "\n"); }
 
 absl::Status Run(const Flags& flags) {
@@ -76,6 +86,8 @@ absl::Status Run(const Flags& flags) {
   for (const std::string& address : *addresses) {
     if (absl::Status status = PrepareSocket(address); !status.ok()) return status;
   }
+  const absl::StatusOr<ControllerLock> lock = ControllerLock::Take(run_directory);
+  if (!lock.ok()) return lock.status();
   GrpcServer::Options server_options;
   server_options.max_threads = 256;
   server_options.addresses = *addresses;
@@ -83,6 +95,9 @@ absl::Status Run(const Flags& flags) {
   Controller::Options options;
   options.run_directory = run_directory;
   options.agents = flags.agents;
+  options.owner.set_id(lock->id());
+  options.owner.set_name(absl::StrCat("process ", getpid(), " of ", HostName(),
+                                      " with run directory ", run_directory));
   options.log = Log;
   Controller controller(std::move(options));
   CounterPoll::Options poll_options;

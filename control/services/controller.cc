@@ -1,16 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/services/controller.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <random>
 
 #include "absl/strings/str_cat.h"
 #include "control/status/field_errors.h"
 #include "control/topology_file/describe.h"
 
 namespace bfly::control {
+namespace {
+
+Controller::Options WithOwner(Controller::Options options) {
+  if (options.owner.id().empty()) {
+    std::random_device random;
+    options.owner.set_id(absl::StrCat(random(), "-", random(), "-", random()));
+    options.owner.set_name(absl::StrCat("process ", getpid()));
+  }
+  return options;
+}
+
+}  // namespace
 
 Controller::Controller(Options options)
-    : options_(std::move(options)),
+    : options_(WithOwner(std::move(options))),
       journal_(options_.run_directory.empty() ? "" : options_.run_directory + "/objects.journal") {
   Adopt();
   watch_ = std::thread([this] { Watch(); });
@@ -23,6 +38,8 @@ Controller::~Controller() {
   }
   watch_changed_.notify_all();
   watch_.join();
+  // The controller that is started next need not wait until this one counts as silent.
+  if (intent_ != nullptr) ReleaseAll(intent_->planes);
 }
 
 absl::Status Controller::CheckLoaded() const {
@@ -151,7 +168,8 @@ absl::Status Controller::Push(const FabricState::Change& change) {
   }
   request.mutable_remove()->Add(change.remove.begin(), change.remove.end());
   request.set_base_revision(ingress.known().revision);
-  const absl::StatusOr<v1::AgentUpdateResponse> response = ingress.client().Update(request);
+  const absl::StatusOr<v1::AgentUpdateResponse> response =
+      ingress.client().Update(std::move(request));
   ingress.Learn([&](DataPlane::Known& known) {
     if (response.ok()) {
       known.revision = response->revision();

@@ -53,6 +53,8 @@ class Controller {
     std::string run_directory;
     // Addresses of agents to adopt from when starting, besides the sockets in the run directory.
     std::vector<std::string> agents;
+    // As whom it claims data planes; one without id makes one up.
+    v1::AgentOwner owner = {};
     // How often every data plane is asked whether it is there and in step.
     std::chrono::milliseconds watch_interval{300};
     // What an operator wants to know, a line each; called from any thread.
@@ -159,6 +161,9 @@ class Controller {
                                             const v1::AgentInBandRequest& request,
                                             const v1::AgentInBandResponse& response);
   absl::Status VerifyAll(const Intent& intent);
+  // All data planes are the controller's then, or FAILED_PRECONDITION says whose one is.
+  absl::Status ClaimAll(const Intent& intent);
+  static void ReleaseAll(const DataPlanes& planes);
   // All or none. `take_over`: what a data plane runs already is unloaded first.
   absl::Status LoadAll(const Intent& intent, bool take_over);
   std::vector<LastFigures> UnloadAll(const Intent& intent);

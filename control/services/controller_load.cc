@@ -21,22 +21,27 @@ absl::Status AtPlane(const DataPlane& plane, const absl::Status& status) {
                       absl::StrCat("data plane ", plane.name(), ": ", status.message()));
 }
 
+// Its state, and it is ours. FAILED_PRECONDITION: another controller owns it.
+absl::StatusOr<v1::AgentState> ClaimOne(DataPlane& plane) {
+  auto state = plane.client().Claim(/*full=*/false);
+  if (state.ok() && !state->caller_owns()) return BelongsTo(state->owner());
+  return state;
+}
+
 // Loads one data plane and remembers what it is then.
 absl::Status LoadOne(const Intent& intent, DataPlane& plane, bool take_over) {
-  if (take_over) {
-    const auto held = plane.client().GetState(/*full=*/false);
-    if (!held.ok()) return held.status();
-    if (held->loaded()) {
-      if (const auto last = plane.client().Unload(); !last.ok()) return last.status();
-    }
+  const auto held = ClaimOne(plane);
+  if (!held.ok()) return held.status();
+  if (take_over && held->loaded()) {
+    if (const auto last = plane.client().Unload(); !last.ok()) return last.status();
   }
   const auto loaded = plane.client().Load(FabricRequest(intent, plane));
   if (!loaded.ok()) return loaded.status();
-  const auto state = plane.client().GetState(/*full=*/false);
+  const auto state = ClaimOne(plane);
   if (!state.ok()) return state.status();
   plane.Learn([&](DataPlane::Known& known) {
     known = DataPlane::Known();
-    known.reachable = known.in_step = true;
+    known.reachable = known.in_step = known.owned = true;
     known.boot_id = state->boot_id();
     known.revision = loaded->revision();
     known.status = state->status();
@@ -60,9 +65,26 @@ absl::Status Controller::VerifyAll(const Intent& intent) {
 }
 
 absl::Status Controller::Verify(const v1::Topology& topology) {
-  const auto intent = MakeIntent(topology, options_.run_directory, planes(), 0);
+  const auto intent = MakeIntent(topology, options_.run_directory, options_.owner, planes(), 0);
   if (!intent.ok()) return intent.status();
   return VerifyAll(**intent);
+}
+
+absl::Status Controller::ClaimAll(const Intent& intent) {
+  for (const auto& plane : intent.planes) {
+    const absl::Status status = ClaimOne(*plane).status();
+    if (status.ok()) continue;
+    // What the fabric that runs is made of stays ours.
+    DataPlanes claimed = intent.planes;
+    std::erase_if(claimed, [&](const auto& one) { return IsInIntent(*one); });
+    ReleaseAll(claimed);
+    return AtPlane(*plane, status);
+  }
+  return absl::OkStatus();
+}
+
+void Controller::ReleaseAll(const DataPlanes& planes) {
+  for (const auto& plane : planes) plane->client().Release().IgnoreError();
 }
 
 absl::Status Controller::LoadAll(const Intent& intent, bool take_over) {
@@ -72,6 +94,7 @@ absl::Status Controller::LoadAll(const Intent& intent, bool take_over) {
     for (size_t done = 0; done < i; ++done) {
       intent.planes[done]->client().Unload().status().IgnoreError();
     }
+    ReleaseAll(intent.planes);
     return AtPlane(*intent.planes[i], status);
   }
   return absl::OkStatus();
@@ -86,6 +109,7 @@ std::vector<Controller::LastFigures> Controller::UnloadAll(const Intent& intent)
     const bool empty = last.ok() || absl::IsFailedPrecondition(last.status());
     plane->Learn([&](DataPlane::Known& known) {
       known.in_step = empty;
+      known.owned = false;
       if (empty) {
         known.status.set_state(v1::DataPlaneStatus::IDLE_STATE);
         known.status.clear_workers();
@@ -145,9 +169,11 @@ absl::Status Controller::Load(const v1::Topology& topology, bool replace, uint64
                                      "\" is loaded; unload it first, or set replace"));
   }
   const uint64_t last_id = intent_ == nullptr ? last_id_ : intent_->state.last_id();
-  auto intent = MakeIntent(topology, options_.run_directory, planes(), last_id);
+  auto intent = MakeIntent(topology, options_.run_directory, options_.owner, planes(), last_id);
   if (!intent.ok()) return intent.status();
   if (absl::Status status = VerifyAll(**intent); !status.ok()) return status;
+  // Before the fabric that runs is given up for one that cannot be loaded.
+  if (absl::Status status = ClaimAll(**intent); !status.ok()) return status;
 
   if (intent_ != nullptr) UnloadAll(*intent_);
   absl::Status status = LoadAll(**intent, replace);

@@ -46,8 +46,13 @@ void Controller::Adopt() {
   DataPlanes found;
   v1::Topology topology;
   for (const std::string& address : addresses) {
-    const auto held = AgentClient(address).GetState(/*full=*/true);
+    const auto held = AgentClient(address, options_.owner).GetState(/*full=*/true);
     if (!held.ok() || !held->loaded()) continue;
+    if (!held->owner().empty() && !held->caller_owns()) {
+      options_.log(absl::StrCat("data plane ", held->data_plane(), " at ", address, " ",
+                                BelongsTo(held->owner()).message()));
+      continue;
+    }
     if (found.empty()) topology = held->topology();
     if (!MessageDifferencer::Equals(topology, held->topology())) {
       options_.log(absl::StrCat("data plane ", held->data_plane(), " at ", address,
@@ -55,10 +60,10 @@ void Controller::Adopt() {
                                 ", and is left alone"));
       continue;
     }
-    found.push_back(std::make_shared<DataPlane>(held->data_plane(), address));
+    found.push_back(std::make_shared<DataPlane>(held->data_plane(), address, options_.owner));
   }
   if (found.empty()) return;
-  auto intent = MakeIntent(topology, options_.run_directory, found, 0);
+  auto intent = MakeIntent(topology, options_.run_directory, options_.owner, found, 0);
   if (!intent.ok()) {
     options_.log(
         absl::StrCat("cannot take over fabric ", topology.name(), ": ", intent.status().message()));
@@ -117,7 +122,7 @@ void Controller::LookAt(DataPlane& plane) {
       }
       known.status = held->status();
       in_step = known.reachable && known.in_step && known.boot_id == held->boot_id() &&
-                known.revision == held->revision();
+                known.revision == held->revision() && (!known.owned || held->caller_owns());
     });
     return !held.ok() || in_step;
   };
@@ -133,11 +138,14 @@ void Controller::LookAt(DataPlane& plane) {
 }
 
 absl::Status Controller::Reconcile(DataPlane& plane) {
-  absl::StatusOr<v1::AgentState> held = plane.client().GetState(/*full=*/true);
+  const bool ours = IsInIntent(plane);
+  absl::StatusOr<v1::AgentState> held =
+      ours ? plane.client().Claim(/*full=*/true) : plane.client().GetState(/*full=*/true);
   absl::Status status = held.status();
   uint64_t made_up = 0;
+  if (status.ok() && ours && !held->caller_owns()) status = BelongsTo(held->owner());
   if (status.ok()) status = ReconcileFabric(plane, *held);
-  if (status.ok() && IsInIntent(plane)) {
+  if (status.ok() && ours) {
     if (&plane == &intent_->ingress()) {
       const absl::StatusOr<uint64_t> changed = ReconcileCircuits(plane, *held);
       status = changed.status();
@@ -145,6 +153,7 @@ absl::Status Controller::Reconcile(DataPlane& plane) {
     }
     if (status.ok()) status = ReconcileLinksAndTraffic(plane, *held);
   }
+  bool told_before = false;
   plane.Learn([&](DataPlane::Known& known) {
     const bool came_back = held.ok() && known.boot_id != held->boot_id();
     if (held.ok()) {
@@ -154,9 +163,12 @@ absl::Status Controller::Reconcile(DataPlane& plane) {
     }
     known.reachable = held.ok();
     known.in_step = status.ok();
+    known.owned = ours && held.ok() && held->caller_owns();
+    told_before = !status.ok() && known.problem == status.message();
     known.problem = std::string(status.message());
     known.reconciled = came_back ? made_up : known.reconciled + made_up;
   });
+  if (told_before) return status;
   options_.log(status.ok() ? absl::StrCat("data plane ", plane.name(), " is in step, ", made_up,
                                           " circuits made up")
                            : absl::StrCat("data plane ", plane.name(), ": ", status.message()));
@@ -223,7 +235,7 @@ absl::StatusOr<uint64_t> Controller::ReconcileCircuits(DataPlane& plane, v1::Age
   const uint64_t changes = update.install_size() + update.remove_size();
   if (changes == 0) return 0;
   update.set_base_revision(held.revision());
-  const auto updated = plane.client().Update(update);
+  const auto updated = plane.client().Update(std::move(update));
   if (!updated.ok()) return updated.status();
   held.set_revision(updated->revision());
   return changes;

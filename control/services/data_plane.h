@@ -13,8 +13,9 @@ namespace bfly::control {
 
 class DataPlane {
  public:
-  DataPlane(std::string name, std::string address)
-      : name_(std::move(name)), address_(std::move(address)), client_(address_) {}
+  // `owner`: as whom the controller claims it.
+  DataPlane(std::string name, std::string address, const v1::AgentOwner& owner)
+      : name_(std::move(name)), address_(std::move(address)), client_(address_, owner) {}
 
   const std::string& name() const { return name_; }
   const std::string& address() const { return address_; }
@@ -24,6 +25,8 @@ class DataPlane {
     bool reachable = false;
     // It holds what the controller holds, as far as the controller knows.
     bool in_step = false;
+    // The controller owns it; another one then does not.
+    bool owned = false;
     std::string problem;  // why not
     std::string boot_id;
     uint64_t revision = 0;    // of what it held when it was last in step

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/agent/ownership.h"
 #include "control/server/address.h"
 #include "control/status/field_errors.h"
 #include "control/topology_file/ranges.h"
@@ -25,14 +26,15 @@ absl::Status Check(v1::Topology* topology) {
 }
 
 std::shared_ptr<DataPlane> FindOrMake(const v1::DataPlane& entry, const std::string& run_directory,
-                                      const DataPlanes& known) {
+                                      const v1::AgentOwner& owner, const DataPlanes& known) {
   for (const auto& plane : known) {
     if (plane->name() != entry.name()) continue;
     if (entry.address().empty() || entry.address() == plane->address()) return plane;
   }
-  return std::make_shared<DataPlane>(entry.name(), entry.address().empty()
-                                                       ? SocketAddress(run_directory, entry.name())
-                                                       : entry.address());
+  return std::make_shared<DataPlane>(
+      entry.name(),
+      entry.address().empty() ? SocketAddress(run_directory, entry.name()) : entry.address(),
+      owner);
 }
 
 // Data plane that runs each stage, by name. The topology was checked: every stage stands there
@@ -51,6 +53,7 @@ absl::StatusOr<std::vector<std::string>> OwnersOf(const v1::Topology& topology, 
 
 absl::StatusOr<std::unique_ptr<Intent>> MakeIntent(v1::Topology topology,
                                                    const std::string& run_directory,
+                                                   const v1::AgentOwner& owner,
                                                    const DataPlanes& known, uint64_t last_id) {
   if (absl::Status status = Check(&topology); !status.ok()) return status;
   absl::StatusOr<Network> network = NetworkOf(topology.network());
@@ -61,18 +64,18 @@ absl::StatusOr<std::unique_ptr<Intent>> MakeIntent(v1::Topology topology,
   DataPlanes planes;
   std::map<std::string, size_t> index_of;
   std::vector<size_t> plane_of_stage;
-  for (const std::string& owner : *owners) {
-    if (index_of.emplace(owner, planes.size()).second) {
+  for (const std::string& name : *owners) {
+    if (index_of.emplace(name, planes.size()).second) {
       for (const v1::DataPlane& entry : topology.data_planes()) {
-        if (entry.name() == owner) planes.push_back(FindOrMake(entry, run_directory, known));
+        if (entry.name() == name) planes.push_back(FindOrMake(entry, run_directory, owner, known));
       }
     }
-    plane_of_stage.push_back(index_of[owner]);
+    plane_of_stage.push_back(index_of[name]);
   }
   // Data planes that run no stage come last; they are loaded too, so that mistakes show.
   for (const v1::DataPlane& entry : topology.data_planes()) {
     if (index_of.emplace(entry.name(), planes.size()).second) {
-      planes.push_back(FindOrMake(entry, run_directory, known));
+      planes.push_back(FindOrMake(entry, run_directory, owner, known));
     }
   }
   LinkCapacity capacity = CapacityOf(topology, *network);
@@ -83,6 +86,13 @@ absl::StatusOr<std::unique_ptr<Intent>> MakeIntent(v1::Topology topology,
                  .planes = std::move(planes),
                  .plane_of_stage = std::move(plane_of_stage),
                  .sources = {}});
+}
+
+absl::Status BelongsTo(const std::string& owner) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("belongs to another controller, ", owner,
+                   "; end that one, or unload its fabric. One that was killed loses it after ",
+                   Ownership::kPatience.count(), " s"));
 }
 
 std::string NameForJournal(const v1::Topology& topology) {

@@ -34,10 +34,14 @@ struct Intent {
 };
 
 // Completes and checks the topology: INVALID_ARGUMENT names every error under "topology". Data
-// planes of `known` with the same name and address are used again.
+// planes of `known` with the same name and address are used again, others are `owner`'s.
 absl::StatusOr<std::unique_ptr<Intent>> MakeIntent(v1::Topology topology,
                                                    const std::string& run_directory,
+                                                   const v1::AgentOwner& owner,
                                                    const DataPlanes& known, uint64_t last_id);
+
+// FAILED_PRECONDITION: what a data plane says to a controller that does not own it.
+absl::Status BelongsTo(const std::string& owner);
 
 // Tells the fabric from others in the journal of its objects.
 std::string NameForJournal(const v1::Topology& topology);

@@ -77,6 +77,30 @@ class RecoveryTest(unittest.TestCase):
         self.assertGreaterEqual(min(self.packets_at(self.net.settled(), circuit)), before + 5)
         self.net.down()
 
+    def test_the_account_of_a_data_plane_that_is_killed_under_traffic_is_what_was_last_seen(self):
+        self.set_up_away_from_the_greedy_path()
+        self.net.bfly("traffic", "start", "--rows", "0", "--rate", "20000")
+        seen = self.net.counters_when(lambda counters: counters["conservation"]["delivered"] > 20000)
+        self.net.kill("dp0")
+        account = self.net.down()
+        self.assertGreaterEqual(account["injected"], seen["conservation"]["injected"])
+        self.assertGreaterEqual(account["delivered"], seen["conservation"]["delivered"])
+
+    def test_one_controller_works_in_a_run_directory(self):
+        """Whatever it listens at: two would undo each other's circuits."""
+        circuit = self.set_up_away_from_the_greedy_path()
+        second = self.switch.spawn(lab.BUILD / "bfly-controller", "--run-dir", self.net.run_dir,
+                                   "--listen", f"unix:{self.lab.directory}/second.sock")
+        self.assertEqual(second.popen.wait(lab.PATIENCE), 1)
+        self.assertRegex(second.text(), f"another controller, process {self.net.pid('controller')}, works in")
+        # From another directory it finds the data plane owned, and leaves it alone.
+        third = self.switch.spawn(lab.BUILD / "bfly-controller", "--run-dir", self.lab.directory / "third",
+                                  "--agent", f"unix:{self.net.run_dir}/dp0.sock").wait_for("answers at")
+        self.assertRegex(third.text(), f"data plane dp0 .* belongs to another controller, process "
+                                       f"{self.net.pid('controller')} of .* with run directory {self.net.run_dir}")
+        self.assertEqual(self.circuit_ids(), [int(circuit["id"])])
+        self.net.down()
+
     def controller_answers(self):
         try:
             self.net.json("status")
