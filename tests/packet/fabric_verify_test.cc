@@ -32,7 +32,7 @@ HostPortConfig Port(const char* name, const char* device, std::vector<Row> rows)
   return port;
 }
 
-TrunkConfig Trunk(int after_stage, bool sends) {
+TrunkConfig TrunkAfter(int after_stage, bool sends) {
   TrunkConfig trunk;
   trunk.name = sends ? "out" : "in";
   trunk.device = sends ? "net_null0" : "net_null1";
@@ -45,7 +45,7 @@ TEST(Verify, FindsNothingWrongWithAGoodConfig) {
   EXPECT_THAT(Errors(Good()), IsEmpty());
   FabricConfig middle = Good();
   middle.placement = {{.first_stage = 1, .last_stage = 1, .lcore = UsableCpus().front()}};
-  middle.trunks = {Trunk(0, false), Trunk(1, true)};
+  middle.trunks = {TrunkAfter(0, false), TrunkAfter(1, true)};
   EXPECT_THAT(Errors(middle), IsEmpty());
 }
 
@@ -117,12 +117,12 @@ TEST(Verify, AnAddressBlockTooSmall) {
 TEST(Verify, ATrunkThatLeadsNowhere) {
   FabricConfig config = Good();
   config.placement = {{.first_stage = 0, .last_stage = 1, .lcore = UsableCpus().front()}};
-  config.trunks = {Trunk(0, true)};
+  config.trunks = {TrunkAfter(0, true)};
   EXPECT_THAT(Errors(config),
               Contains("trunks[0].after_stage: 0 is not where this data plane's stages 0-1 end"));
   FabricConfig wrapped = OneWorker(NetworkKind::kWrappedButterfly, 8, 2);
   wrapped.placement = {{.first_stage = 0, .last_stage = 1, .lcore = UsableCpus().front()}};
-  wrapped.trunks = {Trunk(1, true)};
+  wrapped.trunks = {TrunkAfter(1, true)};
   EXPECT_THAT(Errors(wrapped),
               Contains(HasSubstr("trunks[0]: a wrapped butterfly of 2 passes runs in one")));
 }
