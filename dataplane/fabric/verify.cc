@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "dataplane/fabric/fabric.h"
 #include "dataplane/fabric/link_plan.h"
+#include "dataplane/fabric/memory_need.h"
 #include "dataplane/ports/pci_device.h"
 #include "dataplane/runtime/capability.h"
 #include "dataplane/runtime/cpus.h"
@@ -32,6 +33,10 @@ class Verifier {
     }
     Addressing(*network);
     Placement(*network);
+    if (first_stage_ <= last_stage_) {
+      Keep(CheckMemoryNeed(*network, MemoryNeed(*network, first_stage_, last_stage_),
+                           AvailableMemory()));
+    }
     Ports(*network);
     Trunks(*network);
     if (CheckLinkShape("links.", config_.links.base).ok()) {

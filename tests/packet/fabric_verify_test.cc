@@ -2,6 +2,7 @@
 // Fabric::Verify names every error at once, each with its place, value and range.
 #include <gmock/gmock.h>
 
+#include "dataplane/fabric/memory_need.h"
 #include "tests/packet/fabric_fixture.h"
 
 namespace bfly::dataplane {
@@ -47,6 +48,24 @@ TEST(Verify, FindsNothingWrongWithAGoodConfig) {
   middle.placement = {{.first_stage = 1, .last_stage = 1, .lcore = UsableCpus().front()}};
   middle.trunks = {TrunkAfter(0, false), TrunkAfter(1, true)};
   EXPECT_THAT(Errors(middle), IsEmpty());
+}
+
+TEST(Verify, ANetworkThatTheMachineHasNoMemoryForIsRefusedWithNumbers) {
+  const Network small = *Network::Make({.kind = NetworkKind::kButterfly, .rows = 8});
+  // Stages 1 and 2 with 16 links each: 16 bytes a link for every hop, 32 for what is rare; a word a
+  // row for the route.
+  EXPECT_EQ(MemoryNeed(small, 1, 2), 2 * 16 * (16 + 32) + 8 * 8u);
+  const Network large = *Network::Make({.kind = NetworkKind::kButterfly, .rows = 1 << 20});
+  const uint64_t need = MemoryNeed(large, 0, 19);
+  EXPECT_EQ(need, (uint64_t{20} * 2 * 48 + 8) << 20);
+  EXPECT_TRUE(CheckMemoryNeed(large, need, need).ok());
+  const absl::Status refused = CheckMemoryNeed(large, need, uint64_t{1} << 30);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(
+      refused.message(),
+      "network.rows: 1048576 rows need 1.9 GiB for the counters of the stages placed here, and "
+      "this machine has 1.0 GiB left; use fewer rows, or place stages on other machines");
+  EXPECT_GT(AvailableMemory(), 1u << 20);
 }
 
 TEST(Verify, AStagePlacedTwiceOrNowhere) {
