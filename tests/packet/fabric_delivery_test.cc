@@ -44,6 +44,10 @@ void ExpectAllPairsWalked(const FabricConfig& config) {
   EXPECT_EQ(s.conservation.in_flight, 0u);
   EXPECT_EQ(PacketCounts(s), WalkedCounts(network, AllPairsGreedy(network)));
   for (const LinkCounters& link : s.links) EXPECT_EQ(link.bytes, 64 * link.packets);
+  // Every worker had a part in it.
+  for (const WorkerCounters& worker : s.workers) {
+    EXPECT_GT(worker.ledger.handed_on + worker.ledger.delivered, 0u) << "CPU " << worker.lcore;
+  }
 }
 
 TEST(Delivery, AllPairsFollowTheirPathsOnOneWorker) {
@@ -81,6 +85,7 @@ TEST(Delivery, UniformTrafficIsTheSameForOneWorkerAndForTwo) {
     ASSERT_TRUE(fabric->SetSources({source}).ok());
     const Snapshot s = WaitForDeliveries(*fabric, 16 * 500);
     EXPECT_EQ(s.conservation.delivered, 16u * 500);
+    EXPECT_EQ(s.workers.size(), cpu == 0 ? 1u : 2u);
     counts.push_back(PacketCounts(s));
   }
   EXPECT_EQ(counts[0], counts[1]);

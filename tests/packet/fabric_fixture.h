@@ -5,9 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <set>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -38,10 +41,17 @@ inline FabricConfig Placed(NetworkKind kind, uint32_t rows, const std::vector<in
   return config;
 }
 
-// 0, or 1 where the machine has a second CPU.
-inline int OtherCpu() { return UsableCpus().size() > 1 ? 1 : 0; }
+// The number of a second usable CPU. A test that asks for two workers fails where there is one CPU
+// alone: with both on one CPU it would be a test of one worker.
+inline int OtherCpu() {
+  if (UsableCpus().size() < 2) {
+    throw std::runtime_error("this test runs two workers and may use one CPU alone (" +
+                             FormatCpus(UsableCpus()) + "): give it two, see taskset");
+  }
+  return 1;
+}
 
-// `runs` consecutive parts of the stages on two CPUs in turn, if the machine has two.
+// `runs` consecutive parts of the stages on two CPUs in turn.
 inline FabricConfig InParts(NetworkKind kind, uint32_t rows, uint64_t seed, int runs) {
   const int stages = Network::Make({.kind = kind, .rows = rows})->stages();
   std::vector<int> cpu_of_stage(stages);
@@ -54,7 +64,9 @@ inline FabricConfig InParts(NetworkKind kind, uint32_t rows, uint64_t seed, int 
 inline void ExpectConserved(const Snapshot& s) {
   const Conservation& c = s.conservation;
   EXPECT_EQ(c.injected + s.trunk_in, c.delivered + c.dropped + c.in_flight + s.trunk_out);
-  EXPECT_LE(static_cast<int64_t>(c.in_flight), int64_t{1} << 40) << "in_flight is negative";
+  // The sum above holds modulo 2^64. No more can be inside than has entered, so a count that fell
+  // below 0 is seen here.
+  EXPECT_LE(c.in_flight, c.injected + s.trunk_in);
 }
 
 // Polls until `done` holds or 30 s have passed; returns the last snapshot. Conservation is checked
@@ -114,6 +126,11 @@ inline std::unique_ptr<Fabric> MustLoad(const FabricConfig& config) {
     ADD_FAILURE() << fabric.status();
     return nullptr;
   }
+  // Every part runs on the CPU it was given, on a worker of its own.
+  std::set<int> given, running;
+  for (const auto& part : config.placement) given.insert(part.lcore);
+  for (const WorkerCounters& worker : (*fabric)->snapshot().workers) running.insert(worker.lcore);
+  EXPECT_TRUE(std::includes(running.begin(), running.end(), given.begin(), given.end()));
   return *std::move(fabric);
 }
 
