@@ -119,11 +119,15 @@ TEST_F(SourceTest, PatternsDecideWhereEachPacketGoes) {
                       .destination = Destination::kPattern,
                       .packets = 3,
                       .pattern = {.name = "bitcomp"}};
-  for (const Packet& packet : Watch(config, 10, 1, 64)) {
+  const auto complements = Watch(config, 10, 1, 64);
+  EXPECT_EQ(complements.size(), 8u * 3);
+  for (const Packet& packet : complements) {
     EXPECT_EQ(packet.tag, Tag(packet.row, 7 - packet.row));
   }
   config.pattern = {.name = "permutation", .permutation = {1, 0, 3, 2, 5, 4, 7, 6}};
-  for (const Packet& packet : Watch(config, 10, 1, 64)) {
+  const auto neighbours = Watch(config, 10, 1, 64);
+  EXPECT_EQ(neighbours.size(), 8u * 3);
+  for (const Packet& packet : neighbours) {
     EXPECT_EQ(packet.tag, Tag(packet.row, packet.row ^ 1));
   }
 }
