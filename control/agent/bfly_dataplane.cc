@@ -22,6 +22,7 @@
 #include "control/topology_file/ranges.h"
 #include "control/topology_file/reader.h"
 #include "control/topology_file/to_fabric_config.h"
+#include "dataplane/fabric/loaded_fabric.h"
 #include "dataplane/ports/device_policy.h"
 #include "dataplane/runtime/eal.h"
 
@@ -124,13 +125,16 @@ absl::StatusOr<dataplane::DevicePolicy> DevicesAllowed(const Flags& flags,
 }
 
 // What clients ask for passes the policy before anything of DPDK sees it.
-FabricBackend RealBackend(const dataplane::DevicePolicy& policy) {
+FabricBackend RealBackend(const dataplane::DevicePolicy& policy, const std::string& hosts_file) {
   return {.verify =
               [policy](const dataplane::FabricConfig& config) {
                 std::vector<absl::Status> errors = policy.Check(config);
                 return errors.empty() ? dataplane::Fabric::Verify(config) : errors;
               },
-          .load = dataplane::Fabric::Load};
+          .load = [hosts_file](const dataplane::FabricConfig& config)
+              -> absl::StatusOr<std::unique_ptr<dataplane::Fabric>> {
+            return dataplane::LoadedFabric::Load(config, nullptr, hosts_file);
+          }};
 }
 
 void PrintAccount(const dataplane::Snapshot& last) {
@@ -172,7 +176,9 @@ absl::Status Run(const Flags& flags) {
   if (!eal.ok()) return eal.status();
   std::cout << eal->dpdk_version << ", " << eal->memory << std::endl;
 
-  FabricHost host(RealBackend(*policy), flags.name);
+  const std::string hosts_file =
+      absl::StrCat(RunDirectory(flags.run_dir), "/", flags.name, ".hosts");
+  FabricHost host(RealBackend(*policy, hosts_file), flags.name);
   if (!flags.topology.empty()) {
     if (absl::Status status = host.Load(topology).status(); !status.ok()) return status;
   }

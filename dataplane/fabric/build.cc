@@ -47,7 +47,8 @@ absl::Status LoadedFabric::OpenPorts() {
       .rules = MakeFrameRules(network_, config_.addressing, config_.max_frame_bytes),
       .flood = &flood_,
       .pool = pool_.get(),
-      .keeper = &keeper_};
+      .keeper = &keeper_,
+      .hosts = &hosts_};
   for (size_t i = 0; i < config_.ports.size(); ++i) {
     auto port = HostPort::Open(absl::StrCat("ports[", i, "]"), config_.ports[i], context);
     if (!port.ok()) return port.status();

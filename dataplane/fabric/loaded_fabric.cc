@@ -19,12 +19,14 @@ absl::StatusOr<std::unique_ptr<Fabric>> Fabric::Load(const FabricConfig& config)
   return LoadedFabric::Load(config, nullptr);
 }
 
-LoadedFabric::LoadedFabric(const FabricConfig& config, Network network)
+LoadedFabric::LoadedFabric(const FabricConfig& config, Network network,
+                           const std::string& hosts_file)
     : config_(config),
       network_(std::move(network)),
       routes_(network_, config.without_circuit),
       plan_(PlanFabric(config_, network_)),
-      sources_(network_, routes_) {}
+      sources_(network_, routes_),
+      hosts_(hosts_file) {}
 
 LoadedFabric::~LoadedFabric() {
   if (const absl::Status status = Unload(); !status.ok()) {
@@ -35,12 +37,13 @@ LoadedFabric::~LoadedFabric() {
 }
 
 absl::StatusOr<std::unique_ptr<LoadedFabric>> LoadedFabric::Load(const FabricConfig& config,
-                                                                 const InletFactory& more_traffic) {
+                                                                 const InletFactory& more_traffic,
+                                                                 const std::string& hosts_file) {
   if (const std::vector<absl::Status> errors = Verify(config); !errors.empty())
     return errors.front();
   absl::StatusOr<Network> network = Network::Make(config.network);
   if (!network.ok()) return network.status();
-  std::unique_ptr<LoadedFabric> fabric(new LoadedFabric(config, *std::move(network)));
+  std::unique_ptr<LoadedFabric> fabric(new LoadedFabric(config, *std::move(network), hosts_file));
   fabric->BuildStages();
   if (absl::Status status = fabric->OpenPorts(); !status.ok()) return status;
   fabric->BuildReceivers();
@@ -58,6 +61,7 @@ absl::Status LoadedFabric::StartWorkers() {
   for (const auto& worker : workers_) {
     if (absl::Status status = worker->Start(); !status.ok()) return status;
   }
+  keeper_.AlsoDo([this] { hosts_.Save(); });
   keeper_.Start();
   return absl::OkStatus();
 }
@@ -75,6 +79,7 @@ absl::Status LoadedFabric::Unload() {
   if (in_band_owner_ != nullptr) in_band_owner_->Stop();
   if (absl::Status status = StopWorkers(); !status.ok()) return status;
   keeper_.Stop();
+  hosts_.Forget();
   running_ = false;
   DiscardInside();
   ClosePorts();

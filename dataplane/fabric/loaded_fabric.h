@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "dataplane/fabric/fabric.h"
@@ -31,8 +32,10 @@ class LoadedFabric final : public Fabric {
   // it.
   using InletFactory = std::function<std::unique_ptr<Inlet>(const Network&, const RouteTable&)>;
 
+  // `hosts_file` keeps the addresses of hosts over a crash; empty: they are learned anew.
   static absl::StatusOr<std::unique_ptr<LoadedFabric>> Load(const FabricConfig& config,
-                                                            const InletFactory& more_traffic);
+                                                            const InletFactory& more_traffic,
+                                                            const std::string& hosts_file = "");
   ~LoadedFabric() override;
 
   absl::Status Unload() override;
@@ -71,7 +74,7 @@ class LoadedFabric final : public Fabric {
     int worker;
   };
 
-  LoadedFabric(const FabricConfig& config, Network network);
+  LoadedFabric(const FabricConfig& config, Network network, const std::string& hosts_file);
   void BuildStages();
   absl::Status OpenPorts();
   // Which worker uses queue `queue` of a port, if `worker` is the one to do it by default.
@@ -116,6 +119,7 @@ class LoadedFabric final : public Fabric {
   std::vector<std::unique_ptr<PacketStore>> stores_;  // by worker, null where no link took time
   FramePool pool_;                                    // null without ports
   DeviceKeeper keeper_{[this] { WaitForWorkers(); }};
+  KnownHosts hosts_;        // what the ports learned
   std::vector<Row> flood_;  // rows with a host port anywhere
   std::vector<std::unique_ptr<HostPort>> ports_;
   std::unique_ptr<Trunk> trunk_in_;   // null where stage 0 runs here

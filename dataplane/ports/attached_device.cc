@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/ports/device_keeper.h"
+#include "dataplane/ports/host_behind.h"
 
 namespace bfly::dataplane {
 
@@ -38,6 +39,10 @@ absl::Status AttachedDevice::Attach() {
     gate_.Open(device_->id());
   }
   return absl::OkStatus();
+}
+
+MacAddress AttachedDevice::HostBehind() const {
+  return dataplane::HostBehind(config_.device, device_->id());
 }
 
 AttachedDevice::~AttachedDevice() {

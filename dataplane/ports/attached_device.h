@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "dataplane/ports/device_gate.h"
 #include "dataplane/ports/ethdev.h"
+#include "dataplane/ports/mac_address.h"
 #include "dataplane/ports/memif_relay.h"
 
 namespace bfly::dataplane {
@@ -27,6 +28,8 @@ class AttachedDevice {
   const DeviceGate* gate() const { return &gate_; }
   uint64_t missed() const { return device_->missed(); }
   XdpCounters xdp() const { return device_->xdp(); }
+  // Of the host behind it, 0: nobody can tell (host_behind.h).
+  MacAddress HostBehind() const;
 
   // Keeper.
   void Tend() {}

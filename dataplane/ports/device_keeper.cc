@@ -62,6 +62,7 @@ void DeviceKeeper::Run(const std::stop_token& stop) {
     }
     if (look) {
       for (AttachedDevice* device : devices_) device->Tend();
+      for (const std::function<void()>& chore : chores_) chore();
     }
     std::vector<pollfd> waits = {{.fd = wake_.get(), .events = POLLIN, .revents = 0}};
     for (int fd : fds) waits.push_back({.fd = fd, .events = POLLIN, .revents = 0});

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <stop_token>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -34,6 +35,9 @@ class DeviceKeeper {
   void Add(AttachedDevice* device) { devices_.push_back(device); }
   void Remove(AttachedDevice* device) { std::erase(devices_, device); }
 
+  // The thread calls it ten times a second too.
+  void AlsoDo(std::function<void()> chore) { chores_.push_back(std::move(chore)); }
+
   // After the workers have started, and after they have stopped.
   void Start();
   void Stop();
@@ -44,6 +48,7 @@ class DeviceKeeper {
   const std::function<void()> wait_for_workers_;
   std::vector<std::weak_ptr<MemifRelay>> relays_;
   std::vector<AttachedDevice*> devices_;
+  std::vector<std::function<void()>> chores_;
   OwnedFd wake_;
   std::jthread thread_;
 };

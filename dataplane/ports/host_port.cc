@@ -3,6 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "dataplane/ports/host_behind.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -46,6 +47,7 @@ absl::StatusOr<std::unique_ptr<HostPort>> HostPort::Open(const std::string& fiel
   const bool translate =
       config.translate_mac && config.rows.size() == 1 && context.rules.mode == AddressingMode::kMac;
   LearnedMac* learned = translate ? &port->learned_ : nullptr;
+  if (translate) port->FindHost(context.hosts);
   const bool kernel_interface = absl::StartsWith(config.device, "net_af_xdp") ||
                                 absl::StartsWith(config.device, "net_af_packet");
   const DeviceGate* const gate = port->device_->gate();
@@ -63,6 +65,14 @@ absl::StatusOr<std::unique_ptr<HostPort>> HostPort::Open(const std::string& fiel
     port->transmitters_.push_back(std::make_unique<HostTransmitter>(gate, queue, learned));
   }
   return port;
+}
+
+// A kernel drops frames for any address but its own and everybody's, so until the host is known
+// they go to everybody. What the kernel says of the interface now is newer than what was kept.
+void HostPort::FindHost(KnownHosts* hosts) {
+  if (LeadsToAKernel(config_.device)) learned_.until_known = kBroadcastMac;
+  if (hosts != nullptr) hosts->Watch(config_.name, config_.rows[0], &learned_);
+  learned_.Learn(device_->HostBehind());
 }
 
 PortCounters HostPort::counters() const {

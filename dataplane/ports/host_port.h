@@ -15,6 +15,7 @@
 #include "dataplane/ports/frame.h"
 #include "dataplane/ports/host_inlet.h"
 #include "dataplane/ports/host_transmitter.h"
+#include "dataplane/ports/known_hosts.h"
 
 namespace bfly::dataplane {
 
@@ -25,6 +26,7 @@ struct HostPortContext {
   const std::vector<Row>* flood = nullptr;  // every row of the fabric that has a host port
   rte_mempool* pool = nullptr;              // MakeFramePool
   DeviceKeeper* keeper = nullptr;           // null: nobody looks after the devices
+  KnownHosts* hosts = nullptr;              // null: addresses of hosts are not kept
 };
 
 class HostPort {
@@ -44,6 +46,7 @@ class HostPort {
 
  private:
   HostPort() = default;
+  void FindHost(KnownHosts* hosts);
 
   HostPortConfig config_;
   std::unique_ptr<AttachedDevice> device_;

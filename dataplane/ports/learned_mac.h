@@ -11,13 +11,19 @@ namespace bfly::dataplane {
 // transmitting ones read. One word, so no worker waits; relaxed, because nothing else hangs on it.
 struct LearnedMac {
   std::atomic<MacAddress> host{0};
+  // Where frames for the host go until its address is known; 0: they keep the row's address, as a
+  // tester wants it.
+  MacAddress until_known = 0;
 
   void Learn(MacAddress mac) {
     if (mac != 0 && host.load(std::memory_order_relaxed) != mac) {
       host.store(mac, std::memory_order_relaxed);
     }
   }
-  MacAddress Get() const { return host.load(std::memory_order_relaxed); }
+  MacAddress Get() const {
+    const MacAddress known = host.load(std::memory_order_relaxed);
+    return known != 0 ? known : until_known;
+  }
 };
 
 }  // namespace bfly::dataplane

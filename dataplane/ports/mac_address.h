@@ -17,6 +17,8 @@ inline constexpr MacAddress kRowMacPrefix = 0x02bf00;
 // 02:bf:01:..: is an end of a trunk, so that no host can be mistaken for one.
 inline constexpr MacAddress kTrunkMac = 0x02bf01000000;
 
+inline constexpr MacAddress kBroadcastMac = 0xffffffffffff;
+
 inline MacAddress RowMac(Row row) { return (kRowMacPrefix << 24) | row; }
 inline bool IsRowMac(MacAddress mac) { return (mac >> 24) == kRowMacPrefix; }
 inline Row RowOfMac(MacAddress mac) { return static_cast<Row>(mac & 0xffffff); }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Either side dies and comes back: circuits are installed again, traffic flows again, nothing is made up."""
 
+import time
 import unittest
 
 import fabric
@@ -101,12 +102,95 @@ class RecoveryTest(unittest.TestCase):
         self.assertEqual(self.circuit_ids(), [int(circuit["id"])])
         self.net.down()
 
+    def know_each_other(self, *rows):
+        """Hosts that need not ask for each other: nobody speaks but who pings or answers."""
+        for here in rows:
+            for there in rows:
+                if here != there:
+                    self.hosts[here].ip("neigh", "replace", self.hosts[there].address, "lladdr",
+                                        f"02:bf:00:00:00:{there:02x}", "nud", "permanent", "dev", "eth0")
+
+    def first_ping_is_answered(self, what):
+        """One echo request to a host that has said nothing since: it, and not a later one, is answered."""
+        started = time.monotonic()
+        self.hosts[0].run("ping", "-c", "1", "-W", "20", self.hosts[3].address)
+        print(f"{what}: answered {1000 * (time.monotonic() - started):.0f} ms after the data plane ran")
+
+    def test_a_host_that_only_listens_is_reached_at_once_after_a_restart(self):
+        self.hosts[0].ping(self.hosts[3].address)
+        self.know_each_other(0, 3)
+        self.net.kill("dp0")
+        lab.wait_until(lambda: self.state() == "unreachable", "the controller sees that dp0 is gone")
+        self.net.start_data_plane("dp0")
+        lab.wait_until(lambda: self.state() == "running", "dp0 is loaded again")
+        self.first_ping_is_answered("after a crash")
+        self.net.down()
+
+    def test_a_host_that_only_listens_is_reached_at_once_after_down_and_up(self):
+        self.hosts[0].ping(self.hosts[3].address)
+        self.know_each_other(0, 3)
+        self.net.down()
+        self.net.bfly("up", self.net.file)
+        self.first_ping_is_answered("after down and up")
+        self.net.down()
+
     def controller_answers(self):
         try:
             self.net.json("status")
         except lab.CommandFailed:
             return False
         return True
+
+
+class BridgedHostsTest(unittest.TestCase):
+    """Between the data plane and its hosts are bridges, so no kernel can tell whose address is behind a port."""
+
+    def setUp(self):
+        self.lab = lab.Lab()
+        self.addCleanup(self.lab.close)
+        self.switch = self.lab.namespace("sw")
+        middle = self.lab.namespace("mid")
+        self.hosts = []
+        for row in range(2):
+            middle.ip("link", "add", f"br{row}", "type", "bridge")
+            middle.ip("link", "set", f"br{row}", "up")
+            self.lab.wire(self.switch, f"bf{row}", middle, f"up{row}")
+            self.hosts.append(self.lab.host(f"h{row}", middle, f"down{row}", f"10.77.0.{16 + row}/24"))
+            for interface in (f"up{row}", f"down{row}"):
+                middle.ip("link", "set", interface, "master", f"br{row}")
+        self.net = fabric.Fabric(self.lab, self.switch, fabric.topology([fabric.host_port(row) for row in range(2)]))
+        self.net.up()
+
+    def state(self):
+        return self.net.json("status")["data_planes"][0]["state"]
+
+    def test_their_addresses_are_kept_over_a_crash_and_not_needed_after_down_and_up(self):
+        self.hosts[0].ping(self.hosts[1].address)
+        for here, there in ((0, 1), (1, 0)):
+            self.hosts[here].ip("neigh", "replace", self.hosts[there].address, "lladdr",
+                                f"02:bf:00:00:00:{there:02x}", "nud", "permanent", "dev", "eth0")
+        kept = self.net.run_dir / "dp0.hosts"
+        lab.wait_until(lambda: kept.exists() and len(kept.read_text().splitlines()) == 2, "both addresses are kept")
+        addresses = [host.run("cat", "/sys/class/net/eth0/address").strip() for host in self.hosts]
+        self.assertEqual(sorted(kept.read_text().splitlines()),
+                         [f"h{row} {row} {int(addresses[row].replace(':', ''), 16):x}" for row in range(2)])
+
+        self.net.kill("dp0")
+        lab.wait_until(lambda: self.state() == "unreachable", "the controller sees that dp0 is gone")
+        self.net.start_data_plane("dp0")
+        lab.wait_until(lambda: self.state() == "running", "dp0 is loaded again")
+        with_own_address = self.hosts[1].spawn("tcpdump", "-lnei", "eth0", "-c", "1", "icmp and ether dst",
+                                               addresses[1], name="own-address")
+        with_own_address.wait_for("listening on")
+        self.hosts[0].run("ping", "-c", "1", "-W", "20", self.hosts[1].address)
+        with_own_address.finish()
+
+        self.net.down()
+        self.assertFalse(kept.exists())
+        self.net.bfly("up", self.net.file)
+        # Nobody knows the hosts now: what is for one of them goes to everybody behind its port.
+        self.hosts[0].run("ping", "-c", "1", "-W", "20", self.hosts[1].address)
+        self.net.down()
 
 
 if __name__ == "__main__":
