@@ -2,6 +2,7 @@
 #include "control/agent/agent_service.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "control/agent/counters.h"
 #include "control/agent/update_socket.h"
 #include "control/status/field_errors.h"
@@ -99,6 +100,7 @@ grpc::Status AgentService::GetState(grpc::ServerContext*, const v1::AgentStateRe
   status->set_state(held.loaded ? v1::DataPlaneStatus::RUNNING : v1::DataPlaneStatus::IDLE_STATE);
   status->set_memory(about_.memory);
   status->set_dpdk_version(about_.dpdk_version);
+  status->set_problem(absl::StrJoin(held.problems, "; "));
   return grpc::Status::OK;
 }
 

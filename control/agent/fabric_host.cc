@@ -211,6 +211,7 @@ FabricHost::Held FabricHost::held(bool full) const {
   held.revision = revision_;
   if (fabric_ == nullptr) return held;
   held.placement = fabric_->config().placement;
+  held.problems = fabric_->problems();
   if (!full) return held;
   held.topology = topology_;
   held.down_links = down_links_;

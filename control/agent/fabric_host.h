@@ -104,6 +104,7 @@ class FabricHost {
     LinkOverrides link_changes;
     std::vector<v1::TrafficSource> sources;
     std::vector<dataplane::StagePlacement> placement;
+    std::vector<std::string> problems;  // of ports and trunks
   };
   // `full`: also topology, circuits, links and sources.
   Held held(bool full) const;

@@ -251,7 +251,7 @@ v1::FabricStatus Controller::Status() const {
     out->set_address(plane->address());
     if (!known.reachable) out->set_state(v1::DataPlaneStatus::UNREACHABLE);
     out->set_reconciled(known.reconciled);
-    out->set_problem(known.problem);
+    if (!known.problem.empty()) out->set_problem(known.problem);
   }
   return status;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -69,6 +70,9 @@ class Fabric {
   // For circuits that the workers set up themselves (in_band/in_band.h). Memory for it is taken
   // with the first call. FailedPrecondition: the network or its placement does not allow it.
   virtual absl::StatusOr<InBand*> in_band() = 0;
+
+  // What is wrong with ports and trunks now, a sentence for each.
+  virtual std::vector<std::string> problems() const { return {}; }
 
   virtual Snapshot snapshot() const = 0;
   // The same without links: cheap, however large the network.

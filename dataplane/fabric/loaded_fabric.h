@@ -51,6 +51,7 @@ class LoadedFabric final : public Fabric {
   absl::Status SetLinkUp(LinkId link, bool up) override;
   absl::Status SetLinks(const LinkPlan& plan) override;
   absl::StatusOr<InBand*> in_band() override;
+  std::vector<std::string> problems() const override;
   Snapshot snapshot() const override;
   Snapshot summary() const override;
 

@@ -3,6 +3,7 @@
 // picture.
 #include <rte_cycles.h>
 
+#include "absl/strings/str_cat.h"
 #include "dataplane/fabric/loaded_fabric.h"
 
 namespace bfly::dataplane {
@@ -109,6 +110,20 @@ std::vector<PortCounters> LoadedFabric::PortCountersNow() const {
 std::vector<PortCounters> LoadedFabric::ReadPorts() const {
   const std::lock_guard<std::mutex> lock(ports_mutex_);
   return closed_ ? last_ports_ : PortCountersNow();
+}
+
+std::vector<std::string> LoadedFabric::problems() const {
+  const std::lock_guard<std::mutex> lock(ports_mutex_);
+  std::vector<std::string> problems;
+  const auto add = [&](absl::string_view kind, const std::string& name,
+                       const std::string& problem) {
+    if (!problem.empty()) problems.push_back(absl::StrCat(kind, " ", name, ": ", problem));
+  };
+  for (const auto& port : ports_) add("port", port->config().name, port->problem());
+  for (const auto* trunk : {&trunk_in_, &trunk_out_}) {
+    if (*trunk) add("trunk", (*trunk)->config().name, (*trunk)->problem());
+  }
+  return problems;
 }
 
 Snapshot LoadedFabric::summary() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/ports/attached_device.h"
 
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -9,6 +10,27 @@
 #include "dataplane/ports/host_behind.h"
 
 namespace bfly::dataplane {
+namespace {
+
+// A device that is refused is refused for a reason that does not pass in a tenth of a second.
+constexpr std::chrono::seconds kTryEvery{1};
+
+// Rows stay in order.
+void AddXdpCounters(const XdpCounters& more, XdpCounters& sum) {
+  std::map<Row, uint64_t> rows;
+  for (const XdpCounters* counters : {&more, &std::as_const(sum)}) {
+    for (const XdpCounters::RowCount& row : counters->rows) rows[row.row] += row.packets;
+  }
+  sum.rows.clear();
+  for (const auto& [row, packets] : rows) sum.rows.push_back({.row = row, .packets = packets});
+  if (sum.actions.empty()) sum.actions.resize(more.actions.size());
+  for (size_t i = 0; i < more.actions.size(); ++i) {
+    sum.actions[i].name = more.actions[i].name;
+    sum.actions[i].packets += more.actions[i].packets;
+  }
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<AttachedDevice>> AttachedDevice::Open(const EthdevConfig& config,
                                                                      DeviceKeeper* keeper) {
@@ -32,13 +54,67 @@ absl::Status AttachedDevice::Attach() {
   }
   auto device = Ethdev::Open(config_);
   if (!device.ok()) return device.status();
-  device_ = *std::move(device);
+  presence_ = DevicePresence(config_.device, (*device)->id());
+  {
+    const std::lock_guard lock(mutex_);
+    device_ = *std::move(device);
+    problem_.clear();
+  }
   if (relay_ != nullptr) {
     relay_->Add(memif_id_, device_->id(), &gate_);
   } else {
     gate_.Open(device_->id());
   }
   return absl::OkStatus();
+}
+
+void AttachedDevice::Tend() {
+  if (device_ != nullptr) {
+    if (presence_.gone()) Detach();
+    return;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_try_ || !presence_.back()) return;
+  if (const absl::Status status = Attach(); !status.ok()) {
+    Say(absl::StrCat(presence_.what(), " cannot be attached again: ", status.message()));
+    next_try_ = now + kTryEvery;
+    return;
+  }
+  if (after_attaching_) after_attaching_();
+}
+
+void AttachedDevice::Detach() {
+  gate_.Close();
+  keeper_->WaitForWorkers();
+  device_->Reclaim();
+  const std::lock_guard lock(mutex_);
+  missed_before_ += device_->missed();
+  AddXdpCounters(device_->xdp(), xdp_before_);
+  problem_ = absl::StrCat(presence_.what(),
+                          " is gone; the port is attached again when there is one of that name");
+  device_.reset();
+}
+
+void AttachedDevice::Say(std::string problem) {
+  const std::lock_guard lock(mutex_);
+  problem_ = std::move(problem);
+}
+
+std::string AttachedDevice::problem() const {
+  const std::lock_guard lock(mutex_);
+  return problem_;
+}
+
+uint64_t AttachedDevice::missed() const {
+  const std::lock_guard lock(mutex_);
+  return missed_before_ + (device_ != nullptr ? device_->missed() : 0);
+}
+
+XdpCounters AttachedDevice::xdp() const {
+  const std::lock_guard lock(mutex_);
+  XdpCounters sum = device_ != nullptr ? device_->xdp() : XdpCounters{};
+  AddXdpCounters(xdp_before_, sum);
+  return sum;
 }
 
 MacAddress AttachedDevice::HostBehind() const {

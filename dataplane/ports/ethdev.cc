@@ -4,6 +4,7 @@
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <rte_mbuf.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -73,9 +74,13 @@ std::string NumberedDevice(const std::string& device) {
 
 absl::StatusOr<std::unique_ptr<Ethdev>> Ethdev::Open(const EthdevConfig& config) {
   std::unique_ptr<Ethdev> dev(new Ethdev);
+  dev->pool_ = config.pool;
   if (absl::Status status = dev->Probe(config); !status.ok()) return status;
   if (absl::Status status = dev->Own(config); !status.ok()) return status;
-  if (absl::Status status = dev->Configure(config); !status.ok()) return status;
+  const std::vector<XskRing> others = XskRings();
+  const absl::Status configured = dev->Configure(config);
+  dev->rings_ = Without(XskRings(), others);
+  if (!configured.ok()) return configured;
   if (dev->edge_ != nullptr) {
     if (absl::Status status = dev->edge_->Start(config.edge); !status.ok()) {
       return At(config.field, status);
@@ -218,6 +223,11 @@ Ethdev::~Ethdev() {
   if (!probed_) return;
   rte_eth_dev_info info{};
   if (rte_eth_dev_info_get(id_, &info) == 0 && info.device != nullptr) rte_dev_remove(info.device);
+  CloseLeft(rings_);
+}
+
+void Ethdev::Reclaim() {
+  for (rte_mbuf* buffer : BuffersIn(rings_, pool_)) rte_pktmbuf_free(buffer);
 }
 
 bool Ethdev::link_up() const {

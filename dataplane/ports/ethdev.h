@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "dataplane/xdp/xdp_edge.h"
+#include "dataplane/xdp/xsk_rings.h"
 
 struct rte_mempool;
 
@@ -39,6 +41,9 @@ class Ethdev {
   bool link_up() const;
   // Frames the device lost before anybody took them: no descriptor, errors, no buffer.
   uint64_t missed() const;
+  // Gives the buffers back to the pool that the driver of an AF_XDP device would keep for ever. The
+  // interface is gone and no worker uses the device, which is to be closed.
+  void Reclaim();
   // Empty where the device has no XDP program of ours.
   XdpCounters xdp() const;
 
@@ -49,6 +54,8 @@ class Ethdev {
   absl::Status Configure(const EthdevConfig& config);
 
   std::unique_ptr<XdpEdge> edge_;  // of an AF_XDP device: goes after the device
+  std::vector<XskRing> rings_;     // likewise
+  rte_mempool* pool_ = nullptr;
   uint16_t id_ = 0;
   std::string name_;
   uint64_t owner_ = 0;   // DPDK's owner id: two ports cannot share a device

@@ -73,6 +73,9 @@ void HostPort::FindHost(KnownHosts* hosts) {
   if (LeadsToAKernel(config_.device)) learned_.until_known = kBroadcastMac;
   if (hosts != nullptr) hosts->Watch(config_.name, config_.rows[0], &learned_);
   learned_.Learn(device_->HostBehind());
+  // An interface that was made again may have another host behind it.
+  device_->AfterAttaching(
+      [this] { learned_.host.store(device_->HostBehind(), std::memory_order_relaxed); });
 }
 
 PortCounters HostPort::counters() const {

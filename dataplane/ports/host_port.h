@@ -43,6 +43,7 @@ class HostPort {
   HostTransmitter& transmitter(int queue) { return *transmitters_[queue]; }
 
   PortCounters counters() const;
+  std::string problem() const { return device_->problem(); }
 
  private:
   HostPort() = default;

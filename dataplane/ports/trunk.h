@@ -93,6 +93,7 @@ class Trunk {
   TrunkOutlet* outlet() { return outlet_.get(); }
   TrunkInlet* inlet() { return inlet_.get(); }
   PortCounters counters() const;
+  std::string problem() const { return device_->problem(); }
 
  private:
   Trunk() = default;
