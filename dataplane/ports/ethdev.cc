@@ -43,7 +43,7 @@ uint32_t LongestFrame(const rte_eth_dev_info& info) {
   if (std::strcmp(info.driver_name, "net_memif") == 0) return 0xffff;
   // A buffer of AF_XDP is at most a page with all its headers (frame_pool.h), less the cache line
   // that DPDK adds where the size would hit the same memory channel over and over.
-  if (std::strcmp(info.driver_name, "net_af_xdp") == 0) return 3410;
+  if (std::strcmp(info.driver_name, "net_af_xdp") == 0) return 3402;
   return std::min(info.max_rx_pktlen, info.max_mtu + kMtuLeavesOut);
 }
 

@@ -74,13 +74,13 @@ class DevicesTest(unittest.TestCase):
             net.up()
 
     def test_af_xdp_carries_frames_as_long_as_a_page_lets_it(self):
-        hosts = [self.lab.host(f"h{row}", self.switch, f"bf{row}", f"10.77.0.{16 + row}/24", mtu=3396)
+        hosts = [self.lab.host(f"h{row}", self.switch, f"bf{row}", f"10.77.0.{16 + row}/24", mtu=3388)
                  for row in (0, 1)]
         ports = [fabric.host_port(row) for row in (0, 1)]
-        with fabric.Fabric(self.lab, self.switch, fabric.topology(ports, max_frame_bytes=3410)) as net:
+        with fabric.Fabric(self.lab, self.switch, fabric.topology(ports, max_frame_bytes=3402)) as net:
             hosts[0].ping(hosts[1].address)
-            # 3,396 bytes with the headers of IPv4 and ICMP, not to be fragmented.
-            hosts[0].run("ping", "-c", "5", "-i", "0.05", "-W", "5", "-M", "do", "-s", 3396 - 28, hosts[1].address)
+            # 3,388 bytes with the headers of IPv4 and ICMP, not to be fragmented.
+            hosts[0].run("ping", "-c", "5", "-i", "0.05", "-W", "5", "-M", "do", "-s", 3388 - 28, hosts[1].address)
             self.assertEqual(net.settled()["conservation"]["dropped"], 0)
             net.down()
 
