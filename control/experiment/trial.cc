@@ -226,7 +226,7 @@ absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const Point& po
   const absl::StatusOr<dataplane::VirtualResult> run = dataplane::RunVirtual(*network, *config);
   if (!run.ok()) return run.status();
   Trial trial = TrialOf(*run, point, seed);
-  AddUtilisation(*network, run->link_packets, run->end_time, trial);
+  AddUtilisation(*network, run->link_packets, config->duration, trial);
   if (!point.pattern.empty()) {
     const auto worst = WorstLink(point, seed);
     if (!worst.ok()) return worst.status();

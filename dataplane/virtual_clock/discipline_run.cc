@@ -57,7 +57,9 @@ class DisciplineRecord {
 
   void Served(int stage, size_t link, std::span<const Job> arrivals, std::span<const Job> left) {
     const size_t index = network_.link_index({stage, 0, 0}) + link;
-    link_packets_[index] += left.size();
+    for (const Job& job : left) {
+      link_packets_[index] += job.time >= times_.start && job.time < times_.end;
+    }
     if (occupancy_.links() > 0) occupancy_.Add(index, arrivals, left);
     for (const Job& job : left) {
       if (!Measures(job)) continue;

@@ -176,6 +176,7 @@ Pipeline::Account Pipeline::Run(VirtualSource& source, DelaySink& sink, Ticks pe
   std::atomic<Ticks> sunk{0};  // last worker: writes, first: acquires; end of its newest window
   std::atomic<bool> complete{false};  // last worker: writes before `sunk`, first: reads after it
 
+  link_packets_.assign(network_.link_count(), 0);
   std::vector<DelaySink> sinks(workers_.back()->scratch.size(), sink);
   const auto sum = [&sinks](uint64_t (DelaySink::*count)() const) {
     uint64_t all = 0;
@@ -270,6 +271,7 @@ Pipeline::Account Pipeline::Run(VirtualSource& source, DelaySink& sink, Ticks pe
       before += generated.packets;
       if (taken != nullptr) workers_[w - 1]->to_next->Taken();
       now = window_end;
+      if (now == start || now == end) CountLinks(worker);
     }
     if (!is_last) {
       worker.to_next->ToFill().last = true;
@@ -322,16 +324,15 @@ std::vector<double> Pipeline::StageDelays(Ticks unit) const {
   return delays;
 }
 
-std::vector<uint64_t> Pipeline::LinkPackets() const {
-  std::vector<uint64_t> packets(network_.link_count());
-  for (const auto& worker : workers_) {
-    for (const StageGroup& group : worker->groups) {
-      for (int stage = group.first(); stage <= group.last(); ++stage) {
-        group.CountLinks(stage, packets.data() + network_.link_index({stage, 0, 0}));
-      }
+void Pipeline::CountLinks(const Worker& worker) {
+  const size_t links = 2 * static_cast<size_t>(network_.rows());
+  for (const StageGroup& group : worker.groups) {
+    for (int stage = group.first(); stage <= group.last(); ++stage) {
+      uint64_t* const counts = link_packets_.data() + network_.link_index({stage, 0, 0});
+      for (size_t link = 0; link < links; ++link) counts[link] = -counts[link];
+      group.CountLinks(stage, counts);
     }
   }
-  return packets;
 }
 
 size_t Pipeline::bytes() const {

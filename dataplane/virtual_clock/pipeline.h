@@ -2,7 +2,9 @@
 // The workers of the virtual clock and what they hand each other.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "dataplane/virtual_clock/boundary.h"
@@ -53,15 +55,20 @@ class Pipeline {
   uint64_t handled() const;
   // Per stage: mean of departure - arrival over all packets, in units.
   std::vector<double> StageDelays(Ticks unit) const;
-  std::vector<uint64_t> LinkPackets() const;
+  // Packets that left by each link in [start, end), by network link index.
+  std::vector<uint64_t> TakeLinkPackets() { return std::move(link_packets_); }
   size_t bytes() const;
 
  private:
   class Handover;
   struct Worker;
 
+  // Makes `link_packets_` of the worker's links what they carried since the call before.
+  void CountLinks(const Worker& worker);
+
   const Network& network_;
   const WindowPlan plan_;
+  std::vector<uint64_t> link_packets_;  // every worker writes those of its own stages
   size_t sink_bytes_ = 0;
   std::vector<std::unique_ptr<Worker>> workers_;
 };

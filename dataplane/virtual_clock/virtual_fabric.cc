@@ -196,7 +196,7 @@ absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualCo
   result.accepted = static_cast<double>(account.delivered_then) / (rows * measured_time);
   result.mean_population = account.mean_population;
   result.stage_delay = pipeline.StageDelays(unit);
-  result.link_packets = pipeline.LinkPackets();
+  result.link_packets = pipeline.TakeLinkPackets();
   result.end_time = static_cast<double>(account.end) / units;
   result.state_bytes = pipeline.bytes() + source.bytes();
   result.queued_bytes = result.in_flight * sizeof(PacketWord);

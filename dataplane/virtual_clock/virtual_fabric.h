@@ -82,16 +82,19 @@ struct VirtualResult {
   // Born in the measured time, per row and unit of time; delivered in it.
   double offered = 0;
   double accepted = 0;
-  // Over all packets of the measured windows: mean of departure - arrival at each stage, and the
-  // mean number of packets in the network at the ends of windows, as VirtualConfig means them.
+  // Mean of departure - arrival at each stage, over all packets of the run, also those of the
+  // warm-up; with what VirtualConfig says takes one worker, over the packets born in the measured
+  // time.
   std::vector<double> stage_delay;
+  // Mean number of packets in the network over the ends of windows in the measured time, as
+  // VirtualConfig means windows.
   double mean_population = 0;
   std::vector<StageDelay> stages;   // with stage_percentiles
   std::vector<double> class_delay;  // mean delay by class (kPriority)
   // With `occupancy`: share of the measured time a link of the kind holds 0, 1, ... 15 (or more)
   // packets. Empty where the network has no such link that takes time.
   std::vector<double> straight_occupancy, cross_occupancy;
-  // Packets that left by each link in the whole run, by network link index.
+  // Packets that left by each link in the measured time, by network link index.
   std::vector<uint64_t> link_packets;
   double end_time = 0;     // units
   double seconds = 0;      // wall time
