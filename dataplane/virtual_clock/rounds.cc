@@ -146,6 +146,8 @@ class RoundsRecord {
   void Arrived(const Job& job) {
     ++run_.delivered;
     delivered_then_ += job.time >= start_ && job.time < end_;
+    const Ticks from = std::max(job.birth, start_), until = std::min(job.time, end_);
+    if (from < until) inside_ += Units(until - from);
     if (job.birth < start_ || job.birth >= end_) return;
     const Ticks delay = job.time - job.birth;
     DelayBatch& batch = run_.batches[(job.birth - start_) / batch_length_];
@@ -161,6 +163,7 @@ class RoundsRecord {
     run_.injected = generated;
     run_.in_flight = generated - run_.delivered;
     run_.unfinished = born_measured - run_.measured;
+    run_.mean_population = inside_ / Units(end_ - start_);
     const double row_time = rows * Units(end_ - start_);
     run_.offered = static_cast<double>(born_measured) / row_time;
     run_.accepted = static_cast<double>(delivered_then_) / row_time;
@@ -181,6 +184,7 @@ class RoundsRecord {
   DelayHistogram delays_;
   Ticks longest_ = 0;
   uint64_t delivered_then_ = 0;
+  double inside_ = 0;  // time that packets were inside, of the measured time, summed up over them
 };
 
 }  // namespace
