@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
@@ -47,7 +48,7 @@ std::string Link(const LinkFigures& load, double busiest, bool colour, bool wide
 LinkFigures Fullest(const CongestionField& field, uint32_t stage, uint32_t first_row,
                     uint32_t count, uint32_t port) {
   LinkFigures fullest;
-  for (uint32_t row = first_row; row < first_row + count; ++row) {
+  for (uint32_t row = first_row; row < std::min(first_row + count, field.rows); ++row) {
     const LinkFigures& load = field.at(stage, row, port);
     fullest.circuits = std::max(fullest.circuits, load.circuits);
     fullest.rate = std::max(fullest.rate, load.rate);
@@ -92,6 +93,26 @@ double Seconds(const v1::Counters& now, const v1::Counters* before) {
   return before == nullptr ? 0 : (now.time_ns() - before->time_ns()) / 1e9;
 }
 
+std::vector<uint32_t> Below(std::vector<uint32_t> numbers, uint32_t end) {
+  std::erase_if(numbers, [end](uint32_t number) { return number >= end; });
+  return numbers;
+}
+
+// Where `number` is drawn: at its own place if all are, that is, if nothing was `asked` for.
+std::optional<uint32_t> PlaceIn(const std::vector<uint32_t>& asked,
+                                const std::vector<uint32_t>& drawn, uint32_t number) {
+  if (asked.empty()) return number;
+  const auto found = std::lower_bound(drawn.begin(), drawn.end(), number);
+  if (found == drawn.end() || *found != number) return std::nullopt;
+  return static_cast<uint32_t>(found - drawn.begin());
+}
+
+std::string GroupName(const CongestionField& field, uint32_t first, uint32_t group) {
+  const uint32_t last = std::min(first + group, field.rows) - 1;
+  if (group == 1) return absl::StrCat(field.row_number(first));
+  return absl::StrCat(field.row_number(first), "-", field.row_number(last));
+}
+
 }  // namespace
 
 uint32_t Width(const std::string& line) {
@@ -107,15 +128,24 @@ uint32_t Width(const std::string& line) {
 }
 
 CongestionField MakeField(uint32_t rows, uint32_t stages, const v1::Counters& now,
-                          const v1::Counters* before) {
-  CongestionField field{.rows = rows, .stages = stages, .ports = 2, .links = {}};
-  field.links.resize(static_cast<size_t>(rows) * stages * field.ports);
+                          const v1::Counters* before, const Part& part) {
+  CongestionField field{.rows = rows,
+                        .stages = stages,
+                        .part = {Below(part.stages, stages), Below(part.rows, rows)},
+                        .ports = 2,
+                        .links = {}};
+  if (!part.rows.empty()) field.rows = static_cast<uint32_t>(field.part.rows.size());
+  if (!part.stages.empty()) field.stages = static_cast<uint32_t>(field.part.stages.size());
+  field.links.resize(static_cast<size_t>(field.rows) * field.stages * field.ports);
   const auto then = before ? PacketsOf(*before) : std::map<LinkKey, uint64_t>();
   const double seconds = Seconds(now, before);
   for (const v1::LinkCounters& link : now.links()) {
     if (link.stage() >= stages || link.row() >= rows || link.port() >= field.ports) continue;
-    field.at(link.stage(), link.row(), link.port()) = {.circuits = link.circuits(),
-                                                       .rate = PacketRate(link, then, seconds)};
+    const std::optional<uint32_t> stage = PlaceIn(part.stages, field.part.stages, link.stage());
+    const std::optional<uint32_t> row = PlaceIn(part.rows, field.part.rows, link.row());
+    if (!stage || !row) continue;
+    field.at(*stage, *row, link.port()) = {.circuits = link.circuits(),
+                                           .rate = PacketRate(link, then, seconds)};
   }
   return field;
 }
@@ -123,10 +153,11 @@ CongestionField MakeField(uint32_t rows, uint32_t stages, const v1::Counters& no
 std::vector<std::string> DrawCongestion(const CongestionField& field, const Canvas& canvas) {
   const uint32_t room = std::max(1u, canvas.lines > 2 ? canvas.lines - 2 : 1);
   uint32_t group = 1;
-  while (field.rows / group > room) group *= 2;
-  const std::string last_label = group == 1 ? absl::StrCat(field.rows - 1)
-                                            : absl::StrCat(field.rows - group, "-", field.rows - 1);
-  const uint32_t label = std::max<uint32_t>(3, last_label.size());
+  while ((field.rows + group - 1) / group > room) group *= 2;
+  uint32_t label = 3;
+  for (uint32_t row = 0; row < field.rows; row += group) {
+    label = std::max(label, static_cast<uint32_t>(GroupName(field, row, group).size()));
+  }
 
   // The widest cells with which every stage fits; else as many stages as fit with the narrowest.
   const uint32_t wide = (canvas.colour ? 3 : 2) * field.ports + 1;
@@ -143,14 +174,13 @@ std::vector<std::string> DrawCongestion(const CongestionField& field, const Canv
   std::string heading = absl::StrFormat("%*s ", label, "row");
   for (uint32_t stage = 0; stage < stages; ++stage) {
     // Headings of narrow cells have room for two figures.
-    const std::string name = is_wide ? absl::StrCat("s", stage) : absl::StrCat(stage % 100);
+    const uint32_t number = field.stage_number(stage);
+    const std::string name = is_wide ? absl::StrCat("s", number) : absl::StrCat(number % 100);
     absl::StrAppend(&heading, absl::StrFormat("%-*s", cell, name));
   }
   lines.push_back(heading);
   for (uint32_t row = 0; row < field.rows; row += group) {
-    const std::string name =
-        group == 1 ? absl::StrCat(row) : absl::StrCat(row, "-", row + group - 1);
-    std::string line = absl::StrFormat("%*s ", label, name);
+    std::string line = absl::StrFormat("%*s ", label, GroupName(field, row, group));
     for (uint32_t stage = 0; stage < stages; ++stage) {
       for (uint32_t port = 0; port < field.ports; ++port)
         line += Link(Fullest(field, stage, row, group, port), busiest, canvas.colour, is_wide);
@@ -161,7 +191,8 @@ std::vector<std::string> DrawCongestion(const CongestionField& field, const Canv
   const std::string left_out =
       stages == field.stages
           ? ""
-          : absl::StrCat("stages ", stages, "-", field.stages - 1, " need a wider terminal; ");
+          : absl::StrCat("stages ", field.stage_number(stages), "-",
+                         field.stage_number(field.stages - 1), " need a wider terminal; ");
   lines.push_back(Legend(canvas, busiest, left_out, group > 1));
   return lines;
 }
@@ -183,10 +214,10 @@ std::vector<std::string> TopLinks(const v1::Counters& now, const v1::Counters* b
   std::vector<std::string> lines;
   for (size_t i = 0; i < shown; ++i) {
     const v1::LinkCounters& link = *links[i].first;
-    lines.push_back(absl::StrFormat(
-        "stage %u row %u port %u -> row %u: %u circuit%s, %s packets/s, %s packets", link.stage(),
-        link.row(), link.port(), link.next_row(), link.circuits(), link.circuits() == 1 ? "" : "s",
-        Count(links[i].second), Count(link.packets())));
+    lines.push_back(absl::StrFormat("s%u r%u p%u -> r%u: %u circuit%s, %s packets/s, %s packets",
+                                    link.stage(), link.row(), link.port(), link.next_row(),
+                                    link.circuits(), link.circuits() == 1 ? "" : "s",
+                                    Count(links[i].second), Count(link.packets())));
   }
   return lines;
 }

@@ -16,13 +16,25 @@ struct LinkFigures {
   double rate = 0;  // packets a second since the picture before
 };
 
-// What is drawn: every link of the network, stage-major as Network::link_index has it.
+// Which stages and rows are drawn, in ascending order; empty: all of them.
+struct Part {
+  std::vector<uint32_t> stages;
+  std::vector<uint32_t> rows;
+};
+
+// What is drawn: every link of the part, stage-major as Network::link_index has it.
 struct CongestionField {
-  uint32_t rows = 0;
-  uint32_t stages = 0;
+  uint32_t rows = 0;    // drawn
+  uint32_t stages = 0;  // drawn
+  Part part;            // their numbers
   uint32_t ports = 2;
   std::vector<LinkFigures> links;
 
+  // Numbers of the i-th row and stage that are drawn.
+  uint32_t row_number(uint32_t i) const { return part.rows.empty() ? i : part.rows[i]; }
+  uint32_t stage_number(uint32_t i) const { return part.stages.empty() ? i : part.stages[i]; }
+
+  // By place in the drawing, not by number.
   LinkFigures& at(uint32_t stage, uint32_t row, uint32_t port) {
     return links[(static_cast<size_t>(stage) * rows + row) * ports + port];
   }
@@ -37,15 +49,17 @@ struct Canvas {
   bool colour = false;  // background colours; otherwise shade characters
 };
 
-// The field of `now`; rates come from the packets counted since `before`, none without it.
+// The field of `now` on a network of `rows` and `stages`; rates come from the packets counted since
+// `before`, none without it. What `part` names outside the network is left out.
 CongestionField MakeField(uint32_t rows, uint32_t stages, const v1::Counters& now,
-                          const v1::Counters* before);
+                          const v1::Counters* before, const Part& part = {});
 
-// Heading, one line for each group of 2^k rows (k as small as fits), legend. Every line is at most
-// canvas.columns wide; stages that do not fit are left out from the right and the legend says so.
+// Heading, one line for each group of 2^k drawn rows (k as small as fits), legend. Every line is at
+// most canvas.columns wide; stages that do not fit are left out from the right and the legend says
+// so.
 std::vector<std::string> DrawCongestion(const CongestionField& field, const Canvas& canvas);
 
-// "s3 r4 port 1 -> r5   2 circuits   12.3k packets/s   1.2M packets", fullest first.
+// "s3 r4 p1 -> r5: 2 circuits, 12.3k packets/s, 1.2M packets", fullest first.
 std::vector<std::string> TopLinks(const v1::Counters& now, const v1::Counters* before, uint32_t k);
 
 // Columns a line takes on the terminal: escape sequences take none, a UTF-8 character takes one.

@@ -39,6 +39,22 @@ std::string ConservationLine(const v1::Conservation& account) {
                       account.in_flight(), Balances(account) ? "" : "  DOES NOT BALANCE");
 }
 
+uint64_t Missed(const v1::Counters& counters) {
+  uint64_t missed = 0;
+  for (const v1::PortCounters& port : counters.ports()) missed += port.rx_missed();
+  return missed;
+}
+
+std::string MissedLine(const v1::Counters& counters) {
+  std::string ports;
+  for (const v1::PortCounters& port : counters.ports()) {
+    if (port.rx_missed() == 0) continue;
+    absl::StrAppend(&ports, ports.empty() ? "" : ", ", port.name(), " ", port.rx_missed());
+  }
+  return absl::StrCat("ports missed ", Missed(counters), " frames before the fabric saw them",
+                      ports.empty() ? "" : ": ", ports);
+}
+
 std::string LatenessLines(const google::protobuf::RepeatedPtrField<v1::WorkerStatus>& workers) {
   std::string lines;
   for (const v1::WorkerStatus& worker : workers) {

@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cinttypes>
 #include <ctime>
@@ -101,6 +102,7 @@ std::string ClockTime(int64_t time_ns) {
 struct Shown {
   v1::FabricStatus fabric;
   std::optional<v1::Counters> now, before;
+  Part part;
   bool drawn_whole = true;
 
   const v1::Counters* then() const { return before ? &*before : nullptr; }
@@ -111,7 +113,31 @@ struct Shown {
     const uint64_t counted = (now->conservation().*count)();
     return counted > then ? (counted - then) / seconds : 0;  // a new fabric counts from 0
   }
+  // What the devices of all ports dropped before the fabric saw it.
+  double missed_per_second() const {
+    const double seconds = before ? (now->time_ns() - before->time_ns()) / 1e9 : 0;
+    if (seconds <= 0) return 0;
+    const uint64_t then = Missed(*before), counted = Missed(*now);
+    return counted > then ? (counted - then) / seconds : 0;
+  }
+  std::string RatesLine() const {
+    std::string line = absl::StrFormat("injected %s/s, delivered %s/s, dropped %s/s",
+                                       Count(per_second(&v1::Conservation::injected)),
+                                       Count(per_second(&v1::Conservation::delivered)),
+                                       Count(per_second(&v1::Conservation::dropped)));
+    if (now->ports_size() > 0) {
+      absl::StrAppend(&line, ", ports missed ", Count(missed_per_second()), "/s");
+    }
+    return line;
+  }
 };
+
+std::vector<uint32_t> Ascending(const google::protobuf::RepeatedField<uint32_t>& numbers) {
+  std::vector<uint32_t> sorted(numbers.begin(), numbers.end());
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  return sorted;
+}
 
 std::vector<std::string> Frame(const Shown& shown, const Canvas& canvas, uint32_t top) {
   const v1::Counters& now = *shown.now;
@@ -122,14 +148,12 @@ std::vector<std::string> Frame(const Shown& shown, const Canvas& canvas, uint32_
   lines.push_back(absl::StrFormat("%s  %s, %u rows, %u stages  congestion %u  %s",
                                   shown.fabric.name(), shown.fabric.kind(), shown.fabric.rows(),
                                   shown.fabric.stages(), congestion, ClockTime(now.time_ns())));
-  lines.push_back(absl::StrFormat("injected %s/s, delivered %s/s, dropped %s/s",
-                                  Count(shown.per_second(&v1::Conservation::injected)),
-                                  Count(shown.per_second(&v1::Conservation::delivered)),
-                                  Count(shown.per_second(&v1::Conservation::dropped))));
+  lines.push_back(shown.RatesLine());
   std::string account = ConservationLine(now.conservation());
   // A narrow terminal has no room for the first word.
   if (Width(account) > canvas.columns) account = account.substr(account.find(' ') + 1);
   std::vector<std::string> below = {account};
+  if (Missed(now) > 0) below.push_back(MissedLine(now));
   const std::vector<std::string> links = TopLinks(now, shown.then(), top);
   if (!links.empty()) below.push_back("fullest links:");
   for (const std::string& link : links) below.push_back("  " + link);
@@ -142,7 +166,7 @@ std::vector<std::string> Frame(const Shown& shown, const Canvas& canvas, uint32_
                      : 1;
   if (shown.drawn_whole) {
     const CongestionField field =
-        MakeField(shown.fabric.rows(), shown.fabric.stages(), now, shown.then());
+        MakeField(shown.fabric.rows(), shown.fabric.stages(), now, shown.then(), shown.part);
     for (std::string& line : DrawCongestion(field, middle)) lines.push_back(std::move(line));
   } else {
     lines.push_back("(too many links to draw each; the fullest are below)");
@@ -156,12 +180,9 @@ std::vector<std::string> Frame(const Shown& shown, const Canvas& canvas, uint32_
 }
 
 std::string PlainLine(const Shown& shown) {
-  std::string line = absl::StrFormat("%s  injected %s/s  delivered %s/s  dropped %s/s  %s",
-                                     ClockTime(shown.now->time_ns()),
-                                     Count(shown.per_second(&v1::Conservation::injected)),
-                                     Count(shown.per_second(&v1::Conservation::delivered)),
-                                     Count(shown.per_second(&v1::Conservation::dropped)),
-                                     ConservationLine(shown.now->conservation()));
+  std::string line = absl::StrCat(ClockTime(shown.now->time_ns()), "  ", shown.RatesLine(), "  ",
+                                  ConservationLine(shown.now->conservation()));
+  if (Missed(*shown.now) > 0) absl::StrAppend(&line, "  ", MissedLine(*shown.now));
   for (const std::string& link : TopLinks(*shown.now, shown.then(), 1)) line += "  " + link;
   return line;
 }
@@ -220,7 +241,11 @@ absl::Status Watch(const WatchOptions& options, const Common& common) {
     return status;
   if (!response.status().loaded())
     return absl::FailedPreconditionError("no fabric is loaded: there is nothing to watch");
-  Shown shown{.fabric = response.status(), .now = {}, .before = {}, .drawn_whole = true};
+  Shown shown{.fabric = response.status(),
+              .now = {},
+              .before = {},
+              .part = {Ascending(options.filter.stages()), Ascending(options.filter.rows())},
+              .drawn_whole = true};
   const uint64_t links = uint64_t{2} * shown.fabric.rows() * shown.fabric.stages();
   shown.drawn_whole = links <= kMostLinksDrawn && options.filter.top() == 0;
 

@@ -113,6 +113,43 @@ TEST(DrawCongestion, SaysWhichStagesDoNotFit) {
   EXPECT_THAT(lines.back(), HasSubstr("stages 32-39 need a wider terminal"));
 }
 
+TEST(DrawCongestion, APartHasItsOwnRowsAndStagesAndNoOthers) {
+  v1::Counters now;
+  AddLink(now, 2, 9, 0, 3, 0);
+  AddLink(now, 2, 8, 1, 1, 0);  // not asked for
+  AddLink(now, 0, 9, 1, 7, 0);  // not asked for
+  const std::vector<std::string> lines =
+      DrawCongestion(MakeField(16, 4, now, nullptr, {.stages = {2, 3}, .rows = {4, 9, 12, 99}}),
+                     {.columns = 60, .lines = 10, .colour = false});
+  ASSERT_EQ(lines.size(), 5u);  // heading, rows 4, 9 and 12, legend
+  EXPECT_EQ(lines[0], "row s2   s3   ");
+  EXPECT_EQ(lines[1], "  4 \u00b7 \u00b7  \u00b7 \u00b7  ");
+  EXPECT_EQ(lines[2], "  9 3 \u00b7  \u00b7 \u00b7  ");
+  EXPECT_EQ(lines[3], " 12 \u00b7 \u00b7  \u00b7 \u00b7  ");
+}
+
+TEST(DrawCongestion, AnOddNumberOfRowsIsGroupedToTheEnd) {
+  v1::Counters now;
+  AddLink(now, 0, 14, 0, 4, 0);
+  const std::vector<std::string> lines =
+      DrawCongestion(MakeField(16, 1, now, nullptr, {.stages = {}, .rows = {0, 2, 4, 6, 14}}),
+                     {.columns = 60, .lines = 5, .colour = false});
+  ASSERT_EQ(lines.size(), 5u);  // heading, 2 + 2 + 1 rows, legend
+  EXPECT_EQ(lines[1], "  0-2 \u00b7 \u00b7  ");
+  EXPECT_EQ(lines[3], "14-14 4 \u00b7  ");
+}
+
+TEST(MissedLine, NamesThePortsThatMissedFrames) {
+  v1::Counters counters;
+  for (const auto& [name, missed] : {std::pair("a", 7u), std::pair("b", 0u), std::pair("c", 5u)}) {
+    v1::PortCounters& port = *counters.add_ports();
+    port.set_name(name);
+    port.set_rx_missed(missed);
+  }
+  EXPECT_EQ(Missed(counters), 12u);
+  EXPECT_EQ(MissedLine(counters), "ports missed 12 frames before the fabric saw them: a 7, c 5");
+}
+
 TEST(TopLinks, AreOrderedByCircuitsThenRateThenPackets) {
   v1::Counters before, now;
   now.set_time_ns(kSecond);
@@ -122,9 +159,9 @@ TEST(TopLinks, AreOrderedByCircuitsThenRateThenPackets) {
   AddLink(now, 1, 1, 1, 2, 10);    // two circuits
   AddLink(now, 1, 2, 0, 0, 9000);  // no circuit
   EXPECT_THAT(TopLinks(now, &before, 3),
-              ElementsAre("stage 1 row 1 port 1 -> row 0: 2 circuits, 10 packets/s, 10 packets",
-                          "stage 1 row 0 port 0 -> row 0: 1 circuit, 200 packets/s, 200 packets",
-                          "stage 0 row 0 port 0 -> row 0: 1 circuit, 0 packets/s, 500 packets"));
+              ElementsAre("s1 r1 p1 -> r0: 2 circuits, 10 packets/s, 10 packets",
+                          "s1 r0 p0 -> r0: 1 circuit, 200 packets/s, 200 packets",
+                          "s0 r0 p0 -> r0: 1 circuit, 0 packets/s, 500 packets"));
 }
 
 TEST(Width, CountsColumnsAndNeitherEscapesNorBytes) {
