@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "control/cli/bench_report.h"
+#include "control/cli/syntax.h"
 #include "dataplane/runtime/eal.h"
 
 namespace bfly::control {
@@ -69,7 +70,10 @@ void AddFabricBench(CLI::App& bench, Invocation& invocation) {
       ->capture_default_str();
   verb->add_option("--workers", options->workers, "Stage workers, the stages shared out evenly")
       ->capture_default_str();
-  verb->add_option("--seconds", options->seconds, "Measured time of a run")->capture_default_str();
+  verb->add_option("--seconds", options->seconds, "Measured time of a run")
+      ->transform(TimeInSeconds())
+      ->capture_default_str()
+      ->type_name("TIME");
   verb->add_option("--runs", options->runs, "Runs: the median is reported, with the spread")
       ->capture_default_str();
   verb->add_option("--seed", options->seed, "Seed of the destinations")->capture_default_str();

@@ -13,6 +13,7 @@
 #include "control/cli/client.h"
 #include "control/cli/fleet.h"
 #include "control/cli/grpc_load.h"
+#include "control/cli/syntax.h"
 #include "control/cli/terminal.h"
 #include "control/cli/text.h"
 #include "dataplane/traffic/run_statistics.h"
@@ -84,14 +85,15 @@ absl::StatusOr<std::unique_ptr<ServedFabric>> ServedFabric::Start(const GrpcBenc
   }
   std::unique_ptr<ServedFabric> fabric(new ServedFabric(directory));
   const v1::Topology topology = TopologyOf(options);
-  absl::Status status = Fleet(directory).Start(topology, /*device_dirs=*/{},
-                                               [&signals] { return Interrupted(signals); });
-  if (!status.ok()) return status;
+  const auto started = Fleet(directory).Start(topology, /*device_dirs=*/{},
+                                              [&signals] { return Interrupted(signals); });
+  if (!started.ok()) return started.status();
   const auto stub = v1::Fabric::NewStub(Connect(fabric->common()));
   v1::LoadRequest request;
   *request.mutable_topology() = topology;
   v1::LoadResponse response;
-  status = Call(stub.get(), &v1::Fabric::Stub::Load, request, &response, fabric->common());
+  const absl::Status status =
+      Call(stub.get(), &v1::Fabric::Stub::Load, request, &response, fabric->common());
   if (!status.ok()) return status;
   return fabric;
 }
@@ -230,8 +232,10 @@ void AddGrpcBench(CLI::App& bench, Invocation& invocation) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   verb->add_option("--seconds", options->seconds, "Length of each measurement of a run")
+      ->transform(TimeInSeconds())
       ->check(CLI::Range(0.01, 3600.0))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->type_name("TIME");
   verb->add_option("--seed", options->seed, "Seed of network and permutation")
       ->capture_default_str();
   verb->callback([&invocation, options] {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/cli/bench_report.h"
+#include "control/cli/syntax.h"
 #include "control/cli/text.h"
 #include "control/topology_file/quantity.h"
 #include "dataplane/runtime/eal.h"
@@ -99,7 +100,10 @@ void AddLinkBench(CLI::App& bench, Invocation& invocation) {
                            "How exact rates and delays of links are, at 2 and at 10 stages",
                            "sudo bfly bench links --json");
   auto options = std::make_shared<dataplane::LinkBenchOptions>();
-  verb->add_option("--seconds", options->seconds, "Measured time of a run")->capture_default_str();
+  verb->add_option("--seconds", options->seconds, "Measured time of a run")
+      ->transform(TimeInSeconds())
+      ->capture_default_str()
+      ->type_name("TIME");
   verb->add_option("--runs", options->runs, "Runs: the median is reported, with the spread")
       ->capture_default_str();
   verb->callback([&invocation, options] {

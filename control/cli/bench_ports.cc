@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "control/cli/bench_report.h"
+#include "control/cli/syntax.h"
 #include "dataplane/ports/port_bench.h"
 
 namespace bfly::control {
@@ -59,7 +60,10 @@ void AddPortBench(CLI::App& bench, Invocation& invocation) {
       ->capture_default_str();
   verb->add_option("--bytes", options->frame_bytes, "Frame length without FCS")
       ->capture_default_str();
-  verb->add_option("--seconds", options->seconds, "Measured time of a run")->capture_default_str();
+  verb->add_option("--seconds", options->seconds, "Measured time of a run")
+      ->transform(TimeInSeconds())
+      ->capture_default_str()
+      ->type_name("TIME");
   verb->add_option("--runs", options->runs, "Runs of each of the two, in turn")
       ->capture_default_str();
   verb->add_option("--testpmd", options->testpmd, "The dpdk-testpmd to compare with")

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "control/cli/churn_run.h"
 #include "control/cli/network_file.h"
+#include "control/cli/syntax.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
 #include "control/protocols/circuit_set.h"
@@ -192,12 +193,18 @@ void AddChurn(CLI::App& circuit, Invocation& invocation) {
   auto options = std::make_shared<ChurnCommand>();
   verb->add_option(
           "--rate", options->churn.rate,
-          "Requests a second, between uniformly random free rows; steps of a file a second")
-      ->capture_default_str();
+          "Requests a second, between uniformly random free rows, such as 20k; steps of a file a "
+          "second")
+      ->transform(RatePerSecond())
+      ->capture_default_str()
+      ->type_name("RATE");
   CLI::Option* holding =
       verb->add_option("--holding", options->churn.holding,
-                       "Seconds a circuit stands on average, exponentially distributed")
-          ->capture_default_str();
+                       "How long a circuit stands on average, exponentially distributed; a plain "
+                       "number is seconds")
+          ->transform(TimeInSeconds())
+          ->capture_default_str()
+          ->type_name("TIME");
   auto arrivals = std::make_shared<std::vector<std::string>>();
   verb->add_option(
           "--arrivals", *arrivals,
@@ -207,16 +214,21 @@ void AddChurn(CLI::App& circuit, Invocation& invocation) {
       ->type_name("poisson|adversary FILE");
   options->churn.duration = 10;
   CLI::Option* duration = verb->add_option("--duration", options->churn.duration,
-                                           "Seconds; an adversary ends with its file")
-                              ->capture_default_str();
+                                           "How long; a plain number is seconds. An adversary ends "
+                                           "with its file")
+                              ->transform(TimeInSeconds())
+                              ->capture_default_str()
+                              ->type_name("TIME");
   verb->add_option("--seed", options->churn.seed, "Seed of the arrivals")->capture_default_str();
   CLI::Option* interval =
       verb->add_option(
               "--interval", options->interval,
-              "Seconds between two lines on a running fabric; given with --json, a message a "
-              "line, the last at the end")
+              "Time between two lines on a running fabric, a plain number is seconds; given with "
+              "--json, a message a line, the last at the end")
+          ->transform(TimeInSeconds())
           ->check(CLI::Range(0.01, 86400.0))
-          ->capture_default_str();
+          ->capture_default_str()
+          ->type_name("TIME");
   CLI::Option* dry_run = verb->add_flag("--dry-run", options->dry_run,
                                         "Compute it, as fast as it goes, on the network of a file");
   CLI::Option* network =

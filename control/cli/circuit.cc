@@ -11,6 +11,7 @@
 #include "control/cli/circuit_watch.h"
 #include "control/cli/client.h"
 #include "control/cli/route_text.h"
+#include "control/cli/syntax.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
 
@@ -164,11 +165,11 @@ void AddRelease(CLI::App& group, Invocation& invocation) {
 void AddList(CLI::App& group, Invocation& invocation) {
   CLI::App* verb =
       NewVerb(group, invocation, "list", "List the circuits that stand, or watch them come and go",
-              "bfly circuit list --link 3,5,1\n"
+              "bfly circuit list --link 's3 r5 p1'\n"
               "  bfly circuit list --watch --input 3");
   struct Options {
     uint32_t input = 0, output = 0;
-    std::vector<uint32_t> link;
+    std::vector<std::string> link;
     bool watch = false;
   };
   auto options = std::make_shared<Options>();
@@ -176,21 +177,21 @@ void AddList(CLI::App& group, Invocation& invocation) {
       verb->add_option("--input", options->input, "Only the circuit of this input");
   CLI::Option* output =
       verb->add_option("--output", options->output, "Only the circuit of this output");
-  CLI::Option* link = verb->add_option("--link", options->link, "Only circuits over this link")
-                          ->delimiter(',')
-                          ->expected(3)
-                          ->type_name("STAGE,ROW,PORT");
+  verb->add_option("--link", options->link,
+                   "Only circuits over this link, 's3 r5 p1'; 3,5,1 does too")
+      ->expected(1, 3)
+      ->type_name("LINK");
   verb->add_flag("--watch", options->watch,
                  "Then go on with a line for every circuit that comes (+) or goes (-), until "
                  "Ctrl-C; with --json a message a line");
-  verb->callback([&invocation, options, input, output, link] {
+  verb->callback([&invocation, options, input, output] {
     v1::ListRequest request;
     if (input->count() > 0) request.set_input(options->input);
     if (output->count() > 0) request.set_output(options->output);
-    if (link->count() > 0) {
-      request.mutable_link()->set_stage(options->link[0]);
-      request.mutable_link()->set_row(options->link[1]);
-      request.mutable_link()->set_port(options->link[2]);
+    if (!options->link.empty()) {
+      const absl::StatusOr<v1::LinkRef> link = OneLink(options->link);
+      if (!link.ok()) throw CLI::ValidationError("--link", std::string(link.status().message()));
+      *request.mutable_link() = *link;
     }
     invocation.action = [common = invocation.common, request, watch = options->watch] {
       return watch ? WatchCircuits(ToWatch(request), common) : List(request, common);

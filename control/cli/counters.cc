@@ -6,6 +6,7 @@
 #include "bfly/v1/telemetry.grpc.pb.h"
 #include "control/cli/client.h"
 #include "control/cli/picture.h"
+#include "control/cli/syntax.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
 #include "control/cli/watch.h"
@@ -61,6 +62,7 @@ void Print(const v1::Counters& counters, const CountersOptions& options) {
            circuits.standing(), circuits.asked(), circuits.blocked(),
            100 * circuits.blocking_ratio());
   printf("%s\n", ConservationLine(counters.conservation()).c_str());
+  if (Missed(counters) > 0) printf("%s\n", MissedLine(counters).c_str());
 }
 
 absl::Status Run(CountersOptions options, const Common& common) {
@@ -101,20 +103,20 @@ void AddCounters(CLI::App& app, Invocation& invocation) {
       ->type_name("K");
   verb->add_flag("--nonzero", options->nonzero,
                  "Leave out links that never carried anything and have no circuit");
-  verb->add_option("--stages", options->stages, "Only links of these stages")
-      ->delimiter(',')
-      ->type_name("S,S...");
-  verb->add_option("--rows", options->rows, "Only links that leave these rows")
-      ->delimiter(',')
-      ->type_name("R,R...");
-  verb->add_option("--interval", options->watch.interval_ms, "Milliseconds between two pictures")
+  AddRanges(*verb, "--stages", options->stages, "Only links of these stages");
+  AddRanges(*verb, "--rows", options->rows, "Only links that leave these rows");
+  verb->add_option("--interval", options->watch.interval_ms,
+                   "Time between two pictures; a plain number is milliseconds")
+      ->transform(TimeInMilliseconds())
       ->check(CLI::Range(10u, 60000u))
       ->capture_default_str()
-      ->type_name("MS");
-  verb->add_option("--seconds", options->watch.seconds, "Stop watching after so long; 0: never")
+      ->type_name("TIME");
+  verb->add_option("--seconds", options->watch.seconds,
+                   "Stop watching after so long; a plain number is seconds, 0: never")
+      ->transform(TimeInSeconds())
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str()
-      ->type_name("SECONDS");
+      ->type_name("TIME");
   verb->callback([&invocation, options] {
     invocation.action = [common = invocation.common, options] { return Run(*options, common); };
   });

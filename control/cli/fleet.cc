@@ -72,8 +72,9 @@ absl::StatusOr<std::vector<std::string>> Fleet::DataPlaneCommand(
   return command;
 }
 
-absl::Status Fleet::Start(const v1::Topology& topology, const std::vector<std::string>& device_dirs,
-                          const std::function<bool()>& interrupted) {
+absl::StatusOr<std::vector<std::string>> Fleet::Start(const v1::Topology& topology,
+                                                      const std::vector<std::string>& device_dirs,
+                                                      const std::function<bool()>& interrupted) {
   struct Member {
     std::string name;
     DaemonStart start;
@@ -81,7 +82,7 @@ absl::Status Fleet::Start(const v1::Topology& topology, const std::vector<std::s
   };
   std::vector<Member> members;
   for (const v1::DataPlane& plane : topology.data_planes()) {
-    if (!plane.address().empty()) continue;
+    if (!plane.address().empty() || pid(plane.name()) != 0) continue;
     absl::StatusOr<std::vector<std::string>> command =
         DataPlaneCommand(topology, plane, device_dirs);
     if (!command.ok()) return command.status();
@@ -89,27 +90,42 @@ absl::Status Fleet::Start(const v1::Topology& topology, const std::vector<std::s
                        .start = {.command = *std::move(command),
                                  .network_namespace = plane.network_namespace()}});
   }
-  members.push_back(
-      {.name = kControllerName,
-       .start = {.command = {SiblingProgram("bfly-controller"), "--run-dir", run_dir_},
-                 .network_namespace = ""}});
+  if (pid(kControllerName) == 0)
+    members.push_back(
+        {.name = kControllerName,
+         .start = {.command = {SiblingProgram("bfly-controller"), "--run-dir", run_dir_},
+                   .network_namespace = ""}});
 
   absl::Status status;
+  std::vector<std::string> started;
   for (Member& member : members) {
     const absl::StatusOr<pid_t> pid = StartDaemon(files(member.name), member.start);
     status = pid.status();
     if (!status.ok()) break;
     member.pid = *pid;
+    started.push_back(member.name);
   }
   for (const Member& member : members)
     if (status.ok()) status = Serves(member.name, member.pid, interrupted);
-  if (!status.ok()) Stop(/*keep_logs=*/true);
+  if (status.ok()) return started;
+  Stop(std::move(started), /*keep_logs=*/true);
   return status;
 }
 
-Fleet::Stopped Fleet::Stop(bool keep_logs) {
+void Fleet::StopAllBut(const v1::Topology& topology) {
+  std::vector<std::string> names = Running();
+  std::erase_if(names, [&topology](const std::string& name) {
+    return name == kControllerName ||
+           std::any_of(topology.data_planes().begin(), topology.data_planes().end(),
+                       [&name](const v1::DataPlane& plane) { return plane.name() == name; });
+  });
+  Stop(std::move(names), /*keep_logs=*/false);
+}
+
+Fleet::Stopped Fleet::Stop(bool keep_logs) { return Stop(DaemonNames(run_dir_), keep_logs); }
+
+Fleet::Stopped Fleet::Stop(std::vector<std::string> names, bool keep_logs) {
   Stopped result;
-  std::vector<std::string> names = DaemonNames(run_dir_);
   // The controller goes first: it must not take the end of a data plane for a crash.
   std::stable_partition(names.begin(), names.end(),
                         [](const std::string& name) { return name == kControllerName; });

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bfly/v1/topology.pb.h"
 #include "control/cli/daemon.h"
@@ -21,12 +20,14 @@ class Fleet {
  public:
   explicit Fleet(const std::string& run_dir) : run_dir_(run_dir) {}
 
-  // Starts everything `topology` needs and waits until every process serves, or until `interrupted`
-  // says true. On an error everything that was started is stopped again, and the message ends with
-  // the log of the process at fault. Data planes may use the files that the topology's devices
-  // name, and those in `device_dirs`, for the fabrics that clients load later too.
-  absl::Status Start(const v1::Topology& topology, const std::vector<std::string>& device_dirs,
-                     const std::function<bool()>& interrupted);
+  // Starts every process that `topology` needs and that does not run yet, and waits until each
+  // serves, or until `interrupted` says true. Returns the names of those started. On an error they
+  // are stopped again, and the message ends with the log of the process at fault. Data planes may
+  // use the files that the topology's devices name, and those in `device_dirs`, for the fabrics
+  // that clients load later too.
+  absl::StatusOr<std::vector<std::string>> Start(const v1::Topology& topology,
+                                                 const std::vector<std::string>& device_dirs,
+                                                 const std::function<bool()>& interrupted);
 
   // Stops every process with a pid file in the run directory, the controller first; then removes
   // what it left there. The names of those that ran and the names of those that had to be killed.
@@ -34,6 +35,10 @@ class Fleet {
     std::vector<std::string> stopped, killed;
   };
   Stopped Stop(bool keep_logs);
+  // The same for these alone.
+  Stopped Stop(std::vector<std::string> names, bool keep_logs);
+  // Stops the data planes that `topology` does not have.
+  void StopAllBut(const v1::Topology& topology);
 
   // Names of the processes that run now.
   std::vector<std::string> Running() const;

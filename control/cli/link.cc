@@ -5,45 +5,103 @@
 #include <string>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "bfly/v1/fabric.grpc.pb.h"
 #include "control/cli/client.h"
+#include "control/cli/syntax.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
-#include "control/topology_file/link_policy.h"
+#include "control/topology_file/ranges.h"
 
 namespace bfly::control {
 namespace {
 
+constexpr uint32_t kPorts = 2;
+// Each is a call of its own.
+constexpr size_t kMostLinks = 4096;
+
+// The links that `selector` names on the loaded fabric. InvalidArgument if one lies outside it.
+absl::StatusOr<std::vector<v1::SetLinkStateRequest>> LinksOf(const v1::LinkOverride& selector,
+                                                             const Common& common) {
+  auto stub = v1::Fabric::NewStub(Connect(common));
+  v1::StatusResponse response;
+  const absl::Status status =
+      Call(stub.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &response, common);
+  if (!status.ok()) return status;
+  const v1::FabricStatus& fabric = response.status();
+  if (!fabric.loaded()) return absl::FailedPreconditionError("no fabric is loaded");
+  const auto numbers = [](const std::string& ranges, uint32_t count, const char* what) {
+    return ExpandRanges(ranges.empty() ? absl::StrCat("0-", count - 1) : ranges, count - 1, what);
+  };
+  const auto stages = numbers(selector.stages(), fabric.stages(), "stage");
+  if (!stages.ok()) return stages.status();
+  const auto rows = numbers(selector.rows(), fabric.rows(), "row");
+  if (!rows.ok()) return rows.status();
+  std::vector<v1::SetLinkStateRequest> links;
+  for (const uint32_t stage : *stages) {
+    for (const uint32_t row : *rows) {
+      for (uint32_t port = 0; port < kPorts; ++port) {
+        if (selector.has_port() && selector.port() != port) continue;
+        v1::SetLinkStateRequest& link = links.emplace_back();
+        link.set_stage(stage);
+        link.set_row(row);
+        link.set_port(port);
+      }
+    }
+  }
+  return links;
+}
+
+// What selects no links is wrong usage.
+void CheckSelector(const std::vector<std::string>& words) {
+  const absl::Status status = SelectorOf(words).status();
+  if (!status.ok()) throw CLI::ValidationError("links", std::string(status.message()));
+}
+
+absl::Status SetState(const std::vector<std::string>& words, bool up, const Common& common) {
+  const absl::StatusOr<v1::LinkOverride> selector = SelectorOf(words);
+  if (!selector.ok()) return selector.status();
+  absl::StatusOr<std::vector<v1::SetLinkStateRequest>> links = LinksOf(*selector, common);
+  if (!links.ok()) return links.status();
+  if (links->size() > kMostLinks) {
+    return absl::InvalidArgumentError(absl::StrCat("'", absl::StrJoin(words, " "), "' selects ",
+                                                   links->size(), " links (allowed: at most ",
+                                                   kMostLinks, " in a call)"));
+  }
+  auto stub = v1::Fabric::NewStub(Connect(common));
+  for (v1::SetLinkStateRequest& request : *links) {
+    request.set_up(up);
+    v1::SetLinkStateResponse response;
+    const absl::Status status =
+        Call(stub.get(), &v1::Fabric::Stub::SetLinkState, request, &response, common);
+    if (!status.ok()) return status;
+    if (common.json) {
+      const absl::Status printed = links->size() == 1 ? PrintJson(request) : PrintJsonLine(request);
+      if (!printed.ok()) return printed;
+    } else {
+      printf("link %s is %s\n", LinkText(request.stage(), request.row(), request.port()).c_str(),
+             up ? "up" : "down");
+    }
+  }
+  return absl::OkStatus();
+}
+
 void AddState(CLI::App& group, Invocation& invocation, bool up) {
   CLI::App* verb =
       NewVerb(group, invocation, up ? "up" : "down",
-              up ? "Bring a link back" : "Take a link down: what comes to it is dropped",
-              up ? "bfly link up 3 5 1" : "bfly link down 3 5 1");
-  struct Ends {
-    uint32_t stage = 0, row = 0, port = 0;
-  };
-  auto ends = std::make_shared<Ends>();
-  verb->add_option("stage", ends->stage, "Stage the link belongs to, from 0")->required();
-  verb->add_option("row", ends->row, "Row it leaves")->required();
-  verb->add_option("port", ends->port, "Port it leaves by: the bit it sets")
+              up ? "Bring links back" : "Take links down: what comes to them is dropped",
+              up ? "bfly link up 's3 r5 p1'" : "bfly link down 's3 r5 p1'");
+  auto words = std::make_shared<std::vector<std::string>>();
+  verb->add_option("links", *words,
+                   "Which, as for bfly link set; stage, row and port of one link, 3 5 1, do too. "
+                   "With --json a link a line if there are several")
       ->required()
-      ->check(CLI::Range(0u, 1u));
-  verb->callback([&invocation, ends, up] {
-    invocation.action = [common = invocation.common, ends, up] {
-      auto stub = v1::Fabric::NewStub(Connect(common));
-      v1::SetLinkStateRequest request;
-      request.set_stage(ends->stage);
-      request.set_row(ends->row);
-      request.set_port(ends->port);
-      request.set_up(up);
-      v1::SetLinkStateResponse response;
-      const absl::Status status =
-          Call(stub.get(), &v1::Fabric::Stub::SetLinkState, request, &response, common);
-      if (!status.ok()) return status;
-      if (common.json) return PrintJson(request);
-      printf("link of stage %u, row %u, port %u is %s\n", ends->stage, ends->row, ends->port,
-             up ? "up" : "down");
-      return absl::OkStatus();
+      ->type_name("SELECTOR");
+  verb->callback([&invocation, words, up] {
+    CheckSelector(*words);
+    invocation.action = [common = invocation.common, words, up] {
+      return SetState(*words, up, common);
     };
   });
 }
@@ -61,14 +119,14 @@ void PrintGroups(const google::protobuf::RepeatedPtrField<v1::LinkGroup>& groups
 }
 
 struct Change {
-  std::string selector;
+  std::vector<std::string> selector;
   std::string rate, delay, discipline;
   std::optional<uint32_t> queue_limit;
   std::optional<double> loss;
 };
 
 absl::StatusOr<v1::LinkOverride> ToOverride(const Change& change) {
-  absl::StatusOr<v1::LinkOverride> out = ParseLinkSelector(change.selector);
+  absl::StatusOr<v1::LinkOverride> out = SelectorOf(change.selector);
   if (!out.ok()) return out.status();
   out->set_rate(change.rate);
   out->set_delay(change.delay);
@@ -88,8 +146,8 @@ void AddSet(CLI::App& group, Invocation& invocation) {
               "  bfly link set all --rate none --delay 0s --loss 0");
   auto change = std::make_shared<Change>();
   verb->add_option("links", change->selector,
-                   "Which: all, or one each of sSTAGES, rROWS and pPORT in quotes, such as "
-                   "'s3 r0-15 p1'")
+                   "Which: all, or one each of sSTAGES, rROWS and pPORT, such as 's3 r0-15 p1'; "
+                   "stage, row and port of one link, 3 5 1, do too")
       ->required()
       ->type_name("SELECTOR");
   verb->add_option("--rate", change->rate, "Bits a second, such as 100Mbps, or none");
@@ -99,6 +157,7 @@ void AddSet(CLI::App& group, Invocation& invocation) {
       ->check(CLI::IsMember({"fifo", "priority", "processor_sharing"}));
   verb->add_option("--loss", change->loss, "Probability that a packet is lost, 0 to 1");
   verb->callback([&invocation, change] {
+    CheckSelector(change->selector);
     invocation.action = [common = invocation.common, change]() -> absl::Status {
       absl::StatusOr<v1::LinkOverride> what = ToOverride(*change);
       if (!what.ok()) return what.status();
@@ -121,12 +180,13 @@ void AddShow(CLI::App& group, Invocation& invocation) {
                            "Show rate, delay, queue limit, discipline and loss of links, and which "
                            "are down",
                            "bfly link show 's3 r0-15'");
-  auto selector = std::make_shared<std::string>();
+  auto selector = std::make_shared<std::vector<std::string>>();
   verb->add_option("links", *selector, "Which, as for bfly link set; left out: all")
       ->type_name("SELECTOR");
   verb->callback([&invocation, selector] {
+    CheckSelector(*selector);
     invocation.action = [common = invocation.common, selector]() -> absl::Status {
-      const absl::StatusOr<v1::LinkOverride> which = ParseLinkSelector(*selector);
+      const absl::StatusOr<v1::LinkOverride> which = SelectorOf(*selector);
       if (!which.ok()) return which.status();
       v1::GetLinksRequest request;
       request.set_stages(which->stages());
@@ -140,7 +200,7 @@ void AddShow(CLI::App& group, Invocation& invocation) {
       if (common.json) return PrintJson(response);
       PrintGroups(response.links());
       for (const v1::LinkRef& link : response.down())
-        printf("down: stage %u, row %u, port %u\n", link.stage(), link.row(), link.port());
+        printf("down: %s\n", LinkText(link.stage(), link.row(), link.port()).c_str());
       return absl::OkStatus();
     };
   });

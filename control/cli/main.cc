@@ -4,7 +4,10 @@
 
 #include <cstdio>
 #include <iostream>
+#include <string>
+#include <vector>
 
+#include "control/cli/suggestion.h"
 #include "control/cli/verb.h"
 
 int main(int argc, char** argv) {
@@ -14,7 +17,14 @@ int main(int argc, char** argv) {
     app->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const bool asked = error.get_exit_code() == 0;  // --help and --version are no errors
-    app->exit(error, std::cout, std::cerr);
+    const std::string meant =
+        asked ? ""
+              : bfly::control::Suggestion(*app, std::vector<std::string>(argv + 1, argv + argc));
+    if (meant.empty()) {
+      app->exit(error, std::cout, std::cerr);
+    } else {
+      std::cerr << "bfly: " << meant << "\n";
+    }
     return asked ? bfly::control::kExitOk : bfly::control::kExitUsage;
   }
   const absl::Status status = invocation.action();

@@ -18,6 +18,7 @@
 #include "control/cli/client.h"
 #include "control/cli/network_file.h"
 #include "control/cli/route_text.h"
+#include "control/cli/syntax.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
 #include "control/protocols/protocol.h"
@@ -240,8 +241,9 @@ void AddPermutation(CLI::App& circuit, Invocation& invocation) {
   verb->add_option("--traffic", options->traffic,
                    "Start sources that send so many packets a second over each circuit; "
                    "0: as fast as the workers allow")
+      ->transform(RatePerSecond())
       ->check(CLI::Range(0.0, 1e9))
-      ->type_name("PPS");
+      ->type_name("RATE");
   CLI::Option* dry_run =
       verb->add_flag("--dry-run", options->dry_run, "Compute the paths, install nothing");
   verb->add_flag("--in-band", options->in_band,

@@ -10,6 +10,7 @@
 #include "bfly/v1/fabric.grpc.pb.h"
 #include "bfly/v1/traffic.grpc.pb.h"
 #include "control/cli/client.h"
+#include "control/cli/syntax.h"
 #include "control/cli/text.h"
 #include "control/cli/traffic_list.h"
 #include "control/cli/verb.h"
@@ -194,10 +195,11 @@ void AddStart(CLI::App& group, Invocation& invocation) {
       ->type_name("RANGES");
   start
       ->add_option("--rate", source->packets_per_second,
-                   "Packets a second of each row; 0: as fast as the worker allows")
+                   "Packets a second of each row, such as 20k; 0: as fast as the worker allows")
+      ->transform(RatePerSecond())
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str()
-      ->type_name("PPS");
+      ->type_name("RATE");
   start->add_option("--bytes", source->bytes, "Length of a packet, 64 to 9018")
       ->check(CLI::Range(64u, 9018u))
       ->capture_default_str();
@@ -211,9 +213,7 @@ void AddStart(CLI::App& group, Invocation& invocation) {
   start->add_option("--p", source->p, "p-flip: probability that a bit differs from the origin's")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  start->add_option("--hotspots", source->hotspots, "hotspot: the rows")
-      ->delimiter(',')
-      ->type_name("R,R...");
+  AddRanges(*start, "--hotspots", source->hotspots, "hotspot: the rows");
   start
       ->add_option("--weights", source->weights,
                    "hotspot: what part of the packets each gets; left out: equal parts")
@@ -226,16 +226,12 @@ void AddStart(CLI::App& group, Invocation& invocation) {
       ->check(CLI::IsMember(
           std::vector<std::string>{"constant", "poisson", "bernoulli", "on-off", "slotted-batch"}))
       ->capture_default_str();
-  const auto seconds = CLI::AsNumberWithUnit(
-      std::map<std::string, double>{{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}},
-      CLI::AsNumberWithUnit::Options(CLI::AsNumberWithUnit::CASE_SENSITIVE |
-                                     CLI::AsNumberWithUnit::UNIT_REQUIRED));
   start->add_option("--slot", source->slot, "bernoulli, slotted-batch: length of a slot")
-      ->transform(seconds)
-      ->type_name("TIME (ns, us, ms, s)");
+      ->transform(TimeInSeconds())
+      ->type_name("TIME");
   start->add_option("--on", source->on, "on-off: mean length of an on period")
-      ->transform(seconds)
-      ->type_name("TIME (ns, us, ms, s)");
+      ->transform(TimeInSeconds())
+      ->type_name("TIME");
   start->add_option("--duty", source->duty, "on-off: part of the time that is on")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();

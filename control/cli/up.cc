@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "bfly/v1/fabric.grpc.pb.h"
 #include "control/cli/client.h"
 #include "control/cli/closing.h"
@@ -16,6 +17,9 @@
 #include "control/cli/terminal.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
+#include "control/status/field_errors.h"
+#include "control/status/grpc_status.h"
+#include "control/topology_file/diagnostic.h"
 #include "control/topology_file/ranges.h"
 #include "control/topology_file/reader.h"
 
@@ -29,22 +33,57 @@ struct UpOptions {
   std::string file;
   bool foreground = false;
   std::vector<std::string> device_dirs;
+  bool replace = false;
 };
 
-absl::StatusOr<v1::FabricStatus> Load(const v1::Topology& topology, const Common& common,
+// A topology and the file it came from.
+struct Source {
+  std::string file;
+  std::string text;
+  v1::Topology topology;
+};
+
+absl::StatusOr<Source> ReadSource(const std::string& path) {
+  absl::StatusOr<std::string> text = ReadTopologyText(path);
+  if (!text.ok()) return text.status();
+  Source source{
+      .file = path == "-" ? "standard input" : path, .text = *std::move(text), .topology = {}};
+  absl::StatusOr<v1::Topology> topology = ReadTopology(source.text, source.file);
+  if (!topology.ok()) return topology.status();
+  source.topology = *std::move(topology);
+  return source;
+}
+
+// An error of the controller, with file and line where it names fields of the topology.
+absl::Status WithLines(const grpc::Status& answer, const Source& source, const Common& common) {
+  const absl::Status status = FromGrpc(answer);
+  std::vector<Violation> errors;
+  for (const FieldError& error : FieldErrorsOf(status)) {
+    const absl::string_view field = absl::StripPrefix(error.field, "topology.");
+    const std::vector<Diagnostic> placed =
+        PlaceErrors(source.text, source.file, {{std::string(field), "", error.description}});
+    if (placed.front().line > 0) errors.push_back({std::string(field), "", error.description});
+  }
+  if (errors.empty()) return Explain(answer, common);
+  return absl::Status(status.code(),
+                      ToStatus(PlaceErrors(source.text, source.file, errors)).message());
+}
+
+absl::StatusOr<v1::FabricStatus> Load(const Source& source, bool replace, const Common& common,
                                       SignalReader& signals) {
   auto stub = v1::Fabric::NewStub(Connect(common));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kCallDeadline);
   v1::LoadRequest request;
-  *request.mutable_topology() = topology;
+  *request.mutable_topology() = source.topology;
+  request.set_replace(replace);
   v1::LoadResponse response;
   std::future<grpc::Status> answer =
       std::async(std::launch::async, [&] { return stub->Load(&context, request, &response); });
   while (answer.wait_for(kSignalStep) != std::future_status::ready)
     if (Interrupted(signals)) context.TryCancel();
-  const absl::Status status = Explain(answer.get(), common);
-  if (!status.ok()) return status;
+  const grpc::Status status = answer.get();
+  if (!status.ok()) return WithLines(status, source, common);
   return response.status();
 }
 
@@ -86,39 +125,48 @@ absl::Status StayInForeground(SignalReader& signals, const Fleet& fleet) {
 
 absl::Status Up(const UpOptions& options, const Common& common) {
   const auto start = std::chrono::steady_clock::now();
-  const absl::StatusOr<v1::Topology> topology = ReadTopologyFile(options.file);
-  if (!topology.ok()) return topology.status();
+  const absl::StatusOr<Source> source = ReadSource(options.file);
+  if (!source.ok()) return source.status();
+  const v1::Topology& topology = source->topology;
   absl::StatusOr<RunDirLock> lock = RunDirLock::Take(common.run_dir);
   if (!lock.ok()) return lock.status();
   Fleet fleet(common.run_dir);
-  if (const std::vector<std::string> running = fleet.Running(); !running.empty())
+  const std::vector<std::string> running = fleet.Running();
+  const bool replace = options.replace && !running.empty();
+  if (replace && fleet.pid(kControllerName) == 0)
+    return absl::FailedPreconditionError(
+        absl::StrCat("the controller of the fabric in ", common.run_dir,
+                     " is gone; a new one takes it over, `bfly-controller --run-dir ",
+                     common.run_dir, "`; replace the fabric then"));
+  if (!replace && !running.empty())
     return absl::AlreadyExistsError(absl::StrCat(
         "a fabric runs in ", common.run_dir, " already (", absl::StrJoin(running, ", "), "): ",
         fleet.pid(kControllerName) != 0
-            ? "see it with `bfly status`"
+            ? "see it with `bfly status`, exchange it with `bfly up --replace`"
             : absl::StrCat(
                   "its controller is gone; a new one takes it over, `bfly-controller --run-dir ",
                   common.run_dir, "`"),
         ", stop it with `bfly down`"));
   // What a fabric that was killed left behind.
-  fleet.Stop(/*keep_logs=*/false);
+  if (!replace) fleet.Stop(/*keep_logs=*/false);
 
   // Children get the signals of the terminal unblocked again (daemon.cc).
   SignalReader signals;
-  if (absl::Status status =
-          fleet.Start(*topology, options.device_dirs, [&signals] { return Interrupted(signals); });
-      !status.ok())
-    return status;
-  const absl::StatusOr<v1::FabricStatus> loaded = Load(*topology, common, signals);
+  const absl::StatusOr<std::vector<std::string>> started =
+      fleet.Start(topology, options.device_dirs, [&signals] { return Interrupted(signals); });
+  if (!started.ok()) return started.status();
+  const absl::StatusOr<v1::FabricStatus> loaded = Load(*source, replace, common, signals);
   if (!loaded.ok()) {
-    fleet.Stop(/*keep_logs=*/true);
+    // A fabric that was to be replaced runs on as it was.
+    fleet.Stop(*started, /*keep_logs=*/true);
     return loaded.status();
   }
+  if (replace) fleet.StopAllBut(topology);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   if (common.json) {
     if (absl::Status status = PrintJson(*loaded); !status.ok()) return status;
   } else {
-    Print(*topology, *loaded, fleet, common, took.count());
+    Print(topology, *loaded, fleet, common, took.count());
   }
   fflush(stdout);
   if (!options.foreground) return absl::OkStatus();
@@ -144,6 +192,12 @@ void AddUp(CLI::App& app, Invocation& invocation) {
           "Directory whose files and sockets the devices of fabrics loaded later may name; "
           "those that FILE names may be used always")
       ->type_name("DIR");
+  verb->add_flag(
+      "--replace", options->replace,
+      "Load it in place of the fabric that runs: data planes of the same name stay "
+      "processes, others are started and stopped. If it cannot be loaded, the old fabric "
+      "is loaded again, empty of packets. A data plane that stays may only use the device files "
+      "that it was started with");
   verb->callback([&invocation, options] {
     invocation.action = [common = invocation.common, options] { return Up(*options, common); };
   });

@@ -45,6 +45,20 @@ absl::StatusOr<v1::Topology> ReadTopology(absl::string_view text, const std::str
   return std::move(reading.topology);
 }
 
+std::vector<Diagnostic> PlaceErrors(absl::string_view text, const std::string& file_name,
+                                    const std::vector<Violation>& errors) {
+  std::vector<Diagnostic> diagnostics;
+  MessageReader reader(file_name, &diagnostics);
+  v1::Topology topology;
+  reader.Read(text, "a topology file", "name, network and placement", &topology);
+  diagnostics.clear();  // what the text says was read without an error before
+  for (const Violation& error : errors) {
+    reader.Complain(reader.PlaceOf(error.field), error.field, error.value, error.message);
+  }
+  reader.Sort();
+  return diagnostics;
+}
+
 absl::StatusOr<v1::Topology> ReadTopologyFile(const std::string& path) {
   const absl::StatusOr<std::string> text = ReadTopologyText(path);
   if (!text.ok()) return text.status();

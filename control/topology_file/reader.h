@@ -31,6 +31,11 @@ TopologyReading ParseTopology(absl::string_view text, const std::string& file_na
 // The same as statuses: InvalidArgument with the text of all diagnostics, one a line.
 absl::StatusOr<v1::Topology> ReadTopology(absl::string_view text, const std::string& file_name);
 
+// Errors that somebody else found in the topology of `text` (a controller, a data plane), with the
+// lines their fields stand at.
+std::vector<Diagnostic> PlaceErrors(absl::string_view text, const std::string& file_name,
+                                    const std::vector<Violation>& errors);
+
 // "-" reads standard input. NotFound, PermissionDenied or FailedPrecondition if the file cannot be
 // read.
 absl::StatusOr<v1::Topology> ReadTopologyFile(const std::string& path);
