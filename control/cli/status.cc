@@ -2,7 +2,11 @@
 // bfly status: what is loaded, which data planes and workers run it, and the account of packets.
 #include <cinttypes>
 #include <cstdio>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "bfly/v1/fabric.grpc.pb.h"
 #include "control/cli/client.h"
 #include "control/cli/text.h"
@@ -55,12 +59,28 @@ void Print(const v1::FabricStatus& status) {
   if (status.loaded()) printf("%s\n", ConservationLine(status.conservation()).c_str());
 }
 
+// Scripts ask by the exit code whether all is well. UNAVAILABLE names the data planes that are not.
+absl::Status Health(const v1::FabricStatus& status) {
+  std::vector<std::string> lost;
+  for (const v1::DataPlaneStatus& plane : status.data_planes()) {
+    if (plane.state() == v1::DataPlaneStatus::UNREACHABLE) {
+      lost.push_back(absl::StrCat("data plane ", plane.name(), " is unreachable"));
+    } else if (status.loaded() && plane.state() != v1::DataPlaneStatus::RUNNING) {
+      lost.push_back(absl::StrCat("data plane ", plane.name(), " does not run the fabric"));
+    }
+  }
+  if (lost.empty()) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrJoin(lost, ", "));
+}
+
 }  // namespace
 
 void AddStatus(CLI::App& app, Invocation& invocation) {
-  CLI::App* verb =
-      NewVerb(app, invocation, "status",
-              "Show what is loaded, where it runs, and the account of packets", "bfly status");
+  CLI::App* verb = NewVerb(
+      app, invocation, "status",
+      "Show what is loaded, where it runs, and the account of packets; fails if a data plane "
+      "is unreachable or does not run what is loaded",
+      "bfly status");
   verb->callback([&invocation] {
     invocation.action = [common = invocation.common] {
       auto stub = v1::Fabric::NewStub(Connect(common));
@@ -68,9 +88,11 @@ void AddStatus(CLI::App& app, Invocation& invocation) {
       const absl::Status status =
           Call(stub.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &response, common);
       if (!status.ok()) return status;
-      if (common.json) return PrintJson(response.status());
-      Print(response.status());
-      return absl::OkStatus();
+      if (!common.json) Print(response.status());
+      if (common.json) {
+        if (absl::Status printed = PrintJson(response.status()); !printed.ok()) return printed;
+      }
+      return Health(response.status());
     };
   });
 }

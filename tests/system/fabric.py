@@ -59,6 +59,15 @@ class Fabric:
     def json(self, *arguments):
         return json.loads(self.bfly(*arguments, "--json"))
 
+    def status(self):
+        """What `bfly status` prints, also while it fails because a data plane is gone."""
+        try:
+            return self.json("status")
+        except lab.CommandFailed as failed:
+            if not failed.out:
+                raise
+            return json.loads(failed.out)
+
     def counters(self):
         """Counters of a fabric that balances at the moment it is asked."""
         counters = self.json("counters")

@@ -22,8 +22,7 @@ class RecoveryTest(unittest.TestCase):
         self.net.up()
 
     def state(self):
-        planes = self.net.json("status")["data_planes"]
-        return planes[0]["state"]
+        return self.net.status()["data_planes"][0]["state"]
 
     def circuit_ids(self):
         return sorted(int(circuit["id"]) for circuit in self.net.json("circuit", "list")["circuits"])
@@ -48,6 +47,8 @@ class RecoveryTest(unittest.TestCase):
         self.net.kill("dp0")
         lab.wait_until(lambda: self.state() == "unreachable", "the controller sees that dp0 is gone")
         self.assertEqual(self.circuit_ids(), [int(circuit["id"])])
+        with self.assertRaisesRegex(lab.CommandFailed, "data plane dp0 is unreachable"):
+            self.net.bfly("status")
 
         self.net.start_data_plane("dp0")
         lab.wait_until(lambda: self.state() == "running", "dp0 is loaded again")
@@ -136,7 +137,7 @@ class RecoveryTest(unittest.TestCase):
 
     def controller_answers(self):
         try:
-            self.net.json("status")
+            self.net.status()
         except lab.CommandFailed:
             return False
         return True
