@@ -172,6 +172,7 @@ absl::Status Run(const Flags& flags) {
   options.memory_mb = MemoryFor(flags, topology);
   options.use_hugepages = !flags.no_huge;
   options.verbose = flags.verbose;
+  options.telemetry = true;
   const absl::StatusOr<dataplane::Eal> eal = dataplane::StartEal(options);
   if (!eal.ok()) return eal.status();
   std::cout << eal->dpdk_version << ", " << eal->memory << std::endl;

@@ -10,13 +10,17 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <optional>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "dataplane/runtime/cpus.h"
 
@@ -27,6 +31,7 @@ static_assert(kLcoreLimit <= RTE_MAX_LCORE);
 
 constexpr int kMinMemoryMb = 64;
 constexpr int kMaxMemoryMb = 262144;
+constexpr char kFilePrefix[] = "bfly";  // and the process id
 
 // Free hugepage memory of the size the machine has most of, in MiB.
 uint64_t FreeHugepageMb() {
@@ -59,8 +64,8 @@ std::string LcoreMap(int control_lcore) {
 std::vector<std::string> Arguments(const EalOptions& options, bool hugepages, int control_lcore) {
   std::vector<std::string> args = {
       "bfly",
-      "--no-telemetry",
-      absl::StrCat("--file-prefix=bfly", getpid()),
+      options.telemetry ? "--telemetry" : "--no-telemetry",
+      absl::StrCat("--file-prefix=", kFilePrefix, getpid()),
       absl::StrCat("--lcores=", LcoreMap(control_lcore)),
       absl::StrCat("--main-lcore=", control_lcore),
       // An allow list with nothing real in it: PCI devices wait until a fabric names them, and can
@@ -104,6 +109,20 @@ class LogCapture {
   FILE* stream_;
 };
 
+// Removes the directories of data planes that were killed and could not do so themselves.
+void RemoveLeftovers(const std::filesystem::path& parent) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(parent, ignored)) {
+    const std::string name = entry.path().filename();
+    int pid = 0;
+    if (!absl::StartsWith(name, kFilePrefix) ||
+        !absl::SimpleAtoi(name.substr(sizeof(kFilePrefix) - 1), &pid) || pid <= 0) {
+      continue;
+    }
+    if (kill(pid, 0) != 0 && errno == ESRCH) std::filesystem::remove_all(entry.path(), ignored);
+  }
+}
+
 std::string PrivilegeHint() {
   if (geteuid() == 0) return "";
   return "; this process is not root: hugepages and PCI devices need CAP_SYS_ADMIN and "
@@ -144,8 +163,10 @@ absl::StatusOr<Eal> StartOnce(const EalOptions& options) {
           "DPDK did not start: ", rte_strerror(rte_errno), ". ", log.text(), PrivilegeHint()));
     }
   }
-  // Made even where nothing is to be shared. Goes only if it is empty.
-  rmdir(rte_eal_get_runtime_dir());
+  // DPDK makes this directory even where nothing is to be shared.
+  const std::filesystem::path directory = rte_eal_get_runtime_dir();
+  if (!options.telemetry) rmdir(directory.c_str());
+  RemoveLeftovers(directory.parent_path());
   if (options.log_to_stderr || options.verbose) rte_openlog_stream(stderr);
   return eal;
 }
@@ -167,7 +188,10 @@ absl::StatusOr<Eal> StartEal(const EalOptions& options) {
 void StopEal() {
   const std::lock_guard<std::mutex> lock(start_mutex);
   if (!started || !started->ok()) return;
+  const std::string directory = rte_eal_get_runtime_dir();
   rte_eal_cleanup();
+  std::error_code ignored;
+  std::filesystem::remove_all(directory, ignored);
   started = absl::FailedPreconditionError("EAL was stopped in this process and cannot start again");
 }
 

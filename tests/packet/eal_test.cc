@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 #include <rte_eal.h>
 #include <rte_lcore.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,6 +109,45 @@ TEST(Eal, LeavesNoFileBehind) {
   const std::string name = "bfly" + std::to_string(child);
   EXPECT_FALSE(std::filesystem::exists("/var/run/dpdk/" + name));
   EXPECT_FALSE(std::filesystem::exists("/tmp/dpdk/" + name));
+}
+
+// The first message of DPDK's telemetry socket tells version, process id and the longest answer.
+std::string TelemetryGreeting(const std::string& path) {
+  const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
+  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  char greeting[1024] = "";
+  if (connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
+    const ssize_t size = read(socket, greeting, sizeof(greeting) - 1);
+    if (size < 0) greeting[0] = 0;
+  }
+  close(socket);
+  return greeting;
+}
+
+TEST(Eal, TelemetryAnswersAndLeavesNothingBehindNeitherDoesAProcessThatWasKilled) {
+  if (geteuid() != 0) GTEST_SKIP() << "DPDK's runtime directory lies elsewhere without root";
+  EalOptions options = kSmall;
+  options.telemetry = true;
+  const pid_t killed =
+      InChild([&options] { return Says(StartEal(options).status()) && raise(SIGKILL) != 0; });
+  int status = 0;
+  ASSERT_EQ(waitpid(killed, &status, 0), killed);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  const std::string leftover = "/var/run/dpdk/bfly" + std::to_string(killed);
+  ASSERT_TRUE(std::filesystem::exists(leftover));
+
+  const pid_t child = InChild([&options] {
+    if (!Says(StartEal(options).status())) return false;
+    const std::string directory = "/var/run/dpdk/bfly" + std::to_string(getpid());
+    const std::string greeting = TelemetryGreeting(directory + "/dpdk_telemetry.v2");
+    std::printf("%s\n", greeting.c_str());
+    const bool told = greeting.find("\"pid\":" + std::to_string(getpid())) != std::string::npos;
+    StopEal();
+    return told && !std::filesystem::exists(directory);
+  });
+  ExpectGood(child);
+  EXPECT_FALSE(std::filesystem::exists(leftover));
 }
 
 TEST(Eal, TwoDataPlanesRunSideBySide) {
