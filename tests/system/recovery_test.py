@@ -154,6 +154,8 @@ class BridgedHostsTest(unittest.TestCase):
         self.hosts = []
         for row in range(2):
             middle.ip("link", "add", f"br{row}", "type", "bridge")
+            # A port learns whoever speaks last, and a bridge with IPv6 has things to say of its own.
+            middle.run("sysctl", "-qw", f"net.ipv6.conf.br{row}.disable_ipv6=1")
             middle.ip("link", "set", f"br{row}", "up")
             self.lab.wire(self.switch, f"bf{row}", middle, f"up{row}")
             self.hosts.append(self.lab.host(f"h{row}", middle, f"down{row}", f"10.77.0.{16 + row}/24"))
