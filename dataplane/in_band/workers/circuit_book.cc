@@ -10,7 +10,8 @@ CircuitBook::CircuitBook(const Network& network, const RouteTable& routes)
       routes_(routes),
       counted_(network.rows()),
       standing_(network.rows()),
-      at_output_(network.rows()) {}
+      at_output_(network.rows()),
+      is_behind_(network.rows()) {}
 
 void CircuitBook::Look(Row input) {
   const WireTag now = routes_.circuit(input);
@@ -22,7 +23,9 @@ void CircuitBook::Look(Row input) {
 
 void CircuitBook::Note(Row input) {
   Look(input);
-  if (counted_[input] != standing_[input]) behind_.push_back(input);
+  if (counted_[input] == standing_[input] || is_behind_[input]) return;
+  is_behind_[input] = true;
+  behind_.push_back(input);
 }
 
 void CircuitBook::Settle(Row input) {
@@ -32,7 +35,6 @@ void CircuitBook::Settle(Row input) {
 
 std::vector<PassProbe> CircuitBook::Behind() {
   std::sort(behind_.begin(), behind_.end());
-  behind_.erase(std::unique(behind_.begin(), behind_.end()), behind_.end());
   std::vector<PassProbe> probes;
   for (const Row input : behind_) {
     if (counted_[input] == standing_[input]) continue;
@@ -46,7 +48,10 @@ std::vector<PassProbe> CircuitBook::Behind() {
 }
 
 void CircuitBook::CaughtUp() {
-  for (const Row input : behind_) counted_[input] = standing_[input];
+  for (const Row input : behind_) {
+    counted_[input] = standing_[input];
+    is_behind_[input] = false;
+  }
   behind_.clear();
 }
 

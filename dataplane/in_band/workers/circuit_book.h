@@ -23,13 +23,16 @@ class CircuitBook {
 
   // The circuit at an input is what the route table says now: links do not count that yet.
   void Note(Row input);
-  // It is, and they do.
+  // The circuit at an input is what the route table says now, and the links count it.
   void Settle(Row input);
 
   // What the links must be told to count what stands: at most one release and one install an
   // input, releases first. They have been told once CaughtUp is called.
   std::vector<PassProbe> Behind();
   void CaughtUp();
+  // Inputs that Behind() will look at; never more than the network has rows, however many circuits
+  // come and go between two calls.
+  size_t to_look_at() const { return behind_.size(); }
 
  private:
   Tag TagOf(WireTag circuit) const { return circuit >> (64 - network_.hops()); }
@@ -40,7 +43,8 @@ class CircuitBook {
   std::vector<WireTag> counted_;     // by input: the circuit that its links count, 0: none
   std::vector<WireTag> standing_;    // by input: the circuit as last noted
   std::vector<uint32_t> at_output_;  // circuits of standing_ that end there
-  std::vector<Row> behind_;          // inputs where the two may differ
+  std::vector<Row> behind_;          // inputs where the first two may differ, each once
+  std::vector<bool> is_behind_;      // by input: whether it is in behind_
 };
 
 }  // namespace bfly::dataplane
