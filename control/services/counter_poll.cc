@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "control/services/agent_answers.h"
 
 namespace bfly::control {
 
@@ -62,6 +63,13 @@ absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links) {
     DataPlane& plane = **it;
     const Clock::time_point asked = Clock::now();
     absl::StatusOr<v1::AgentCounters> counters = plane.client().GetCounters(links);
+    if (counters.ok()) {
+      const absl::Status status = CheckAnswer(*counters, *view->network);
+      if (!status.ok()) {
+        picture->nonsense[plane.name()] = std::string(status.message());
+        counters = status;
+      }
+    }
     if (counters.ok()) {
       picture->parts.push_back({plane.name(), *std::move(counters), asked});
       last_parts_[&plane] = picture->parts.back();

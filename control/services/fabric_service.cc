@@ -127,6 +127,10 @@ v1::FabricStatus FabricService::FullStatus() {
   std::map<std::string, const v1::AgentCounters*> counters;
   for (const Picture::Part& part : (*picture)->parts) counters[part.data_plane] = &part.counters;
   for (v1::DataPlaneStatus& plane : *status.mutable_data_planes()) {
+    const auto nonsense = (*picture)->nonsense.find(plane.name());
+    if (nonsense != (*picture)->nonsense.end() && plane.problem().empty()) {
+      plane.set_problem(nonsense->second);
+    }
     const auto found = counters.find(plane.name());
     if (plane.state() == v1::DataPlaneStatus::RUNNING && found != counters.end()) {
       *plane.mutable_workers() = found->second->workers();

@@ -36,6 +36,8 @@ struct Picture {
   v1::Conservation conservation;
   std::map<std::string, uint64_t> drops;  // by reason
   std::vector<std::string> problems;
+  // By data plane: why its counters were not believed.
+  std::map<std::string, std::string> nonsense;
 };
 
 // INVALID_ARGUMENT names what is outside the network.

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether what an agent answered can be true of the network it runs. The controller uses rows,
+// stages and columns of answers as indices only after these checks. An error says which field is
+// wrong, as "NAME[i]: ..."; its code is kInternal.
+#pragma once
+
+#include "absl/status/status.h"
+#include "bfly/v1/agent.pb.h"
+#include "topologies/network.h"
+
+namespace bfly::control {
+
+// Circuits, links taken down, changed links and the stages of workers of a data plane that runs
+// `network`.
+absl::Status CheckAnswer(const v1::AgentState& state, const Network& network);
+// Stages, columns of links and dropped packets.
+absl::Status CheckAnswer(const v1::AgentCounters& counters, const Network& network);
+// Paths, refusals and requests without a path of an answer to `request`.
+absl::Status CheckAnswer(const v1::AgentInBandResponse& response,
+                         const v1::AgentInBandRequest& request, const Network& network);
+
+}  // namespace bfly::control
