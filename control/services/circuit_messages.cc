@@ -22,12 +22,6 @@ absl::Status RefuseInBand(bool in_band) {
                       "is for a call of its own, not for a batch or a stream");
 }
 
-absl::Status RefuseKey(const std::string& key) {
-  if (key.empty()) return absl::OkStatus();
-  return ErrorAtField(absl::StatusCode::kInvalidArgument, "idempotency_key",
-                      "a call with in_band has none; leave one of them out");
-}
-
 absl::StatusOr<Order> ToOrder(const v1::SetUpRequest& request) {
   if (absl::Status status = RefuseInBand(request.in_band()); !status.ok()) return status;
   if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) return status;

@@ -17,9 +17,8 @@ inline constexpr size_t kMaxKeyBytes = 256;
 absl::StatusOr<Order> ToOrder(const v1::SetUpRequest& request);
 absl::StatusOr<Order> ToOrder(const v1::ReleaseRequest& request);
 absl::Status CheckKey(const std::string& key);
-// In band and out of it: what a call cannot have beside the other. INVALID_ARGUMENT.
-absl::Status RefuseInBand(bool in_band);         // of an order in a batch or a stream
-absl::Status RefuseKey(const std::string& key);  // of a call with in_band
+// INVALID_ARGUMENT: an order in a batch or a stream is to be done in band.
+absl::Status RefuseInBand(bool in_band);
 
 // A batch speaks for its requests: they have no key, no election id of their own. INVALID_ARGUMENT
 // names those that do.

@@ -69,7 +69,9 @@ grpc::ServerUnaryReactor* CircuitsService::SetUp(grpc::CallbackServerContext* co
                                                  v1::SetUpResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   if (request->in_band()) {
-    queue_.PushSlow([=, this] { reactor->Finish(SetUpInBand(*request, response)); });
+    CarryOutInBand(queue_, context, reactor, [=, this](const Interrupt& interrupt) {
+      return SetUpInBand(*request, interrupt, response);
+    });
   } else {
     CarryOut(queue_, ToOrder(*request), request->election_id(),
              {context, reactor, [response](const Network& network, const StandingCircuit& circuit) {
@@ -84,7 +86,9 @@ grpc::ServerUnaryReactor* CircuitsService::Release(grpc::CallbackServerContext* 
                                                    v1::ReleaseResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   if (request->in_band()) {
-    queue_.PushSlow([=, this] { reactor->Finish(ReleaseInBand(*request, response)); });
+    CarryOutInBand(queue_, context, reactor, [=, this](const Interrupt& interrupt) {
+      return ReleaseInBand(*request, interrupt, response);
+    });
   } else {
     CarryOut(queue_, ToOrder(*request), request->election_id(),
              {context, reactor, [response](const Network& network, const StandingCircuit& circuit) {
@@ -125,7 +129,9 @@ grpc::Status CircuitsService::SetUpBatch(grpc::ServerContext* context,
 grpc::Status CircuitsService::RoutePermutation(grpc::ServerContext* context,
                                                const v1::RoutePermutationRequest* request,
                                                v1::RoutePermutationResponse* response) {
-  if (request->in_band()) return RoutePermutationInBand(*request, response);
+  if (request->in_band()) {
+    return RoutePermutationInBand(*request, InBandInterruptOf(context), response);
+  }
   const auto start = std::chrono::steady_clock::now();
   std::shared_ptr<const Network> network;
   absl::StatusOr<PermutationOrder> order = absl::UnknownError("");

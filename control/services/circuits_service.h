@@ -42,9 +42,12 @@ class CircuitsService final : public CircuitsBase {
                                 v1::RoutePermutationResponse* response) override;
 
  private:
-  grpc::Status SetUpInBand(const v1::SetUpRequest& request, v1::SetUpResponse* response);
-  grpc::Status ReleaseInBand(const v1::ReleaseRequest& request, v1::ReleaseResponse* response);
+  grpc::Status SetUpInBand(const v1::SetUpRequest& request, const Interrupt& interrupt,
+                           v1::SetUpResponse* response);
+  grpc::Status ReleaseInBand(const v1::ReleaseRequest& request, const Interrupt& interrupt,
+                             v1::ReleaseResponse* response);
   grpc::Status RoutePermutationInBand(const v1::RoutePermutationRequest& request,
+                                      const Interrupt& interrupt,
                                       v1::RoutePermutationResponse* response);
 
   Controller& controller_;

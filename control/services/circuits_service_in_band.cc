@@ -11,15 +11,15 @@
 namespace bfly::control {
 
 grpc::Status CircuitsService::SetUpInBand(const v1::SetUpRequest& request,
-                                          v1::SetUpResponse* response) {
+                                          const Interrupt& interrupt, v1::SetUpResponse* response) {
   FieldErrors errors;
-  errors.Add(RefuseKey(request.idempotency_key()));
+  errors.Add(CheckKey(request.idempotency_key()));
   if (!request.rows().empty()) {
     errors.Add("rows", "are given and in_band too; in band the inputs choose the path");
   }
   if (absl::Status status = errors.ToStatus(); !status.ok()) return ToGrpc(status);
-  const absl::StatusOr<InBandOutcome> outcome =
-      controller_.ExecuteInBand(request.election_id(), [&](const Network&) {
+  const absl::StatusOr<InBandOutcome> outcome = controller_.ExecuteInBand(
+      {request.election_id(), request.idempotency_key(), interrupt}, [&](const Network&) {
         InBandOrder order;
         order.requests = {{request.input(), request.output()}};
         order.single = true;
@@ -32,12 +32,13 @@ grpc::Status CircuitsService::SetUpInBand(const v1::SetUpRequest& request,
 }
 
 grpc::Status CircuitsService::ReleaseInBand(const v1::ReleaseRequest& request,
+                                            const Interrupt& interrupt,
                                             v1::ReleaseResponse* response) {
-  if (absl::Status status = RefuseKey(request.idempotency_key()); !status.ok()) {
+  if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) {
     return ToGrpc(status);
   }
-  const absl::StatusOr<InBandOutcome> outcome =
-      controller_.ExecuteInBand(request.election_id(), [&](const Network&) {
+  const absl::StatusOr<InBandOutcome> outcome = controller_.ExecuteInBand(
+      {request.election_id(), request.idempotency_key(), interrupt}, [&](const Network&) {
         InBandOrder order;
         order.release = request.id();
         return order;
@@ -49,16 +50,18 @@ grpc::Status CircuitsService::ReleaseInBand(const v1::ReleaseRequest& request,
 }
 
 grpc::Status CircuitsService::RoutePermutationInBand(const v1::RoutePermutationRequest& request,
+                                                     const Interrupt& interrupt,
                                                      v1::RoutePermutationResponse* response) {
   const auto start = std::chrono::steady_clock::now();
   FieldErrors errors;
-  errors.Add(RefuseKey(request.idempotency_key()));
+  errors.Add(CheckKey(request.idempotency_key()));
   if (request.dry_run()) {
     errors.Add("dry_run", "is set and in_band too; workers only choose what they set up");
   }
   if (absl::Status status = errors.ToStatus(); !status.ok()) return ToGrpc(status);
   const absl::StatusOr<InBandOutcome> outcome = controller_.ExecuteInBand(
-      request.election_id(), [&](const Network& network) -> absl::StatusOr<InBandOrder> {
+      {request.election_id(), request.idempotency_key(), interrupt},
+      [&](const Network& network) -> absl::StatusOr<InBandOrder> {
         absl::StatusOr<PermutationOrder> order = ToPermutationOrder(request, network.rows());
         if (!order.ok()) return order.status();
         InBandOrder in_band;

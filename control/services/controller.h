@@ -21,12 +21,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bfly/v1/fabric.pb.h"
-#include "bfly/v1/in_band.pb.h"
 #include "bfly/v1/traffic.pb.h"
 #include "control/services/arbitration.h"
 #include "control/services/circuit_feed.h"
 #include "control/services/commit_queue.h"
 #include "control/services/in_band_order.h"
+#include "control/services/in_band_outcome.h"
 #include "control/services/intent.h"
 #include "control/services/object_journal.h"
 
@@ -34,18 +34,6 @@ namespace bfly::control {
 
 // The newest source that wants latencies recorded, 0: none does.
 uint64_t LatencyIdOf(const std::vector<v1::TrafficSource>& sources);
-// What the stage workers did by themselves.
-struct InBandOutcome {
-  std::shared_ptr<const Network> network;
-  RouteResult route;                      // without a path if it was a release
-  std::vector<StandingCircuit> circuits;  // set up, or released
-  v1::InBandReport report;
-  // Of reads: paths at the disk of a single one, at the fullest disk if there are many; the disks'
-  // threshold in force; copies of what is read.
-  uint32_t disk_contention = 0;
-  uint32_t c_disk = 0;
-  uint32_t copies = 0;
-};
 
 class Controller {
  public:
@@ -55,12 +43,15 @@ class Controller {
     std::vector<std::string> agents;
     // As whom it claims data planes; one without id makes one up.
     v1::AgentOwner owner = {};
+    // By which the owner of the sockets may change the fabric whoever is primary; 0: there is none.
+    uint64_t operator_id = 0;
     // How often every data plane is asked whether it is there and in step.
     std::chrono::milliseconds watch_interval{300};
     // What an operator wants to know, a line each; called from any thread.
     std::function<void(const std::string&)> log = [](const std::string&) {};
   };
-  // Takes over what data planes hold already (Adopt), then watches them.
+  // Takes over what data planes hold already (Adopt), then watches them. Data planes that do not
+  // answer at that moment are asked again until they do.
   explicit Controller(Options options);
   ~Controller();
 
@@ -111,8 +102,15 @@ class Controller {
   // FAILED_PRECONDITION also where the protocol is neither collision nor minimum, and where the
   // stages are split over data planes. RESOURCE_EXHAUSTED names the link without room, as a call
   // without in_band would; then nothing was changed.
+  // An interrupt before the workers begin leaves the order undone; one that comes while they work
+  // has what they did undone. The same key with the same order gets the same outcome again.
+  struct InBandCaller {
+    uint64_t election_id = 0;
+    std::string key;  // empty: none
+    Interrupt interrupt;
+  };
   using MakeInBandOrder = std::function<absl::StatusOr<InBandOrder>(const Network&)>;
-  absl::StatusOr<InBandOutcome> ExecuteInBand(uint64_t election_id,
+  absl::StatusOr<InBandOutcome> ExecuteInBand(const InBandCaller& caller,
                                               const MakeInBandOrder& make_order);
 
   // FAILED_PRECONDITION: no fabric is loaded.
@@ -157,9 +155,11 @@ class Controller {
   absl::StatusOr<v1::AgentInBandResponse> AskInBand(v1::AgentInBandRequest& request);
   v1::AgentInBandRequest RequestInBand(const InBandOrder& order) const;
   absl::Status LearnRefusal(const InBandOrder& order, const v1::AgentInBandRefusal& refusal);
-  absl::StatusOr<InBandOutcome> LearnInBand(const InBandOrder& order,
+  absl::StatusOr<InBandOutcome> LearnInBand(const InBandCaller& caller, const InBandOrder& order,
                                             const v1::AgentInBandRequest& request,
                                             const v1::AgentInBandResponse& response);
+  // What the ingress did is not known, for this reason.
+  absl::Status Distrust(const absl::Status& status);
   absl::Status VerifyAll(const Intent& intent);
   // All data planes are the controller's then, or FAILED_PRECONDITION says whose one is.
   absl::Status ClaimAll(const Intent& intent);
@@ -170,8 +170,18 @@ class Controller {
   void Restore(Intent& intent);
   void Replace(std::unique_ptr<Intent> intent);
 
-  // What data planes hold when the controller starts.
+  // Where agents may be that hold a fabric.
+  std::vector<std::string> AgentAddresses() const;
+  // Takes over what the agents of unheard_ hold, and forgets those that have answered.
   void Adopt();
+  // The same once one of them answers; called by the watching thread.
+  void AdoptLate();
+  void TakeOver(const v1::Topology& topology, const DataPlanes& found);
+  // A data plane of the loaded fabric answers at another address than was expected.
+  void MoveTo(const std::shared_ptr<DataPlane>& found);
+  // Whether loading `intent` came to its end at `plane` is not known: what it holds of it is
+  // unloaded as soon as that is seen.
+  void GiveUp(const Intent& intent, const std::shared_ptr<DataPlane>& plane);
   void Watch();
   void LookAt(DataPlane& plane);
   // Compares what the data plane holds with the intent and makes up the difference, never clearing
@@ -199,6 +209,13 @@ class Controller {
   DataPlanes past_;        // of fabrics loaded before, not part of the one now
   uint64_t last_id_ = 0;   // change_: of the circuits of fabrics before
   ObjectJournal journal_;  // change_
+  // Agents that may hold a fabric but did not answer yet. Only the constructor and then the
+  // watching thread use it.
+  struct Unheard {
+    std::string address;
+    std::unique_ptr<AgentClient> client;
+  };
+  std::vector<Unheard> unheard_;
 
   std::mutex watch_mutex_;
   std::condition_variable watch_changed_;

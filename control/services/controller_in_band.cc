@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "control/services/agent_answers.h"
 #include "control/services/controller.h"
 #include "control/status/field_errors.h"
 
@@ -39,6 +40,21 @@ RouteResult RouteOf(const Network& network, const v1::AgentInBandRequest& reques
     route.inputs_left.push_back(request.inputs(static_cast<int>(left)));
   }
   return route;
+}
+
+// What `state` holds at the inputs that `touched` names.
+FabricState::Change StandingAt(const FabricState& state, const FabricState::Change& touched) {
+  std::vector<Row> inputs = touched.remove;
+  for (const StandingCircuit& circuit : touched.install) inputs.push_back(circuit.path.input);
+  FabricState::Change change;
+  for (const Row input : inputs) {
+    if (auto circuit = state.AtInput(input)) {
+      change.install.push_back(*circuit);
+    } else {
+      change.remove.push_back(input);
+    }
+  }
+  return change;
 }
 
 }  // namespace
@@ -108,22 +124,32 @@ v1::AgentInBandRequest Controller::RequestInBand(const InBandOrder& order) const
   return request;
 }
 
-absl::StatusOr<InBandOutcome> Controller::ExecuteInBand(uint64_t election_id,
+absl::StatusOr<InBandOutcome> Controller::ExecuteInBand(const InBandCaller& caller,
                                                         const MakeInBandOrder& make_order) {
   const std::lock_guard change(change_);
-  if (absl::Status status = arbitration_.Check(election_id); !status.ok()) return status;
+  if (absl::Status status = caller.interrupt ? caller.interrupt() : absl::OkStatus();
+      !status.ok()) {
+    return status;
+  }
+  if (absl::Status status = arbitration_.Check(caller.election_id); !status.ok()) return status;
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
   if (absl::Status status = CheckUsable(); !status.ok()) return status;
   const FabricState& state = intent_->state;
   const absl::StatusOr<InBandOrder> order = make_order(state.network());
   if (!order.ok()) return order.status();
+  const auto known = state.FindInBand(*order, caller.key);
+  if (!known.ok()) return known.status();
+  if (*known != nullptr) return **known;
   if (absl::Status status = CheckInBand(*order); !status.ok()) return status;
 
   v1::AgentInBandRequest request = RequestInBand(*order);
   const absl::StatusOr<v1::AgentInBandResponse> response = AskInBand(request);
   if (!response.ok()) return response.status();
+  if (absl::Status status = CheckAnswer(*response, request, state.network()); !status.ok()) {
+    return Distrust(status);
+  }
   if (response->has_refusal()) return LearnRefusal(*order, response->refusal());
-  return LearnInBand(*order, request, *response);
+  return LearnInBand(caller, *order, request, *response);
 }
 
 // Asks, and looks again once where the data plane is not as it was when it was last looked at.
@@ -164,7 +190,8 @@ absl::Status Controller::LearnRefusal(const InBandOrder& order,
   return status;
 }
 
-absl::StatusOr<InBandOutcome> Controller::LearnInBand(const InBandOrder& order,
+absl::StatusOr<InBandOutcome> Controller::LearnInBand(const InBandCaller& caller,
+                                                      const InBandOrder& order,
                                                       const v1::AgentInBandRequest& request,
                                                       const v1::AgentInBandResponse& response) {
   FabricState& state = intent_->state;
@@ -178,26 +205,39 @@ absl::StatusOr<InBandOutcome> Controller::LearnInBand(const InBandOrder& order,
                                   : request.second_outputs().empty() ? 1u
                                                                      : 2u};
   FabricState::Change change;
-  absl::Status status;
+  absl::Status status, interrupted;
   {
     const std::unique_lock lock(state_);
     status = state.Learn(order, outcome.route, &outcome.circuits);
     if (status.ok()) change = state.change();
+    if (status.ok() && caller.interrupt) interrupted = caller.interrupt();
+    if (!interrupted.ok()) {
+      state.RollBack();
+      change = StandingAt(state, change);
+    }
   }
-  // The data plane holds the circuits already; this tells it their ids.
+  // The data plane holds the circuits already. It is told their ids, or to undo what nobody waits
+  // for.
   if (status.ok()) status = Push(change);
   const std::unique_lock lock(state_);
+  if (status.ok() && !interrupted.ok()) return interrupted;
   if (status.ok()) {
-    Settle(change);
     if (order.reads.has_value()) {
       const std::vector<uint32_t>& readers = state.circuit_set().readers();
       outcome.disk_contention = order.single ? readers[outcome.circuits[0].path.output]
                                              : *std::max_element(readers.begin(), readers.end());
     }
+    if (!caller.key.empty()) state.RememberInBand(order, caller.key, outcome);
+    Settle(change);
     return outcome;
   }
   state.RollBack();
-  // It holds what the controller does not know of: the next look makes up the difference.
+  return Distrust(status);
+}
+
+absl::Status Controller::Distrust(const absl::Status& status) {
+  // The data plane holds what the controller does not know of: the next look makes up the
+  // difference.
   intent_->ingress().Learn([&](DataPlane::Known& known) {
     known.in_step = false;
     known.problem = std::string(status.message());

@@ -12,12 +12,13 @@
 namespace bfly::control {
 
 grpc::Status DataServerService::RequestInBand(const v1::ObjectRequest& request,
+                                              const Interrupt& interrupt,
                                               v1::ObjectResponse* response) {
-  if (absl::Status status = RefuseKey(request.idempotency_key()); !status.ok()) {
+  if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) {
     return ToGrpc(status);
   }
-  const absl::StatusOr<InBandOutcome> outcome =
-      controller_.ExecuteInBand(request.election_id(), [&](const Network&) {
+  const absl::StatusOr<InBandOutcome> outcome = controller_.ExecuteInBand(
+      {request.election_id(), request.idempotency_key(), interrupt}, [&](const Network&) {
         InBandOrder order;
         order.reads = ReadBatchOrder{.users = {request.user()},
                                      .objects = {request.object()},
@@ -36,10 +37,11 @@ grpc::Status DataServerService::RequestInBand(const v1::ObjectRequest& request,
 }
 
 grpc::Status DataServerService::RequestBatchInBand(const v1::ObjectBatchRequest& request,
+                                                   const Interrupt& interrupt,
                                                    v1::ObjectBatchResponse* response) {
   const auto start = std::chrono::steady_clock::now();
   FieldErrors errors;
-  errors.Add(RefuseKey(request.idempotency_key()));
+  errors.Add(CheckKey(request.idempotency_key()));
   if (request.dry_run()) {
     errors.Add("dry_run", "is set and in_band too; workers only choose what they set up");
   }
@@ -48,8 +50,8 @@ grpc::Status DataServerService::RequestBatchInBand(const v1::ObjectBatchRequest&
   }
   if (absl::Status status = errors.ToStatus(); !status.ok()) return ToGrpc(status);
   const ReadBatchOrder reads = ToReadOrder(request);
-  const absl::StatusOr<InBandOutcome> outcome =
-      controller_.ExecuteInBand(request.election_id(), [&](const Network&) {
+  const absl::StatusOr<InBandOutcome> outcome = controller_.ExecuteInBand(
+      {request.election_id(), request.idempotency_key(), interrupt}, [&](const Network&) {
         InBandOrder order;
         order.reads = reads;
         return order;
@@ -70,12 +72,13 @@ grpc::Status DataServerService::RequestBatchInBand(const v1::ObjectBatchRequest&
 }
 
 grpc::Status DataServerService::ReleaseInBand(const v1::ReleaseObjectRequest& request,
+                                              const Interrupt& interrupt,
                                               v1::ReleaseObjectResponse* response) {
-  if (absl::Status status = RefuseKey(request.idempotency_key()); !status.ok()) {
+  if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) {
     return ToGrpc(status);
   }
-  const absl::StatusOr<InBandOutcome> outcome =
-      controller_.ExecuteInBand(request.election_id(), [&](const Network&) {
+  const absl::StatusOr<InBandOutcome> outcome = controller_.ExecuteInBand(
+      {request.election_id(), request.idempotency_key(), interrupt}, [&](const Network&) {
         InBandOrder order;
         order.stop_reading = request.user();
         return order;

@@ -60,7 +60,9 @@ grpc::ServerUnaryReactor* DataServerService::Request(grpc::CallbackServerContext
                                                      v1::ObjectResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   if (request->in_band()) {
-    queue_.PushSlow([=, this] { reactor->Finish(RequestInBand(*request, response)); });
+    CarryOutInBand(queue_, context, reactor, [=, this](const Interrupt& interrupt) {
+      return RequestInBand(*request, interrupt, response);
+    });
     return reactor;
   }
   CarryOut(queue_, ToOrder(*request), request->election_id(),
@@ -75,7 +77,9 @@ grpc::ServerUnaryReactor* DataServerService::Request(grpc::CallbackServerContext
 grpc::Status DataServerService::RequestBatch(grpc::ServerContext* context,
                                              const v1::ObjectBatchRequest* request,
                                              v1::ObjectBatchResponse* response) {
-  if (request->in_band()) return RequestBatchInBand(*request, response);
+  if (request->in_band()) {
+    return RequestBatchInBand(*request, InBandInterruptOf(context), response);
+  }
   if (absl::Status status = CheckBatch(*request); !status.ok()) return ToGrpc(status);
   if (request->best_effort()) return RequestBestEffort(context, *request, response);
   const auto start = std::chrono::steady_clock::now();
@@ -112,7 +116,9 @@ grpc::ServerUnaryReactor* DataServerService::Release(grpc::CallbackServerContext
                                                      v1::ReleaseObjectResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   if (request->in_band()) {
-    queue_.PushSlow([=, this] { reactor->Finish(ReleaseInBand(*request, response)); });
+    CarryOutInBand(queue_, context, reactor, [=, this](const Interrupt& interrupt) {
+      return ReleaseInBand(*request, interrupt, response);
+    });
     return reactor;
   }
   CarryOut(queue_, ToOrder(*request), request->election_id(),

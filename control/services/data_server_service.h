@@ -43,10 +43,11 @@ class DataServerService final : public DataServerBase {
 
  private:
   // The calls with in_band set.
-  grpc::Status RequestInBand(const v1::ObjectRequest& request, v1::ObjectResponse* response);
-  grpc::Status RequestBatchInBand(const v1::ObjectBatchRequest& request,
+  grpc::Status RequestInBand(const v1::ObjectRequest& request, const Interrupt& interrupt,
+                             v1::ObjectResponse* response);
+  grpc::Status RequestBatchInBand(const v1::ObjectBatchRequest& request, const Interrupt& interrupt,
                                   v1::ObjectBatchResponse* response);
-  grpc::Status ReleaseInBand(const v1::ReleaseObjectRequest& request,
+  grpc::Status ReleaseInBand(const v1::ReleaseObjectRequest& request, const Interrupt& interrupt,
                              v1::ReleaseObjectResponse* response);
 
   grpc::Status RequestBestEffort(grpc::ServerContext* context,

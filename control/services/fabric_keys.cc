@@ -2,9 +2,34 @@
 // What FabricState keeps by idempotency key.
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "control/services/fabric_state.h"
+#include "control/services/in_band_outcome.h"
 
 namespace bfly::control {
+namespace {
+
+// What makes two orders in band the same; begins with a word of its own, so that kinds never meet.
+std::string TextOf(const InBandOrder& order) {
+  std::string text =
+      absl::StrCat("in_band ", order.protocol, " ", order.options.c, " ", order.options.max_rounds,
+                   " ", order.replace, " ", order.single, " ",
+                   absl::StrJoin(order.requests, ",", [](std::string* out, const Request& request) {
+                     absl::StrAppend(out, request.input, ">", request.output);
+                   }));
+  if (order.reads.has_value()) {
+    const ReadBatchOrder& reads = *order.reads;
+    absl::StrAppend(&text, " reads ", reads.protocol, " ", reads.options.c, " ",
+                    reads.options.c_disk, " ", reads.options.max_rounds, " ",
+                    absl::StrJoin(reads.users, ","), " ", absl::StrJoin(reads.objects, ","));
+  }
+  if (order.release.has_value()) absl::StrAppend(&text, " release ", *order.release);
+  if (order.stop_reading.has_value()) absl::StrAppend(&text, " stop_reading ", *order.stop_reading);
+  return text;
+}
+
+}  // namespace
 
 size_t FabricState::BytesOf(const Answer& answer) {
   const auto of_route = [](const RouteResult& route) {
@@ -16,6 +41,10 @@ size_t FabricState::BytesOf(const Answer& answer) {
   }
   if (const auto* route = std::get_if<RouteResult>(&answer)) return of_route(*route);
   if (const auto* read = std::get_if<DataServerResult>(&answer)) return of_route(read->route);
+  if (const auto* in_band = std::get_if<std::shared_ptr<const InBandOutcome>>(&answer)) {
+    return sizeof(InBandOutcome) + of_route((*in_band)->route) +
+           (*in_band)->circuits.size() * sizeof(StandingCircuit);
+  }
   return sizeof(StandingCircuit);
 }
 
@@ -23,6 +52,20 @@ void FabricState::Remember(const std::string& key, const std::string& request, A
   const size_t bytes = BytesOf(answer);
   keys_.Put(key, request, std::move(answer), bytes);
   log_.push_back({Step::Kind::kKey, {}, nullptr});
+}
+
+absl::StatusOr<std::shared_ptr<const InBandOutcome>> FabricState::FindInBand(
+    const InBandOrder& order, const std::string& key) const {
+  if (key.empty()) return nullptr;
+  const auto known = keys_.Find(key, TextOf(order));
+  if (!known.ok()) return known.status();
+  if (*known == nullptr) return nullptr;
+  return std::get<std::shared_ptr<const InBandOutcome>>(**known);
+}
+
+void FabricState::RememberInBand(const InBandOrder& order, const std::string& key,
+                                 const InBandOutcome& outcome) {
+  Remember(key, TextOf(order), std::make_shared<const InBandOutcome>(outcome));
 }
 
 }  // namespace bfly::control

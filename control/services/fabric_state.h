@@ -44,6 +44,8 @@ struct StandingCircuit {
 // Of a read taken over from a data plane, which knows paths but no objects.
 inline constexpr uint64_t kUnknownObject = ~uint64_t{0};
 
+struct InBandOutcome;
+
 struct SetUpOrder {
   Row input = 0;
   Row output = 0;
@@ -139,6 +141,11 @@ class FabricState {
                             uint32_t circuits, uint32_t capacity);
   absl::Status Learn(const InBandOrder& order, RouteResult& route,
                      std::vector<StandingCircuit>* circuits);
+  // What the same order was answered under this key; null: the key is new, or there is none.
+  absl::StatusOr<std::shared_ptr<const InBandOutcome>> FindInBand(const InBandOrder& order,
+                                                                  const std::string& key) const;
+  void RememberInBand(const InBandOrder& order, const std::string& key,
+                      const InBandOutcome& outcome);
 
   // What changed at the input rows since the last Commit(): the circuits that stand there now, and
   // the rows where none does.
@@ -189,8 +196,10 @@ class FabricState {
   std::vector<LinkId> down_links() const;
 
  private:
-  // What a key answers: one outcome, those of a batch, or what a batch protocol chose.
-  using Answer = std::variant<StandingCircuit, std::vector<Outcome>, RouteResult, DataServerResult>;
+  // What a key answers: one outcome, those of a batch, what a batch protocol chose, or what the
+  // stage workers did.
+  using Answer = std::variant<StandingCircuit, std::vector<Outcome>, RouteResult, DataServerResult,
+                              std::shared_ptr<const InBandOutcome>>;
   static size_t BytesOf(const Answer& answer);
   struct Step {
     enum class Kind { kSetUp, kRelease, kKey, kPlace } kind;

@@ -16,22 +16,40 @@ namespace bfly::control {
 inline constexpr int kAfterwards = 3;
 inline constexpr std::chrono::milliseconds kMoment{20};
 
-// Stops what nobody waits for any more. With `answer_in_time` a little before the deadline, so that
-// the answer still arrives.
-inline Interrupt InterruptOf(grpc::ServerContext* context, bool answer_in_time) {
-  // gRPC tells the deadline as a time of day, which may be corrected meanwhile.
+// gRPC tells the deadline as a time of day, which may be corrected meanwhile.
+inline std::chrono::steady_clock::time_point DeadlineOf(const grpc::ServerContextBase* context) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::hours kNever{24 * 365};
-  const auto start = Clock::now();
   const auto left = context->deadline() - std::chrono::system_clock::now();
-  const auto deadline = start + std::min<Clock::duration>(left, kNever);
-  return [context, answer_in_time, start, deadline] {
+  return Clock::now() + std::min<Clock::duration>(left, kNever);
+}
+
+// Stops what nobody waits for any more. With `answer_in_time` a little before the deadline, so that
+// the answer still arrives.
+inline Interrupt InterruptOf(const grpc::ServerContextBase* context, bool answer_in_time) {
+  using Clock = std::chrono::steady_clock;
+  return [context, answer_in_time, start = Clock::now(), deadline = DeadlineOf(context)] {
     const auto now = Clock::now();
     if (now >= deadline ||
         (answer_in_time && deadline - now < kAfterwards * (now - start) + kMoment)) {
       return absl::DeadlineExceededError("the time was over before it was done");
     }
     if (context->IsCancelled()) return absl::CancelledError("cancelled before it was done");
+    return absl::OkStatus();
+  };
+}
+
+// What the answer to a call in band may take to reach its client.
+inline constexpr std::chrono::milliseconds kAnswerTime{5};
+
+// Stops a call in band that nobody waits for any more, or whose answer would come too late.
+inline Interrupt InBandInterruptOf(const grpc::ServerContextBase* context) {
+  return [context, deadline = DeadlineOf(context)] {
+    if (deadline < std::chrono::steady_clock::now() + kAnswerTime) {
+      return absl::DeadlineExceededError(
+          "the time is over, or too little of it is left for an answer; nothing was changed");
+    }
+    if (context->IsCancelled()) return absl::CancelledError("cancelled; nothing was changed");
     return absl::OkStatus();
   };
 }

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace bfly::control {
 namespace {
 
@@ -38,10 +40,28 @@ bool OrderQueue::Push(std::unique_ptr<Work> work) {
   return !std::exchange(led_, true);
 }
 
-void OrderQueue::PushSlow(std::function<void()> work) {
-  const std::lock_guard lock(mutex_);
-  slow_.push_back(std::move(work));
-  changed_.notify_all();
+void OrderQueue::PushSlow(std::unique_ptr<SlowWork> work) {
+  std::vector<std::unique_ptr<SlowWork>> unwanted;
+  {
+    const std::lock_guard lock(mutex_);
+    if (slow_.size() >= kMaxSlow) {
+      // Calls that were given up make room for those that were not.
+      std::erase_if(slow_, [&](std::unique_ptr<SlowWork>& waiting) {
+        if (waiting->IsWanted().ok()) return false;
+        unwanted.push_back(std::move(waiting));
+        return true;
+      });
+    }
+    if (slow_.size() < kMaxSlow) {
+      slow_.push_back(std::move(work));
+      changed_.notify_all();
+    }
+  }
+  for (const auto& given_up : unwanted) given_up->GiveUp(given_up->IsWanted());
+  if (work != nullptr) {
+    work->GiveUp(absl::ResourceExhaustedError(
+        absl::StrCat(kMaxSlow, " calls with in_band wait already; send fewer at a time")));
+  }
 }
 
 void OrderQueue::Run() {
@@ -79,14 +99,20 @@ void OrderQueue::Lead(bool patient) {
 
 void OrderQueue::RunSlow() {
   for (;;) {
-    std::vector<std::function<void()>> all;
+    std::unique_ptr<SlowWork> work;
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return !slow_.empty() || stopping_; });
       if (slow_.empty()) return;
-      all.swap(slow_);
+      work = std::move(slow_.front());
+      slow_.pop_front();
     }
-    for (const std::function<void()>& work : all) work();
+    const absl::Status wanted = work->IsWanted();
+    if (wanted.ok()) {
+      work->CarryOut();
+    } else {
+      work->GiveUp(wanted);
+    }
   }
 }
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <condition_variable>
-#include <functional>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -19,6 +19,8 @@ class OrderQueue {
  public:
   // Pieces of work that may wait before Full().
   static constexpr size_t kMaxWaiting = 16'384;
+  // Slow ones: each takes most of a millisecond, so the last of them waits for about a second.
+  static constexpr size_t kMaxSlow = 1'024;
 
   // One or several orders and who wants to know what became of them.
   class Work {
@@ -32,6 +34,17 @@ class OrderQueue {
     virtual void Done(bool carried_out) = 0;
   };
 
+  // Work that takes its time, such as waiting for stage workers.
+  class SlowWork {
+   public:
+    virtual ~SlowWork() = default;
+    // Not OK: nobody waits for the work any more, or its time is over; it is given up for that.
+    virtual absl::Status IsWanted() const = 0;
+    // One of these two is called, once, from any thread.
+    virtual void CarryOut() = 0;
+    virtual void GiveUp(const absl::Status& status) = 0;
+  };
+
   // `controller` must outlive the queue. Ends, with its threads, when no work is left.
   explicit OrderQueue(Controller& controller);
   ~OrderQueue();
@@ -42,9 +55,9 @@ class OrderQueue {
   [[nodiscard]] bool Push(std::unique_ptr<Work> work);
   // Carries out what waits, a share of it.
   void Lead() { Lead(/*patient=*/false); }
-  // Work that takes its time, such as waiting for stage workers; one after the other, beside the
-  // other kind.
-  void PushSlow(std::function<void()> work);
+  // Carried out one after the other, beside the other kind. RESOURCE_EXHAUSTED is what a piece of
+  // work is given up for while kMaxSlow wait that are wanted.
+  void PushSlow(std::unique_ptr<SlowWork> work);
 
  private:
   using Works = std::vector<std::unique_ptr<Work>>;
@@ -60,11 +73,11 @@ class OrderQueue {
   Controller& controller_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  bool stopping_ = false;                    // mutex_
-  bool led_ = false;                         // mutex_: a thread carries out what waits
-  bool handed_over_ = false;                 // mutex_: that thread is to be thread_
-  Works waiting_;                            // mutex_
-  std::vector<std::function<void()>> slow_;  // mutex_
+  bool stopping_ = false;                       // mutex_
+  bool led_ = false;                            // mutex_: a thread carries out what waits
+  bool handed_over_ = false;                    // mutex_: that thread is to be thread_
+  Works waiting_;                               // mutex_
+  std::deque<std::unique_ptr<SlowWork>> slow_;  // mutex_
   std::thread thread_, slow_thread_;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/services/interrupt_of.h"
 #include "control/status/grpc_status.h"
 
 namespace bfly::control {
@@ -38,7 +39,31 @@ class UnaryOrder final : public OrderQueue::Work {
   Outcome outcome_ = absl::UnknownError("");
 };
 
+class InBandCall final : public OrderQueue::SlowWork {
+ public:
+  InBandCall(grpc::CallbackServerContext* context, grpc::ServerUnaryReactor* reactor,
+             std::function<grpc::Status(const Interrupt&)> carry_out)
+      : reactor_(reactor),
+        interrupt_(InBandInterruptOf(context)),
+        carry_out_(std::move(carry_out)) {}
+
+  absl::Status IsWanted() const override { return interrupt_(); }
+  void CarryOut() override { reactor_->Finish(carry_out_(interrupt_)); }
+  void GiveUp(const absl::Status& status) override { reactor_->Finish(ToGrpc(status)); }
+
+ private:
+  grpc::ServerUnaryReactor* const reactor_;
+  const Interrupt interrupt_;
+  const std::function<grpc::Status(const Interrupt&)> carry_out_;
+};
+
 }  // namespace
+
+void CarryOutInBand(OrderQueue& queue, grpc::CallbackServerContext* context,
+                    grpc::ServerUnaryReactor* reactor,
+                    std::function<grpc::Status(const Interrupt&)> carry_out) {
+  queue.PushSlow(std::make_unique<InBandCall>(context, reactor, std::move(carry_out)));
+}
 
 void CarryOut(OrderQueue& queue, absl::StatusOr<Order> order, uint64_t election_id,
               UnaryCall call) {

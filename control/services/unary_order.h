@@ -21,4 +21,10 @@ struct UnaryCall {
 // wait.
 void CarryOut(OrderQueue& queue, absl::StatusOr<Order> order, uint64_t election_id, UnaryCall call);
 
+// One call in band, which `carry_out` does while its interrupt says nothing. Finishes the call with
+// what that returns. RESOURCE_EXHAUSTED: too many wait.
+void CarryOutInBand(OrderQueue& queue, grpc::CallbackServerContext* context,
+                    grpc::ServerUnaryReactor* reactor,
+                    std::function<grpc::Status(const Interrupt&)> carry_out);
+
 }  // namespace bfly::control

@@ -152,10 +152,6 @@ TEST_F(InBandServiceTest, RefusesWhatCannotBeAndChangesNothing) {
   expect(Release(standing->circuit().id() + 1).status(), absl::StatusCode::kNotFound, "id");
   v1::SetUpRequest one;
   one.set_in_band(true);
-  one.set_idempotency_key("k");
-  expect(Call(*controller_->circuits, &v1::Circuits::Stub::SetUp, one).status(), kInvalid,
-         "idempotency_key");
-  one.clear_idempotency_key();
   one.add_rows(0);
   expect(Call(*controller_->circuits, &v1::Circuits::Stub::SetUp, one).status(), kInvalid, "rows");
 
