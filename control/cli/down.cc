@@ -10,6 +10,7 @@
 #include "control/cli/closing.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
+#include "control/server/operator_id.h"
 
 namespace bfly::control {
 
@@ -21,7 +22,13 @@ absl::Status CloseFabric(Fleet& fleet, const Common& common) {
   v1::StatusResponse now;
   status = Call(stub.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &now, common);
   if (status.ok() && now.status().loaded()) {
-    status = Call(stub.get(), &v1::Fabric::Stub::Unload, v1::UnloadRequest(), &account, common);
+    v1::UnloadRequest request;
+    // Whoever may stop the processes may unload the fabric, also while a client holds the primary
+    // role.
+    if (now.status().primary_election_id() != 0) {
+      request.set_election_id(ReadOperatorId(common.run_dir));
+    }
+    status = Call(stub.get(), &v1::Fabric::Stub::Unload, request, &account, common);
     accounted = status.ok();
   }
   // A controller that was started by hand has no pid file and answers all the same; without either

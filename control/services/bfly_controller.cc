@@ -17,6 +17,7 @@
 #include "control/server/address.h"
 #include "control/server/controller_lock.h"
 #include "control/server/grpc_server.h"
+#include "control/server/operator_id.h"
 #include "control/server/stop_signal.h"
 #include "control/services/circuits_service.h"
 #include "control/services/controller.h"
@@ -98,6 +99,9 @@ absl::Status Run(const Flags& flags) {
   options.owner.set_id(lock->id());
   options.owner.set_name(absl::StrCat("process ", getpid(), " of ", HostName(),
                                       " with run directory ", run_directory));
+  const absl::StatusOr<uint64_t> operator_id = WriteOperatorId(run_directory);
+  if (!operator_id.ok()) return operator_id.status();
+  options.operator_id = *operator_id;
   options.log = Log;
   Controller controller(std::move(options));
   CounterPoll::Options poll_options;
@@ -128,6 +132,7 @@ absl::Status Run(const Flags& flags) {
     told = usable;
   } while (!stop.WaitFor(std::chrono::milliseconds(500)));
   (*server)->Stop();
+  RemoveOperatorId(run_directory);
   return absl::OkStatus();
 }
 

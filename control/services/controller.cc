@@ -26,7 +26,11 @@ Controller::Options WithOwner(Controller::Options options) {
 
 Controller::Controller(Options options)
     : options_(WithOwner(std::move(options))),
+      arbitration_(options_.operator_id),
       journal_(options_.run_directory.empty() ? "" : options_.run_directory + "/objects.journal") {
+  for (const std::string& address : AgentAddresses()) {
+    unheard_.push_back({address, std::make_unique<AgentClient>(address, options_.owner)});
+  }
   Adopt();
   watch_ = std::thread([this] { Watch(); });
 }

@@ -92,12 +92,26 @@ absl::Status Controller::LoadAll(const Intent& intent, bool take_over) {
     const absl::Status status = LoadOne(intent, *intent.planes[i], take_over);
     if (status.ok()) continue;
     for (size_t done = 0; done < i; ++done) {
-      intent.planes[done]->client().Unload().status().IgnoreError();
+      if (!intent.planes[done]->client().Unload().ok()) GiveUp(intent, intent.planes[done]);
     }
+    if (IsUnreachable(status)) GiveUp(intent, intent.planes[i]);
     ReleaseAll(intent.planes);
     return AtPlane(*intent.planes[i], status);
   }
   return absl::OkStatus();
+}
+
+void Controller::GiveUp(const Intent& intent, const std::shared_ptr<DataPlane>& plane) {
+  plane->Learn([&](DataPlane::Known& known) {
+    known.in_step = false;
+    known.problem = absl::StrCat("was told to load fabric \"", intent.topology.name(),
+                                 "\" and did not answer; it is unloaded once it does");
+    known.given_up = std::make_shared<const v1::Topology>(intent.topology);
+  });
+  const DataPlanes watched = planes();
+  if (std::find(watched.begin(), watched.end(), plane) != watched.end()) return;
+  const std::unique_lock lock(state_);
+  past_.push_back(plane);
 }
 
 std::vector<Controller::LastFigures> Controller::UnloadAll(const Intent& intent) {
@@ -143,10 +157,10 @@ void Controller::Replace(std::unique_ptr<Intent> intent) {
   feed_.TellFabric(intent_ == nullptr ? nullptr : intent_->state.shared_network());
   past_.clear();
   for (const auto& plane : before) {
-    // Of those that hold nothing nobody needs to hear once another fabric is loaded.
-    if (!IsInIntent(*plane) && (intent_ == nullptr || !plane->known().in_step)) {
-      past_.push_back(plane);
-    }
+    // Once another fabric is loaded, data planes that hold nothing need not be watched.
+    const DataPlane::Known known = plane->known();
+    if (IsInIntent(*plane)) continue;
+    if (intent_ == nullptr || !known.in_step || known.given_up != nullptr) past_.push_back(plane);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/server/address.h"
+#include "control/services/agent_answers.h"
 #include "control/services/controller.h"
 #include "control/services/place_message.h"
 #include "google/protobuf/util/message_differencer.h"
@@ -37,32 +38,64 @@ LinkId ToLink(const v1::LinkRef& link) {
 
 }  // namespace
 
-void Controller::Adopt() {
-  const std::lock_guard change(change_);
+std::vector<std::string> Controller::AgentAddresses() const {
   std::vector<std::string> addresses = options_.agents;
   const std::vector<std::string> sockets = SocketsIn(options_.run_directory);
   addresses.insert(addresses.end(), sockets.begin(), sockets.end());
+  return addresses;
+}
 
+void Controller::Adopt() {
+  const std::lock_guard change(change_);
   DataPlanes found;
   v1::Topology topology;
-  for (const std::string& address : addresses) {
-    const auto held = AgentClient(address, options_.owner).GetState(/*full=*/true);
-    if (!held.ok() || !held->loaded()) continue;
+  if (intent_ != nullptr) topology = intent_->topology;
+  std::erase_if(unheard_, [&](const Unheard& agent) {
+    const auto held = agent.client->GetState(/*full=*/true);
+    if (IsUnreachable(held.status())) return false;
+    if (!held.ok() || !held->loaded()) return true;
     if (!held->owner().empty() && !held->caller_owns()) {
-      options_.log(absl::StrCat("data plane ", held->data_plane(), " at ", address, " ",
+      options_.log(absl::StrCat("data plane ", held->data_plane(), " at ", agent.address, " ",
                                 BelongsTo(held->owner()).message()));
-      continue;
+      return true;
     }
-    if (found.empty()) topology = held->topology();
+    if (intent_ == nullptr && found.empty()) topology = held->topology();
     if (!MessageDifferencer::Equals(topology, held->topology())) {
-      options_.log(absl::StrCat("data plane ", held->data_plane(), " at ", address,
+      options_.log(absl::StrCat("data plane ", held->data_plane(), " at ", agent.address,
                                 " runs another fabric, ", held->topology().name(),
                                 ", and is left alone"));
-      continue;
+      return true;
     }
-    found.push_back(std::make_shared<DataPlane>(held->data_plane(), address, options_.owner));
+    found.push_back(std::make_shared<DataPlane>(held->data_plane(), agent.address, options_.owner));
+    return true;
+  });
+  if (intent_ != nullptr) {
+    for (const auto& plane : found) MoveTo(plane);
+  } else if (!found.empty()) {
+    TakeOver(topology, found);
   }
-  if (found.empty()) return;
+}
+
+void Controller::AdoptLate() {
+  bool heard = false;
+  for (const Unheard& agent : unheard_) {
+    heard |= !IsUnreachable(agent.client->GetState(/*full=*/false).status());
+  }
+  if (heard) Adopt();
+}
+
+void Controller::MoveTo(const std::shared_ptr<DataPlane>& found) {
+  for (std::shared_ptr<DataPlane>& plane : intent_->planes) {
+    if (plane->name() != found->name() || plane->address() == found->address()) continue;
+    {
+      const std::unique_lock lock(state_);
+      plane = found;
+    }
+    Reconcile(*plane).IgnoreError();
+  }
+}
+
+void Controller::TakeOver(const v1::Topology& topology, const DataPlanes& found) {
   auto intent = MakeIntent(topology, options_.run_directory, options_.owner, found, 0);
   if (!intent.ok()) {
     options_.log(
@@ -103,6 +136,7 @@ void Controller::Watch() {
   std::unique_lock lock(watch_mutex_);
   while (!stopping_) {
     lock.unlock();
+    AdoptLate();
     for (const auto& plane : planes()) LookAt(*plane);
     lock.lock();
     watch_changed_.wait_for(lock, options_.watch_interval, [this] { return stopping_; });
@@ -145,6 +179,7 @@ absl::Status Controller::Reconcile(DataPlane& plane) {
   uint64_t made_up = 0;
   if (status.ok() && ours && !held->caller_owns()) status = BelongsTo(held->owner());
   if (status.ok()) status = ReconcileFabric(plane, *held);
+  if (status.ok() && ours) status = CheckAnswer(*held, intent_->state.network());
   if (status.ok() && ours) {
     if (&plane == &intent_->ingress()) {
       const absl::StatusOr<uint64_t> changed = ReconcileCircuits(plane, *held);
@@ -176,6 +211,19 @@ absl::Status Controller::Reconcile(DataPlane& plane) {
 }
 
 absl::Status Controller::ReconcileFabric(DataPlane& plane, v1::AgentState& held) {
+  const std::shared_ptr<const v1::Topology> given_up = plane.known().given_up;
+  const bool is_wanted = given_up != nullptr && IsInIntent(plane) &&
+                         MessageDifferencer::Equals(*given_up, intent_->topology);
+  if (given_up != nullptr && !is_wanted && held.loaded() &&
+      MessageDifferencer::Equals(*given_up, held.topology())) {
+    if (const auto last = plane.client().Unload(); !last.ok()) return last.status();
+    plane.Learn([](DataPlane::Known& known) { known.given_up = nullptr; });
+    options_.log(absl::StrCat("data plane ", plane.name(), " had loaded fabric ", given_up->name(),
+                              " too late; it was unloaded"));
+    auto now = plane.client().GetState(/*full=*/true);
+    if (!now.ok()) return now.status();
+    held = *std::move(now);
+  }
   if (!IsInIntent(plane)) {
     // It was away when its fabric was unloaded. Anything but that fabric is not ours.
     if (!held.loaded() || held.revision() != plane.known().revision) return absl::OkStatus();

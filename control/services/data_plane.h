@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -32,6 +33,8 @@ class DataPlane {
     uint64_t revision = 0;    // of what it held when it was last in step
     uint64_t reconciled = 0;  // circuits installed again or removed since it came back
     v1::DataPlaneStatus status;
+    // A fabric it was told to load, without an answer: if it comes up nobody wants it any more.
+    std::shared_ptr<const v1::Topology> given_up = nullptr;
   };
   Known known() const {
     const std::lock_guard lock(mutex_);

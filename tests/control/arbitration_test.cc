@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <vector>
 
 #include "control/status/field_errors.h"
 
@@ -71,6 +72,43 @@ TEST(Arbitration, AClientMayChangeItsIdButNotTakeAnothers) {
   EXPECT_TRUE(*one.primary);
   EXPECT_FALSE(*two.primary);
   EXPECT_EQ(arbitration.primary(), 7u);
+}
+
+TEST(Arbitration, NobodyCanAskForAnIdAboveThoseOfOperators) {
+  Arbitration arbitration;
+  Client client;
+  for (const uint64_t id : {Arbitration::kMaxElectionId + 1, ~uint64_t{0}}) {
+    const absl::Status refused = client.Ask(arbitration, id);
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << id;
+    EXPECT_EQ(FieldErrorsOf(refused)[0].field, "election_id");
+  }
+  EXPECT_TRUE(client.Ask(arbitration, Arbitration::kMaxElectionId).ok());
+}
+
+TEST(Arbitration, TheOperatorMayChangeTheFabricWhoeverIsPrimary) {
+  constexpr uint64_t kOperator = Arbitration::kMaxElectionId + 12345;
+  Arbitration arbitration(kOperator);
+  Client client;
+  EXPECT_TRUE(arbitration.Check(kOperator).ok());
+  ASSERT_TRUE(client.Ask(arbitration, Arbitration::kMaxElectionId).ok());
+  EXPECT_TRUE(arbitration.Check(kOperator).ok());
+  EXPECT_EQ(arbitration.Check(kOperator + 1).code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(arbitration.Check(0).code(), absl::StatusCode::kPermissionDenied);
+  // Without an operator nobody has that id.
+  EXPECT_FALSE(Arbitration().Check(kOperator).ok());
+}
+
+TEST(Arbitration, ClientsThatAskAreLimited) {
+  Arbitration arbitration;
+  std::vector<Client> clients(Arbitration::kMaxClients + 1);
+  for (size_t i = 0; i < Arbitration::kMaxClients; ++i) {
+    ASSERT_TRUE(clients[i].Ask(arbitration, i + 1).ok());
+  }
+  EXPECT_EQ(clients.back().Ask(arbitration, 1000).code(), absl::StatusCode::kResourceExhausted);
+  // One that has asked may ask anew, and one that leaves makes room.
+  EXPECT_TRUE(clients[0].Ask(arbitration, 2000).ok());
+  arbitration.Leave(&clients[0]);
+  EXPECT_TRUE(clients.back().Ask(arbitration, 1000).ok());
 }
 
 }  // namespace

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// Agents that answer late, too late, or nonsense.
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "control/services/agent_answers.h"
+#include "tests/control/service_fixture.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::HasSubstr;
+
+// Stands at an agent's socket for an agent that hangs: connections are taken, nothing is answered.
+class Hanging {
+ public:
+  Hanging(const std::string& directory, const std::string& name)
+      : path_(SocketPath(SocketAddress(directory, name))) {
+    fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    EXPECT_EQ(bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_EQ(listen(fd_, 16), 0);
+  }
+  ~Hanging() {
+    close(fd_);
+    unlink(path_.c_str());
+  }
+
+ private:
+  const std::string path_;
+  int fd_;
+};
+
+// An agent that holds what a test says, and may take its time to load.
+class ScriptedAgent final : public v1::Agent::Service {
+ public:
+  ScriptedAgent(const std::string& directory, const std::string& name)
+      : server_(MustStart(SocketAddress(directory, name), {this})) {}
+  ~ScriptedAgent() override {
+    {
+      const std::lock_guard lock(mutex);
+      may_load = true;
+    }
+    changed.notify_all();
+  }
+
+  grpc::Status VerifyFabric(grpc::ServerContext*, const v1::AgentFabricRequest*,
+                            v1::AgentVerifyResponse*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status LoadFabric(grpc::ServerContext*, const v1::AgentFabricRequest* request,
+                          v1::AgentLoadResponse* response) override {
+    std::unique_lock lock(mutex);
+    if (!may_load) {
+      // The caller is told that it waited in vain, and the load goes on all the same.
+      lost_ = std::thread([this, topology = request->topology()] {
+        std::unique_lock late(mutex);
+        changed.wait(late, [this] { return may_load; });
+        *state.mutable_topology() = topology;
+        state.set_loaded(true);
+        state.set_revision(state.revision() + 1);
+      });
+      return {grpc::StatusCode::DEADLINE_EXCEEDED, "Deadline Exceeded"};
+    }
+    *state.mutable_topology() = request->topology();
+    state.set_loaded(true);
+    state.set_revision(state.revision() + 1);
+    response->set_revision(state.revision());
+    return grpc::Status::OK;
+  }
+  grpc::Status UnloadFabric(grpc::ServerContext*, const v1::AgentUnloadRequest*,
+                            v1::AgentUnloadResponse*) override {
+    const std::lock_guard lock(mutex);
+    if (!state.loaded()) return {grpc::StatusCode::FAILED_PRECONDITION, "nothing is loaded"};
+    state.set_loaded(false);
+    state.clear_topology();
+    state.set_revision(state.revision() + 1);
+    ++unloads;
+    return grpc::Status::OK;
+  }
+  grpc::Status GetState(grpc::ServerContext*, const v1::AgentStateRequest*,
+                        v1::AgentState* response) override {
+    const std::lock_guard lock(mutex);
+    *response = state;
+    response->set_boot_id("scripted");
+    response->set_owner("the only one");
+    response->set_caller_owns(true);
+    response->mutable_status()->set_state(state.loaded() ? v1::DataPlaneStatus::RUNNING
+                                                         : v1::DataPlaneStatus::IDLE_STATE);
+    return grpc::Status::OK;
+  }
+  grpc::Status GetCounters(grpc::ServerContext*, const v1::AgentCountersRequest*,
+                           v1::AgentCounters* response) override {
+    const std::lock_guard lock(mutex);
+    *response = counters;
+    return grpc::Status::OK;
+  }
+  void JoinLost() {
+    if (lost_.joinable()) lost_.join();
+  }
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool may_load = true;        // mutex
+  int unloads = 0;             // mutex
+  v1::AgentState state;        // mutex
+  v1::AgentCounters counters;  // mutex
+
+ private:
+  std::thread lost_;
+  std::unique_ptr<GrpcServer> server_;
+};
+
+class LateAgentsTest : public testing::Test {
+ protected:
+  static std::string ProblemOf(TestController& controller) {
+    const v1::FabricStatus status = StatusOf(controller);
+    return status.data_planes().empty() ? "" : status.data_planes(0).problem();
+  }
+
+  FakeBoard board_;
+  TemporaryDirectory directory_;
+};
+
+TEST_F(LateAgentsTest, AFabricOfAnAgentThatHungWhenTheControllerStartedIsTakenOverOnceItAnswers) {
+  // The agent's own socket stands aside meanwhile, as that of a process that was stopped would
+  // hang.
+  auto agent = std::make_unique<TestAgent>(directory_.path(), "dp0", FakeBackend(board_, "dp0"));
+  {
+    TestController before(directory_.path());
+    ASSERT_TRUE(Load(before, SmallTopology()).ok());
+    ASSERT_TRUE(SetUpCircuit(before, 3, 5).ok());
+  }
+  const std::string socket = SocketPath(SocketAddress(directory_.path(), "dp0"));
+  std::filesystem::rename(socket, socket + ".aside");
+  auto hanging = std::make_unique<Hanging>(directory_.path(), "dp0");
+  TestController controller(directory_.path());
+  EXPECT_FALSE(StatusOf(controller).loaded());
+  hanging.reset();
+  std::filesystem::rename(socket + ".aside", socket);
+  EXPECT_TRUE(Eventually([&] { return StatusOf(controller).loaded(); }));
+  EXPECT_TRUE(Eventually([&] { return List(controller).size() == 1; }));
+  EXPECT_TRUE(SetUpCircuit(controller, 4, 6).ok());
+}
+
+TEST_F(LateAgentsTest, ALoadWithoutAnAnswerIsUnloadedWhenItComesUpAllTheSame) {
+  ScriptedAgent agent(directory_.path(), "dp0");
+  {
+    const std::lock_guard lock(agent.mutex);
+    agent.may_load = false;
+  }
+  TestController controller(directory_.path());
+  EXPECT_EQ(Load(controller, SmallTopology()).code(), absl::StatusCode::kUnavailable);
+  EXPECT_FALSE(StatusOf(controller).loaded());
+  {
+    const std::lock_guard lock(agent.mutex);
+    agent.may_load = true;
+  }
+  agent.changed.notify_all();
+  agent.JoinLost();
+  EXPECT_TRUE(Eventually([&] {
+    const std::lock_guard lock(agent.mutex);
+    return !agent.state.loaded() && agent.unloads == 1;
+  }));
+  // The same fabric may be loaded again, and stays.
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  EXPECT_TRUE(Eventually([&] { return StatusOf(controller).loaded(); }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const std::lock_guard lock(agent.mutex);
+  EXPECT_TRUE(agent.state.loaded());
+  EXPECT_EQ(agent.unloads, 1);
+}
+
+TEST_F(LateAgentsTest, NonsenseInTheStateOfAnAgentIsAProblemInStatusAndNotBelieved) {
+  ScriptedAgent agent(directory_.path(), "dp0");
+  TestController controller(directory_.path());
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  {
+    const std::lock_guard lock(agent.mutex);
+    agent.state.add_down_links()->set_stage(1'000'000);
+    agent.state.set_revision(agent.state.revision() + 1);
+  }
+  EXPECT_TRUE(Eventually([&] { return !ProblemOf(controller).empty(); }));
+  EXPECT_THAT(ProblemOf(controller), HasSubstr("down_links[0].stage: 1000000 is outside 0..7"));
+  EXPECT_EQ(SetUpCircuit(controller, 3, 5).status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(LateAgentsTest, NonsenseInCountersIsAProblemInStatusAndInTelemetry) {
+  ScriptedAgent agent(directory_.path(), "dp0");
+  TestController controller(directory_.path());
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  {
+    const std::lock_guard lock(agent.mutex);
+    agent.counters.set_last_stage(7);
+    for (int i = 0; i < 256; ++i) agent.counters.add_packets(1);
+    agent.counters.add_bytes(1);
+  }
+  const auto told =
+      Call(*controller.telemetry, &v1::Telemetry::Stub::GetCounters, v1::GetCountersRequest());
+  ASSERT_TRUE(told.ok()) << told.status();
+  ASSERT_EQ(told->problems_size(), 1);
+  EXPECT_THAT(told->problems(0), HasSubstr("bytes: has 1 entries and packets 256"));
+  EXPECT_THAT(ProblemOf(controller), HasSubstr("bytes: has 1 entries and packets 256"));
+}
+
+// Fields by hand, on a network of 8 stages, 16 rows and 2 ports.
+TEST(AgentAnswers, EveryIndexIsHeldAgainstTheNetwork) {
+  const Network network =
+      *Network::Make({.kind = NetworkKind::kTwoFoldButterfly, .rows = 16, .seed = 7});
+  const auto problem = [](const absl::Status& status) { return std::string(status.message()); };
+  v1::AgentCounters counters;
+  EXPECT_TRUE(CheckAnswer(counters, network).ok());
+  counters.set_first_stage(4);
+  counters.set_last_stage(7);
+  for (int i = 0; i < 4 * 32; ++i) {
+    counters.add_packets(0);
+    counters.add_bytes(0);
+    counters.add_occupancy(0);
+    counters.add_occupancy_peak(0);
+  }
+  EXPECT_TRUE(CheckAnswer(counters, network).ok());
+  counters.set_first_stage(3);
+  EXPECT_THAT(problem(CheckAnswer(counters, network)), HasSubstr("packets: has 128 entries"));
+  counters.set_first_stage(4);
+  counters.set_last_stage(8);
+  EXPECT_THAT(problem(CheckAnswer(counters, network)), HasSubstr("last_stage: 8 is outside 0..7"));
+  counters.set_last_stage(7);
+  counters.add_busy_ns(1);
+  EXPECT_THAT(problem(CheckAnswer(counters, network)), HasSubstr("busy_ns: has 1 entries"));
+  counters.clear_busy_ns();
+  counters.add_link_drops()->set_link(128);
+  EXPECT_THAT(problem(CheckAnswer(counters, network)), HasSubstr("link_drops[0].link: 128"));
+  counters.clear_link_drops();
+  counters.add_workers()->add_stages(8);
+  EXPECT_THAT(problem(CheckAnswer(counters, network)), HasSubstr("workers[0].stages: 8"));
+
+  v1::AgentState state;
+  v1::AgentCircuit* circuit = state.add_circuits();
+  circuit->set_tag(255);
+  EXPECT_TRUE(CheckAnswer(state, network).ok());
+  circuit->set_tag(256);
+  EXPECT_THAT(problem(CheckAnswer(state, network)), HasSubstr("circuits[0].tag: 256"));
+  circuit->set_tag(0);
+  circuit->set_input(16);
+  EXPECT_THAT(problem(CheckAnswer(state, network)), HasSubstr("circuits[0].input: 16"));
+  circuit->set_input(15);
+  v1::LinkRef* link = state.add_down_links();
+  EXPECT_TRUE(CheckAnswer(state, network).ok());
+  link->set_port(2);
+  EXPECT_THAT(problem(CheckAnswer(state, network)), HasSubstr("down_links[0].port: 2"));
+
+  v1::AgentInBandRequest request;
+  request.add_inputs(3);
+  request.add_outputs(5);
+  v1::AgentInBandResponse response;
+  EXPECT_THAT(problem(CheckAnswer(response, request, network)), HasSubstr("paths: has 0 entries"));
+  v1::AgentInBandPath* path = response.add_paths();
+  path->set_input(3);
+  path->set_tag(0x75);
+  EXPECT_TRUE(CheckAnswer(response, request, network).ok());
+  path->set_tag(0x76);
+  EXPECT_THAT(problem(CheckAnswer(response, request, network)), HasSubstr("leads to 6, not to 5"));
+  path->set_tag(0x75);
+  response.add_requests_left(1);
+  EXPECT_THAT(problem(CheckAnswer(response, request, network)), HasSubstr("requests_left[0]: 1"));
+  response.mutable_refusal()->set_stage(8);
+  EXPECT_THAT(problem(CheckAnswer(response, request, network)), HasSubstr("refusal.stage: 8"));
+}
+
+}  // namespace
+}  // namespace bfly::control
