@@ -6,7 +6,6 @@
 
 #include <memory>
 
-#include "bfly/v1/agent.grpc.pb.h"
 #include "dataplane/runtime/cpus.h"
 #include "tests/control/service_fixture.h"
 
@@ -24,8 +23,6 @@ class InBandServiceTest : public testing::Test {
     controller_ = std::make_unique<TestController>(directory_.path());
     topology.mutable_placement(0)->set_lcore(dataplane::UsableCpus().front());
     ASSERT_TRUE(Load(*controller_, topology).ok());
-    agent_stub_ = v1::Agent::NewStub(grpc::CreateChannel(SocketAddress(directory_.path(), "dp0"),
-                                                         grpc::InsecureChannelCredentials()));
   }
   absl::StatusOr<v1::RoutePermutationResponse> Route(const v1::RoutePermutationRequest& request) {
     return Call(*controller_->circuits, &v1::Circuits::Stub::RoutePermutation, request);
@@ -46,24 +43,24 @@ class InBandServiceTest : public testing::Test {
   // List, telemetry, the agent, and the workers' own counts.
   void ExpectEverybodyCountsTheSame() {
     ExpectCountsEqualRecount(*controller_, agent_.get());
-    v1::AgentInBandRequest nothing;
-    nothing.set_protocol("minimum");
-    nothing.set_link_circuits(true);
-    const auto answer = Call(*agent_stub_, &v1::Agent::Stub::ExchangeInBand, nothing);
+    // An exchange of nothing, as the owner of the data plane.
+    InBandTask nothing;
+    nothing.protocol = "minimum";
+    nothing.link_circuits = true;
+    const auto answer = agent_->host().ExchangeInBand(nothing);
     ASSERT_TRUE(answer.ok()) << answer.status();
     const auto counters =
         Call(*controller_->telemetry, &v1::Telemetry::Stub::GetCounters, v1::GetCountersRequest());
     ASSERT_TRUE(counters.ok()) << counters.status();
-    ASSERT_EQ(answer->link_circuits_size(), counters->links_size());
+    ASSERT_EQ(answer->link_circuits.size(), static_cast<size_t>(counters->links_size()));
     for (int i = 0; i < counters->links_size(); ++i) {
-      ASSERT_EQ(answer->link_circuits(i), counters->links(i).circuits()) << "link " << i;
+      ASSERT_EQ(answer->link_circuits[i], counters->links(i).circuits()) << "link " << i;
     }
   }
 
   TemporaryDirectory directory_;
   std::unique_ptr<TestAgent> agent_;
   std::unique_ptr<TestController> controller_;
-  std::unique_ptr<v1::Agent::Stub> agent_stub_;
 };
 
 }  // namespace bfly::control
