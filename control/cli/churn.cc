@@ -190,6 +190,7 @@ void AddChurn(CLI::App& circuit, Invocation& invocation) {
       "Set up and release circuits again and again, and watch the congestion",
       "bfly circuit churn --rate 500 --holding 0.5 --duration 60\n"
       "  bfly circuit churn --dry-run --network topologies/examples/bb-1024.yaml --rate 1000");
+  TakesElectionId(verb, invocation);
   auto options = std::make_shared<ChurnCommand>();
   verb->add_option(
           "--rate", options->churn.rate,

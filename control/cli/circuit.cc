@@ -108,6 +108,7 @@ void AddSetUp(CLI::App& group, Invocation& invocation) {
   CLI::App* verb = NewVerb(group, invocation, "setup",
                            "Set up one circuit; the minimum protocol chooses its path",
                            "bfly circuit setup 3 12");
+  TakesElectionId(verb, invocation);
   struct Options {
     uint32_t input = 0, output = 0;
     std::vector<uint32_t> rows;
@@ -143,6 +144,7 @@ void AddRelease(CLI::App& group, Invocation& invocation) {
   CLI::App* verb = NewVerb(group, invocation, "release", "Release a circuit by its id, or all",
                            "bfly circuit release 7\n"
                            "  bfly circuit release --all");
+  TakesElectionId(verb, invocation);
   struct Options {
     uint64_t id = 0;
     bool all = false, in_band = false;

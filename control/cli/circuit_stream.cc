@@ -31,6 +31,10 @@ CircuitStream::~CircuitStream() {
 absl::StatusOr<v1::CircuitResult> CircuitStream::CarryOut(const v1::CircuitOperations& operations) {
   if (over_) return absl::UnavailableError("the stream of circuits is over");
   *operation_.mutable_batch() = operations;
+  for (v1::CircuitOperation& one : *operation_.mutable_batch()->mutable_operations()) {
+    if (one.has_set_up()) one.mutable_set_up()->set_election_id(common_.election_id);
+    if (one.has_release()) one.mutable_release()->set_election_id(common_.election_id);
+  }
   std::unique_lock lock(mutex_);
   writing_ = reading_ = true;
   has_result_ = false;

@@ -67,7 +67,12 @@ absl::Status Explain(const grpc::Status& answer, const Common& common) {
   if (absl::IsDeadlineExceeded(status))
     return absl::DeadlineExceededError(absl::StrCat(
         "bfly-controller at ", common.controller_address(), " did not answer in time"));
-  return absl::Status(status.code(), absl::StrCat(status.message(), lines));
+  const std::string hint =
+      absl::IsPermissionDenied(status)
+          ? "\n  a controller holds the primary role; `bfly status` shows its election id, and "
+            "--election-id acts in its name"
+          : "";
+  return absl::Status(status.code(), absl::StrCat(status.message(), lines, hint));
 }
 
 }  // namespace bfly::control

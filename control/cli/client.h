@@ -23,12 +23,18 @@ std::shared_ptr<grpc::Channel> Connect(const Common& common);
 absl::Status Explain(const grpc::Status& answer, const Common& common);
 
 // Calls a unary method: Call(stub.get(), &v1::Fabric::Stub::Status, request, &response, common).
+// Requests that take an election id carry the one that was given.
 template <class Stub, class Request, class Response>
 absl::Status Call(Stub* stub,
                   grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                   const Request& request, Response* response, const Common& common) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kCallDeadline);
+  if constexpr (requires(Request & changing) { changing.set_election_id(uint64_t{}); }) {
+    Request with_id = request;
+    with_id.set_election_id(common.election_id);
+    return Explain((stub->*method)(&context, with_id, response), common);
+  }
   return Explain((stub->*method)(&context, request, response), common);
 }
 

@@ -160,6 +160,7 @@ void AddBatch(CLI::App& group, Invocation& invocation) {
   CLI::App* verb = NewVerb(
       group, invocation, "batch", "Serve one object to each of many users at once",
       "bfly data-server batch --dry-run --network topologies/examples/data-server-64.yaml --json");
+  TakesElectionId(verb, invocation);
   auto options = std::make_shared<BatchOptions>();
   verb->add_option("--users", options->users, "Users who ask, each for the object of its number")
       ->capture_default_str()

@@ -24,6 +24,7 @@ void AddPlace(CLI::App& group, Invocation& invocation) {
   CLI::App* verb = NewVerb(group, invocation, "place", "Put objects on the disks",
                            "bfly data-server place --objects 64 --copies 2 --seed 3\n"
                            "  bfly data-server place --object 7 --disks 3,40");
+  TakesElectionId(verb, invocation);
   struct Options {
     uint64_t first = 0, seed = 0, object = 0;
     uint32_t count = 0, copies = 2, room = 0;
@@ -88,6 +89,7 @@ void AddRequest(CLI::App& group, Invocation& invocation) {
   CLI::App* verb = NewVerb(group, invocation, "request",
                            "Serve one object to one user, from the copy that is less busy",
                            "bfly data-server request 5 17");
+  TakesElectionId(verb, invocation);
   struct Options {
     uint32_t user = 0;
     uint64_t object = 0;
@@ -148,6 +150,7 @@ void AddReleaseObjects(CLI::App& group, Invocation& invocation) {
   CLI::App* verb =
       NewVerb(group, invocation, "release", "End what a user reads, or everything that is read",
               "bfly data-server release 5\n  bfly data-server release --all");
+  TakesElectionId(verb, invocation);
   struct Options {
     uint32_t user = 0;
     bool in_band = false;

@@ -33,7 +33,14 @@ absl::Status CloseFabric(Fleet& fleet, const Common& common) {
   }
   // A controller that was started by hand has no pid file and answers all the same; without either
   // there is none to unload through.
-  if (fleet.pid(kControllerName) == 0 && !accounted) status = absl::OkStatus();
+  if (fleet.pid(kControllerName) == 0 && !accounted) {
+    status = fleet.Running().empty()
+                 ? absl::OkStatus()
+                 : absl::UnavailableError(absl::StrCat(
+                       "there is no closing account, because no controller runs; what each data "
+                       "plane counted is at the end of its log in ",
+                       common.run_dir));
+  }
   const Fleet::Stopped result = fleet.Stop(/*keep_logs=*/!status.ok());
   if (common.json) {
     if (absl::Status printed = PrintJson(account); !printed.ok()) return printed;
@@ -51,6 +58,9 @@ absl::Status CloseFabric(Fleet& fleet, const Common& common) {
                                             " did not end when asked and had to be killed"));
   if (status.ok() && accounted && !Balances(account.conservation()))
     return absl::InternalError("the closing account does not balance");
+  if (status.ok() && account.unknown_size() > 0)
+    return absl::DataLossError(absl::StrCat("the closing account is not complete\n  ",
+                                            absl::StrJoin(account.unknown(), "\n  ")));
   return status;
 }
 
@@ -60,6 +70,7 @@ void AddDown(CLI::App& app, Invocation& invocation) {
               "Unload the fabric and stop the processes that `bfly up` started; print the closing "
               "account. Does nothing where nothing runs",
               "sudo bfly down");
+  TakesElectionId(verb, invocation);
   verb->callback([&invocation] {
     invocation.action = [common = invocation.common]() -> absl::Status {
       Fleet fleet(common.run_dir);

@@ -92,6 +92,7 @@ void AddState(CLI::App& group, Invocation& invocation, bool up) {
       NewVerb(group, invocation, up ? "up" : "down",
               up ? "Bring links back" : "Take links down: what comes to them is dropped",
               up ? "bfly link up 's3 r5 p1'" : "bfly link down 's3 r5 p1'");
+  TakesElectionId(verb, invocation);
   auto words = std::make_shared<std::vector<std::string>>();
   verb->add_option("links", *words,
                    "Which, as for bfly link set; stage, row and port of one link, 3 5 1, do too. "
@@ -144,6 +145,7 @@ void AddSet(CLI::App& group, Invocation& invocation) {
       NewVerb(group, invocation, "set", "Change what links are like while packets cross them",
               "bfly link set 's3 r0-15' --rate 100Mbps --delay 50us\n"
               "  bfly link set all --rate none --delay 0s --loss 0");
+  TakesElectionId(verb, invocation);
   auto change = std::make_shared<Change>();
   verb->add_option("links", change->selector,
                    "Which: all, or one each of sSTAGES, rROWS and pPORT, such as 's3 r0-15 p1'; "

@@ -198,6 +198,7 @@ void AddPermutation(CLI::App& circuit, Invocation& invocation) {
       "Choose paths for a whole permutation by a protocol and set them up as circuits",
       "bfly circuit permutation --permutation random --seed 7 --traffic 1000\n"
       "  bfly circuit permutation --dry-run --network topologies/examples/demo.yaml --json");
+  TakesElectionId(verb, invocation);
   auto options = std::make_shared<PermutationOptions>();
   std::vector<std::string> protocols;
   std::string protocols_help = "Protocol that chooses the paths:";

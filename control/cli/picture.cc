@@ -90,7 +90,7 @@ double PacketRate(const v1::LinkCounters& link, const std::map<LinkKey, uint64_t
 }
 
 double Seconds(const v1::Counters& now, const v1::Counters* before) {
-  return before == nullptr ? 0 : (now.time_ns() - before->time_ns()) / 1e9;
+  return before == nullptr ? 0 : (now.monotonic_ns() - before->monotonic_ns()) / 1e9;
 }
 
 std::vector<uint32_t> Below(std::vector<uint32_t> numbers, uint32_t end) {

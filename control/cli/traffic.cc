@@ -188,6 +188,7 @@ void AddStart(CLI::App& group, Invocation& invocation) {
               "--latency\n"
               "  bfly traffic start --name hot --to hotspot --hotspots 3,7 --weights 2,1\n"
               "  bfly traffic start --name replay --trace capture.pcap");
+  TakesElectionId(start, invocation);
   auto source = std::make_shared<SourceOptions>();
   start->add_option("--name", source->name, "Name of these sources; left out: they have none")
       ->type_name("NAME");
@@ -267,6 +268,7 @@ void AddTraffic(CLI::App& app, Invocation& invocation) {
   AddStart(*group, invocation);
   CLI::App* stop = NewVerb(*group, invocation, "stop", "Stop built-in sources",
                            "bfly traffic stop\n  bfly traffic stop hot");
+  TakesElectionId(stop, invocation);
   auto names = std::make_shared<std::vector<std::string>>();
   stop->add_option("name", *names, "Names of sources; left out: all of them")->type_name("NAME");
   stop->callback([&invocation, names] {

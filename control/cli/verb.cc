@@ -61,6 +61,14 @@ CLI::App* NewVerb(CLI::App& parent, Invocation& invocation, const std::string& n
   return verb;
 }
 
+void TakesElectionId(CLI::App* verb, Invocation& invocation) {
+  verb->add_option("--election-id", invocation.common.election_id,
+                   "Act in the name of the controller that holds the primary role; `bfly status` "
+                   "shows its id")
+      ->envname("BFLY_ELECTION_ID")
+      ->type_name("ID");
+}
+
 CLI::App* NewGroup(CLI::App& parent, const std::string& name, const std::string& help,
                    const std::string& example) {
   CLI::App* group = parent.add_subcommand(name, help);

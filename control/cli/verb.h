@@ -8,6 +8,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,6 +22,8 @@ struct Common {
   std::string run_dir;     // where `bfly up` keeps sockets, logs and pid files
   std::string controller;  // gRPC address; empty: the Unix socket in run_dir
   bool json = false;
+  // The primary role's, where a controller of one's own holds it; 0: nobody does.
+  uint64_t election_id = 0;
 
   std::string controller_address() const;
 };
@@ -44,6 +47,9 @@ CLI::App* NewVerb(CLI::App& parent, Invocation& invocation, const std::string& n
 // A verb that only holds others, such as `bfly circuit`.
 CLI::App* NewGroup(CLI::App& parent, const std::string& name, const std::string& help,
                    const std::string& example);
+
+// Declares --election-id, for a verb that changes the fabric: every call of the verb carries it.
+void TakesElectionId(CLI::App* verb, Invocation& invocation);
 
 // A wrong use (CLI::ValidationError) of an option that was given with a protocol that has no such
 // thing: names both, and who takes it.

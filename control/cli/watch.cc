@@ -107,7 +107,7 @@ struct Shown {
 
   const v1::Counters* then() const { return before ? &*before : nullptr; }
   double per_second(uint64_t (v1::Conservation::*count)() const) const {
-    const double seconds = before ? (now->time_ns() - before->time_ns()) / 1e9 : 0;
+    const double seconds = before ? (now->monotonic_ns() - before->monotonic_ns()) / 1e9 : 0;
     if (seconds <= 0) return 0;
     const uint64_t then = (before->conservation().*count)();
     const uint64_t counted = (now->conservation().*count)();

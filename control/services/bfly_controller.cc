@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -104,9 +103,7 @@ absl::Status Run(const Flags& flags) {
   options.operator_id = *operator_id;
   options.log = Log;
   Controller controller(std::move(options));
-  CounterPoll::Options poll_options;
-  poll_options.log = Log;
-  CounterPoll poll(controller, std::move(poll_options));
+  CounterPoll poll(controller);
   FabricService fabric(controller, poll);
   CircuitsService circuits(controller);
   DataServerService data_server(controller);

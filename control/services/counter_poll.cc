@@ -109,7 +109,7 @@ absl::StatusOr<v1::UnloadResponse> CounterPoll::Unload(uint64_t election_id) {
     if (figures.counters.ok()) response.mutable_workers()->MergeFrom(figures.counters->workers());
   }
   *response.mutable_conservation() = account_.Close(words);
-  for (const std::string& unknown : account_.Unknown()) options_.log(unknown);
+  for (std::string& unknown : account_.Unknown()) response.add_unknown(std::move(unknown));
   return response;
 }
 

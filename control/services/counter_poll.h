@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <thread>
 
 #include "absl/status/statusor.h"
@@ -39,8 +38,6 @@ class CounterPoll {
     // What pictures are marked with, for people.
     std::function<std::chrono::system_clock::time_point()> time_of_day =
         std::chrono::system_clock::now;
-    // What is not known of an account that is closed, a line each.
-    std::function<void(const std::string&)> log = [](const std::string&) {};
   };
   explicit CounterPoll(Controller& controller) : CounterPoll(controller, Options()) {}
   CounterPoll(Controller& controller, Options options);

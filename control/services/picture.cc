@@ -155,6 +155,8 @@ v1::Counters ToCounters(const Picture& now, const Picture* before, const v1::Cou
                         bool changed_only) {
   v1::Counters counters;
   counters.set_time_ns(now.time_ns);
+  counters.set_monotonic_ns(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(now.taken.time_since_epoch()).count());
   if (now.with_links && !filter.summary()) {
     for (const Chosen& chosen : ChooseLinks(now, before, filter, changed_only)) {
       FillLink(*now.network, now.capacity, chosen, counters.add_links());
@@ -182,6 +184,7 @@ v1::Counters ToCounters(const Picture& now, const Picture* before, const v1::Cou
 bool Differs(const v1::Counters& now, const v1::Counters& before) {
   const auto bare = [](v1::Counters counters) {
     counters.clear_time_ns();
+    counters.clear_monotonic_ns();
     counters.clear_skipped();
     counters.clear_links();    // what is in there has changed already
     counters.clear_workers();  // idle passes count on

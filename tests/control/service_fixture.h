@@ -83,11 +83,7 @@ class TestAgent {
 };
 
 // Beside a test nobody reads counters.
-inline CounterPoll::Options PollOnlyWhenAsked() {
-  CounterPoll::Options options;
-  options.idle_interval = std::chrono::hours(1);
-  return options;
-}
+inline CounterPoll::Options PollOnlyWhenAsked() { return {.idle_interval = std::chrono::hours(1)}; }
 
 class TestController {
  public:
@@ -96,6 +92,7 @@ class TestController {
                           std::vector<std::string> agents = {})
       : controller_({.run_directory = directory,
                      .agents = std::move(agents),
+                     .owner = {},
                      .watch_interval = std::chrono::milliseconds(watch_interval_ms),
                      .log = [](const std::string&) {}}),
         poll_(controller_, std::move(poll)),

@@ -269,6 +269,7 @@ TEST_F(TelemetryServiceTest, PicturesKeepComingWhenTheTimeOfDayIsSetBack) {
   for (int i = 0; i < 20; ++i) {
     const v1::Counters now = subscriber.Next();
     seen_back = seen_back || now.time_ns() < before.time_ns();
+    EXPECT_GT(now.monotonic_ns(), before.monotonic_ns());
     before = now;
   }
   EXPECT_TRUE(seen_back);

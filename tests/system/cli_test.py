@@ -15,6 +15,18 @@ from command_line import BFLY, LCORES, BB16, balances, alive, CommandLineTest
 from lab import PATIENCE, wait_until
 
 
+# Opens Fabric.Arbitrate with election id 77, in its wire format, and holds it until its standard input ends.
+HOLD_THE_ROLE = """
+import queue, sys, threading, grpc
+wishes = queue.Queue()
+wishes.put(bytes([1 << 3, 77]))
+news = grpc.insecure_channel(sys.argv[1]).stream_stream("/bfly.v1.Fabric/Arbitrate")(iter(wishes.get, None))
+next(news)
+print("primary", flush=True)
+sys.stdin.read()
+"""
+
+
 class CommandLine(CommandLineTest):
     def test_a_fabric_comes_up_carries_circuits_and_goes_down_with_a_closed_account(self):
         out = self.bfly("up", self.file).stdout
@@ -130,6 +142,24 @@ class CommandLine(CommandLineTest):
     def test_wrong_usage_has_an_exit_code_of_its_own(self):
         for words in (("nonsense",), ("describe",), ("circuit", "setup", "1"), ("counters", "--top", "none")):
             self.assertEqual(self.bfly(*words, check=False).returncode, 2, words)
+
+    def test_the_operator_acts_in_the_name_of_a_controller_that_holds_the_role(self):
+        self.bfly("up", self.file)
+        holder = subprocess.Popen(["/usr/bin/python3", "-c", HOLD_THE_ROLE, f"unix:{self.run_dir}/controller.sock"],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(holder.kill)
+        self.assertEqual(holder.stdout.readline().strip(), "primary")
+        self.assertEqual(self.json("status")["primary_election_id"], 77)
+        changes = (("link", "down", 4, 3, 1), ("link", "up", 4, 3, 1), ("link", "set", "s3", "--delay", "1us"),
+                   ("traffic", "start", "--rows", "3", "--packets", 5), ("traffic", "stop"),
+                   ("circuit", "setup", 3, 12), ("circuit", "permutation", "--seed", 1, "--replace"),
+                   ("circuit", "churn", "--rate", 100, "--duration", 0.2), ("circuit", "release", "--all"), ("down",))
+        for words in changes[:-1]:
+            refused = self.bfly(*words, check=False)
+            self.assertEqual(refused.returncode, 1, f"{words}: {refused.stdout}")
+            self.assertIn("--election-id", refused.stderr)
+        for words in changes:
+            self.bfly(*words, "--election-id", 77)
 
     def test_what_a_killed_fabric_left_is_no_obstacle(self):
         self.bfly("up", self.file)

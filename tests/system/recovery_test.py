@@ -61,9 +61,11 @@ class RecoveryTest(unittest.TestCase):
         # A new process counts from zero, and its packets 0 -> 3 take the circuit.
         now = self.net.settled()
         self.assertGreater(min(self.packets_at(now, circuit)), 3)
-        # The sums go on where the first process was last seen, to the end.
+        # The sums go on where the first process was last seen, to the end, which says what it misses.
         self.assertGreaterEqual(now["conservation"]["injected"], before["conservation"]["injected"])
-        self.assertGreaterEqual(self.net.down()["injected"], now["conservation"]["injected"])
+        account, unknown = self.net.down_incomplete()
+        self.assertGreaterEqual(account["injected"], now["conservation"]["injected"])
+        self.assertRegex(unknown[0], "data plane dp0: 1 of its processes")
 
     def test_a_controller_that_dies_leaves_traffic_alone_and_finds_the_circuits_again(self):
         circuit = self.set_up_away_from_the_greedy_path()
@@ -84,9 +86,16 @@ class RecoveryTest(unittest.TestCase):
         self.net.bfly("traffic", "start", "--rows", "0", "--rate", "20000")
         seen = self.net.counters_when(lambda counters: counters["conservation"]["delivered"] > 20000)
         self.net.kill("dp0")
-        account = self.net.down()
+        account, unknown = self.net.down_incomplete()
         self.assertGreaterEqual(account["injected"], seen["conservation"]["injected"])
         self.assertGreaterEqual(account["delivered"], seen["conservation"]["delivered"])
+        self.assertRegex(unknown[0], "data plane dp0: 1 of its processes ended without an account; what passed in the")
+
+    def test_without_a_controller_there_is_no_closing_account_and_down_says_where_to_look(self):
+        self.net.kill("controller")
+        with self.assertRaisesRegex(lab.CommandFailed, "(?s)exit 1.*there is no closing account"):
+            self.net.bfly("down")
+        self.assertIn("conservation: injected", (self.net.run_dir / "dp0.log").read_text())
 
     def test_one_controller_works_in_a_run_directory(self):
         """Whatever it listens at: two would undo each other's circuits."""

@@ -29,8 +29,8 @@ constexpr int64_t kSecond = 1'000'000'000;
 
 TEST(CongestionField, RatesArePacketsSinceThePictureBeforeOverItsAge) {
   v1::Counters before, now;
-  before.set_time_ns(10 * kSecond);
-  now.set_time_ns(12 * kSecond);
+  before.set_monotonic_ns(10 * kSecond);
+  now.set_monotonic_ns(12 * kSecond);
   AddLink(before, 1, 3, 0, 1, 100);
   AddLink(now, 1, 3, 0, 1, 300);
   AddLink(now, 0, 2, 1, 0, 50);  // was not in the picture before: had carried nothing
@@ -42,7 +42,7 @@ TEST(CongestionField, RatesArePacketsSinceThePictureBeforeOverItsAge) {
 
 TEST(CongestionField, ThereAreNoRatesInTheFirstPicture) {
   v1::Counters now;
-  now.set_time_ns(12 * kSecond);
+  now.set_monotonic_ns(12 * kSecond);
   AddLink(now, 0, 0, 0, 2, 300);
   const CongestionField field = MakeField(4, 2, now, nullptr);
   EXPECT_EQ(field.at(0, 0, 0).rate, 0);
@@ -73,7 +73,7 @@ TEST(DrawCongestion, ShowsCircuitsOfBothLinksOfEachNode) {
 
 TEST(DrawCongestion, TheBusiestLinkHasTheFullestShade) {
   v1::Counters before, now;
-  now.set_time_ns(kSecond);
+  now.set_monotonic_ns(kSecond);
   AddLink(now, 0, 0, 0, 1, 1000);
   AddLink(now, 0, 0, 1, 1, 100);
   AddLink(now, 0, 1, 0, 1, 0);
@@ -96,7 +96,7 @@ TEST(DrawCongestion, RowsAreGroupedUntilTheyFitAndAGroupShowsItsFullestLink) {
 
 TEST(DrawCongestion, NoLineIsWiderThanTheTerminal) {
   v1::Counters before, now;
-  now.set_time_ns(kSecond);
+  now.set_monotonic_ns(kSecond);
   for (uint32_t stage = 0; stage < 40; ++stage) AddLink(now, stage, stage, 1, stage, 100 * stage);
   const CongestionField field = MakeField(1024, 40, now, &before);
   for (bool colour : {false, true})
@@ -152,7 +152,7 @@ TEST(MissedLine, NamesThePortsThatMissedFrames) {
 
 TEST(TopLinks, AreOrderedByCircuitsThenRateThenPackets) {
   v1::Counters before, now;
-  now.set_time_ns(kSecond);
+  now.set_monotonic_ns(kSecond);
   AddLink(before, 0, 0, 0, 1, 500);
   AddLink(now, 0, 0, 0, 1, 500);   // one circuit, silent now
   AddLink(now, 1, 0, 0, 1, 200);   // one circuit, 200 a second
