@@ -30,7 +30,9 @@ constexpr size_t kIdDigits = 32;
 constexpr std::chrono::seconds kHandover{1};
 constexpr std::chrono::milliseconds kLockStep{20};
 
-std::string PathIn(const std::string& run_directory) { return run_directory + "/controller.lock"; }
+std::string LockPath(const std::string& run_directory) {
+  return run_directory + "/controller.lock";
+}
 
 std::string NewOwnerId() {
   std::random_device random;
@@ -70,7 +72,7 @@ bool IsAt(int fd, const std::string& path) {
 absl::StatusOr<ControllerLock> ControllerLock::Take(const std::string& run_directory) {
   std::error_code error;
   std::filesystem::create_directories(run_directory, error);
-  const std::string path = PathIn(run_directory);
+  const std::string path = LockPath(run_directory);
   const auto deadline = std::chrono::steady_clock::now() + kHandover;
   for (;;) {
     const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -98,7 +100,7 @@ absl::StatusOr<ControllerLock> ControllerLock::Take(const std::string& run_direc
 }
 
 void ControllerLock::RemoveStale(const std::string& run_directory) {
-  const std::string path = PathIn(run_directory);
+  const std::string path = LockPath(run_directory);
   const int fd = open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return;
   if (flock(fd, LOCK_EX | LOCK_NB) == 0 && IsAt(fd, path)) unlink(path.c_str());

@@ -19,7 +19,9 @@ namespace {
 
 constexpr uint64_t kTopBit = uint64_t{1} << 63;
 
-std::string PathIn(const std::string& run_directory) { return run_directory + "/operator.id"; }
+std::string OperatorIdPath(const std::string& run_directory) {
+  return run_directory + "/operator.id";
+}
 
 absl::Status Failed(const std::string& path) {
   return absl::InternalError(absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
@@ -28,7 +30,7 @@ absl::Status Failed(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<uint64_t> WriteOperatorId(const std::string& run_directory) {
-  const std::string path = PathIn(run_directory);
+  const std::string path = OperatorIdPath(run_directory);
   uint64_t drawn = 0;
   if (getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn)) return Failed(path);
   // Never the top bit alone, which clients may ask for.
@@ -48,13 +50,15 @@ absl::StatusOr<uint64_t> WriteOperatorId(const std::string& run_directory) {
 }
 
 uint64_t ReadOperatorId(const std::string& run_directory) {
-  std::ifstream in(PathIn(run_directory));
+  std::ifstream in(OperatorIdPath(run_directory));
   std::string text;
   uint64_t id = 0;
   if (!std::getline(in, text) || !absl::SimpleAtoi(text, &id)) return 0;
   return id;
 }
 
-void RemoveOperatorId(const std::string& run_directory) { unlink(PathIn(run_directory).c_str()); }
+void RemoveOperatorId(const std::string& run_directory) {
+  unlink(OperatorIdPath(run_directory).c_str());
+}
 
 }  // namespace bfly::control
