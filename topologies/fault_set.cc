@@ -128,9 +128,10 @@ std::string FaultSet::WhyBlocked(LinkId link) const {
   const uint64_t index = network_->link_index(link);
   const std::string name =
       absl::StrCat("stage ", link.stage, " row ", link.row, " port ", link.port);
-  if (links_.count(index) != 0) return absl::StrCat(name, " is down");
-  if (avoided_.count(index) != 0) return absl::StrCat(name, " is to be avoided");
-  return absl::StrCat(name, " is down with one of its nodes");
+  const auto reasons = blocked_.find(index);
+  if (reasons == blocked_.end() || links_.count(index) != 0) return absl::StrCat(name, " is down");
+  const bool only_avoided = avoided_.count(index) != 0 && reasons->second == 1;
+  return absl::StrCat(name, only_avoided ? " is to be avoided" : " is down with one of its nodes");
 }
 
 }  // namespace bfly

@@ -13,6 +13,7 @@ namespace bfly::control {
 struct CircuitFilter {
   std::optional<Row> input, output;
   std::optional<v1::LinkRef> link;
+  std::optional<bool> broken;
 };
 
 // Of a ListRequest or a WatchRequest.
@@ -22,6 +23,7 @@ CircuitFilter FilterOf(const Request& request) {
   if (request.has_input()) filter.input = request.input();
   if (request.has_output()) filter.output = request.output();
   if (request.has_link()) filter.link = request.link();
+  if (request.has_broken()) filter.broken = request.broken();
   return filter;
 }
 
@@ -42,7 +44,10 @@ inline void CheckFilter(const CircuitFilter& filter, const Network& network, Fie
 }
 
 // The filter was checked.
-inline bool Matches(const CircuitFilter& filter, const Network& network, const CircuitPath& path) {
+inline bool Matches(const CircuitFilter& filter, const Network& network,
+                    const StandingCircuit& circuit) {
+  const CircuitPath& path = circuit.path;
+  if (filter.broken.value_or(!circuit.broken.empty()) == circuit.broken.empty()) return false;
   if (filter.input.value_or(path.input) != path.input) return false;
   if (filter.output.value_or(path.output) != path.output) return false;
   if (!filter.link.has_value()) return true;

@@ -16,6 +16,14 @@ absl::Status CheckKey(const std::string& key) {
       absl::StrCat("has ", key.size(), " bytes, at most ", kMaxKeyBytes, " are allowed"));
 }
 
+std::vector<LinkId> ToLinks(const google::protobuf::RepeatedPtrField<v1::LinkRef>& links) {
+  std::vector<LinkId> ids;
+  for (const v1::LinkRef& link : links) {
+    ids.push_back({static_cast<int>(link.stage()), link.row(), static_cast<int>(link.port())});
+  }
+  return ids;
+}
+
 absl::Status RefuseInBand(bool in_band) {
   if (!in_band) return absl::OkStatus();
   return ErrorAtField(absl::StatusCode::kInvalidArgument, "in_band",
@@ -25,15 +33,29 @@ absl::Status RefuseInBand(bool in_band) {
 absl::StatusOr<Order> ToOrder(const v1::SetUpRequest& request) {
   if (absl::Status status = RefuseInBand(request.in_band()); !status.ok()) return status;
   if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) return status;
-  return Order{
-      SetUpOrder{request.input(), request.output(), {request.rows().begin(), request.rows().end()}},
-      request.idempotency_key()};
+  return Order{SetUpOrder{request.input(),
+                          request.output(),
+                          {request.rows().begin(), request.rows().end()},
+                          ToLinks(request.avoid())},
+               request.idempotency_key()};
 }
 
 absl::StatusOr<Order> ToOrder(const v1::ReleaseRequest& request) {
   if (absl::Status status = RefuseInBand(request.in_band()); !status.ok()) return status;
   if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) return status;
   return Order{ReleaseOrder{request.id()}, request.idempotency_key()};
+}
+
+absl::StatusOr<Order> ToOrder(const v1::MoveRequest& request) {
+  if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) return status;
+  MoveOrder order;
+  order.id = request.id();
+  if (request.has_input()) order.input = request.input();
+  order.rows = {request.rows().begin(), request.rows().end()};
+  order.protocol = request.protocol();
+  order.seed = request.seed();
+  order.avoid = ToLinks(request.avoid());
+  return Order{std::move(order), request.idempotency_key()};
 }
 
 absl::StatusOr<std::vector<Order>> ToOrders(const v1::SetUpBatchRequest& request) {
@@ -59,9 +81,11 @@ absl::StatusOr<std::vector<Order>> ToOrders(const v1::SetUpBatchRequest& request
       errors.Add(absl::StrCat("requests[", i, "].election_id"),
                  "a request in a batch has no election id of its own; use the batch's");
     }
-    orders.push_back(Order{
-        SetUpOrder{member.input(), member.output(), {member.rows().begin(), member.rows().end()}},
-        ""});
+    orders.push_back(Order{SetUpOrder{member.input(),
+                                      member.output(),
+                                      {member.rows().begin(), member.rows().end()},
+                                      ToLinks(member.avoid())},
+                           ""});
   }
   if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
   return orders;
@@ -76,7 +100,8 @@ absl::StatusOr<PermutationOrder> ToPermutationOrder(const v1::RoutePermutationRe
                           .c = request.c(),
                           .max_rounds = request.max_rounds(),
                           .q = request.q()},
-                         request.replace()};
+                         request.replace(),
+                         ToLinks(request.avoid())};
   Permutation inputs(request.inputs().begin(), request.inputs().end());
   Permutation outputs(request.outputs().begin(), request.outputs().end());
   if (!request.permutation().empty()) {
@@ -114,6 +139,12 @@ void FillCircuit(const Network& network, const StandingCircuit& circuit, v1::Cir
   out->set_tag(TagToString(network, circuit.path.tag));
   out->set_choice(std::string(ChoiceName(circuit.path.choice)));
   out->set_congestion(circuit.congestion);
+  for (const LinkId& link : circuit.broken) {
+    v1::LinkRef* broken = out->add_broken();
+    broken->set_stage(static_cast<uint32_t>(link.stage));
+    broken->set_row(link.row);
+    broken->set_port(static_cast<uint32_t>(link.port));
+  }
 }
 
 void FillResult(const Network* network, uint64_t tag, const Outcome& outcome,

@@ -16,6 +16,7 @@ inline constexpr int kMaxBatch = 1 << 20;
 inline constexpr size_t kMaxKeyBytes = 256;
 absl::StatusOr<Order> ToOrder(const v1::SetUpRequest& request);
 absl::StatusOr<Order> ToOrder(const v1::ReleaseRequest& request);
+absl::StatusOr<Order> ToOrder(const v1::MoveRequest& request);
 absl::Status CheckKey(const std::string& key);
 // INVALID_ARGUMENT: an order in a batch or a stream is to be done in band.
 absl::Status RefuseInBand(bool in_band);
@@ -27,6 +28,9 @@ absl::StatusOr<std::vector<Order>> ToOrders(const v1::SetUpBatchRequest& request
 // The requests of a permutation given by name or in full.
 absl::StatusOr<PermutationOrder> ToPermutationOrder(const v1::RoutePermutationRequest& request,
                                                     uint32_t rows);
+
+// They are checked against the network by FabricState.
+std::vector<LinkId> ToLinks(const google::protobuf::RepeatedPtrField<v1::LinkRef>& links);
 
 void FillCircuit(const Network& network, const StandingCircuit& circuit, v1::Circuit* out);
 void FillResult(const Network* network, uint64_t tag, const Outcome& outcome,

@@ -18,6 +18,8 @@ struct CircuitOperations {
         return {operation.tag(), ToOrder(operation.set_up()), operation.set_up().election_id()};
       case Operation::kRelease:
         return {operation.tag(), ToOrder(operation.release()), operation.release().election_id()};
+      case Operation::kMove:
+        return {operation.tag(), ToOrder(operation.move()), operation.move().election_id()};
       default:
         return MissingStep<CircuitOperations>(operation.tag());
     }

@@ -84,17 +84,24 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
     return errors.ToStatus();
   }
   void NoteLocked(const StandingCircuit& circuit) {
-    const bool wanted = Matches(filter_, *network_, circuit.path);
+    const bool wanted = Matches(filter_, *network_, circuit);
     NoteLocked(circuit.path.input, wanted ? std::optional(circuit) : std::nullopt);
   }
   void NoteLocked(Row input, std::optional<StandingCircuit> circuit) {
     const auto waits = waiting_.find(input);
+    if (waits != waiting_.end() && IsSame(waits->second, circuit)) return;
     if (waits != waiting_.end()) {
       ++skipped_;
       waits->second = std::move(circuit);
     } else if (circuit.has_value() || told_.count(input) != 0) {
       waiting_.emplace(input, std::move(circuit));
     }
+  }
+  // To a client: the same circuit, on the same path, broken at the same links.
+  static bool IsSame(const std::optional<StandingCircuit>& a,
+                     const std::optional<StandingCircuit>& b) {
+    if (!a.has_value() || !b.has_value()) return a.has_value() == b.has_value();
+    return a->id == b->id && a->path == b->path && a->broken == b->broken;
   }
   void WakeLocked() {
     if (writing_ || ending_.has_value()) return;
@@ -116,7 +123,13 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
       const auto [input, now] = *waiting_.begin();
       waiting_.erase(waiting_.begin());
       const auto before = told_.find(input);
-      if (before != told_.end() && now.has_value() && before->second.id == now->id) continue;
+      if (before != told_.end() && now.has_value() && before->second.id == now->id) {
+        if (IsSame(before->second, now)) continue;
+        FillCircuit(*network_, *now, message_.add_changed());
+        before->second = *now;
+        ++circuits;
+        continue;
+      }
       if (before != told_.end()) {
         FillCircuit(*network_, before->second, message_.add_removed());
         told_.erase(before);

@@ -44,7 +44,7 @@ absl::Status FillList(const v1::ListRequest& request, const FabricState& state,
   uint64_t total = 0;
   for (Row input = 0; input < network.rows(); ++input) {
     const auto circuit = state.AtInput(input);
-    if (!circuit.has_value() || !Matches(filter, network, circuit->path)) {
+    if (!circuit.has_value() || !Matches(filter, network, *circuit)) {
       continue;
     }
     ++total;
@@ -95,6 +95,17 @@ grpc::ServerUnaryReactor* CircuitsService::Release(grpc::CallbackServerContext* 
                 FillCircuit(network, circuit, response->mutable_circuit());
               }});
   }
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* CircuitsService::Move(grpc::CallbackServerContext* context,
+                                                const v1::MoveRequest* request,
+                                                v1::MoveResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  CarryOut(queue_, ToOrder(*request), request->election_id(),
+           {context, reactor, [response](const Network& network, const StandingCircuit& circuit) {
+              FillCircuit(network, circuit, response->mutable_circuit());
+            }});
   return reactor;
 }
 

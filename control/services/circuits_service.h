@@ -11,14 +11,16 @@ namespace bfly::control {
 
 // Calls of one circuit and streams hold no thread while they wait; the others do, and there are few
 // at a time.
-using CircuitsBase = v1::Circuits::WithCallbackMethod_SetUp<
-    v1::Circuits::WithCallbackMethod_Release<v1::Circuits::WithCallbackMethod_Stream<
-        v1::Circuits::WithCallbackMethod_Watch<v1::Circuits::Service>>>>;
+using CircuitsBase =
+    v1::Circuits::WithCallbackMethod_SetUp<v1::Circuits::WithCallbackMethod_Release<
+        v1::Circuits::WithCallbackMethod_Move<v1::Circuits::WithCallbackMethod_Stream<
+            v1::Circuits::WithCallbackMethod_Watch<v1::Circuits::Service>>>>>;
 
 class CircuitsService final : public CircuitsBase {
  public:
   explicit CircuitsService(Controller& controller) : controller_(controller), queue_(controller) {}
 
+  using CircuitsBase::Move;
   using CircuitsBase::Release;
   using CircuitsBase::SetUp;
   using CircuitsBase::Stream;
@@ -29,6 +31,9 @@ class CircuitsService final : public CircuitsBase {
   grpc::ServerUnaryReactor* Release(grpc::CallbackServerContext* context,
                                     const v1::ReleaseRequest* request,
                                     v1::ReleaseResponse* response) override;
+  grpc::ServerUnaryReactor* Move(grpc::CallbackServerContext* context,
+                                 const v1::MoveRequest* request,
+                                 v1::MoveResponse* response) override;
   grpc::Status List(grpc::ServerContext*, const v1::ListRequest* request,
                     v1::ListResponse* response) override;
   grpc::ServerWriteReactor<v1::WatchResponse>* Watch(grpc::CallbackServerContext*,

@@ -210,6 +210,7 @@ absl::StatusOr<Controller::View> Controller::view(bool circuits) const {
   if (circuits) view.circuits = intent_->state.load().counts();
   view.capacity = intent_->state.capacity();
   view.standing = intent_->state.size();
+  view.broken = intent_->state.broken().size();
   view.blocking = intent_->state.blocking();
   return view;
 }
@@ -244,6 +245,7 @@ v1::FabricStatus Controller::Status() const {
       status.set_rows(network.rows());
       status.set_stages(network.stages());
       status.set_circuits(intent_->state.size());
+      status.set_broken_circuits(intent_->state.broken().size());
     }
   }
   status.set_primary_election_id(arbitration_.primary());
@@ -258,32 +260,6 @@ v1::FabricStatus Controller::Status() const {
     if (!known.problem.empty()) out->set_problem(known.problem);
   }
   return status;
-}
-
-absl::Status Controller::SetLinkState(const v1::SetLinkStateRequest& request) {
-  const std::lock_guard change(change_);
-  if (absl::Status status = arbitration_.Check(request.election_id()); !status.ok()) return status;
-  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
-  const Network& network = intent_->state.network();
-  FieldErrors errors;
-  if (request.stage() >= static_cast<uint32_t>(network.stages())) {
-    errors.Add(OutOfRange("stage", request.stage(), 0, network.stages() - 1));
-  }
-  if (request.row() >= network.rows()) {
-    errors.Add(OutOfRange("row", request.row(), 0, network.rows() - 1));
-  }
-  if (request.port() >= static_cast<uint32_t>(network.ports())) {
-    errors.Add(OutOfRange("port", request.port(), 0, network.ports() - 1));
-  }
-  if (!errors.empty()) return errors.ToStatus();
-  if (absl::Status status = CheckUsable(); !status.ok()) return status;
-  DataPlane& owner = *intent_->planes[intent_->plane_of_stage[request.stage()]];
-  if (absl::Status status = owner.client().SetLinkState(request); !status.ok()) return status;
-  const std::unique_lock lock(state_);
-  intent_->state.SetLinkUp(
-      {static_cast<int>(request.stage()), request.row(), static_cast<int>(request.port())},
-      request.up());
-  return absl::OkStatus();
 }
 
 }  // namespace bfly::control

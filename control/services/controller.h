@@ -131,6 +131,7 @@ class Controller {
     std::vector<uint32_t> circuits;  // on every link, by index
     LinkCapacity capacity;
     uint64_t standing = 0;  // circuits
+    uint64_t broken = 0;    // of these
     Blocking blocking;
   };
   // FAILED_PRECONDITION: no fabric is loaded.
@@ -191,6 +192,15 @@ class Controller {
   absl::StatusOr<uint64_t> ReconcileCircuits(DataPlane& plane, v1::AgentState& held);
   absl::Status ReconcileLinksAndTraffic(DataPlane& plane, const v1::AgentState& held);
   absl::Status PushLinks(const LinkOverrides& changes);
+  // What the topology wants done with circuits that are broken, and `crossing`, circuits over a
+  // link whose state changed, are told.
+  void DealWithBroken(const std::vector<Row>& crossing);
+  // All in one step where the data plane allows it. An error means that it cannot be asked now.
+  absl::Status ForEachBroken(const std::function<void(FabricState&, Row)>& deal);
+  void TellCircuits(const std::vector<Row>& inputs);
+  v1::CircuitPolicy::OnFailure on_failure() const {
+    return intent_->topology.circuits().on_failure();
+  }
   void AdoptCircuits(const v1::AgentState& held);
   void AdoptObjects();
   bool IsInIntent(const DataPlane& plane) const;

@@ -184,7 +184,7 @@ absl::Status Controller::LearnRefusal(const InBandOrder& order,
   const LinkId link = {static_cast<int>(refusal.stage()), refusal.row(),
                        static_cast<int>(refusal.port())};
   const std::unique_lock lock(state_);
-  absl::Status status = intent_->state.LearnRefusal(order, refusal.request(), link,
+  absl::Status status = intent_->state.LearnRefusal(order, refusal.request(), link, refusal.down(),
                                                     refusal.circuits(), refusal.capacity());
   intent_->state.Commit();
   return status;

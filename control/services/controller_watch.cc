@@ -203,6 +203,8 @@ absl::Status Controller::Reconcile(DataPlane& plane) {
     known.problem = std::string(status.message());
     known.reconciled = came_back ? made_up : known.reconciled + made_up;
   });
+  // Links that are down may have been found, or circuits that could not be dealt with before.
+  if (status.ok() && IsInIntent(plane)) DealWithBroken({});
   if (told_before) return status;
   options_.log(status.ok() ? absl::StrCat("data plane ", plane.name(), " is in step, ", made_up,
                                           " circuits made up")
@@ -298,8 +300,14 @@ absl::Status Controller::ReconcileLinksAndTraffic(DataPlane& plane, const v1::Ag
   for (const v1::LinkRef& link : held.down_links()) there.insert(network.link_index(ToLink(link)));
   // A link somebody took down is taken down still: what a person did by hand is not undone.
   for (uint64_t index : there) {
-    const std::unique_lock lock(state_);
-    intent_->state.SetLinkUp(network.link_at(index), false);
+    std::vector<Row> crossing;
+    {
+      const std::unique_lock lock(state_);
+      if (!intent_->state.faults().is_down(network.link_at(index))) {
+        crossing = intent_->state.SetLinkUp(network.link_at(index), false);
+      }
+    }
+    TellCircuits(crossing);
   }
   for (const LinkId& link : intent_->state.down_links()) {
     if (!own(link) || there.count(network.link_index(link)) != 0) continue;

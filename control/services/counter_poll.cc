@@ -52,6 +52,7 @@ absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links) {
   picture->capacity = view->capacity;
   v1::CircuitCounters& circuits = picture->circuit_counters;
   circuits.set_standing(view->standing);
+  circuits.set_broken(view->broken);
   circuits.set_asked(view->blocking.asked);
   circuits.set_blocked(view->blocking.blocked);
   if (view->blocking.asked != 0) {

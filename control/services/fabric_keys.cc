@@ -51,7 +51,7 @@ size_t FabricState::BytesOf(const Answer& answer) {
 void FabricState::Remember(const std::string& key, const std::string& request, Answer answer) {
   const size_t bytes = BytesOf(answer);
   keys_.Put(key, request, std::move(answer), bytes);
-  log_.push_back({Step::Kind::kKey, {}, nullptr});
+  log_.emplace_back().kind = Step::Kind::kKey;
 }
 
 absl::StatusOr<std::shared_ptr<const InBandOutcome>> FabricState::FindInBand(

@@ -19,7 +19,11 @@ std::string TextOf(const PermutationOrder& order) {
   return absl::StrCat(
       "permutation ", order.protocol, " ", order.options.seed, " ", order.options.c, " ",
       order.options.max_rounds, " ", order.options.q, " ", order.replace, " ",
-      absl::StrJoin(order.requests, ",", [](std::string* out, const Request& request) {
+      absl::StrJoin(order.avoid, ",",
+                    [](std::string* out, const LinkId& link) {
+                      absl::StrAppend(out, link.stage, ".", link.row, ".", link.port);
+                    }),
+      " ", absl::StrJoin(order.requests, ",", [](std::string* out, const Request& request) {
         absl::StrAppend(out, request.input, ">", request.output);
       }));
 }
@@ -53,7 +57,9 @@ absl::StatusOr<RouteResult> FabricState::Execute(const PermutationOrder& order,
     if (!known.ok()) return known.status();
     if (*known != nullptr) return std::get<RouteResult>(**known);
   }
-  absl::StatusOr<RouteResult> routed = Route(order);
+  if (absl::Status status = CheckAvoid(order.avoid); !status.ok()) return status;
+  const Forbidden forbidden(faults_, order.avoid);
+  absl::StatusOr<RouteResult> routed = ChoosePaths(order, forbidden.faults());
   if (!routed.ok()) return routed.status();
   const size_t mark = log_.size();
   if (order.replace) {
@@ -63,9 +69,10 @@ absl::StatusOr<RouteResult> FabricState::Execute(const PermutationOrder& order,
   }
   for (size_t i = 0; i < routed->paths.size(); ++i) {
     StandingCircuit circuit;
-    if (absl::Status status = Put(routed->paths[i], std::nullopt, &circuit); !status.ok()) {
+    const absl::Status put = Put(routed->paths[i], std::nullopt, forbidden.faults(), &circuit);
+    if (!put.ok()) {
       RollBackTo(mark);
-      return WithPrefix(status, At("paths", i));
+      return WithPrefix(put, At("paths", i));
     }
     const bool look = i % kPathsBetweenLooks == 0 || i + 1 == routed->paths.size();
     if (absl::Status status = look && interrupt ? interrupt() : absl::OkStatus(); !status.ok()) {
@@ -78,6 +85,23 @@ absl::StatusOr<RouteResult> FabricState::Execute(const PermutationOrder& order,
 }
 
 absl::StatusOr<RouteResult> FabricState::Route(const PermutationOrder& order) const {
+  if (absl::Status status = CheckAvoid(order.avoid); !status.ok()) return status;
+  const Forbidden forbidden(faults_, order.avoid);
+  const FaultSet& faults = forbidden.faults();
+  absl::StatusOr<RouteResult> routed = ChoosePaths(order, faults);
+  if (!routed.ok()) return routed;
+  for (size_t i = 0; i < routed->paths.size(); ++i) {
+    const CircuitPath& path = routed->paths[i];
+    if (const auto link = faults.FirstOnPath(path.input, path.tag); link.has_value()) {
+      return ErrorAtField(absl::StatusCode::kUnavailable, absl::StrCat(At("paths", i), ".link"),
+                          faults.WhyBlocked(*link));
+    }
+  }
+  return routed;
+}
+
+absl::StatusOr<RouteResult> FabricState::ChoosePaths(const PermutationOrder& order,
+                                                     const FaultSet& faults) const {
   // What is wrong whatever stands, all of it, before what stands is looked at.
   FieldErrors wrong;
   const auto protocol = FindProtocol(order.protocol, network_->kind());
@@ -104,7 +128,9 @@ absl::StatusOr<RouteResult> FabricState::Route(const PermutationOrder& order) co
     }
     if (!busy.empty()) return busy.ToStatus(absl::StatusCode::kFailedPrecondition);
   }
-  return RoutePermutation(order.protocol, standing, order.requests, order.options);
+  ProtocolOptions options = order.options;
+  if (!faults.empty()) options.faults = &faults;
+  return RoutePermutation(order.protocol, standing, order.requests, options);
 }
 
 std::vector<StandingCircuit> FabricState::HoldersOf(const std::vector<Request>& requests) const {

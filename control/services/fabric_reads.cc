@@ -57,11 +57,11 @@ absl::Status FabricState::Execute(const PlaceOrder& order) {
   auto placed = order.replace ? std::make_shared<ObjectDirectory>(network_->rows())
                               : std::make_shared<ObjectDirectory>(*objects_);
   if (absl::Status status = placed->Place(order.objects, order.room); !status.ok()) return status;
-  log_.push_back({Step::Kind::kPlace,
-                  {},
-                  std::exchange(objects_, std::move(placed)),
-                  order.record,
-                  order.replace});
+  Step& step = log_.emplace_back();
+  step.kind = Step::Kind::kPlace;
+  step.objects = std::exchange(objects_, std::move(placed));
+  step.record = order.record;
+  step.replaces = order.replace;
   return absl::OkStatus();
 }
 
@@ -83,21 +83,9 @@ absl::Status FabricState::CheckRead(Row user, uint64_t object) const {
 Outcome FabricState::Read(Row user, uint64_t object) {
   if (absl::Status status = CheckDataServer(); !status.ok()) return status;
   if (absl::Status status = CheckRead(user, object); !status.ok()) return status;
-  const ObjectDirectory::Disks& at = *objects_->Find(object);
-  const auto to_disk = [&](Row disk, PathChoice choice) {
-    return CircuitPath{user, disk, GreedyTag(*network_, user, disk), choice};
-  };
-  CircuitPath path = to_disk(at.disks[0], PathChoice::kGreedy);
-  if (at.copies == 2) {
-    path = ChooseCopy(circuits_.load(), circuits_.readers(), user, at.disks);
-    // The protocol's choice is blocked: the other copy, if there is room on the way to it.
-    const bool first = path.output == at.disks[0];
-    const CircuitPath other =
-        to_disk(at.disks[first ? 1 : 0], first ? PathChoice::kPPrime : PathChoice::kP);
-    if (!CheckRoom(path).ok() && CheckRoom(other).ok()) path = other;
-  }
   StandingCircuit circuit;
-  if (absl::Status status = Put(path, object, &circuit); !status.ok()) return status;
+  const absl::Status status = Put(ChooseRead(user, object, faults_), object, faults_, &circuit);
+  if (!status.ok()) return status;
   return circuit;
 }
 
@@ -136,8 +124,23 @@ absl::Status FabricState::CheckReads(const ReadBatchOrder& order) const {
 }
 
 absl::StatusOr<DataServerResult> FabricState::Route(const ReadBatchOrder& order) const {
+  absl::StatusOr<DataServerResult> routed = ChooseReads(order);
+  if (!routed.ok()) return routed;
+  for (size_t i = 0; i < routed->route.paths.size(); ++i) {
+    const CircuitPath& path = routed->route.paths[i];
+    if (const auto link = faults_.FirstOnPath(path.input, path.tag); link.has_value()) {
+      return ErrorAtField(absl::StatusCode::kUnavailable,
+                          absl::StrCat(Element("users", i), ".link"), faults_.WhyBlocked(*link));
+    }
+  }
+  return routed;
+}
+
+absl::StatusOr<DataServerResult> FabricState::ChooseReads(const ReadBatchOrder& order) const {
   if (absl::Status status = CheckReads(order); !status.ok()) return status;
-  const StandingReads standing{&circuits_.load(), &circuits_.readers()};
+  const StandingReads standing{.links = &circuits_.load(),
+                               .disks = &circuits_.readers(),
+                               .faults = faults_.empty() ? nullptr : &faults_};
   if (!order.objects.empty() && objects_->Find(order.objects[0])->copies == 1) {
     std::vector<Row> disks;
     for (const uint64_t object : order.objects) disks.push_back(objects_->Find(object)->disks[0]);
@@ -161,12 +164,12 @@ absl::StatusOr<DataServerResult> FabricState::Execute(const ReadBatchOrder& orde
     if (!known.ok()) return known.status();
     if (*known != nullptr) return std::get<DataServerResult>(**known);
   }
-  absl::StatusOr<DataServerResult> routed = Route(order);
+  absl::StatusOr<DataServerResult> routed = ChooseReads(order);
   if (!routed.ok()) return routed;
   const size_t mark = log_.size();
   for (size_t i = 0; i < order.users.size(); ++i) {
     StandingCircuit circuit;
-    absl::Status status = Put(routed->route.paths[i], order.objects[i], &circuit);
+    absl::Status status = Put(routed->route.paths[i], order.objects[i], faults_, &circuit);
     if (!status.ok()) status = WithPrefix(status, Element("users", i));
     const bool look = i % kReadsBetweenLooks == 0 || i + 1 == order.users.size();
     if (status.ok() && look && interrupt) status = interrupt();

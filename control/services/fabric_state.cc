@@ -17,6 +17,12 @@ constexpr size_t kMaxKeyMemory = 64 << 20;
 // Orders of a batch between two looks at the interrupt.
 constexpr size_t kInterruptStep = 256;
 
+std::string TextOfLinks(const std::vector<LinkId>& links) {
+  return absl::StrJoin(links, ",", [](std::string* out, const LinkId& link) {
+    absl::StrAppend(out, link.stage, ".", link.row, ".", link.port);
+  });
+}
+
 // What makes two requests the same; each with a letter of its own, so that kinds never meet.
 std::string TextOf(const Order& order) {
   if (const auto* release = std::get_if<ReleaseOrder>(&order.what)) {
@@ -28,9 +34,14 @@ std::string TextOf(const Order& order) {
   if (const auto* stop = std::get_if<StopReadingOrder>(&order.what)) {
     return absl::StrCat("stop_reading ", stop->user);
   }
+  if (const auto* move = std::get_if<MoveOrder>(&order.what)) {
+    return absl::StrCat("move ", move->id, " ", move->input.has_value(), move->input.value_or(0),
+                        " ", move->protocol, " ", move->seed, " ", absl::StrJoin(move->rows, ","),
+                        " ", TextOfLinks(move->avoid));
+  }
   const auto& set_up = std::get<SetUpOrder>(order.what);
   return absl::StrCat("set_up ", set_up.input, " ", set_up.output, " ",
-                      absl::StrJoin(set_up.rows, ","));
+                      absl::StrJoin(set_up.rows, ","), " ", TextOfLinks(set_up.avoid));
 }
 
 std::string TextOf(const std::vector<Order>& orders) {
@@ -54,12 +65,6 @@ std::optional<CandidatePaths> CandidatesOf(const Network& network) {
 
 }  // namespace
 
-absl::Status NoRoom(LinkId link, uint32_t circuits, uint32_t capacity) {
-  return ErrorAtField(absl::StatusCode::kResourceExhausted, "link",
-                      absl::StrCat("stage ", link.stage, " row ", link.row, " port ", link.port,
-                                   " carries ", circuits, " circuits, its capacity is ", capacity));
-}
-
 FabricState::FabricState(std::shared_ptr<const Network> network, uint64_t last_id,
                          LinkCapacity capacity)
     : network_(std::move(network)),
@@ -68,6 +73,7 @@ FabricState::FabricState(std::shared_ptr<const Network> network, uint64_t last_i
       candidates_(CandidatesOf(*network_)),
       labels_(network_->rows()),
       last_id_(last_id),
+      faults_(*network_),
       capacity_(std::move(capacity)),
       objects_(std::make_shared<ObjectDirectory>(network_->rows())),
       keys_(kMaxKeys, kMaxKeyMemory) {}
@@ -90,6 +96,7 @@ Outcome FabricState::Execute(const Order& order) {
     FabricState& state;
     Outcome operator()(const SetUpOrder& what) const { return state.SetUp(what); }
     Outcome operator()(const ReleaseOrder& what) const { return state.Release(what); }
+    Outcome operator()(const MoveOrder& what) const { return state.Move(what); }
     Outcome operator()(const ReadOrder& what) const { return state.Read(what.user, what.object); }
     Outcome operator()(const StopReadingOrder& what) const { return state.StopReading(what.user); }
   } const execute{*this};
@@ -168,64 +175,43 @@ absl::Status FabricState::CheckFree(const SetUpOrder& order) const {
   return busy.ToStatus(absl::StatusCode::kFailedPrecondition);
 }
 
-absl::StatusOr<CircuitPath> FabricState::ChoosePath(const SetUpOrder& order) const {
-  if (order.rows.empty()) {
-    const CircuitPath chosen = chooser_->Choose(circuits_.load(), order.input, order.output);
-    if (!candidates_.has_value() || CheckRoom(chosen).ok()) return chosen;
-    // The protocol's choice is blocked: the other path, if that has room.
-    const bool second = chosen.choice != PathChoice::kPPrime;
-    const CircuitPath other = {order.input, order.output,
-                               candidates_->tag(order.input, order.output, second),
-                               second ? PathChoice::kPPrime : PathChoice::kP};
-    return CheckRoom(other).ok() ? other : chosen;
-  }
-  const absl::StatusOr<Tag> tag = TagOfPath(*network_, order.rows);
-  if (!tag.ok()) return tag.status();
-  if (order.rows.front() != order.input) {
-    return ErrorAtField(absl::StatusCode::kInvalidArgument, "rows[0]",
-                        absl::StrCat(order.rows.front(), " is not the input, ", order.input));
-  }
-  if (order.rows.back() != order.output) {
-    return ErrorAtField(absl::StatusCode::kInvalidArgument,
-                        absl::StrCat("rows[", order.rows.size() - 1, "]"),
-                        absl::StrCat(order.rows.back(), " is not the output, ", order.output));
-  }
-  return CircuitPath{order.input, order.output, *tag, PathChoice::kGiven};
-}
-
-absl::Status FabricState::CheckRoom(const CircuitPath& path) const {
-  const auto full = FirstFullLink(capacity_, circuits_.load(), *network_, path.input, path.tag);
-  if (!full.has_value()) return absl::OkStatus();
-  return NoRoom(network_->link_at(*full), circuits_.load().on_index(*full), capacity_.at(*full));
-}
-
 absl::Status FabricState::Put(const CircuitPath& path, std::optional<uint64_t> object,
-                              StandingCircuit* circuit) {
+                              const FaultSet& faults, StandingCircuit* circuit) {
   if (!object.has_value()) {
     if (absl::Status status = CheckFree({path.input, path.output, {}}); !status.ok()) return status;
   }
   ++now_.asked;
-  if (absl::Status status = CheckRoom(path); !status.ok()) {
-    ++now_.blocked;
+  if (absl::Status status = CheckPath(path, faults); !status.ok()) {
+    now_.blocked += absl::IsResourceExhausted(status);
     return status;
   }
+  return Stand(path, object, 0, circuit);
+}
+
+absl::Status FabricState::Stand(const CircuitPath& path, std::optional<uint64_t> object,
+                                uint64_t id, StandingCircuit* circuit) {
   const absl::Status status =
       object.has_value() ? circuits_.SetUpRead(path) : circuits_.SetUp(path);
   if (!status.ok()) return status;
-  *circuit = {NextId(path.input), path, circuits_.load().MaxOnPath(path.input, path.tag), object};
+  *circuit = {id != 0 ? id : NextId(path.input), path,
+              circuits_.load().MaxOnPath(path.input, path.tag), object};
   if (object.has_value()) circuit->disk_contention = circuits_.readers()[path.output];
   labels_[path.input] = {circuit->id, circuit->congestion, object};
   if (object.has_value() && *object != kUnknownObject) reader_of_[*object] = path.input;
   log_.push_back({Step::Kind::kSetUp, *circuit, nullptr});
+  NoteBroken(path.input);
   return absl::OkStatus();
 }
 
 Outcome FabricState::SetUp(const SetUpOrder& order) {
+  if (absl::Status status = CheckAvoid(order.avoid); !status.ok()) return status;
   if (absl::Status status = CheckFree(order); !status.ok()) return status;
-  const absl::StatusOr<CircuitPath> path = ChoosePath(order);
+  const Forbidden forbidden(faults_, order.avoid);
+  const absl::StatusOr<CircuitPath> path = ChoosePath(order, forbidden.faults());
   if (!path.ok()) return path.status();
   StandingCircuit circuit;
-  if (absl::Status status = Put(*path, std::nullopt, &circuit); !status.ok()) return status;
+  const absl::Status status = Put(*path, std::nullopt, forbidden.faults(), &circuit);
+  if (!status.ok()) return status;
   return circuit;
 }
 
@@ -245,6 +231,7 @@ Outcome FabricState::Undo(Row input) {
   circuits_.Release(input).IgnoreError();
   if (circuit.object.has_value()) reader_of_.erase(*circuit.object);
   log_.push_back({Step::Kind::kRelease, circuit, nullptr});
+  broken_.erase(input);
   return circuit;
 }
 
@@ -266,8 +253,12 @@ absl::Status FabricState::Adopt(Row input, Tag tag, uint64_t id, std::optional<u
       path.choice = output == at->disks[0] ? PathChoice::kP : PathChoice::kPPrime;
     }
   }
+  // A circuit stands whether its links are up or not.
+  absl::Status status = CheckRoom(path);
+  if (status.ok() && !object.has_value()) status = CheckFree({input, output, {}});
   StandingCircuit circuit;
-  if (absl::Status status = Put(path, object, &circuit); !status.ok()) return status;
+  if (status.ok()) status = Stand(path, object, 0, &circuit);
+  if (!status.ok()) return status;
   if (id != 0 && id % network_->rows() == input) {
     labels_[input].id = id;
     last_id_ = std::max(last_id_, id);
@@ -280,8 +271,10 @@ absl::Status FabricState::Adopt(Row input, Tag tag, uint64_t id, std::optional<u
 std::optional<StandingCircuit> FabricState::AtInput(Row input) const {
   const CircuitPath* path = circuits_.AtInput(input);
   if (path == nullptr) return std::nullopt;
-  return StandingCircuit{labels_[input].id, *path, labels_[input].congestion,
-                         labels_[input].object};
+  StandingCircuit circuit{labels_[input].id, *path, labels_[input].congestion,
+                          labels_[input].object};
+  if (broken_.count(input) != 0) circuit.broken = faults_.OnPath(input, path->tag);
+  return circuit;
 }
 
 std::vector<StandingCircuit> FabricState::circuits() const {
@@ -309,6 +302,8 @@ std::vector<StandingCircuit> FabricState::committed() const {
       if (auto circuit = AtInput(input)) standing.push_back(*circuit);
     } else if (found->second->kind == Step::Kind::kRelease) {
       standing.push_back(found->second->circuit);
+      const CircuitPath& path = standing.back().path;
+      standing.back().broken = faults_.OnPath(path.input, path.tag);
     }
   }
   return standing;
@@ -352,6 +347,7 @@ void FabricState::RollBackTo(size_t mark) {
       case Step::Kind::kSetUp:
         circuits_.Release(circuit.path.input).IgnoreError();
         if (circuit.object.has_value()) reader_of_.erase(*circuit.object);
+        broken_.erase(circuit.path.input);
         break;
       case Step::Kind::kRelease:
         (circuit.object.has_value() ? circuits_.SetUpRead(circuit.path)
@@ -361,6 +357,7 @@ void FabricState::RollBackTo(size_t mark) {
         if (circuit.object.has_value() && *circuit.object != kUnknownObject) {
           reader_of_[*circuit.object] = circuit.path.input;
         }
+        NoteBroken(circuit.path.input);
         break;
       case Step::Kind::kKey:
         keys_.RemoveNewest();
@@ -370,21 +367,6 @@ void FabricState::RollBackTo(size_t mark) {
         break;
     }
   }
-}
-
-void FabricState::SetLinkUp(LinkId link, bool up) {
-  const uint64_t index = network_->link_index(link);
-  if (up) {
-    down_links_.erase(index);
-  } else {
-    down_links_.insert(index);
-  }
-}
-
-std::vector<LinkId> FabricState::down_links() const {
-  std::vector<LinkId> links;
-  for (uint64_t index : down_links_) links.push_back(network_->link_at(index));
-  return links;
 }
 
 }  // namespace bfly::control

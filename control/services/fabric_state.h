@@ -26,6 +26,7 @@
 #include "control/services/in_band_order.h"
 #include "control/services/read_order.h"
 #include "control/status/field_errors.h"
+#include "topologies/fault_set.h"
 #include "topologies/link_capacity.h"
 #include "topologies/network.h"
 #include "topologies/switch_settings.h"
@@ -37,8 +38,9 @@ struct StandingCircuit {
   CircuitPath path;
   // Circuits on the fullest link of the path when it was set up, itself included.
   uint32_t congestion = 0;
-  std::optional<uint64_t> object;  // what the user at the input reads from the disk at the output
-  uint32_t disk_contention = 0;    // of a read just set up: readers of its disk, itself included
+  std::optional<uint64_t> object;   // what the user at the input reads from the disk at the output
+  uint32_t disk_contention = 0;     // of a read just set up: readers of its disk, itself included
+  std::vector<LinkId> broken = {};  // links of the path that are down
 };
 
 // Of a read taken over from a data plane, which knows paths but no objects.
@@ -50,9 +52,19 @@ struct SetUpOrder {
   Row input = 0;
   Row output = 0;
   std::vector<Row> rows;  // the path wanted; empty: the minimum protocol chooses
+  std::vector<LinkId> avoid = {};
 };
 struct ReleaseOrder {
   uint64_t id = 0;
+};
+// A circuit gets another path and keeps its id.
+struct MoveOrder {
+  uint64_t id = 0;           // 0: the circuit at `input`
+  std::optional<Row> input;  // none: the circuit `id`
+  std::vector<Row> rows;     // the path wanted; empty: the protocol chooses
+  std::string protocol;      // empty: the one that sets circuits up
+  uint64_t seed = 0;         // of the protocol
+  std::vector<LinkId> avoid = {};
 };
 // Of the data server: the user reads an object, or no longer does.
 struct ReadOrder {
@@ -63,10 +75,10 @@ struct StopReadingOrder {
   Row user = 0;
 };
 struct Order {
-  std::variant<SetUpOrder, ReleaseOrder, ReadOrder, StopReadingOrder> what;
+  std::variant<SetUpOrder, ReleaseOrder, MoveOrder, ReadOrder, StopReadingOrder> what;
   std::string key;  // empty: none
 };
-// The circuit set up, or the one released.
+// The circuit set up or moved, or the one released.
 using Outcome = absl::StatusOr<StandingCircuit>;
 
 struct PermutationOrder {
@@ -74,6 +86,7 @@ struct PermutationOrder {
   std::vector<Request> requests;
   ProtocolOptions options;
   bool replace = false;  // circuits at these inputs and outputs are released first
+  std::vector<LinkId> avoid = {};
 };
 
 struct PlaceOrder {
@@ -135,9 +148,9 @@ class FabricState {
   // an error RollBack is due.
   absl::Status CheckInBand(const InBandOrder& order) const;
   std::vector<Row> ReleasedBy(const InBandOrder& order) const;
-  // What Execute would have answered where `link` has no room for the path of request `request`,
-  // and it is counted as blocked.
-  absl::Status LearnRefusal(const InBandOrder& order, uint32_t request, LinkId link,
+  // What Execute would have answered where `link` is down, or has no room for the path of request
+  // `request`, which then is counted as blocked.
+  absl::Status LearnRefusal(const InBandOrder& order, uint32_t request, LinkId link, bool down,
                             uint32_t circuits, uint32_t capacity);
   absl::Status Learn(const InBandOrder& order, RouteResult& route,
                      std::vector<StandingCircuit>* circuits);
@@ -191,9 +204,14 @@ class FabricState {
   const LinkCapacity& capacity() const { return capacity_; }
   const Blocking& blocking() const { return blocking_; }
 
-  // Links taken down by hand, in the order of their index.
-  void SetLinkUp(LinkId link, bool up);
-  std::vector<LinkId> down_links() const;
+  // Links that are down are avoided from then on, and break the circuits that cross them. Not
+  // undone by RollBack. Returns the inputs of the circuits that cross the link.
+  std::vector<Row> SetLinkUp(LinkId link, bool up);
+  // In the order of their index.
+  std::vector<LinkId> down_links() const { return faults_.down_links(); }
+  // Inputs of the circuits that cross a link that is down.
+  const std::set<Row>& broken() const { return broken_; }
+  const FaultSet& faults() const { return faults_; }
 
  private:
   // What a key answers: one outcome, those of a batch, what a batch protocol chose, or what the
@@ -209,19 +227,50 @@ class FabricState {
     bool replaces = false;
   };
 
+  // What paths must not cross: what is down, and what a request wants avoided. The faults are those
+  // of the state itself unless there is something to avoid.
+  class Forbidden {
+   public:
+    // `avoid` was checked.
+    Forbidden(const FaultSet& faults, const std::vector<LinkId>& avoid);
+    const FaultSet& faults() const { return own_.has_value() ? *own_ : faults_; }
+
+   private:
+    const FaultSet& faults_;
+    std::optional<FaultSet> own_;
+  };
+
   Outcome SetUp(const SetUpOrder& order);
   Outcome Release(const ReleaseOrder& order);
-  absl::StatusOr<CircuitPath> ChoosePath(const SetUpOrder& order) const;
+  Outcome Move(const MoveOrder& order);
+  absl::StatusOr<CircuitPath> ChoosePath(const SetUpOrder& order, const FaultSet& faults) const;
+  absl::StatusOr<CircuitPath> ChooseMove(const MoveOrder& order, const StandingCircuit& before,
+                                         const FaultSet& faults) const;
+  // To the object's copies.
+  CircuitPath ChooseRead(Row user, uint64_t object, const FaultSet& faults) const;
+  absl::StatusOr<StandingCircuit> FindForMove(const MoveOrder& order) const;
+  // INVALID_ARGUMENT names "avoid[i].row" and the like.
+  absl::Status CheckAvoid(const std::vector<LinkId>& avoid) const;
   absl::Status CheckFree(const SetUpOrder& order) const;
   void AddBusy(absl::string_view field, const CircuitPath* holder, FieldErrors& errors) const;
   void AddBusyOutput(absl::string_view field, Row output, FieldErrors& errors) const;
   // Circuits at these inputs and outputs, each once, by input.
   std::vector<StandingCircuit> HoldersOf(const std::vector<Request>& requests) const;
-  // RESOURCE_EXHAUSTED names the first link of the path without room.
+  // UNAVAILABLE names the first link of the path that `faults` block, RESOURCE_EXHAUSTED the first
+  // one without room.
+  absl::Status CheckPath(const CircuitPath& path, const FaultSet& faults) const;
   absl::Status CheckRoom(const CircuitPath& path) const;
   // With `object` a read. Counts what is asked and what is blocked.
-  absl::Status Put(const CircuitPath& path, std::optional<uint64_t> object,
+  absl::Status Put(const CircuitPath& path, std::optional<uint64_t> object, const FaultSet& faults,
                    StandingCircuit* circuit);
+  // The same without a check. `id`: 0 for the next one.
+  absl::Status Stand(const CircuitPath& path, std::optional<uint64_t> object, uint64_t id,
+                     StandingCircuit* circuit);
+  absl::StatusOr<RouteResult> ChoosePaths(const PermutationOrder& order,
+                                          const FaultSet& faults) const;
+  absl::StatusOr<DataServerResult> ChooseReads(const ReadBatchOrder& order) const;
+  // The circuit at an input may have become broken or whole.
+  void NoteBroken(Row input);
   Outcome Undo(Row input);
   absl::Status CheckDataServer() const;
   absl::Status CheckRead(Row user, uint64_t object) const;
@@ -245,7 +294,8 @@ class FabricState {
   };
   std::vector<Label> labels_;
   uint64_t last_id_;
-  std::set<uint64_t> down_links_;
+  FaultSet faults_;
+  std::set<Row> broken_;
   LinkCapacity capacity_;
   Blocking blocking_;  // until the last Commit()
   Blocking now_;       // since

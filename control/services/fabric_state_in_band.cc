@@ -2,6 +2,7 @@
 // FabricState: orders that the data plane carries out by itself, and what it did.
 #include "absl/strings/str_cat.h"
 #include "control/services/fabric_state.h"
+#include "control/status/field_errors.h"
 
 namespace bfly::control {
 
@@ -75,11 +76,13 @@ std::vector<Row> FabricState::ReleasedBy(const InBandOrder& order) const {
 }
 
 absl::Status FabricState::LearnRefusal(const InBandOrder& order, uint32_t request, LinkId link,
-                                       uint32_t circuits, uint32_t capacity) {
-  // Those before it had room, and were taken back.
+                                       bool down, uint32_t circuits, uint32_t capacity) {
+  // Those before it could be set up, and were taken back.
   now_.asked += request + 1;
-  ++now_.blocked;
-  const absl::Status status = NoRoom(link, circuits, capacity);
+  now_.blocked += !down;
+  const absl::Status status =
+      down ? ErrorAtField(absl::StatusCode::kUnavailable, "link", faults_.WhyBlocked(link))
+           : NoRoom(link, circuits, capacity);
   if (order.single) return status;
   return WithPrefix(status,
                     absl::StrCat(order.reads.has_value() ? "users[" : "paths[", request, "]"));
@@ -108,7 +111,9 @@ absl::Status FabricState::Learn(const InBandOrder& order, RouteResult& route,
     std::optional<uint64_t> object;
     if (order.reads.has_value()) object = order.reads->objects[i];
     StandingCircuit circuit;
-    if (absl::Status status = Put(route.paths[i], object, &circuit); !status.ok()) return status;
+    if (absl::Status status = Put(route.paths[i], object, faults_, &circuit); !status.ok()) {
+      return status;
+    }
     circuits->push_back(circuit);
   }
   return absl::OkStatus();
