@@ -122,6 +122,7 @@ grpc::Status AgentService::ExchangeInBand(grpc::ServerContext* context,
     out->set_port(static_cast<uint32_t>(refusal.link.port));
     out->set_circuits(refusal.circuits);
     out->set_capacity(refusal.capacity);
+    out->set_down(refusal.down);
   }
   response->mutable_link_circuits()->Assign(answer->link_circuits.begin(),
                                             answer->link_circuits.end());

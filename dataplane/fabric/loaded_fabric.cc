@@ -165,6 +165,7 @@ absl::Status LoadedFabric::MakeInBand() {
       LoadedInBand::Make(network_, plan_, routes_, config_.circuit_capacity);
   if (!made.ok()) return made.status();
   in_band_owner_ = *std::move(made);
+  for (const LinkId& link : faults_.down_links()) in_band_owner_->SetLinkUp(link, false);
   for (size_t i = 0; i < workers_.size(); ++i) {
     workers_[i]->SetInBand(in_band_owner_->worker(static_cast<int>(i)));
   }
@@ -220,6 +221,8 @@ absl::Status LoadedFabric::SetLinkUp(LinkId link, bool up) {
       .SetLinkUp(
           link.row * static_cast<uint32_t>(network_.ports()) + static_cast<uint32_t>(link.port),
           up);
+  faults_.SetLinkUp(link, up);
+  if (in_band_owner_ != nullptr) in_band_owner_->SetLinkUp(link, up);
   return absl::OkStatus();
 }
 

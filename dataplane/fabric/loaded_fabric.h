@@ -141,6 +141,7 @@ class LoadedFabric final : public Fabric {
   std::vector<Inlet*> arrivals_;                  // what receiving workers send to the first hop
   std::vector<std::unique_ptr<Worker>> workers_;  // in plan_.lcores' order
 
+  FaultSet faults_{network_};                    // control_
   std::unique_ptr<LoadedInBand> in_band_owner_;  // made when first asked for
   std::atomic<LoadedInBand*> in_band_{nullptr};  // the same, for callers without control_
 

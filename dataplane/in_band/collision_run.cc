@@ -15,14 +15,17 @@ CollisionRun::CollisionRun(std::vector<Candidates> requests, const CollisionOpti
       choice_(requests_.size(), kNone),
       last_round_(requests_.size()),
       over_(requests_.size()),
+      broken_(requests_.size()),
       active_(requests_.size()),
       installer_(routes, limited, requests_.size()) {
   std::iota(active_.begin(), active_.end(), 0u);
 }
 
-// What is left takes p: any path will do, and the bound on the congestion is forfeited.
+// What is left takes p, or p' where a fault leaves only that: any path will do, and the bound on
+// the congestion is forfeited.
 Tag CollisionRun::TagOf(uint32_t request) const {
-  return requests_[request].tags[choice_[request] == 1 ? 1 : 0];
+  const bool second = choice_[request] == kNone ? broken_[request] == 1 : choice_[request] == 1;
+  return requests_[request].tags[second ? 1 : 0];
 }
 
 void CollisionRun::Decide() {
@@ -90,7 +93,9 @@ void CollisionRun::Return(const Probe* burst, int count) {
   if (phase_ == Phase::kRound) {
     for (int i = 0; i < count; ++i) {
       const uint32_t slot = burst[i].slot;
-      const bool over = burst[i].most > options_.c ||
+      const bool down = burst[i].down != 0;
+      broken_[slot / 2] = static_cast<uint8_t>(broken_[slot / 2] | unsigned{down} << (slot % 2));
+      const bool over = down || burst[i].most > options_.c ||
                         (options_.c_disk != 0 && burst[i].at_disk > options_.c_disk);
       over_[slot / 2] = static_cast<uint8_t>(over_[slot / 2] | unsigned{over} << (slot % 2));
     }

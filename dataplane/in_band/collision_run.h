@@ -5,7 +5,9 @@
 // After the last round every request installs its path, in one pass more.
 //
 // On the data server (section 3.1; THEORY.md 2.6) a path must also end at a disk with at most
-// c_disk. Paths selected in earlier rounds are not counted: counting them would select the same.
+// c_disk. A path over a link that is down asks and is counted like any other, and is never taken
+// while the other one is whole. Paths selected in earlier rounds are not counted: counting them
+// would select the same.
 #pragma once
 
 #include <vector>
@@ -23,7 +25,7 @@ class CollisionRun final : public Exchange {
  public:
   // Inputs are in range, used once, and free; all requests have two paths, or all have one.
   // `routes` gets the circuits and must outlive the object.
-  // `limited`: some links have a capacity; after a refusal nothing is installed.
+  // `limited`: some links have a capacity or are down; after a refusal nothing is installed.
   CollisionRun(std::vector<Candidates> requests, const CollisionOptions& options,
                RouteTable& routes, bool limited = false);
 
@@ -48,6 +50,7 @@ class CollisionRun final : public Exchange {
   std::vector<uint8_t> choice_;       // by request: 0 (p), 1 (p') or kNone
   std::vector<uint32_t> last_round_;  // by request: the last one it sent probes in
   std::vector<uint8_t> over_;         // by request: bit w is set if path w is over the threshold
+  std::vector<uint8_t> broken_;  // by request: bit w is set if path w crosses a link that is down
   std::vector<uint32_t> active_;
   std::vector<uint32_t> left_per_round_;
   PathInstaller installer_;

@@ -25,7 +25,7 @@ void DiskCounts::Arrive(const Probe* burst, int count) {
         Add(disk, 1);
         break;
       case ProbeKind::kReserve:
-        if (burst[i].full == 0) Add(disk, 1);
+        if (burst[i].full == 0 && burst[i].down == 0) Add(disk, 1);
         break;
       case ProbeKind::kRelease:
         Add(disk, ~0u);  // one less

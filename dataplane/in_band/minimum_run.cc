@@ -19,7 +19,10 @@ bool MinimumRun::NextPass() {
   switch (phase_) {
     case Phase::kAsk: {
       bool second = most_[1] < most_[0];
-      if (options_.other_if_full && full_[second] && !full_[!second]) second = !second;
+      const auto blocked = [this](bool path) {
+        return down_[path] || (options_.other_if_full && full_[path]);
+      };
+      if (blocked(second) && !blocked(!second)) second = !second;
       second_[now_] = second;
       phase_ = Phase::kInstall;
       break;
@@ -60,6 +63,7 @@ void MinimumRun::Return(const Probe* burst, int count) {
   for (int i = 0; i < count; ++i) {
     most_[burst[i].slot] = burst[i].most;
     full_[burst[i].slot] = burst[i].full != 0;
+    down_[burst[i].slot] = burst[i].down != 0;
   }
 }
 

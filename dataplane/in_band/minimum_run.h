@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The minimum protocol as the input nodes run it (Cole et al. 1998, section 2.2; THEORY.md 2.5),
 // one request after the other: a probe along each of its two paths brings back the circuits on the
-// fullest collision link; the path with fewer, p if they tie, is installed and acknowledged. On the
-// data server (section 3.2; THEORY.md 2.7) all links and the disk are asked.
+// fullest collision link; the path with fewer, p if they tie, is installed and acknowledged. Where
+// one of the two crosses a link that is down, the other is taken. On the data server (section 3.2;
+// THEORY.md 2.7) all links and the disk are asked.
 //
 // One at a time is what makes the choices those of a controller that serves the requests in this
 // order: the probes of the second of two set-ups in flight may pass a link before the install of
@@ -49,7 +50,7 @@ class MinimumRun final : public Exchange {
   size_t now_ = 0;  // request
   uint32_t next_ = 0;
   std::array<uint32_t, 2> most_{};
-  std::array<bool, 2> full_{};
+  std::array<bool, 2> full_{}, down_{};
   uint64_t asked_ = 0, returned_ = 0;  // cycles, of the request now
   uint64_t begun_ = 0;
   uint64_t forward_ = 0, backward_ = 0, decide_ = 0, install_ = 0;

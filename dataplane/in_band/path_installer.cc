@@ -8,7 +8,7 @@ namespace bfly::dataplane {
 void PathInstaller::Acknowledge(const Probe* burst, int count) {
   for (int i = 0; i < count; ++i) {
     const Probe& probe = burst[i];
-    if (probe.full != 0) {
+    if (probe.full != 0 || probe.down != 0) {
       // Stages and rings keep the order, so the first one refused is that of the first request.
       if (!refused_.has_value()) refused_ = probe;
       continue;
@@ -34,11 +34,13 @@ void PathInstaller::AcknowledgeReleases(const Probe* burst, int count) {
 
 std::optional<InBandRefusal> PathInstaller::Refusal(const Network& network) const {
   if (!refused_.has_value()) return std::nullopt;
-  const int stage = refused_->full - 1;
+  const bool down = refused_->down != 0;
+  const int stage = (down ? refused_->down : refused_->full) - 1;
   return InBandRefusal{.request = refused_->slot,
                        .link = {stage, WalkTag(network, refused_->row, refused_->tag)[stage],
                                 PortOfHop(refused_->tag, stage, network.hops())},
-                       .circuits = refused_->most};
+                       .circuits = down ? 0 : refused_->most,
+                       .down = down};
 }
 
 }  // namespace bfly::dataplane

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last step of a protocol at the input nodes: installs the paths chosen and, where links have a
-// capacity, takes all of them back if one of them has no room.
+// capacity or are down, takes all of them back if one of them has no room or is broken.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,8 @@ namespace bfly::dataplane {
 class PathInstaller {
  public:
   // `routes` gets the circuits as their installing is acknowledged; outlives the object. `limited`:
-  // some links have a capacity. For at most `requests` paths: nothing is allocated later.
+  // some links have a capacity or are down. For at most `requests` paths: nothing is allocated
+  // later.
   PathInstaller(RouteTable& routes, bool limited, size_t requests)
       : routes_(routes), limited_(limited) {
     if (limited) installed_.reserve(requests);
@@ -31,7 +32,7 @@ class PathInstaller {
   }
   // Probes of ProbeFor, back at their inputs.
   void Acknowledge(const Probe* burst, int count);
-  // Whether a path had no room: what is installed is to be taken back.
+  // Whether a path had no room or was broken: what is installed is to be taken back.
   bool refused() const { return refused_.has_value(); }
 
   // The probes that take everything back, at most `room`; fewer are the last ones.

@@ -19,10 +19,10 @@ enum class ProbeKind : uint8_t {
   // every link, and those of its disk by themselves.
   kCount,
   kAsk,      // back: collects the circuits on the collision links and at the disk, and whether a
-             // link has no room
+             // link has no room or is down
   kInstall,  // forward: one circuit more on every link; back: the acknowledgement
-  // The same where there is room: from the first link without on, nothing is counted, and back it
-  // takes back what it counted before.
+  // The same where there is room and links are up: from the first link without room or down on,
+  // nothing is counted, and back it takes back what it counted before.
   kReserve,
   kRelease,  // forward: one circuit less; back: the acknowledgement
 };
@@ -40,6 +40,9 @@ struct Probe {
   // kReserve: 1 + the stage of the first link of its path without room; kAsk: of one of them. 0:
   // there is room.
   uint8_t full = 0;
+  // kReserve, kCount, kAsk, when back: 1 + the stage of the first link of its path that is down. 0:
+  // all are up.
+  uint8_t down = 0;
 };
 static_assert(sizeof(Probe) == 24 && std::is_trivially_copyable_v<Probe>);
 

@@ -40,12 +40,14 @@ struct InBandPath {
   InBandChoice choice = InBandChoice::kP;
 };
 
-// A link that has no room for the path of a request.
+// A link that is down, or has no room for the path of a request.
 struct InBandRefusal {
-  uint32_t request = 0;   // the first that could not be set up, by its place
-  LinkId link = {};       // the first such link of its path
+  uint32_t request = 0;  // the first that could not be set up, by its place
+  // The first link of its path that is down, or else the first without room.
+  LinkId link = {};
   uint32_t circuits = 0;  // on it when the request came
   uint32_t capacity = 0;
+  bool down = false;
 };
 
 // In the paper's model (topologies/pass_steps.h), there and back.

@@ -23,6 +23,7 @@ StageCounts::StageCounts(const Network& network, int stage, bool collides,
       stage_(stage),
       shift_(network.hops() - 1 - stage),
       collides_(collides),
+      down_((links_ + 63) / 64),
       active_(collides ? std::make_unique<uint8_t[]>(links_) : nullptr),
       circuits_(std::make_unique<std::atomic<uint32_t>[]>(links_)) {
   for (uint32_t link = 0; capacity.limited() && link < links_; ++link) {
@@ -94,12 +95,23 @@ uint32_t StageCounts::LinkBack(const Probe& p) const {
   return row * 2 + port;
 }
 
+void StageCounts::SetLinkUp(uint32_t link, bool up) {
+  if (IsDown(link) != up) return;
+  down_[link / 64].fetch_xor(uint64_t{1} << link % 64, std::memory_order_relaxed);
+  downs_.fetch_add(up ? ~0u : 1u, std::memory_order_relaxed);
+}
+
 void StageCounts::Reserve(Probe* burst, int count) {
+  const bool faults = downs_.load(std::memory_order_relaxed) != 0;
   for (int i = 0; i < count; ++i) {
     Probe& p = burst[i];
-    if (p.full != 0) continue;
+    if (p.down != 0) continue;
     const uint32_t link = p.row * 2 + (static_cast<uint32_t>(p.tag >> shift_) & 1);
-    if (HasRoom(link)) {
+    if (faults && IsDown(link)) {
+      p.down = static_cast<uint8_t>(stage_ + 1);
+    } else if (p.full != 0) {
+      // Refused already; a link that is down further on is what it is refused for then.
+    } else if (HasRoom(link)) {
       Add(link, 1);
       ++crossings_;
     } else {
@@ -111,7 +123,10 @@ void StageCounts::Reserve(Probe* burst, int count) {
 
 void StageCounts::TakeBack(const Probe* burst, int count) {
   for (int i = 0; i < count; ++i) {
-    if (burst[i].full <= stage_ + 1) continue;
+    const Probe& p = burst[i];
+    // It was counted before the first link that refused it.
+    const int refused = p.full != 0 && (p.down == 0 || p.full < p.down) ? p.full : p.down;
+    if (refused <= stage_ + 1) continue;
     Add(LinkBack(burst[i]), ~0u);  // one less
     --crossings_;
   }
@@ -121,6 +136,13 @@ void StageCounts::NoteFull(Probe* burst, int count) const {
   if (capacity_.empty()) return;
   for (int i = 0; i < count; ++i) {
     if (!HasRoom(LinkBack(burst[i]))) burst[i].full = static_cast<uint8_t>(stage_ + 1);
+  }
+}
+
+void StageCounts::NoteDown(Probe* burst, int count) const {
+  if (downs_.load(std::memory_order_relaxed) == 0) return;
+  for (int i = 0; i < count; ++i) {
+    if (IsDown(LinkBack(burst[i]))) burst[i].down = static_cast<uint8_t>(stage_ + 1);
   }
 }
 
@@ -204,6 +226,7 @@ void StageCounts::Backward(Probe* burst, int count) {
       case ProbeKind::kEnd:
         break;
       case ProbeKind::kCount:
+        NoteDown(burst + from, end - from);
         if (collides_ && crossings_ != 0) {
           BackwardAs<true, true>(burst + from, end - from);
         } else if (collides_) {
@@ -217,6 +240,7 @@ void StageCounts::Backward(Probe* burst, int count) {
         break;
       case ProbeKind::kAsk:
         NoteFull(burst + from, end - from);
+        NoteDown(burst + from, end - from);
         if (collides_) {
           BackwardAs<false, true>(burst + from, end - from);
         } else {

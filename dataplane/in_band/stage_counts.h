@@ -24,6 +24,9 @@ class StageCounts {
   void Forward(Probe* burst, int count);
   void Backward(Probe* burst, int count);
 
+  // Any one thread. Probes that were sent before may find the link as it was.
+  void SetLinkUp(uint32_t link, bool up);
+
   uint32_t links() const { return links_; }
   // Circuits on a link; any thread.
   uint32_t circuits(uint32_t link) const { return circuits_[link].load(std::memory_order_relaxed); }
@@ -39,9 +42,13 @@ class StageCounts {
   // Before the probes go back over their links.
   void TakeBack(const Probe* burst, int count);
   void NoteFull(Probe* burst, int count) const;
+  void NoteDown(Probe* burst, int count) const;
   uint32_t LinkBack(const Probe& p) const;
   bool HasRoom(uint32_t link) const {
     return capacity_.empty() || circuits(link) < capacity_[link];
+  }
+  bool IsDown(uint32_t link) const {
+    return (down_[link / 64].load(std::memory_order_relaxed) >> link % 64 & 1) != 0;
   }
   void Add(uint32_t link, uint32_t circuits) {
     circuits_[link].store(circuits_[link].load(std::memory_order_relaxed) + circuits,
@@ -62,6 +69,10 @@ class StageCounts {
   // only changes the bit of mask_.
   std::vector<Row> cross_, crossed_from_;
   std::vector<uint32_t> capacity_;  // by link; empty: none has a limit
+  // A bit a link. control: writes, worker: relaxed loads; what is sent later finds it in the rings'
+  // order.
+  std::vector<std::atomic<uint64_t>> down_;
+  std::atomic<uint32_t> downs_{0};  // links that are down; control: writes, worker: relaxed loads
   bool counted_ = false;            // some of active_ is not 0
   uint64_t crossings_ = 0;          // sum of circuits_
   // By link: paths counted in this pass, 255 and more as 255, which is above every threshold. A

@@ -38,6 +38,10 @@ class InBandModel {
     }
   }
 
+  void SetLinkUp(LinkId link, bool up) {
+    stages_[link.stage]->SetLinkUp(link.row * 2 + static_cast<uint32_t>(link.port), up);
+  }
+
   // Of a two-fold butterfly.
   const CandidatePaths& candidates() const { return *candidates_; }
 

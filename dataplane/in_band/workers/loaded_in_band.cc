@@ -51,7 +51,8 @@ LoadedInBand::LoadedInBand(const Network& network, const FabricPlan& plan, Route
       // Two probes a row, and the marker.
       outputs_(&Now, 2 * size_t{network.rows()} + 1, disks_.get()),
       workers_(plan.lcores.size()),
-      book_(network, routes) {
+      book_(network, routes),
+      faults_(network) {
   // On a data server any two paths may meet on any link.
   const int first = candidates_.has_value() ? candidates_->first_collision_hop() : 0;
   for (int s = 0; s < network.stages(); ++s) {
@@ -98,6 +99,13 @@ void LoadedInBand::NoteCircuit(Row input) {
   book_.Note(input);
 }
 
+void LoadedInBand::SetLinkUp(LinkId link, bool up) {
+  const std::lock_guard lock(mutex_);
+  faults_.SetLinkUp(link, up);
+  const auto ports = static_cast<uint32_t>(network_.ports());
+  stages_[link.stage]->SetLinkUp(link.row * ports + static_cast<uint32_t>(link.port), up);
+}
+
 absl::StatusOr<InBandReport> LoadedInBand::Collision(const std::vector<InBandRequest>& requests,
                                                      const CollisionOptions& options) {
   if (absl::Status status = CheckThreshold("c", options.c); !status.ok()) return status;
@@ -140,7 +148,8 @@ absl::StatusOr<InBandReport> LoadedInBand::Choose(std::vector<Candidates> reques
                                                   const Options& options) {
   if (absl::Status status = post_.CheckReady(); !status.ok()) return status;
   if (absl::Status status = CatchUp(); !status.ok()) return status;
-  auto run = std::make_unique<Protocol>(requests, options, routes_, capacity_.limited());
+  auto run = std::make_unique<Protocol>(requests, options, routes_,
+                                        capacity_.limited() || !faults_.empty());
   const Protocol& ran = *run;
   if (absl::Status status = post_.Run(std::move(run)); !status.ok()) return status;
   for (const Candidates& request : requests) book_.Settle(request.input);

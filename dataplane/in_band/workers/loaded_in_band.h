@@ -17,6 +17,7 @@
 #include "dataplane/in_band/workers/circuit_book.h"
 #include "dataplane/in_band/workers/exchange_post.h"
 #include "dataplane/in_band/workers/in_band_worker.h"
+#include "topologies/fault_set.h"
 #include "topologies/switch_settings.h"
 
 namespace bfly::dataplane {
@@ -49,6 +50,9 @@ class LoadedInBand final : public InBand {
   // band, before the next exchange.
   void NoteCircuit(Row input);
 
+  // Waits for an exchange that runs: the links are for all of it as they were when it began.
+  void SetLinkUp(LinkId link, bool up);
+
   // Before the workers stop: an exchange that runs is given up.
   void Stop() { post_.Stop(); }
 
@@ -79,6 +83,7 @@ class LoadedInBand final : public InBand {
 
   std::mutex mutex_;
   CircuitBook book_;  // mutex_
+  FaultSet faults_;   // mutex_
 };
 
 }  // namespace bfly::dataplane
