@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly circuit setup|release|list; permutation and churn have files of their own.
+// bfly circuit setup|release|list; move, permutation and churn have files of their own.
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "bfly/v1/circuits.grpc.pb.h"
 #include "control/cli/circuit_list.h"
 #include "control/cli/circuit_stream.h"
+#include "control/cli/circuit_text.h"
 #include "control/cli/circuit_watch.h"
 #include "control/cli/client.h"
 #include "control/cli/route_text.h"
@@ -20,11 +21,7 @@ namespace {
 
 constexpr int kReleasesInMessage = 1024;
 
-void Print(const v1::Circuit& circuit) {
-  printf("circuit %" PRIu64 ": %u -> %u, path %s, rows %s, congestion %u\n", circuit.id(),
-         circuit.input(), circuit.output(), circuit.choice().c_str(),
-         absl::StrJoin(circuit.rows(), " ").c_str(), circuit.congestion());
-}
+void Print(const v1::Circuit& circuit) { printf("%s\n", CircuitLine(circuit).c_str()); }
 
 absl::Status SetUp(const v1::SetUpRequest& request, const Common& common) {
   auto stub = v1::Circuits::NewStub(Connect(common));
@@ -92,7 +89,11 @@ absl::Status List(const v1::ListRequest& request, const Common& common) {
   if (!all.ok()) return all.status();
   if (common.json) return PrintJson(*all);
   for (const v1::Circuit& circuit : all->circuits()) Print(circuit);
-  printf("%d circuit%s\n", all->circuits_size(), all->circuits_size() == 1 ? "" : "s");
+  const auto broken = std::count_if(all->circuits().begin(), all->circuits().end(),
+                                    [](const v1::Circuit& c) { return !c.broken().empty(); });
+  printf("%d circuit%s", all->circuits_size(), all->circuits_size() == 1 ? "" : "s");
+  if (broken > 0) printf(", %d broken", static_cast<int>(broken));
+  printf("\n");
   return absl::OkStatus();
 }
 
@@ -101,6 +102,7 @@ v1::WatchRequest ToWatch(const v1::ListRequest& list) {
   if (list.has_input()) watch.set_input(list.input());
   if (list.has_output()) watch.set_output(list.output());
   if (list.has_link()) *watch.mutable_link() = list.link();
+  if (list.has_broken()) watch.set_broken(list.broken());
   return watch;
 }
 
@@ -113,6 +115,7 @@ void AddSetUp(CLI::App& group, Invocation& invocation) {
     uint32_t input = 0, output = 0;
     std::vector<uint32_t> rows;
     std::string key;
+    std::vector<std::string> avoid;
     bool in_band = false;
   };
   auto options = std::make_shared<Options>();
@@ -125,6 +128,7 @@ void AddSetUp(CLI::App& group, Invocation& invocation) {
   verb->add_option("--idempotency-key", options->key,
                    "The same key with the same request sets up nothing new")
       ->type_name("KEY");
+  verb->add_option("--avoid", options->avoid, kAvoidHelp)->type_name("LINK");
   verb->add_flag("--in-band", options->in_band,
                  "The stage workers choose the path and set the circuit up themselves");
   verb->callback([&invocation, options] {
@@ -135,6 +139,8 @@ void AddSetUp(CLI::App& group, Invocation& invocation) {
       request.mutable_rows()->Assign(options->rows.begin(), options->rows.end());
       request.set_idempotency_key(options->key);
       request.set_in_band(options->in_band);
+      const absl::Status avoid = AddLinks(options->avoid, request.mutable_avoid());
+      if (!avoid.ok()) return avoid;
       return SetUp(request, common);
     };
   });
@@ -172,7 +178,7 @@ void AddList(CLI::App& group, Invocation& invocation) {
   struct Options {
     uint32_t input = 0, output = 0;
     std::vector<std::string> link;
-    bool watch = false;
+    bool watch = false, broken = false;
   };
   auto options = std::make_shared<Options>();
   CLI::Option* input =
@@ -183,13 +189,16 @@ void AddList(CLI::App& group, Invocation& invocation) {
                    "Only circuits over this link, 's3 r5 p1'; 3,5,1 does too")
       ->expected(1, 3)
       ->type_name("LINK");
-  verb->add_flag("--watch", options->watch,
-                 "Then go on with a line for every circuit that comes (+) or goes (-), until "
-                 "Ctrl-C; with --json a message a line");
+  verb->add_flag(
+      "--watch", options->watch,
+      "Then go on with a line for every circuit that comes (+), goes (-) or changes (~), "
+      "until Ctrl-C; with --json a message a line");
+  verb->add_flag("--broken", options->broken, "Only circuits over a link that is down");
   verb->callback([&invocation, options, input, output] {
     v1::ListRequest request;
     if (input->count() > 0) request.set_input(options->input);
     if (output->count() > 0) request.set_output(options->output);
+    if (options->broken) request.set_broken(true);
     if (!options->link.empty()) {
       const absl::StatusOr<v1::LinkRef> link = OneLink(options->link);
       if (!link.ok()) throw CLI::ValidationError("--link", std::string(link.status().message()));
@@ -208,6 +217,7 @@ void AddCircuit(CLI::App& app, Invocation& invocation) {
       NewGroup(app, "circuit", "Set up, release and list circuits", "bfly circuit setup 3 12");
   AddSetUp(*group, invocation);
   AddRelease(*group, invocation);
+  AddMove(*group, invocation);
   AddList(*group, invocation);
   AddPermutation(*group, invocation);
   AddChurn(*group, invocation);

@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "absl/strings/str_join.h"
+#include "control/cli/circuit_text.h"
 #include "control/cli/client.h"
 #include "control/cli/terminal.h"
 #include "control/cli/text.h"
@@ -20,15 +20,14 @@ namespace bfly::control {
 namespace {
 
 void Print(char sign, const v1::Circuit& circuit) {
-  printf("%c circuit %" PRIu64 ": %u -> %u, path %s, rows %s, congestion %u\n", sign, circuit.id(),
-         circuit.input(), circuit.output(), circuit.choice().c_str(),
-         absl::StrJoin(circuit.rows(), " ").c_str(), circuit.congestion());
+  printf("%c %s\n", sign, CircuitLine(circuit).c_str());
 }
 
 void Print(const v1::WatchResponse& news, bool first) {
   if (news.reset()) printf("another fabric was loaded\n");
   for (const v1::Circuit& circuit : news.removed()) Print('-', circuit);
   for (const v1::Circuit& circuit : news.added()) Print('+', circuit);
+  for (const v1::Circuit& circuit : news.changed()) Print('~', circuit);
   if (news.skipped() > 0) printf("%" PRIu64 " changes were undone meanwhile\n", news.skipped());
   if (first && news.complete()) printf("this is what stands; changes follow\n");
 }

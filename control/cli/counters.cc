@@ -57,10 +57,12 @@ void Print(const v1::Counters& counters, const CountersOptions& options) {
     printf("drops by reason: %s\n", drops.c_str());
   for (const std::string& problem : counters.problems()) printf("%s\n", problem.c_str());
   const v1::CircuitCounters& circuits = counters.circuits();
-  if (circuits.asked() > 0)
-    printf("circuits: %" PRIu64 " stand, %" PRIu64 " asked, %" PRIu64 " blocked (%.3g %%)\n",
-           circuits.standing(), circuits.asked(), circuits.blocked(),
-           100 * circuits.blocking_ratio());
+  if (circuits.asked() > 0 || circuits.broken() > 0) {
+    printf("circuits: %" PRIu64 " stand, ", circuits.standing());
+    if (circuits.broken() > 0) printf("%" PRIu64 " broken, ", circuits.broken());
+    printf("%" PRIu64 " asked, %" PRIu64 " blocked (%.3g %%)\n", circuits.asked(),
+           circuits.blocked(), 100 * circuits.blocking_ratio());
+  }
   printf("%s\n", ConservationLine(counters.conservation()).c_str());
   if (Missed(counters) > 0) printf("%s\n", MissedLine(counters).c_str());
 }

@@ -15,6 +15,7 @@
 #include "bfly/v1/circuits.grpc.pb.h"
 #include "bfly/v1/fabric.grpc.pb.h"
 #include "bfly/v1/traffic.grpc.pb.h"
+#include "control/cli/circuit_text.h"
 #include "control/cli/client.h"
 #include "control/cli/network_file.h"
 #include "control/cli/route_text.h"
@@ -42,6 +43,7 @@ struct PermutationOptions {
   double traffic = -1;  // packets a second of each row; below 0: no sources are started
   bool dry_run = false;
   bool in_band = false;
+  std::vector<std::string> avoid;
   std::string network;
 };
 
@@ -110,6 +112,9 @@ absl::StatusOr<v1::RoutePermutationResponse> Route(const PermutationOptions& opt
   request.set_c(options.protocol_options.c);
   request.set_max_rounds(options.protocol_options.max_rounds);
   request.set_q(options.protocol_options.q);
+  if (absl::Status avoid = AddLinks(options.avoid, request.mutable_avoid()); !avoid.ok()) {
+    return avoid;
+  }
   // Text shows the first few paths only.
   request.set_summary(options.summary);
   if (IsNamed(options.permutation) && options.rows.empty()) {
@@ -250,10 +255,12 @@ void AddPermutation(CLI::App& circuit, Invocation& invocation) {
   verb->add_flag("--in-band", options->in_band,
                  "collision, minimum: the stage workers choose and install the paths themselves")
       ->excludes(dry_run);
+  CLI::Option* avoid = verb->add_option("--avoid", options->avoid, kAvoidHelp)->type_name("LINK");
   CLI::Option* network =
       verb->add_option("--network", options->network,
                        "Topology file of the network for a dry run that needs no running fabric")
           ->needs(dry_run)
+          ->excludes(avoid)
           ->type_name("FILE");
   // A controller computes on one thread: the cores of its machine are for the stage workers.
   verb->add_option("--workers", options->protocol_options.workers,

@@ -33,9 +33,11 @@ void Print(const v1::FabricStatus& status) {
   if (!status.loaded()) {
     printf("no fabric is loaded\n");
   } else {
-    printf("%s: %s of %u rows, %u stages, %" PRIu64 " circuit%s\n", status.name().c_str(),
+    printf("%s: %s of %u rows, %u stages, %" PRIu64 " circuit%s", status.name().c_str(),
            status.kind().c_str(), status.rows(), status.stages(), status.circuits(),
            status.circuits() == 1 ? "" : "s");
+    if (status.broken_circuits() > 0) printf(", %" PRIu64 " broken", status.broken_circuits());
+    printf("\n");
   }
   for (const v1::DataPlaneStatus& plane : status.data_planes()) {
     printf("  data plane %s: %s at %s", plane.name().c_str(), StateName(plane.state()),

@@ -61,6 +61,7 @@ void AddStatus(CLI::App& app, Invocation& invocation);
 void AddCounters(CLI::App& app, Invocation& invocation);
 void AddCircuit(CLI::App& app, Invocation& invocation);
 void AddChurn(CLI::App& circuit, Invocation& invocation);
+void AddMove(CLI::App& circuit, Invocation& invocation);
 void AddPermutation(CLI::App& circuit, Invocation& invocation);
 void AddDataServer(CLI::App& app, Invocation& invocation);
 void AddTraffic(CLI::App& app, Invocation& invocation);

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Circuits as lines of text, and links as arguments.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "bfly/v1/circuits.pb.h"
+
+namespace bfly::control {
+
+// "circuit 7: 3 -> 12, path p, rows 3 7 12, congestion 1", and where it is broken.
+std::string CircuitLine(const v1::Circuit& circuit);
+
+inline constexpr char kAvoidHelp[] =
+    "Links no path shall cross, such as 's1 r4 p1', besides those that are down; may be given "
+    "again";
+
+// Adds the links of a selector that names a stage, rows and perhaps a port, such as 's1 r4 p1'. No
+// port: both.
+absl::Status AddLinks(const std::string& selector,
+                      google::protobuf::RepeatedPtrField<v1::LinkRef>* links);
+// Of each selector.
+absl::Status AddLinks(const std::vector<std::string>& selectors,
+                      google::protobuf::RepeatedPtrField<v1::LinkRef>* links);
+
+}  // namespace bfly::control
