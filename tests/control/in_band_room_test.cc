@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links with a circuit capacity: what workers refuse in band, a controller that is asked the same
-// refuses with the same words, and both count it as blocked.
+// Links with a circuit capacity, and links that are down: what workers refuse in band, a controller
+// that is asked the same refuses with the same words, and both count it as blocked.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class InBandRoomTest : public InBandServiceTest {
     EXPECT_EQ(in_band.status().code(), by_books.status().code())
         << in_band.status() << "; " << by_books.status();
     EXPECT_EQ(FieldsOf(in_band.status()), FieldsOf(by_books.status()));
-    if (absl::IsResourceExhausted(in_band.status())) {
+    if (absl::IsResourceExhausted(in_band.status()) || absl::IsUnavailable(in_band.status())) {
       EXPECT_EQ(in_band.status().message(), by_books.status().message());
       ++refused_;
     }
@@ -112,6 +112,69 @@ TEST_F(InBandRoomTest, CircuitsAreRefusedAsTheControllerWould) {
   }
   EXPECT_GT(refused_, 5);
   EXPECT_GT(CircuitsOf(*controller_).blocked(), 5u);
+}
+
+// Links go down and come back, with room for all and with little.
+TEST_F(InBandRoomTest, AroundLinksThatAreDownBothTakeTheSamePaths) {
+  for (const uint32_t capacity : {0u, 1u}) {
+    v1::Topology topology = SmallTopology(false, 16);
+    topology.mutable_circuits()->set_capacity(capacity);
+    StartBoth(topology);
+    const int refused_before = refused_;
+    std::mt19937 random(5 + capacity);
+    std::vector<v1::SetLinkStateRequest> down;
+    for (int step = 0; step < 200; ++step) {
+      SCOPED_TRACE(testing::Message() << "capacity " << capacity << ", step " << step);
+      const Row input = random() % 16;
+      const std::vector<v1::Circuit> standing = List(*controller_);
+      const auto held = std::find_if(standing.begin(), standing.end(),
+                                     [&](const v1::Circuit& c) { return c.input() == input; });
+      if (step % 3 == 0) {
+        v1::SetLinkStateRequest link;
+        if (down.size() > 30 || (!down.empty() && random() % 6 == 0)) {
+          link = down.front();
+          link.set_up(true);
+          down.erase(down.begin());
+        } else {
+          link.set_stage(random() % 8);
+          link.set_row(random() % 16);
+          link.set_port(random() % 2);
+          down.push_back(link);
+        }
+        for (TestController* controller : {controller_.get(), books_controller_.get()}) {
+          ASSERT_TRUE(Call(*controller->fabric, &v1::Fabric::Stub::SetLinkState, link).ok());
+        }
+      } else if (step % 10 == 7) {
+        v1::RoutePermutationRequest request;
+        request.set_protocol(step % 20 == 7 ? "collision" : "minimum");
+        request.set_replace(true);
+        for (Row row = input % 4; row < 16; row += 2 + random() % 4) {
+          request.add_inputs(row);
+          request.add_outputs((row * 5 + static_cast<Row>(step)) % 16);
+        }
+        AskBoth(&TestController::circuits, &v1::Circuits::Stub::RoutePermutation, request)
+            .status()
+            .IgnoreError();
+      } else if (held == standing.end()) {
+        v1::SetUpRequest request;
+        request.set_input(input);
+        request.set_output(random() % 16);
+        AskBoth(&TestController::circuits, &v1::Circuits::Stub::SetUp, request)
+            .status()
+            .IgnoreError();
+      } else {
+        ASSERT_TRUE(Release(held->id()).ok());
+        for (const v1::Circuit& circuit : List(*books_controller_)) {
+          if (circuit.input() == input) {
+            ASSERT_TRUE(ReleaseCircuit(*books_controller_, circuit.id()).ok());
+          }
+        }
+      }
+      if (step % 10 == 9) ExpectEverybodyCountsTheSame();
+      if (HasFailure()) FAIL();
+    }
+    EXPECT_GT(refused_, refused_before + 3);
+  }
 }
 
 TEST_F(InBandRoomTest, SoAreReads) {
