@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "control/cli/verb.h"
 #include "control/experiment/circuit_report.h"
 #include "control/experiment/claim_rows.h"
@@ -131,9 +132,10 @@ absl::Status Draw(const std::string& out) {
       out));
 }
 
-// What is wrong at the end of a run, the worst first.
-absl::Status Conclude(bool measured, int failed, const absl::Status& drawn,
-                      const std::string& out) {
+// What is wrong at the end of a run, the worst first. `unjudged`: NamedButNotJudged. A run that was
+// asked for a verdict and has none to give failed.
+absl::Status Conclude(bool measured, int failed, const std::vector<std::string>& unjudged,
+                      const absl::Status& drawn, const std::string& out) {
   if (!measured) {
     return absl::CancelledError(
         absl::StrCat("interrupted: ", out,
@@ -142,6 +144,11 @@ absl::Status Conclude(bool measured, int failed, const absl::Status& drawn,
   }
   if (!drawn.ok()) return drawn;
   if (failed > 0) return absl::FailedPreconditionError(absl::StrCat(failed, " claims failed"));
+  if (!unjudged.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the experiment names claims that were judged at no point: ",
+                     absl::StrJoin(unjudged, "; ")));
+  }
   return absl::OkStatus();
 }
 
@@ -178,9 +185,13 @@ absl::Status RunGreedy(const std::string& file, const std::string& out,
   } else {
     printf("%s\n%s%s (claims.txt says why); results in %s\n", ClaimTable(*report, false).c_str(),
            SaturationTable(*report).c_str(), VerdictCounts(report->claims).c_str(), out.c_str());
+    if (report->Count(Verdict::kPass) + report->Count(Verdict::kFail) == 0) {
+      printf("There is no evidence for or against any claim: claims.txt says why of each.\n");
+    }
     PrintLateness(*report);
   }
-  return Conclude(report->complete, report->Count(Verdict::kFail), drawn, out);
+  return Conclude(report->complete, report->Count(Verdict::kFail),
+                  NamedButNotJudged(report->claims, experiment->claims()), drawn, out);
 }
 
 absl::Status RunCircuits(const std::string& file, const std::string& out,
@@ -210,7 +221,8 @@ absl::Status RunCircuits(const std::string& file, const std::string& out,
     printf("points: %s (claims.txt says why); results in %s\n",
            VerdictCounts(report->claims).c_str(), out.c_str());
   }
-  return Conclude(report->complete, report->Count(Verdict::kFail), drawn, out);
+  return Conclude(report->complete, report->Count(Verdict::kFail),
+                  NamedButNotJudged(report->claims, experiment->claims()), drawn, out);
 }
 
 absl::Status RunPlot(const std::string& folder) {

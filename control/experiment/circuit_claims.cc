@@ -2,9 +2,9 @@
 #include "control/experiment/circuit_claims.h"
 
 #include <algorithm>
-#include <boost/math/distributions/binomial.hpp>
+#include <boost/math/distributions/normal.hpp>
 #include <cmath>
-#include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -14,7 +14,6 @@ namespace bfly::control {
 namespace {
 
 constexpr char kIfEnded[] = "_if_ended";
-constexpr double kError = 1e-4;  // a true claim fails once in ten thousand points
 
 // What the protocols promise holds where no request was left over.
 double FigureOf(const Trial& trial, const std::string& figure) {
@@ -23,33 +22,56 @@ double FigureOf(const Trial& trial, const std::string& figure) {
   return trial.figure("left") > 0 ? std::nan("") : trial.figure(figure.substr(0, condition));
 }
 
-void CheckProbability(const CircuitClaim& claim, const std::vector<double>& values,
-                      CircuitClaimResult& result) {
+// The figure is the share of trials in which what the claim says is improbable happened.
+Reading TailFigure(const CircuitClaim& claim, const std::vector<double>& values,
+                   CircuitClaimResult& result) {
   const double least = claim.at_least(result.point);
-  const auto hits = static_cast<int>(
+  const auto trials = static_cast<double>(values.size());
+  const auto hits = static_cast<double>(
       std::count_if(values.begin(), values.end(), [&](double value) { return value >= least; }));
   Tail& tail = result.tail.emplace();
   tail.event = absl::StrCat(claim.figure, " >= ", least);
-  tail.hits = hits;
-  std::tie(tail.low95, tail.high95) = ProbabilityInterval(result.trials, hits, 0.025);
-  result.measured = static_cast<double>(hits) / result.trials;
-  result.ci95 = std::max(result.measured - tail.low95, tail.high95 - result.measured);
-  if (result.verdict == Verdict::kVacuous) return;
-  if (ProbabilityInterval(result.trials, result.trials, kError).first <= result.theory) {
-    result.reason = absl::StrCat(result.trials, " trials are too few to fail it");
-    return;
-  }
-  const double low = ProbabilityInterval(result.trials, hits, kError).first;
-  result.verdict = low <= result.theory ? Verdict::kPass : Verdict::kFail;
+  tail.hits = static_cast<int>(hits);
+  const Interval alone = ProbabilityInterval(trials, hits, 0.025);
+  tail.low95 = alone.low;
+  tail.high95 = alone.high;
+  result.ci95 = std::max(hits / trials - tail.low95, tail.high95 - hits / trials);
+  Reading figure{.value = hits / trials, .trials = static_cast<int>(trials)};
+  figure.interval = [trials, hits](double error) {
+    return ProbabilityInterval(trials, hits, error);
+  };
+  result.all = [trials](double error) { return ProbabilityInterval(trials, trials, error); };
+  return figure;
+}
+
+Reading MeanFigure(const CircuitClaim& claim, const std::vector<double>& values,
+                   CircuitClaimResult& result) {
+  const Estimate estimate = EstimateMean(values);
+  Reading figure = BySeeds(estimate);
+  result.ci95 = estimate.HalfWidth(0.95);
+  if (!claim.fraction_of_requests) return figure;
+  const double requests = static_cast<double>(values.size()) * result.point.rows();
+  const double spread = std::sqrt(result.theory * (1 - result.theory) / requests);
+  figure.interval = [estimate, spread](double error) {
+    const boost::math::normal normal;
+    const double half =
+        std::max(estimate.HalfWidth(1 - 2 * error),
+                 boost::math::quantile(boost::math::complement(normal, error)) * spread);
+    return Interval{estimate.mean - half, estimate.mean + half};
+  };
+  return figure;
+}
+
+// Of a statement about every trial: the value that breaks it most, or keeps it by the least.
+double WorstOf(Relation relation, double theory, const std::vector<double>& values) {
+  if (relation == Relation::kAtMost) return *std::max_element(values.begin(), values.end());
+  if (relation == Relation::kAtLeast) return *std::min_element(values.begin(), values.end());
+  return *std::max_element(values.begin(), values.end(), [&](double a, double b) {
+    return std::fabs(a - theory) < std::fabs(b - theory);
+  });
 }
 
 }  // namespace
-
-std::pair<double, double> ProbabilityInterval(double trials, double hits, double error) {
-  using Binomial = boost::math::binomial_distribution<>;
-  return {Binomial::find_lower_bound_on_p(trials, hits, error),
-          Binomial::find_upper_bound_on_p(trials, hits, error)};
-}
 
 std::vector<double> CircuitMeasurement::Values(const std::string& figure) const {
   std::vector<double> values;
@@ -57,60 +79,43 @@ std::vector<double> CircuitMeasurement::Values(const std::string& figure) const 
   return values;
 }
 
-CircuitClaimResult Check(const CircuitClaim& claim, const CircuitMeasurement& measurement) {
+CircuitClaimResult Examine(const CircuitClaim& claim, const CircuitMeasurement& measurement) {
   CircuitClaimResult result{.id = claim.id,
                             .statement = claim.statement,
                             .source = claim.source,
                             .point = measurement.point,
-                            .reason = claim.about(measurement.point),
-                            .relation = claim.relation};
+                            .reason = WhyNot(claim, measurement.point),
+                            .relation = claim.relation,
+                            .slack = 1e-10,
+                            .invariant = claim.invariant};
   if (!result.reason.empty()) return result;
-  if (claim.not_applicable) result.reason = claim.not_applicable(measurement.point);
-  if (!result.reason.empty()) return result;
-  if (claim.vacuous) result.reason = claim.vacuous(measurement.point);
-  if (!result.reason.empty()) result.verdict = Verdict::kVacuous;
   std::vector<double> values = measurement.Values(claim.figure);
   std::erase_if(values, [](double value) { return std::isnan(value); });
   result.trials = static_cast<int>(values.size());
   result.theory = claim.theory(measurement.point);
-  double slack = 0;
   if (values.empty()) {
-    result.verdict = Verdict::kNotApplicable;
     result.reason = "no trial ended by itself";
     return result;
   }
-  if (claim.at_least) {
-    CheckProbability(claim, values, result);
+  Reading figure = claim.at_least ? TailFigure(claim, values, result)
+                   : claim.mean
+                       ? MeanFigure(claim, values, result)
+                       : Exactly(WorstOf(claim.relation, result.theory, values), result.trials);
+  result.measured = figure.value;
+  result.interval = std::move(figure.interval);
+  if (claim.vacuous) result.reason = claim.vacuous(measurement.point);
+  if (!result.reason.empty()) {
+    result.verdict = Verdict::kVacuous;
     return result;
   }
-  if (claim.mean) {
-    const Estimate estimate = EstimateMean(values);
-    result.measured = estimate.mean;
-    if (values.size() < 3) {
-      result.reason = "a mean needs three trials";
-      return result;
-    }
-    result.ci95 = estimate.HalfWidth(0.95);
-    slack = estimate.HalfWidth(0.9999);
-    if (claim.fraction_of_requests) {
-      constexpr double kSigmas = 3.89;  // of a normal distribution, for the same 99.99 %
-      const double requests = static_cast<double>(values.size()) * measurement.point.rows();
-      const double spread = std::sqrt(result.theory * (1 - result.theory) / requests);
-      slack = std::max(slack, kSigmas * spread);
-    }
-  } else if (claim.relation == Relation::kEqual) {
-    result.measured = *std::max_element(values.begin(), values.end(), [&](double a, double b) {
-      return std::fabs(a - result.theory) < std::fabs(b - result.theory);
-    });
-  } else {
-    result.measured = claim.relation == Relation::kAtMost
-                          ? *std::max_element(values.begin(), values.end())
-                          : *std::min_element(values.begin(), values.end());
-  }
-  if (result.verdict == Verdict::kVacuous) return result;
-  result.verdict = VerdictOf(claim.relation, result.theory, result.measured, slack);
-  if (claim.invariant) JudgeInvariant(result.verdict == Verdict::kPass, result);
+  result.reason = figure.doubt;
+  result.open = figure.doubt.empty();
   return result;
+}
+
+std::string WhyNot(const CircuitClaim& claim, const CircuitPoint& point) {
+  const std::string reason = claim.about(point);
+  return reason.empty() && claim.not_applicable ? claim.not_applicable(point) : reason;
 }
 
 const std::vector<CircuitClaim>& CircuitClaims() {

@@ -7,7 +7,6 @@
 
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -52,15 +51,13 @@ struct CircuitClaim {
 
 using CircuitClaimResult = ClaimResultAt<CircuitPoint>;
 
-// A statement about every trial fails if one trial breaks it. One about a mean fails if theory lies
-// outside the 99.99 % interval on the wrong side, and is not applicable with fewer than three
-// trials. One about a probability fails if theory lies below its 99.99 % Clopper-Pearson bound,
-// and is not applicable where it could not fail if the event happened in all trials.
-CircuitClaimResult Check(const CircuitClaim& claim, const CircuitMeasurement& measurement);
+// Empty: the claim applies to such points. Otherwise the reason why it does not.
+std::string WhyNot(const CircuitClaim& claim, const CircuitPoint& point);
 
-// Clopper-Pearson: the probability of what happened in `hits` of `trials` is below the first, and
-// above the second, with probability `error` at most.
-std::pair<double, double> ProbabilityInterval(double trials, double hits, double error);
+// Measures what the claim is about; the verdict is left to Decide (family.h). A statement about
+// every trial fails if one trial breaks it. One about a mean takes kFewestSeeds trials. One about a
+// probability is not applicable where it could not fail if the event happened in all trials.
+CircuitClaimResult Examine(const CircuitClaim& claim, const CircuitMeasurement& measurement);
 
 // Rounds of the collision protocol in the proof of Theorem 2.1: ceil(log_c log_(1+eps) n + 2) with
 // c! = (1 + eps) log n. NaN where c! <= log n.

@@ -46,13 +46,14 @@ absl::StatusOr<CircuitReport> MeasureCircuits(
     for (const CircuitClaim* claim : *claims) {
       if (!claim->about(measurement.point).empty()) continue;
       about_something.insert(claim->id);
-      report.claims.push_back(Check(*claim, measurement));
+      report.claims.push_back(Examine(*claim, measurement));
     }
     report.series.push_back(std::move(measurement));
   }
   for (const CircuitClaim* claim : *claims) {
     if (!about_something.contains(claim->id)) report.claims_elsewhere.push_back(claim->id);
   }
+  report.family = Decide(report.claims);
   const bool gives_c = GivesThreshold(experiment);
   report.fits = FitCurves(report.series, gives_c);
   report.comparisons = CompareBySeed(report.series, gives_c);

@@ -11,6 +11,7 @@
 #include "control/experiment/circuit_claims.h"
 #include "control/experiment/circuit_comparison.h"
 #include "control/experiment/circuit_fits.h"
+#include "control/experiment/family.h"
 #include "control/experiment/journal.h"
 
 namespace bfly::control {
@@ -20,6 +21,7 @@ struct CircuitReport {
   bool complete = false;  // every trial was run
   std::vector<CircuitMeasurement> series;
   std::vector<CircuitClaimResult> claims;
+  Family family;
   std::vector<std::string> claims_elsewhere;  // ids of claims about none of the points
   std::vector<CurveFit> fits;
   std::vector<SeedComparison> comparisons;

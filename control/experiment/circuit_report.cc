@@ -55,7 +55,7 @@ Json TailOf(const std::vector<double>& values) {
     if (k == *seen.begin()) continue;
     const auto trials = static_cast<double>(values.size());
     const auto hits = std::count_if(values.begin(), values.end(), [&](double v) { return v >= k; });
-    const auto [low, high] = ProbabilityInterval(values.size(), hits, 0.025);
+    const auto [low, high] = ProbabilityInterval(trials, static_cast<double>(hits), 0.025);
     tail.push_back(Json{{"at_least", k},
                         {"trials", hits},
                         {"probability", hits / trials},
@@ -116,6 +116,7 @@ std::string CircuitResultsJson(const CircuitReport& report) {
               {"measured", report.complete},
               {"complete", false},
               {"verdicts", VerdictsJson(report.claims)},
+              {"family", FamilyJson(report.family)},
               {"claims", ClaimsJson(report.claims, PointJson)},
               {"claims_elsewhere", report.claims_elsewhere},
               {"comparisons", comparisons},

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "control/experiment/circuit_report.h"
+#include "control/experiment/claim_rows.h"
 
 namespace bfly::control {
 namespace {
@@ -96,24 +97,25 @@ std::string CircuitClaimTable(const CircuitReport& report, bool all) {
   }
   const int i = static_cast<int>(id_width), w = static_cast<int>(width);
   std::string table = absl::StrFormat("%-*s %-*s %-14s  %s\n", i, "claim", w, "protocol",
-                                      "verdicts", "closest: d, measured +-95%, theory");
+                                      "verdicts", "closest: d, measured [interval], theory");
   std::string not_applicable;
   for (const ClaimRow& row : rows) {
     if (const CircuitClaimResult* closest = Closest(row)) {
-      const std::string margin =
-          closest->ci95 > 0 ? absl::StrFormat(" +- %.2g", closest->ci95) : "";
+      const std::string interval =
+          closest->error > 0 ? absl::StrCat(" ", IntervalText(*closest)) : "";
       const char* relation = closest->relation == Relation::kEqual    ? "="
                              : closest->relation == Relation::kAtMost ? "<="
                                                                       : ">=";
       absl::StrAppendFormat(&table, "%-*s %-*s %-14s  d=%d: %.5g%s %s %.5g\n", i, row.id, w,
-                            row.curve, row.Verdicts(), closest->point.d, closest->measured, margin,
-                            relation, closest->theory);
+                            row.curve, row.Verdicts(), closest->point.d, closest->measured,
+                            interval, relation, closest->theory);
     }
     if (const int points = row.Count(Verdict::kNotApplicable); points > 0) {
       absl::StrAppendFormat(&not_applicable, "%-*s %-*s NOT APPLICABLE at %d of %d points: %s\n", i,
                             row.id, w, row.curve, points, row.points.size(), WhyNot(row));
     }
   }
+  absl::StrAppend(&table, "\n", FamilyText(report.family));
   if (!all) return table;
   if (!not_applicable.empty()) absl::StrAppend(&table, "\n", not_applicable);
   if (!report.claims_elsewhere.empty()) {
@@ -139,15 +141,16 @@ std::string CircuitTailTable(const CircuitReport& report) {
     const bool vacuous = c.theory >= 1;
     absl::StrAppendFormat(
         &table, "%-*s %3d %-26s %4d/%-4d %8.4f  [%.4f, %.4f]  %10s  %s\n", w, c.id, c.point.d,
-        c.tail->event, c.tail->hits, c.trials, c.measured, c.tail->low95, c.tail->high95,
+        c.tail->event, c.tail->hits, c.trials, c.measured, c.low, c.high,
         vacuous ? "-" : absl::StrFormat("%.4g", c.theory),
         absl::StrCat(VerdictName(c.verdict), c.reason.empty() ? "" : ": ", c.reason));
   }
   if (table.empty()) return "";
-  return absl::StrCat(statements, "\n",
-                      absl::StrFormat("%-*s %3s %-26s %9s %8s  %-16s  %10s  %s\n", w, "tail", "d",
-                                      "event", "trials", "measured", "95%", "bound", "verdict"),
-                      table);
+  return absl::StrCat(
+      statements, "\n",
+      absl::StrFormat("%-*s %3s %-26s %9s %8s  %-16s  %10s  %s\n", w, "tail", "d", "event",
+                      "trials", "measured", "interval", "bound", "verdict"),
+      table);
 }
 
 std::string CircuitComparisonTable(const CircuitReport& report) {

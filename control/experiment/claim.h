@@ -19,15 +19,19 @@ struct Measurement {
   Point point;
   std::vector<Trial> trials;
 
-  // From the trials where there are three or more, else from the parts of the measured time.
   Estimate delay() const;
+  // By how much more packets were born than delivered in the measured time, per unit and row: what
+  // is inside grows so fast.
+  Estimate growth() const;
   // Of any figure of a trial, over the trials.
   Estimate Over(const std::function<double(const Trial&)>& figure) const;
   Estimate Over(const std::string& figure) const;  // of Trial::figures
   double offered() const;
   double accepted() const;
-  // Whether the network delivered less than 97 % of what was offered, or left packets inside for
-  // good.
+  // Whether the network has no stationary state: the paper says so (rho >= 1), a link is offered
+  // more than it carries, or what was measured says so: packets were left inside for good, less
+  // than 97 % of what was offered was delivered, or the packets inside grew, which is to say that
+  // their growth is above 0 with a confidence of 99.99 %.
   bool saturated() const;
 };
 
@@ -55,7 +59,7 @@ struct Tail {
   double high95 = 1;
 };
 
-// P: the kind of point that the experiment sweeps.
+// A claim at a point. P: the kind of point that the experiment sweeps.
 template <typename P>
 struct ClaimResultAt {
   std::string id;
@@ -64,26 +68,49 @@ struct ClaimResultAt {
   P point;
   double theory = 0;  // what the statement gives at the point
   double measured = 0;
-  double ci95 = 0;  // half-width
+  double ci95 = 0;  // half-width of the 95 % interval of this claim alone, 0 if it has none
+  // The interval that decides (family.h): it misses the truth with probability `error` at most.
+  // Both ends are `measured` where nothing is random.
+  double low = 0;
+  double high = 0;
+  double error = 0;
   int trials = 0;
   Verdict verdict = Verdict::kNotApplicable;
   std::string reason;  // why it is vacuous or not applicable, or that an invariant is broken
   Relation relation = Relation::kEqual;
   std::optional<Tail> tail = {};  // of claims about a probability
+  bool saturated = false;         // the point has no stationary state
+  // What Decide needs: whether the verdict depends on the interval, and how.
+  bool open = false;
+  std::function<Interval(double)> interval = {};
+  // Of a probability: the interval if the event had happened in all trials. May be null.
+  std::function<Interval(double)> all = {};
+  double slack = 0;  // on top of the interval
+  bool invariant = false;
+  bool above_zero = false;
 };
 using ClaimResult = ClaimResultAt<Point>;
 
-// What a claim that holds by construction gets: kInvariant where `held`, and the reason why it
-// failed.
-template <typename P>
-void JudgeInvariant(bool held, ClaimResultAt<P>& result) {
-  result.verdict = held ? Verdict::kInvariant : Verdict::kFail;
-  if (!held) result.reason = "an invariant is broken: the fault is in bfly";
-}
+// Whether theory lies within [low, high], or outside of it on the side that a bound allows.
+bool Agrees(Relation relation, double theory, double low, double high);
 
-// kFail if `theory` lies more than `margin` from `measured` on the wrong side, or on either if they
-// should be equal.
-Verdict VerdictOf(Relation relation, double theory, double measured, double margin);
+// kFail where the interval contradicts theory, and otherwise kPass or kInvariant. A claim that
+// something is above 0 has no verdict where the interval cannot tell it from 0.
+template <typename P>
+void JudgeByInterval(ClaimResultAt<P>& result) {
+  const bool agrees =
+      Agrees(result.relation, result.theory, result.low - result.slack, result.high + result.slack);
+  if (agrees && result.above_zero && result.low <= 0 && result.high > 0) {
+    result.reason = "the interval holds 0: more seeds or packets would tell";
+    return;
+  }
+  result.verdict = !agrees || (result.above_zero && result.high <= 0) ? Verdict::kFail
+                   : result.invariant                                 ? Verdict::kInvariant
+                                                                      : Verdict::kPass;
+  if (result.invariant && result.verdict == Verdict::kFail) {
+    result.reason = "an invariant is broken: the fault is in bfly";
+  }
+}
 
 struct Claim {
   std::string id;
@@ -93,23 +120,27 @@ struct Claim {
   // Empty: applies. Otherwise the reason why it does not.
   std::function<std::string(const Point&)> not_applicable;
   std::function<double(const Point&)> theory;
-  std::function<Estimate(const Measurement&)> measured;
+  std::function<Reading(const Measurement&)> measured;
   // As not_applicable, where it takes what was measured to know. May be empty.
   std::function<std::string(const Measurement&)> undecided = {};
   // Relative slack on top of the interval, for statements that say "about"; they name it.
   double tolerance = 0;
-  // The measured value is a count over all that happened: it has no interval.
-  bool counted = false;
   // It holds by construction, whatever is measured.
   bool invariant = false;
+  // It is about a state that does not depend on when one looks, and so not about saturated points.
+  bool stationary = true;
+  // It says besides that the figure is above 0.
+  bool above_zero = false;
 };
 
-// A claim fails if theory lies outside the 99.99 % interval of what was measured, on the wrong side
-// for a bound: a true claim then fails once in ten thousand points. The interval reported is the 95
-// % one. One trial alone has no interval; claims that need one are then not applicable.
-ClaimResult Check(const Claim& claim, const Measurement& measurement);
+// Measures what the claim is about. The verdict is left to Decide (family.h), together with those
+// of all other claims of the run.
+ClaimResult Examine(const Claim& claim, const Measurement& measurement);
 
 std::vector<Claim> GreedyClaims();      // Stamoulis & Tsitsiklis: FIFO links
+std::vector<Claim> LinkUseClaims();     // the same: how much links are used
+std::vector<Claim> StabilityClaims();   // the same: where packets pile up
+std::vector<Claim> GeneralClaims();     // any network, arrivals and discipline
 std::vector<Claim> DisciplineClaims();  // processor sharing and priorities
 std::vector<Claim> CoupledClaims();     // FIFO against processor sharing, path by path
 std::vector<Claim> RoundsClaims();      // the scheme of Valiant and Brebner

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "control/experiment/claim.h"
+#include "control/experiment/family.h"
 #include "control/experiment/json_number.h"
 
 namespace bfly::control {
@@ -45,6 +46,38 @@ nlohmann::ordered_json VerdictsJson(const std::vector<ClaimResultAt<P>>& claims)
   return counts;
 }
 
+inline nlohmann::ordered_json FamilyJson(const Family& family) {
+  return {{"error", family.family_error}, {"tests", family.tests}};
+}
+
+inline std::string FamilyText(const Family& family) {
+  if (family.tests == 0) return "No claim was judged by an interval.\n";
+  return absl::StrFormat(
+      "The intervals decide: each of %d tests misses the truth with probability %.2g at most, so "
+      "that all hold it with probability %g.\n",
+      family.tests, family.error(), 1 - family.family_error);
+}
+
+// Of the claims that a file names those that were judged at no point, each with a reason:
+// "little: 3 seeds are too few".
+template <typename P, typename Names>
+std::vector<std::string> NamedButNotJudged(const std::vector<ClaimResultAt<P>>& claims,
+                                           const Names& named) {
+  std::vector<std::string> unjudged;
+  for (const std::string& id : named) {
+    const ClaimResultAt<P>* without = nullptr;
+    bool judged = false;
+    for (const ClaimResultAt<P>& claim : claims) {
+      if (claim.id != id) continue;
+      judged = judged || claim.verdict != Verdict::kNotApplicable;
+      // The reason of a point that it is about, where there is one, says more.
+      if (without == nullptr || claim.trials > 0) without = &claim;
+    }
+    if (!judged && without != nullptr) unjudged.push_back(absl::StrCat(id, ": ", without->reason));
+  }
+  return unjudged;
+}
+
 // A claim that applies to no point says so once, not at every point.
 template <typename P>
 void SayOnceWhatAppliesNowhere(std::vector<ClaimResultAt<P>>& claims) {
@@ -70,9 +103,13 @@ nlohmann::ordered_json ClaimsJson(const std::vector<ClaimResultAt<P>>& claims,
                                {"theory", c.theory},
                                {"measured", c.measured},
                                {"ci95", JsonNumber(c.ci95)},
+                               {"low", JsonNumber(c.low)},
+                               {"high", JsonNumber(c.high)},
+                               {"error", c.error},
                                {"trials", c.trials},
                                {"verdict", std::string(VerdictName(c.verdict))}};
     if (!c.reason.empty()) row["reason"] = c.reason;
+    if (c.saturated) row["saturated"] = true;
     if (c.tail) {
       row["tail"] = {{"event", c.tail->event},
                      {"trials", c.tail->hits},
@@ -82,6 +119,18 @@ nlohmann::ordered_json ClaimsJson(const std::vector<ClaimResultAt<P>>& claims,
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+template <typename P>
+std::string PointText(const ClaimResultAt<P>& claim) {
+  return absl::StrCat(claim.point.ToString(), claim.saturated ? " saturated" : "");
+}
+
+// The interval that decides, as "[0.49, 0.51]", or "exact".
+template <typename P>
+std::string IntervalText(const ClaimResultAt<P>& claim) {
+  if (claim.error == 0) return "exact";
+  return absl::StrFormat("[%.5g, %.5g]", claim.low, claim.high);
 }
 
 // One claim and point a line, failures first; then, with `all`, one line for a claim and the reason
@@ -100,18 +149,18 @@ std::string ClaimRows(const std::vector<ClaimResultAt<P>>& claims, bool all) {
       continue;
     }
     rows.push_back(&c);
-    width = std::max(width, c.point.ToString().size());
+    width = std::max(width, PointText(c).size());
   }
   std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) {
     return a->verdict == Verdict::kFail && b->verdict != Verdict::kFail;
   });
   const int w = static_cast<int>(width);
-  std::string table = absl::StrFormat("%-25s %-*s %11s %11s %10s %6s  %s\n", "claim", w, "point",
-                                      "theory", "measured", "+-95%", "trials", "verdict");
+  std::string table = absl::StrFormat("%-25s %-*s %11s %11s %24s %6s  %s\n", "claim", w, "point",
+                                      "theory", "measured", "interval", "trials", "verdict");
   for (const auto* c : rows) {
     absl::StrAppendFormat(
-        &table, "%-25s %-*s %11.5g %11.5g %10.2g %6d  %s\n", c->id, w, c->point.ToString(),
-        c->theory, c->measured, c->ci95, c->trials,
+        &table, "%-25s %-*s %11.5g %11.5g %24s %6d  %s\n", c->id, w, PointText(*c), c->theory,
+        c->measured, IntervalText(*c), c->trials,
         absl::StrCat(VerdictName(c->verdict), c->reason.empty() ? "" : ": ", c->reason));
   }
   if (!all) return table;

@@ -13,6 +13,13 @@ std::string PaperModel(const Point& point) {
   if (point.bernoulli) return "arrivals are not Poisson";
   return Unless(point.links == dataplane::LinkModel::kEdge, "the nodes of a switch share links");
 }
+std::string HasLoadFactor(const Point& point) {
+  const std::string reason = PaperModel(point);
+  if (!reason.empty()) return reason;
+  return Unless(
+      point.network == NetworkKind::kHypercube || point.network == NetworkKind::kButterfly,
+      "the paper gives a load factor of hypercubes and butterflies alone");
+}
 std::string OnCube(const Point& point) {
   return Unless(point.network == NetworkKind::kHypercube, "the network is not a hypercube");
 }
@@ -20,7 +27,7 @@ std::string OnButterfly(const Point& point) {
   return Unless(point.network == NetworkKind::kButterfly, "the network is not a butterfly");
 }
 std::string Stable(const Point& point) {
-  return Unless(point.rho < 1, "rho >= 1: no stationary delay exists");
+  return Unless(point.rho < 1, "rho >= 1: there is no stationary state");
 }
 std::string Continuous(const Point& point) { return Unless(point.slot == 0, "time is slotted"); }
 std::string Fifo(const Point& point) {

@@ -13,6 +13,9 @@ std::string Unless(bool applies, const char* reason);
 
 // Greedy routing of p-flips with Poisson arrivals over a link for each edge, as in the paper.
 std::string PaperModel(const Point& point);
+// Where rho is the load factor: the paper's model on one of its networks. Elsewhere rho only says
+// how much is sent.
+std::string HasLoadFactor(const Point& point);
 std::string OnCube(const Point& point);
 std::string OnButterfly(const Point& point);
 std::string Stable(const Point& point);  // rho < 1

@@ -27,15 +27,15 @@ Claim Counted(const char* id, const char* statement, const char* source, const s
           .theory = [](const Point&) { return 0.0; },
           .measured =
               [what](const Measurement& m) {
-                Estimate sum;
+                double sum = 0;
                 for (const Trial& trial : m.trials) {
                   // Nothing compared is nothing shown.
-                  sum.mean += trial.figure(what) > 0 ? trial.figure(what + "_violations") : 1;
+                  sum += trial.figure(what) > 0 ? trial.figure(what + "_violations") : 1;
                 }
-                return sum;
+                return Exactly(sum, static_cast<int>(m.trials.size()));
               },
           .undecided = Coupled,
-          .counted = true};
+          .stationary = false};
 }
 
 }  // namespace

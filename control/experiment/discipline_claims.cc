@@ -11,8 +11,8 @@
 namespace bfly::control {
 namespace {
 
-auto Figure(const std::string& name) {
-  return [name](const Measurement& m) { return m.Over(name); };
+auto MeanOf(const std::string& name) {
+  return [name](const Measurement& m) { return BySeeds(m.Over(name)); };
 }
 
 // The load of the classes before `end`.
@@ -36,7 +36,7 @@ Claim Cobham(const char* id, const char* who, bool last) {
           AllOf(Priorities, OnCube, Stable, Continuous, OneStage),
           [which](const Point& x) { return x.p * CobhamDelay(x, which(x)); },
           [which](const Measurement& m) {
-            return m.Over(absl::StrCat("class_delay_", which(m.point)));
+            return BySeeds(m.Over(absl::StrCat("class_delay_", which(m.point))));
           }};
 }
 
@@ -60,7 +60,7 @@ Claim Occupancy(int n, bool cross) {
             const double load = x.lambda() * (cross ? x.p : 1 - x.p);
             return (1 - load) * std::pow(load, n);
           },
-          Figure(absl::StrCat(kind, "_holds_", n)),
+          MeanOf(absl::StrCat(kind, "_holds_", n)),
           [figure = absl::StrCat(kind, "_holds_", n)](const Measurement& m) {
             return Unless(!std::isnan(m.Over(figure).mean),
                           "the wall clock does not measure how many packets a link holds");
@@ -75,7 +75,7 @@ std::vector<Claim> DisciplineClaims() {
        "Stamoulis & Tsitsiklis, section 3.3 (product form)", Relation::kEqual,
        AllOf(Sharing, OnCube, Stable, Continuous),
        [](const Point& x) { return x.d * x.p / (1 - x.rho); },
-       [](const Measurement& m) { return m.delay(); }},
+       [](const Measurement& m) { return BySeeds(m.delay()); }},
       {"ps_exact_butterfly",
        "T = d p / (1 - lambda p) + d (1-p) / (1 - lambda (1-p)) exactly under processor sharing",
        "Stamoulis & Tsitsiklis, section 4.3 (product form)", Relation::kEqual,
@@ -83,7 +83,7 @@ std::vector<Claim> DisciplineClaims() {
        [](const Point& x) {
          return x.d * (x.p / (1 - x.lambda() * x.p) + (1 - x.p) / (1 - x.lambda() * (1 - x.p)));
        },
-       [](const Measurement& m) { return m.delay(); }},
+       [](const Measurement& m) { return BySeeds(m.delay()); }},
       Cobham("cobham_first_class", "the most urgent", false),
       Cobham("cobham_last_class", "the least urgent", true),
       {"priority_conservation",
@@ -91,7 +91,7 @@ std::vector<Claim> DisciplineClaims() {
        "Kleinrock 1965, A conservation law for a wide class of queueing disciplines",
        Relation::kEqual, AllOf(Priorities, OnCube, Stable, Continuous, OneStage),
        [](const Point& x) { return x.p * (1 + x.rho / (2 * (1 - x.rho))); },
-       [](const Measurement& m) { return m.delay(); }},
+       [](const Measurement& m) { return BySeeds(m.delay()); }},
   };
   for (const bool cross : {true, false}) {
     for (const int n : {0, 1, 2, 4}) claims.push_back(Occupancy(n, cross));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/experiment/experiment_file.h"
 
+#include <algorithm>
 #include <regex>
 #include <utility>
 
@@ -18,6 +19,22 @@ namespace {
 
 constexpr uint64_t kMaxTrials = 100'000;
 
+// A claim that the file names must apply somewhere. `why_not(i, point)` is the reason why claim i
+// does not apply to the point, empty if it does.
+template <typename P, typename WhyNot>
+absl::Status CheckNamedApply(const google::protobuf::RepeatedPtrField<std::string>& named,
+                             const std::vector<P>& points, const WhyNot& why_not) {
+  for (int i = 0; i < named.size(); ++i) {
+    const bool applies = std::any_of(points.begin(), points.end(),
+                                     [&](const P& point) { return why_not(i, point).empty(); });
+    if (applies || points.empty()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("claims[", i, "]: \"", named[i],
+                     "\" applies to no point of this experiment: ", why_not(i, points[0])));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckExperiment(const v1::Experiment& experiment) {
   if (absl::Status status = CheckAllRules(experiment); !status.ok()) return status;
   const absl::StatusOr<std::vector<Point>> points = PointsOf(experiment);
@@ -33,8 +50,11 @@ absl::Status CheckExperiment(const v1::Experiment& experiment) {
                                                    " trials (allowed: 1 to ", kMaxTrials, ")"));
   }
   if (absl::Status status = CheckEffort(experiment, *points); !status.ok()) return status;
-  const std::vector<std::string> claims(experiment.claims().begin(), experiment.claims().end());
-  return ClaimsNamed(claims).status();
+  const auto claims = ClaimsNamed({experiment.claims().begin(), experiment.claims().end()});
+  if (!claims.ok()) return claims.status();
+  return CheckNamedApply(experiment.claims(), *points, [&](int i, const Point& point) {
+    return (*claims)[static_cast<size_t>(i)]->not_applicable(point);
+  });
 }
 
 absl::Status CheckCircuits(const v1::CircuitExperiment& experiment) {
@@ -45,7 +65,11 @@ absl::Status CheckCircuits(const v1::CircuitExperiment& experiment) {
     return absl::InvalidArgumentError(absl::StrCat("the lists and seeds give ", trials,
                                                    " trials (allowed: 1 to ", kMaxTrials, ")"));
   }
-  return CircuitClaimsNamed({experiment.claims().begin(), experiment.claims().end()}).status();
+  const auto claims = CircuitClaimsNamed({experiment.claims().begin(), experiment.claims().end()});
+  if (!claims.ok()) return claims.status();
+  return CheckNamedApply(experiment.claims(), *points, [&](int i, const CircuitPoint& point) {
+    return WhyNot(*(*claims)[static_cast<size_t>(i)], point);
+  });
 }
 
 }  // namespace

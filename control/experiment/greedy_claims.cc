@@ -20,29 +20,10 @@ std::string Slotted(const Point& x) { return Unless(x.slot > 0, "time is continu
 // Mean wait in an M/D/1 queue with unit service.
 double Wait(double load) { return load / (2 * (1 - load)); }
 
-Estimate Delay(const Measurement& m) { return m.delay(); }
-Estimate CrossUse(const Measurement& m) {
-  return m.Over([](const Trial& t) { return t.cross_utilisation; });
-}
-Estimate StraightUse(const Measurement& m) {
-  return m.Over([](const Trial& t) { return t.straight_utilisation; });
-}
-Estimate PopulationPerRow(const Measurement& m) {
-  Estimate estimate = m.Over([](const Trial& t) { return t.mean_population; });
-  estimate.mean /= m.point.rows();
-  estimate.standard_error /= m.point.rows();
-  return estimate;
-}
-Estimate AcceptedShare(const Measurement& m) {
-  return m.Over([](const Trial& t) { return t.accepted / t.offered; });
-}
-// Little's law, eq. 14 and 19: N / (lambda 2^d T) = 1, with the lambda and T of the same trial.
-Estimate LittleRatio(const Measurement& m) {
-  std::vector<double> ratios;
-  for (const Trial& t : m.trials) {
-    ratios.push_back(t.mean_population / (t.offered * m.point.rows() * t.mean_delay));
-  }
-  return EstimateMean(ratios);
+Reading Delay(const Measurement& m) { return BySeeds(m.delay()); }
+Reading PopulationPerRow(const Measurement& m) {
+  const double rows = m.point.rows();
+  return BySeeds(m.Over([rows](const Trial& t) { return t.mean_population / rows; }));
 }
 
 // q_rho of section 4.3: mean packets at the two links of a node under processor sharing.
@@ -90,9 +71,6 @@ std::vector<Claim> GreedyClaims() {
                              "needs d = 2, slots of a unit and rho <= 0.9");
              }),
        [](const Point& x) { return SlottedDelayOfTwoDimensions(x.rho, x.p); }, Delay},
-      {"prop5_utilisation", "every link of the cube is used a share rho of the time",
-       "Stamoulis & Tsitsiklis, Proposition 5", Relation::kEqual, AllOf(OnCube, Stable),
-       [](const Point& x) { return x.rho; }, CrossUse},
       {"cube_population", "N / 2^d <= d rho / (1 - rho)", "Stamoulis & Tsitsiklis, section 3.3",
        Relation::kAtMost, ContinuousCube, [](const Point& x) { return x.d * x.rho / (1 - x.rho); },
        PopulationPerRow},
@@ -121,29 +99,10 @@ std::vector<Claim> GreedyClaims() {
        AllOf(ContinuousButterfly,
              [](const Point& x) { return Unless(x.p == 0 || x.p == 1, "p is neither 0 nor 1"); }),
        [](const Point& x) { return x.d + Wait(x.lambda()); }, Delay},
-      {"prop15_cross", "cross links are used a share lambda p of the time",
-       "Stamoulis & Tsitsiklis, Proposition 15", Relation::kEqual, AllOf(OnButterfly, Stable),
-       [](const Point& x) { return x.lambda() * x.p; }, CrossUse},
-      {"prop15_straight", "straight links are used a share lambda (1 - p) of the time",
-       "Stamoulis & Tsitsiklis, Proposition 15", Relation::kEqual, AllOf(OnButterfly, Stable),
-       [](const Point& x) { return x.lambda() * (1 - x.p); }, StraightUse},
       {"butterfly_population",
        "N / 2^d <= d q, q = lambda p / (1 - lambda p) + lambda (1-p) / (1 - lambda (1-p))",
        "Stamoulis & Tsitsiklis, section 4.3", Relation::kAtMost, ContinuousButterfly,
        [](const Point& x) { return x.d * ButterflyQueue(x); }, PopulationPerRow},
-      {"little", "N = lambda 2^d T", "Stamoulis & Tsitsiklis, eq. 14 and 19 (Little's law)",
-       Relation::kEqual, Stable, [](const Point&) { return 1.0; }, LittleRatio},
-      {"stability",
-       "greedy routing is stable for rho < 1: what is accepted is at least 0.99 of what is offered",
-       "Stamoulis & Tsitsiklis, Propositions 6 and 16", Relation::kAtLeast,
-       [](const Point& x) { return Unless(x.rho < 1, "rho >= 1"); },
-       [](const Point&) { return 0.99; }, AcceptedShare},
-      {"instability",
-       "rho > 1 cannot be carried: what is accepted is below what is offered, rho < "
-       "accepted/offered < 1",
-       "Stamoulis & Tsitsiklis, section 2.1 and Proposition 6", Relation::kAtMost,
-       [](const Point& x) { return Unless(x.rho > 1.02, "rho <= 1"); },
-       [](const Point&) { return 0.999; }, AcceptedShare},
   };
 }
 

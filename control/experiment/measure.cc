@@ -12,6 +12,7 @@ namespace bfly::control {
 namespace {
 
 Report Finished(Report report) {
+  report.family = Decide(report.claims);
   WithholdLateVerdicts(report.series, report.experiment.unit_us(), report.claims);
   SayOnceWhatAppliesNowhere(report.claims);
   return report;
@@ -50,7 +51,7 @@ absl::StatusOr<Report> Measure(const v1::Experiment& experiment, Journal& journa
       }
       ++progress.done;
     }
-    for (const Claim* claim : *claims) report.claims.push_back(Check(*claim, measurement));
+    for (const Claim* claim : *claims) report.claims.push_back(Examine(*claim, measurement));
     report.series.push_back(std::move(measurement));
   }
   report.complete = true;

@@ -28,8 +28,19 @@ double MostUse(const Measurement& m) {
   for (const Trial& t : m.trials) most = std::max(most, m.point.load * t.figure("worst_link"));
   return most;
 }
-Estimate PatternAcceptedShare(const Measurement& m) {
-  return m.Over([](const Trial& t) { return t.accepted / t.offered; });
+// Growth of the packets inside, per unit of time, as a multiple of what the worst link alone leaves
+// inside: it is offered more than the one packet a unit that it carries.
+double GrowthBesideWorst(const Measurement& m, const Trial& t) {
+  const double grows = (t.offered - t.accepted) * m.point.rows();
+  return grows / (m.point.load * t.figure("worst_link") - 1);
+}
+// The mean delay of a trial that differs most from d.
+Reading MostUnlikeD(const Measurement& m) {
+  double delay = m.point.d;
+  for (const Trial& t : m.trials) {
+    if (std::abs(t.mean_delay - m.point.d) > std::abs(delay - m.point.d)) delay = t.mean_delay;
+  }
+  return Exactly(delay, static_cast<int>(m.trials.size()));
 }
 
 }  // namespace
@@ -37,31 +48,35 @@ Estimate PatternAcceptedShare(const Measurement& m) {
 std::vector<Claim> PatternClaims() {
   return {
       {.id = "pattern_carried",
-       .statement =
-           "where the worst link is offered at most 0.97 packets a unit, at least 0.97 of what "
-           "is offered is accepted",
-       .source = kOnePath,
-       .relation = Relation::kAtLeast,
-       .not_applicable = Patterns,
-       .theory = [](const Point&) { return 0.97; },
-       .measured = PatternAcceptedShare,
-       .undecided =
-           [](const Measurement& m) {
-             return Unless(MostUse(m) <= 0.97, "a link is offered more than 0.97 packets a unit");
-           }},
-      {.id = "pattern_saturates",
-       .statement =
-           "where the worst link is offered 1.02 packets a unit or more, not all that is offered "
-           "is accepted",
+       .statement = "where every link is offered less than a packet a unit the network is stable: "
+                    "born - delivered, packets per unit and row, is at most 0",
        .source = kOnePath,
        .relation = Relation::kAtMost,
        .not_applicable = Patterns,
-       .theory = [](const Point&) { return 0.9995; },
-       .measured = PatternAcceptedShare,
+       .theory = [](const Point&) { return 0.0; },
+       .measured = [](const Measurement& m) { return BySeeds(m.growth()); },
        .undecided =
            [](const Measurement& m) {
-             return Unless(LeastUse(m) >= 1.02, "no link is offered more than 1.02 packets a unit");
-           }},
+             return Unless(MostUse(m) < 1, "a link is offered a packet a unit or more");
+           },
+       .stationary = false},
+      {.id = "pattern_saturates",
+       .statement =
+           "where the worst link is offered u > 1 packets a unit the packets inside grow "
+           "by u - 1 a unit or more: born - delivered, as a multiple of u - 1, is at least 1",
+       .source = kOnePath,
+       .relation = Relation::kAtLeast,
+       .not_applicable = Patterns,
+       .theory = [](const Point&) { return 1.0; },
+       .measured =
+           [](const Measurement& m) {
+             return BySeeds(m.Over([&m](const Trial& t) { return GrowthBesideWorst(m, t); }));
+           },
+       .undecided =
+           [](const Measurement& m) {
+             return Unless(LeastUse(m) > 1, "no link is offered more than a packet a unit");
+           },
+       .stationary = false},
       {.id = "pattern_disjoint",
        .statement =
            "T = d exactly where no two pairs share a link and a row sends at most one packet a "
@@ -75,7 +90,7 @@ std::vector<Claim> PatternClaims() {
                                  "needs a permutation and bernoulli arrivals in slots of a unit");
                  }),
        .theory = [](const Point& x) { return x.d; },
-       .measured = [](const Measurement& m) { return m.delay(); },
+       .measured = MostUnlikeD,
        .undecided =
            [](const Measurement& m) {
              return Unless(m.Over("worst_link").mean == 1, "pairs share links");
@@ -98,9 +113,9 @@ std::vector<Claim> PatternClaims() {
        .theory = [](const Point& x) { return x.load / (4 * (1 - x.load)); },
        .measured =
            [](const Measurement& m) {
-             return m.Over([](const Trial& t) {
+             return BySeeds(m.Over([](const Trial& t) {
                return t.stages.empty() ? std::nan("") : t.stages[0].mean - 1;
-             });
+             }));
            }},
   };
 }

@@ -86,12 +86,14 @@ absl::StatusOr<std::vector<Point>> PointsOf(const v1::Experiment& experiment);
 absl::StatusOr<Permutation> PermutationOf(const Point& point, uint64_t seed);
 
 // Shares of the time that links were busy, from what left by each: `link_packets` by network link
-// index, `time` in units.
+// index, over `time` units of the measured time. Means go to the trial's utilisations; the shares
+// of the links that were busy most and least, and the time, to its figures straight_busiest,
+// straight_idlest, cross_busiest, cross_idlest and link_time.
 void AddUtilisation(const Network& network, const std::vector<uint64_t>& link_packets, double time,
                     Trial& trial);
 
 // Units of time that are not measured, and that are, for a point: the experiment's warmup, or the
-// rule in its schema; then as long as `packets` need, and at least ten warm-ups.
+// rule in its schema; then as long as `packets` need, and at least five warm-ups.
 double WarmupOf(const v1::Experiment& experiment, const Point& point);
 double DurationOf(const v1::Experiment& experiment, const Point& point);
 

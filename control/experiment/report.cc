@@ -100,6 +100,8 @@ std::string ResultsJson(const Report& report) {
              {"p50", P50(m)},
              {"p99", P99(m)},
              {"saturated", m.saturated()},
+             {"growth", m.growth().mean},
+             {"growth_ci95", JsonNumber(m.growth().HalfWidth(0.95))},
              {"trials", m.trials.size()},
              {"stages", StagesOf(m)},
              {"figures", FiguresOf(m)}};
@@ -122,6 +124,7 @@ std::string ResultsJson(const Report& report) {
               {"measured", report.complete},
               {"complete", false},
               {"verdicts", VerdictsJson(report.claims)},
+              {"family", FamilyJson(report.family)},
               {"claims", ClaimsJson(report.claims, [](const Point& p) { return ToJson(p); })},
               {"series", series},
               {"saturation", saturation}}
@@ -151,7 +154,9 @@ std::string ResultsCsv(const Report& report) {
   return csv;
 }
 
-std::string ClaimTable(const Report& report, bool all) { return ClaimRows(report.claims, all); }
+std::string ClaimTable(const Report& report, bool all) {
+  return absl::StrCat(ClaimRows(report.claims, all), "\n", FamilyText(report.family));
+}
 
 std::string SaturationTable(const Report& report) {
   std::string table;

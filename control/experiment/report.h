@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "bfly/v1/experiment.pb.h"
 #include "control/experiment/claim.h"
+#include "control/experiment/family.h"
 
 namespace bfly::control {
 
@@ -16,6 +17,7 @@ struct Report {
   bool complete = false;  // every trial was run
   std::vector<Measurement> series;
   std::vector<ClaimResult> claims;
+  Family family;
 
   int Count(Verdict verdict) const;
 };

@@ -17,8 +17,8 @@ std::string FairBits(const Point& x) { return Unless(x.p == 0.5, "p is not 1/2")
 // E[round] = 2 rho R d.
 double Use(const Measurement& m) { return m.point.lambda() * m.Over("full_round").mean; }
 
-Estimate AcceptedARound(const Measurement& m) {
-  return m.Over([](const Trial& t) { return t.accepted * t.figure("full_round"); });
+Reading AcceptedARound(const Measurement& m) {
+  return BySeeds(m.Over([](const Trial& t) { return t.accepted * t.figure("full_round"); }));
 }
 
 std::string BelowBoundary(const Measurement& m) {
@@ -42,7 +42,7 @@ std::vector<Claim> RoundsClaims() {
        .measured =
            [](const Measurement& m) {
              const double d = m.point.d;
-             return m.Over([d](const Trial& t) { return t.figure("full_round") / d; });
+             return BySeeds(m.Over([d](const Trial& t) { return t.figure("full_round") / d; }));
            }},
       {.id = "vb_boundary",
        .statement =
@@ -55,7 +55,7 @@ std::vector<Claim> RoundsClaims() {
        .measured =
            [](const Measurement& m) {
              const double p = m.point.p;
-             return m.Over([p](const Trial& t) { return p * t.accepted; });
+             return BySeeds(m.Over([p](const Trial& t) { return p * t.accepted; }));
            },
        .undecided = BeyondBoundary,
        .tolerance = 0.2},
@@ -69,21 +69,21 @@ std::vector<Claim> RoundsClaims() {
        .undecided = BeyondBoundary,
        .tolerance = 0.01},
       {.id = "vb_stable",
-       .statement = "below the boundary 1 / (2 R d) at least 0.97 of what is offered is accepted",
+       .statement =
+           "below the boundary 1 / (2 R d) the scheme is stable: born - delivered, packets "
+           "per unit and row, is at most 0",
        .source = kSource,
-       .relation = Relation::kAtLeast,
+       .relation = Relation::kAtMost,
        .not_applicable = [](const Point&) { return std::string(); },
-       .theory = [](const Point&) { return 0.97; },
-       .measured =
-           [](const Measurement& m) {
-             return m.Over([](const Trial& t) { return t.accepted / t.offered; });
-           },
+       .theory = [](const Point&) { return 0.0; },
+       .measured = [](const Measurement& m) { return BySeeds(m.growth()); },
        .undecided = BelowBoundary},
   };
   for (Claim& claim : claims) {
     claim.not_applicable =
         AllOf([](const Point& x) { return Unless(x.in_rounds, "packets are not sent in rounds"); },
               FairBits, claim.not_applicable);
+    claim.stationary = false;
   }
   return claims;
 }

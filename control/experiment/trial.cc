@@ -129,16 +129,33 @@ absl::StatusOr<Permutation> PermutationOf(const Point& point, uint64_t seed) {
 
 void AddUtilisation(const Network& network, const std::vector<uint64_t>& link_packets, double time,
                     Trial& trial) {
-  double straight = 0, cross = 0;
+  struct Kind {
+    uint64_t links = 0, sum = 0, most = 0, least = UINT64_MAX;
+    void Add(uint64_t packets) {
+      ++links;
+      sum += packets;
+      most = std::max(most, packets);
+      least = std::min(least, packets);
+    }
+    double utilisation(double time) const {
+      return links == 0 ? 0 : static_cast<double>(sum) / time / static_cast<double>(links);
+    }
+  };
+  Kind straight, cross;
   for (uint64_t link = 0; link < network.link_count(); ++link) {
     const LinkId id = network.link_at(link);
     const bool stays = network.next_row(id.stage, id.row, id.port) == id.row;
     if (stays && network.straight_is_free()) continue;
-    (stays ? straight : cross) += static_cast<double>(link_packets[link]);
+    (stays ? straight : cross).Add(link_packets[link]);
   }
-  const double link_time = time * static_cast<double>(network.link_count()) / 2;
-  trial.straight_utilisation = straight / link_time;
-  trial.cross_utilisation = cross / link_time;
+  trial.straight_utilisation = straight.utilisation(time);
+  trial.cross_utilisation = cross.utilisation(time);
+  trial.figures["link_time"] = time;
+  for (const auto& [name, kind] : {std::pair{"straight", straight}, {"cross", cross}}) {
+    if (kind.links == 0) continue;
+    trial.figures[absl::StrCat(name, "_busiest")] = static_cast<double>(kind.most) / time;
+    trial.figures[absl::StrCat(name, "_idlest")] = static_cast<double>(kind.least) / time;
+  }
 }
 
 absl::StatusOr<double> WorstLink(const Point& point, uint64_t seed) {
@@ -165,15 +182,17 @@ double WarmupOf(const v1::Experiment& experiment, const Point& point) {
   if (experiment.warmup() > 0) return experiment.warmup();
   // At and beyond saturation there is no stationary state to wait for.
   const double use = UseOf(point);
-  const double idle = use < 1 ? std::max(1 - use, 0.01) : point.in_rounds ? 0.3 : 0.1;
-  // A round of the non-greedy scheme serves a packet a node as a unit of time does a link.
-  return 4 * (point.d / idle + (point.in_rounds ? point.d : 1) / (idle * idle));
+  const double idle = use < 1 ? std::max(1 - use, 0.01) : 0.3;
+  // A queue that starts empty forgets it in some 2 / idle^2 units. After four times that it lacks
+  // less than a thousandth of its mean (reflected Brownian motion; Abate & Whitt 1987). A round of
+  // the non-greedy scheme serves a packet a node as a unit of time does a link.
+  return 8 * (point.d / idle + (point.in_rounds ? point.d : 1) / (idle * idle));
 }
 
 double DurationOf(const v1::Experiment& experiment, const Point& point) {
   const double needed = static_cast<double>(experiment.packets()) /
                         (point.lambda() * static_cast<double>(point.rows()));
-  return std::max(needed, 10 * WarmupOf(experiment, point));
+  return std::max(needed, 5 * WarmupOf(experiment, point));
 }
 
 absl::Status CheckEffort(const v1::Experiment& experiment, const std::vector<Point>& points) {
@@ -215,7 +234,7 @@ absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const Point& po
   const absl::StatusOr<dataplane::VirtualConfig> config = ConfigOf(experiment, point, seed);
   if (!config.ok()) return config.status();
   if (point.in_rounds) {
-    constexpr uint64_t kFullRounds = 2000;
+    constexpr uint64_t kFullRounds = 600;
     const auto rounds = dataplane::RunRounds(*network, *config, kFullRounds);
     if (!rounds.ok()) return rounds.status();
     Trial trial = TrialOf(rounds->run, point, seed);

@@ -12,6 +12,13 @@
 namespace bfly::control {
 namespace {
 
+// The verdict of a claim that is the only one of its run.
+CircuitClaimResult Check(const CircuitClaim& claim, const CircuitMeasurement& m) {
+  std::vector<CircuitClaimResult> run = {Examine(claim, m)};
+  Decide(run);
+  return run[0];
+}
+
 TEST(CircuitClaims, AStatementAboutEveryTrialFailsByOne) {
   CircuitMeasurement m{.point = {.protocol = "collision", .d = 6, .permutation = "random", .c = 4},
                        .trials = {}};
@@ -43,13 +50,16 @@ TEST(CircuitClaims, AProbabilityFailsWhereItsIntervalIsAboveTheBound) {
   const CircuitClaimResult held = Check(claim, m);
   EXPECT_DOUBLE_EQ(held.theory, 0.4);
   EXPECT_DOUBLE_EQ(held.measured, 0.4);
+  EXPECT_LT(held.low, 0.4);
+  EXPECT_GT(held.high, 0.4);
   EXPECT_EQ(held.tail->event, "congestion >= 5");
   EXPECT_EQ(held.verdict, Verdict::kPass);
   for (int i = 40; i < 70; ++i) m.trials[i].figures["congestion"] = 6;
   EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail) << "70 of 100 are not 0.4";
-  // All of 10: 0.4^10 is 1.05e-4, above the 1e-4 at which a claim fails; all of 11 would fail it.
-  m.trials.resize(10);
-  EXPECT_EQ(Check(claim, m).reason, "10 trials are too few to fail it");
+  // All of 7: 0.4^7 is 1.6e-3, above the 1e-3 at which a run with one claim fails; all of 8 fail
+  // it.
+  m.trials.resize(7);
+  EXPECT_EQ(Check(claim, m).reason, "7 trials are too few to fail it");
   EXPECT_EQ(Check(claim, m).verdict, Verdict::kNotApplicable);
   m.trials.push_back(m.trials[0]);
   EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail);
@@ -112,8 +122,9 @@ TEST(CircuitClaims, AStatementAboutAMeanFailsOutsideItsInterval) {
   EXPECT_EQ(result.verdict, Verdict::kPass);
   for (Trial& trial : m.trials) trial.figures["locked"] += 0.06;
   EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail);
-  m.trials.resize(2);
+  m.trials.resize(9);
   EXPECT_EQ(Check(claim, m).verdict, Verdict::kNotApplicable);
+  EXPECT_EQ(Check(claim, m).reason, "9 seeds are too few for a verdict, which takes 10");
 }
 
 TEST(GrowthFit, FindsTheShapeALineWasDrawnIn) {

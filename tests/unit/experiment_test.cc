@@ -8,11 +8,12 @@
 #include <fstream>
 #include <map>
 
-#include "control/experiment/claim.h"
+#include "control/experiment/claim_rows.h"
 #include "control/experiment/experiment_file.h"
 #include "control/experiment/journal.h"
 #include "control/experiment/md_c_queue.h"
 #include "control/experiment/measure.h"
+#include "control/experiment/report.h"
 #include "control/experiment/slotted_cube.h"
 #include "control/experiment/statistics.h"
 
@@ -40,8 +41,8 @@ std::string Write(const Folder& folder, const std::string& text) {
 }
 
 constexpr char kSmall[] =
-    "name: small\nnetwork: hypercube\nd: 1\np: 0.5\nrho: [0.3, 0.8]\nseeds: [1, 2, 3, 4]\npackets: "
-    "20000\ndiscipline: [fifo, processor_sharing]\n";
+    "name: small\nnetwork: hypercube\nd: 1\np: 0.5\nrho: [0.3, 0.8]\nseeds: 1..10\npackets: "
+    "8000\ndiscipline: [fifo, processor_sharing]\n";
 
 std::string ErrorOf(const std::string& text, const std::vector<std::string>& overrides = {}) {
   const Folder folder;
@@ -81,75 +82,6 @@ TEST(Statistics, MeanAndIntervalOfThreeValuesAreThoseOfTheTable) {
   EXPECT_TRUE(std::isinf(EstimateMean({7}).HalfWidth(0.95)));
 }
 
-Measurement Measured(const Point& point, std::vector<double> delays) {
-  Measurement m{.point = point, .trials = {}};
-  for (const double delay : delays) {
-    Trial trial;
-    trial.mean_delay = delay;
-    trial.offered = trial.accepted = 1;
-    m.trials.push_back(trial);
-  }
-  return m;
-}
-
-Verdict VerdictOf(const std::string& id, const Measurement& m) {
-  return Check(*ClaimsNamed({id}).value()[0], m).verdict;
-}
-
-TEST(Claims, BoundsFailOnTheWrongSideOnly) {
-  // d = 2, p = 1/2, rho = 1/2: Proposition 12 says T <= 2, Proposition 13 says T >= 1.25.
-  const Point point{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = .5};
-  const Measurement good = Measured(point, {1.4, 1.41, 1.42, 1.43, 1.44});
-  const Measurement high = Measured(point, {2.4, 2.41, 2.42, 2.43, 2.44});
-  const Measurement low = Measured(point, {1.14, 1.141, 1.142, 1.143, 1.144});
-  EXPECT_EQ(VerdictOf("prop12_upper_bound", good), Verdict::kPass);
-  EXPECT_EQ(VerdictOf("prop13_lower_bound", good), Verdict::kPass);
-  EXPECT_EQ(VerdictOf("prop12_upper_bound", high), Verdict::kFail);
-  EXPECT_EQ(VerdictOf("prop13_lower_bound", high), Verdict::kPass);
-  EXPECT_EQ(VerdictOf("prop12_upper_bound", low), Verdict::kPass);
-  EXPECT_EQ(VerdictOf("prop13_lower_bound", low), Verdict::kFail);
-}
-
-TEST(Claims, EqualitiesFailOnBothSides) {
-  const Point point{.network = NetworkKind::kHypercube, .d = 1, .p = .5, .rho = .5};  // T = .75
-  EXPECT_EQ(VerdictOf("cube_exact_d1", Measured(point, {.749, .75, .751})), Verdict::kPass);
-  EXPECT_EQ(VerdictOf("cube_exact_d1", Measured(point, {.799, .8, .8001, .8, .8})), Verdict::kFail);
-  EXPECT_EQ(VerdictOf("cube_exact_d1", Measured(point, {.70, .7001, .7002, .7, .7})),
-            Verdict::kFail);
-}
-
-TEST(Claims, CountEveryDepartureThatBreaksALemma) {
-  Point point{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = .5};
-  point.discipline = dataplane::Discipline::kProcessorSharing;
-  Measurement m = Measured(point, {1, 1});
-  const Claim& claim = *ClaimsNamed({"lemma10_departures"}).value()[0];
-  EXPECT_THAT(Check(claim, m).reason, HasSubstr("coupled: true"));
-  for (Trial& t : m.trials) {
-    t.figures = {
-        {"coupled_links", 9}, {"coupled_departures", 5}, {"coupled_departures_violations", 0}};
-  }
-  EXPECT_EQ(Check(claim, m).verdict, Verdict::kPass);
-  m.trials[1].figures["coupled_departures_violations"] = 1;
-  EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail);
-  EXPECT_EQ(Check(claim, m).measured, 1);
-  m.trials[1].figures = {{"coupled_links", 9}, {"coupled_departures", 0}};
-  EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail);  // nothing was compared
-}
-
-TEST(Claims, AreNotApplicableWithAReasonWhereTheyDoNotApply) {
-  const Point cube{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = 1.1};
-  const ClaimResult unstable =
-      Check(*ClaimsNamed({"prop12_upper_bound"}).value()[0], Measured(cube, {1, 2, 3}));
-  EXPECT_EQ(unstable.verdict, Verdict::kNotApplicable);
-  EXPECT_THAT(unstable.reason, HasSubstr("rho >= 1"));
-  const ClaimResult other =
-      Check(*ClaimsNamed({"prop17_upper_bound"}).value()[0], Measured(cube, {1, 2, 3}));
-  EXPECT_THAT(other.reason, HasSubstr("not a butterfly"));
-  const Point stable{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = .5};
-  EXPECT_THAT(Check(*ClaimsNamed({"prop12_upper_bound"}).value()[0], Measured(stable, {1})).reason,
-              HasSubstr("more seeds"));
-}
-
 TEST(ReadExperiment, ReportsEverythingThatIsWrong) {
   const std::string errors =
       ErrorOf("name: x\nnetwork: hypercub\nd: [0, 3]\nrho: [-1, 0.5]\np: 2\nspeed: 3\n");
@@ -173,6 +105,16 @@ TEST(ReadExperiment, RefusesWhatCannotBeRun) {
               HasSubstr("slot: 0.3"));
   EXPECT_THAT(ErrorOf("name: x\nnetwork: hypercube\nd: 2\nrho: .5\nclaims: [prop99]\n"),
               HasSubstr("\"prop99\" is unknown (allowed: prop2_lower_bound"));
+}
+
+TEST(ReadExperiment, RefusesANamedClaimThatAppliesNowhere) {
+  EXPECT_THAT(ErrorOf(kSmall, {"claims=little,prop17_upper_bound"}),
+              HasSubstr("claims[1]: \"prop17_upper_bound\" applies to no point of this experiment: "
+                        "the network is not a butterfly"));
+  // Poisson arrivals in slots are in the paper, one packet a slot or none is not.
+  EXPECT_THAT(ErrorOf(kSmall, {"claims=stability", "arrivals=bernoulli", "slot=1", "rho=0.3"}),
+              HasSubstr("arrivals are not Poisson"));
+  EXPECT_EQ(ErrorOf(kSmall, {"claims=little", "arrivals=bernoulli", "slot=1", "rho=0.3"}), "");
 }
 
 TEST(ReadExperiment, ChecksDisciplines) {
@@ -272,8 +214,8 @@ TEST(Measure, PassesTheExactCaseAndGivesTheSameBitsWhenInterruptedAndContinued) 
 
 TEST(Measure, FindsTheDelaysOfCobhamInFrontOfOnePriorityLink) {
   const Folder folder;
-  const auto experiment = ReadExperiment(
-      Write(folder, kSmall), {"discipline=priority", "class_shares=0.25,0.75", "packets=40000"});
+  const auto experiment =
+      ReadExperiment(Write(folder, kSmall), {"discipline=priority", "class_shares=0.25,0.75"});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   auto journal = Journal::Open(folder / "out", WriteExperiment(*experiment));
   ASSERT_TRUE(journal.ok()) << journal.status();

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a claim passes or fails, how often the intervals that decide it hold the truth, and where a
+// claim applies.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <boost/math/distributions/binomial.hpp>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "control/experiment/claim_rows.h"
+#include "control/experiment/experiment_file.h"
+#include "control/experiment/journal.h"
+#include "control/experiment/measure.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::HasSubstr;
+
+const Claim& Named(const std::string& id) { return *ClaimsNamed({id}).value()[0]; }
+
+// The result of a claim that is the only one of its run.
+ClaimResult Check(const Claim& claim, const Measurement& m) {
+  std::vector<ClaimResult> run = {Examine(claim, m)};
+  Decide(run);
+  return run[0];
+}
+Verdict VerdictOf(const std::string& id, const Measurement& m) {
+  return Check(Named(id), m).verdict;
+}
+
+// Ten trials, whose delays lie evenly from `low` to `high`.
+Measurement Measured(const Point& point, double low, double high) {
+  Measurement m{.point = point, .trials = {}};
+  for (int i = 0; i < 10; ++i) {
+    Trial trial{.batch_delays = {}};
+    trial.mean_delay = low + i * (high - low) / 9;
+    trial.offered = trial.accepted = 1;
+    m.trials.push_back(trial);
+  }
+  return m;
+}
+
+constexpr char kLine[] =
+    "name: line\nnetwork: hypercube\nd: 1\np: 0.5\nrho: 0.5\nseeds: 1..10\npackets: 1000\n";
+
+v1::Experiment Read(const std::string& text, const std::vector<std::string>& settings) {
+  const std::string path = testing::TempDir() + absl::StrCat("bfly-verdicts-", getpid(), ".yaml");
+  std::ofstream(path) << text;
+  const auto experiment = ReadExperiment(path, settings);
+  EXPECT_TRUE(experiment.ok()) << experiment.status();
+  std::filesystem::remove(path);
+  return *experiment;
+}
+
+Report ReportOf(const std::string& text, const std::vector<std::string>& settings = {}) {
+  const v1::Experiment experiment = Read(text, settings);
+  std::string folder = testing::TempDir() + "bfly-verdicts-XXXXXX";
+  EXPECT_NE(mkdtemp(folder.data()), nullptr);
+  auto journal = Journal::Open(folder + "/out", WriteExperiment(experiment));
+  EXPECT_TRUE(journal.ok()) << journal.status();
+  auto report = Measure(experiment, *journal, [](const Progress&) { return true; });
+  EXPECT_TRUE(report.ok()) << report.status();
+  std::filesystem::remove_all(folder);
+  return *std::move(report);
+}
+
+ClaimResult ResultOf(const Report& report, const std::string& id) {
+  for (const ClaimResult& claim : report.claims) {
+    if (claim.id == id) return claim;
+  }
+  ADD_FAILURE() << id << " is not in the report";
+  return {};
+}
+
+TEST(Claims, BoundsFailOnTheWrongSideOnly) {
+  // d = 2, p = 1/2, rho = 1/2: Proposition 12 says T <= 2, Proposition 13 says T >= 1.25.
+  const Point point{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = .5};
+  const Measurement good = Measured(point, 1.4, 1.44);
+  const Measurement high = Measured(point, 2.4, 2.44);
+  const Measurement low = Measured(point, 1.14, 1.144);
+  EXPECT_EQ(VerdictOf("prop12_upper_bound", good), Verdict::kPass);
+  EXPECT_EQ(VerdictOf("prop13_lower_bound", good), Verdict::kPass);
+  EXPECT_EQ(VerdictOf("prop12_upper_bound", high), Verdict::kFail);
+  EXPECT_EQ(VerdictOf("prop13_lower_bound", high), Verdict::kPass);
+  EXPECT_EQ(VerdictOf("prop12_upper_bound", low), Verdict::kPass);
+  EXPECT_EQ(VerdictOf("prop13_lower_bound", low), Verdict::kFail);
+}
+
+TEST(Claims, EqualitiesFailOnBothSides) {
+  const Point point{.network = NetworkKind::kHypercube, .d = 1, .p = .5, .rho = .5};  // T = .75
+  EXPECT_EQ(VerdictOf("cube_exact_d1", Measured(point, .749, .751)), Verdict::kPass);
+  EXPECT_EQ(VerdictOf("cube_exact_d1", Measured(point, .799, .801)), Verdict::kFail);
+  EXPECT_EQ(VerdictOf("cube_exact_d1", Measured(point, .699, .701)), Verdict::kFail);
+}
+
+TEST(Claims, TheIntervalThatIsPrintedDecides) {
+  const Point point{.network = NetworkKind::kHypercube, .d = 1, .p = .5, .rho = .5};
+  // -1 to 1 in ten steps of 2/9 has the standard deviation sqrt(10 * 11 / 12) * 2/9 = 0.672811, and
+  // t with 9 degrees of freedom exceeds 4.780913 with probability 0.0005.
+  const double half = 4.780913 * 0.672811 / std::sqrt(10.0);
+  for (const double off : {0.999, 1.001}) {
+    const double centre = .75 + off * half / 100;
+    const ClaimResult result =
+        Check(Named("cube_exact_d1"), Measured(point, centre - .01, centre + .01));
+    EXPECT_NEAR((result.high - result.low) / 2, half / 100, 1e-7);
+    EXPECT_EQ(result.low <= .75, off < 1);
+    EXPECT_EQ(result.verdict, off < 1 ? Verdict::kPass : Verdict::kFail);
+  }
+}
+
+TEST(Claims, GetNoVerdictFromTooFewSeeds) {
+  const Point point{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = .5};
+  Measurement m = Measured(point, 9, 9.1);
+  EXPECT_EQ(VerdictOf("prop12_upper_bound", m), Verdict::kFail);
+  m.trials.pop_back();
+  const ClaimResult result = Check(Named("prop12_upper_bound"), m);
+  EXPECT_EQ(result.verdict, Verdict::kNotApplicable);
+  EXPECT_EQ(result.reason, "9 seeds are too few for a verdict, which takes 10");
+}
+
+TEST(Claims, CountEveryDepartureThatBreaksALemma) {
+  Point point{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = .5};
+  point.discipline = dataplane::Discipline::kProcessorSharing;
+  Measurement m = Measured(point, 1, 1);
+  m.trials.resize(2);
+  const Claim& claim = Named("lemma10_departures");
+  EXPECT_THAT(Check(claim, m).reason, HasSubstr("coupled: true"));
+  for (Trial& t : m.trials) {
+    t.figures = {
+        {"coupled_links", 9}, {"coupled_departures", 5}, {"coupled_departures_violations", 0}};
+  }
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kPass);
+  m.trials[1].figures["coupled_departures_violations"] = 1;
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail);
+  EXPECT_EQ(Check(claim, m).measured, 1);
+  m.trials[1].figures = {{"coupled_links", 9}, {"coupled_departures", 0}};
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail);  // nothing was compared
+}
+
+TEST(Claims, AreNotApplicableWithAReasonWhereTheyDoNotApply) {
+  const Point cube{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = 1.1};
+  const ClaimResult unstable = Check(Named("prop12_upper_bound"), Measured(cube, 1, 3));
+  EXPECT_EQ(unstable.verdict, Verdict::kNotApplicable);
+  EXPECT_THAT(unstable.reason, HasSubstr("rho >= 1"));
+  EXPECT_THAT(Check(Named("prop17_upper_bound"), Measured(cube, 1, 3)).reason,
+              HasSubstr("not a butterfly"));
+}
+
+TEST(Claims, EveryLinkIsCheckedAndNotTheMeanAlone) {
+  // 4 links of the 2-cube, 10 seeds, 40000 packets expected of each link and seed: sqrt is 200. One
+  // of 80 links off by 12 standard deviations is no chance, and the mean does not show it.
+  const Point cube{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = .4};
+  Measurement m = Measured(cube, 1, 1.01);
+  for (size_t i = 0; i < m.trials.size(); ++i) {
+    m.trials[i].cross_utilisation = i % 2 == 0 ? .3999 : .4001;
+    m.trials[i].figures = {{"link_time", 100000}, {"cross_busiest", .404}, {"cross_idlest", .396}};
+  }
+  EXPECT_EQ(VerdictOf("prop5_utilisation", m), Verdict::kPass);
+  EXPECT_EQ(VerdictOf("prop5_mean_utilisation", m), Verdict::kPass);
+  m.trials[7].figures["cross_idlest"] = .376;
+  EXPECT_EQ(VerdictOf("prop5_utilisation", m), Verdict::kFail);
+  EXPECT_DOUBLE_EQ(Check(Named("prop5_utilisation"), m).measured, .376);
+  EXPECT_EQ(VerdictOf("prop5_mean_utilisation", m), Verdict::kPass);
+}
+
+TEST(Statistics, RatesHaveTheIntervalsOfPoisson) {
+  // None in a time t: P(none) = exp(-high t). One or more: P = 1 - exp(-low t).
+  EXPECT_NEAR(RateInterval(0, 7, 1e-6).high, std::log(1e6) / 7, 1e-9);
+  EXPECT_EQ(RateInterval(0, 7, 1e-6).low, 0);
+  EXPECT_NEAR(RateInterval(1, 7, 0.01).low, -std::log1p(-0.01) / 7, 1e-9);
+}
+
+TEST(Coverage, IntervalsOfSeedsHoldTheExactDelay) {
+  // M/D/1, T = p [1 + rho / (2 (1 - rho))]: 0.75 at rho = 0.5. Of 500 small experiments with an
+  // interval of 95 % as many may miss it on one side as a coin of 2.5 % says, with one chance in
+  // ten thousand of more.
+  const v1::Experiment experiment = Read(kLine, {});
+  const Point point = PointsOf(experiment).value()[0];
+  constexpr int kExperiments = 500;
+  int above = 0, below = 0;
+  uint64_t seed = 1000;
+  for (int i = 0; i < kExperiments; ++i) {
+    Measurement m{.point = point, .trials = {}};
+    for (int k = 0; k < kFewestSeeds; ++k) {
+      m.trials.push_back(RunTrial(experiment, point, ++seed).value());
+    }
+    const Interval interval = BySeeds(m.delay()).interval(0.025);
+    above += interval.low > .75;
+    below += interval.high < .75;
+  }
+  const boost::math::binomial_distribution<> coin(kExperiments, 0.025);
+  const auto most = static_cast<int>(quantile(complement(coin, 1e-4)));
+  EXPECT_LE(above, most);
+  EXPECT_LE(below, most);
+  EXPECT_GE(above + below, kExperiments / 100) << "intervals are wider than they say";
+}
+
+TEST(Coverage, ARunOfTrueClaimsFailsNoMoreOftenThanStated) {
+  // With a family error of 10 % no more than one in ten runs may have a FAIL. Three points of some
+  // ten true claims each.
+  const v1::Experiment experiment = Read(kLine, {"rho=0.3,0.6,0.8", "packets=500"});
+  const std::vector<Point> points = PointsOf(experiment).value();
+  constexpr int kRuns = 150;
+  int failed = 0;
+  uint64_t seed = 500000;
+  for (int run = 0; run < kRuns; ++run) {
+    std::vector<ClaimResult> results;
+    for (const Point& point : points) {
+      Measurement m{.point = point, .trials = {}};
+      for (int k = 0; k < kFewestSeeds; ++k) {
+        m.trials.push_back(RunTrial(experiment, point, ++seed).value());
+      }
+      for (const Claim& claim : AllClaims()) results.push_back(Examine(claim, m));
+    }
+    const Family family = Decide(results, 0.1);
+    EXPECT_GE(family.tests, 24);
+    failed += CountVerdicts(results, Verdict::kFail) > 0;
+  }
+  const boost::math::binomial_distribution<> coin(kRuns, 0.1);
+  EXPECT_LE(failed, quantile(complement(coin, 1e-4)));
+}
+
+TEST(Power, AClaimFarOffFailsWithTheSeedsThatAreShipped) {
+  const std::string fly = std::string(std::getenv("BFLY_SOURCE_ROOT")) +
+                          "/topologies/experiments/fly-latency-load.yaml";
+  const auto experiment = ReadExperiment(fly, {"pattern=uniform", "load=0.5", "packets=2000"});
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  const Point point = PointsOf(*experiment).value()[0];
+  Measurement m{.point = point, .trials = {}};
+  for (const uint64_t seed : experiment->seeds()) {
+    m.trials.push_back(RunTrial(*experiment, point, seed).value());
+  }
+  const Claim& right = Named("kruskal_snir_first_stage");
+  Claim wrong = right;
+  const double off = 23 * Examine(right, m).ci95;
+  wrong.theory = [&](const Point& x) { return right.theory(x) + off; };
+  // Among as many tests as the whole experiment has.
+  std::vector<ClaimResult> run(250, Examine(right, m));
+  run.push_back(Examine(wrong, m));
+  Decide(run);
+  EXPECT_EQ(run.front().verdict, Verdict::kPass);
+  EXPECT_EQ(run.back().verdict, Verdict::kFail);
+}
+
+TEST(Stability, OverloadIsMarkedAndJudgedFromOneOn) {
+  for (const char* network : {"network=hypercube", "network=butterfly"}) {
+    for (const char* rho : {"rho=1", "rho=1.02", "rho=1.5"}) {
+      const Report report = ReportOf(kLine, {network, "d=4", rho, "packets=20000"});
+      EXPECT_EQ(report.Count(Verdict::kFail), 0) << ClaimTable(report);
+      EXPECT_EQ(ResultOf(report, "instability").verdict, Verdict::kPass) << network << " " << rho;
+      EXPECT_TRUE(report.series[0].saturated());
+      EXPECT_THAT(ClaimTable(report), HasSubstr(" saturated "));
+      EXPECT_THAT(ResultOf(report, "little").reason, HasSubstr("no stationary state"));
+    }
+  }
+  const Report below = ReportOf(kLine, {"d=4", "rho=0.97", "packets=20000"});
+  EXPECT_FALSE(below.series[0].saturated());
+  EXPECT_EQ(ResultOf(below, "stability").verdict, Verdict::kPass);
+  EXPECT_EQ(ResultOf(below, "instability").reason, "rho < 1");
+}
+
+TEST(Stability, WhatGrowsIsSaturatedWhereNoTheoryTells) {
+  const Point point{.network = NetworkKind::kTwoFoldButterfly, .d = 4, .p = .5, .rho = .7};
+  Measurement m = Measured(point, 10, 11);
+  for (size_t i = 0; i < m.trials.size(); ++i) {
+    m.trials[i].accepted = 1 + (i % 2 == 0 ? .001 : -.001);
+  }
+  EXPECT_FALSE(m.saturated()) << "now more, now less";
+  for (Trial& trial : m.trials) trial.accepted -= .01;
+  EXPECT_TRUE(m.saturated()) << "one in a hundred stays inside, of every seed";
+}
+
+TEST(Applicability, RhoIsALoadFactorWhereThePaperSaysSo) {
+  // Two passes through a butterfly with p = 1/2 over random switches: some link bears twice lambda
+  // p.
+  const Report report = ReportOf(kLine, {"network=two_fold_butterfly", "d=4", "rho=0.7", "p=0.25"});
+  EXPECT_EQ(report.Count(Verdict::kFail), 0) << ClaimTable(report);
+  for (const char* id : {"stability", "instability", "prop15_cross", "prop5_utilisation"}) {
+    EXPECT_EQ(ResultOf(report, id).verdict, Verdict::kNotApplicable) << id;
+  }
+  EXPECT_THAT(ResultOf(report, "stability").reason, HasSubstr("hypercubes and butterflies alone"));
+}
+
+TEST(Applicability, LittlesLawHoldsForAnyNetworkArrivalsAndDiscipline) {
+  const std::vector<std::vector<std::string>> experiments = {
+      {"network=butterfly", "rho=0.3", "arrivals=bernoulli", "slot=1", "links=switch_output"},
+      {"network=butterfly", "discipline=priority", "class_shares=0.5,0.5"},
+      {"network=butterfly", "discipline=processor_sharing"},
+      {"network=two_fold_butterfly", "rho=0.2"},
+      {"network=benes", "rho=0.2"},
+      {"scheme=valiant_brebner", "rho=0.05"},
+  };
+  for (std::vector<std::string> settings : experiments) {
+    settings.insert(settings.end(), {"d=3", "claims=little", "packets=3000"});
+    const Report report = ReportOf(kLine, settings);
+    EXPECT_EQ(ResultOf(report, "little").verdict, Verdict::kInvariant)
+        << settings[0] << " " << settings[1] << "\n"
+        << ClaimTable(report);
+    EXPECT_NEAR(ResultOf(report, "little").measured, 1, .02);
+  }
+  const Report pattern = ReportOf(
+      "name: fly\nnetwork: butterfly\nd: 4\npattern: uniform\nload: 0.5\nseeds: 1..10\n"
+      "packets: 3000\n");
+  EXPECT_EQ(ResultOf(pattern, "little").verdict, Verdict::kInvariant);
+}
+
+TEST(Applicability, ANamedClaimThatIsNeverJudgedIsTold) {
+  const std::vector<std::string> named = {"little", "stability"};
+  const Report one_seed = ReportOf(kLine, {"seeds=1", "claims=little,stability"});
+  EXPECT_THAT(NamedButNotJudged(one_seed.claims, named),
+              testing::ElementsAre("little: 1 seed is too few for a verdict, which takes 10",
+                                   "stability: 1 seed is too few for a verdict, which takes 10"));
+  const Report ten = ReportOf(kLine, {"claims=little,stability"});
+  EXPECT_THAT(NamedButNotJudged(ten.claims, named), testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace bfly::control
