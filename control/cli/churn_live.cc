@@ -102,7 +102,8 @@ class LiveTarget {
     return std::make_unique<CircuitStream>(common_, [this] { return stop_.came_long_ago(); });
   }
   ChurnAnswer Learn(const ChurnStep& step, const v1::CircuitResult& result) {
-    const absl::Status status(static_cast<absl::StatusCode>(result.code()), result.message());
+    const absl::Status status =
+        WithAdvice(absl::Status(static_cast<absl::StatusCode>(result.code()), result.message()));
     if (!step.set_up) {
       if (status.ok() || absl::IsNotFound(status)) id_[step.input] = 0;
       return status.ok() ? ChurnAnswer(std::vector<Row>()) : status;

@@ -72,7 +72,7 @@ absl::Status ReleaseAll(const Common& common) {
       // Somebody else was quicker.
       if (code == absl::StatusCode::kOk || code == absl::StatusCode::kNotFound) continue;
       ++refused;
-      if (first.ok()) first = absl::Status(code, result.message());
+      if (first.ok()) first = WithAdvice(absl::Status(code, result.message()));
     }
   }
   if (common.json) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/cli/client.h"
 #include "control/status/grpc_status.h"
 
 namespace bfly::control {
@@ -65,7 +66,8 @@ absl::StatusOr<v1::CircuitResult> CircuitStream::CarryOut(const v1::CircuitOpera
   }
   // A batch that is refused as a whole.
   if (result_.code() != 0) {
-    return absl::Status(static_cast<absl::StatusCode>(result_.code()), result_.message());
+    return WithAdvice(
+        absl::Status(static_cast<absl::StatusCode>(result_.code()), result_.message()));
   }
   if (result_.results_size() != operations.operations_size()) {
     return absl::InternalError(absl::StrCat("a message of ", operations.operations_size(),

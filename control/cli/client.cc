@@ -67,12 +67,15 @@ absl::Status Explain(const grpc::Status& answer, const Common& common) {
   if (absl::IsDeadlineExceeded(status))
     return absl::DeadlineExceededError(absl::StrCat(
         "bfly-controller at ", common.controller_address(), " did not answer in time"));
-  const std::string hint =
-      absl::IsPermissionDenied(status)
-          ? "\n  a controller holds the primary role; `bfly status` shows its election id, and "
-            "--election-id acts in its name"
-          : "";
-  return absl::Status(status.code(), absl::StrCat(status.message(), lines, hint));
+  return WithAdvice(absl::Status(status.code(), absl::StrCat(status.message(), lines)));
+}
+
+absl::Status WithAdvice(const absl::Status& status) {
+  if (!absl::IsPermissionDenied(status)) return status;
+  return absl::PermissionDeniedError(
+      absl::StrCat(status.message(),
+                   "\n  a controller holds the primary role; `bfly status` shows its election id, "
+                   "and --election-id acts in its name"));
 }
 
 }  // namespace bfly::control

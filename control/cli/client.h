@@ -21,6 +21,8 @@ std::shared_ptr<grpc::Channel> Connect(const Common& common);
 
 // A gRPC error with the details of its fields, one a line. OK gives OK.
 absl::Status Explain(const grpc::Status& answer, const Common& common);
+// An error of the controller with what to do where another client is primary. Explain adds it.
+absl::Status WithAdvice(const absl::Status& status);
 
 // Calls a unary method: Call(stub.get(), &v1::Fabric::Stub::Status, request, &response, common).
 // Requests that take an election id carry the one that was given.
