@@ -11,6 +11,8 @@ def targets(tree):
     """(name, words of the compiler's command, source files) of every group of files compiled alike."""
     told = subprocess.run(["meson", "introspect", tree, "--targets"], capture_output=True, text=True, check=True)
     for target in json.loads(told.stdout):
+        if target["type"] == "custom":
+            continue  # its command is no compiler's
         for group in target["target_sources"]:
             if "sources" not in group or not group.get("compiler"):
                 continue

@@ -18,8 +18,8 @@ using testing::SizeIs;
 
 TEST_F(FaultsTest, AMoveReplacesThePathInOneStepAndKeepsTheId) {
   Start();
-  const v1::Circuit before = SetUp(3, 9);
-  const v1::Circuit other = SetUp(5, 6);
+  const v1::Circuit before = SetUpOne(3, 9);
+  const v1::Circuit other = SetUpOne(5, 6);
   TakeRouteLog();
   v1::MoveRequest request;
   request.set_input(3);
@@ -50,7 +50,7 @@ TEST_F(FaultsTest, AMoveReplacesThePathInOneStepAndKeepsTheId) {
 
 TEST_F(FaultsTest, AMoveThatFailsLeavesTheOldPath) {
   Start();
-  const v1::Circuit before = SetUp(3, 9);
+  const v1::Circuit before = SetUpOne(3, 9);
   TakeRouteLog();
   const auto expect_as_before = [&] {
     ASSERT_THAT(List(*controller_), SizeIs(1));
@@ -94,7 +94,7 @@ TEST_F(FaultsTest, AMoveDoesNotStandInItsOwnWay) {
   agent_ = std::make_unique<TestAgent>(directory_.path(), "dp0", FakeBackend(board_, "dp0"));
   controller_ = std::make_unique<TestController>(directory_.path(), 20);
   ASSERT_TRUE(Load(*controller_, topology).ok());
-  const v1::Circuit before = SetUp(3, 9);
+  const v1::Circuit before = SetUpOne(3, 9);
   // Valiant's path shares the last links with the old one, which the circuit fills itself.
   v1::MoveRequest request;
   request.set_id(before.id());
@@ -108,7 +108,7 @@ TEST_F(FaultsTest, AMoveDoesNotStandInItsOwnWay) {
 
 TEST_F(FaultsTest, ByRepairCircuitsAreMovedBeforeTheirLinkGoesDown) {
   StartWith(v1::CircuitPolicy::REPAIR);
-  const v1::Circuit before = SetUp(0, 7);
+  const v1::Circuit before = SetUpOne(0, 7);
   board_.TakeLog();
   const v1::LinkRef link = LinkOf(before, 3);
   ASSERT_TRUE(SetLink(link, false).ok());
@@ -139,7 +139,7 @@ TEST_F(FaultsTest, ByRepairCircuitsAreMovedBeforeTheirLinkGoesDown) {
 
 TEST_F(FaultsTest, OneCircuitThatCannotBeMovedDoesNotKeepTheOthers) {
   StartWith(v1::CircuitPolicy::REPAIR);
-  const v1::Circuit first = SetUp(0, 7);
+  const v1::Circuit first = SetUpOne(0, 7);
   // The other input that shares the second link: it differs in the position that stage 0 sets.
   v1::SetUpRequest given;
   given.set_input(8);
@@ -162,8 +162,8 @@ TEST_F(FaultsTest, OneCircuitThatCannotBeMovedDoesNotKeepTheOthers) {
 
 TEST_F(FaultsTest, ByReleaseCircuitsOverALinkThatGoesDownAreReleased) {
   StartWith(v1::CircuitPolicy::RELEASE);
-  const v1::Circuit broken = SetUp(0, 7);
-  const v1::Circuit whole = SetUp(9, 2);
+  const v1::Circuit broken = SetUpOne(0, 7);
+  const v1::Circuit whole = SetUpOne(9, 2);
   ASSERT_TRUE(SetLink(LinkOf(broken, 3), false).ok());
   ASSERT_THAT(List(*controller_), SizeIs(1));
   EXPECT_EQ(List(*controller_)[0].id(), whole.id());

@@ -43,7 +43,7 @@ class FaultsTest : public CircuitsServiceTest {
     request.set_up(up);
     return Call(*controller_->fabric, &v1::Fabric::Stub::SetLinkState, request).status();
   }
-  v1::Circuit SetUp(Row input, Row output) {
+  v1::Circuit SetUpOne(Row input, Row output) {
     const auto response = SetUpCircuit(*controller_, input, output);
     EXPECT_TRUE(response.ok()) << response.status();
     return response.ok() ? response->circuit() : v1::Circuit();

@@ -14,25 +14,25 @@ using testing::SizeIs;
 
 TEST_F(FaultsTest, ASetUpTakesTheOtherPathAroundALinkThatIsDown) {
   Start();
-  const v1::Circuit free = SetUp(0, 7);
+  const v1::Circuit free = SetUpOne(0, 7);
   ASSERT_EQ(free.choice(), "p");
   ASSERT_TRUE(ReleaseCircuit(*controller_, free.id()).ok());
   ASSERT_TRUE(SetLink(LinkOf(free, 1), false).ok());
-  const v1::Circuit around = SetUp(0, 7);
+  const v1::Circuit around = SetUpOne(0, 7);
   EXPECT_EQ(around.choice(), "p_prime");
   EXPECT_THAT(around.broken(), IsEmpty());
   ASSERT_TRUE(ReleaseCircuit(*controller_, around.id()).ok());
   // With the link back it is as before.
   ASSERT_TRUE(SetLink(LinkOf(free, 1), true).ok());
-  EXPECT_EQ(SetUp(0, 7).choice(), "p");
+  EXPECT_EQ(SetUpOne(0, 7).choice(), "p");
 }
 
 TEST_F(FaultsTest, WithoutAWholePathASetUpIsUnavailableAndNamesTheLink) {
   Start();
-  const v1::Circuit p = SetUp(0, 7);
+  const v1::Circuit p = SetUpOne(0, 7);
   ASSERT_TRUE(ReleaseCircuit(*controller_, p.id()).ok());
   ASSERT_TRUE(SetLink(LinkOf(p, 2), false).ok());
-  const v1::Circuit other = SetUp(0, 7);
+  const v1::Circuit other = SetUpOne(0, 7);
   ASSERT_TRUE(ReleaseCircuit(*controller_, other.id()).ok());
   ASSERT_TRUE(SetLink(LinkOf(other, 5), false).ok());
   const absl::Status refused = SetUpCircuit(*controller_, 0, 7).status();
@@ -83,7 +83,7 @@ TEST_F(FaultsTest, WithoutAWholePathASetUpIsUnavailableAndNamesTheLink) {
 
 TEST_F(FaultsTest, LinksToAvoidAreAvoidedByThatRequestAlone) {
   Start();
-  const v1::Circuit p = SetUp(0, 7);
+  const v1::Circuit p = SetUpOne(0, 7);
   ASSERT_TRUE(ReleaseCircuit(*controller_, p.id()).ok());
   v1::SetUpRequest request;
   request.set_input(0);
@@ -100,7 +100,7 @@ TEST_F(FaultsTest, LinksToAvoidAreAvoidedByThatRequestAlone) {
               HasSubstr(NameOf(LinkOf(p, 3)) + " is to be avoided"));
   request.mutable_avoid(1)->set_row(16);
   EXPECT_THAT(FieldsOf(Ask(request).status()), ElementsAre("avoid[1].row"));
-  EXPECT_EQ(SetUp(0, 7).choice(), "p");
+  EXPECT_EQ(SetUpOne(0, 7).choice(), "p");
   // A permutation too.
   v1::RoutePermutationRequest permutation;
   permutation.set_protocol("minimum");
@@ -115,8 +115,8 @@ TEST_F(FaultsTest, LinksToAvoidAreAvoidedByThatRequestAlone) {
 
 TEST_F(FaultsTest, CircuitsOverALinkThatGoesDownAreBrokenUntilItIsBack) {
   Start();
-  const v1::Circuit broken = SetUp(0, 7);
-  const v1::Circuit whole = SetUp(9, 2);
+  const v1::Circuit broken = SetUpOne(0, 7);
+  const v1::Circuit whole = SetUpOne(9, 2);
   TakeRouteLog();
   ASSERT_TRUE(SetLink(LinkOf(broken, 3), false).ok());
   ASSERT_TRUE(SetLink(LinkOf(broken, 1), false).ok());
@@ -145,8 +145,8 @@ TEST_F(FaultsTest, CircuitsOverALinkThatGoesDownAreBrokenUntilItIsBack) {
 
 TEST_F(FaultsTest, AControllerThatComesBackKnowsWhatIsBroken) {
   Start();
-  const v1::Circuit broken = SetUp(0, 7);
-  SetUp(9, 2);
+  const v1::Circuit broken = SetUpOne(0, 7);
+  SetUpOne(9, 2);
   ASSERT_TRUE(SetLink(LinkOf(broken, 3), false).ok());
   controller_.reset();
   controller_ = std::make_unique<TestController>(directory_.path(), 20);
@@ -156,12 +156,12 @@ TEST_F(FaultsTest, AControllerThatComesBackKnowsWhatIsBroken) {
   EXPECT_THAT(Broken(), SizeIs(1));
   // And goes around it.
   ASSERT_TRUE(ReleaseCircuit(*controller_, broken.id()).ok());
-  EXPECT_NE(SetUp(0, 7).choice(), broken.choice());
+  EXPECT_NE(SetUpOne(0, 7).choice(), broken.choice());
 }
 
 TEST_F(FaultsTest, AWatchTellsWhatBreaksIsWholeAgainAndMoves) {
   Start();
-  const v1::Circuit circuit = SetUp(0, 7);
+  const v1::Circuit circuit = SetUpOne(0, 7);
   grpc::ClientContext context, broken_context;
   SetDeadline(context);
   SetDeadline(broken_context);
