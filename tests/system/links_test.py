@@ -54,7 +54,7 @@ class LinksTest(unittest.TestCase):
             workers = net.json("status")["data_planes"][0]["workers"]
             self.assertGreater(sum(w["lateness"]["packets"] for w in workers if w.get("lateness")), 0)
             self.assertIn("fell behind by", net.bfly("status"))
-            self.assertIn("fell behind by", net.bfly("down"))
+            self.assertIn("fell behind by", net.bfly("down", check=False))  # dp0 was killed: it fails
 
     def test_iperf3_shows_the_rate(self):
         with self.fabric({"rate": "20Mbps", "queue_limit": 50}) as net:

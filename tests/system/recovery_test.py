@@ -134,7 +134,7 @@ class RecoveryTest(unittest.TestCase):
         self.net.start_data_plane("dp0")
         lab.wait_until(lambda: self.state() == "running", "dp0 is loaded again")
         self.first_ping_is_answered("after a crash")
-        self.net.down()
+        self.net.down_incomplete()
 
     def test_a_host_that_only_listens_is_reached_at_once_after_down_and_up(self):
         self.hosts[0].ping(self.hosts[3].address)
@@ -174,7 +174,7 @@ class BridgedHostsTest(unittest.TestCase):
         self.net.up()
 
     def state(self):
-        return self.net.json("status")["data_planes"][0]["state"]
+        return self.net.status()["data_planes"][0]["state"]
 
     def test_their_addresses_are_kept_over_a_crash_and_not_needed_after_down_and_up(self):
         self.hosts[0].ping(self.hosts[1].address)
@@ -197,7 +197,7 @@ class BridgedHostsTest(unittest.TestCase):
         self.hosts[0].run("ping", "-c", "1", "-W", "20", self.hosts[1].address)
         with_own_address.finish()
 
-        self.net.down()
+        self.net.down_incomplete()
         self.assertFalse(kept.exists())
         self.net.bfly("up", self.net.file)
         # Nobody knows the hosts now: what is for one of them goes to everybody behind its port.
