@@ -34,7 +34,7 @@ absl::Status Call(Stub* stub,
   context.set_deadline(std::chrono::system_clock::now() + kCallDeadline);
   if constexpr (requires(Request & changing) { changing.set_election_id(uint64_t{}); }) {
     Request with_id = request;
-    with_id.set_election_id(common.election_id);
+    if (common.election_id != 0) with_id.set_election_id(common.election_id);
     return Explain((stub->*method)(&context, with_id, response), common);
   }
   return Explain((stub->*method)(&context, request, response), common);

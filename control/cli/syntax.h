@@ -23,7 +23,7 @@ CLI::Option* AddRanges(CLI::App& verb, const std::string& name, std::vector<uint
 CLI::Validator RatePerSecond();
 
 // Rewrites "50us", "1.5ms", "2s", "5min" and "1h" to a plain number of seconds. A number without a
-// unit counts in `unit`, one of the same names.
+// unit counts in `unit`, one of the same names, or is refused where `unit` is empty.
 CLI::Validator TimeInSeconds(const std::string& unit = "s");
 // The same to a plain number of milliseconds, rounded to the next whole one.
 CLI::Validator TimeInMilliseconds();

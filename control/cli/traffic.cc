@@ -228,10 +228,10 @@ void AddStart(CLI::App& group, Invocation& invocation) {
           std::vector<std::string>{"constant", "poisson", "bernoulli", "on-off", "slotted-batch"}))
       ->capture_default_str();
   start->add_option("--slot", source->slot, "bernoulli, slotted-batch: length of a slot")
-      ->transform(TimeInSeconds())
+      ->transform(TimeInSeconds(""))
       ->type_name("TIME");
   start->add_option("--on", source->on, "on-off: mean length of an on period")
-      ->transform(TimeInSeconds())
+      ->transform(TimeInSeconds(""))
       ->type_name("TIME");
   start->add_option("--duty", source->duty, "on-off: part of the time that is on")
       ->check(CLI::Range(0.0, 1.0))
