@@ -53,7 +53,7 @@ absl::StatusOr<std::vector<v1::SetLinkStateRequest>> LinksOf(const v1::LinkOverr
   return links;
 }
 
-// What selects no links is wrong usage.
+// Throws CLI::ValidationError, which is wrong usage, if `words` select no links.
 void CheckSelector(const std::vector<std::string>& words) {
   const absl::Status status = SelectorOf(words).status();
   if (!status.ok()) throw CLI::ValidationError("links", std::string(status.message()));

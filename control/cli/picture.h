@@ -34,7 +34,7 @@ struct CongestionField {
   uint32_t row_number(uint32_t i) const { return part.rows.empty() ? i : part.rows[i]; }
   uint32_t stage_number(uint32_t i) const { return part.stages.empty() ? i : part.stages[i]; }
 
-  // By place in the drawing, not by number.
+  // The arguments are places in the drawing, not numbers of stages and rows.
   LinkFigures& at(uint32_t stage, uint32_t row, uint32_t port) {
     return links[(static_cast<size_t>(stage) * rows + row) * ports + port];
   }

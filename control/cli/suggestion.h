@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What somebody who mistyped a verb or an option may have meant.
+// Answers a mistyped verb or option with the closest one there is.
 #pragma once
 
 #include <CLI/App.hpp>

@@ -22,7 +22,7 @@ namespace {
 // Networks have no more rows than this.
 constexpr uint32_t kMostNumbers = 1u << 20;
 
-// What one of a unit is worth.
+// Each unit by its name, as a multiple of the base unit.
 using Units = std::map<std::string, double>;
 
 const Units& Times() {

@@ -113,7 +113,7 @@ struct Shown {
     const uint64_t counted = (now->conservation().*count)();
     return counted > then ? (counted - then) / seconds : 0;  // a new fabric counts from 0
   }
-  // What the devices of all ports dropped before the fabric saw it.
+  // Frames a second that the devices of all ports dropped before the fabric saw them.
   double missed_per_second() const {
     const double seconds = before ? (now->time_ns() - before->time_ns()) / 1e9 : 0;
     if (seconds <= 0) return 0;
