@@ -170,7 +170,8 @@ absl::Status FabricHost::SetSources(const std::vector<v1::TrafficSource>& source
   if (!configs.ok()) return configs.status();
   // Recording starts first, so that no packet of a new source is missed.
   if (latency_id > latency_id_ || (latency_id == 0 && latency_id_ != 0)) {
-    if (absl::Status status = fabric_->RecordLatency(latency_id != 0); !status.ok()) return status;
+    const auto recorded = fabric_->RecordLatency(latency_id != 0);
+    if (!recorded.ok()) return recorded.status();
   }
   latency_id_ = latency_id;
   if (absl::Status status = fabric_->SetSources(*configs); !status.ok()) return status;

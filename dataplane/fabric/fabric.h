@@ -54,9 +54,12 @@ class Fabric {
   // In the order of the last SetSources.
   virtual std::vector<SourceCounters> sources() const = 0;
 
-  // Records the latency of what is delivered from now on, forgetting what was recorded before; or
-  // ends it. Until it is asked for, nothing is recorded and nothing paid.
-  virtual absl::Status RecordLatency(bool on) = 0;
+  // Records the latency of what is delivered from now on, or ends it. Returns what was recorded
+  // before, to which no worker adds any more (unless one made no pass for two seconds). Until it is
+  // asked for, nothing is recorded and nothing paid.
+  virtual absl::StatusOr<LatencyReport> RecordLatency(bool on) = 0;
+  // What was recorded so far. Workers go on adding: a mean may count packets that arrived while the
+  // report was made, and leave out their part in another mean.
   virtual LatencyReport latency() const = 0;
 
   virtual absl::Status SetLinkUp(LinkId link, bool up) = 0;

@@ -46,7 +46,7 @@ class LoadedFabric final : public Fabric {
   std::vector<Circuit> circuits() const override;
   absl::Status SetSources(const std::vector<SourceConfig>& sources) override;
   std::vector<SourceCounters> sources() const override;
-  absl::Status RecordLatency(bool on) override;
+  absl::StatusOr<LatencyReport> RecordLatency(bool on) override;
   LatencyReport latency() const override;
   absl::Status SetLinkUp(LinkId link, bool up) override;
   absl::Status SetLinks(const LinkPlan& plan) override;
@@ -134,6 +134,7 @@ class LoadedFabric final : public Fabric {
     std::vector<std::unique_ptr<DeliveryLatency>> deliveries;  // of workers that deliver
     std::vector<std::unique_ptr<LatencyHistogram>> stages;     // of stages_
   };
+  LatencyReport ReportOf(const RecordedLatency& latency) const;
   RecordedLatency latency_;                       // control_
   GracePeriod shapes_taken_up_;                   // control_
   Retired retired_;                               // control_: shapes, sources and latencies

@@ -24,7 +24,7 @@ void LoadedFabric::WaitForWorkers() const {
   }
 }
 
-absl::Status LoadedFabric::RecordLatency(bool on) {
+absl::StatusOr<LatencyReport> LoadedFabric::RecordLatency(bool on) {
   const std::lock_guard<std::mutex> lock(control_);
   if (!running_) return absl::FailedPreconditionError("the fabric is unloaded");
   RecordedLatency latency;
@@ -41,20 +41,25 @@ absl::Status LoadedFabric::RecordLatency(bool on) {
   }
   GracePeriod period;
   for (const auto& worker : workers_) period.Ask(worker->epoch());
-  retired_.Add(period,
-               std::make_shared<RecordedLatency>(std::exchange(latency_, std::move(latency))));
+  const auto before =
+      std::make_shared<RecordedLatency>(std::exchange(latency_, std::move(latency)));
+  retired_.Add(period, before);
   period.Wait(std::chrono::steady_clock::now() + std::chrono::seconds(2));
   retired_.Collect();
-  return absl::OkStatus();
+  return ReportOf(*before);
 }
 
 LatencyReport LoadedFabric::latency() const {
   const std::lock_guard<std::mutex> lock(control_);
-  LatencyReport report{.recording = !latency_.stages.empty(), .first_stage = plan_.first_stage};
+  return ReportOf(latency_);
+}
+
+LatencyReport LoadedFabric::ReportOf(const RecordedLatency& recorded) const {
+  LatencyReport report{.recording = !recorded.stages.empty(), .first_stage = plan_.first_stage};
   if (!report.recording) return report;
   const double hz = static_cast<double>(rte_get_tsc_hz());
   std::vector<const LatencyHistogram*> end_to_end, links, late;
-  for (const auto& latency : latency_.deliveries) {
+  for (const auto& latency : recorded.deliveries) {
     end_to_end.push_back(&latency->end_to_end);
     links.push_back(&latency->links);
     late.push_back(&latency->late);
@@ -62,7 +67,7 @@ LatencyReport LoadedFabric::latency() const {
   report.end_to_end = Summarize(end_to_end, hz);
   report.links = Summarize(links, hz);
   report.late = Summarize(late, hz);
-  for (const auto& stage : latency_.stages) report.stages.push_back(Summarize({stage.get()}, hz));
+  for (const auto& stage : recorded.stages) report.stages.push_back(Summarize({stage.get()}, hz));
   return report;
 }
 

@@ -87,7 +87,7 @@ class WallRun {
     const absl::Status started = fabric_.SetSources({SourcesOf(config_, fabric_.network())});
     if (!started.ok()) return started;
     if (absl::Status status = WaitFor(config_.warmup); !status.ok()) return status;
-    if (absl::Status status = fabric_.RecordLatency(true); !status.ok()) return status;
+    if (auto begun = fabric_.RecordLatency(true); !begun.ok()) return begun.status();
     population_ = samples_ = 0;
     const Snapshot before = fabric_.snapshot();
     for (int batch = 0; batch < config_.batches; ++batch) {
@@ -97,7 +97,9 @@ class WallRun {
       CloseBatch();
     }
     const Snapshot after = fabric_.snapshot();
-    result_.latency = fabric_.latency();
+    absl::StatusOr<LatencyReport> recorded = fabric_.RecordLatency(false);
+    if (!recorded.ok()) return recorded.status();
+    result_.latency = *std::move(recorded);
     result_.seconds =
         static_cast<double>(after.tsc - before.tsc) / static_cast<double>(rte_get_tsc_hz());
     result_.offered = after.conservation.injected - before.conservation.injected;

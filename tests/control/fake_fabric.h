@@ -90,10 +90,9 @@ class FakeFabric final : public dataplane::Fabric {
     for (uint64_t id : source_ids_) counters.push_back({.id = id, .packets = 10 * id});
     return counters;
   }
-  absl::Status RecordLatency(bool on) override {
+  absl::StatusOr<dataplane::LatencyReport> RecordLatency(bool on) override {
     board_.Note(std::string("latency ") + (on ? "on" : "off"));
-    recording_ = on;
-    return absl::OkStatus();
+    return dataplane::LatencyReport{.recording = std::exchange(recording_, on)};
   }
   dataplane::LatencyReport latency() const override { return {.recording = recording_}; }
   absl::Status SetLinkUp(LinkId link, bool up) override {

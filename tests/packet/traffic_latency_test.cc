@@ -2,6 +2,9 @@
 // Latencies of a running fabric: what is recorded, from when to when.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "tests/packet/fabric_fixture.h"
 
 namespace bfly::dataplane {
@@ -51,7 +54,26 @@ TEST(Latency, IsRecordedOfEveryDeliveryWhileItIsAskedFor) {
   EXPECT_EQ(fabric->latency().end_to_end.count, 0u);
   ASSERT_TRUE(fabric->RecordLatency(true).ok());
   ASSERT_TRUE(fabric->Unload().ok());
-  EXPECT_EQ(fabric->RecordLatency(true).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(fabric->RecordLatency(true).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+// A mean divides a sum by a count; both are of the same packets though workers went on to the end.
+TEST(Latency, WhatARecordingEndsWithAddsUp) {
+  const std::unique_ptr<Fabric> fabric = MustLoad(OneWorker(NetworkKind::kButterfly, 8));
+  ASSERT_NE(fabric, nullptr);
+  ASSERT_TRUE(
+      fabric->SetSources({{.rows = {0, 1, 2, 3}, .destination = Destination::kUniform}}).ok());
+  for (int time = 0; time < 20; ++time) {
+    ASSERT_TRUE(fabric->RecordLatency(true).ok());
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    const absl::StatusOr<LatencyReport> report = fabric->RecordLatency(false);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_GT(report->end_to_end.count, 0u);
+    EXPECT_EQ(report->end_to_end.count, report->links.count);
+    EXPECT_EQ(report->end_to_end.count, report->late.count);
+    EXPECT_NEAR(report->end_to_end.mean, report->links.mean + report->late.mean,
+                1e-9 * report->end_to_end.mean);
+  }
 }
 
 // Links of 8 Mbit/s carry a packet of 100 bytes in 100 us; it crosses three of them, alone. Delay
