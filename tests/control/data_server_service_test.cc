@@ -193,6 +193,7 @@ TEST_F(DataServerServiceTest, AfterRandomSequencesOfEverythingTheCountsEqualARec
     Start(16, capacity);
     ASSERT_TRUE(Place(24, 2).ok());
     ASSERT_TRUE(Place(24, 1, 24).ok());
+    uint64_t reads = 0;
     for (uint32_t seed = 1; seed <= 4; ++seed) {
       std::mt19937 random(seed);
       for (int step = 0; step < 60; ++step) {
@@ -222,6 +223,7 @@ TEST_F(DataServerServiceTest, AfterRandomSequencesOfEverythingTheCountsEqualARec
         ExpectCountsEqualRecount(*controller_, agent_.get());
         const v1::DataServerStatus status = Status();
         EXPECT_EQ(status.reads(), static_cast<uint64_t>(status.paths_size()));
+        reads += status.reads();
         std::map<uint32_t, uint32_t> readers;
         uint32_t most = 0;
         std::set<uint64_t> objects;
@@ -236,6 +238,7 @@ TEST_F(DataServerServiceTest, AfterRandomSequencesOfEverythingTheCountsEqualARec
         }
       }
     }
+    EXPECT_GT(reads, 240u) << "more than one a step on average";
   }
 }
 

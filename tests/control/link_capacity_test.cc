@@ -39,6 +39,7 @@ TEST_F(LinkCapacityTest, EveryLinkTellsItsCapacity) {
   narrow->set_capacity(1);
   StartWith(topology);
   const v1::Counters counters = Counters();
+  ASSERT_EQ(counters.links_size(), 4 * 16 * 2);
   for (const v1::LinkCounters& link : counters.links()) {
     const bool is_narrow = link.stage() == 1 && link.row() == 0 && link.port() == 0;
     EXPECT_EQ(link.circuit_capacity(), is_narrow ? 1u : 2u);

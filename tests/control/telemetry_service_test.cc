@@ -186,6 +186,7 @@ TEST_F(TelemetryServiceTest, TheHottestLinksHaveMostCircuitsThenMostPackets) {
   // packets.
   filter.set_top(5);
   const v1::Counters shared = Get(filter);
+  EXPECT_EQ(shared.links_size(), 5);
   for (const v1::LinkCounters& link : shared.links()) EXPECT_EQ(link.circuits(), 2u);
   filter.set_top(12);
   const v1::Counters counters = Get(filter);

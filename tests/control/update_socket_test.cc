@@ -159,16 +159,16 @@ TEST_F(UpdateSocketTest, ASilentDataPlaneIsGivenUpAndItsLateAnswerIsNotTakenForT
   v1::AgentUpdateResult late;
   late.mutable_response()->set_revision(111);
   first->Send(late.SerializeAsString()).IgnoreError();
+  // Stays open until the client has read the answer.
+  absl::StatusOr<PacketSocket> second = absl::UnknownError("nobody connected");
   std::thread answering([&] {
     pollfd waiting = {.fd = listening->fd(), .events = POLLIN, .revents = 0};
     ASSERT_EQ(poll(&waiting, 1, 5000), 1);
-    const auto second = listening->Accept();
+    second = listening->Accept();
     ASSERT_TRUE(second.ok());
     v1::AgentUpdateResult result;
     result.mutable_response()->set_revision(222);
     EXPECT_TRUE(second->Send(result.SerializeAsString()).ok());
-    // Until the client has read it.
-    std::this_thread::sleep_for(milliseconds(100));
   });
   const auto next = client.Update(Install(3, 5, 1));
   answering.join();

@@ -45,6 +45,7 @@ void ExpectAllPairsWalked(const FabricConfig& config) {
   EXPECT_EQ(PacketCounts(s), WalkedCounts(network, AllPairsGreedy(network)));
   for (const LinkCounters& link : s.links) EXPECT_EQ(link.bytes, 64 * link.packets);
   // Every worker had a part in it.
+  EXPECT_FALSE(s.workers.empty());
   for (const WorkerCounters& worker : s.workers) {
     EXPECT_GT(worker.ledger.handed_on + worker.ledger.delivered, 0u) << "CPU " << worker.lcore;
   }

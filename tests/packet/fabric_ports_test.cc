@@ -59,6 +59,7 @@ class FourHosts : public testing::Test {
     EXPECT_EQ(s.conservation.injected, sent);
     EXPECT_EQ(s.conservation.delivered, sent);
     EXPECT_EQ(s.conservation.in_flight, 0u);
+    EXPECT_EQ(s.ports.size(), 4u);
     for (const PortCounters& port : s.ports) {
       EXPECT_EQ(port.rx_packets, sent / 4);
       EXPECT_EQ(port.tx_packets, sent / 4);

@@ -2,9 +2,6 @@
 // Latencies of a running fabric: what is recorded, from when to when.
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <thread>
-
 #include "tests/packet/fabric_fixture.h"
 
 namespace bfly::dataplane {
@@ -65,7 +62,7 @@ TEST(Latency, WhatARecordingEndsWithAddsUp) {
       fabric->SetSources({{.rows = {0, 1, 2, 3}, .destination = Destination::kUniform}}).ok());
   for (int time = 0; time < 20; ++time) {
     ASSERT_TRUE(fabric->RecordLatency(true).ok());
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    WaitUntil(*fabric, [&](const Snapshot&) { return fabric->latency().end_to_end.count > 0; });
     const absl::StatusOr<LatencyReport> report = fabric->RecordLatency(false);
     ASSERT_TRUE(report.ok()) << report.status();
     EXPECT_GT(report->end_to_end.count, 0u);

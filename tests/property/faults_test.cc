@@ -216,6 +216,7 @@ TEST(Faults, ValiantFindsTheOnlyMiddleRowThatIsLeft) {
     const RouteResult result = RoutePermutation("valiant", LinkLoad(bb), RandomRequests(64, 1),
                                                 {.seed = 5, .faults = &faults})
                                    .value();
+    ASSERT_EQ(result.paths.size(), 64u);
     for (const CircuitPath& path : result.paths) {
       ASSERT_EQ(WalkTag(bb, path.input, path.tag)[6], left);
     }
@@ -275,6 +276,7 @@ TEST(Faults, BenesKeepsOneCircuitALinkAroundAFewFaults) {
                            {.workers = static_cast<uint32_t>(seed % 3), .faults = &faults})
               .value();
       paper::EdgeLoad load;
+      ASSERT_EQ(result.paths.size(), rows);
       for (const CircuitPath& path : result.paths) {
         const std::vector<Row> walk = WalkTag(benes, path.input, path.tag);
         ASSERT_EQ(walk.back(), path.output);

@@ -19,6 +19,7 @@ TEST(RanadeFlip, FollowsTheSwitchesOfTheFirstCopy) {
       const Permutation pi = PermutationByName("random", rows, seed).value();
       const RouteResult result = RoutePermutation("ranade_flip", bb, pi, {.seed = seed}).value();
       for (int stage = 0; stage < d; ++stage) EXPECT_EQ(result.stage_congestion[stage], 1u);
+      ASSERT_EQ(result.paths.size(), rows);
       for (const CircuitPath& path : result.paths) {
         paper::Digits at = paper::DigitsOf(path.input, d);
         std::vector<Row> rows_of_path{path.input};

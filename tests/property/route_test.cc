@@ -172,6 +172,7 @@ TEST(Collision, StopsAfterTheRoundsItIsGiven) {
   EXPECT_EQ(one.rounds, 1u);
   EXPECT_EQ(one.left_per_round, (std::vector<uint32_t>{whole.left_per_round[0]}));
   EXPECT_EQ(one.requests_left.size(), whole.left_per_round[0]);
+  EXPECT_FALSE(one.requests_left.empty());
   for (uint32_t i : one.requests_left) EXPECT_EQ(one.paths[i].choice, PathChoice::kArbitrary);
 }
 
@@ -188,6 +189,7 @@ TEST(Collision, CountsTheCircuitsThatStand) {
     for (Row input = 32; input < 64; ++input) rest.push_back({input, pi[input]});
     const RouteResult result =
         RoutePermutation("collision", circuits.load(), rest, {.c = c}).value();
+    ASSERT_EQ(result.paths.size(), rest.size());
     ASSERT_TRUE(circuits.SetUpAll(result.paths).ok());
     EXPECT_EQ(result.stage_congestion, circuits.load().StageCongestion());
     for (const CircuitPath& path : result.paths) {

@@ -177,6 +177,7 @@ class CommandLine(CommandLineTest):
         self.addCleanup(process.kill)
         wait_until(lambda: self.bfly("status", check=False).stdout.startswith("life"), "the fabric is up")
         pids = self.pids()
+        self.assertEqual(len(pids), 2)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=2 * PATIENCE)
         self.assertEqual(process.returncode, 0, out)

@@ -33,6 +33,7 @@ class HostsTest(unittest.TestCase):
         """Nothing dropped; every port counts, and the XDP program's rows are the frames it redirected."""
         counters = net.settled()
         self.assertEqual(counters["conservation"]["dropped"], 0, counters["drops"])
+        self.assertEqual(len(counters["ports"]), HOSTS)
         for row, port in enumerate(counters["ports"]):
             self.assertGreaterEqual(port["rx_packets"], 3 * 2 * (HOSTS - 1))
             self.assertGreaterEqual(port["tx_packets"], 3 * 2 * (HOSTS - 1))

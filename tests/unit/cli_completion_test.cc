@@ -83,6 +83,7 @@ TEST(BashCompletion, StaysAtTheVerbWhenAnOptionsValueLooksLikeOne) {
 TEST(Parser, EveryVerbHasHelpAndAnExampleAndEveryOptionHasHelp) {
   Invocation invocation;
   const std::unique_ptr<CLI::App> app = BuildParser(invocation);
+  ASSERT_GT(CompletionVerbs(*app).size(), 20u);
   for (const CompletionVerb& verb : CompletionVerbs(*app)) {
     EXPECT_FALSE(verb.help.empty()) << verb.path;
     for (const CompletionOption& option : verb.options)
@@ -97,6 +98,7 @@ TEST(Parser, EveryVerbHasHelpAndAnExampleAndEveryOptionHasHelp) {
 TEST(Parser, EveryVerbIsInEveryShellsFile) {
   Invocation invocation;
   const std::unique_ptr<CLI::App> app = BuildParser(invocation);
+  ASSERT_GT(CompletionVerbs(*app).size(), 20u);
   for (const CompletionVerb& verb : CompletionVerbs(*app)) {
     EXPECT_THAT(BashCompletion(*app), HasSubstr("'" + verb.path + "'"));
     EXPECT_THAT(ZshCompletion(*app), HasSubstr("'" + verb.path + "'"));

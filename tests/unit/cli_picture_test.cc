@@ -54,7 +54,9 @@ TEST(CongestionField, LinksOutsideTheNetworkAreLeftOut) {
   AddLink(now, 2, 0, 0, 1, 1);
   AddLink(now, 0, 4, 0, 1, 1);
   AddLink(now, 0, 0, 2, 1, 1);
-  for (const LinkFigures& load : MakeField(4, 2, now, nullptr).links) EXPECT_EQ(load.circuits, 0u);
+  const CongestionField field = MakeField(4, 2, now, nullptr);
+  EXPECT_EQ(field.links.size(), 4u * 2 * 2);
+  for (const LinkFigures& load : field.links) EXPECT_EQ(load.circuits, 0u);
 }
 
 TEST(DrawCongestion, ShowsCircuitsOfBothLinksOfEachNode) {
