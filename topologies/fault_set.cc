@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "topologies/link_text.h"
 
 namespace bfly {
 
@@ -126,8 +127,7 @@ std::vector<bool> FaultSet::ReachableFrom(Row input) const {
 
 std::string FaultSet::WhyBlocked(LinkId link) const {
   const uint64_t index = network_->link_index(link);
-  const std::string name =
-      absl::StrCat("stage ", link.stage, " row ", link.row, " port ", link.port);
+  const std::string name = LinkText(link);
   const auto reasons = blocked_.find(index);
   if (reasons == blocked_.end() || links_.count(index) != 0) return absl::StrCat(name, " is down");
   const bool only_avoided = avoided_.count(index) != 0 && reasons->second == 1;

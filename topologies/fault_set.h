@@ -51,7 +51,7 @@ class FaultSet {
   // Outputs that some whole path leads to from this input.
   std::vector<bool> ReachableFrom(Row input) const;
 
-  // Why no path may cross the link, such as "stage 6 row 32 port 0 is down".
+  // Why no path may cross the link, such as "s6 r32 p0 is down".
   std::string WhyBlocked(LinkId link) const;
 
  private:

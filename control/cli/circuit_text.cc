@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "control/cli/syntax.h"
 #include "control/topology_file/link_policy.h"
 #include "control/topology_file/ranges.h"
 #include "topologies/network.h"
@@ -19,7 +20,7 @@ std::string CircuitLine(const v1::Circuit& circuit) {
   absl::StrAppend(
       &line, ", broken at ",
       absl::StrJoin(circuit.broken(), ", ", [](std::string* out, const v1::LinkRef& link) {
-        absl::StrAppend(out, "s", link.stage(), " r", link.row(), " p", link.port());
+        out->append(LinkText(link.stage(), link.row(), link.port()));
       }));
   return line;
 }

@@ -15,6 +15,7 @@
 #include "absl/strings/strip.h"
 #include "control/topology_file/link_policy.h"
 #include "control/topology_file/ranges.h"
+#include "topologies/link_text.h"
 
 namespace bfly::control {
 namespace {
@@ -100,7 +101,7 @@ CLI::Validator TimeInMilliseconds() {
 }
 
 std::string LinkText(uint32_t stage, uint32_t row, uint32_t port) {
-  return absl::StrCat("s", stage, " r", row, " p", port);
+  return bfly::LinkText({static_cast<int>(stage), row, static_cast<int>(port)});
 }
 
 absl::StatusOr<v1::LinkOverride> SelectorOf(const std::vector<std::string>& words) {

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/services/fabric_state.h"
 #include "control/status/field_errors.h"
+#include "topologies/link_text.h"
 
 namespace bfly::control {
 namespace {
@@ -29,9 +30,9 @@ absl::StatusOr<CircuitPath> GivenPath(const Network& network, Row input, Row out
 }  // namespace
 
 absl::Status NoRoom(LinkId link, uint32_t circuits, uint32_t capacity) {
-  return ErrorAtField(absl::StatusCode::kResourceExhausted, "link",
-                      absl::StrCat("stage ", link.stage, " row ", link.row, " port ", link.port,
-                                   " carries ", circuits, " circuits, its capacity is ", capacity));
+  return ErrorAtField(
+      absl::StatusCode::kResourceExhausted, "link",
+      absl::StrCat(LinkText(link), " carries ", circuits, " circuits, its capacity is ", capacity));
 }
 
 FabricState::Forbidden::Forbidden(const FaultSet& faults, const std::vector<LinkId>& avoid)

@@ -73,7 +73,7 @@ for source in range(0, fabric.rows, 4):
 # 3. The counters: now, and as they change.
 now = call("Telemetry/GetCounters", message("GetCountersRequest", filter={"top": 3}), "Counters")
 for link in now.links:
-    print(f"stage {link.stage} row {link.row} port {link.port}: {link.circuits} circuits, {link.packets} packets")
+    print(f"s{link.stage} r{link.row} p{link.port}: {link.circuits} circuits, {link.packets} packets")
 c = now.conservation
 print(f"injected {c.injected} = delivered {c.delivered} + dropped {c.dropped} + in flight {c.in_flight}")
 wishes.put(None)  # leaves: the role is free again

@@ -22,7 +22,7 @@ inline v1::LinkRef LinkOf(const v1::Circuit& circuit, int stage, int dimension =
 }
 
 inline std::string NameOf(const v1::LinkRef& link) {
-  return "stage " + std::to_string(link.stage()) + " row " + std::to_string(link.row()) + " port " +
+  return "s" + std::to_string(link.stage()) + " r" + std::to_string(link.row()) + " p" +
          std::to_string(link.port());
 }
 

@@ -56,7 +56,7 @@ TEST_F(LinkCapacityTest, BlockedRequestsAreCountedAndChangeNothing) {
   EXPECT_EQ(blocked.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(FieldsOf(blocked.status()), ElementsAre("link"));
   EXPECT_THAT(std::string(blocked.status().message()),
-              HasSubstr("stage 1 row 0 port 0 carries 1 circuits, its capacity is 1"));
+              HasSubstr("s1 r0 p0 carries 1 circuits, its capacity is 1"));
   EXPECT_EQ(List(*controller_).size(), 1u);
   // A batch: all or nothing, or best effort.
   v1::SetUpBatchRequest batch;

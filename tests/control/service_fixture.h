@@ -307,7 +307,7 @@ inline void ExpectCountsEqualRecount(TestController& controller, TestAgent* ingr
   for (const v1::LinkCounters& link : books.counters.links()) {
     const auto found = recount.find({link.stage(), link.row(), link.next_row()});
     ASSERT_EQ(link.circuits(), found == recount.end() ? 0 : found->second)
-        << "stage " << link.stage() << " row " << link.row() << " port " << link.port();
+        << "s" << link.stage() << " r" << link.row() << " p" << link.port();
   }
   if (ingress == nullptr) return;
   std::map<uint32_t, uint64_t> wanted;

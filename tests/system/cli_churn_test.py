@@ -111,7 +111,7 @@ circuits: {{capacity: 1}}
 """))
         text = self.bfly("circuit", "churn", "--rate", 3000, "--holding", 0.01, "--duration", 0.5, "--seed", 4).stdout
         self.assertRegex(text, r"blocking ratio [\d.]+ %: \d+ of \d+ blocked; 0 busy\n"
-                               r"the first refused: link: stage \d row \d+ port \d carries 1 circuits, its capacity is 1")
+                               r"the first refused: link: s\d r\d+ p\d carries 1 circuits, its capacity is 1")
         before = self.json("counters")["circuits"]
         live = self.json("circuit", "churn", "--rate", 3000, "--holding", 0.01, "--duration", 0.5)
         after = self.json("counters")["circuits"]

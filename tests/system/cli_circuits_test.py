@@ -97,7 +97,7 @@ class Circuits(CommandLineTest):
             self.assertEqual(refused.returncode, 1)
             said.add(refused.stderr)
         self.assertEqual(len(said), 1, said)
-        self.assertRegex(said.pop(), r"paths\[\d+\]\.link: stage \d+ row \d+ port [01] carries 1 circuits, its capacity is 1")
+        self.assertRegex(said.pop(), r"paths\[\d+\]\.link: s\d+ r\d+ p[01] carries 1 circuits, its capacity is 1")
         circuits = self.json("counters")["circuits"]
         self.assertEqual((circuits["standing"], circuits["blocked"]), (0, 2))
         self.assertEqual(self.json("circuit", "list")["total"], 0)

@@ -24,7 +24,7 @@ TEST(FaultSet, ALinkThatIsDownIsTheFirstOneOfThePathsThatCrossIt) {
   EXPECT_TRUE(faults.IsWhole(2, tag));
   faults.SetLinkUp({1, 6, 1}, false);
   EXPECT_EQ(faults.FirstOnPath(2, tag), (LinkId{1, 6, 1}));
-  EXPECT_EQ(faults.WhyBlocked({1, 6, 1}), "stage 1 row 6 port 1 is down");
+  EXPECT_EQ(faults.WhyBlocked({1, 6, 1}), "s1 r6 p1 is down");
   // 6 -> 6 crosses it too, 6 -> 4 turns off before.
   EXPECT_FALSE(faults.IsWhole(6, GreedyTag(network, 6, 6)));
   EXPECT_TRUE(faults.IsWhole(6, GreedyTag(network, 6, 4)));
@@ -57,8 +57,8 @@ TEST(FaultSet, ANodeTakesAllItsLinksWithItAndGivesBackOnlyThose) {
   EXPECT_THAT(faults.blocked_links(),
               ElementsAre(LinkId{1, 4, 1}, LinkId{1, 6, 1}, LinkId{2, 6, 0}, LinkId{2, 6, 1}));
   EXPECT_THAT(faults.down_links(), ElementsAre(LinkId{2, 6, 0}));
-  EXPECT_EQ(faults.WhyBlocked({2, 6, 1}), "stage 2 row 6 port 1 is down with one of its nodes");
-  EXPECT_EQ(faults.WhyBlocked({2, 6, 0}), "stage 2 row 6 port 0 is down");
+  EXPECT_EQ(faults.WhyBlocked({2, 6, 1}), "s2 r6 p1 is down with one of its nodes");
+  EXPECT_EQ(faults.WhyBlocked({2, 6, 0}), "s2 r6 p0 is down");
   faults.SetNodeUp({2, 6}, true);
   EXPECT_THAT(faults.blocked_links(), ElementsAre(LinkId{2, 6, 0}));
 }
@@ -79,7 +79,7 @@ TEST(FaultSet, AnAvoidedLinkIsNotDown) {
   FaultSet faults(network);
   faults.Avoid({1, 6, 1});
   EXPECT_FALSE(faults.IsWhole(2, GreedyTag(network, 2, 6)));
-  EXPECT_EQ(faults.WhyBlocked({1, 6, 1}), "stage 1 row 6 port 1 is to be avoided");
+  EXPECT_EQ(faults.WhyBlocked({1, 6, 1}), "s1 r6 p1 is to be avoided");
   EXPECT_TRUE(faults.down_links().empty());
 }
 

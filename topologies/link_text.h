@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// How links are written wherever somebody reads or types them.
+#pragma once
+
+#include <string>
+
+#include "topologies/network.h"
+
+namespace bfly {
+
+// "s6 r32 p0". The command line reads it back as a selector of this one link.
+std::string LinkText(LinkId link);
+
+}  // namespace bfly
