@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Links that go down under circuits, and circuits that go around them, as the command line has them."""
+
+import signal
+import subprocess
+import unittest
+
+from command_line import BB16, BFLY, CommandLineTest
+from lab import wait_until
+
+# Of the 16 rows of each copy, a stage sets one position: the leftmost first.
+DIMENSION = 4
+
+
+def link_of(circuit, stage):
+    """Link `stage` of a circuit's path; its port is the bit that the stage sets."""
+    row, after = circuit["rows"][stage:stage + 2]
+    return f"s{stage} r{row} p{after >> (DIMENSION - 1 - stage % DIMENSION) & 1}"
+
+
+class Faults(CommandLineTest):
+    def up(self, on_failure=None):
+        more = f"circuits: {{on_failure: {on_failure}}}\n" if on_failure else ""
+        self.bfly("up", self.write("faults.yaml", BB16 + more))
+
+    def refused(self, *words, code=1):
+        done = self.bfly(*words, check=False)
+        self.assertEqual(done.returncode, code, f"{words}: {done.stdout}{done.stderr}")
+        self.assertEqual(done.stdout, "")
+        return done.stderr
+
+    def watch(self):
+        process = subprocess.Popen([BFLY, "circuit", "list", "--watch", "--run-dir", str(self.run_dir)],
+                                   stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def broken(self):
+        return [circuit["id"] for circuit in self.json("circuit", "list", "--broken")["circuits"]]
+
+    def send(self, row, packets):
+        """What became of packets that a row sent over its circuit: (delivered, dropped)."""
+        before = self.json("counters")["conservation"]
+        self.bfly("traffic", "start", "--name", "some", "--to", "circuit", "--rows", row, "--rate", 0, "--packets", packets)
+
+        def arrived():
+            now = self.json("counters")["conservation"]
+            done = tuple(now[what] - before[what] for what in ("delivered", "dropped"))
+            return done if sum(done) == packets else None
+
+        became = wait_until(arrived, "every packet is delivered or dropped")
+        self.bfly("traffic", "stop", "some")
+        return became
+
+    def test_a_circuit_over_a_link_that_goes_down_is_broken_until_it_is_moved(self):
+        self.up()
+        circuit = self.json("circuit", "setup", 0, 7)
+        other = self.json("circuit", "setup", 9, 2)["id"]
+        self.assertEqual(self.send(0, 100), (100, 0))
+        watch = self.watch()
+        for _ in range(3):
+            watch.stdout.readline()
+        link = link_of(circuit, 1)
+        self.assertEqual(self.bfly("link", "down", link).stdout, f"link {link} is down\n")
+        self.assertRegex(watch.stdout.readline(), rf"^~ circuit {circuit['id']}: 0 -> 7, .*, broken at {link}$")
+        listed = self.bfly("circuit", "list", "--broken").stdout
+        self.assertRegex(listed, rf"(?m)^circuit {circuit['id']}: 0 -> 7, .*, broken at {link}$")
+        self.assertNotIn(f"circuit {other}:", listed)
+        self.assertIn("2 circuits, 1 broken", self.bfly("status").stdout)
+        self.assertIn("2 stand, 1 broken", self.bfly("counters").stdout)
+        self.assertIn(f"down: {link}\n", self.bfly("link", "show").stdout)
+        self.assertEqual(self.send(0, 100), (0, 100))
+
+        moved = self.json("circuit", "move", circuit["id"])
+        self.assertEqual((moved["id"], moved["input"], moved["output"]), (circuit["id"], 0, 7))
+        self.assertEqual((circuit["choice"], moved["choice"]), ("p", "p_prime"))
+        # Between its ends it has no node with the old path in common.
+        self.assertFalse(set(enumerate(moved["rows"][1:-1])) & set(enumerate(circuit["rows"][1:-1])))
+        self.assertRegex(watch.stdout.readline(), rf"^~ circuit {circuit['id']}: 0 -> 7, path p_prime, .*congestion 1$")
+        self.assertEqual(self.bfly("circuit", "list", "--broken").stdout, "0 circuits\n")
+        self.assertEqual(self.send(0, 100), (100, 0))
+        watch.send_signal(signal.SIGINT)
+        self.assertEqual(watch.wait(timeout=10), 0)
+
+    def test_a_circuit_is_whole_again_when_its_link_is_back(self):
+        self.up("keep")
+        circuit = self.json("circuit", "setup", 0, 7)
+        link = link_of(circuit, 5)
+        self.bfly("link", "down", link)
+        self.assertEqual(self.broken(), [circuit["id"]])
+        self.assertEqual(self.bfly("link", "up", link).stdout, f"link {link} is up\n")
+        self.assertEqual(self.broken(), [])
+        self.assertEqual(self.json("circuit", "list")["circuits"][0]["rows"], circuit["rows"])
+        self.assertEqual(self.send(0, 100), (100, 0))
+
+    def test_set_ups_and_moves_go_around_links_that_are_down_or_to_be_avoided(self):
+        self.up()
+        p = self.json("circuit", "setup", 0, 7)
+        p_prime = self.json("circuit", "move", p["id"], "--avoid", link_of(p, 3))
+        self.assertEqual((p["choice"], p_prime["choice"]), ("p", "p_prime"))
+        # The wish is of that request alone.
+        self.assertEqual(self.json("circuit", "move", "--input", 0)["rows"], p["rows"])
+        down, left = link_of(p, 2), link_of(p_prime, 4)
+        self.bfly("link", "down", down)
+        said = f"bfly: link: {down} is down\n"
+        self.assertEqual(self.refused("circuit", "move", p["id"], "--avoid", left), said)
+        # The move that was refused changed nothing.
+        self.assertEqual(self.json("circuit", "list")["circuits"][0]["rows"], p["rows"])
+        self.bfly("circuit", "release", p["id"])
+        self.assertEqual(self.refused("circuit", "setup", 0, 7, "--avoid", left), said)
+        self.assertEqual(self.json("circuit", "setup", 0, 7)["rows"], p_prime["rows"])
+        self.assertIn(f"link: {down} is down", self.refused("circuit", "move", "--input", 0, "--path",
+                                                            ",".join(map(str, p["rows"]))))
+        self.bfly("link", "up", down)
+        self.bfly("circuit", "release", "--all")
+        self.assertEqual(self.json("circuit", "setup", 0, 7, "--avoid", left)["rows"], p["rows"])
+        self.assertEqual(self.refused("circuit", "move", "--input", 0, "--avoid", link_of(p, 3), "--avoid", left),
+                         f"bfly: link: {link_of(p, 3)} is to be avoided\n")
+        self.assertEqual(self.json("counters")["conservation"]["dropped"], 0)
+
+    def test_a_permutation_goes_around_links_and_names_the_one_it_cannot(self):
+        self.up()
+        whole = self.json("circuit", "permutation", "--seed", 5)
+        first = whole["paths"][3]
+        self.bfly("link", "down", link_of(first, 2))
+        self.assertGreater(len(self.broken()), 0)
+        around = self.json("circuit", "permutation", "--seed", 5, "--replace")
+        self.assertEqual(self.broken(), [])
+        self.assertNotEqual(around["paths"][3]["rows"], first["rows"])
+        self.assertNotIn(link_of(first, 2), {link_of(path, 2) for path in around["paths"]})
+        # Both links by which row 3 enters the network.
+        said = self.refused("circuit", "permutation", "--seed", 5, "--replace", "--avoid", "s0 r3")
+        self.assertRegex(said, r"^bfly: paths\[3\]\.link: s\d r\d+ p[01] is (down|to be avoided)\n$")
+
+    def test_repair_moves_circuits_before_the_link_is_down(self):
+        self.up("repair")
+        circuit = self.json("circuit", "setup", 0, 7)
+        self.bfly("link", "down", link_of(circuit, 1))
+        now, = self.json("circuit", "list")["circuits"]
+        self.assertEqual((now["id"], now["choice"]), (circuit["id"], "p_prime"))
+        self.assertEqual(self.broken(), [])
+        self.assertEqual(self.send(0, 100), (100, 0))
+        # Without another path it stays, broken, and is moved when there is one.
+        self.bfly("link", "down", link_of(now, 6))
+        self.assertEqual(self.broken(), [circuit["id"]])
+        self.bfly("link", "up", link_of(circuit, 1))
+        now, = self.json("circuit", "list")["circuits"]
+        self.assertEqual((now["id"], now["rows"]), (circuit["id"], circuit["rows"]))
+        self.assertEqual(self.broken(), [])
+
+    def test_release_ends_what_crosses_a_link_that_goes_down(self):
+        self.up("release")
+        circuit = self.json("circuit", "setup", 0, 7)
+        other = self.json("circuit", "setup", 9, 2)
+        watch = self.watch()
+        for _ in range(3):
+            watch.stdout.readline()
+        self.bfly("link", "down", link_of(circuit, 1))
+        self.assertTrue(watch.stdout.readline().startswith(f"- circuit {circuit['id']}: 0 -> 7"))
+        self.assertEqual([left["id"] for left in self.json("circuit", "list")["circuits"]], [other["id"]])
+        self.assertEqual(self.json("circuit", "setup", 0, 7)["choice"], "p_prime")
+
+    def test_what_is_wrong_is_refused_and_named(self):
+        self.up()
+        self.assertIn("stage", self.refused("link", "down", "s8 r0 p0"))
+        self.assertIn("row", self.refused("link", "down", "s0 r16 p0"))
+        self.assertEqual(self.refused("circuit", "move", 99), "bfly: id: there is no circuit 99\n")
+        self.assertEqual(self.refused("circuit", "move", "--input", 5), "bfly: input: there is no circuit at row 5\n")
+        self.assertIn("avoid[0].row: ", self.refused("circuit", "setup", 0, 7, "--avoid", "s1 r16 p0"))
+        self.assertIn('"s1" names no link', self.refused("circuit", "setup", 0, 7, "--avoid", "s1"))
+        for words in (("circuit", "move"), ("link", "down"), ("link", "down", "x3"),
+                      ("circuit", "move", 1, "--protocol", "magic")):
+            self.refused(*words, code=2)
+        self.assertEqual(self.json("circuit", "list")["total"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
