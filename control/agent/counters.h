@@ -3,8 +3,8 @@
 #pragma once
 
 #include "bfly/v1/agent.pb.h"
-#include "dataplane/fabric/config.h"
-#include "dataplane/fabric/snapshot.h"
+#include "dataplane/core/config.h"
+#include "dataplane/core/snapshot.h"
 #include "dataplane/telemetry/latency.h"
 #include "dataplane/traffic/source_config.h"
 

@@ -16,7 +16,7 @@
 #include "control/cli/syntax.h"
 #include "control/cli/terminal.h"
 #include "control/cli/text.h"
-#include "dataplane/traffic/run_statistics.h"
+#include "dataplane/bench/run_statistics.h"
 #include "topologies/permutation.h"
 
 namespace bfly::control {

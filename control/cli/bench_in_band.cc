@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "control/cli/bench_report.h"
-#include "dataplane/in_band/workers/in_band_bench.h"
+#include "dataplane/bench/in_band_bench.h"
 #include "dataplane/runtime/eal.h"
 
 namespace bfly::control {

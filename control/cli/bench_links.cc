@@ -9,8 +9,8 @@
 #include "control/cli/syntax.h"
 #include "control/cli/text.h"
 #include "control/topology_file/quantity.h"
+#include "dataplane/bench/link_bench.h"
 #include "dataplane/runtime/eal.h"
-#include "dataplane/traffic/link_bench.h"
 
 namespace bfly::control {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "control/cli/bench_report.h"
 #include "control/cli/syntax.h"
-#include "dataplane/ports/port_bench.h"
+#include "dataplane/bench/port_bench.h"
 
 namespace bfly::control {
 namespace {

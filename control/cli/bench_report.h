@@ -7,8 +7,8 @@
 
 #include "absl/status/status.h"
 #include "control/cli/verb.h"
-#include "dataplane/fabric/snapshot.h"
-#include "dataplane/traffic/fabric_bench.h"
+#include "dataplane/bench/fabric_bench.h"
+#include "dataplane/core/snapshot.h"
 
 namespace bfly::control {
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "control/cli/bench_report.h"
-#include "dataplane/virtual_clock/virtual_bench.h"
+#include "dataplane/bench/virtual_bench.h"
 
 namespace bfly::control {
 namespace {

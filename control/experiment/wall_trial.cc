@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "dataplane/traffic/wall_run.h"
+#include "dataplane/wall_clock/wall_run.h"
 
 namespace bfly::control {
 namespace {

@@ -11,7 +11,7 @@
 #include "bfly/v1/fabric.pb.h"
 #include "bfly/v1/topology.pb.h"
 #include "control/topology_file/diagnostic.h"
-#include "dataplane/fabric/link_shape.h"
+#include "dataplane/links/link_shape.h"
 #include "topologies/network.h"
 
 namespace bfly::control {

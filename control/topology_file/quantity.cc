@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "control/topology_file/diagnostic.h"
-#include "dataplane/fabric/link_shape.h"
+#include "dataplane/links/link_shape.h"
 
 namespace bfly::control {
 namespace {

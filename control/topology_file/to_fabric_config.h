@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "bfly/v1/topology.pb.h"
-#include "dataplane/fabric/config.h"
+#include "dataplane/core/config.h"
 #include "topologies/link_capacity.h"
 #include "topologies/network.h"
 

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/trace_file/trace_file.h"
-#include "dataplane/ports/mac_address.h"
+#include "dataplane/frames/mac_address.h"
 
 namespace bfly::control {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "dataplane/fabric/config.h"
-#include "dataplane/fabric/snapshot.h"
+#include "dataplane/core/config.h"
+#include "dataplane/core/snapshot.h"
 #include "dataplane/telemetry/latency.h"
 #include "dataplane/traffic/source_config.h"
 #include "topologies/network.h"

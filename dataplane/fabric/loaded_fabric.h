@@ -9,12 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "dataplane/core/ring.h"
+#include "dataplane/core/route_table.h"
 #include "dataplane/fabric/fabric.h"
-#include "dataplane/fabric/plan.h"
-#include "dataplane/fabric/ring.h"
-#include "dataplane/fabric/route_table.h"
-#include "dataplane/fabric/segment.h"
-#include "dataplane/fabric/stage.h"
 #include "dataplane/fabric/worker.h"
 #include "dataplane/in_band/workers/loaded_in_band.h"
 #include "dataplane/ports/device_keeper.h"
@@ -22,6 +19,9 @@
 #include "dataplane/ports/frame_pool.h"
 #include "dataplane/ports/host_port.h"
 #include "dataplane/ports/trunk.h"
+#include "dataplane/stages/plan.h"
+#include "dataplane/stages/segment.h"
+#include "dataplane/stages/stage.h"
 #include "dataplane/traffic/source_inlet.h"
 
 namespace bfly::dataplane {

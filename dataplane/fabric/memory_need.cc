@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "dataplane/fabric/stage.h"
+#include "dataplane/stages/stage.h"
 #include "topologies/tag.h"
 
 namespace bfly::dataplane {

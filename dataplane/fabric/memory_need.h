@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "dataplane/fabric/config.h"
+#include "dataplane/core/config.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <utility>
 
-#include "dataplane/fabric/link_plan.h"
 #include "dataplane/fabric/loaded_fabric.h"
+#include "dataplane/links/link_plan.h"
 
 namespace bfly::dataplane {
 namespace {

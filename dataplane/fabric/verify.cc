@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/fabric/fabric.h"
-#include "dataplane/fabric/link_plan.h"
 #include "dataplane/fabric/memory_need.h"
+#include "dataplane/links/link_plan.h"
 #include "dataplane/ports/pci_device.h"
 #include "dataplane/runtime/capability.h"
 #include "dataplane/runtime/cpus.h"

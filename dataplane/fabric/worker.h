@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "dataplane/fabric/account.h"
-#include "dataplane/fabric/config.h"
-#include "dataplane/fabric/segment.h"
+#include "dataplane/core/account.h"
+#include "dataplane/core/config.h"
 #include "dataplane/in_band/workers/in_band_worker.h"
 #include "dataplane/runtime/grace_period.h"
+#include "dataplane/stages/segment.h"
 #include "dataplane/telemetry/published.h"
 #include "dataplane/traffic/source_inlet.h"
 

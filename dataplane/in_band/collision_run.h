@@ -12,7 +12,7 @@
 
 #include <vector>
 
-#include "dataplane/fabric/route_table.h"
+#include "dataplane/core/route_table.h"
 #include "dataplane/in_band/candidates.h"
 #include "dataplane/in_band/exchange.h"
 #include "dataplane/in_band/in_band.h"

@@ -13,7 +13,7 @@
 #include <array>
 #include <vector>
 
-#include "dataplane/fabric/route_table.h"
+#include "dataplane/core/route_table.h"
 #include "dataplane/in_band/candidates.h"
 #include "dataplane/in_band/exchange.h"
 #include "dataplane/in_band/in_band.h"

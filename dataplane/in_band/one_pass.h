@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "dataplane/fabric/route_table.h"
+#include "dataplane/core/route_table.h"
 #include "dataplane/in_band/exchange.h"
 #include "topologies/tag.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "dataplane/fabric/route_table.h"
+#include "dataplane/core/route_table.h"
 #include "dataplane/in_band/probe.h"
 #include "dataplane/in_band/report.h"
 #include "topologies/pass_steps.h"

@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "dataplane/frames/mac_address.h"
 #include "dataplane/ports/device_gate.h"
 #include "dataplane/ports/device_presence.h"
 #include "dataplane/ports/ethdev.h"
-#include "dataplane/ports/mac_address.h"
 #include "dataplane/ports/memif_relay.h"
 
 namespace bfly::dataplane {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "dataplane/fabric/config.h"
+#include "dataplane/core/config.h"
 
 namespace bfly::dataplane {
 

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <vector>
 
-#include "dataplane/fabric/inlet.h"
+#include "dataplane/core/inlet.h"
 #include "dataplane/ports/host_transmitter.h"
 #include "dataplane/telemetry/latency.h"
 #include "topologies/network.h"

@@ -13,10 +13,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "dataplane/ports/device_string.h"
 #include "dataplane/ports/dpdk_log.h"
 #include "dataplane/ports/pci_device.h"
 #include "dataplane/ports/unix_socket.h"
+#include "dataplane/runtime/device_string.h"
 
 namespace bfly::dataplane {
 namespace {

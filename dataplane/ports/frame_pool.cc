@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "dataplane/ports/wire_header.h"
+#include "dataplane/frames/wire_header.h"
 
 namespace bfly::dataplane {
 namespace {

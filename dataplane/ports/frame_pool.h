@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "dataplane/fabric/config.h"
+#include "dataplane/core/config.h"
 
 struct rte_mempool;
 

@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "absl/strings/match.h"
-#include "dataplane/ports/device_string.h"
+#include "dataplane/runtime/device_string.h"
 #include "dataplane/runtime/owned_fd.h"
 
 namespace bfly::dataplane {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "dataplane/ports/mac_address.h"
+#include "dataplane/frames/mac_address.h"
 
 namespace bfly::dataplane {
 

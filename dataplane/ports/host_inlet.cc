@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "dataplane/ports/mac_address.h"
-#include "dataplane/ports/translate.h"
+#include "dataplane/frames/mac_address.h"
+#include "dataplane/frames/translate.h"
 #include "dataplane/ports/whole_frame.h"
 #include "dataplane/xdp/kernel_checksum.h"
 

@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "dataplane/fabric/inlet.h"
-#include "dataplane/fabric/route_table.h"
+#include "dataplane/core/inlet.h"
+#include "dataplane/core/route_table.h"
+#include "dataplane/frames/frame.h"
 #include "dataplane/ports/device_gate.h"
-#include "dataplane/ports/frame.h"
 #include "dataplane/ports/learned_mac.h"
 #include "dataplane/ports/port_queue_counters.h"
 

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "dataplane/fabric/config.h"
-#include "dataplane/fabric/route_table.h"
-#include "dataplane/fabric/snapshot.h"
+#include "dataplane/core/config.h"
+#include "dataplane/core/route_table.h"
+#include "dataplane/core/snapshot.h"
+#include "dataplane/frames/frame.h"
 #include "dataplane/ports/attached_device.h"
-#include "dataplane/ports/frame.h"
 #include "dataplane/ports/host_inlet.h"
 #include "dataplane/ports/host_transmitter.h"
 #include "dataplane/ports/known_hosts.h"

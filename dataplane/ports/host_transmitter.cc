@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "dataplane/ports/translate.h"
+#include "dataplane/frames/translate.h"
 
 namespace bfly::dataplane {
 

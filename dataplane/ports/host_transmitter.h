@@ -2,8 +2,8 @@
 // From the fabric to a transmit queue of a host port.
 #pragma once
 
-#include "dataplane/fabric/descriptor.h"
-#include "dataplane/fabric/ledger.h"
+#include "dataplane/core/descriptor.h"
+#include "dataplane/core/ledger.h"
 #include "dataplane/ports/device_gate.h"
 #include "dataplane/ports/learned_mac.h"
 #include "dataplane/ports/port_queue_counters.h"

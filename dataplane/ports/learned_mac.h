@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "dataplane/ports/mac_address.h"
+#include "dataplane/frames/mac_address.h"
 
 namespace bfly::dataplane {
 

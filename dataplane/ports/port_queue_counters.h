@@ -6,8 +6,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "dataplane/fabric/ledger.h"
-#include "dataplane/fabric/snapshot.h"
+#include "dataplane/core/ledger.h"
+#include "dataplane/core/snapshot.h"
 
 namespace bfly::dataplane {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/ports/trunk.h"
 
-#include "dataplane/ports/frame.h"
-#include "dataplane/ports/wire_header.h"
+#include "dataplane/frames/frame.h"
+#include "dataplane/frames/wire_header.h"
 
 namespace bfly::dataplane {
 

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "dataplane/fabric/config.h"
-#include "dataplane/fabric/inlet.h"
-#include "dataplane/fabric/snapshot.h"
+#include "dataplane/core/config.h"
+#include "dataplane/core/inlet.h"
+#include "dataplane/core/snapshot.h"
+#include "dataplane/frames/trunk_frame.h"
+#include "dataplane/frames/trunk_sequence.h"
 #include "dataplane/ports/attached_device.h"
 #include "dataplane/ports/port_queue_counters.h"
-#include "dataplane/ports/trunk_frame.h"
-#include "dataplane/ports/trunk_sequence.h"
 
 namespace bfly::dataplane {
 

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "dataplane/ports/frame.h"
+#include "dataplane/frames/frame.h"
+#include "dataplane/frames/wire_header.h"
 #include "dataplane/ports/trunk.h"
 #include "dataplane/ports/whole_frame.h"
-#include "dataplane/ports/wire_header.h"
 
 namespace bfly::dataplane {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <random>
 
+#include "dataplane/frames/wire_header.h"
 #include "dataplane/ports/trunk.h"
-#include "dataplane/ports/wire_header.h"
 
 namespace bfly::dataplane {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/traffic/source.h"
 
-#include "dataplane/fabric/stage.h"
+#include "dataplane/stages/stage.h"
 #include "dataplane/traffic/source_kinds.h"
 
 namespace bfly::dataplane {

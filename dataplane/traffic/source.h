@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "absl/status/status.h"
-#include "dataplane/fabric/descriptor.h"
-#include "dataplane/fabric/ledger.h"
-#include "dataplane/fabric/route_table.h"
+#include "dataplane/core/descriptor.h"
+#include "dataplane/core/ledger.h"
+#include "dataplane/core/route_table.h"
 #include "dataplane/traffic/source_config.h"
 #include "topologies/network.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "dataplane/fabric/inlet.h"
+#include "dataplane/core/inlet.h"
 #include "dataplane/runtime/grace_period.h"
 #include "dataplane/traffic/source.h"
 

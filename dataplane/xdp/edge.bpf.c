@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The XDP program at a kernel interface of the fabric: what is the fabric's goes to the AF_XDP
 // socket of its queue, what is foreign goes to the kernel, what is malformed stops here. It reads a
-// frame exactly as dataplane/ports/frame.h does; tests/packet/xdp_agreement_test.cc holds the two
+// frame exactly as dataplane/frames/frame.h does; tests/packet/xdp_agreement_test.cc holds the two
 // together.
 // clang-format off: bpf_helpers.h takes its types from linux/bpf.h.
 #include <linux/bpf.h>
@@ -69,7 +69,7 @@ struct arp_ipv4 {
   __u8 target_ip[4];
 } __attribute__((packed));
 
-// dataplane/ports/wire_header.h.
+// dataplane/frames/wire_header.h.
 struct wire_header {
   __u8 version;
   __u8 type;

@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "dataplane/fabric/snapshot.h"
-#include "dataplane/ports/frame.h"
+#include "dataplane/core/snapshot.h"
+#include "dataplane/frames/frame.h"
 #include "dataplane/runtime/owned_fd.h"
 #include "dataplane/xdp/edge_abi.h"
 

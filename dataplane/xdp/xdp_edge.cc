@@ -16,7 +16,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "dataplane/ports/device_string.h"
+#include "dataplane/runtime/device_string.h"
 #include "dataplane/xdp/edge_object.h"
 
 namespace bfly::dataplane {

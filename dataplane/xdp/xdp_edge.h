@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "dataplane/fabric/snapshot.h"
+#include "dataplane/core/snapshot.h"
 #include "dataplane/xdp/edge_maps.h"
 
 namespace bfly::dataplane {

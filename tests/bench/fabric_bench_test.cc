@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The floor of the stages' speed, by CPU time, so that it holds on a machine that is shared.
-#include "dataplane/traffic/fabric_bench.h"
+#include "dataplane/bench/fabric_bench.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Floors of the virtual clock's speed, by CPU time and far below what it does, so that they hold on
 // a machine that is shared.
-#include "dataplane/virtual_clock/virtual_bench.h"
+#include "dataplane/bench/virtual_bench.h"
 
 #include <gtest/gtest.h>
 

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <memory>
 
-#include "dataplane/ports/frame.h"
-#include "dataplane/ports/translate.h"
-#include "dataplane/ports/trunk_frame.h"
-#include "dataplane/ports/wire_header.h"
+#include "dataplane/frames/frame.h"
+#include "dataplane/frames/translate.h"
+#include "dataplane/frames/trunk_frame.h"
+#include "dataplane/frames/wire_header.h"
 
 namespace bfly::dataplane {
 namespace {

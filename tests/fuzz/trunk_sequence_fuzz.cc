@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "dataplane/ports/trunk_frame.h"
-#include "dataplane/ports/trunk_sequence.h"
-#include "dataplane/ports/wire_header.h"
+#include "dataplane/frames/trunk_frame.h"
+#include "dataplane/frames/trunk_sequence.h"
+#include "dataplane/frames/wire_header.h"
 
 namespace bfly::dataplane {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "dataplane/fabric/route_table.h"
+#include "dataplane/core/route_table.h"
 #include "dataplane/ports/egress.h"
 #include "dataplane/ports/frame_pool.h"
 #include "dataplane/ports/host_port.h"

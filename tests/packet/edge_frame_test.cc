@@ -4,8 +4,8 @@
 #include <memory>
 #include <random>
 
-#include "dataplane/ports/frame.h"
-#include "dataplane/ports/wire_header.h"
+#include "dataplane/frames/frame.h"
+#include "dataplane/frames/wire_header.h"
 #include "tests/packet/frame_bytes.h"
 
 namespace bfly::dataplane {

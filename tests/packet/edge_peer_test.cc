@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
-#include "dataplane/ports/bench_processes.h"
+#include "dataplane/bench/bench_processes.h"
 #include "dataplane/runtime/cpus.h"
 #include "tests/packet/edge_fixture.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "dataplane/ports/translate.h"
+#include "dataplane/frames/translate.h"
 #include "tests/packet/frame_bytes.h"
 
 namespace bfly::dataplane {

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "dataplane/ports/wire_header.h"
+#include "dataplane/frames/wire_header.h"
 #include "tests/packet/edge_trunk_fixture.h"
 
 namespace bfly::dataplane {

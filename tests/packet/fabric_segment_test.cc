@@ -5,8 +5,8 @@
 
 #include <map>
 
-#include "dataplane/fabric/plan.h"
 #include "dataplane/fabric/worker.h"
+#include "dataplane/stages/plan.h"
 #include "topologies/tag.h"
 
 namespace bfly::dataplane {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "dataplane/fabric/link_shape.h"
+#include "dataplane/links/link_shape.h"
 
 namespace bfly::dataplane {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "dataplane/fabric/config.h"
+#include "dataplane/core/config.h"
 
 namespace bfly::dataplane {
 

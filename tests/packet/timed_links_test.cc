@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Links that take time, against a plain simulation: whatever moments the worker looks at, packets
 // arrive when the simulation says. One tick is a nanosecond here.
-#include "dataplane/fabric/timed_links.h"
+#include "dataplane/stages/timed_links.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
 
-#include "dataplane/fabric/stage.h"
+#include "dataplane/stages/stage.h"
 #include "dataplane/telemetry/lateness.h"
 #include "tests/packet/link_reference.h"
 

@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "dataplane/ports/frame.h"
+#include "dataplane/frames/frame.h"
 #include "tests/packet/loaded_edge.h"
 #include "tests/packet/xdp_fixtures.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One table of frames with the verdict each must get, counted by hand from docs/wire_header.md and
 // the RFCs. It serves the XDP program's correctness, its counters, its timing, and its agreement
-// with dataplane/ports/frame.h.
+// with dataplane/frames/frame.h.
 #pragma once
 
 #include <linux/bpf.h>

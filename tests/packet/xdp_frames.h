@@ -52,7 +52,7 @@ inline Frame ArpRequest(uint32_t target) {
          Frame(6) + Be(target, 4);
 }
 
-// bfly's own header of a tester's frame, 32 bytes: dataplane/ports/wire_header.h.
+// bfly's own header of a tester's frame, 32 bytes: dataplane/frames/wire_header.h.
 struct TesterHeader {
   uint8_t version = 1;
   uint8_t type = 1;

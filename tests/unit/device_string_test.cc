@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/ports/device_string.h"
+#include "dataplane/runtime/device_string.h"
 
 #include <gtest/gtest.h>
 

@@ -10,11 +10,11 @@
 #include <thread>
 #include <vector>
 
-#include "dataplane/fabric/packet_store.h"
-#include "dataplane/fabric/route_table.h"
-#include "dataplane/fabric/shape_table.h"
+#include "dataplane/core/route_table.h"
 #include "dataplane/fabric/worker.h"
+#include "dataplane/links/shape_table.h"
 #include "dataplane/runtime/grace_period.h"
+#include "dataplane/stages/packet_store.h"
 #include "dataplane/telemetry/published.h"
 
 namespace bfly::dataplane {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/ports/trunk_sequence.h"
+#include "dataplane/frames/trunk_sequence.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "dataplane/fabric/route_table.h"
+#include "dataplane/core/route_table.h"
 #include "dataplane/in_band/one_pass.h"
 #include "topologies/network.h"
 

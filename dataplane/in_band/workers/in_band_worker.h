@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "dataplane/fabric/ring.h"
+#include "dataplane/core/ring.h"
 #include "dataplane/in_band/input_nodes.h"
 #include "dataplane/in_band/stage_counts.h"
 

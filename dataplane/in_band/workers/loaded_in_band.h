@@ -9,14 +9,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "dataplane/fabric/plan.h"
-#include "dataplane/fabric/route_table.h"
+#include "dataplane/core/route_table.h"
 #include "dataplane/in_band/candidates.h"
 #include "dataplane/in_band/disk_counts.h"
 #include "dataplane/in_band/in_band.h"
 #include "dataplane/in_band/workers/circuit_book.h"
 #include "dataplane/in_band/workers/exchange_post.h"
 #include "dataplane/in_band/workers/in_band_worker.h"
+#include "dataplane/stages/plan.h"
 #include "topologies/fault_set.h"
 #include "topologies/switch_settings.h"
 

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/bench/bench_processes.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+
+namespace bfly::dataplane {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kTailBytes = 400;
+
+Clock::time_point After(double seconds) {
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<BenchProcess>> BenchProcess::Start(const std::string& log) {
+  int report[2], stop[2];
+  if (pipe2(report, O_CLOEXEC) != 0 || pipe2(stop, O_CLOEXEC) != 0) {
+    return absl::UnavailableError(
+        absl::StrCat("no pipe to a process of the bench: ", strerror(errno)));
+  }
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
+    const int file = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    // In this order: no descriptor is overwritten before it was copied.
+    const int report_copy = fcntl(report[1], F_DUPFD, 10);
+    const int stop_copy = fcntl(stop[0], F_DUPFD, 10);
+    dup2(file, 1);
+    dup2(file, 2);
+    dup2(stop_copy, kStop);
+    dup2(report_copy, kReport);
+    closefrom(kReport + 1);
+    return std::unique_ptr<BenchProcess>();
+  }
+  close(report[1]);
+  close(stop[0]);
+  std::unique_ptr<BenchProcess> process(new BenchProcess);
+  process->pid_ = pid;
+  process->report_ = report[0];
+  process->stop_ = stop[1];
+  process->log_ = log;
+  if (pid < 0) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot start a process of the bench: ", strerror(errno)));
+  }
+  return process;
+}
+
+absl::StatusOr<std::unique_ptr<BenchProcess>> BenchProcess::Execute(
+    const std::string& log, const std::vector<std::string>& words) {
+  auto process = Start(log);
+  if (!process.ok() || *process != nullptr) return process;
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  execvp(argv[0], argv.data());
+  fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
+  Exit(127);
+}
+
+void BenchProcess::Exit(int code) {
+  fflush(nullptr);
+  _exit(code);
+}
+
+bool BenchProcess::Read(void* out, size_t size, double seconds) {
+  const Clock::time_point deadline = After(seconds);
+  auto* at = static_cast<char*>(out);
+  while (size > 0) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    pollfd ready{.fd = report_, .events = POLLIN, .revents = 0};
+    if (left.count() <= 0 || poll(&ready, 1, static_cast<int>(left.count())) <= 0) return false;
+    const ssize_t n = read(report_, at, size);
+    if (n <= 0) return false;
+    at += n;
+    size -= static_cast<size_t>(n);
+  }
+  return true;
+}
+
+void BenchProcess::AskToStop() {
+  if (stop_ >= 0) close(stop_);
+  stop_ = -1;
+}
+
+void BenchProcess::Stop(double seconds) {
+  AskToStop();
+  if (pid_ <= 0) return;
+  const Clock::time_point deadline = After(seconds);
+  int status;
+  while (waitpid(pid_, &status, WNOHANG) == 0) {
+    if (Clock::now() >= deadline) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, &status, 0);
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  close(report_);
+  pid_ = -1;
+}
+
+std::string BenchProcess::Log() const {
+  std::ifstream file(log_);
+  return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+}
+
+bool BenchProcess::WaitForLog(const std::string& words, double seconds) const {
+  const Clock::time_point deadline = After(seconds);
+  while (Log().find(words) == std::string::npos) {
+    siginfo_t ended{};
+    waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT);
+    if (ended.si_pid == pid_ || Clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return true;
+}
+
+std::string BenchProcess::LogTail() const {
+  const std::string all = Log();
+  std::string tail = all.substr(all.size() - std::min(all.size(), kTailBytes));
+  std::replace(tail.begin(), tail.end(), '\n', ' ');
+  return tail;
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/bench/fabric_bench.h"
+
+#include <rte_cycles.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "dataplane/bench/step_traffic.h"
+#include "dataplane/fabric/loaded_fabric.h"
+#include "dataplane/runtime/cpus.h"
+#include "dataplane/runtime/elapsed.h"
+
+namespace bfly::dataplane {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr uint32_t kDrawnPackets = 1 << 16;
+constexpr double kWarmUpSeconds = 0.05;
+
+void SleepFor(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+// Replays drawn traffic, a step a batch.
+class StepInlet final : public Inlet {
+ public:
+  StepInlet(const Network& network, const StepTraffic& traffic) : step_end_(traffic.step_end) {
+    for (const StepTraffic::Packet& p : traffic.packets) {
+      packets_.push_back({.tag = ToWire(GreedyTag(network, p.input, p.output), network.hops()),
+                          .mbuf = nullptr,
+                          .time = 0,
+                          .row = p.input,
+                          .bytes = 64,
+                          .input = static_cast<uint16_t>(p.input)});
+    }
+  }
+
+  int Receive(Descriptor* burst, int room, Ledger& ledger) override {
+    if (next_ == step_end_[step_]) {
+      // The end of a step is the end of a batch: nothing now, the next step in the next pass.
+      if (++step_ == step_end_.size()) step_ = next_ = 0;
+      return 0;
+    }
+    const uint32_t count =
+        std::min<uint32_t>(static_cast<uint32_t>(room), step_end_[step_] - next_);
+    std::copy_n(&packets_[next_], count, burst);
+    next_ += count;
+    ledger.injected += count;
+    return static_cast<int>(count);
+  }
+
+ private:
+  std::vector<Descriptor> packets_;
+  const std::vector<uint32_t>& step_end_;
+  size_t step_ = 0;
+  uint32_t next_ = 0;
+};
+
+absl::Status CheckOptions(const FabricBenchOptions& o) {
+  const auto outside = [](const char* option, auto value, auto low, auto high) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(option, ": ", value, " is outside ", low, "..", high));
+  };
+  if (!(o.load > 0 && o.load <= 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("load: ", o.load, " is not above 0 and at most 1"));
+  }
+  const int cpus = static_cast<int>(UsableCpus().size());
+  if (o.workers < 1 || o.workers > cpus) return outside("workers", o.workers, 1, cpus);
+  if (!(o.seconds >= 0.05 && o.seconds <= 60)) return outside("seconds", o.seconds, 0.05, 60);
+  if (o.runs < 1 || o.runs > 100) return outside("runs", o.runs, 1, 100);
+  return absl::OkStatus();
+}
+
+// Stages in `workers` equal parts, in order.
+FabricConfig ConfigOf(const FabricBenchOptions& options, const Network& network) {
+  FabricConfig config;
+  config.name = "bench";
+  config.network = options.network;
+  // Spins long before it sleeps, so it costs nothing with a core to itself; without, a worker that
+  // waits for another lets it run.
+  config.idle = IdleMode::kAdaptive;
+  const int stages = network.stages();
+  for (int w = 0; w < options.workers; ++w) {
+    const int first = stages * w / options.workers;
+    const int last = stages * (w + 1) / options.workers - 1;
+    if (first > last) continue;
+    config.placement.push_back(
+        {.first_stage = first, .last_stage = last, .lcore = UsableCpus()[w]});
+  }
+  return config;
+}
+
+}  // namespace
+
+absl::StatusOr<FabricBenchResult> RunFabricBench(const FabricBenchOptions& options) {
+  if (absl::Status status = CheckOptions(options); !status.ok()) return status;
+  const absl::StatusOr<Network> network = Network::Make(options.network);
+  if (!network.ok()) return network.status();
+  const StepTraffic traffic = DrawStepTraffic(*network, options.load, kDrawnPackets, options.seed);
+  if (traffic.packets.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("load: ", options.load, " of ", network->rows(),
+                                                   " rows drew no packet at all; raise it"));
+  }
+  const FabricConfig config = ConfigOf(options, *network);
+
+  FabricBenchResult result;
+  result.options = options;
+  std::vector<double> wall, cpu, baseline_wall, baseline_cpu, loads;
+  for (int run = 0; run < options.runs; ++run) {
+    const Clock::time_point load_start = Clock::now();
+    auto fabric = LoadedFabric::Load(config, [&traffic](const Network& n, const RouteTable&) {
+      return std::make_unique<StepInlet>(n, traffic);
+    });
+    if (!fabric.ok()) return fabric.status();
+    loads.push_back(SecondsSince(load_start));
+    SleepFor(kWarmUpSeconds);
+    const uint64_t before = (*fabric)->summary().conservation.delivered;
+    const double cpu_before = (*fabric)->CpuSeconds();
+    const Clock::time_point start = Clock::now();
+    SleepFor(options.seconds);
+    const uint64_t delivered = (*fabric)->summary().conservation.delivered - before;
+    const double seconds = SecondsSince(start);
+    const double cpu_seconds = (*fabric)->CpuSeconds() - cpu_before;
+    if (absl::Status status = (*fabric)->Unload(); !status.ok()) return status;
+    const Conservation c = (*fabric)->summary().conservation;
+    result.conservation.injected += c.injected;
+    result.conservation.delivered += c.delivered;
+    result.conservation.dropped += c.dropped;
+    result.conservation.in_flight += c.in_flight;
+    const uint64_t hops = delivered * static_cast<uint64_t>(network->hops());
+    result.hops += hops;
+    wall.push_back(static_cast<double>(hops) / seconds);
+    cpu.push_back(static_cast<double>(hops) / cpu_seconds);
+    const LoopSpeed baseline = MeasurePlainLoop(*network, traffic, options.seconds);
+    baseline_wall.push_back(baseline.hops_per_second);
+    baseline_cpu.push_back(baseline.hops_per_cpu_second);
+  }
+  result.hops_per_second = StatisticsOf(wall);
+  result.baseline_hops_per_second = StatisticsOf(baseline_wall);
+  result.ratio = result.hops_per_second.median / result.baseline_hops_per_second.median;
+  result.hops_per_cpu_second = StatisticsOf(cpu);
+  result.baseline_hops_per_cpu_second = StatisticsOf(baseline_cpu);
+  result.cpu_ratio = result.hops_per_cpu_second.median / result.baseline_hops_per_cpu_second.median;
+  result.ns_per_hop = 1e9 / result.hops_per_cpu_second.median;
+  result.load_seconds = StatisticsOf(loads).median;
+  return result;
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/bench/link_bench.h"
+
+#include <rte_cycles.h>
+
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "dataplane/fabric/worker.h"
+#include "dataplane/runtime/cpus.h"
+#include "topologies/tag.h"
+
+namespace bfly::dataplane {
+namespace {
+
+constexpr int kBytes = 1000;
+constexpr double kOverload = 1.05;
+constexpr double kDelayPacketsPerSecond = 20'000;
+constexpr uint64_t kDelayNs = 50'000;
+constexpr size_t kStoreBytes = size_t{64} << 20;
+
+// A packet each `ticks`, from row 0 to a row each in turn, born when it is due.
+class PacedInlet final : public Inlet {
+ public:
+  PacedInlet(const Network& network, double ticks, uint32_t outputs)
+      : network_(network), ticks_(ticks), outputs_(outputs) {}
+
+  int Receive(Descriptor* burst, int room, Ledger& ledger) override {
+    const uint64_t now = rte_rdtsc();
+    if (start_ == 0) start_ = now;
+    int count = 0;
+    for (; count < room && NextDue() <= now; ++next_) {
+      const Row output = static_cast<Row>(next_ % outputs_);
+      burst[count++] = {.tag = ToWire(GreedyTag(network_, 0, output), network_.hops()),
+                        .mbuf = nullptr,
+                        .time = NextDue(),
+                        .row = 0,
+                        .bytes = kBytes,
+                        .input = 0};
+    }
+    ledger.injected += static_cast<uint64_t>(count);
+    return count;
+  }
+  uint64_t NextDue() const override {
+    return start_ + static_cast<uint64_t>(static_cast<double>(next_) * ticks_);
+  }
+
+ private:
+  const Network& network_;
+  const double ticks_;
+  const uint32_t outputs_;
+  uint64_t start_ = 0;
+  uint64_t next_ = 0;
+};
+
+// Read after the worker stopped.
+class ClockedSink final : public Outlet {
+ public:
+  explicit ClockedSink(uint64_t expected) : expected_(expected) {}
+  int Send(const Descriptor* burst, int count, Ledger& ledger) override {
+    const uint64_t now = rte_rdtsc();
+    for (int i = 0; i < count; ++i) {
+      const uint64_t due = burst[i].time + expected_;
+      more_.Add(now > due ? now - due : 0);
+    }
+    if (count > 0 && packets_ == 0) first_ = now;
+    if (count > 0 && packets_ == 0) at_first_ = static_cast<uint64_t>(count);
+    if (count > 0) last_ = now;
+    packets_ += static_cast<uint64_t>(count);
+    ledger.delivered += static_cast<uint64_t>(count);
+    return count;
+  }
+  // By the moments the first and the last were seen.
+  double PacketsPerTick() const {
+    return static_cast<double>(packets_ - at_first_) / static_cast<double>(last_ - first_);
+  }
+  Lateness more() const { return more_.Read(); }
+
+ private:
+  const uint64_t expected_;
+  LatenessMeter more_;
+  uint64_t packets_ = 0, at_first_ = 0;
+  uint64_t first_ = 0, last_ = 0;
+};
+
+// A butterfly of `stages` stages on one worker, as a loaded fabric puts it together, with traffic
+// and sink of its own.
+struct OneWorkerFabric {
+  OneWorkerFabric(int stages, const LinkShape& shape, double packets_per_second, uint32_t outputs)
+      : network(*Network::Make({.kind = NetworkKind::kButterfly, .rows = 1u << stages})),
+        hz(static_cast<double>(rte_get_tsc_hz())),
+        store(kStoreBytes),
+        inlet(network, hz / packets_per_second, outputs),
+        sink(static_cast<uint64_t>(stages) * ToServed(shape, hz).delay) {
+    const LinkPlan plan{.base = shape, .rules = {}};
+    std::vector<Stage*> hops;
+    for (int s = 0; s < stages; ++s) {
+      tables.push_back(std::make_unique<ShapeTable>(plan, s, network.rows(), network.ports(), hz));
+      all.push_back(std::make_unique<Stage>(network, s));
+      timed.push_back(std::make_unique<TimedLinks>(all[s]->links(), network.link_index({s, 0, 0}),
+                                                   &store, &all[s]->cold(0), 1));
+      all[s]->OfferShapes(tables[s].get(), timed[s].get());
+      hops.push_back(all[s].get());
+      worker.AddStage(all[s].get());
+    }
+    segment = std::make_unique<Segment>(std::move(hops));
+    segment->AddInlet(&inlet, false);
+    segment->AddLane(Lane::ToEgress(&sink));
+    worker.AddSegment(segment.get());
+    worker.epoch()->Ask();
+  }
+
+  absl::Status Run(double seconds, LinkBenchResult& result) {
+    if (absl::Status status = worker.Start(); !status.ok()) return status;
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    worker.AskToStop();
+    if (absl::Status status = worker.Join(5); !status.ok()) return status;
+    const Ledger& ledger = worker.stopped_account().ledger;
+    result.conservation.injected += ledger.injected;
+    result.conservation.delivered += ledger.delivered;
+    result.conservation.dropped += ledger.dropped_total();
+    result.conservation.in_flight += ledger.held;
+    worker.DiscardTimed();
+    const Lateness late = worker.lateness();
+    const double ns = 1e9 / hz;
+    Lateness& sum = result.lateness;
+    if (late.packets == 0) return absl::OkStatus();
+    sum.mean = (sum.mean * static_cast<double>(sum.packets) +
+                late.mean * ns * static_cast<double>(late.packets)) /
+               static_cast<double>(sum.packets + late.packets);
+    sum.packets += late.packets;
+    // The worst run's: percentiles of runs cannot be added up.
+    sum.p99 = std::max(sum.p99, static_cast<uint64_t>(static_cast<double>(late.p99) * ns));
+    sum.max = std::max(sum.max, static_cast<uint64_t>(static_cast<double>(late.max) * ns));
+    return absl::OkStatus();
+  }
+
+  const Network network;
+  const double hz;
+  PacketStore store;
+  PacedInlet inlet;
+  ClockedSink sink;
+  std::vector<std::unique_ptr<ShapeTable>> tables;
+  std::vector<std::unique_ptr<Stage>> all;
+  std::vector<std::unique_ptr<TimedLinks>> timed;
+  std::unique_ptr<Segment> segment;
+  Worker worker{UsableCpus().back(), IdleMode::kPoll};
+};
+
+absl::Status MeasureRate(int stages, uint64_t rate, const LinkBenchOptions& options,
+                         LinkBenchResult& result) {
+  LinkRateResult& out = result.rates.emplace_back();
+  out.stages = stages;
+  out.bits_per_second = rate;
+  const double packets_per_second = static_cast<double>(rate) / (8 * kBytes);
+  std::vector<double> measured, errors;
+  for (int run = 0; run < options.runs; ++run) {
+    OneWorkerFabric fabric(stages, {.bits_per_second = rate, .queue_limit = 1000},
+                           kOverload * packets_per_second, 1);
+    if (absl::Status status = fabric.Run(options.seconds, result); !status.ok()) return status;
+    measured.push_back(fabric.sink.PacketsPerTick() * fabric.hz * 8 * kBytes);
+    errors.push_back(std::abs(measured.back() / static_cast<double>(rate) - 1) * 100);
+  }
+  out.measured = StatisticsOf(measured);
+  out.error_percent = StatisticsOf(errors);
+  return absl::OkStatus();
+}
+
+absl::Status MeasureDelay(int stages, const LinkBenchOptions& options, LinkBenchResult& result) {
+  LinkDelayResult& out = result.delays.emplace_back();
+  out.stages = stages;
+  out.delay_ns = kDelayNs;
+  std::vector<double> means, p99s, maxima;
+  for (int run = 0; run < options.runs; ++run) {
+    OneWorkerFabric fabric(stages, {.delay_ns = kDelayNs}, kDelayPacketsPerSecond, 1u << stages);
+    if (absl::Status status = fabric.Run(options.seconds, result); !status.ok()) return status;
+    const Lateness more = fabric.sink.more();
+    const double us = 1e6 / fabric.hz;
+    means.push_back(more.mean * us);
+    p99s.push_back(static_cast<double>(more.p99) * us);
+    maxima.push_back(static_cast<double>(more.max) * us);
+    out.packets += more.packets;
+  }
+  out.mean_us = StatisticsOf(means);
+  out.p99_us = StatisticsOf(p99s);
+  out.max_us = StatisticsOf(maxima);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<LinkBenchResult> RunLinkBench(const LinkBenchOptions& options) {
+  if (!(options.seconds >= 0.05 && options.seconds <= 10)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("seconds: ", options.seconds, " is outside 0.05..10"));
+  }
+  if (options.runs < 1 || options.runs > 100) {
+    return absl::InvalidArgumentError(absl::StrCat("runs: ", options.runs, " is outside 1..100"));
+  }
+  LinkBenchResult result;
+  for (const int stages : {2, 10}) {
+    if (absl::Status status = MeasureDelay(stages, options, result); !status.ok()) return status;
+  }
+  for (const int stages : {2, 10}) {
+    for (const uint64_t rate : {1'000'000u, 10'000'000u, 100'000'000u, 1'000'000'000u}) {
+      if (absl::Status status = MeasureRate(stages, rate, options, result); !status.ok()) {
+        return status;
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/bench/port_bench.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "dataplane/bench/bench_load.h"
+#include "dataplane/bench/bench_processes.h"
+#include "dataplane/fabric/fabric.h"
+#include "dataplane/frames/mac_address.h"
+#include "dataplane/runtime/cpus.h"
+#include "dataplane/runtime/eal.h"
+
+namespace bfly::dataplane {
+namespace {
+
+constexpr double kStartSeconds = 30;
+constexpr double kTesterStopSeconds = 10;
+constexpr int kMemoryMb = 256;
+
+// One run of one device under test.
+struct Run {
+  double frames_per_second = 0;
+  double frames_per_cpu_second = 0;
+  double saturation = 0;
+  Conservation conservation;  // of bfly
+};
+
+// Where one run keeps its sockets and logs.
+struct Directory {
+  Directory() {
+    std::string name = std::filesystem::temp_directory_path() / "bfly-bench-XXXXXX";
+    if (mkdtemp(name.data()) != nullptr) path = name;
+  }
+  ~Directory() {
+    std::error_code ignored;
+    if (!path.empty()) std::filesystem::remove_all(path, ignored);
+  }
+  std::string Memif(int port, const char* role) const {
+    return absl::StrCat("net_memif", port, ",role=", role, ",socket-abstract=no,socket=", path,
+                        "/memif", port, ".sock");
+  }
+  std::string path;
+};
+
+absl::Status CheckOptions(const PortBenchOptions& o) {
+  const auto outside = [](const char* option, auto value, auto low, auto high) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(option, ": ", value, " is outside ", low, "..", high));
+  };
+  if (o.stages < 1 || o.stages > 20) return outside("stages", o.stages, 1, 20);
+  if (o.frame_bytes < 60 || o.frame_bytes > 1514) {
+    return outside("frame_bytes", o.frame_bytes, 60, 1514);
+  }
+  if (!(o.seconds >= 0.1 && o.seconds <= 60)) return outside("seconds", o.seconds, 0.1, 60);
+  if (o.runs < 1 || o.runs > 100) return outside("runs", o.runs, 1, 100);
+  if (UsableCpus().size() < 2) {
+    return absl::UnavailableError(
+        absl::StrCat("two CPUs are needed, one for the load and one for the device "
+                     "under test; this process may use only ",
+                     FormatCpus(UsableCpus())));
+  }
+  return absl::OkStatus();
+}
+
+// The lower half of the rows is at port 0, the upper half at port 1.
+std::vector<Row> RowsOfPort(int port, uint32_t rows) {
+  std::vector<Row> list;
+  for (Row row = port * rows / 2; row < (port + 1) * rows / 2; ++row) list.push_back(row);
+  return list;
+}
+
+// From every row of port 0 to rows of port 1, so that all links on the way are used.
+std::vector<std::vector<uint8_t>> Frames(const PortBenchOptions& options) {
+  constexpr int kFrames = 1024;
+  const uint32_t half = (1u << options.stages) / 2;
+  std::vector<std::vector<uint8_t>> frames;
+  for (uint32_t i = 0; i < kFrames; ++i) {
+    std::vector<uint8_t> frame(static_cast<size_t>(options.frame_bytes));
+    // Odd multipliers of no meaning but to mix the pairs.
+    StoreMac(frame.data(), RowMac(half + i * 2654435761u % half));
+    StoreMac(frame.data() + 6, RowMac((i * 40503u + i / half) % half));
+    frame[12] = 0x08;
+    frames.push_back(std::move(frame));
+  }
+  return frames;
+}
+
+int ChildFailed(const absl::Status& status) {
+  fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  return 1;
+}
+
+int RunLoad(const BenchLoadOptions& options, int cpu, int report) {
+  const auto eal = StartEal({.memory_mb = kMemoryMb, .use_hugepages = false});
+  if (!eal.ok()) return ChildFailed(eal.status());
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  CPU_SET(cpu, &cpus);
+  sched_setaffinity(0, sizeof(cpus), &cpus);
+  const absl::Status status = RunBenchLoad(options, report);
+  return status.ok() ? 0 : ChildFailed(status);
+}
+
+int RunFabric(const FabricConfig& config, int report, int stop) {
+  const auto eal = StartEal({.memory_mb = kMemoryMb, .use_hugepages = false});
+  if (!eal.ok()) return ChildFailed(eal.status());
+  auto fabric = Fabric::Load(config);
+  if (!fabric.ok()) return ChildFailed(fabric.status());
+  if (write(report, "r", 1) != 1) return 1;
+  pollfd asked{.fd = stop, .events = POLLIN, .revents = 0};
+  poll(&asked, 1, -1);
+  if (absl::Status s = (*fabric)->Unload(); !s.ok()) return ChildFailed(s);
+  const Conservation conservation = (*fabric)->summary().conservation;
+  return write(report, &conservation, sizeof(conservation)) == sizeof(conservation) ? 0 : 1;
+}
+
+class PortBench {
+ public:
+  explicit PortBench(const PortBenchOptions& options)
+      : options_(options), device_cpu_(UsableCpus().back()), load_cpu_(UsableCpus().front()) {}
+
+  absl::StatusOr<Run> RunBfly() {
+    const Directory directory;
+    FabricConfig config;
+    config.name = "bench";
+    config.network = {.kind = NetworkKind::kButterfly, .rows = 1u << options_.stages};
+    config.placement = {
+        {.first_stage = 0, .last_stage = options_.stages - 1, .lcore = device_cpu_}};
+    config.idle = IdleMode::kPoll;
+    for (int p = 0; p < 2; ++p) {
+      HostPortConfig port;
+      port.name = absl::StrCat("p", p);
+      port.device = directory.Memif(p, "server");
+      port.rows = RowsOfPort(p, config.network.rows);
+      config.ports.push_back(std::move(port));
+    }
+    auto device = BenchProcess::Fork(directory.path + "/bfly.log", [&](int report, int stop) {
+      return RunFabric(config, report, stop);
+    });
+    if (!device.ok()) return device.status();
+    char ready;
+    if (!(*device)->Read(&ready, 1, kStartSeconds)) {
+      return absl::UnavailableError(absl::StrCat("bfly does not start: ", (*device)->LogTail()));
+    }
+    auto run = Measure(directory, **device);
+    if (!run.ok()) return run;
+    (*device)->AskToStop();
+    if (!(*device)->Read(&run->conservation, sizeof(run->conservation), kTesterStopSeconds)) {
+      return absl::UnavailableError(absl::StrCat("bfly did not unload: ", (*device)->LogTail()));
+    }
+    (*device)->Stop(kTesterStopSeconds);
+    return run;
+  }
+
+  absl::StatusOr<Run> RunTestpmd() {
+    const Directory directory;
+    auto device = BenchProcess::Execute(directory.path + "/testpmd.log",
+                                        // Line by line, so that its readiness is seen.
+                                        {"stdbuf",
+                                         "-oL",
+                                         options_.testpmd,
+                                         "--no-huge",
+                                         "--no-shconf",
+                                         "--no-pci",
+                                         "--no-telemetry",
+                                         "-m",
+                                         absl::StrCat(kMemoryMb),
+                                         absl::StrCat("--file-prefix=bflybench", getpid()),
+                                         absl::StrCat("--lcores=0@", load_cpu_, ",1@", device_cpu_),
+                                         "--main-lcore=0",
+                                         "--vdev=" + directory.Memif(0, "server"),
+                                         "--vdev=" + directory.Memif(1, "server"),
+                                         "--",
+                                         "--forward-mode=io",
+                                         "--auto-start",
+                                         "--nb-cores=1",
+                                         "--total-num-mbufs=16384",
+                                         "--rxd=1024",
+                                         "--txd=1024",
+                                         "--burst=64",
+                                         "--mbcache=256",
+                                         "--no-lsc-interrupt"});
+    if (!device.ok()) return device.status();
+    if (!(*device)->WaitForLog("Press enter to exit", kStartSeconds)) {
+      return absl::UnavailableError(
+          absl::StrCat(options_.testpmd, " does not start: ", (*device)->LogTail()));
+    }
+    auto run = Measure(directory, **device);
+    (*device)->Stop(kTesterStopSeconds);
+    return run;
+  }
+
+ private:
+  absl::StatusOr<Run> Measure(const Directory& directory, BenchProcess& device) {
+    const BenchLoadOptions load_options{.send_device = directory.Memif(0, "client"),
+                                        .receive_device = directory.Memif(1, "client"),
+                                        .frames = Frames(options_),
+                                        .seconds = options_.seconds,
+                                        .link_deadline_seconds = kStartSeconds};
+    auto load = BenchProcess::Fork(directory.path + "/load.log", [&](int report, int) {
+      return RunLoad(load_options, load_cpu_, report);
+    });
+    if (!load.ok()) return load.status();
+    const auto failed = [&](absl::string_view what) {
+      return absl::UnavailableError(absl::StrCat(what, "; load: ", (*load)->LogTail(),
+                                                 "; device under test: ", device.LogTail()));
+    };
+    char mark;
+    if (!(*load)->Read(&mark, 1, 2 * kStartSeconds)) return failed("no measurement began");
+    const double cpu_before = CpuSeconds(device.pid());
+    BenchLoadResult result;
+    if (!(*load)->Read(&mark, 1, 2 * options_.seconds + kStartSeconds)) {
+      return failed("a measurement did not end");
+    }
+    const double cpu = CpuSeconds(device.pid()) - cpu_before;
+    if (!(*load)->Read(&result, sizeof(result), kTesterStopSeconds))
+      return failed("no result came");
+    (*load)->Stop(kTesterStopSeconds);
+    if (result.received == 0) return failed("no frame came through");
+    const auto received = static_cast<double>(result.received);
+    return Run{.frames_per_second = received / result.seconds,
+               .frames_per_cpu_second = cpu > 0 ? received / cpu : 0,
+               .saturation = static_cast<double>(result.shortened_bursts) /
+                             static_cast<double>(result.offered_bursts),
+               .conservation = {}};
+  }
+
+  static double CpuSeconds(pid_t pid) {
+    clockid_t clock;
+    timespec time{};
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  }
+
+  const PortBenchOptions options_;
+  const int device_cpu_;
+  const int load_cpu_;
+};
+
+void Append(const Run& run, std::vector<double>& pps, std::vector<double>& per_cpu,
+            double& saturation) {
+  pps.push_back(run.frames_per_second);
+  per_cpu.push_back(run.frames_per_cpu_second);
+  saturation = std::min(saturation, run.saturation);
+}
+
+}  // namespace
+
+absl::StatusOr<PortBenchResult> RunPortBench(const PortBenchOptions& options) {
+  if (absl::Status status = CheckOptions(options); !status.ok()) return status;
+  PortBench bench(options);
+  PortBenchResult result;
+  result.options = options;
+  result.load_cpu = UsableCpus().front();
+  result.device_cpu = UsableCpus().back();
+  result.bfly_saturation = result.testpmd_saturation = 1;
+  std::vector<double> bfly, bfly_cpu, testpmd, testpmd_cpu;
+  for (int i = 0; i < options.runs; ++i) {
+    const auto one = bench.RunTestpmd();
+    if (!one.ok()) return one.status();
+    Append(*one, testpmd, testpmd_cpu, result.testpmd_saturation);
+    const auto other = bench.RunBfly();
+    if (!other.ok()) return other.status();
+    Append(*other, bfly, bfly_cpu, result.bfly_saturation);
+    result.conservation.injected += other->conservation.injected;
+    result.conservation.delivered += other->conservation.delivered;
+    result.conservation.dropped += other->conservation.dropped;
+    result.conservation.in_flight += other->conservation.in_flight;
+  }
+  result.bfly_pps = StatisticsOf(std::move(bfly));
+  result.testpmd_pps = StatisticsOf(std::move(testpmd));
+  result.ratio = result.bfly_pps.median / result.testpmd_pps.median;
+  result.bfly_per_cpu_second = StatisticsOf(std::move(bfly_cpu));
+  result.testpmd_per_cpu_second = StatisticsOf(std::move(testpmd_cpu));
+  result.cpu_ratio = result.bfly_per_cpu_second.median / result.testpmd_per_cpu_second.median;
+  return result;
+}
+
+}  // namespace bfly::dataplane

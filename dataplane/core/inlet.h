@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seam between the stages and everything that feeds or empties them: host ports, trunks, rings
+// from other workers, built-in sources and sinks. One virtual call per burst, never per packet.
+#pragma once
+
+#include "dataplane/core/descriptor.h"
+#include "dataplane/core/ledger.h"
+
+namespace bfly::dataplane {
+
+// Where a worker's first stage gets descriptors from. Called by one worker only.
+class Inlet {
+ public:
+  virtual ~Inlet() = default;
+  // Fills at most `room` (<= kBurst) descriptors and returns how many. Each is ready for its stage:
+  // tag in wire form, row inside the network. Counts in `ledger` what it injected, took over or
+  // dropped; a frame that is dropped is counted as injected and as dropped.
+  virtual int Receive(Descriptor* burst, int room, Ledger& ledger) = 0;
+  // TSC at which the next packet is due, where the inlet knows it (a paced source): a worker with
+  // nothing else to do sleeps no longer. UINT64_MAX: nobody knows, or none will come.
+  virtual uint64_t NextDue() const { return UINT64_MAX; }
+};
+
+// Where a worker's last stage puts descriptors. Called by one worker only.
+class Outlet {
+ public:
+  virtual ~Outlet() = default;
+  // Takes a prefix of the burst and returns its length; the rest stays the caller's and is offered
+  // again (backpressure). A descriptor taken is the outlet's: delivered, handed on or dropped in
+  // `ledger`.
+  virtual int Send(const Descriptor* burst, int count, Ledger& ledger) = 0;
+  // Descriptors taken but neither delivered nor handed on yet. Part of the worker's `held`.
+  virtual uint64_t held() const { return 0; }
+  // Called once per pass: pushes out what is buffered.
+  virtual void Flush(Ledger&) {}
+  // Frees what is held and returns how many packets that were. Called instead of everything else:
+  // after the worker stopped, or by it when this way out is given up.
+  virtual uint64_t Discard() { return 0; }
+};
+
+}  // namespace bfly::dataplane

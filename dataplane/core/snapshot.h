@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a reader sees of a running fabric. Reading never slows a worker down.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dataplane/core/ledger.h"
+#include "topologies/network.h"
+
+namespace bfly::dataplane {
+
+struct LinkCounters {
+  uint64_t packets = 0;
+  uint64_t bytes = 0;
+  uint32_t occupancy = 0;  // packets on the link now: forwarded and not yet taken by the next stage
+  uint32_t occupancy_peak = 0;  // its largest value since load
+  DropCounts drops{};           // dropped on this link
+  uint64_t busy_ns = 0;         // spent sending, where the link has a rate
+};
+
+// What the XDP program of a kernel interface counted (dataplane/xdp).
+struct XdpCounters {
+  struct RowCount {
+    Row row = 0;
+    uint64_t packets = 0;
+  };
+  struct ActionCount {
+    std::string name;  // "to_row", "foreign", "truncated", ...
+    uint64_t packets = 0;
+  };
+  std::vector<RowCount> rows;        // rows that frames were redirected for
+  std::vector<ActionCount> actions;  // every frame seen counts under one of these
+};
+
+struct QueueCounters {
+  uint64_t rx_packets = 0, tx_packets = 0;
+};
+
+struct PortCounters {
+  std::string name;
+  uint64_t rx_packets = 0, rx_bytes = 0;  // frames taken from the device
+  uint64_t tx_packets = 0, tx_bytes = 0;  // frames given to the device
+  uint64_t rx_missed = 0;  // the device dropped before we looked (imissed + ierrors + nombuf)
+  DropCounts drops{};
+  std::vector<QueueCounters> queues;  // of a host port, by queue pair
+  XdpCounters xdp;                    // empty where the port has no XDP program
+};
+
+struct Conservation {
+  uint64_t injected = 0;
+  uint64_t delivered = 0;
+  uint64_t dropped = 0;
+  uint64_t in_flight = 0;
+};
+
+struct WorkerCounters {
+  int lcore = 0;
+  uint64_t passes = 0;
+  uint64_t idle_passes = 0;
+  Ledger ledger;
+  // How late it released packets from links that take time.
+  struct {
+    uint64_t packets = 0;
+    double mean_ns = 0;
+    double p99_ns = 0;  // at most 1/16 too much
+    double max_ns = 0;
+  } lateness;
+};
+
+struct Snapshot {
+  uint64_t tsc = 0;
+  int first_stage = 0;  // stages this data plane runs: first_stage..last_stage,
+  int last_stage = -1;  // a contiguous range
+  std::vector<LinkCounters>
+      links;  // by network link index, starting at (first_stage, row 0, port 0)
+  std::vector<PortCounters> ports;
+  std::vector<WorkerCounters> workers;
+  // This data plane alone, where in_flight is what it holds itself. With trunks
+  //   injected + trunk_in = delivered + dropped + in_flight + trunk_out,
+  // and the controller's sum over data planes has in_flight + (trunk_out - trunk_in) in flight.
+  Conservation conservation;
+  uint64_t trunk_in = 0;   // descriptors received from trunks
+  uint64_t trunk_out = 0;  // descriptors sent into trunks
+  DropCounts drops{};      // all drops of this data plane, by reason
+};
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a frame wants to go, read from its bytes. Pure: no device, no allocation, no state.
+#pragma once
+
+#include <cstdint>
+
+#include "dataplane/core/config.h"
+#include "dataplane/core/ledger.h"
+#include "topologies/network.h"
+#include "topologies/tag.h"
+
+namespace bfly::dataplane {
+
+// What the fabric's frames are checked against; the same for all its ports.
+struct FrameRules {
+  AddressingMode mode = AddressingMode::kMac;
+  uint32_t ipv4_base = 0;       // address of row 0, host byte order
+  uint32_t ipv4_addresses = 1;  // addresses in the block; 0 stands for all 2^32
+  uint32_t rows = 0;
+  int hops = 0;
+  uint32_t max_frame_bytes = 1518;
+};
+
+FrameRules MakeFrameRules(const Network& network, const AddressingConfig& addressing,
+                          uint32_t max_frame_bytes);
+
+struct Verdict {
+  enum class Kind : uint8_t {
+    kRow,    // to `output`, by the circuit or as the topology says
+    kTag,    // a tester's frame: along `tag`, to `output`
+    kFlood,  // to every attached row but its own
+    kDrop,   // `reason` says why
+  };
+  Kind kind = Kind::kDrop;
+  DropReason reason = DropReason::kTruncated;
+  bool names_input = false;  // a tester's frame that says its input row
+  Row input = 0;
+  Row output = 0;
+  WireTag tag = 0;
+};
+
+// `bytes` holds the first `length` bytes of a frame of `wire_length` bytes (both without FCS).
+// Headers are read from those `length` bytes alone; what a frame announces and they do not hold is
+// kTruncated.
+Verdict ParseFrame(const uint8_t* bytes, uint32_t length, uint32_t wire_length,
+                   const FrameRules& rules);
+
+// What a frame's VLAN tag (PCP) or else its IPv4 header (first three bits of the DSCP) asks for, 0
+// to 7; 0 where neither is there.
+uint8_t PriorityOf(const uint8_t* bytes, uint32_t length);
+
+// ParseFrame never looks further into a frame than this.
+inline constexpr uint32_t kParsedBytes = 128;
+
+}  // namespace bfly::dataplane

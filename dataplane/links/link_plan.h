@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a plan of links makes sense on a network. Pure.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "dataplane/links/link_shape.h"
+#include "topologies/network.h"
+
+namespace bfly::dataplane {
+
+absl::Status CheckLinkShape(const std::string& at, const LinkShape& shape);
+
+// InvalidArgument names the first wrong field, such as "links.rules[2].loss", its value and range.
+absl::Status CheckLinkPlan(const LinkPlan& plan, const Network& network);
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/links/shape_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace bfly::dataplane {
+
+ServedLink ToServed(const LinkShape& shape, double tsc_hz) {
+  return {
+      .ticks_per_byte =
+          shape.bits_per_second == 0 ? 0 : 8 * tsc_hz / static_cast<double>(shape.bits_per_second),
+      .delay =
+          static_cast<uint64_t>(std::llround(static_cast<double>(shape.delay_ns) * tsc_hz / 1e9)),
+      .loss = static_cast<uint64_t>(std::llround(shape.loss * 4294967296.0)),
+      .queue_limit = shape.queue_limit,
+      .discipline = shape.discipline};
+}
+
+ShapeTable::ShapeTable(const LinkPlan& plan, int stage, uint32_t rows, int ports, double tsc_hz)
+    : shapes_{plan.base} {
+  for (const LinkRule& rule : plan.rules) {
+    if (stage >= rule.first_stage && stage <= rule.last_stage) Apply(rule, rows, ports);
+  }
+  for (const LinkShape& shape : shapes_) served_.push_back(ToServed(shape, tsc_hz));
+  if (shape_of_link_.empty()) {
+    takes_part_ = shapes_[0].takes_part();
+  } else {
+    takes_part_ = std::any_of(shape_of_link_.begin(), shape_of_link_.end(),
+                              [this](uint32_t shape) { return shapes_[shape].takes_part(); });
+  }
+}
+
+uint32_t ShapeTable::NumberOf(const LinkShape& shape) {
+  const auto number =
+      static_cast<uint32_t>(std::find(shapes_.begin(), shapes_.end(), shape) - shapes_.begin());
+  if (number == shapes_.size()) shapes_.push_back(shape);
+  return number;
+}
+
+void ShapeTable::Apply(const LinkRule& rule, uint32_t rows, int ports) {
+  const Row last_row = std::min(rule.last_row, rows - 1);
+  if (rule.first_row == 0 && last_row == rows - 1 && !rule.port && shape_of_link_.empty()) {
+    shapes_[0] = rule.Applied(shapes_[0]);
+    return;
+  }
+  if (shape_of_link_.empty()) shape_of_link_.resize(size_t{rows} * static_cast<size_t>(ports));
+  std::map<uint32_t, uint32_t> becomes;
+  for (uint64_t row = rule.first_row; row <= last_row; ++row) {
+    for (int port = 0; port < ports; ++port) {
+      if (rule.port && *rule.port != port) continue;
+      uint32_t& shape =
+          shape_of_link_[row * static_cast<uint64_t>(ports) + static_cast<uint64_t>(port)];
+      auto known = becomes.find(shape);
+      if (known == becomes.end()) {
+        known = becomes.emplace(shape, NumberOf(rule.Applied(shapes_[shape]))).first;
+      }
+      shape = known->second;
+    }
+  }
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// A LinkPlan compiled for the links of one stage, in the units a worker counts in.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dataplane/links/link_shape.h"
+
+namespace bfly::dataplane {
+
+struct ServedLink {
+  double ticks_per_byte = 0;  // TSC; 0: sending takes no time
+  uint64_t delay = 0;         // TSC
+  uint64_t loss = 0;          // a packet is lost if 32 random bits are below this
+  uint32_t queue_limit = 0;
+  LinkDiscipline discipline = LinkDiscipline::kFifo;
+};
+
+ServedLink ToServed(const LinkShape& shape, double tsc_hz);
+
+// Never changes once made. Link of (row, port) is number row * ports + port.
+class ShapeTable {
+ public:
+  ShapeTable(const LinkPlan& plan, int stage, uint32_t rows, int ports, double tsc_hz);
+
+  const ServedLink& of(uint32_t link) const {
+    return served_[shape_of_link_.empty() ? 0 : shape_of_link_[link]];
+  }
+  // Whether any link keeps packets.
+  bool takes_part() const { return takes_part_; }
+  bool SameAs(const ShapeTable& other) const {
+    return shapes_ == other.shapes_ && shape_of_link_ == other.shape_of_link_;
+  }
+
+ private:
+  void Apply(const LinkRule& rule, uint32_t rows, int ports);
+  uint32_t NumberOf(const LinkShape& shape);
+
+  std::vector<LinkShape> shapes_;
+  std::vector<uint32_t> shape_of_link_;  // empty: all are shapes_[0]
+  std::vector<ServedLink> served_;       // of shapes_
+  bool takes_part_ = false;
+};
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/stages/lane.h"
+
+#include <rte_cycles.h>
+#include <rte_mbuf.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace bfly::dataplane {
+namespace {
+
+constexpr double kDeadAfterSeconds = 0.1;
+
+}  // namespace
+
+Lane::Lane(Kind kind, Ring* ring, Outlet* outlet, Stage* last, uint32_t queue_limit)
+    : kind_(kind),
+      queue_limit_(queue_limit),
+      ring_(ring),
+      outlet_(outlet),
+      last_(last),
+      waiting_(std::make_unique<Descriptor[]>(kBatch)) {
+  if (last_ == nullptr) return;
+  links_ = std::make_unique<uint32_t[]>(kBatch);
+  counted_ = std::make_unique<uint32_t[]>(kBatch);
+}
+
+Lane Lane::ToRing(Ring* ring, Stage* last, uint32_t queue_limit) {
+  return Lane(Kind::kRing, ring, nullptr, last, queue_limit);
+}
+
+Lane Lane::ToTrunk(Outlet* outlet, Stage* last, uint32_t queue_limit) {
+  return Lane(Kind::kTrunk, nullptr, outlet, last, queue_limit);
+}
+
+Lane Lane::ToEgress(Outlet* outlet) { return Lane(Kind::kEgress, nullptr, outlet, nullptr, 0); }
+
+void Lane::Settle(Account& account) {
+  if (kind_ == Kind::kRing) {
+    promised_ = std::min(count_, ring_->room());
+    account.ledger.handed_on += promised_;
+  } else {
+    SendToOutlet(account);
+  }
+  if (last_ == nullptr) return;
+  if (last_->timed() != nullptr) {
+    ForgetOccupancy();  // the stage counts what is on its links itself
+  } else if (occupied_ || count_ > promised_) {
+    CountOccupancy(account.ledger);
+  }
+}
+
+void Lane::HandOver() {
+  if (promised_ == 0) return;
+  ring_->Push(waiting_.get(), promised_);
+  RemoveFront(promised_);
+  promised_ = 0;
+}
+
+void Lane::SendToOutlet(Account& account) {
+  const uint64_t handed_on = account.ledger.handed_on;
+  uint32_t taken = 0;
+  while (taken < count_) {
+    const int offered = static_cast<int>(std::min<uint32_t>(count_ - taken, kBurst));
+    const int n = outlet_->Send(&waiting_[taken], offered, account.ledger);
+    taken += static_cast<uint32_t>(n);
+    if (n < offered) break;
+  }
+  outlet_->Flush(account.ledger);
+  if (kind_ != Kind::kTrunk) {
+    RemoveFront(taken);
+    return;
+  }
+  account.trunk_out += account.ledger.handed_on - handed_on;
+  if (taken > 0 || count_ == 0) {
+    stuck_since_ = 0;
+    dead_ = dead_ && taken == 0;
+  } else if (stuck_since_ == 0) {
+    stuck_since_ = rte_rdtsc();
+  } else if (static_cast<double>(rte_rdtsc() - stuck_since_) >
+             kDeadAfterSeconds * static_cast<double>(rte_get_tsc_hz())) {
+    dead_ = true;
+  }
+  RemoveFront(taken);
+  if (dead_) account.ledger.Drop(DropReason::kPortFull, Discard());
+}
+
+void Lane::Append(const Descriptor* batch, const uint32_t* links, int count) {
+  std::copy_n(batch, count, &waiting_[count_]);
+  if (links != nullptr && links_) std::copy_n(links, count, &links_[count_]);
+  count_ += static_cast<uint32_t>(count);
+}
+
+void Lane::RemoveFront(uint32_t taken) {
+  const uint32_t rest = count_ - taken;
+  if (taken > 0 && rest > 0) {
+    std::memmove(waiting_.get(), &waiting_[taken], rest * sizeof(Descriptor));
+    if (links_) std::memmove(links_.get(), &links_[taken], rest * sizeof(uint32_t));
+  }
+  count_ = rest;
+}
+
+void Lane::ForgetOccupancy() {
+  for (uint32_t i = 0; i < counted_links_; ++i) {
+    last_->cold(counted_[i]).occupancy.store(0, std::memory_order_relaxed);
+  }
+  counted_links_ = 0;
+  occupied_ = false;
+}
+
+// Only ever runs when something waits, or has just stopped to wait.
+void Lane::CountOccupancy(Ledger& ledger) {
+  ForgetOccupancy();
+  uint32_t kept = promised_;
+  for (uint32_t i = promised_; i < count_; ++i) {
+    LinkCold& link = last_->cold(links_[i]);
+    const uint32_t occupancy = link.occupancy.load(std::memory_order_relaxed);
+    const uint32_t limit = last_->queue_limit(links_[i], queue_limit_);
+    if (limit != 0 && occupancy >= limit) {
+      Bump<uint64_t>(link.queue_full, 1);
+      ledger.Drop(DropReason::kQueueFull);
+      rte_pktmbuf_free(waiting_[i].mbuf);
+      continue;
+    }
+    if (occupancy == 0) counted_[counted_links_++] = links_[i];
+    link.occupancy.store(occupancy + 1, std::memory_order_relaxed);
+    if (occupancy + 1 > link.peak.load(std::memory_order_relaxed)) {
+      link.peak.store(occupancy + 1, std::memory_order_relaxed);
+    }
+    waiting_[kept] = waiting_[i];
+    links_[kept] = links_[i];
+    ++kept;
+  }
+  count_ = kept;
+  occupied_ = counted_links_ > 0;
+}
+
+uint64_t Lane::Discard() {
+  for (uint32_t i = 0; i < count_; ++i) rte_pktmbuf_free(waiting_[i].mbuf);
+  return std::exchange(count_, 0) + (outlet_ != nullptr ? outlet_->Discard() : 0);
+}
+
+}  // namespace bfly::dataplane

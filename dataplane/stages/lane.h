@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lane is one way out of a segment: a ring to another worker, a trunk, or the egress of this
+// worker, with the packets it has not taken yet.
+#pragma once
+
+#include <memory>
+
+#include "dataplane/core/account.h"
+#include "dataplane/core/descriptor.h"
+#include "dataplane/core/inlet.h"
+#include "dataplane/core/ring.h"
+#include "dataplane/stages/stage.h"
+
+namespace bfly::dataplane {
+
+// Packets a segment takes in at once; more than kBurst, so that publishing and polling cost little
+// a packet.
+inline constexpr int kBatch = 4 * kBurst;
+
+class Lane {
+ public:
+  // Packets for another worker. `last` is the stage whose links they wait on if the ring is full
+  // (null where they wait on no link); of each link at most `queue_limit` wait (0: all; what
+  // the stage was told of the link comes first), the rest is dropped.
+  static Lane ToRing(Ring* ring, Stage* last, uint32_t queue_limit);
+  // Packets for another data plane. Waits like a ring; but a trunk that has taken nothing for 100
+  // ms is taken for dead, and drops as kPortFull what it is given until it takes something again.
+  static Lane ToTrunk(Outlet* outlet, Stage* last, uint32_t queue_limit);
+  // Packets that leave the fabric here.
+  static Lane ToEgress(Outlet* outlet);
+
+  // While true the segment takes no new input, so a batch always finds the lane empty.
+  bool blocked() const { return count_ > 0; }
+
+  // Where a segment may build its batch in place.
+  Descriptor* batch() { return waiting_.get(); }
+  uint32_t* batch_links() { return links_.get(); }  // null if nobody counts occupancy
+  void SetCount(int count) { count_ = static_cast<uint32_t>(count); }
+  // A batch behind what is there; `links` as in batch_links(), null if the packets are on no link.
+  void Append(const Descriptor* batch, const uint32_t* links, int count);
+  // Or packet by packet.
+  void Add(const Descriptor& d) { waiting_[count_++] = d; }
+
+  // Once a pass, after the segments ran: gives outlets what they take and promises rings what they
+  // have room for. Promised packets count as handed on, but are not pushed before the account is
+  // published: so no reader can find a packet taken over that was not handed on yet.
+  void Settle(Account& account);
+  // Once a pass, after the account was published.
+  void HandOver();
+  // Inside, after Settle: part of the worker's `held`.
+  uint64_t held() const { return count_ - promised_ + (outlet_ != nullptr ? outlet_->held() : 0); }
+
+  // After the worker stopped: frees what waits and returns how many packets that were.
+  uint64_t Discard();
+
+ private:
+  enum class Kind : uint8_t { kRing, kTrunk, kEgress };
+  Lane(Kind kind, Ring* ring, Outlet* outlet, Stage* last, uint32_t queue_limit);
+
+  void SendToOutlet(Account& account);
+  void RemoveFront(uint32_t taken);
+  void CountOccupancy(Ledger& ledger);
+  void ForgetOccupancy();
+
+  Kind kind_;
+  bool dead_ = false;      // a trunk that stopped taking
+  bool occupied_ = false;  // some link's occupancy is not 0
+  uint32_t queue_limit_;
+  uint32_t count_ = 0;
+  uint32_t promised_ = 0;
+  uint64_t stuck_since_ = 0;  // TSC of the first Send in a row that took nothing, 0: none
+  Ring* ring_;
+  Outlet* outlet_;
+  Stage* last_;
+  std::unique_ptr<Descriptor[]> waiting_;  // kBatch
+  std::unique_ptr<uint32_t[]> links_;      // link of `last_` each waits on, or null
+  std::unique_ptr<uint32_t[]> counted_;    // links whose occupancy was set last
+  uint32_t counted_links_ = 0;
+};
+
+// The other end of a ring.
+class RingInlet final : public Inlet {
+ public:
+  explicit RingInlet(Ring* ring) : ring_(ring) {}
+  int Receive(Descriptor* burst, int room, Ledger& ledger) override {
+    const uint32_t n = ring_->Pop(burst, static_cast<uint32_t>(room));
+    ledger.taken_over += n;
+    return static_cast<int>(n);
+  }
+
+ private:
+  Ring* ring_;
+};
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A segment: consecutive hops that one worker carries a batch over before it takes the next.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "dataplane/core/account.h"
+#include "dataplane/core/inlet.h"
+#include "dataplane/stages/lane.h"
+#include "dataplane/stages/stage.h"
+#include "dataplane/telemetry/lateness.h"
+
+namespace bfly::dataplane {
+
+class Segment {
+ public:
+  // `hops` may be empty: such a segment only moves packets between a port queue and another worker.
+  explicit Segment(std::vector<Stage*> hops)
+      : hops_(std::move(hops)),
+        arriving_(std::make_unique<Descriptor[]>(kBatch)),
+        links_(std::make_unique<uint32_t[]>(kBatch)) {}
+
+  void AddInlet(Inlet* inlet, bool trunk) { inlets_.push_back({inlet, trunk}); }
+  void AddLane(Lane lane) { lanes_.push_back(std::move(lane)); }
+  // Where packets that crossed the last hop go, if not all to lane 0: a packet at `row` goes to one
+  // of the lanes choices[choice_of_row[row]].
+  struct Exits {
+    std::vector<uint16_t> choice_of_row;
+    std::vector<std::vector<uint16_t>> choices;
+  };
+  void SetExits(Exits exits);
+  // Where packets of several passes over the same stages go on: what crossed hop h is at the node
+  // of hop h + 1, which is hop `index` of `segment` (one past its last: its lanes). By h; empty
+  // where every stage is crossed once.
+  struct Continuation {
+    Segment* segment = nullptr;
+    size_t index = 0;
+  };
+  void SetContinuations(std::vector<Continuation> by_hop) { by_hop_ = std::move(by_hop); }
+
+  // The three steps of a pass, each for all segments of a worker before the next step.
+  void Run(Account& account);
+  // The same where links take time: what comes in is put on the links, and what has arrived by
+  // `now` (TSC, the same for all segments of a pass) goes on. OpenRoom comes before, for all
+  // segments of the worker.
+  void OpenRoom() { room_ = blocked() ? 0 : kBatch; }
+  void RunTimed(uint64_t now, Account& account, LatenessMeter& lateness);
+  // TSC at which an inlet has its next packet, as far as it knows.
+  uint64_t NextDue() const;
+  void Settle(Account& account) {
+    for (Lane& lane : lanes_) lane.Settle(account);
+  }
+  void HandOver() {
+    for (Lane& lane : lanes_) lane.HandOver();
+  }
+  uint64_t held() const;
+  uint64_t Discard();
+
+ private:
+  struct Entrance {
+    Inlet* inlet;
+    bool trunk;
+  };
+  bool blocked() const;
+  int Gather(Descriptor* batch, Account& account);
+  void Scatter(const Descriptor* batch, int count);
+  void SortByArrival(int count);
+  int RoomBehindTimed() const;
+  void Carry(size_t hop, Descriptor* batch, int count, Account& account);
+  void CarryOn(size_t hop, Descriptor* batch, int count, Account& account);
+  void PutOut(const Descriptor* batch, const uint32_t* links, int count);
+
+  std::vector<Entrance> inlets_;
+  size_t next_inlet_ = 0;  // polled first, in turn, so that none starves
+  std::vector<Stage*> hops_;
+  std::vector<Lane> lanes_;
+  Exits exits_;
+  std::vector<Continuation> by_hop_;
+  int room_ = 0;                            // of the lanes, in this pass; where links take time
+  std::unique_ptr<Descriptor[]> arriving_;  // kBatch, where links take time
+  std::unique_ptr<uint32_t[]> links_;       // of a batch that crosses the last hop or a timed one
+  std::unique_ptr<Descriptor[]> batch_;     // with exits; otherwise the batch is built in lane 0
+};
+
+}  // namespace bfly::dataplane

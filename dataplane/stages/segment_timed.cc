@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// A segment's pass where links take time.
+#include <rte_cycles.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "dataplane/stages/segment.h"
+
+namespace bfly::dataplane {
+
+void Segment::RunTimed(uint64_t now, Account& account, LatenessMeter& lateness) {
+  if (room_ == 0) return;
+  // Without timed hops the lanes must have room for what comes in.
+  const bool timed = std::any_of(hops_.begin(), hops_.end(),
+                                 [](const Stage* stage) { return stage->timed() != nullptr; });
+  if (!timed) return Run(account);
+  Descriptor* const batch = arriving_.get();
+  if (const int count = Gather(batch, account); count > 0) {
+    SortByArrival(count);
+    Carry(0, batch, count, account);
+  }
+  for (size_t hop = 0; hop < hops_.size(); ++hop) {
+    TimedLinks* const links = hops_[hop]->timed();
+    if (links == nullptr) continue;
+    for (int room; (room = RoomBehindTimed()) > 0 && links->NextRelease() <= now;) {
+      const int count = links->Release(now, batch, room, account.ledger);
+      const uint64_t released = rte_rdtsc();
+      for (int i = 0; i < count; ++i) {
+        lateness.Add(released > batch[i].arrival ? released - batch[i].arrival : 0);
+      }
+      CarryOn(hop, batch, count, account);
+    }
+  }
+}
+
+int Segment::RoomBehindTimed() const {
+  int room = room_;
+  for (const Continuation& next : by_hop_) {
+    if (next.segment != nullptr) room = std::min(room, next.segment->room_);
+  }
+  return room;
+}
+
+// What several inlets gave is in order only within each of them.
+void Segment::SortByArrival(int count) {
+  Descriptor* const batch = arriving_.get();
+  const auto before = [](const Descriptor& a, const Descriptor& b) {
+    return ArrivalOf(a) < ArrivalOf(b);
+  };
+  if (std::is_sorted(batch, batch + count, before)) return;
+  std::array<std::pair<uint64_t, int>, kBatch> order;
+  for (int i = 0; i < count; ++i) order[static_cast<size_t>(i)] = {ArrivalOf(batch[i]), i};
+  std::sort(order.begin(), order.begin() + count);
+  std::array<Descriptor, kBatch> unsorted;
+  std::copy_n(batch, count, unsorted.begin());
+  for (int i = 0; i < count; ++i) {
+    batch[i] = unsorted[static_cast<size_t>(order[static_cast<size_t>(i)].second)];
+  }
+}
+
+// From the node of `hop` on to the next timed links, or out.
+void Segment::Carry(size_t hop, Descriptor* batch, int count, Account& account) {
+  for (; hop < hops_.size() && count > 0; ++hop) {
+    Stage& stage = *hops_[hop];
+    TimedLinks* const timed = stage.timed();
+    const bool needs_links = timed != nullptr || hop + 1 == hops_.size();
+    count = stage.Cross(batch, count, needs_links ? links_.get() : nullptr, account.ledger);
+    if (timed == nullptr) continue;
+    for (int i = 0; i < count; ++i)
+      timed->Enter(batch[i], links_[static_cast<size_t>(i)], account.ledger);
+    return;
+  }
+  const bool waits_on_link = hop > 0 && hops_.back()->timed() == nullptr;
+  PutOut(batch, waits_on_link ? links_.get() : nullptr, count);
+}
+
+// From behind the timed links of `hop`.
+void Segment::CarryOn(size_t hop, Descriptor* batch, int count, Account& account) {
+  if (by_hop_.empty()) return Carry(hop + 1, batch, count, account);
+  for (int i = 0; i < count; ++i) {
+    // Below the bits of the hops to come stands a one bit (topologies/tag.h).
+    const size_t hops_left = 63 - static_cast<size_t>(std::countr_zero(batch[i].tag));
+    const Continuation& next = by_hop_[by_hop_.size() - 1 - hops_left];
+    next.segment->Carry(next.index, &batch[i], 1, account);
+  }
+}
+
+void Segment::PutOut(const Descriptor* batch, const uint32_t* links, int count) {
+  room_ -= count;
+  if (batch_) {
+    Scatter(batch, count);
+  } else {
+    lanes_[0].Append(batch, links, count);
+  }
+}
+
+uint64_t Segment::NextDue() const {
+  uint64_t next = UINT64_MAX;
+  for (const Entrance& from : inlets_) next = std::min(next, from.inlet->NextDue());
+  return next;
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/stages/stage.h"
+
+#include <rte_mbuf.h>
+
+namespace bfly::dataplane {
+
+Stage::Stage(const Network& network, int stage)
+    : links_(network.rows() * network.ports()),
+      mask_(network.wiring(stage).mask),
+      next_row_(network.wiring(stage).table.empty() ? nullptr : network.wiring(stage).table.data()),
+      plain_(next_row_ ? &Stage::CrossAs<true, false> : &Stage::CrossAs<false, false>),
+      checked_(next_row_ ? &Stage::CrossAs<true, true> : &Stage::CrossAs<false, true>),
+      hot_(std::make_unique<LinkHot[]>(links_)),
+      cold_(std::make_unique<LinkCold[]>(links_)) {}
+
+template <bool kTable, bool kChecked>
+int Stage::CrossAs(Descriptor* burst, int count, [[maybe_unused]] uint32_t* links,
+                   [[maybe_unused]] Ledger& ledger) {
+  // Locals: stores to the counters must not make the compiler read these again.
+  const uint32_t mask = mask_;
+  [[maybe_unused]] const Row* const table = next_row_;
+  LinkHot* const hot = hot_.get();
+  int kept = 0;
+  for (int i = 0; i < count; ++i) {
+    Descriptor& d = burst[i];
+    const uint32_t port = static_cast<uint32_t>(d.tag >> 63);
+    const uint32_t link = d.row * 2 + port;
+    if constexpr (kChecked) {
+      if (cold_[link].down.load(std::memory_order_relaxed)) {
+        Bump<uint64_t>(cold_[link].link_down, 1);
+        ledger.Drop(DropReason::kLinkDown);
+        rte_pktmbuf_free(d.mbuf);  // null for a synthetic packet, which is fine
+        continue;
+      }
+      if (links != nullptr) links[kept] = link;
+    }
+    Bump<uint64_t>(hot[link].packets, 1);
+    Bump<uint64_t>(hot[link].bytes, d.bytes);
+    d.tag <<= 1;
+    if constexpr (kTable) {
+      d.row = table[link];
+    } else {
+      d.row = (d.row & ~mask) | (mask & (0u - port));
+    }
+    if constexpr (kChecked) burst[kept++] = d;
+  }
+  return kChecked ? kept : count;
+}
+
+void Stage::NoteLinks(const Descriptor* burst, int count, uint32_t* links) {
+  for (int i = 0; i < count; ++i) {
+    links[i] = burst[i].row * 2 + static_cast<uint32_t>(burst[i].tag >> 63);
+  }
+}
+
+void Stage::SetLinkUp(uint32_t link, bool up) {
+  const bool was_down = cold_[link].down.exchange(!up, std::memory_order_relaxed);
+  if (was_down == !up) return;
+  if (up) {
+    links_down_.fetch_sub(1, std::memory_order_relaxed);
+  } else {
+    links_down_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+void Stage::OfferShapes(const ShapeTable* table, TimedLinks* timed) {
+  timed_.store(timed, std::memory_order_release);
+  table_wanted_.store(table, std::memory_order_release);
+}
+
+void Stage::AdoptShapes(uint64_t now) {
+  const ShapeTable* const wanted = table_wanted_.load(std::memory_order_acquire);
+  if (wanted == table_in_use_) return;
+  table_in_use_ = wanted;
+  TimedLinks* const timed = timed_.load(std::memory_order_relaxed);
+  if (timed == nullptr) return;
+  timed->SetTable(wanted, now);
+  in_use_ = wanted->takes_part() || timed->held() > 0 ? timed : nullptr;
+}
+
+bool Stage::DropEmptyTimed() {
+  if (in_use_ == nullptr || in_use_->held() > 0 || table_in_use_->takes_part()) return false;
+  in_use_ = nullptr;
+  return true;
+}
+
+}  // namespace bfly::dataplane

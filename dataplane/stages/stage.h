@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stage and the loop that carries a burst across it: the hottest lines of bfly.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "dataplane/core/descriptor.h"
+#include "dataplane/core/ledger.h"
+#include "dataplane/links/shape_table.h"
+#include "dataplane/stages/timed_links.h"
+#include "topologies/network.h"
+
+namespace bfly::dataplane {
+
+// What every hop touches. The worker of the stage: writes; snapshot readers: relaxed loads.
+struct LinkHot {
+  std::atomic<uint64_t> packets{0};
+  std::atomic<uint64_t> bytes{0};
+};
+static_assert(sizeof(LinkHot) == 16);
+
+// What only a full or broken link touches. Same writer and readers, but for `down`.
+struct LinkCold {
+  std::atomic<uint64_t> queue_full{0};
+  std::atomic<uint64_t> link_down{0};
+  std::atomic<uint32_t> occupancy{0};  // packets on this link or waiting for it
+  std::atomic<uint32_t> peak{0};
+  std::atomic<bool> down{false};  // control: writes, worker: relaxed loads
+};
+
+// Adds to a counter that has one writer: no locked instruction.
+template <typename T>
+inline void Bump(std::atomic<T>& counter, T by) {
+  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+// One stage of one loaded fabric. Link of (row, port) is number row * 2 + port.
+class Stage {
+ public:
+  Stage(const Network& network, int stage);
+
+  // Carries packets over their next link: reads the top bit of the tag, counts, shifts the tag,
+  // sets the row. Returns how many are left in `burst`, in order: less than `count` only while a
+  // link of the stage is down, when its packets are freed and counted in `ledger`. `links`, if
+  // given, gets the link of each.
+  int Cross(Descriptor* burst, int count, uint32_t* links, Ledger& ledger) {
+    if (links_down_.load(std::memory_order_relaxed) == 0) [[likely]] {
+      if (links != nullptr) NoteLinks(burst, count, links);
+      return (this->*plain_)(burst, count, links, ledger);
+    }
+    return (this->*checked_)(burst, count, links, ledger);
+  }
+
+  // Control, one thread at a time. Workers see it from their next burst on.
+  void SetLinkUp(uint32_t link, bool up);
+
+  // Control: what the links are like, and where packets on them are kept; `timed` is given once and
+  // is not null if `table` takes part. The worker adopts them when it is told to (worker.h); until
+  // then, and for good if it never is, both must stay.
+  void OfferShapes(const ShapeTable* table, TimedLinks* timed);
+  // Worker.
+  void AdoptShapes(uint64_t now);
+  // Worker: null where no link of the stage takes time and nothing is on the way any more.
+  TimedLinks* timed() const { return in_use_; }
+  // Worker: lets go of timed links that are not needed any more. True if it did.
+  bool DropEmptyTimed();
+  // Worker: packets that may wait for `link` where it takes no time; `otherwise` if nobody said.
+  uint32_t queue_limit(uint32_t link, uint32_t otherwise) const {
+    return table_in_use_ == nullptr ? otherwise : table_in_use_->of(link).queue_limit;
+  }
+  // Any thread: null if no link ever took time.
+  const TimedLinks* timed_counters() const { return timed_.load(std::memory_order_acquire); }
+
+  uint32_t links() const { return links_; }
+  const LinkHot& hot(uint32_t link) const { return hot_[link]; }
+  LinkCold& cold(uint32_t link) { return cold_[link]; }
+  const LinkCold& cold(uint32_t link) const { return cold_[link]; }
+
+ private:
+  using CrossFunction = int (Stage::*)(Descriptor*, int, uint32_t*, Ledger&);
+
+  // kTable: wired by table rather than by one address bit. kChecked: a link may be down.
+  template <bool kTable, bool kChecked>
+  int CrossAs(Descriptor* burst, int count, uint32_t* links, Ledger& ledger);
+  static void NoteLinks(const Descriptor* burst, int count, uint32_t* links);
+
+  const uint32_t links_;
+  const uint32_t mask_;
+  const Row* const next_row_;  // by link, in the network; null if wired by one address bit
+  const CrossFunction plain_;
+  const CrossFunction checked_;
+  std::atomic<uint32_t> links_down_{0};                   // control: writes, worker: relaxed loads
+  std::atomic<const ShapeTable*> table_wanted_{nullptr};  // control: writes, worker: acquire loads
+  std::atomic<TimedLinks*> timed_{nullptr};   // control: writes once, others: acquire loads
+  const ShapeTable* table_in_use_ = nullptr;  // worker
+  TimedLinks* in_use_ = nullptr;              // worker
+  std::unique_ptr<LinkHot[]> hot_;
+  std::unique_ptr<LinkCold[]> cold_;
+};
+
+}  // namespace bfly::dataplane

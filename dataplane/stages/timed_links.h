@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The links of one stage where some of them take time. A packet's departure follows from its
+// arrival, its size and what is before it, never from when the worker looked: at a FIFO link
+// D = max(free, arrival) + size/rate, and it arrives at the next node at D + delay.
+//
+// A link needs no attention but when a packet reaches its end: what it did since is worked out when
+// a packet comes, or arrives at the other end, from the times alone. Of packets that come at one
+// moment the first in the batch is first; a packet that comes at the moment a link becomes free
+// finds it free.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "dataplane/core/descriptor.h"
+#include "dataplane/core/ledger.h"
+#include "dataplane/links/event_heap.h"
+#include "dataplane/links/shape_table.h"
+#include "dataplane/stages/packet_store.h"
+#include "dataplane/telemetry/latency_histogram.h"
+
+namespace bfly::dataplane {
+
+struct LinkCold;
+
+// Worker: writes, snapshot: relaxed loads.
+struct TimedCounters {
+  std::atomic<uint64_t> busy{0};       // TSC ticks of sending, of packets whose sending has begun
+  std::atomic<uint64_t> lost{0};       // on the wire
+  std::atomic<uint64_t> no_memory{0};  // the packet store was full
+};
+
+class TimedLinks {
+ public:
+  // `cold` holds the links' other counters. `first_link` numbers link 0 among all links of the
+  // network, for the random numbers of losses.
+  TimedLinks(uint32_t links, uint64_t first_link, PacketStore* store, LinkCold* cold,
+             uint64_t seed);
+
+  // Packets that are being sent go on as they were; all that wait are served as the new table says
+  // from `now` on. Under a discipline that changes, packets being shared start over.
+  void SetTable(const ShapeTable* table, uint64_t now);
+
+  // Takes a packet that goes over `link`, where it already is on the far side (tag, row). Packets
+  // come in order of their arrival. What cannot be kept is dropped.
+  void Enter(const Descriptor& packet, uint32_t link, Ledger& ledger);
+
+  // Packets that have arrived at the far side by `now`, in order of arrival, at most `room`.
+  // Packets lost on the wire are dropped here.
+  int Release(uint64_t now, Descriptor* out, int room, Ledger& ledger);
+
+  // TSC of the next arrival at a far side; UINT64_MAX: nothing is on the links.
+  uint64_t NextRelease() const { return events_.empty() ? UINT64_MAX : events_.time(); }
+  uint64_t held() const { return held_; }
+  // Frees what is held and returns how many packets that were.
+  uint64_t Discard();
+
+  // Control: where the time of packets that arrive at a far side is recorded; null: nowhere.
+  void RecordLatency(LatencyHistogram* latency) {
+    latency_.store(latency, std::memory_order_release);
+  }
+
+  const TimedCounters& counters(uint32_t link) const { return counters_[link]; }
+
+ private:
+  struct Link {
+    // The link is free from here on: last departure, and what has passed of the tick after it.
+    // Under processor sharing: until when `served` was worked out.
+    uint64_t free = 0;
+    double part = 0;    // of a tick, [0, 1)
+    double served = 0;  // processor sharing: bytes each packet got since the link was last empty
+    uint32_t first_waiting = 0;  // FIFO: list; else top of a heap
+    uint32_t last_waiting = 0;   // FIFO only
+    uint32_t first_sent = 0;     // departure worked out, not at the far side yet: list by arrival
+    uint32_t last_sent = 0;
+    uint32_t waiting = 0;  // processor sharing: all that are served
+    uint32_t sent = 0;
+    uint64_t drawn = 0;  // packets that a loss was drawn for
+  };
+
+  void Advance(Link& link, const ServedLink& served, TimedCounters& counters, uint64_t now);
+  void Share(Link& link, const ServedLink& served, TimedCounters& counters, uint64_t now);
+  void Send(Link& link, const ServedLink& served, TimedCounters& counters, uint32_t entry);
+  void Depart(Link& link, const ServedLink& served, uint32_t entry);
+  void Wait(Link& link, LinkDiscipline discipline, uint32_t entry);
+  uint32_t NextWaiting(Link& link, LinkDiscipline discipline);
+  void ChangeDiscipline(Link& link, LinkDiscipline from, LinkDiscipline to, uint64_t now);
+  void Schedule(uint32_t number);
+  void CountOccupancy(uint32_t number);
+  bool IsLost(uint32_t number, const ServedLink& served);
+
+  const uint64_t first_link_;
+  const uint64_t seed_;
+  PacketStore* const store_;
+  LinkCold* const cold_;
+  const ShapeTable* table_ = nullptr;
+  std::unique_ptr<Link[]> links_;
+  std::unique_ptr<TimedCounters[]> counters_;
+  EventHeap events_;
+  uint64_t held_ = 0;
+  uint64_t sequence_ = 0;
+  std::atomic<LatencyHistogram*> latency_{nullptr};  // control: writes, worker: acquire loads
+};
+
+}  // namespace bfly::dataplane
