@@ -20,7 +20,7 @@ constexpr uint32_t kMbufs = 8191;
 constexpr double kDrainSeconds = 2;
 constexpr double kQuietSeconds = 0.1;  // nothing came for so long: all that comes has come
 
-uint64_t Ticks(double seconds) {
+uint64_t TscOf(double seconds) {
   return static_cast<uint64_t>(seconds * static_cast<double>(rte_get_tsc_hz()));
 }
 
@@ -45,9 +45,9 @@ class Load {
   }
 
   void Drain() {
-    const uint64_t give_up = rte_rdtsc() + Ticks(kDrainSeconds);
+    const uint64_t give_up = rte_rdtsc() + TscOf(kDrainSeconds);
     uint64_t quiet_since = rte_rdtsc();
-    while (rte_rdtsc() < give_up && rte_rdtsc() - quiet_since < Ticks(kQuietSeconds)) {
+    while (rte_rdtsc() < give_up && rte_rdtsc() - quiet_since < TscOf(kQuietSeconds)) {
       if (Receive()) quiet_since = rte_rdtsc();
     }
   }
@@ -105,7 +105,7 @@ absl::StatusOr<Devices> Connect(const BenchLoadOptions& options, rte_mempool* po
   if (!send.ok()) return send.status();
   auto receive = open("receive", options.receive_device);
   if (!receive.ok()) return receive.status();
-  const uint64_t deadline = rte_rdtsc() + Ticks(options.link_deadline_seconds);
+  const uint64_t deadline = rte_rdtsc() + TscOf(options.link_deadline_seconds);
   while (!(*send)->link_up() || !(*receive)->link_up()) {
     if (rte_rdtsc() > deadline) {
       return absl::UnavailableError("the device under test did not connect its ports");
@@ -139,7 +139,7 @@ absl::Status RunBenchLoad(const BenchLoadOptions& options, int report) {
     frames.push_back(frame);
   }
   Load load(devices->send->id(), devices->receive->id(), std::move(frames));
-  load.RunUntil(rte_rdtsc() + Ticks(options.warm_up_seconds));
+  load.RunUntil(rte_rdtsc() + TscOf(options.warm_up_seconds));
   BenchLoadResult result{.seconds = 0,
                          .offered_bursts = load.offered_bursts,
                          .shortened_bursts = load.shortened_bursts,
@@ -148,7 +148,7 @@ absl::Status RunBenchLoad(const BenchLoadOptions& options, int report) {
                          .received_in_all = 0};
   Report(report, "b", 1);
   const uint64_t begin = rte_rdtsc();
-  load.RunUntil(begin + Ticks(options.seconds));
+  load.RunUntil(begin + TscOf(options.seconds));
   result.seconds = static_cast<double>(rte_rdtsc() - begin) / static_cast<double>(rte_get_tsc_hz());
   result.offered_bursts = load.offered_bursts - result.offered_bursts;
   result.shortened_bursts = load.shortened_bursts - result.shortened_bursts;

@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/fabric/loaded_fabric.h"
 
-#include <rte_mbuf.h>
+#include <rte_cycles.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/fabric/read_accounts.h"
+#include "dataplane/links/link_plan.h"
 
 namespace bfly::dataplane {
 namespace {
 
 constexpr double kStopSeconds = 5;
+constexpr std::chrono::seconds kTakeUpTime(2);
+
+Workers MakeWorkers(const FabricPlan& plan, IdleMode idle) {
+  Workers workers;
+  for (int lcore : plan.lcores) workers.push_back(std::make_unique<Worker>(lcore, idle));
+  return workers;
+}
 
 }  // namespace
 
@@ -26,7 +36,8 @@ LoadedFabric::LoadedFabric(const FabricConfig& config, Network network,
       routes_(network_, config.without_circuit),
       plan_(PlanFabric(config_, network_)),
       sources_(network_, routes_),
-      hosts_(hosts_file) {}
+      workers_(MakeWorkers(plan_, config_.idle)),
+      ports_(hosts_file, [this] { WaitForWorkers(); }) {}
 
 LoadedFabric::~LoadedFabric() {
   if (const absl::Status status = Unload(); !status.ok()) {
@@ -44,15 +55,22 @@ absl::StatusOr<std::unique_ptr<LoadedFabric>> LoadedFabric::Load(const FabricCon
   absl::StatusOr<Network> network = Network::Make(config.network);
   if (!network.ok()) return network.status();
   std::unique_ptr<LoadedFabric> fabric(new LoadedFabric(config, *std::move(network), hosts_file));
-  fabric->BuildStages();
-  if (absl::Status status = fabric->OpenPorts(); !status.ok()) return status;
-  fabric->BuildReceivers();
-  fabric->BuildHops();
-  fabric->BuildTransmitters();
-  fabric->AddSources(more_traffic);
-  fabric->OfferShapes(config.links);
+  if (absl::Status status = fabric->Assemble(more_traffic); !status.ok()) return status;
   if (absl::Status status = fabric->StartWorkers(); !status.ok()) return status;
   return fabric;
+}
+
+absl::Status LoadedFabric::Assemble(const InletFactory& more_traffic) {
+  const absl::Status status = ports_.Open(config_, network_, routes_);
+  if (!status.ok()) return status;
+  assembly_.Build();
+  if (plan_.has_first_hop()) {
+    assembly_.AddFirstHopInlet(&sources_);
+    workers_[plan_.segments.front().worker]->SetSources(&sources_);
+    if (more_traffic) assembly_.AddFirstHopInlet(more_traffic(network_, routes_));
+  }
+  stages_.Offer(config_.links, shapes_taken_up_, retired_);
+  return absl::OkStatus();
 }
 
 absl::Status LoadedFabric::StartWorkers() {
@@ -61,8 +79,7 @@ absl::Status LoadedFabric::StartWorkers() {
   for (const auto& worker : workers_) {
     if (absl::Status status = worker->Start(); !status.ok()) return status;
   }
-  keeper_.AlsoDo([this] { hosts_.Save(); });
-  keeper_.Start();
+  ports_.Start();
   return absl::OkStatus();
 }
 
@@ -78,45 +95,11 @@ absl::Status LoadedFabric::Unload() {
   if (!running_) return absl::OkStatus();
   if (in_band_owner_ != nullptr) in_band_owner_->Stop();
   if (absl::Status status = StopWorkers(); !status.ok()) return status;
-  keeper_.Stop();
-  hosts_.Forget();
+  ports_.Stop();
   running_ = false;
-  DiscardInside();
-  ClosePorts();
+  assembly_.Discard();
+  ports_.Close();
   return absl::OkStatus();
-}
-
-void LoadedFabric::ClosePorts() {
-  const std::lock_guard<std::mutex> lock(ports_mutex_);
-  last_ports_ = PortCountersNow();
-  closed_ = true;
-  egresses_.clear();
-  ports_.clear();
-  trunk_in_.reset();
-  trunk_out_.reset();
-  pool_.reset();
-}
-
-// Plays every worker's last pass: takes what is on its way to it and drops all it has.
-void LoadedFabric::DiscardInside() {
-  for (const auto& on_the_way : rings_) {
-    Ledger& ledger = workers_[on_the_way->consumer]->stopped_account().ledger;
-    Descriptor burst[kBurst];
-    while (const uint32_t n = on_the_way->ring.Pop(burst, kBurst)) {
-      for (uint32_t i = 0; i < n; ++i) rte_pktmbuf_free(burst[i].mbuf);
-      ledger.taken_over += n;
-      ledger.Drop(DropReason::kUnloaded, n);
-    }
-  }
-  for (const OwnedSegment& owned : segments_) {
-    Ledger& ledger = workers_[owned.worker]->stopped_account().ledger;
-    ledger.Drop(DropReason::kUnloaded, owned.segment->Discard());
-  }
-  for (const auto& worker : workers_) {
-    worker->stopped_account().ledger.Drop(DropReason::kUnloaded, worker->DiscardTimed());
-    worker->stopped_account().ledger.held = 0;
-    worker->PublishStopped();
-  }
 }
 
 absl::Status LoadedFabric::CheckInput(Row input) const {
@@ -217,13 +200,40 @@ absl::Status LoadedFabric::SetLinkUp(LinkId link, bool up) {
         absl::StrCat("port: ", link.port, " is outside 0..", network_.ports() - 1));
   }
   const std::lock_guard<std::mutex> lock(control_);
-  stage(link.stage)
-      .SetLinkUp(
-          link.row * static_cast<uint32_t>(network_.ports()) + static_cast<uint32_t>(link.port),
-          up);
+  stages_.SetLinkUp(link, up);
   faults_.SetLinkUp(link, up);
   if (in_band_owner_ != nullptr) in_band_owner_->SetLinkUp(link, up);
   return absl::OkStatus();
+}
+
+absl::Status LoadedFabric::SetLinks(const LinkPlan& plan) {
+  if (absl::Status status = CheckLinkPlan(plan, network_); !status.ok()) return status;
+  const std::lock_guard<std::mutex> lock(control_);
+  if (!running_) return absl::FailedPreconditionError("the fabric is unloaded");
+  const auto deadline = std::chrono::steady_clock::now() + kTakeUpTime;
+  stages_.Offer(plan, shapes_taken_up_, retired_);
+  // Also for workers that had not taken up an earlier plan in time.
+  const bool taken_up = shapes_taken_up_.Wait(deadline);
+  retired_.Collect();
+  if (taken_up) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      "a worker made no pass within 2 s; its links change when it does");
+}
+
+Snapshot LoadedFabric::summary() const {
+  Snapshot snapshot;
+  snapshot.tsc = rte_rdtsc();
+  snapshot.first_stage = plan_.first_stage;
+  snapshot.last_stage = plan_.last_stage;
+  ReadAccounts(workers_, snapshot);
+  snapshot.ports = ports_.counters();
+  return snapshot;
+}
+
+Snapshot LoadedFabric::snapshot() const {
+  Snapshot snapshot = summary();
+  stages_.Read(snapshot.links);
+  return snapshot;
 }
 
 }  // namespace bfly::dataplane

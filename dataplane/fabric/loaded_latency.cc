@@ -28,17 +28,12 @@ absl::StatusOr<LatencyReport> LoadedFabric::RecordLatency(bool on) {
   const std::lock_guard<std::mutex> lock(control_);
   if (!running_) return absl::FailedPreconditionError("the fabric is unloaded");
   RecordedLatency latency;
-  for (const auto& egress : egresses_) {
-    DeliveryLatency* const delivery =
-        on && egress ? latency.deliveries.emplace_back(std::make_unique<DeliveryLatency>()).get()
-                     : nullptr;
-    if (egress) egress->RecordLatency(delivery);
+  for (const auto& egress : assembly_.egresses()) {
+    if (!egress) continue;
+    egress->RecordLatency(
+        on ? latency.deliveries.emplace_back(std::make_unique<DeliveryLatency>()).get() : nullptr);
   }
-  for (const auto& timed : timed_) {
-    LatencyHistogram* const stage =
-        on ? latency.stages.emplace_back(std::make_unique<LatencyHistogram>()).get() : nullptr;
-    if (timed) timed->RecordLatency(stage);
-  }
+  latency.stages = stages_.RecordLatency(on);
   GracePeriod period;
   for (const auto& worker : workers_) period.Ask(worker->epoch());
   const auto before =

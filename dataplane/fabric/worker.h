@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include <atomic>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -96,5 +97,7 @@ class Worker {
   std::atomic<bool> stop_{false};         // control: writes, worker: relaxed loads
   std::atomic<bool> stopped_{false};      // worker: writes, control: acquire loads
 };
+
+using Workers = std::vector<std::unique_ptr<Worker>>;  // in the order of FabricPlan::lcores
 
 }  // namespace bfly::dataplane

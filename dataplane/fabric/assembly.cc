@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// LoadedFabric: how stages, ports and workers are put together.
-#include <atomic>
+#include "dataplane/fabric/assembly.h"
 
-#include "absl/strings/str_cat.h"
-#include "dataplane/fabric/loaded_fabric.h"
+#include <rte_mbuf.h>
+
+#include <utility>
 
 namespace bfly::dataplane {
 namespace {
@@ -12,66 +12,23 @@ namespace {
 // cache.
 constexpr uint32_t kRingSlots = 1024;
 
-std::string PoolName() {
-  static std::atomic<int> pools{0};
-  return absl::StrCat("bfly_frames_", pools.fetch_add(1, std::memory_order_relaxed));
-}
-
 }  // namespace
 
-void LoadedFabric::BuildStages() {
-  for (int s = plan_.first_stage; s <= plan_.last_stage; ++s) {
-    stages_.push_back(std::make_unique<Stage>(network_, s));
-  }
-  for (int lcore : plan_.lcores) workers_.push_back(std::make_unique<Worker>(lcore, config_.idle));
+void Assembly::Build() {
   egresses_.resize(workers_.size());
-  shapes_.resize(stages_.size());
-  timed_.resize(stages_.size());
-  stores_.resize(workers_.size());
-  for (int s = plan_.first_stage; s <= plan_.last_stage; ++s) {
-    workers_[WorkerOfStage(s)]->AddStage(&stage(s));
-  }
+  BuildReceivers();
+  BuildHops();
+  BuildTransmitters();
 }
 
-absl::Status LoadedFabric::OpenPorts() {
-  flood_ = config_.rows_elsewhere;
-  for (const HostPortConfig& port : config_.ports) {
-    flood_.insert(flood_.end(), port.rows.begin(), port.rows.end());
-  }
-  if (config_.ports.empty() && config_.trunks.empty()) return absl::OkStatus();
-  absl::StatusOr<FramePool> pool = MakeFramePool(PoolName(), config_);
-  if (!pool.ok()) return pool.status();
-  pool_ = *std::move(pool);
-  const HostPortContext context = {
-      .routes = &routes_,
-      .rules = MakeFrameRules(network_, config_.addressing, config_.max_frame_bytes),
-      .flood = &flood_,
-      .pool = pool_.get(),
-      .keeper = &keeper_,
-      .hosts = &hosts_};
-  for (size_t i = 0; i < config_.ports.size(); ++i) {
-    auto port = HostPort::Open(absl::StrCat("ports[", i, "]"), config_.ports[i], context);
-    if (!port.ok()) return port.status();
-    ports_.push_back(*std::move(port));
-  }
-  for (size_t i = 0; i < config_.trunks.size(); ++i) {
-    const TrunkConfig& config = config_.trunks[i];
-    auto trunk = Trunk::Open(absl::StrCat("trunks[", i, "]"), config, network_,
-                             config_.max_frame_bytes, pool_.get(), &keeper_);
-    if (!trunk.ok()) return trunk.status();
-    (config.sends ? trunk_out_ : trunk_in_) = *std::move(trunk);
-  }
-  return absl::OkStatus();
-}
-
-Segment* LoadedFabric::NewSegment(int worker, std::vector<Stage*> hops) {
+Segment* Assembly::NewSegment(int worker, std::vector<Stage*> hops) {
   segments_.push_back({std::make_unique<Segment>(std::move(hops)), worker});
   Segment* const segment = segments_.back().segment.get();
   workers_[worker]->AddSegment(segment);
   return segment;
 }
 
-Inlet* LoadedFabric::Connect(Segment* from, Stage* last, int consumer) {
+Inlet* Assembly::Connect(Segment* from, Stage* last, int consumer) {
   rings_.push_back(std::make_unique<WorkerRing>(WorkerRing{Ring(kRingSlots), consumer}));
   Ring* const ring = &rings_.back()->ring;
   from->AddLane(Lane::ToRing(ring, last, 0));
@@ -79,16 +36,16 @@ Inlet* LoadedFabric::Connect(Segment* from, Stage* last, int consumer) {
   return inlets_.back().get();
 }
 
-int LoadedFabric::PollerOf(const HostPortConfig& port, int queue, int by_default) const {
+int Assembly::PollerOf(const HostPortConfig& port, int queue, int by_default) const {
   if (port.lcores.empty()) return by_default;
   return plan_.worker_of_lcore(port.lcores[static_cast<size_t>(queue) % port.lcores.size()]);
 }
 
-void LoadedFabric::BuildReceivers() {
+void Assembly::BuildReceivers() {
   if (!plan_.has_first_hop()) return;  // frames from hosts start at stage 0, on another data plane
   const int first = plan_.segments.front().worker;
   std::vector<Segment*> receiver(workers_.size());
-  for (const auto& port : ports_) {
+  for (const auto& port : ports_.host_ports()) {
     for (int q = 0; q < port->queue_pairs(); ++q) {
       const int worker = PollerOf(port->config(), q, first);
       if (worker == first) {
@@ -104,31 +61,34 @@ void LoadedFabric::BuildReceivers() {
   }
 }
 
-void LoadedFabric::BuildHops() {
+void Assembly::BuildHops() {
   Inlet* from_before = nullptr;
   for (size_t i = 0; i < plan_.segments.size(); ++i) {
     const SegmentPlan& plan = plan_.segments[i];
     std::vector<Stage*> hops;
     for (int h = plan.first_hop; h < plan.first_hop + plan.hops; ++h) {
-      hops.push_back(&stage(network_.stage_of_hop(h)));
+      hops.push_back(&stages_.of(network_.stage_of_hop(h)));
     }
     Stage* const last = hops.back();
     Segment* const segment = NewSegment(plan.worker, std::move(hops));
     hop_segments_.push_back(segment);
     if (i == 0) {
       for (Inlet* inlet : arrivals_) segment->AddInlet(inlet, false);
-      if (trunk_in_) segment->AddInlet(trunk_in_->inlet(), true);
+      if (ports_.trunk_in() != nullptr) segment->AddInlet(ports_.trunk_in()->inlet(), true);
     } else {
       segment->AddInlet(from_before, false);
     }
     if (i + 1 < plan_.segments.size()) {
       from_before = Connect(segment, last, plan_.segments[i + 1].worker);
-    } else if (trunk_out_) {
-      segment->AddLane(Lane::ToTrunk(trunk_out_->outlet(), last, 0));
+    } else if (ports_.trunk_out() != nullptr) {
+      segment->AddLane(Lane::ToTrunk(ports_.trunk_out()->outlet(), last, 0));
     }
   }
-  if (network_.hops() == network_.stages()) return;
-  // Several passes run in one data plane, so every hop is here.
+  if (network_.hops() != network_.stages()) SetContinuations();
+}
+
+// Several passes run in one data plane, so every hop is here.
+void Assembly::SetContinuations() {
   std::vector<Segment::Continuation> by_hop;
   for (size_t i = 0; i < plan_.segments.size(); ++i) {
     for (int h = 0; h < plan_.segments[i].hops; ++h) {
@@ -152,8 +112,8 @@ void LoadedFabric::BuildHops() {
 
 // Lane 0 of the last segment is the egress of its own worker; a lane more for each other worker
 // that transmits, and a segment there that does nothing else.
-void LoadedFabric::BuildTransmitters() {
-  if (trunk_out_) return;  // packets leave to hosts from another data plane
+void Assembly::BuildTransmitters() {
+  if (ports_.trunk_out() != nullptr) return;  // packets leave to hosts from another data plane
   const int last = plan_.segments.back().worker;
   Segment* const from = hop_segments_.back();
   egresses_[last] = std::make_unique<Egress>(network_.rows());
@@ -161,7 +121,7 @@ void LoadedFabric::BuildTransmitters() {
   std::vector<uint16_t> lane_of_worker(workers_.size(), 0);
   uint16_t lanes = 1;
   Segment::Exits exits{.choice_of_row = std::vector<uint16_t>(network_.rows()), .choices = {{0}}};
-  for (const auto& port : ports_) {
+  for (const auto& port : ports_.host_ports()) {
     std::vector<uint16_t> choice;
     std::vector<bool> attached(workers_.size());
     for (int q = 0; q < port->queue_pairs(); ++q) {
@@ -187,14 +147,32 @@ void LoadedFabric::BuildTransmitters() {
   if (lanes > 1) from->SetExits(std::move(exits));
 }
 
-void LoadedFabric::AddSources(const InletFactory& more_traffic) {
-  if (!plan_.has_first_hop()) return;
-  Segment* const first = hop_segments_.front();
-  first->AddInlet(&sources_, false);
-  workers_[plan_.segments.front().worker]->SetSources(&sources_);
-  if (!more_traffic) return;
-  inlets_.push_back(more_traffic(network_, routes_));
-  first->AddInlet(inlets_.back().get(), false);
+void Assembly::AddFirstHopInlet(Inlet* inlet) { hop_segments_.front()->AddInlet(inlet, false); }
+
+void Assembly::AddFirstHopInlet(std::unique_ptr<Inlet> inlet) {
+  inlets_.push_back(std::move(inlet));
+  AddFirstHopInlet(inlets_.back().get());
+}
+
+void Assembly::Discard() {
+  for (const auto& on_the_way : rings_) {
+    Ledger& ledger = workers_[on_the_way->consumer]->stopped_account().ledger;
+    Descriptor burst[kBurst];
+    while (const uint32_t n = on_the_way->ring.Pop(burst, kBurst)) {
+      for (uint32_t i = 0; i < n; ++i) rte_pktmbuf_free(burst[i].mbuf);
+      ledger.taken_over += n;
+      ledger.Drop(DropReason::kUnloaded, n);
+    }
+  }
+  for (const OwnedSegment& owned : segments_) {
+    Ledger& ledger = workers_[owned.worker]->stopped_account().ledger;
+    ledger.Drop(DropReason::kUnloaded, owned.segment->Discard());
+  }
+  for (const auto& worker : workers_) {
+    worker->stopped_account().ledger.Drop(DropReason::kUnloaded, worker->DiscardTimed());
+    worker->stopped_account().ledger.held = 0;
+    worker->PublishStopped();
+  }
 }
 
 }  // namespace bfly::dataplane

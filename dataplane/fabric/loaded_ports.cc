@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/fabric/loaded_ports.h"
+
+#include <atomic>
+
+#include "absl/strings/str_cat.h"
+
+namespace bfly::dataplane {
+namespace {
+
+std::string PoolName() {
+  static std::atomic<int> pools{0};
+  return absl::StrCat("bfly_frames_", pools.fetch_add(1, std::memory_order_relaxed));
+}
+
+}  // namespace
+
+absl::Status LoadedPorts::Open(const FabricConfig& config, const Network& network,
+                               const RouteTable& routes) {
+  flood_ = config.rows_elsewhere;
+  for (const HostPortConfig& port : config.ports) {
+    flood_.insert(flood_.end(), port.rows.begin(), port.rows.end());
+  }
+  if (config.ports.empty() && config.trunks.empty()) return absl::OkStatus();
+  absl::StatusOr<FramePool> pool = MakeFramePool(PoolName(), config);
+  if (!pool.ok()) return pool.status();
+  pool_ = *std::move(pool);
+  const HostPortContext context = {
+      .routes = &routes,
+      .rules = MakeFrameRules(network, config.addressing, config.max_frame_bytes),
+      .flood = &flood_,
+      .pool = pool_.get(),
+      .keeper = &keeper_,
+      .hosts = &hosts_};
+  for (size_t i = 0; i < config.ports.size(); ++i) {
+    auto port = HostPort::Open(absl::StrCat("ports[", i, "]"), config.ports[i], context);
+    if (!port.ok()) return port.status();
+    host_ports_.push_back(*std::move(port));
+  }
+  for (size_t i = 0; i < config.trunks.size(); ++i) {
+    auto trunk = Trunk::Open(absl::StrCat("trunks[", i, "]"), config.trunks[i], network,
+                             config.max_frame_bytes, pool_.get(), &keeper_);
+    if (!trunk.ok()) return trunk.status();
+    (config.trunks[i].sends ? trunk_out_ : trunk_in_) = *std::move(trunk);
+  }
+  return absl::OkStatus();
+}
+
+void LoadedPorts::Start() {
+  keeper_.AlsoDo([this] { hosts_.Save(); });
+  keeper_.Start();
+}
+
+void LoadedPorts::Stop() {
+  keeper_.Stop();
+  hosts_.Forget();
+}
+
+void LoadedPorts::Close() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  last_ = CountersNow();
+  closed_ = true;
+  host_ports_.clear();
+  trunk_in_.reset();
+  trunk_out_.reset();
+  pool_.reset();
+}
+
+std::vector<PortCounters> LoadedPorts::CountersNow() const {
+  std::vector<PortCounters> ports;
+  for (const auto& port : host_ports_) ports.push_back(port->counters());
+  for (const auto* trunk : {&trunk_in_, &trunk_out_}) {
+    if (*trunk) ports.push_back((*trunk)->counters());
+  }
+  return ports;
+}
+
+std::vector<PortCounters> LoadedPorts::counters() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return closed_ ? last_ : CountersNow();
+}
+
+std::vector<std::string> LoadedPorts::problems() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<std::string> problems;
+  const auto add = [&](absl::string_view kind, const std::string& name,
+                       const std::string& problem) {
+    if (!problem.empty()) problems.push_back(absl::StrCat(kind, " ", name, ": ", problem));
+  };
+  for (const auto& port : host_ports_) add("port", port->config().name, port->problem());
+  for (const auto* trunk : {&trunk_in_, &trunk_out_}) {
+    if (*trunk) add("trunk", (*trunk)->config().name, (*trunk)->problem());
+  }
+  return problems;
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stages of a loaded fabric: their counters, and what their links are like.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "dataplane/core/config.h"
+#include "dataplane/core/snapshot.h"
+#include "dataplane/fabric/worker.h"
+#include "dataplane/links/shape_table.h"
+#include "dataplane/runtime/grace_period.h"
+#include "dataplane/stages/packet_store.h"
+#include "dataplane/stages/plan.h"
+#include "dataplane/stages/stage.h"
+#include "dataplane/stages/timed_links.h"
+#include "dataplane/telemetry/latency_histogram.h"
+
+namespace bfly::dataplane {
+
+class LoadedStages {
+ public:
+  // Makes the stages and gives each to its worker. All four outlive the object.
+  LoadedStages(const FabricConfig& config, const Network& network, const FabricPlan& plan,
+               const Workers& workers);
+
+  Stage& of(int stage) { return *stages_[stage - plan_.first_stage]; }
+
+  // Control: builds what the plan needs and asks the workers of stages that change to take it up.
+  // `taken_up` is over when they have; what they used before is left to `retired`.
+  void Offer(const LinkPlan& links, GracePeriod& taken_up, Retired& retired);
+  void SetLinkUp(LinkId link, bool up);
+
+  // Control: records the time that packets spend on the links from now on, or ends it. Returns a
+  // histogram for each stage; workers may use it until they have begun another pass after the
+  // recording was ended.
+  using Histograms = std::vector<std::unique_ptr<LatencyHistogram>>;
+  Histograms RecordLatency(bool on);
+
+  // Any thread: appends the links' counters in the network's order.
+  void Read(std::vector<LinkCounters>& links) const;
+
+ private:
+  int WorkerOfStage(int stage) const;
+  TimedLinks* TimedLinksOf(int stage);
+
+  const FabricConfig& config_;
+  const Network& network_;
+  const FabricPlan& plan_;
+  const Workers& workers_;
+  std::vector<std::unique_ptr<Stage>> stages_;  // first_stage..last_stage
+  // Of stages_: what their links are like by the latest plan, packets on them where they ever took
+  // time, and where that time is recorded.
+  std::vector<std::shared_ptr<const ShapeTable>> shapes_;
+  std::vector<std::unique_ptr<TimedLinks>> timed_;
+  std::vector<LatencyHistogram*> latency_;
+  std::vector<std::unique_ptr<PacketStore>> stores_;  // by worker, null where no link took time
+};
+
+}  // namespace bfly::dataplane
