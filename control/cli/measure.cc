@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bfly measure FILE --out DIR: runs an experiment under the virtual clock or on the wall clock and
 // checks its claims.
-#include "control/experiment/measure.h"
+#include "control/measure/measure.h"
 
 #include <unistd.h>
 
@@ -14,12 +14,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "control/cli/verb.h"
-#include "control/experiment/circuit_report.h"
-#include "control/experiment/claim_rows.h"
-#include "control/experiment/experiment_file.h"
-#include "control/experiment/journal.h"
-#include "control/experiment/report.h"
-#include "control/experiment/wall_trial.h"
+#include "control/measure/circuit_report.h"
+#include "control/measure/claim_rows.h"
+#include "control/measure/experiment_file.h"
+#include "control/measure/journal.h"
+#include "control/measure/report.h"
+#include "control/measure/wall_trial.h"
 #include "control/plot/draw_folder.h"
 #include "dataplane/runtime/eal.h"
 

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "control/experiment/circuit_point.h"
+#include "control/measure/circuit_point.h"
 #include "control/plot/results_figures.h"
 
 namespace bfly::control {

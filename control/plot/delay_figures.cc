@@ -8,8 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "control/experiment/claim.h"
-#include "control/experiment/point.h"
+#include "control/measure/claim.h"
+#include "control/measure/point.h"
 #include "control/plot/results_figures.h"
 
 namespace bfly::control {

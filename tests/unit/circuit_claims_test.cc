@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "control/experiment/circuit_measure.h"
+#include "control/measure/circuit_measure.h"
 
 namespace bfly::control {
 namespace {

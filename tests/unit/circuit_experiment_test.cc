@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_split.h"
-#include "control/experiment/circuit_report.h"
-#include "control/experiment/experiment_file.h"
+#include "control/measure/circuit_report.h"
+#include "control/measure/experiment_file.h"
 
 namespace bfly::control {
 namespace {

@@ -8,14 +8,14 @@
 #include <fstream>
 #include <map>
 
-#include "control/experiment/claim_rows.h"
-#include "control/experiment/experiment_file.h"
-#include "control/experiment/journal.h"
-#include "control/experiment/md_c_queue.h"
-#include "control/experiment/measure.h"
-#include "control/experiment/report.h"
-#include "control/experiment/slotted_cube.h"
-#include "control/experiment/statistics.h"
+#include "control/measure/claim_rows.h"
+#include "control/measure/experiment_file.h"
+#include "control/measure/journal.h"
+#include "control/measure/md_c_queue.h"
+#include "control/measure/measure.h"
+#include "control/measure/report.h"
+#include "control/measure/slotted_cube.h"
+#include "control/measure/statistics.h"
 
 namespace bfly::control {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which verdicts of the wall clock stand although workers were late.
-#include "control/experiment/lateness.h"
+#include "control/measure/lateness.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <set>
 
-#include "control/experiment/circuit_report.h"
-#include "control/experiment/experiment_file.h"
-#include "control/experiment/journal.h"
-#include "control/experiment/measure.h"
+#include "control/measure/circuit_report.h"
+#include "control/measure/experiment_file.h"
+#include "control/measure/journal.h"
+#include "control/measure/measure.h"
 #include "control/protocols/protocol.h"
 
 namespace bfly::control {

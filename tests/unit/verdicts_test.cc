@@ -10,10 +10,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "control/experiment/claim_rows.h"
-#include "control/experiment/experiment_file.h"
-#include "control/experiment/journal.h"
-#include "control/experiment/measure.h"
+#include "control/measure/claim_rows.h"
+#include "control/measure/experiment_file.h"
+#include "control/measure/journal.h"
+#include "control/measure/measure.h"
 
 namespace bfly::control {
 namespace {
