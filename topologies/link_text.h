@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "topologies/network.h"
 
@@ -10,5 +11,7 @@ namespace bfly {
 
 // "s6 r32 p0". The command line reads it back as a selector of this one link.
 std::string LinkText(LinkId link);
+// With commas between them.
+std::string LinkText(const std::vector<LinkId>& links);
 
 }  // namespace bfly

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "bfly/v1/data_server.grpc.pb.h"
 #include "bfly/v1/fabric.grpc.pb.h"
+#include "control/cli/circuit_text.h"
 #include "control/cli/client.h"
 #include "control/cli/data_server.h"
 #include "control/cli/network_file.h"
@@ -37,6 +38,7 @@ struct BatchOptions {
   bool summary = false;
   bool dry_run = false;
   bool in_band = false;
+  std::vector<std::string> avoid;
   std::string network;
   uint64_t first_object = 0;  // on a running fabric user u wants object first_object + u
 };
@@ -139,6 +141,8 @@ absl::StatusOr<v1::ObjectBatchResponse> ServeBatch(const BatchOptions& options,
   request.set_summary(options.summary);
   request.set_dry_run(options.dry_run);
   request.set_in_band(options.in_band);
+  called = AddLinks(options.avoid, request.mutable_avoid());
+  if (!called.ok()) return called;
   auto stub = v1::DataServer::NewStub(channel);
   v1::ObjectBatchResponse response;
   called = Call(stub.get(), &v1::DataServer::Stub::RequestBatch, request, &response, common);
@@ -202,9 +206,12 @@ void AddBatch(CLI::App& group, Invocation& invocation) {
                        "Topology file of the network for a dry run that needs no running fabric")
           ->needs(dry_run)
           ->type_name("FILE");
+  CLI::Option* avoid =
+      verb->add_option("--avoid", options->avoid, kAvoidHelp)->excludes(network)->type_name("LINK");
   verb->add_flag("--in-band", options->in_band,
                  "The stage workers choose the copies and set the reads up themselves")
-      ->excludes(dry_run);
+      ->excludes(dry_run)
+      ->excludes(avoid);
   // On a running fabric `place` has decided that.
   copies->needs(network);
   seed->needs(network);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "bfly/v1/data_server.grpc.pb.h"
+#include "control/cli/circuit_text.h"
 #include "control/cli/client.h"
 #include "control/cli/data_server.h"
 #include "control/cli/route_text.h"
@@ -94,12 +95,15 @@ void AddRequest(CLI::App& group, Invocation& invocation) {
     uint32_t user = 0;
     uint64_t object = 0;
     bool in_band = false;
+    std::vector<std::string> avoid;
   };
   auto options = std::make_shared<Options>();
   verb->add_option("user", options->user, "Row of the user")->required();
   verb->add_option("object", options->object, "Number of the object")->required();
+  CLI::Option* avoid = verb->add_option("--avoid", options->avoid, kAvoidHelp)->type_name("LINK");
   verb->add_flag("--in-band", options->in_band,
-                 "The stage workers choose the copy and set the read up themselves");
+                 "The stage workers choose the copy and set the read up themselves")
+      ->excludes(avoid);
   verb->callback([&invocation, options] {
     invocation.action = [common = invocation.common, options]() -> absl::Status {
       auto stub = v1::DataServer::NewStub(Connect(common));
@@ -107,9 +111,10 @@ void AddRequest(CLI::App& group, Invocation& invocation) {
       request.set_user(options->user);
       request.set_object(options->object);
       request.set_in_band(options->in_band);
+      absl::Status status = AddLinks(options->avoid, request.mutable_avoid());
+      if (!status.ok()) return status;
       v1::ObjectResponse response;
-      const absl::Status status =
-          Call(stub.get(), &v1::DataServer::Stub::Request, request, &response, common);
+      status = Call(stub.get(), &v1::DataServer::Stub::Request, request, &response, common);
       if (!status.ok()) return status;
       if (common.json) return PrintJson(response);
       printf("%s\nlink congestion on the way %u, disk contention %u\n",

@@ -30,6 +30,12 @@ absl::Status RefuseInBand(bool in_band) {
                       "is for a call of its own, not for a batch or a stream");
 }
 
+absl::Status RefuseAvoidInBand(int avoided) {
+  if (avoided == 0) return absl::OkStatus();
+  return ErrorAtField(absl::StatusCode::kInvalidArgument, "avoid",
+                      "is given and in_band too; the workers avoid the links that are down");
+}
+
 absl::StatusOr<Order> ToOrder(const v1::SetUpRequest& request) {
   if (absl::Status status = RefuseInBand(request.in_band()); !status.ok()) return status;
   if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) return status;

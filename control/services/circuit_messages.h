@@ -29,6 +29,9 @@ absl::StatusOr<std::vector<Order>> ToOrders(const v1::SetUpBatchRequest& request
 absl::StatusOr<PermutationOrder> ToPermutationOrder(const v1::RoutePermutationRequest& request,
                                                     uint32_t rows);
 
+// INVALID_ARGUMENT: an order that is done in band names links to avoid.
+absl::Status RefuseAvoidInBand(int avoided);
+
 // They are checked against the network by FabricState.
 std::vector<LinkId> ToLinks(const google::protobuf::RepeatedPtrField<v1::LinkRef>& links);
 

@@ -9,15 +9,6 @@
 #include "control/status/grpc_status.h"
 
 namespace bfly::control {
-namespace {
-
-absl::Status RefuseAvoid(int avoided) {
-  if (avoided == 0) return absl::OkStatus();
-  return ErrorAtField(absl::StatusCode::kInvalidArgument, "avoid",
-                      "is given and in_band too; the workers avoid the links that are down");
-}
-
-}  // namespace
 
 grpc::Status CircuitsService::SetUpInBand(const v1::SetUpRequest& request,
                                           const Interrupt& interrupt, v1::SetUpResponse* response) {
@@ -26,7 +17,7 @@ grpc::Status CircuitsService::SetUpInBand(const v1::SetUpRequest& request,
   if (!request.rows().empty()) {
     errors.Add("rows", "are given and in_band too; in band the inputs choose the path");
   }
-  errors.Add(RefuseAvoid(request.avoid_size()));
+  errors.Add(RefuseAvoidInBand(request.avoid_size()));
   if (absl::Status status = errors.ToStatus(); !status.ok()) return ToGrpc(status);
   const absl::StatusOr<InBandOutcome> outcome = controller_.ExecuteInBand(
       {request.election_id(), request.idempotency_key(), interrupt}, [&](const Network&) {
@@ -68,7 +59,7 @@ grpc::Status CircuitsService::RoutePermutationInBand(const v1::RoutePermutationR
   if (request.dry_run()) {
     errors.Add("dry_run", "is set and in_band too; workers only choose what they set up");
   }
-  errors.Add(RefuseAvoid(request.avoid_size()));
+  errors.Add(RefuseAvoidInBand(request.avoid_size()));
   if (absl::Status status = errors.ToStatus(); !status.ok()) return ToGrpc(status);
   const absl::StatusOr<InBandOutcome> outcome = controller_.ExecuteInBand(
       {request.election_id(), request.idempotency_key(), interrupt},

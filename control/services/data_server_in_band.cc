@@ -14,9 +14,10 @@ namespace bfly::control {
 grpc::Status DataServerService::RequestInBand(const v1::ObjectRequest& request,
                                               const Interrupt& interrupt,
                                               v1::ObjectResponse* response) {
-  if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) {
-    return ToGrpc(status);
-  }
+  FieldErrors errors;
+  errors.Add(CheckKey(request.idempotency_key()));
+  errors.Add(RefuseAvoidInBand(request.avoid_size()));
+  if (absl::Status status = errors.ToStatus(); !status.ok()) return ToGrpc(status);
   const absl::StatusOr<InBandOutcome> outcome = controller_.ExecuteInBand(
       {request.election_id(), request.idempotency_key(), interrupt}, [&](const Network&) {
         InBandOrder order;
@@ -48,6 +49,7 @@ grpc::Status DataServerService::RequestBatchInBand(const v1::ObjectBatchRequest&
   if (request.best_effort()) {
     errors.Add("best_effort", "is set and in_band too; in band it is all or none");
   }
+  errors.Add(RefuseAvoidInBand(request.avoid_size()));
   if (absl::Status status = errors.ToStatus(); !status.ok()) return ToGrpc(status);
   const ReadBatchOrder reads = ToReadOrder(request);
   const absl::StatusOr<InBandOutcome> outcome = controller_.ExecuteInBand(

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "control/services/fabric_state.h"
 #include "control/status/field_errors.h"
+#include "topologies/link_text.h"
 
 namespace bfly::control {
 namespace {
@@ -19,11 +20,8 @@ std::string TextOf(const PermutationOrder& order) {
   return absl::StrCat(
       "permutation ", order.protocol, " ", order.options.seed, " ", order.options.c, " ",
       order.options.max_rounds, " ", order.options.q, " ", order.replace, " ",
-      absl::StrJoin(order.avoid, ",",
-                    [](std::string* out, const LinkId& link) {
-                      absl::StrAppend(out, link.stage, ".", link.row, ".", link.port);
-                    }),
-      " ", absl::StrJoin(order.requests, ",", [](std::string* out, const Request& request) {
+      LinkText(order.avoid), " ",
+      absl::StrJoin(order.requests, ",", [](std::string* out, const Request& request) {
         absl::StrAppend(out, request.input, ">", request.output);
       }));
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "control/services/fabric_state.h"
 #include "control/status/field_errors.h"
+#include "topologies/link_text.h"
 
 namespace bfly::control {
 namespace {
@@ -21,7 +22,8 @@ constexpr size_t kReadsBetweenLooks = 256;
 std::string TextOf(const ReadBatchOrder& order) {
   return absl::StrCat("read_batch ", order.protocol, " ", order.options.c, " ",
                       order.options.c_disk, " ", order.options.max_rounds, " ",
-                      absl::StrJoin(order.users, ","), " ", absl::StrJoin(order.objects, ","));
+                      absl::StrJoin(order.users, ","), " ", absl::StrJoin(order.objects, ","), " ",
+                      LinkText(order.avoid));
 }
 
 std::string Element(absl::string_view field, size_t index) {
@@ -80,11 +82,14 @@ absl::Status FabricState::CheckRead(Row user, uint64_t object) const {
   return busy.ToStatus(absl::StatusCode::kFailedPrecondition);
 }
 
-Outcome FabricState::Read(Row user, uint64_t object) {
+Outcome FabricState::Read(const ReadOrder& order) {
   if (absl::Status status = CheckDataServer(); !status.ok()) return status;
-  if (absl::Status status = CheckRead(user, object); !status.ok()) return status;
+  if (absl::Status status = CheckRead(order.user, order.object); !status.ok()) return status;
+  if (absl::Status status = CheckAvoid(order.avoid); !status.ok()) return status;
+  const Forbidden forbidden(faults_, order.avoid);
   StandingCircuit circuit;
-  const absl::Status status = Put(ChooseRead(user, object, faults_), object, faults_, &circuit);
+  const absl::Status status = Put(ChooseRead(order.user, order.object, forbidden.faults()),
+                                  order.object, forbidden.faults(), &circuit);
   if (!status.ok()) return status;
   return circuit;
 }
@@ -124,23 +129,27 @@ absl::Status FabricState::CheckReads(const ReadBatchOrder& order) const {
 }
 
 absl::StatusOr<DataServerResult> FabricState::Route(const ReadBatchOrder& order) const {
-  absl::StatusOr<DataServerResult> routed = ChooseReads(order);
+  if (absl::Status status = CheckAvoid(order.avoid); !status.ok()) return status;
+  const Forbidden forbidden(faults_, order.avoid);
+  const FaultSet& faults = forbidden.faults();
+  absl::StatusOr<DataServerResult> routed = ChooseReads(order, faults);
   if (!routed.ok()) return routed;
   for (size_t i = 0; i < routed->route.paths.size(); ++i) {
     const CircuitPath& path = routed->route.paths[i];
-    if (const auto link = faults_.FirstOnPath(path.input, path.tag); link.has_value()) {
+    if (const auto link = faults.FirstOnPath(path.input, path.tag); link.has_value()) {
       return ErrorAtField(absl::StatusCode::kUnavailable,
-                          absl::StrCat(Element("users", i), ".link"), faults_.WhyBlocked(*link));
+                          absl::StrCat(Element("users", i), ".link"), faults.WhyBlocked(*link));
     }
   }
   return routed;
 }
 
-absl::StatusOr<DataServerResult> FabricState::ChooseReads(const ReadBatchOrder& order) const {
+absl::StatusOr<DataServerResult> FabricState::ChooseReads(const ReadBatchOrder& order,
+                                                          const FaultSet& faults) const {
   if (absl::Status status = CheckReads(order); !status.ok()) return status;
   const StandingReads standing{.links = &circuits_.load(),
                                .disks = &circuits_.readers(),
-                               .faults = faults_.empty() ? nullptr : &faults_};
+                               .faults = faults.empty() ? nullptr : &faults};
   if (!order.objects.empty() && objects_->Find(order.objects[0])->copies == 1) {
     std::vector<Row> disks;
     for (const uint64_t object : order.objects) disks.push_back(objects_->Find(object)->disks[0]);
@@ -164,12 +173,15 @@ absl::StatusOr<DataServerResult> FabricState::Execute(const ReadBatchOrder& orde
     if (!known.ok()) return known.status();
     if (*known != nullptr) return std::get<DataServerResult>(**known);
   }
-  absl::StatusOr<DataServerResult> routed = ChooseReads(order);
+  if (absl::Status status = CheckAvoid(order.avoid); !status.ok()) return status;
+  const Forbidden forbidden(faults_, order.avoid);
+  absl::StatusOr<DataServerResult> routed = ChooseReads(order, forbidden.faults());
   if (!routed.ok()) return routed;
   const size_t mark = log_.size();
   for (size_t i = 0; i < order.users.size(); ++i) {
     StandingCircuit circuit;
-    absl::Status status = Put(routed->route.paths[i], order.objects[i], faults_, &circuit);
+    absl::Status status =
+        Put(routed->route.paths[i], order.objects[i], forbidden.faults(), &circuit);
     if (!status.ok()) status = WithPrefix(status, Element("users", i));
     const bool look = i % kReadsBetweenLooks == 0 || i + 1 == order.users.size();
     if (status.ok() && look && interrupt) status = interrupt();

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "control/status/field_errors.h"
+#include "topologies/link_text.h"
 
 namespace bfly::control {
 namespace {
@@ -17,19 +18,13 @@ constexpr size_t kMaxKeyMemory = 64 << 20;
 // Orders of a batch between two looks at the interrupt.
 constexpr size_t kInterruptStep = 256;
 
-std::string TextOfLinks(const std::vector<LinkId>& links) {
-  return absl::StrJoin(links, ",", [](std::string* out, const LinkId& link) {
-    absl::StrAppend(out, link.stage, ".", link.row, ".", link.port);
-  });
-}
-
 // What makes two requests the same; each with a letter of its own, so that kinds never meet.
 std::string TextOf(const Order& order) {
   if (const auto* release = std::get_if<ReleaseOrder>(&order.what)) {
     return absl::StrCat("release ", release->id);
   }
   if (const auto* read = std::get_if<ReadOrder>(&order.what)) {
-    return absl::StrCat("read ", read->user, " ", read->object);
+    return absl::StrCat("read ", read->user, " ", read->object, " ", LinkText(read->avoid));
   }
   if (const auto* stop = std::get_if<StopReadingOrder>(&order.what)) {
     return absl::StrCat("stop_reading ", stop->user);
@@ -37,11 +32,11 @@ std::string TextOf(const Order& order) {
   if (const auto* move = std::get_if<MoveOrder>(&order.what)) {
     return absl::StrCat("move ", move->id, " ", move->input.has_value(), move->input.value_or(0),
                         " ", move->protocol, " ", move->seed, " ", absl::StrJoin(move->rows, ","),
-                        " ", TextOfLinks(move->avoid));
+                        " ", LinkText(move->avoid));
   }
   const auto& set_up = std::get<SetUpOrder>(order.what);
   return absl::StrCat("set_up ", set_up.input, " ", set_up.output, " ",
-                      absl::StrJoin(set_up.rows, ","), " ", TextOfLinks(set_up.avoid));
+                      absl::StrJoin(set_up.rows, ","), " ", LinkText(set_up.avoid));
 }
 
 std::string TextOf(const std::vector<Order>& orders) {
@@ -97,7 +92,7 @@ Outcome FabricState::Execute(const Order& order) {
     Outcome operator()(const SetUpOrder& what) const { return state.SetUp(what); }
     Outcome operator()(const ReleaseOrder& what) const { return state.Release(what); }
     Outcome operator()(const MoveOrder& what) const { return state.Move(what); }
-    Outcome operator()(const ReadOrder& what) const { return state.Read(what.user, what.object); }
+    Outcome operator()(const ReadOrder& what) const { return state.Read(what); }
     Outcome operator()(const StopReadingOrder& what) const { return state.StopReading(what.user); }
   } const execute{*this};
   Outcome outcome = std::visit(execute, order.what);

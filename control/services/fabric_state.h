@@ -70,6 +70,7 @@ struct MoveOrder {
 struct ReadOrder {
   Row user = 0;
   uint64_t object = 0;
+  std::vector<LinkId> avoid = {};
 };
 struct StopReadingOrder {
   Row user = 0;
@@ -136,7 +137,6 @@ class FabricState {
   // The data server. FailedPrecondition: the network is no RB_n. Placing is all or none, and so is
   // a batch of reads; errors name "objects[i]" and "users[i]".
   absl::Status Execute(const PlaceOrder& order);
-  Outcome Read(Row user, uint64_t object);
   absl::StatusOr<DataServerResult> Execute(const ReadBatchOrder& order, const std::string& key = "",
                                            const Interrupt& interrupt = {});
   absl::StatusOr<DataServerResult> Route(const ReadBatchOrder& order) const;
@@ -243,6 +243,7 @@ class FabricState {
   Outcome SetUp(const SetUpOrder& order);
   Outcome Release(const ReleaseOrder& order);
   Outcome Move(const MoveOrder& order);
+  Outcome Read(const ReadOrder& order);
   absl::StatusOr<CircuitPath> ChoosePath(const SetUpOrder& order, const FaultSet& faults) const;
   absl::StatusOr<CircuitPath> ChooseMove(const MoveOrder& order, const StandingCircuit& before,
                                          const FaultSet& faults) const;
@@ -268,7 +269,8 @@ class FabricState {
                      StandingCircuit* circuit);
   absl::StatusOr<RouteResult> ChoosePaths(const PermutationOrder& order,
                                           const FaultSet& faults) const;
-  absl::StatusOr<DataServerResult> ChooseReads(const ReadBatchOrder& order) const;
+  absl::StatusOr<DataServerResult> ChooseReads(const ReadBatchOrder& order,
+                                               const FaultSet& faults) const;
   // The circuit at an input may have become broken or whole.
   void NoteBroken(Row input);
   Outcome Undo(Row input);

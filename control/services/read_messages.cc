@@ -29,7 +29,8 @@ absl::Status CheckSize(int users) {
 
 absl::StatusOr<Order> ToOrder(const v1::ObjectRequest& request) {
   if (absl::Status status = CheckSingle(request); !status.ok()) return status;
-  return Order{ReadOrder{request.user(), request.object()}, request.idempotency_key()};
+  return Order{ReadOrder{request.user(), request.object(), ToLinks(request.avoid())},
+               request.idempotency_key()};
 }
 
 absl::StatusOr<Order> ToOrder(const v1::ReleaseObjectRequest& request) {
@@ -46,6 +47,9 @@ absl::Status CheckBatch(const v1::ObjectBatchRequest& request) {
   }
   if (!request.best_effort()) return errors.ToStatus();
   if (request.dry_run()) errors.Add("best_effort", "is for reads that are set up, not for dry_run");
+  if (request.avoid_size() != 0) {
+    errors.Add("avoid", "is for a batch of all or none, or for one read; leave out best_effort");
+  }
   if (request.protocol() != kMinimum) {
     errors.Add("best_effort", absl::StrCat("is for protocol ", kMinimum,
                                            ", which serves one after the other; collision decides "
@@ -72,11 +76,12 @@ absl::Status CheckBatch(const v1::ReleaseObjectsRequest& request) {
 }
 
 ReadBatchOrder ToReadOrder(const v1::ObjectBatchRequest& request) {
-  return {.users = {request.users().begin(), request.users().end()},
-          .objects = {request.objects().begin(), request.objects().end()},
-          .protocol = request.protocol().empty() ? "collision" : request.protocol(),
-          .options = {
-              .c = request.c(), .c_disk = request.c_disk(), .max_rounds = request.max_rounds()}};
+  return {
+      .users = {request.users().begin(), request.users().end()},
+      .objects = {request.objects().begin(), request.objects().end()},
+      .protocol = request.protocol().empty() ? "collision" : request.protocol(),
+      .options = {.c = request.c(), .c_disk = request.c_disk(), .max_rounds = request.max_rounds()},
+      .avoid = ToLinks(request.avoid())};
 }
 
 void FillObjectPath(const Network& network, const StandingCircuit& circuit, v1::ObjectPath* out) {

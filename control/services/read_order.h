@@ -16,6 +16,7 @@ struct ReadBatchOrder {
   std::vector<uint64_t> objects;
   std::string protocol;  // "collision" or "minimum"
   DataServerOptions options;
+  std::vector<LinkId> avoid = {};
 };
 
 }  // namespace bfly::control

@@ -158,6 +158,14 @@ circuits: {{capacity: 8}}
         self.assertEqual(served["disk_contention"], dry["disk_contention"])
         one = self.json("data-server", "request", 12, 15)
         self.assertEqual((one["path"]["input"], one["path"]["object"]), (12, 15))
+        # Each half of the disks has a copy, and the link of stage 0 leads to one half.
+        to_half = f"s0 r12 p{one['path']['output'] // 8}"
+        self.bfly("data-server", "release", 12)
+        other = self.json("data-server", "request", 12, 15, "--avoid", to_half)
+        self.assertNotEqual(other["path"]["output"] // 8, one["path"]["output"] // 8)
+        neither = self.bfly("data-server", "batch", "--users", 13, "--avoid", "s0 r13", check=False)
+        self.assertEqual(neither.returncode, 1)
+        self.assertRegex(neither.stderr, r"users\[0\]\.link: s0 r13 p[01] is to be avoided")
         counters = self.json("counters")
         self.assertEqual(counters["circuits"]["standing"], 13)
         self.assertEqual(max(link["circuits"] for link in counters["links"]),
