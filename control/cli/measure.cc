@@ -92,10 +92,10 @@ class WallClock {
     const absl::StatusOr<dataplane::Eal> eal = dataplane::StartEal({});
     if (!eal.ok()) return eal.status();
     started_ = true;
-    const absl::StatusOr<std::vector<Point>> points = PointsOf(experiment);
+    const absl::StatusOr<std::vector<PacketPoint>> points = PointsOf(experiment);
     if (!points.ok()) return points.status();
     double seconds = 0;
-    for (const Point& point : *points) seconds += WallSecondsOf(experiment, point);
+    for (const PacketPoint& point : *points) seconds += WallSecondsOf(experiment, point);
     fprintf(stderr,
             "wall clock: a unit is %g us, links of %g Mbit/s, %u worker%s; about %.0f s (%s)\n",
             experiment.unit_us(), kWallBytes * 8 / experiment.unit_us(), experiment.workers(),
@@ -173,7 +173,7 @@ absl::Status RunGreedy(const std::string& file, const std::string& out,
   {
     const Interruptible interruptible;
     report = Measure(*experiment, *journal, [](const Progress& progress) {
-      Show(progress.done, progress.total, progress.point.ToString(), progress.seed);
+      Show(progress.done, progress.total, progress.point, progress.seed);
       return !Interrupted();
     });
     if (!report.ok()) return report.status();
@@ -190,8 +190,10 @@ absl::Status RunGreedy(const std::string& file, const std::string& out,
     }
     PrintLateness(*report);
   }
-  return Conclude(report->complete, report->Count(Verdict::kFail),
-                  NamedButNotJudged(report->claims, experiment->claims()), drawn, out);
+  return Conclude(
+      report->complete, report->Count(Verdict::kFail),
+      NamedButNotJudged(report->claims, {experiment->claims().begin(), experiment->claims().end()}),
+      drawn, out);
 }
 
 absl::Status RunCircuits(const std::string& file, const std::string& out,
@@ -221,8 +223,10 @@ absl::Status RunCircuits(const std::string& file, const std::string& out,
     printf("points: %s (claims.txt says why); results in %s\n",
            VerdictCounts(report->claims).c_str(), out.c_str());
   }
-  return Conclude(report->complete, report->Count(Verdict::kFail),
-                  NamedButNotJudged(report->claims, experiment->claims()), drawn, out);
+  return Conclude(
+      report->complete, report->Count(Verdict::kFail),
+      NamedButNotJudged(report->claims, {experiment->claims().begin(), experiment->claims().end()}),
+      drawn, out);
 }
 
 absl::Status RunPlot(const std::string& folder) {

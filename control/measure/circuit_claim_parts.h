@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cmath>
+#include <functional>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "control/measure/circuit_claims.h"
@@ -28,8 +28,18 @@ inline CircuitValue Constant(double value) {
 
 inline double Factorial(int k) { return std::tgamma(k + 1); }
 
-std::vector<CircuitClaim> RandomizedClaims();  // collision, minimum, the data server
-std::vector<CircuitClaim> BaselineClaims();    // what they are compared with
-std::vector<CircuitClaim> TailClaims();        // probabilities
+// The claim with what it reads. Each looks at one figure, in the trials that measured it;
+// "congestion_if_ended" is the congestion of those trials that left no request over.
+
+// The worst value in any trial: one trial that breaks the claim fails it.
+Claim InEveryTrial(Claim claim, const std::string& figure);
+// The mean, which takes kFewestSeeds trials.
+Claim InTheMean(Claim claim, const std::string& figure);
+// The mean of a fraction of the n requests: where hardly any is lost the trials may all agree, and
+// then their spread says less than what n requests a trial can resolve.
+Claim InTheMeanOfRequests(Claim claim, const std::string& figure);
+// The share of trials in which the figure is `least` or more. The claim is not applicable where it
+// could not fail if that had happened in all trials.
+Claim InProbability(Claim claim, const std::string& figure, const CircuitValue& least);
 
 }  // namespace bfly::control

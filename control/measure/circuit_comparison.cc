@@ -21,25 +21,29 @@ constexpr Pair kPairs[] = {
     {"data_server_minimum", "data_server_single_copy", "disk_contention"},
 };
 
+const std::string& ProtocolOf(const Measurement& m) {
+  const CircuitPoint& point = m.point;
+  return point.protocol;
+}
+
 bool Paired(const CircuitPoint& a, const CircuitPoint& b) {
   return a.d == b.d && a.permutation == b.permutation;
 }
 
 }  // namespace
 
-std::vector<SeedComparison> CompareBySeed(const std::vector<CircuitMeasurement>& series,
-                                          bool with_c) {
+std::vector<SeedComparison> CompareBySeed(const std::vector<Measurement>& series) {
   std::vector<SeedComparison> comparisons;
   for (const Pair& pair : kPairs) {
-    for (const CircuitMeasurement& a : series) {
-      if (a.point.protocol != pair.first) continue;
-      for (const CircuitMeasurement& b : series) {
-        if (b.point.protocol != pair.second || !Paired(a.point, b.point)) continue;
+    for (const Measurement& a : series) {
+      if (ProtocolOf(a) != pair.first) continue;
+      for (const Measurement& b : series) {
+        if (ProtocolOf(b) != pair.second || !Paired(a.point, b.point)) continue;
         SeedComparison& c = comparisons.emplace_back();
         c.figure = pair.figure;
-        c.first = a.point.Curve(with_c);
-        c.second = b.point.Curve(with_c);
-        c.d = a.point.d;
+        c.first = a.point.Curve();
+        c.second = b.point.Curve();
+        c.d = a.point.d();
         std::vector<double> differences;
         for (size_t i = 0; i < std::min(a.trials.size(), b.trials.size()); ++i) {
           const double difference =

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "control/measure/circuit_claims.h"
+#include "control/measure/circuit_point.h"
 
 namespace bfly::control {
 
@@ -25,7 +25,6 @@ struct SeedComparison {
 
 // Congestion of minimum and of collision beside one random choice and Valiant; congestion and disk
 // contention of two copies beside one. At every point where both protocols of a pair were run.
-std::vector<SeedComparison> CompareBySeed(const std::vector<CircuitMeasurement>& series,
-                                          bool with_c);
+std::vector<SeedComparison> CompareBySeed(const std::vector<Measurement>& series);
 
 }  // namespace bfly::control

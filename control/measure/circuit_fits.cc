@@ -65,28 +65,28 @@ void State(const CircuitPoint& point, CurveFit& fit) {
 
 }  // namespace
 
-std::vector<CurveFit> FitCurves(const std::vector<CircuitMeasurement>& series, bool with_c) {
+std::vector<CurveFit> FitCurves(const std::vector<Measurement>& series) {
   std::vector<CurveFit> fits;
   struct Curve {
-    CircuitPoint point;
+    Point point;
     std::vector<int> d;
     std::vector<double> means;
   };
   for (const char* figure : kGrowing) {
     std::vector<Curve> curves;
     std::map<std::string, size_t> by_name;
-    for (const CircuitMeasurement& m : series) {
+    for (const Measurement& m : series) {
       const std::vector<double> values = m.Values(figure);
       const bool measured =
           std::none_of(values.begin(), values.end(), [](double v) { return std::isnan(v); });
       if (values.empty() || !measured || !Fitted(m.point, figure)) continue;
-      const auto [at, is_new] = by_name.try_emplace(m.point.Curve(with_c), curves.size());
+      const auto [at, is_new] = by_name.try_emplace(m.point.Curve(), curves.size());
       if (is_new) curves.push_back({m.point, {}, {}});
-      curves[at->second].d.push_back(m.point.d);
+      curves[at->second].d.push_back(m.point.d());
       curves[at->second].means.push_back(EstimateMean(values).mean);
     }
     for (const Curve& curve : curves) {
-      CurveFit fit{.curve = curve.point.Curve(with_c),
+      CurveFit fit{.curve = curve.point.Curve(),
                    .figure = figure,
                    .fits = FitGrowth(ShapesOf(figure), curve.d, curve.means),
                    .stated = {},

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "control/measure/circuit_claims.h"
+#include "control/measure/circuit_point.h"
 #include "control/measure/growth_fit.h"
 
 namespace bfly::control {
 
 // One figure of one curve, over the means of its sizes.
 struct CurveFit {
-  std::string curve;   // CircuitPoint::Curve
+  std::string curve;   // Point::Curve
   std::string figure;  // congestion, disk_contention, rounds, steps, locked
   std::vector<GrowthFit> fits;
   std::string stated;  // the shape that theory states for it; empty: none
@@ -20,7 +20,7 @@ struct CurveFit {
 };
 
 // Left out: set-up time of protocols that take requests one by one, 2 dilation each, and what q
-// alone decides of those whose links bear q circuits. `with_c`: points of other c are other curves.
-std::vector<CurveFit> FitCurves(const std::vector<CircuitMeasurement>& series, bool with_c);
+// alone decides of those whose links bear q circuits.
+std::vector<CurveFit> FitCurves(const std::vector<Measurement>& series);
 
 }  // namespace bfly::control

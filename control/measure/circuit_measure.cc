@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "control/measure/circuit_claims.h"
 #include "control/measure/claim_rows.h"
 
 namespace bfly::control {
@@ -14,7 +15,8 @@ absl::StatusOr<CircuitReport> MeasureCircuits(
     const std::function<bool(const CircuitProgress&)>& on_progress) {
   const absl::StatusOr<std::vector<CircuitPoint>> points = CircuitPointsOf(experiment);
   if (!points.ok()) return points.status();
-  const auto claims = CircuitClaimsNamed({experiment.claims().begin(), experiment.claims().end()});
+  const auto claims =
+      ClaimsNamed(CircuitClaims(), {experiment.claims().begin(), experiment.claims().end()});
   if (!claims.ok()) return claims.status();
 
   CircuitReport report;
@@ -24,9 +26,10 @@ absl::StatusOr<CircuitReport> MeasureCircuits(
   CircuitProgress progress;
   progress.total = TrialsOf(experiment, *points);
   for (size_t i = 0; i < points->size() && report.complete; ++i) {
-    CircuitMeasurement measurement{.point = (*points)[i], .trials = {}};
+    const CircuitPoint& point = (*points)[i];
+    Measurement measurement{.point = point, .trials = {}};
     progress.point = measurement.point.ToString();
-    for (const uint64_t seed : SeedsAt(experiment, measurement.point.d)) {
+    for (const uint64_t seed : SeedsAt(experiment, point.d)) {
       progress.seed = seed;
       if (!on_progress(progress)) {
         report.complete = false;
@@ -35,7 +38,7 @@ absl::StatusOr<CircuitReport> MeasureCircuits(
       if (const Trial* known = journal.Find(i, seed)) {
         measurement.trials.push_back(*known);
       } else {
-        absl::StatusOr<Trial> trial = RunCircuitTrial(measurement.point, seed);
+        absl::StatusOr<Trial> trial = RunCircuitTrial(point, seed);
         if (!trial.ok()) return trial.status();
         if (absl::Status status = journal.Add(i, *trial); !status.ok()) return status;
         measurement.trials.push_back(*std::move(trial));
@@ -43,20 +46,19 @@ absl::StatusOr<CircuitReport> MeasureCircuits(
       ++progress.done;
     }
     if (!report.complete) break;
-    for (const CircuitClaim* claim : *claims) {
+    for (const Claim* claim : *claims) {
       if (!claim->about(measurement.point).empty()) continue;
       about_something.insert(claim->id);
       report.claims.push_back(Examine(*claim, measurement));
     }
     report.series.push_back(std::move(measurement));
   }
-  for (const CircuitClaim* claim : *claims) {
+  for (const Claim* claim : *claims) {
     if (!about_something.contains(claim->id)) report.claims_elsewhere.push_back(claim->id);
   }
   report.family = Decide(report.claims);
-  const bool gives_c = GivesThreshold(experiment);
-  report.fits = FitCurves(report.series, gives_c);
-  report.comparisons = CompareBySeed(report.series, gives_c);
+  report.fits = FitCurves(report.series);
+  report.comparisons = CompareBySeed(report.series);
   return report;
 }
 

@@ -8,9 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "bfly/v1/circuit_experiment.pb.h"
-#include "control/measure/circuit_claims.h"
 #include "control/measure/circuit_comparison.h"
 #include "control/measure/circuit_fits.h"
+#include "control/measure/claim.h"
 #include "control/measure/family.h"
 #include "control/measure/journal.h"
 
@@ -19,8 +19,8 @@ namespace bfly::control {
 struct CircuitReport {
   v1::CircuitExperiment experiment;
   bool complete = false;  // every trial was run
-  std::vector<CircuitMeasurement> series;
-  std::vector<CircuitClaimResult> claims;
+  std::vector<Measurement> series;
+  std::vector<ClaimResult> claims;
   Family family;
   std::vector<std::string> claims_elsewhere;  // ids of claims about none of the points
   std::vector<CurveFit> fits;

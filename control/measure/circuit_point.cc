@@ -75,26 +75,30 @@ size_t TrialsOf(const v1::CircuitExperiment& experiment, const std::vector<Circu
 
 bool CircuitPoint::is_data_server() const { return absl::StartsWith(protocol, "data_server_"); }
 
-bool CircuitPoint::has_two_paths() const {
-  return protocol == "collision" || protocol == "minimum" || protocol == "one_choice";
-}
-
 std::string CircuitPoint::Curve() const {
   std::string text = protocol;
   if (!permutation.empty()) absl::StrAppend(&text, " ", permutation);
-  if (c != 0) absl::StrAppend(&text, " c=", c);
+  if (c != 0 && !c_follows) absl::StrAppend(&text, " c=", c);
   if (c_disk != 0) absl::StrAppend(&text, " c_disk=", c_disk);
   if (q != 0) absl::StrAppend(&text, " q=", q);
   return text;
 }
 
-std::string CircuitPoint::Curve(bool with_c) const {
+std::string CircuitPoint::ToString() const {
   CircuitPoint point = *this;
-  if (!with_c) point.c = 0;
-  return point.Curve();
+  point.c_follows = false;
+  return absl::StrCat(point.Curve(), " d=", d);
 }
 
-std::string CircuitPoint::ToString() const { return absl::StrCat(Curve(), " d=", d); }
+nlohmann::ordered_json CircuitPoint::ToJson() const {
+  nlohmann::ordered_json json{
+      {"protocol", protocol}, {"network", KindName(network)}, {"d", d}, {"rows", rows()}};
+  if (!permutation.empty()) json["permutation"] = permutation;
+  if (c != 0) json["c"] = c;
+  if (c_disk != 0) json["c_disk"] = c_disk;
+  if (q != 0) json["q"] = q;
+  return json;
+}
 
 absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExperiment& experiment) {
   std::vector<CircuitPoint> points;
@@ -109,6 +113,7 @@ absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExper
   }
   for (int i = 0; i < experiment.protocol_size(); ++i) {
     CircuitPoint point{.protocol = experiment.protocol(i)};
+    point.c_follows = !GivesThreshold(experiment);
     const bool data_server = std::find(std::begin(kDataServer), std::end(kDataServer),
                                        point.protocol) != std::end(kDataServer);
     const absl::StatusOr<NetworkKind> network = NetworkOf(point.protocol);

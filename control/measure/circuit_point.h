@@ -3,12 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "bfly/v1/circuit_experiment.pb.h"
-#include "control/measure/point.h"
+#include "control/measure/measurement.h"
 #include "topologies/network.h"
 
 namespace bfly::control {
@@ -18,16 +19,16 @@ struct CircuitPoint {
   NetworkKind network = NetworkKind::kTwoFoldButterfly;  // the protocol's own
   int d = 0;                                             // 2^d rows
   std::string permutation = {};                          // empty: the protocol draws its own
-  uint32_t c = 0;       // paths a link may have; 0: the protocol has no such threshold
-  uint32_t c_disk = 0;  // paths a disk may have; 0: as above
-  uint32_t q = 0;       // circuits a link bears; 0: as above
+  uint32_t c = 0;          // paths a link may have; 0: the protocol has no such threshold
+  uint32_t c_disk = 0;     // paths a disk may have; 0: as above
+  uint32_t q = 0;          // circuits a link bears; 0: as above
+  bool c_follows = false;  // c follows from n, and so tells no curves apart
 
   uint32_t rows() const { return uint32_t{1} << d; }
   bool is_data_server() const;
-  bool has_two_paths() const;            // a request chooses between two
-  std::string Curve() const;             // "collision random c=4": points that differ in d alone
-  std::string Curve(bool with_c) const;  // without c where c follows from n
-  std::string ToString() const;          // "collision random c=4 d=6"
+  std::string Curve() const;     // "collision random c=4": points that differ in d alone
+  std::string ToString() const;  // "collision random c=4 d=6"
+  nlohmann::ordered_json ToJson() const;
 };
 
 // All points, in the order protocol, permutation, c, c_disk, q, d; those settings that a protocol

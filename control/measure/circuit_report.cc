@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "control/measure/claim_rows.h"
+#include "control/measure/json_number.h"
 #include "control/measure/statistics.h"
 
 namespace bfly::control {
@@ -27,19 +28,7 @@ Json Number(double value) {
   return JsonNumber(rounded);
 }
 
-Json PointJson(const CircuitPoint& point) {
-  Json json{{"protocol", point.protocol},
-            {"network", KindName(point.network)},
-            {"d", point.d},
-            {"rows", point.rows()}};
-  if (!point.permutation.empty()) json["permutation"] = point.permutation;
-  if (point.c != 0) json["c"] = point.c;
-  if (point.c_disk != 0) json["c_disk"] = point.c_disk;
-  if (point.q != 0) json["q"] = point.q;
-  return json;
-}
-
-std::set<std::string> FiguresOf(const CircuitMeasurement& m) {
+std::set<std::string> FiguresOf(const Measurement& m) {
   std::set<std::string> names;
   for (const Trial& trial : m.trials) {
     for (const auto& [name, value] : trial.figures) names.insert(name);
@@ -65,7 +54,7 @@ Json TailOf(const std::vector<double>& values) {
   return tail;
 }
 
-Json FigureJson(const CircuitMeasurement& m, const std::string& name) {
+Json FigureJson(const Measurement& m, const std::string& name) {
   const std::vector<double> values = m.Values(name);
   const Estimate estimate = EstimateMean(values);
   Json json{{"mean", Number(estimate.mean)},
@@ -82,8 +71,8 @@ Json FigureJson(const CircuitMeasurement& m, const std::string& name) {
 
 std::string CircuitResultsJson(const CircuitReport& report) {
   Json series = Json::array();
-  for (const CircuitMeasurement& m : report.series) {
-    Json row{{"point", PointJson(m.point)}, {"trials", m.trials.size()}};
+  for (const Measurement& m : report.series) {
+    Json row{{"point", m.point.json()}, {"trials", m.trials.size()}};
     for (const std::string& name : FiguresOf(m)) row[name] = FigureJson(m, name);
     series.push_back(std::move(row));
   }
@@ -117,7 +106,7 @@ std::string CircuitResultsJson(const CircuitReport& report) {
               {"complete", false},
               {"verdicts", VerdictsJson(report.claims)},
               {"family", FamilyJson(report.family)},
-              {"claims", ClaimsJson(report.claims, PointJson)},
+              {"claims", ClaimsJson(report.claims)},
               {"claims_elsewhere", report.claims_elsewhere},
               {"comparisons", comparisons},
               {"series", series},
@@ -128,15 +117,16 @@ std::string CircuitResultsJson(const CircuitReport& report) {
 
 std::string CircuitResultsCsv(const CircuitReport& report) {
   std::string csv = "protocol,network,d,permutation,c,c_disk,q,figure,mean,ci95,min,max,trials\n";
-  for (const CircuitMeasurement& m : report.series) {
+  for (const Measurement& m : report.series) {
+    const CircuitPoint& point = m.point;
     for (const std::string& name : FiguresOf(m)) {
       const std::vector<double> values = m.Values(name);
       const Estimate estimate = EstimateMean(values);
       const double half = estimate.HalfWidth(0.95);
       absl::StrAppend(
-          &csv, absl::StrFormat("%s,%s,%d,%s,%d,%d,%d,%s,%.9g,%s,%.9g,%.9g,%d\n", m.point.protocol,
-                                KindName(m.point.network), m.point.d, m.point.permutation,
-                                m.point.c, m.point.c_disk, m.point.q, name, estimate.mean,
+          &csv, absl::StrFormat("%s,%s,%d,%s,%d,%d,%d,%s,%.9g,%s,%.9g,%.9g,%d\n", point.protocol,
+                                KindName(point.network), point.d, point.permutation, point.c,
+                                point.c_disk, point.q, name, estimate.mean,
                                 std::isfinite(half) ? absl::StrFormat("%.9g", half) : "",
                                 *std::min_element(values.begin(), values.end()),
                                 *std::max_element(values.begin(), values.end()), m.trials.size()));
@@ -148,11 +138,12 @@ std::string CircuitResultsCsv(const CircuitReport& report) {
 std::string CircuitSecondsCsv(const CircuitReport& report) {
   std::string csv =
       "protocol,permutation,c,c_disk,q,d,median_seconds,min_seconds,max_seconds,trials\n";
-  for (const CircuitMeasurement& m : report.series) {
+  for (const Measurement& m : report.series) {
+    const CircuitPoint& point = m.point;
     const SetUpSeconds s = SecondsOf(m);
-    absl::StrAppendFormat(&csv, "%s,%s,%d,%d,%d,%d,%.6f,%.6f,%.6f,%d\n", m.point.protocol,
-                          m.point.permutation, m.point.c, m.point.c_disk, m.point.q, m.point.d,
-                          s.median, s.least, s.most, m.trials.size());
+    absl::StrAppendFormat(&csv, "%s,%s,%d,%d,%d,%d,%.6f,%.6f,%.6f,%d\n", point.protocol,
+                          point.permutation, point.c, point.c_disk, point.q, point.d, s.median,
+                          s.least, s.most, m.trials.size());
   }
   return csv;
 }

@@ -15,7 +15,7 @@ struct SetUpSeconds {
   double least = 0;
   double most = 0;
 };
-SetUpSeconds SecondsOf(const CircuitMeasurement& measurement);
+SetUpSeconds SecondsOf(const Measurement& measurement);
 
 // {name, measured, complete, verdicts, claims, claims_elsewhere, comparisons, series, fits}.
 // `series` has for each point and figure mean, ci95, min, max and, for whole-numbered figures of

@@ -19,7 +19,7 @@ namespace {
 struct ClaimRow {
   std::string id;
   std::string curve;
-  std::vector<const CircuitClaimResult*> points;
+  std::vector<const ClaimResult*> points;
 
   int Count(Verdict verdict) const {
     return static_cast<int>(std::count_if(points.begin(), points.end(), [&](const auto* point) {
@@ -41,8 +41,8 @@ struct ClaimRow {
 std::vector<ClaimRow> RowsOf(const CircuitReport& report) {
   std::vector<ClaimRow> rows;
   std::map<std::pair<std::string, std::string>, size_t> place;
-  for (const CircuitClaimResult& claim : report.claims) {
-    const std::string curve = claim.point.Curve(GivesThreshold(report.experiment));
+  for (const ClaimResult& claim : report.claims) {
+    const std::string curve = claim.point.Curve();
     const auto [at, is_new] = place.try_emplace({claim.id, curve}, rows.size());
     if (is_new) rows.push_back({claim.id, curve, {}});
     rows[at->second].points.push_back(&claim);
@@ -54,7 +54,7 @@ std::vector<ClaimRow> RowsOf(const CircuitReport& report) {
 }
 
 // How far the measured value is on the right side, as a part of theory.
-double RoomOf(const CircuitClaimResult& claim) {
+double RoomOf(const ClaimResult& claim) {
   const double scale = claim.theory == 0 ? 1 : std::fabs(claim.theory);
   const double below = (claim.theory - claim.measured) / scale;
   if (claim.relation == Relation::kEqual) return -std::fabs(below);
@@ -62,12 +62,12 @@ double RoomOf(const CircuitClaimResult& claim) {
 }
 
 // Of the points the claim applies to: a failure before all others, then the least room.
-const CircuitClaimResult* Closest(const ClaimRow& row) {
-  const CircuitClaimResult* closest = nullptr;
-  const auto rank = [](const CircuitClaimResult* c) {
+const ClaimResult* Closest(const ClaimRow& row) {
+  const ClaimResult* closest = nullptr;
+  const auto rank = [](const ClaimResult* c) {
     return std::pair(c->verdict != Verdict::kFail, RoomOf(*c));
   };
-  for (const CircuitClaimResult* point : row.points) {
+  for (const ClaimResult* point : row.points) {
     if (point->verdict == Verdict::kNotApplicable) continue;
     if (closest == nullptr || rank(point) < rank(closest)) closest = point;
   }
@@ -75,15 +75,15 @@ const CircuitClaimResult* Closest(const ClaimRow& row) {
 }
 
 std::string WhyNot(const ClaimRow& row) {
-  const CircuitClaimResult *first = nullptr, *last = nullptr;
-  for (const CircuitClaimResult* point : row.points) {
+  const ClaimResult *first = nullptr, *last = nullptr;
+  for (const ClaimResult* point : row.points) {
     if (point->verdict != Verdict::kNotApplicable) continue;
     if (first == nullptr) first = point;
     last = point;
   }
   if (first->reason == last->reason) return first->reason;
-  return absl::StrFormat("%s (d=%d) .. %s (d=%d)", first->reason, first->point.d, last->reason,
-                         last->point.d);
+  return absl::StrFormat("%s (d=%d) .. %s (d=%d)", first->reason, first->point.d(), last->reason,
+                         last->point.d());
 }
 
 }  // namespace
@@ -100,14 +100,14 @@ std::string CircuitClaimTable(const CircuitReport& report, bool all) {
                                       "verdicts", "closest: d, measured [interval], theory");
   std::string not_applicable;
   for (const ClaimRow& row : rows) {
-    if (const CircuitClaimResult* closest = Closest(row)) {
+    if (const ClaimResult* closest = Closest(row)) {
       const std::string interval =
           closest->error > 0 ? absl::StrCat(" ", IntervalText(*closest)) : "";
       const char* relation = closest->relation == Relation::kEqual    ? "="
                              : closest->relation == Relation::kAtMost ? "<="
                                                                       : ">=";
       absl::StrAppendFormat(&table, "%-*s %-*s %-14s  d=%d: %.5g%s %s %.5g\n", i, row.id, w,
-                            row.curve, row.Verdicts(), closest->point.d, closest->measured,
+                            row.curve, row.Verdicts(), closest->point.d(), closest->measured,
                             interval, relation, closest->theory);
     }
     if (const int points = row.Count(Verdict::kNotApplicable); points > 0) {
@@ -129,18 +129,18 @@ std::string CircuitTailTable(const CircuitReport& report) {
   std::string table, statements;
   std::set<std::string> said;
   size_t width = 24;
-  for (const CircuitClaimResult& c : report.claims) {
+  for (const ClaimResult& c : report.claims) {
     if (c.tail) width = std::max(width, c.id.size());
   }
   const int w = static_cast<int>(width);
-  for (const CircuitClaimResult& c : report.claims) {
+  for (const ClaimResult& c : report.claims) {
     if (!c.tail) continue;
     if (said.insert(c.id).second) {
       absl::StrAppend(&statements, c.id, ": ", c.statement, " (", c.source, ")\n");
     }
     const bool vacuous = c.theory >= 1;
     absl::StrAppendFormat(
-        &table, "%-*s %3d %-26s %4d/%-4d %8.4f  [%.4f, %.4f]  %10s  %s\n", w, c.id, c.point.d,
+        &table, "%-*s %3d %-26s %4d/%-4d %8.4f  [%.4f, %.4f]  %10s  %s\n", w, c.id, c.point.d(),
         c.tail->event, c.tail->hits, c.trials, c.measured, c.low, c.high,
         vacuous ? "-" : absl::StrFormat("%.4g", c.theory),
         absl::StrCat(VerdictName(c.verdict), c.reason.empty() ? "" : ": ", c.reason));
@@ -168,7 +168,7 @@ std::string CircuitComparisonTable(const CircuitReport& report) {
   return table;
 }
 
-SetUpSeconds SecondsOf(const CircuitMeasurement& measurement) {
+SetUpSeconds SecondsOf(const Measurement& measurement) {
   std::vector<double> seconds;
   for (const Trial& trial : measurement.trials) seconds.push_back(trial.set_up_seconds);
   if (seconds.empty()) return {};
@@ -180,11 +180,11 @@ std::string CircuitSecondsTable(const CircuitReport& report) {
   std::vector<std::string> curves;
   std::set<int> sizes;
   std::map<std::pair<std::string, int>, double> medians;
-  for (const CircuitMeasurement& m : report.series) {
-    const std::string curve = m.point.Curve(GivesThreshold(report.experiment));
+  for (const Measurement& m : report.series) {
+    const std::string curve = m.point.Curve();
     if (std::find(curves.begin(), curves.end(), curve) == curves.end()) curves.push_back(curve);
-    sizes.insert(m.point.d);
-    medians[{curve, m.point.d}] = SecondsOf(m).median;
+    sizes.insert(m.point.d());
+    medians[{curve, m.point.d()}] = SecondsOf(m).median;
   }
   std::string table = absl::StrFormat("%-32s", "seconds to choose all paths*  d:");
   for (const int d : sizes) absl::StrAppendFormat(&table, " %9d", d);

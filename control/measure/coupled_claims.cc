@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "control/measure/claim.h"
 #include "control/measure/conditions.h"
+#include "control/measure/packet_claims.h"
 
 namespace bfly::control {
 namespace {
@@ -24,7 +24,7 @@ Claim Counted(const char* id, const char* statement, const char* source, const s
           .source = absl::StrCat("Stamoulis & Tsitsiklis, ", source),
           .relation = Relation::kEqual,
           .not_applicable = Sharing,
-          .theory = [](const Point&) { return 0.0; },
+          .theory = [](const PacketPoint&) { return 0.0; },
           .measured =
               [what](const Measurement& m) {
                 double sum = 0;

@@ -9,7 +9,7 @@
 #include "control/json/message_json.h"
 #include "control/measure/circuit_claims.h"
 #include "control/measure/claim.h"
-#include "control/measure/point.h"
+#include "control/measure/packet_claims.h"
 #include "control/measure/settings.h"
 #include "control/measure/wall_trial.h"
 #include "control/topology_file/reader.h"
@@ -19,28 +19,31 @@ namespace {
 
 constexpr uint64_t kMaxTrials = 100'000;
 
-// A claim that the file names must apply somewhere. `why_not(i, point)` is the reason why claim i
-// does not apply to the point, empty if it does.
-template <typename P, typename WhyNot>
-absl::Status CheckNamedApply(const google::protobuf::RepeatedPtrField<std::string>& named,
-                             const std::vector<P>& points, const WhyNot& why_not) {
+// A claim that the file names must be known, and apply to some point.
+template <typename P>
+absl::Status CheckNamed(const std::vector<Claim>& known,
+                        const google::protobuf::RepeatedPtrField<std::string>& named,
+                        const std::vector<P>& points) {
+  const auto claims = ClaimsNamed(known, {named.begin(), named.end()});
+  if (!claims.ok()) return claims.status();
   for (int i = 0; i < named.size(); ++i) {
+    const Claim& claim = *(*claims)[static_cast<size_t>(i)];
     const bool applies = std::any_of(points.begin(), points.end(),
-                                     [&](const P& point) { return why_not(i, point).empty(); });
+                                     [&](const P& point) { return WhyNot(claim, point).empty(); });
     if (applies || points.empty()) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("claims[", i, "]: \"", named[i],
-                     "\" applies to no point of this experiment: ", why_not(i, points[0])));
+                     "\" applies to no point of this experiment: ", WhyNot(claim, points[0])));
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckExperiment(const v1::Experiment& experiment) {
   if (absl::Status status = CheckAllRules(experiment); !status.ok()) return status;
-  const absl::StatusOr<std::vector<Point>> points = PointsOf(experiment);
+  const absl::StatusOr<std::vector<PacketPoint>> points = PointsOf(experiment);
   if (!points.ok()) return points.status();
   if (experiment.clock() == v1::Experiment::WALL) {
-    for (const Point& point : *points) {
+    for (const PacketPoint& point : *points) {
       if (absl::Status status = CheckWallPoint(experiment, point); !status.ok()) return status;
     }
   }
@@ -50,11 +53,7 @@ absl::Status CheckExperiment(const v1::Experiment& experiment) {
                                                    " trials (allowed: 1 to ", kMaxTrials, ")"));
   }
   if (absl::Status status = CheckEffort(experiment, *points); !status.ok()) return status;
-  const auto claims = ClaimsNamed({experiment.claims().begin(), experiment.claims().end()});
-  if (!claims.ok()) return claims.status();
-  return CheckNamedApply(experiment.claims(), *points, [&](int i, const Point& point) {
-    return (*claims)[static_cast<size_t>(i)]->not_applicable(point);
-  });
+  return CheckNamed(PacketClaims(), experiment.claims(), *points);
 }
 
 absl::Status CheckCircuits(const v1::CircuitExperiment& experiment) {
@@ -65,11 +64,7 @@ absl::Status CheckCircuits(const v1::CircuitExperiment& experiment) {
     return absl::InvalidArgumentError(absl::StrCat("the lists and seeds give ", trials,
                                                    " trials (allowed: 1 to ", kMaxTrials, ")"));
   }
-  const auto claims = CircuitClaimsNamed({experiment.claims().begin(), experiment.claims().end()});
-  if (!claims.ok()) return claims.status();
-  return CheckNamedApply(experiment.claims(), *points, [&](int i, const CircuitPoint& point) {
-    return WhyNot(*(*claims)[static_cast<size_t>(i)], point);
-  });
+  return CheckNamed(CircuitClaims(), experiment.claims(), *points);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "control/measure/point.h"
+#include "control/measure/measurement.h"
 
 namespace bfly::control {
 

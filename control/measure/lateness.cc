@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
+#include "control/measure/packet_claims.h"
 
 namespace bfly::control {
 namespace {
@@ -30,7 +31,7 @@ void WithholdLateVerdicts(const std::vector<Measurement>& series, double unit_us
                           std::vector<ClaimResult>& claims) {
   for (const Measurement& m : series) {
     // Populations rise by the same part as delays do (Little's law), so parts are compared.
-    const double late = m.Over("late_mean_us").mean / unit_us / m.delay().mean;
+    const double late = m.Over("late_mean_us").mean / unit_us / DelayOf(m).mean;
     if (!std::isfinite(late)) continue;
     const std::string point = m.point.ToString();
     for (ClaimResult& claim : claims) {

@@ -6,17 +6,17 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "control/measure/claim.h"
 #include "control/measure/conditions.h"
+#include "control/measure/packet_claims.h"
 
 namespace bfly::control {
 namespace {
 
-using UseAt = double (*)(const Point&);
+using UseAt = double (*)(const PacketPoint&);
 
-double CubeUse(const Point& x) { return x.rho; }
-double CrossUse(const Point& x) { return x.lambda() * x.p; }
-double StraightUse(const Point& x) { return x.lambda() * (1 - x.p); }
+double CubeUse(const PacketPoint& x) { return x.rho; }
+double CrossUse(const PacketPoint& x) { return x.lambda() * x.p; }
+double StraightUse(const PacketPoint& x) { return x.lambda() * (1 - x.p); }
 
 // Paths do not depend on queues, and births are Poisson: the packets of a time whose path has a
 // link are a Poisson number. What left by the link in that time differs from it by no more than
@@ -31,8 +31,8 @@ Reading EveryLink(const Measurement& m, const std::string& kind, UseAt use) {
   }
   const double time = m.trials[0].figure("link_time");
   const auto trials = static_cast<int>(m.trials.size());
-  Reading figure = LeastLikelyRate(largest * time, smallest * time, time, use(m.point),
-                                   static_cast<double>(m.point.d) * m.point.rows() * trials);
+  Reading figure = LeastLikelyRate(largest * time, smallest * time, time, use(PointOf(m)),
+                                   static_cast<double>(PointOf(m).d) * PointOf(m).rows() * trials);
   figure.trials = trials;
   return figure;
 }
@@ -40,7 +40,7 @@ Reading EveryLink(const Measurement& m, const std::string& kind, UseAt use) {
 // `links` names the links in the statements.
 std::vector<Claim> Both(const std::string& id, const std::string& mean_id, const char* links,
                         const char* share, const char* proposition, const std::string& kind,
-                        std::function<std::string(const Point&)> network, UseAt use) {
+                        std::function<std::string(const PacketPoint&)> network, UseAt use) {
   const std::string source = absl::StrCat("Stamoulis & Tsitsiklis, Proposition ", proposition);
   const bool cross = kind == "cross";
   return {

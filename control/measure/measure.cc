@@ -6,6 +6,7 @@
 
 #include "control/measure/claim_rows.h"
 #include "control/measure/lateness.h"
+#include "control/measure/packet_claims.h"
 #include "control/measure/wall_trial.h"
 
 namespace bfly::control {
@@ -13,6 +14,7 @@ namespace {
 
 Report Finished(Report report) {
   report.family = Decide(report.claims);
+  for (ClaimResult& claim : report.claims) claim.trials = report.experiment.seeds_size();
   WithholdLateVerdicts(report.series, report.experiment.unit_us(), report.claims);
   SayOnceWhatAppliesNowhere(report.claims);
   return report;
@@ -22,9 +24,10 @@ Report Finished(Report report) {
 
 absl::StatusOr<Report> Measure(const v1::Experiment& experiment, Journal& journal,
                                const std::function<bool(const Progress&)>& on_progress) {
-  const absl::StatusOr<std::vector<Point>> points = PointsOf(experiment);
+  const absl::StatusOr<std::vector<PacketPoint>> points = PointsOf(experiment);
   if (!points.ok()) return points.status();
-  const auto claims = ClaimsNamed({experiment.claims().begin(), experiment.claims().end()});
+  const auto claims =
+      ClaimsNamed(PacketClaims(), {experiment.claims().begin(), experiment.claims().end()});
   if (!claims.ok()) return claims.status();
 
   Report report;
@@ -32,18 +35,19 @@ absl::StatusOr<Report> Measure(const v1::Experiment& experiment, Journal& journa
   Progress progress;
   progress.total = points->size() * experiment.seeds_size();
   for (size_t i = 0; i < points->size(); ++i) {
-    Measurement measurement{.point = (*points)[i], .trials = {}};
+    const PacketPoint& point = (*points)[i];
+    Measurement measurement{.point = point, .trials = {}};
     for (const uint64_t seed : experiment.seeds()) {
-      progress.point = measurement.point;
+      progress.point = measurement.point.ToString();
       progress.seed = seed;
       if (!on_progress(progress)) return Finished(std::move(report));
       if (const Trial* known = journal.Find(i, seed)) {
         measurement.trials.push_back(*known);
       } else {
-        absl::StatusOr<Trial> trial = experiment.clock() == v1::Experiment::WALL
-                                          ? RunWallTrial(experiment, measurement.point, seed,
-                                                         [&] { return !on_progress(progress); })
-                                          : RunTrial(experiment, measurement.point, seed);
+        absl::StatusOr<Trial> trial =
+            experiment.clock() == v1::Experiment::WALL
+                ? RunWallTrial(experiment, point, seed, [&] { return !on_progress(progress); })
+                : RunTrial(experiment, point, seed);
         if (absl::IsCancelled(trial.status())) return Finished(std::move(report));
         if (!trial.ok()) return trial.status();
         if (absl::Status status = journal.Add(i, *trial); !status.ok()) return status;
@@ -51,6 +55,7 @@ absl::StatusOr<Report> Measure(const v1::Experiment& experiment, Journal& journa
       }
       ++progress.done;
     }
+    measurement.saturated = IsSaturated(measurement);
     for (const Claim* claim : *claims) report.claims.push_back(Examine(*claim, measurement));
     report.series.push_back(std::move(measurement));
   }

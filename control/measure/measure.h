@@ -16,7 +16,7 @@ namespace bfly::control {
 struct Progress {
   size_t done = 0;  // trials
   size_t total = 0;
-  Point point;  // the one that runs now
+  std::string point;  // the one that runs now
   uint64_t seed = 0;
 };
 

@@ -3,42 +3,43 @@
 #include <algorithm>
 #include <cmath>
 
-#include "control/measure/claim.h"
 #include "control/measure/conditions.h"
+#include "control/measure/packet_claims.h"
 
 namespace bfly::control {
 namespace {
 
 constexpr char kOnePath[] = "derived: a link carries one packet a unit of time";
 
-std::string Patterns(const Point& x) {
+std::string Patterns(const PacketPoint& x) {
   return Unless(!x.pattern.empty(), "destinations are p-flips");
 }
-std::string Uniform(const Point& x) {
+std::string Uniform(const PacketPoint& x) {
   return Unless(x.pattern == "uniform", "the pattern is not uniform");
 }
 // Load of the worst link of a trial, were everything accepted: least and most of the trials.
 double LeastUse(const Measurement& m) {
   double least = HUGE_VAL;
-  for (const Trial& t : m.trials) least = std::min(least, m.point.load * t.figure("worst_link"));
+  for (const Trial& t : m.trials) least = std::min(least, PointOf(m).load * t.figure("worst_link"));
   return least;
 }
 double MostUse(const Measurement& m) {
   double most = 0;
-  for (const Trial& t : m.trials) most = std::max(most, m.point.load * t.figure("worst_link"));
+  for (const Trial& t : m.trials) most = std::max(most, PointOf(m).load * t.figure("worst_link"));
   return most;
 }
 // Growth of the packets inside, per unit of time, as a multiple of what the worst link alone leaves
 // inside: it is offered more than the one packet a unit that it carries.
 double GrowthBesideWorst(const Measurement& m, const Trial& t) {
-  const double grows = (t.offered - t.accepted) * m.point.rows();
-  return grows / (m.point.load * t.figure("worst_link") - 1);
+  const double grows = (t.offered - t.accepted) * PointOf(m).rows();
+  return grows / (PointOf(m).load * t.figure("worst_link") - 1);
 }
 // The mean delay of a trial that differs most from d.
 Reading MostUnlikeD(const Measurement& m) {
-  double delay = m.point.d;
+  double delay = PointOf(m).d;
   for (const Trial& t : m.trials) {
-    if (std::abs(t.mean_delay - m.point.d) > std::abs(delay - m.point.d)) delay = t.mean_delay;
+    if (std::abs(t.mean_delay - PointOf(m).d) > std::abs(delay - PointOf(m).d))
+      delay = t.mean_delay;
   }
   return Exactly(delay, static_cast<int>(m.trials.size()));
 }
@@ -53,8 +54,8 @@ std::vector<Claim> PatternClaims() {
        .source = kOnePath,
        .relation = Relation::kAtMost,
        .not_applicable = Patterns,
-       .theory = [](const Point&) { return 0.0; },
-       .measured = [](const Measurement& m) { return BySeeds(m.growth()); },
+       .theory = [](const PacketPoint&) { return 0.0; },
+       .measured = [](const Measurement& m) { return BySeeds(GrowthOf(m)); },
        .undecided =
            [](const Measurement& m) {
              return Unless(MostUse(m) < 1, "a link is offered a packet a unit or more");
@@ -67,7 +68,7 @@ std::vector<Claim> PatternClaims() {
        .source = kOnePath,
        .relation = Relation::kAtLeast,
        .not_applicable = Patterns,
-       .theory = [](const Point&) { return 1.0; },
+       .theory = [](const PacketPoint&) { return 1.0; },
        .measured =
            [](const Measurement& m) {
              return BySeeds(m.Over([&m](const Trial& t) { return GrowthBesideWorst(m, t); }));
@@ -85,11 +86,11 @@ std::vector<Claim> PatternClaims() {
        .relation = Relation::kEqual,
        .not_applicable =
            AllOf(Patterns, OnButterfly,
-                 [](const Point& x) {
+                 [](const PacketPoint& x) {
                    return Unless(x.bernoulli && x.slot == 1 && x.pattern != "uniform",
                                  "needs a permutation and bernoulli arrivals in slots of a unit");
                  }),
-       .theory = [](const Point& x) { return x.d; },
+       .theory = [](const PacketPoint& x) { return x.d; },
        .measured = MostUnlikeD,
        .undecided =
            [](const Measurement& m) {
@@ -104,13 +105,13 @@ std::vector<Claim> PatternClaims() {
        .relation = Relation::kEqual,
        .not_applicable = AllOf(
            Uniform, OnButterfly, Fifo,
-           [](const Point& x) {
+           [](const PacketPoint& x) {
              return Unless(
                  x.bernoulli && x.slot == 1 && x.links == dataplane::LinkModel::kSwitchOutput,
                  "needs shared switch outputs and bernoulli arrivals in slots of a unit");
            },
-           [](const Point& x) { return Unless(x.load < 1, "load >= 1"); }),
-       .theory = [](const Point& x) { return x.load / (4 * (1 - x.load)); },
+           [](const PacketPoint& x) { return Unless(x.load < 1, "load >= 1"); }),
+       .theory = [](const PacketPoint& x) { return x.load / (4 * (1 - x.load)); },
        .measured =
            [](const Measurement& m) {
              return BySeeds(m.Over([](const Trial& t) {

@@ -10,26 +10,13 @@
 #include "absl/strings/str_format.h"
 #include "control/measure/claim_rows.h"
 #include "control/measure/journal.h"
+#include "control/measure/json_number.h"
+#include "control/measure/packet_claims.h"
 
 namespace bfly::control {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json ToJson(const Point& point) {
-  Json json{{"d", point.d}};
-  if (point.pattern.empty()) {
-    json["p"] = point.p;
-    json["rho"] = point.rho;
-  } else {
-    json["pattern"] = point.pattern;
-    json["load"] = point.load;
-  }
-  json["slot"] = point.slot;
-  json["lambda"] = point.lambda();
-  json["discipline"] = DisciplineName(point.discipline);
-  return json;
-}
 
 double P50(const Measurement& m) {
   return m.Over([](const Trial& t) { return t.p50; }).mean;
@@ -74,10 +61,10 @@ std::vector<const Measurement*> Saturation(const Report& report) {
   std::map<std::string, const Measurement*> least;
   std::vector<std::string> order;
   for (const Measurement& m : report.series) {
-    if (!m.saturated()) continue;
+    if (!m.saturated) continue;
     const Measurement*& known = least[m.point.Curve()];
     if (known == nullptr) order.push_back(m.point.Curve());
-    if (known == nullptr || m.point.swept_load() < known->point.swept_load()) known = &m;
+    if (known == nullptr || PointOf(m).swept_load() < PointOf(*known).swept_load()) known = &m;
   }
   std::vector<const Measurement*> found;
   for (const std::string& curve : order) found.push_back(least[curve]);
@@ -91,17 +78,17 @@ int Report::Count(Verdict verdict) const { return CountVerdicts(claims, verdict)
 std::string ResultsJson(const Report& report) {
   Json series = Json::array();
   for (const Measurement& m : report.series) {
-    const Estimate delay = m.delay();
-    Json row{{"point", ToJson(m.point)},
-             {"offered", m.offered()},
-             {"accepted", m.accepted()},
+    const Estimate delay = DelayOf(m);
+    Json row{{"point", m.point.json()},
+             {"offered", OfferedOf(m)},
+             {"accepted", AcceptedOf(m)},
              {"mean_delay", delay.mean},
              {"ci95", JsonNumber(delay.HalfWidth(0.95))},
              {"p50", P50(m)},
              {"p99", P99(m)},
-             {"saturated", m.saturated()},
-             {"growth", m.growth().mean},
-             {"growth_ci95", JsonNumber(m.growth().HalfWidth(0.95))},
+             {"saturated", m.saturated},
+             {"growth", GrowthOf(m).mean},
+             {"growth_ci95", JsonNumber(GrowthOf(m).HalfWidth(0.95))},
              {"trials", m.trials.size()},
              {"stages", StagesOf(m)},
              {"figures", FiguresOf(m)}};
@@ -118,14 +105,14 @@ std::string ResultsJson(const Report& report) {
   Json saturation = Json::array();
   for (const Measurement* m : Saturation(report)) {
     saturation.push_back(
-        {{"point", ToJson(m->point)}, {"offered", m->offered()}, {"accepted", m->accepted()}});
+        {{"point", m->point.json()}, {"offered", OfferedOf(*m)}, {"accepted", AcceptedOf(*m)}});
   }
   return Json{{"name", report.experiment.name()},
               {"measured", report.complete},
               {"complete", false},
               {"verdicts", VerdictsJson(report.claims)},
               {"family", FamilyJson(report.family)},
-              {"claims", ClaimsJson(report.claims, [](const Point& p) { return ToJson(p); })},
+              {"claims", ClaimsJson(report.claims)},
               {"series", series},
               {"saturation", saturation}}
              .dump(2) +
@@ -138,18 +125,19 @@ std::string ResultsCsv(const Report& report) {
       patterns ? "d,pattern,load" : "d,p,rho",
       ",slot,lambda,discipline,offered,accepted,mean_delay,ci95,p50,p99,saturated,trials\n");
   for (const Measurement& m : report.series) {
-    const Estimate delay = m.delay();
-    absl::StrAppend(&csv, m.point.d, ",",
-                    patterns ? m.point.pattern : absl::StrFormat("%.9g", m.point.p));
-    for (const double value : {m.point.swept_load(), m.point.slot, m.point.lambda()}) {
+    const Estimate delay = DelayOf(m);
+    const PacketPoint& point = m.point;
+    absl::StrAppend(&csv, point.d, ",",
+                    patterns ? point.pattern : absl::StrFormat("%.9g", point.p));
+    for (const double value : {point.swept_load(), point.slot, point.lambda()}) {
       absl::StrAppendFormat(&csv, ",%.9g", value);
     }
-    absl::StrAppend(&csv, ",", DisciplineName(m.point.discipline));
+    absl::StrAppend(&csv, ",", DisciplineName(point.discipline));
     for (const double value :
-         {m.offered(), m.accepted(), delay.mean, delay.HalfWidth(0.95), P50(m), P99(m)}) {
+         {OfferedOf(m), AcceptedOf(m), delay.mean, delay.HalfWidth(0.95), P50(m), P99(m)}) {
       absl::StrAppendFormat(&csv, ",%.9g", value);
     }
-    absl::StrAppend(&csv, ",", m.saturated() ? "true" : "false", ",", m.trials.size(), "\n");
+    absl::StrAppend(&csv, ",", m.saturated ? "true" : "false", ",", m.trials.size(), "\n");
   }
   return csv;
 }
@@ -162,7 +150,7 @@ std::string SaturationTable(const Report& report) {
   std::string table;
   for (const Measurement* m : Saturation(report)) {
     absl::StrAppendFormat(&table, "saturated from %s on: offered %.4g, accepted %.4g\n",
-                          m->point.ToString(), m->offered(), m->accepted());
+                          m->point.ToString(), OfferedOf(*m), AcceptedOf(*m));
   }
   return table;
 }

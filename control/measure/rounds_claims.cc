@@ -3,19 +3,19 @@
 // one in which every node sends a packet; R = E[full round] / d.
 #include <cmath>
 
-#include "control/measure/claim.h"
 #include "control/measure/conditions.h"
+#include "control/measure/packet_claims.h"
 
 namespace bfly::control {
 namespace {
 
 constexpr char kSource[] = "Stamoulis & Tsitsiklis, section 2.3";
 
-std::string FairBits(const Point& x) { return Unless(x.p == 0.5, "p is not 1/2"); }
+std::string FairBits(const PacketPoint& x) { return Unless(x.p == 0.5, "p is not 1/2"); }
 
 // Load relative to the one at which a full round brings as many packets as it takes: lambda
 // E[round] = 2 rho R d.
-double Use(const Measurement& m) { return m.point.lambda() * m.Over("full_round").mean; }
+double Use(const Measurement& m) { return PointOf(m).lambda() * m.Over("full_round").mean; }
 
 Reading AcceptedARound(const Measurement& m) {
   return BySeeds(m.Over([](const Trial& t) { return t.accepted * t.figure("full_round"); }));
@@ -37,11 +37,11 @@ std::vector<Claim> RoundsClaims() {
            "R = E[round] / d is at least 0.9 for d >= 4, over rounds in which every node sends",
        .source = kSource,
        .relation = Relation::kAtLeast,
-       .not_applicable = [](const Point& x) { return Unless(x.d >= 4, "d is below 4"); },
-       .theory = [](const Point&) { return 0.9; },
+       .not_applicable = [](const PacketPoint& x) { return Unless(x.d >= 4, "d is below 4"); },
+       .theory = [](const PacketPoint&) { return 0.9; },
        .measured =
            [](const Measurement& m) {
-             const double d = m.point.d;
+             const double d = PointOf(m).d;
              return BySeeds(m.Over([d](const Trial& t) { return t.figure("full_round") / d; }));
            }},
       {.id = "vb_boundary",
@@ -50,11 +50,11 @@ std::vector<Claim> RoundsClaims() {
            "and this is 1 / (2 d) within 20 % for d >= 4",
        .source = kSource,
        .relation = Relation::kEqual,
-       .not_applicable = [](const Point& x) { return Unless(x.d >= 4, "d is below 4"); },
-       .theory = [](const Point& x) { return 1 / (2.0 * x.d); },
+       .not_applicable = [](const PacketPoint& x) { return Unless(x.d >= 4, "d is below 4"); },
+       .theory = [](const PacketPoint& x) { return 1 / (2.0 * x.d); },
        .measured =
            [](const Measurement& m) {
-             const double p = m.point.p;
+             const double p = PointOf(m).p;
              return BySeeds(m.Over([p](const Trial& t) { return p * t.accepted; }));
            },
        .undecided = BeyondBoundary,
@@ -63,8 +63,8 @@ std::vector<Claim> RoundsClaims() {
        .statement = "beyond the boundary every node sends in every round: accepted x E[round] = 1",
        .source = kSource,
        .relation = Relation::kEqual,
-       .not_applicable = [](const Point&) { return std::string(); },
-       .theory = [](const Point&) { return 1.0; },
+       .not_applicable = [](const PacketPoint&) { return std::string(); },
+       .theory = [](const PacketPoint&) { return 1.0; },
        .measured = AcceptedARound,
        .undecided = BeyondBoundary,
        .tolerance = 0.01},
@@ -74,15 +74,15 @@ std::vector<Claim> RoundsClaims() {
            "per unit and row, is at most 0",
        .source = kSource,
        .relation = Relation::kAtMost,
-       .not_applicable = [](const Point&) { return std::string(); },
-       .theory = [](const Point&) { return 0.0; },
-       .measured = [](const Measurement& m) { return BySeeds(m.growth()); },
+       .not_applicable = [](const PacketPoint&) { return std::string(); },
+       .theory = [](const PacketPoint&) { return 0.0; },
+       .measured = [](const Measurement& m) { return BySeeds(GrowthOf(m)); },
        .undecided = BelowBoundary},
   };
   for (Claim& claim : claims) {
-    claim.not_applicable =
-        AllOf([](const Point& x) { return Unless(x.in_rounds, "packets are not sent in rounds"); },
-              FairBits, claim.not_applicable);
+    claim.not_applicable = AllOf(
+        [](const PacketPoint& x) { return Unless(x.in_rounds, "packets are not sent in rounds"); },
+        FairBits, claim.not_applicable);
     claim.stationary = false;
   }
   return claims;

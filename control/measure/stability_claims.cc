@@ -3,23 +3,25 @@
 // Tsitsiklis, "The efficiency of greedy routing in hypercubes and butterflies".
 #include <cmath>
 
-#include "control/measure/claim.h"
 #include "control/measure/conditions.h"
+#include "control/measure/packet_claims.h"
 
 namespace bfly::control {
 namespace {
 
-Reading Growth(const Measurement& m) { return BySeeds(m.growth()); }
+Reading Growth(const Measurement& m) { return BySeeds(GrowthOf(m)); }
 
 // The paper says nothing about priorities.
-std::string FifoOrSharing(const Point& x) {
+std::string FifoOrSharing(const PacketPoint& x) {
   return Unless(x.discipline != dataplane::Discipline::kPriority, "the links have priorities");
 }
 
 // Eq. 14 and 19: N / (lambda 2^d T) = 1. The differences of the trials, not their ratios, have the
 // mean that theory says.
 Reading LittleRatio(const Measurement& m) {
-  const auto product = [&m](const Trial& t) { return t.offered * m.point.rows() * t.mean_delay; };
+  const auto product = [&m](const Trial& t) {
+    return t.offered * PointOf(m).rows() * t.mean_delay;
+  };
   const double mean = m.Over(product).mean;
   return BySeeds(
       m.Over([&](const Trial& t) { return 1 + (t.mean_population - product(t)) / mean; }));
@@ -35,7 +37,7 @@ std::vector<Claim> StabilityClaims() {
        .source = "Stamoulis & Tsitsiklis, Propositions 6 and 16; sections 3.3 and 4.3 of sharing",
        .relation = Relation::kAtMost,
        .not_applicable = AllOf(HasLoadFactor, FifoOrSharing, Stable),
-       .theory = [](const Point&) { return 0.0; },
+       .theory = [](const PacketPoint&) { return 0.0; },
        .measured = Growth,
        .stationary = false},
       {.id = "instability",
@@ -45,8 +47,8 @@ std::vector<Claim> StabilityClaims() {
        .source = "Stamoulis & Tsitsiklis, sections 2.1 and 4.2",
        .relation = Relation::kAtLeast,
        .not_applicable =
-           AllOf(HasLoadFactor, [](const Point& x) { return Unless(x.rho >= 1, "rho < 1"); }),
-       .theory = [](const Point& x) { return x.rho - 1; },
+           AllOf(HasLoadFactor, [](const PacketPoint& x) { return Unless(x.rho >= 1, "rho < 1"); }),
+       .theory = [](const PacketPoint& x) { return x.rho - 1; },
        .measured = Growth,
        .stationary = false,
        .above_zero = true},
@@ -58,8 +60,8 @@ std::vector<Claim> GeneralClaims() {
            .statement = "N = lambda 2^d T, of any network, arrivals and discipline",
            .source = "Little 1961; Stamoulis & Tsitsiklis, eq. 14 and 19",
            .relation = Relation::kEqual,
-           .not_applicable = [](const Point&) { return std::string(); },
-           .theory = [](const Point&) { return 1.0; },
+           .not_applicable = [](const PacketPoint&) { return std::string(); },
+           .theory = [](const PacketPoint&) { return 1.0; },
            .measured = LittleRatio,
            .undecided =
                [](const Measurement& m) {

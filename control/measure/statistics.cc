@@ -37,6 +37,13 @@ Estimate EstimateMean(const std::vector<double>& values) {
   return estimate;
 }
 
+double Reading::HalfWidth95() const {
+  if (half_width95) return *half_width95;
+  if (interval == nullptr) return 0;
+  const Interval alone = interval(0.025);
+  return (alone.high - alone.low) / 2;
+}
+
 Reading BySeeds(const Estimate& estimate) {
   Reading figure{.value = estimate.mean, .trials = estimate.values};
   if (estimate.values < kFewestSeeds) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,15 +27,31 @@ struct Estimate {
 // `values` are taken as independent and equally distributed.
 Estimate EstimateMean(const std::vector<double>& values);
 
+// What was seen of an event whose probability a claim is about.
+struct Tail {
+  std::string event;  // "congestion >= 8"
+  int hits = 0;       // trials in which it happened
+  double low95 = 0;   // Clopper-Pearson interval of its probability, 2.5 % on either side
+  double high95 = 1;
+};
+
 // A measured value that a claim is judged by.
 struct Reading {
   double value = 0;
-  int trials = 0;
+  int trials = 0;  // that it was read from
   // The interval of which either end lies on the wrong side of the truth with probability `error`
   // at most. Null: nothing about the value is random.
   std::function<Interval(double error)> interval = {};
   // Why no verdict can rest on the value; empty if one can.
   std::string doubt = {};
+  // The half-width of the 95 % interval, where it is not half of interval(0.025).
+  std::optional<double> half_width95 = {};
+  // Of a probability: what was seen, and the interval if the event had happened in all trials.
+  std::optional<Tail> tail = {};
+  std::function<Interval(double error)> all = {};
+
+  // Half-width of the 95 % interval; 0 where nothing is random.
+  double HalfWidth95() const;
 };
 
 // Seeds that a verdict by Student's t takes. With fewer the interval of a family of some hundred

@@ -27,53 +27,52 @@ int LoadOfUnionBound(double links, double share) {
 using Links = double (*)(double n, int d);
 
 // P(figure >= C) <= links share^C / C! for the least C where that is at most a half.
-CircuitClaim UnionTail(const std::string& protocol, const std::string& permutation,
-                       const std::string& figure, const char* form, const std::string& source,
-                       Links links, double share) {
+Claim UnionTail(const std::string& protocol, const std::string& permutation,
+                const std::string& figure, const char* form, const std::string& source, Links links,
+                double share) {
   const auto load = [links, share](const CircuitPoint& point) {
     return LoadOfUnionBound(links(point.rows(), point.d), share);
   };
-  return {.id = absl::StrCat(protocol, "_", figure, "_tail"),
-          .statement = absl::StrCat("P(", figure, " >= C) <= ", form,
-                                    ", for the least C where that is at most 1/2"),
-          .source = source,
-          .relation = Relation::kAtMost,
-          .about =
-              [protocol, permutation](const CircuitPoint& point) {
-                if (point.protocol == protocol &&
-                    (permutation.empty() || point.permutation == permutation)) {
-                  return std::string();
-                }
-                return absl::StrCat("is about ", protocol, permutation.empty() ? "" : " ",
-                                    permutation);
-              },
-          .theory =
-              [links, share, load](const CircuitPoint& point) {
-                return UnionBound(links(point.rows(), point.d), share, load(point));
-              },
-          .figure = figure,
-          .at_least = load};
+  const auto about = [protocol, permutation](const CircuitPoint& point) {
+    const bool any = permutation.empty();
+    if (point.protocol == protocol && (any || point.permutation == permutation)) {
+      return std::string();
+    }
+    return absl::StrCat("is about ", protocol, any ? "" : " ", permutation);
+  };
+  return InProbability({.id = absl::StrCat(protocol, "_", figure, "_tail"),
+                        .statement = absl::StrCat("P(", figure, " >= C) <= ", form,
+                                                  ", for the least C where that is at most 1/2"),
+                        .source = source,
+                        .relation = Relation::kAtMost,
+                        .theory =
+                            [links, share, load](const CircuitPoint& point) {
+                              const double all = links(point.rows(), point.d);
+                              return UnionBound(all, share, load(point));
+                            },
+                        .about = about},
+                       figure, load);
 }
 
 // A bound n^(exponent + o(1)).
-CircuitClaim PowerTail(const char* id, const char* protocol, const char* statement,
-                       const char* source, const char* figure, CircuitValue at_least,
-                       CircuitValue exponent) {
-  return {.id = id,
-          .statement = statement,
-          .source = absl::StrCat(kCole, ", ", source),
-          .relation = Relation::kAtMost,
-          .about = Only(protocol),
-          .vacuous =
-              [exponent](const CircuitPoint& point) {
-                const double e = exponent(point);
-                return e >= 0 ? absl::StrFormat("n^(%.3g+o(1)) is no bound", e)
-                              : absl::StrFormat("n^(%.3g+o(1)), the o(1) is not known", e);
-              },
-          .theory = [exponent](
-                        const CircuitPoint& point) { return std::exp2(exponent(point) * point.d); },
-          .figure = figure,
-          .at_least = std::move(at_least)};
+Claim PowerTail(const char* id, const char* protocol, const char* statement, const char* source,
+                const char* figure, const CircuitValue& at_least, const CircuitValue& exponent) {
+  const auto theory = [exponent](const CircuitPoint& point) {
+    return std::exp2(exponent(point) * point.d);
+  };
+  const auto vacuous = [exponent](const CircuitPoint& point) {
+    const double e = exponent(point);
+    return e >= 0 ? absl::StrFormat("n^(%.3g+o(1)) is no bound", e)
+                  : absl::StrFormat("n^(%.3g+o(1)), the o(1) is not known", e);
+  };
+  return InProbability({.id = id,
+                        .statement = statement,
+                        .source = absl::StrCat(kCole, ", ", source),
+                        .relation = Relation::kAtMost,
+                        .theory = theory,
+                        .about = Only(protocol),
+                        .vacuous = vacuous},
+                       figure, at_least);
 }
 
 // Theorem 3.1: the last sum of its proof, n cbar^(2 kappa t) c 2^(cbar^t) (d/n)^kappa with cbar^t =
@@ -84,31 +83,30 @@ double SumOfTheorem31(const CircuitPoint& point) {
   return n * std::pow(log, 2 * kappa) * point.c * (n / point.d) * std::pow(point.d / n, kappa);
 }
 
-CircuitClaim Theorem31() {
-  return {.id = "theorem_3_1_tail",
-          .statement = "P(rounds > log_cbar log(n / log n)) <= n^(-cbar/2+1+o(1))",
-          .source = absl::StrCat(kCole, ", Theorem 3.1, as the last sum of its proof"),
-          .relation = Relation::kAtMost,
-          .about = Only("data_server_collision"),
-          .vacuous =
-              [](const CircuitPoint& point) {
-                const double sum = SumOfTheorem31(point);
-                return sum >= 1 ? absl::StrFormat("the proof's own sum is %.3g", sum)
-                                : std::string();
-              },
-          .theory = SumOfTheorem31,
-          .figure = "rounds",
-          .at_least =
-              [](const CircuitPoint& point) {
-                const double t = std::log2(std::log2(point.rows() / static_cast<double>(point.d))) /
-                                 std::log2(point.c_disk);
-                return std::ceil(t) + 1;
-              }};
+Claim Theorem31() {
+  const auto vacuous = [](const CircuitPoint& point) {
+    const double sum = SumOfTheorem31(point);
+    return sum >= 1 ? absl::StrFormat("the proof's own sum is %.3g", sum) : std::string();
+  };
+  const auto least = [](const CircuitPoint& point) {
+    const double t =
+        std::log2(std::log2(point.rows() / static_cast<double>(point.d))) / std::log2(point.c_disk);
+    return std::ceil(t) + 1;
+  };
+  return InProbability(
+      {.id = "theorem_3_1_tail",
+       .statement = "P(rounds > log_cbar log(n / log n)) <= n^(-cbar/2+1+o(1))",
+       .source = absl::StrCat(kCole, ", Theorem 3.1, as the last sum of its proof"),
+       .relation = Relation::kAtMost,
+       .theory = SumOfTheorem31,
+       .about = Only("data_server_collision"),
+       .vacuous = vacuous},
+      "rounds", least);
 }
 
 }  // namespace
 
-std::vector<CircuitClaim> TailClaims() {
+std::vector<Claim> TailClaims() {
   const std::string lemma = absl::StrCat(kCole, ", Lemma 2.4 (union bound)");
   // Half of the requests that can reach a link would leave by the other one: a link of transition k
   // is reached from 2^k inputs and leads to n / 2^(k+1) outputs, so that C given paths all cross it

@@ -14,7 +14,7 @@ namespace {
 constexpr double kDrainUnits = 2000;
 constexpr double kDrainSeconds = 5;
 
-absl::StatusOr<TrafficPatternSpec> PatternOf(const Point& point, uint64_t seed) {
+absl::StatusOr<TrafficPatternSpec> PatternOf(const PacketPoint& point, uint64_t seed) {
   if (point.pattern.empty()) return TrafficPatternSpec{.name = "p-flip", .p = point.p};
   if (point.pattern == "uniform") return TrafficPatternSpec{.name = "uniform"};
   absl::StatusOr<Permutation> permutation = PermutationOf(point, seed);
@@ -26,7 +26,7 @@ double UnitSeconds(const v1::Experiment& experiment) { return experiment.unit_us
 
 }  // namespace
 
-absl::Status CheckWallPoint(const v1::Experiment& experiment, const Point& point) {
+absl::Status CheckWallPoint(const v1::Experiment& experiment, const PacketPoint& point) {
   const auto virtual_alone = [](absl::string_view what) {
     return absl::InvalidArgumentError(
         absl::StrCat(what, " is measured under the virtual clock alone"));
@@ -56,11 +56,11 @@ absl::Status CheckWallPoint(const v1::Experiment& experiment, const Point& point
   return absl::OkStatus();
 }
 
-double WallSecondsOf(const v1::Experiment& experiment, const Point& point) {
+double WallSecondsOf(const v1::Experiment& experiment, const PacketPoint& point) {
   return (WarmupOf(experiment, point) + DurationOf(experiment, point)) * UnitSeconds(experiment);
 }
 
-absl::StatusOr<Trial> RunWallTrial(const v1::Experiment& experiment, const Point& point,
+absl::StatusOr<Trial> RunWallTrial(const v1::Experiment& experiment, const PacketPoint& point,
                                    uint64_t seed, const std::function<bool()>& interrupted) {
   const double unit = UnitSeconds(experiment);
   dataplane::WallRunConfig config;

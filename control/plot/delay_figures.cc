@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "control/measure/claim.h"
-#include "control/measure/point.h"
+#include "control/measure/packet_claims.h"
 #include "control/plot/results_figures.h"
 
 namespace bfly::control {
@@ -33,7 +33,7 @@ size_t IndexIn(std::vector<T>& values, const T& value) {
 // The bounds that the claims about the delay give at a point: the ids of those claims end in
 // "_lower_bound" and "_upper_bound". The bound of Proposition 2 takes seconds where rho is near 1,
 // and the one of Proposition 13 is never below it: more servers never make a packet wait longer.
-FigureBounds BoundsAt(const std::vector<const Claim*>& claims, const Point& point) {
+FigureBounds BoundsAt(const std::vector<const Claim*>& claims, const PacketPoint& point) {
   FigureBounds bounds{point.swept_load(), std::nan(""), std::nan("")};
   for (const Claim* claim : claims) {
     const bool lower = absl::EndsWith(claim->id, "_lower_bound");
@@ -50,8 +50,8 @@ FigureBounds BoundsAt(const std::vector<const Claim*>& claims, const Point& poin
 
 // Between the least and the largest load, also where nothing was measured: bounds are no straight
 // lines.
-std::vector<FigureBounds> BoundsOf(const std::vector<const Claim*>& claims, Point point, double low,
-                                   double high) {
+std::vector<FigureBounds> BoundsOf(const std::vector<const Claim*>& claims, PacketPoint point,
+                                   double low, double high) {
   std::vector<FigureBounds> bounds;
   if (!point.pattern.empty()) return bounds;
   if (low == high) {
@@ -80,7 +80,7 @@ double ExactAt(const Json& claims, const Json& point) {
   return std::nan("");
 }
 
-std::string CurveLabel(const Point& point, bool slots, bool disciplines) {
+std::string CurveLabel(const PacketPoint& point, bool slots, bool disciplines) {
   std::string label;
   if (disciplines) {
     label = point.discipline == Discipline::kProcessorSharing ? "sharing"
@@ -105,9 +105,10 @@ int ColumnsOf(size_t sizes, size_t kinds) {
 
 absl::StatusOr<std::vector<Figure>> DelayFigures(const v1::Experiment& experiment,
                                                  const Json& results) {
-  const absl::StatusOr<std::vector<Point>> points = PointsOf(experiment);
+  const absl::StatusOr<std::vector<PacketPoint>> points = PointsOf(experiment);
   if (!points.ok()) return points.status();
-  const auto claims = ClaimsNamed({experiment.claims().begin(), experiment.claims().end()});
+  const auto claims =
+      ClaimsNamed(PacketClaims(), {experiment.claims().begin(), experiment.claims().end()});
   if (!claims.ok()) return claims.status();
   const Json& series = results.at("series");
   if (series.size() > points->size()) {
@@ -121,7 +122,7 @@ absl::StatusOr<std::vector<Figure>> DelayFigures(const v1::Experiment& experimen
   std::vector<double> slots;
   std::vector<Discipline> disciplines;
   double low = HUGE_VAL, high = 0;
-  for (const Point& point : *points) {
+  for (const PacketPoint& point : *points) {
     IndexIn(sizes, point.d);
     IndexIn(kinds, point.pattern.empty() ? absl::StrCat("p = ", point.p) : point.pattern);
     IndexIn(ways, std::pair(point.slot, point.discipline));
@@ -144,7 +145,7 @@ absl::StatusOr<std::vector<Figure>> DelayFigures(const v1::Experiment& experimen
   std::map<std::pair<size_t, size_t>, size_t> panel_at;                 // of (size, kind)
   std::map<std::tuple<size_t, size_t, size_t>, FigureCurve> curves_at;  // of (panel, way)
   for (size_t i = 0; i < series.size(); ++i) {
-    const Point& point = (*points)[i];
+    const PacketPoint& point = (*points)[i];
     const Json& row = series[i];
     const std::string kind = point.pattern.empty() ? absl::StrCat("p = ", point.p) : point.pattern;
     const size_t size = IndexIn(sizes, point.d), which = IndexIn(kinds, kind);

@@ -25,7 +25,7 @@ bool Never() { return false; }
 // 40,000 packets at a mean delay of 4.5 units with a deviation of about one: the standard error is
 // below half a percent, also where neighbours in time are alike. 5 % is the tolerance, for offered
 // and accepted load too: a worker that lost its CPU for 50 ms moves 2.5 % of 2 s over their ends.
-void ExpectClocksAgree(const Point& point) {
+void ExpectClocksAgree(const PacketPoint& point) {
   const v1::Experiment experiment = Small(400);
   const absl::StatusOr<Trial> wall = RunWallTrial(experiment, point, 1, Never);
   ASSERT_TRUE(wall.ok()) << wall.status();
@@ -84,7 +84,7 @@ TEST(WallTrial, APatternInSlotsAgreesWithTheVirtualClock) {
 TEST(WallTrial, BeyondSaturationALinkCarriesOnePacketAUnit) {
   v1::Experiment experiment = Small(100);
   experiment.set_warmup(100);
-  const Point point{.network = NetworkKind::kButterfly, .d = 2, .p = 0, .rho = 1.5};
+  const PacketPoint point{.network = NetworkKind::kButterfly, .d = 2, .p = 0, .rho = 1.5};
   const absl::StatusOr<Trial> wall = RunWallTrial(experiment, point, 1, Never);
   ASSERT_TRUE(wall.ok()) << wall.status();
   EXPECT_NEAR(wall->offered, 1.5, 0.1);
@@ -100,16 +100,17 @@ TEST(WallTrial, EndsWhenItIsInterrupted) {
 
 TEST(WallTrial, APointThatCannotRunSaysWhy) {
   v1::Experiment experiment = Small(1);
-  const Point many{.d = 10, .rho = 0.5};
+  const PacketPoint many{.d = 10, .rho = 0.5};
   EXPECT_THAT(std::string(CheckWallPoint(experiment, many).message()),
               HasSubstr("packets a second, more than 2e+06; raise it to 512 or more"));
-  const Point classes{.d = 3, .rho = 0.5, .discipline = dataplane::Discipline::kPriority};
+  const PacketPoint classes{.d = 3, .rho = 0.5, .discipline = dataplane::Discipline::kPriority};
   EXPECT_THAT(std::string(CheckWallPoint(Small(1000), classes).message()),
               HasSubstr("discipline: priority is measured under the virtual clock alone"));
-  const Point rounds{.network = NetworkKind::kHypercube, .d = 3, .rho = 0.01, .in_rounds = true};
+  const PacketPoint rounds{
+      .network = NetworkKind::kHypercube, .d = 3, .rho = 0.01, .in_rounds = true};
   EXPECT_THAT(std::string(CheckWallPoint(Small(1000), rounds).message()),
               HasSubstr("scheme: valiant_brebner is measured under the virtual clock alone"));
-  const Point shared{.d = 3, .rho = 0.5, .links = dataplane::LinkModel::kSwitchOutput};
+  const PacketPoint shared{.d = 3, .rho = 0.5, .links = dataplane::LinkModel::kSwitchOutput};
   EXPECT_THAT(std::string(CheckWallPoint(Small(1000), shared).message()),
               HasSubstr("links: switch_output is measured under the virtual clock alone"));
   experiment = Small(1000);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a claim about circuit protocols passes, how growth is fitted, and how protocols are
 // compared.
+#include "control/measure/circuit_claims.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,24 +10,19 @@
 #include <map>
 
 #include "control/measure/circuit_measure.h"
+#include "tests/unit/checked_claim.h"
 
 namespace bfly::control {
 namespace {
 
-// The verdict of a claim that is the only one of its run.
-CircuitClaimResult Check(const CircuitClaim& claim, const CircuitMeasurement& m) {
-  std::vector<CircuitClaimResult> run = {Examine(claim, m)};
-  Decide(run);
-  return run[0];
-}
-
 TEST(CircuitClaims, AStatementAboutEveryTrialFailsByOne) {
-  CircuitMeasurement m{.point = {.protocol = "collision", .d = 6, .permutation = "random", .c = 4},
-                       .trials = {}};
+  Measurement m{
+      .point = CircuitPoint{.protocol = "collision", .d = 6, .permutation = "random", .c = 4},
+      .trials = {}};
   for (const double congestion : {3., 4., 4.}) {
     m.trials.push_back({.batch_delays = {}, .figures = {{"congestion", congestion}, {"left", 0}}});
   }
-  const CircuitClaim& claim = *(*CircuitClaimsNamed({"collision_congestion"}))[0];
+  const Claim& claim = *(*ClaimsNamed(CircuitClaims(), {"collision_congestion"}))[0];
   EXPECT_EQ(Check(claim, m).verdict, Verdict::kInvariant) << "the protocol's rule says so";
   m.trials[1].figures["congestion"] = 5;
   EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail);
@@ -35,19 +32,19 @@ TEST(CircuitClaims, AStatementAboutEveryTrialFailsByOne) {
   m.trials[1].figures["left"] = 2;
   EXPECT_EQ(Check(claim, m).verdict, Verdict::kInvariant);
   EXPECT_EQ(Check(claim, m).trials, 2);
-  m.point.protocol = "benes";
+  m.point = CircuitPoint{.protocol = "benes", .d = 6};
   EXPECT_EQ(Check(claim, m).verdict, Verdict::kNotApplicable);
   EXPECT_EQ(Check(claim, m).reason, "is about collision");
 }
 
 TEST(CircuitClaims, AProbabilityFailsWhereItsIntervalIsAboveTheBound) {
   // n = 2^6, Valiant: 4 n log n / (2^C C!) is 1536 / 3840 = 0.4 at C = 5, and 4 at C = 4.
-  const CircuitClaim& claim = *(*CircuitClaimsNamed({"valiant_congestion_tail"}))[0];
-  CircuitMeasurement m{.point = {.protocol = "valiant", .d = 6}, .trials = {}};
+  const Claim& claim = *(*ClaimsNamed(CircuitClaims(), {"valiant_congestion_tail"}))[0];
+  Measurement m{.point = CircuitPoint{.protocol = "valiant", .d = 6}, .trials = {}};
   for (int i = 0; i < 100; ++i) {
     m.trials.push_back({.batch_delays = {}, .figures = {{"congestion", i < 40 ? 5. : 4.}}});
   }
-  const CircuitClaimResult held = Check(claim, m);
+  const ClaimResult held = Check(claim, m);
   EXPECT_DOUBLE_EQ(held.theory, 0.4);
   EXPECT_DOUBLE_EQ(held.measured, 0.4);
   EXPECT_LT(held.low, 0.4);
@@ -67,12 +64,12 @@ TEST(CircuitClaims, AProbabilityFailsWhereItsIntervalIsAboveTheBound) {
 
 TEST(CircuitClaims, ABoundThatSaysNothingIsMeasuredAndNotPassed) {
   // c = 4: n^(-4/4+1+o(1)). Rounds of n = 2^6: log_4 log_4 64 + 2 = 2.79.
-  const CircuitClaim& claim = *(*CircuitClaimsNamed({"theorem_2_1_tail"}))[0];
-  CircuitMeasurement m{.point = {.protocol = "collision", .d = 6, .c = 4}, .trials = {}};
+  const Claim& claim = *(*ClaimsNamed(CircuitClaims(), {"theorem_2_1_tail"}))[0];
+  Measurement m{.point = CircuitPoint{.protocol = "collision", .d = 6, .c = 4}, .trials = {}};
   for (const double rounds : {1., 2., 4., 3.}) {
     m.trials.push_back({.batch_delays = {}, .figures = {{"rounds", rounds}}});
   }
-  const CircuitClaimResult result = Check(claim, m);
+  const ClaimResult result = Check(claim, m);
   EXPECT_EQ(result.verdict, Verdict::kVacuous);
   EXPECT_EQ(result.reason, "n^(0+o(1)) is no bound");
   EXPECT_EQ(result.tail->event, "rounds >= 4");
@@ -81,18 +78,18 @@ TEST(CircuitClaims, ABoundThatSaysNothingIsMeasuredAndNotPassed) {
 
 TEST(CircuitClaims, WhatCannotFailIsNoEvidence) {
   // Every path of a two-fold butterfly has 2 log n links, whatever the protocol chooses.
-  CircuitMeasurement m{
-      .point = {.protocol = "valiant", .network = NetworkKind::kTwoFoldButterfly, .d = 6},
+  Measurement m{
+      .point =
+          CircuitPoint{.protocol = "valiant", .network = NetworkKind::kTwoFoldButterfly, .d = 6},
       .trials = {}};
   for (int i = 0; i < 3; ++i) {
     m.trials.push_back({.batch_delays = {}, .figures = {{"dilation", 12}, {"rounds", 9}}});
   }
-  EXPECT_EQ(Check(*(*CircuitClaimsNamed({"two_fold_dilation"}))[0], m).verdict,
+  EXPECT_EQ(Check(*(*ClaimsNamed(CircuitClaims(), {"two_fold_dilation"}))[0], m).verdict,
             Verdict::kInvariant);
   // The round bound of Theorem 2.1 has a probability that says nothing: no trial can refute it.
-  m.point.protocol = "collision";
-  m.point.c = 4;
-  const CircuitClaimResult rounds = Check(*(*CircuitClaimsNamed({"collision_rounds"}))[0], m);
+  m.point = CircuitPoint{.protocol = "collision", .d = 6, .c = 4};
+  const ClaimResult rounds = Check(*(*ClaimsNamed(CircuitClaims(), {"collision_rounds"}))[0], m);
   EXPECT_EQ(rounds.verdict, Verdict::kVacuous);
   EXPECT_EQ(rounds.measured, 9);
   EXPECT_EQ(rounds.theory, 3);
@@ -109,15 +106,15 @@ TEST(CircuitClaims, BoundsOfTheProofsAreThoseOfTheTable) {
 }
 
 TEST(CircuitClaims, AStatementAboutAMeanFailsOutsideItsInterval) {
-  const CircuitClaim& claim = *(*CircuitClaimsNamed({"lock_down_fraction"}))[0];
+  const Claim& claim = *(*ClaimsNamed(CircuitClaims(), {"lock_down_fraction"}))[0];
   // q = 1 on B_4: x = 1/2, then x - x^2/4 for each further stage, and the fraction is 2x. By hand:
   // 7/16, 399/1024, and 1475103/4194304.
-  CircuitMeasurement m{.point = {.protocol = "lock_down", .d = 4, .q = 1}, .trials = {}};
+  Measurement m{.point = CircuitPoint{.protocol = "lock_down", .d = 4, .q = 1}, .trials = {}};
   const double exact = 2 * 1475103. / 4194304;
   for (int i = 0; i < 100; ++i) {
     m.trials.push_back({.batch_delays = {}, .figures = {{"locked", exact + (i % 2 ? .1 : -.1)}}});
   }
-  CircuitClaimResult result = Check(claim, m);
+  ClaimResult result = Check(claim, m);
   EXPECT_NEAR(result.theory, exact, 1e-12);
   EXPECT_EQ(result.verdict, Verdict::kPass);
   for (Trial& trial : m.trials) trial.figures["locked"] += 0.06;
@@ -150,14 +147,15 @@ TEST(GrowthFit, FindsTheShapeALineWasDrawnIn) {
 }
 
 TEST(GrowthFit, TheFractionThatGetsThroughIsFittedInTheShapeOfItsQ) {
-  std::vector<CircuitMeasurement> series;
+  std::vector<Measurement> series;
   for (const int d : {6, 8, 10, 12, 16}) {
-    series.push_back({.point = {.protocol = "q_limited", .d = d, .q = 2}, .trials = {}});
+    series.push_back(
+        {.point = CircuitPoint{.protocol = "q_limited", .d = d, .q = 2}, .trials = {}});
     series.back().trials.push_back(
         {.batch_delays = {},
          .figures = {{"locked", 0.1 + 2 / std::sqrt(d)}, {"rounds", 1}, {"congestion", 2}}});
   }
-  const std::vector<CurveFit> fits = FitCurves(series, false);
+  const std::vector<CurveFit> fits = FitCurves(series);
   ASSERT_EQ(fits.size(), 1u) << "rounds and congestion are what q says";
   EXPECT_EQ(fits[0].stated, "1 / log^(1/2) n");
   EXPECT_NEAR(fits[0].fits[1].slope, 2, 1e-9);
@@ -179,17 +177,19 @@ TEST(GrowthFit, WhatDoesNotGrowIsSaidToBeConstant) {
 }
 
 TEST(CompareBySeed, CountsSeedBySeed) {
-  std::vector<CircuitMeasurement> series = {
-      {.point = {.protocol = "one_choice", .d = 8, .permutation = "random"}, .trials = {}},
-      {.point = {.protocol = "minimum", .d = 8, .permutation = "random"}, .trials = {}},
-      {.point = {.protocol = "minimum", .d = 6, .permutation = "random"}, .trials = {}}};
+  std::vector<Measurement> series = {
+      {.point = CircuitPoint{.protocol = "one_choice", .d = 8, .permutation = "random"},
+       .trials = {}},
+      {.point = CircuitPoint{.protocol = "minimum", .d = 8, .permutation = "random"}, .trials = {}},
+      {.point = CircuitPoint{.protocol = "minimum", .d = 6, .permutation = "random"},
+       .trials = {}}};
   const std::vector<std::vector<double>> congestion = {{5, 3, 4, 3}, {3, 3, 3, 4}, {1, 1, 1, 1}};
   for (size_t i = 0; i < series.size(); ++i) {
     for (const double value : congestion[i]) {
       series[i].trials.push_back({.batch_delays = {}, .figures = {{"congestion", value}}});
     }
   }
-  const std::vector<SeedComparison> compared = CompareBySeed(series, false);
+  const std::vector<SeedComparison> compared = CompareBySeed(series);
   ASSERT_EQ(compared.size(), 1u) << "only where both were measured";
   EXPECT_EQ(compared[0].less, 2);
   EXPECT_EQ(compared[0].equal, 1);

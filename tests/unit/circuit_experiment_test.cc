@@ -216,8 +216,8 @@ TEST(MeasureCircuits, SecondsAreKeptAndInNoResult) {
 
 TEST(MeasureCircuits, TailsAreCountsOverTheTrials) {
   CircuitReport report;
-  CircuitMeasurement& m = report.series.emplace_back(
-      CircuitMeasurement{.point = {.protocol = "valiant", .d = 6}, .trials = {}});
+  Measurement& m = report.series.emplace_back(
+      Measurement{.point = CircuitPoint{.protocol = "valiant", .d = 6}, .trials = {}});
   for (const double congestion : {3., 3., 4., 5., 4., 3., 3., 3., 3., 3.}) {
     m.trials.push_back({.batch_delays = {}, .figures = {{"congestion", congestion}}});
   }

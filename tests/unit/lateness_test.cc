@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "control/measure/packet_point.h"
+
 namespace bfly::control {
 namespace {
 
@@ -12,7 +14,7 @@ using testing::HasSubstr;
 
 // Delays of 4 units of 100 us; the interval of the claim is 4 +- 0.2, so 10 us may be late.
 Measurement Late(double mean_us) {
-  Measurement measurement{.point = {.d = 3, .rho = 0.5}, .trials = {}};
+  Measurement measurement{.point = PacketPoint{.d = 3, .rho = 0.5}, .trials = {}};
   for (uint64_t seed = 1; seed <= 3; ++seed) {
     Trial trial{.seed = seed, .mean_delay = 4, .batch_delays = {}};
     if (mean_us > 0) trial.figures["late_mean_us"] = mean_us;

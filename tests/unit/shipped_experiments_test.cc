@@ -105,8 +105,8 @@ TEST(Shipped, PacketsInRounds) {
   EXPECT_THAT(Passed(report),
               IsSupersetOf({"vb_round", "vb_boundary", "vb_one_packet_a_round", "vb_stable"}));
   ASSERT_EQ(report.series.size(), 2u);
-  EXPECT_FALSE(report.series[0].saturated());
-  EXPECT_TRUE(report.series[1].saturated());
+  EXPECT_FALSE(report.series[0].saturated);
+  EXPECT_TRUE(report.series[1].saturated);
 }
 
 TEST(Shipped, LatencyOverLoadOfTheFly) {
@@ -145,7 +145,7 @@ Held HeldOfCircuits(const std::string& name, const std::vector<std::string>& set
   std::filesystem::remove_all(folder);
   EXPECT_EQ(report->Count(Verdict::kFail), 0) << CircuitClaimTable(*report, false);
   Held held;
-  for (const CircuitClaimResult& claim : report->claims) {
+  for (const ClaimResult& claim : report->claims) {
     if (claim.verdict == Verdict::kPass) held.passed.insert(claim.id);
     if (claim.verdict == Verdict::kInvariant) held.invariant.insert(claim.id);
   }

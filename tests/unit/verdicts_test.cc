@@ -14,26 +14,22 @@
 #include "control/measure/experiment_file.h"
 #include "control/measure/journal.h"
 #include "control/measure/measure.h"
+#include "control/measure/packet_claims.h"
+#include "tests/unit/checked_claim.h"
 
 namespace bfly::control {
 namespace {
 
 using testing::HasSubstr;
 
-const Claim& Named(const std::string& id) { return *ClaimsNamed({id}).value()[0]; }
+const Claim& Named(const std::string& id) { return *ClaimsNamed(PacketClaims(), {id}).value()[0]; }
 
-// The result of a claim that is the only one of its run.
-ClaimResult Check(const Claim& claim, const Measurement& m) {
-  std::vector<ClaimResult> run = {Examine(claim, m)};
-  Decide(run);
-  return run[0];
-}
 Verdict VerdictOf(const std::string& id, const Measurement& m) {
   return Check(Named(id), m).verdict;
 }
 
 // Ten trials, whose delays lie evenly from `low` to `high`.
-Measurement Measured(const Point& point, double low, double high) {
+Measurement Measured(const PacketPoint& point, double low, double high) {
   Measurement m{.point = point, .trials = {}};
   for (int i = 0; i < 10; ++i) {
     Trial trial{.batch_delays = {}};
@@ -78,7 +74,7 @@ ClaimResult ResultOf(const Report& report, const std::string& id) {
 
 TEST(Claims, BoundsFailOnTheWrongSideOnly) {
   // d = 2, p = 1/2, rho = 1/2: Proposition 12 says T <= 2, Proposition 13 says T >= 1.25.
-  const Point point{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = .5};
+  const PacketPoint point{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = .5};
   const Measurement good = Measured(point, 1.4, 1.44);
   const Measurement high = Measured(point, 2.4, 2.44);
   const Measurement low = Measured(point, 1.14, 1.144);
@@ -91,14 +87,15 @@ TEST(Claims, BoundsFailOnTheWrongSideOnly) {
 }
 
 TEST(Claims, EqualitiesFailOnBothSides) {
-  const Point point{.network = NetworkKind::kHypercube, .d = 1, .p = .5, .rho = .5};  // T = .75
+  const PacketPoint point{
+      .network = NetworkKind::kHypercube, .d = 1, .p = .5, .rho = .5};  // T = .75
   EXPECT_EQ(VerdictOf("cube_exact_d1", Measured(point, .749, .751)), Verdict::kPass);
   EXPECT_EQ(VerdictOf("cube_exact_d1", Measured(point, .799, .801)), Verdict::kFail);
   EXPECT_EQ(VerdictOf("cube_exact_d1", Measured(point, .699, .701)), Verdict::kFail);
 }
 
 TEST(Claims, TheIntervalThatIsPrintedDecides) {
-  const Point point{.network = NetworkKind::kHypercube, .d = 1, .p = .5, .rho = .5};
+  const PacketPoint point{.network = NetworkKind::kHypercube, .d = 1, .p = .5, .rho = .5};
   // -1 to 1 in ten steps of 2/9 has the standard deviation sqrt(10 * 11 / 12) * 2/9 = 0.672811, and
   // t with 9 degrees of freedom exceeds 4.780913 with probability 0.0005.
   const double half = 4.780913 * 0.672811 / std::sqrt(10.0);
@@ -113,7 +110,7 @@ TEST(Claims, TheIntervalThatIsPrintedDecides) {
 }
 
 TEST(Claims, GetNoVerdictFromTooFewSeeds) {
-  const Point point{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = .5};
+  const PacketPoint point{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = .5};
   Measurement m = Measured(point, 9, 9.1);
   EXPECT_EQ(VerdictOf("prop12_upper_bound", m), Verdict::kFail);
   m.trials.pop_back();
@@ -123,7 +120,7 @@ TEST(Claims, GetNoVerdictFromTooFewSeeds) {
 }
 
 TEST(Claims, CountEveryDepartureThatBreaksALemma) {
-  Point point{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = .5};
+  PacketPoint point{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = .5};
   point.discipline = dataplane::Discipline::kProcessorSharing;
   Measurement m = Measured(point, 1, 1);
   m.trials.resize(2);
@@ -142,7 +139,7 @@ TEST(Claims, CountEveryDepartureThatBreaksALemma) {
 }
 
 TEST(Claims, AreNotApplicableWithAReasonWhereTheyDoNotApply) {
-  const Point cube{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = 1.1};
+  const PacketPoint cube{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = 1.1};
   const ClaimResult unstable = Check(Named("prop12_upper_bound"), Measured(cube, 1, 3));
   EXPECT_EQ(unstable.verdict, Verdict::kNotApplicable);
   EXPECT_THAT(unstable.reason, HasSubstr("rho >= 1"));
@@ -153,7 +150,7 @@ TEST(Claims, AreNotApplicableWithAReasonWhereTheyDoNotApply) {
 TEST(Claims, EveryLinkIsCheckedAndNotTheMeanAlone) {
   // 4 links of the 2-cube, 10 seeds, 40000 packets expected of each link and seed: sqrt is 200. One
   // of 80 links off by 12 standard deviations is no chance, and the mean does not show it.
-  const Point cube{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = .4};
+  const PacketPoint cube{.network = NetworkKind::kHypercube, .d = 2, .p = .5, .rho = .4};
   Measurement m = Measured(cube, 1, 1.01);
   for (size_t i = 0; i < m.trials.size(); ++i) {
     m.trials[i].cross_utilisation = i % 2 == 0 ? .3999 : .4001;
@@ -179,7 +176,7 @@ TEST(Coverage, IntervalsOfSeedsHoldTheExactDelay) {
   // interval of 95 % as many may miss it on one side as a coin of 2.5 % says, with one chance in
   // ten thousand of more.
   const v1::Experiment experiment = Read(kLine, {});
-  const Point point = PointsOf(experiment).value()[0];
+  const PacketPoint point = PointsOf(experiment).value()[0];
   constexpr int kExperiments = 500;
   int above = 0, below = 0;
   uint64_t seed = 1000;
@@ -188,7 +185,7 @@ TEST(Coverage, IntervalsOfSeedsHoldTheExactDelay) {
     for (int k = 0; k < kFewestSeeds; ++k) {
       m.trials.push_back(RunTrial(experiment, point, ++seed).value());
     }
-    const Interval interval = BySeeds(m.delay()).interval(0.025);
+    const Interval interval = BySeeds(DelayOf(m)).interval(0.025);
     above += interval.low > .75;
     below += interval.high < .75;
   }
@@ -203,18 +200,18 @@ TEST(Coverage, ARunOfTrueClaimsFailsNoMoreOftenThanStated) {
   // With a family error of 10 % no more than one in ten runs may have a FAIL. Three points of some
   // ten true claims each.
   const v1::Experiment experiment = Read(kLine, {"rho=0.3,0.6,0.8", "packets=500"});
-  const std::vector<Point> points = PointsOf(experiment).value();
+  const std::vector<PacketPoint> points = PointsOf(experiment).value();
   constexpr int kRuns = 150;
   int failed = 0;
   uint64_t seed = 500000;
   for (int run = 0; run < kRuns; ++run) {
     std::vector<ClaimResult> results;
-    for (const Point& point : points) {
+    for (const PacketPoint& point : points) {
       Measurement m{.point = point, .trials = {}};
       for (int k = 0; k < kFewestSeeds; ++k) {
         m.trials.push_back(RunTrial(experiment, point, ++seed).value());
       }
-      for (const Claim& claim : AllClaims()) results.push_back(Examine(claim, m));
+      for (const Claim& claim : PacketClaims()) results.push_back(Examine(claim, m));
     }
     const Family family = Decide(results, 0.1);
     EXPECT_GE(family.tests, 24);
@@ -229,7 +226,7 @@ TEST(Power, AClaimFarOffFailsWithTheSeedsThatAreShipped) {
                           "/topologies/experiments/fly-latency-load.yaml";
   const auto experiment = ReadExperiment(fly, {"pattern=uniform", "load=0.5", "packets=2000"});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
-  const Point point = PointsOf(*experiment).value()[0];
+  const PacketPoint point = PointsOf(*experiment).value()[0];
   Measurement m{.point = point, .trials = {}};
   for (const uint64_t seed : experiment->seeds()) {
     m.trials.push_back(RunTrial(*experiment, point, seed).value());
@@ -237,7 +234,7 @@ TEST(Power, AClaimFarOffFailsWithTheSeedsThatAreShipped) {
   const Claim& right = Named("kruskal_snir_first_stage");
   Claim wrong = right;
   const double off = 23 * Examine(right, m).ci95;
-  wrong.theory = [&](const Point& x) { return right.theory(x) + off; };
+  wrong.theory = [&](const PacketPoint& x) { return right.theory(x) + off; };
   // Among as many tests as the whole experiment has.
   std::vector<ClaimResult> run(250, Examine(right, m));
   run.push_back(Examine(wrong, m));
@@ -252,26 +249,26 @@ TEST(Stability, OverloadIsMarkedAndJudgedFromOneOn) {
       const Report report = ReportOf(kLine, {network, "d=4", rho, "packets=20000"});
       EXPECT_EQ(report.Count(Verdict::kFail), 0) << ClaimTable(report);
       EXPECT_EQ(ResultOf(report, "instability").verdict, Verdict::kPass) << network << " " << rho;
-      EXPECT_TRUE(report.series[0].saturated());
+      EXPECT_TRUE(report.series[0].saturated);
       EXPECT_THAT(ClaimTable(report), HasSubstr(" saturated "));
       EXPECT_THAT(ResultOf(report, "little").reason, HasSubstr("no stationary state"));
     }
   }
   const Report below = ReportOf(kLine, {"d=4", "rho=0.97", "packets=20000"});
-  EXPECT_FALSE(below.series[0].saturated());
+  EXPECT_FALSE(below.series[0].saturated);
   EXPECT_EQ(ResultOf(below, "stability").verdict, Verdict::kPass);
   EXPECT_EQ(ResultOf(below, "instability").reason, "rho < 1");
 }
 
 TEST(Stability, WhatGrowsIsSaturatedWhereNoTheoryTells) {
-  const Point point{.network = NetworkKind::kTwoFoldButterfly, .d = 4, .p = .5, .rho = .7};
+  const PacketPoint point{.network = NetworkKind::kTwoFoldButterfly, .d = 4, .p = .5, .rho = .7};
   Measurement m = Measured(point, 10, 11);
   for (size_t i = 0; i < m.trials.size(); ++i) {
     m.trials[i].accepted = 1 + (i % 2 == 0 ? .001 : -.001);
   }
-  EXPECT_FALSE(m.saturated()) << "now more, now less";
+  EXPECT_FALSE(IsSaturated(m)) << "now more, now less";
   for (Trial& trial : m.trials) trial.accepted -= .01;
-  EXPECT_TRUE(m.saturated()) << "one in a hundred stays inside, of every seed";
+  EXPECT_TRUE(IsSaturated(m)) << "one in a hundred stays inside, of every seed";
 }
 
 TEST(Applicability, RhoIsALoadFactorWhereThePaperSaysSo) {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "control/measure/point.h"
+#include "control/measure/packet_point.h"
 #include "dataplane/virtual_clock/coupled.h"
 #include "dataplane/virtual_clock/rounds.h"
 #include "dataplane/virtual_clock/virtual_fabric.h"
@@ -22,20 +22,20 @@ constexpr char kUniform[] = "uniform";
 constexpr double kMostStageHops = 5e8;  // of a trial that measures every stage: a minute
 
 // How much of what the network can carry is offered to it, roughly: 1 is saturation.
-double UseOf(const Point& point) {
+double UseOf(const PacketPoint& point) {
   if (point.in_rounds) return 2 * point.rho * point.d;  // section 2.3, with R = 1
   if (point.pattern.empty()) return point.rho;
   return point.load * WorstLink(point, 0).value_or(1);
 }
 
-double HopsOf(const v1::Experiment& experiment, const Point& point) {
+double HopsOf(const v1::Experiment& experiment, const PacketPoint& point) {
   const double time = WarmupOf(experiment, point) + DurationOf(experiment, point);
   // Beyond saturation a run is given its time once more.
   return (UseOf(point) < 1 ? 1 : 2) * time * point.lambda() * point.rows() * point.d;
 }
 
 absl::StatusOr<dataplane::VirtualConfig> ConfigOf(const v1::Experiment& experiment,
-                                                  const Point& point, uint64_t seed) {
+                                                  const PacketPoint& point, uint64_t seed) {
   dataplane::VirtualConfig config;
   config.arrivals.rate = point.lambda();
   config.arrivals.seed = seed;
@@ -65,7 +65,7 @@ absl::StatusOr<dataplane::VirtualConfig> ConfigOf(const v1::Experiment& experime
   return config;
 }
 
-Trial TrialOf(const dataplane::VirtualResult& run, const Point& point, uint64_t seed) {
+Trial TrialOf(const dataplane::VirtualResult& run, const PacketPoint& point, uint64_t seed) {
   Trial trial{.seed = seed,
               .offered = run.offered,
               .accepted = run.accepted,
@@ -96,8 +96,8 @@ Trial TrialOf(const dataplane::VirtualResult& run, const Point& point, uint64_t 
   return trial;
 }
 
-absl::Status AddCoupled(const Network& network, const Point& point, double packets, uint64_t seed,
-                        Trial& trial) {
+absl::Status AddCoupled(const Network& network, const PacketPoint& point, double packets,
+                        uint64_t seed, Trial& trial) {
   const auto coupled = dataplane::RunCoupled(
       network, {.rate = point.lambda(),
                 .flip = point.p,
@@ -117,7 +117,7 @@ absl::Status AddCoupled(const Network& network, const Point& point, double packe
 
 }  // namespace
 
-absl::StatusOr<Permutation> PermutationOf(const Point& point, uint64_t seed) {
+absl::StatusOr<Permutation> PermutationOf(const PacketPoint& point, uint64_t seed) {
   auto permutation =
       PermutationByName(point.pattern == "randperm" ? "random" : point.pattern, point.rows(), seed);
   if (permutation.ok()) return permutation;
@@ -158,7 +158,7 @@ void AddUtilisation(const Network& network, const std::vector<uint64_t>& link_pa
   }
 }
 
-absl::StatusOr<double> WorstLink(const Point& point, uint64_t seed) {
+absl::StatusOr<double> WorstLink(const PacketPoint& point, uint64_t seed) {
   const bool shared = point.links == LinkModel::kSwitchOutput;
   if (point.pattern == kUniform) return shared ? 1 : 0.5;
   const absl::StatusOr<Permutation> permutation = PermutationOf(point, seed);
@@ -178,7 +178,7 @@ absl::StatusOr<double> WorstLink(const Point& point, uint64_t seed) {
   return *std::max_element(packets.begin(), packets.end());
 }
 
-double WarmupOf(const v1::Experiment& experiment, const Point& point) {
+double WarmupOf(const v1::Experiment& experiment, const PacketPoint& point) {
   if (experiment.warmup() > 0) return experiment.warmup();
   // At and beyond saturation there is no stationary state to wait for.
   const double use = UseOf(point);
@@ -189,18 +189,18 @@ double WarmupOf(const v1::Experiment& experiment, const Point& point) {
   return 8 * (point.d / idle + (point.in_rounds ? point.d : 1) / (idle * idle));
 }
 
-double DurationOf(const v1::Experiment& experiment, const Point& point) {
+double DurationOf(const v1::Experiment& experiment, const PacketPoint& point) {
   const double needed = static_cast<double>(experiment.packets()) /
                         (point.lambda() * static_cast<double>(point.rows()));
   return std::max(needed, 5 * WarmupOf(experiment, point));
 }
 
-absl::Status CheckEffort(const v1::Experiment& experiment, const std::vector<Point>& points) {
+absl::Status CheckEffort(const v1::Experiment& experiment, const std::vector<PacketPoint>& points) {
   constexpr double kLongest = 9e7;      // units of time, measured and not
   constexpr double kMostHops = 1e13;    // a day at a hundred million a second
   constexpr double kMostWaiting = 2e8;  // packets, about 6 GB
   double hops = 0;
-  for (const Point& point : points) {
+  for (const PacketPoint& point : points) {
     const double time = WarmupOf(experiment, point) + DurationOf(experiment, point);
     if (time > kLongest) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -226,7 +226,7 @@ absl::Status CheckEffort(const v1::Experiment& experiment, const std::vector<Poi
   return absl::OkStatus();
 }
 
-absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const Point& point,
+absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const PacketPoint& point,
                                uint64_t seed) {
   const absl::StatusOr<Network> network =
       Network::Make({.kind = point.network, .rows = point.rows(), .seed = seed});

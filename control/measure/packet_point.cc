@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/measure/point.h"
+#include "control/measure/packet_point.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +23,7 @@ Discipline DisciplineOf(int value) {
   }
 }
 
-absl::Status CheckPoint(const Point& point) {
+absl::Status CheckPoint(const PacketPoint& point) {
   if (point.network == NetworkKind::kWrappedButterfly) {
     return absl::InvalidArgumentError(
         "network: wrapped_butterfly is not levelled; the virtual clock runs networks whose links "
@@ -90,24 +90,19 @@ std::string DisciplineName(Discipline discipline) {
   return "fifo";
 }
 
-double Trial::figure(const std::string& name) const {
-  const auto found = figures.find(name);
-  return found == figures.end() ? std::nan("") : found->second;
-}
-
-double Point::lambda() const {
+double PacketPoint::lambda() const {
   if (!pattern.empty()) return load;
   return rho / (network == NetworkKind::kHypercube ? p : std::max(p, 1 - p));
 }
 
-std::string Point::Curve() const {
+std::string PacketPoint::Curve() const {
   return absl::StrCat(
       "d=", d, " ", pattern.empty() ? absl::StrCat("p=", p) : pattern,
       slot > 0 && !bernoulli ? absl::StrCat(" slot=", slot) : "",
       discipline == Discipline::kFifo ? "" : absl::StrCat(" ", DisciplineName(discipline)));
 }
 
-std::string Point::ToString() const {
+std::string PacketPoint::ToString() const {
   std::string text = absl::StrCat("d=", d, " ");
   if (pattern.empty()) {
     absl::StrAppend(&text, "p=", p, " rho=", rho);
@@ -117,6 +112,21 @@ std::string Point::ToString() const {
   if (slot > 0 && !bernoulli) absl::StrAppend(&text, " slot=", slot);
   if (discipline != Discipline::kFifo) absl::StrAppend(&text, " ", DisciplineName(discipline));
   return text;
+}
+
+nlohmann::ordered_json PacketPoint::ToJson() const {
+  nlohmann::ordered_json json{{"d", d}};
+  if (pattern.empty()) {
+    json["p"] = p;
+    json["rho"] = rho;
+  } else {
+    json["pattern"] = pattern;
+    json["load"] = load;
+  }
+  json["slot"] = slot;
+  json["lambda"] = lambda();
+  json["discipline"] = DisciplineName(discipline);
+  return json;
 }
 
 namespace {
@@ -157,12 +167,12 @@ absl::Status CheckSwept(const v1::Experiment& experiment) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Point>> PointsOf(const v1::Experiment& experiment) {
+absl::StatusOr<std::vector<PacketPoint>> PointsOf(const v1::Experiment& experiment) {
   const absl::StatusOr<NetworkKind> kind =
       KindFromName(absl::AsciiStrToLower(v1::NetworkKind_Name(experiment.network())));
   if (!kind.ok()) return kind.status();
   if (absl::Status status = CheckSwept(experiment); !status.ok()) return status;
-  Point common;
+  PacketPoint common;
   common.network = *kind;
   common.in_rounds = experiment.scheme() == v1::Experiment::VALIANT_BREBNER;
   common.bernoulli = experiment.arrivals() == v1::Experiment::BERNOULLI;
@@ -171,14 +181,14 @@ absl::StatusOr<std::vector<Point>> PointsOf(const v1::Experiment& experiment) {
   }
   std::vector<std::string> patterns(experiment.pattern().begin(), experiment.pattern().end());
   if (patterns.empty()) patterns.emplace_back();
-  std::vector<Point> points;
+  std::vector<PacketPoint> points;
   for (const uint32_t d : experiment.d()) {
     for (const std::string& pattern : patterns) {
       for (const double p : OrOne(experiment.p(), 0.5)) {
         for (const double load : OrOne(pattern.empty() ? experiment.rho() : experiment.load(), 0)) {
           for (const double slot : OrOne(experiment.slot(), 0)) {
             for (const int discipline : experiment.discipline()) {
-              Point point = common;
+              PacketPoint point = common;
               point.d = static_cast<int>(d);
               point.p = p;
               point.pattern = pattern;
