@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/status/field_errors.h"
+#include "control/store/sqlite_store.h"
 #include "control/topology_file/describe.h"
 
 namespace bfly::control {
@@ -22,12 +23,17 @@ Controller::Options WithOwner(Controller::Options options) {
   return options;
 }
 
+std::unique_ptr<Store> StoreOf(const std::string& run_directory) {
+  if (run_directory.empty()) return MakeForgetfulStore();
+  return std::make_unique<SqliteStore>(run_directory + "/objects.db");
+}
+
 }  // namespace
 
 Controller::Controller(Options options)
     : options_(WithOwner(std::move(options))),
       arbitration_(options_.operator_id),
-      journal_(options_.run_directory.empty() ? "" : options_.run_directory + "/objects.journal") {
+      store_(StoreOf(options_.run_directory)) {
   for (const std::string& address : AgentAddresses()) {
     unheard_.push_back({address, std::make_unique<AgentClient>(address, options_.owner)});
   }
@@ -126,12 +132,12 @@ absl::Status Controller::TryCarryOut(const std::vector<Job*>& jobs) {
     change = state.change();
     placed = state.placed();
   }
-  absl::Status status = journal_.Append(placed.records);
+  absl::Status status = store_->Append(placed.records);
   if (status.ok()) {
     status = Push(change);
-    if (!status.ok() && !placed.records.empty()) journal_.TakeBack().IgnoreError();
-    // What was placed before is needed no more; with it the file is right all the same.
-    if (status.ok() && placed.replaces) journal_.KeepLast(placed.records).IgnoreError();
+    if (!status.ok() && !placed.records.empty()) store_->TakeBack().IgnoreError();
+    // What was placed before is needed no more; the store is right with it, too.
+    if (status.ok() && placed.replaces) store_->KeepLast().IgnoreError();
   }
   const std::unique_lock lock(state_);
   if (status.ok()) {

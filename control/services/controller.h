@@ -28,7 +28,7 @@
 #include "control/services/in_band_order.h"
 #include "control/services/in_band_outcome.h"
 #include "control/services/intent.h"
-#include "control/services/object_journal.h"
+#include "control/store/store.h"
 
 namespace bfly::control {
 
@@ -218,7 +218,7 @@ class Controller {
   CircuitFeed feed_;
   DataPlanes past_;        // of fabrics loaded before, not part of the one now
   uint64_t last_id_ = 0;   // change_: of the circuits of fabrics before
-  ObjectJournal journal_;  // change_
+  std::unique_ptr<Store> store_;  // change_: where objects were placed
   // Agents that may hold a fabric but did not answer yet. Only the constructor and then the
   // watching thread use it.
   struct Unheard {

@@ -146,11 +146,9 @@ bool Controller::IsInIntent(const DataPlane& plane) const {
 
 void Controller::Replace(std::unique_ptr<Intent> intent) {
   const DataPlanes before = planes();
-  if (intent == nullptr) {
-    journal_.Remove();
-  } else {
-    journal_.Begin(NameForJournal(intent->topology));
-  }
+  const absl::Status status =
+      intent == nullptr ? store_->Remove() : store_->Begin(NameForStore(intent->topology));
+  if (!status.ok()) options_.log(std::string(status.message()));
   const std::unique_lock lock(state_);
   if (intent_ != nullptr) last_id_ = std::max(last_id_, intent_->state.last_id());
   intent_ = std::move(intent);

@@ -114,7 +114,7 @@ void Controller::TakeOver(const v1::Topology& topology, const DataPlanes& found)
 
 // Before the circuits: some of them read objects.
 void Controller::AdoptObjects() {
-  const auto records = journal_.Open(NameForJournal(intent_->topology));
+  const auto records = store_->Open(NameForStore(intent_->topology));
   if (!records.ok()) {
     options_.log(std::string(records.status().message()));
     return;

@@ -95,7 +95,7 @@ absl::Status BelongsTo(const std::string& owner) {
                    Ownership::kPatience.count(), " s"));
 }
 
-std::string NameForJournal(const v1::Topology& topology) {
+std::string NameForStore(const v1::Topology& topology) {
   return absl::StrCat(topology.name(), "\n", topology.network().SerializeAsString());
 }
 

@@ -43,8 +43,8 @@ absl::StatusOr<std::unique_ptr<Intent>> MakeIntent(v1::Topology topology,
 // FAILED_PRECONDITION: what a data plane says to a controller that does not own it.
 absl::Status BelongsTo(const std::string& owner);
 
-// Tells the fabric from others in the journal of its objects.
-std::string NameForJournal(const v1::Topology& topology);
+// Tells the fabric from others in the store of its objects.
+std::string NameForStore(const v1::Topology& topology);
 
 // What the agent of `plane` is asked to load or verify.
 v1::AgentFabricRequest FabricRequest(const Intent& intent, const DataPlane& plane);

@@ -158,16 +158,16 @@ TEST_F(DataServerServiceTest, AControllerThatRestartsKnowsTheObjectsAndWhoReadsT
   controller_ = std::make_unique<TestController>(directory_.path());
   EXPECT_EQ(Status().objects(), 0u);
   ASSERT_TRUE(Call(*controller_->fabric, &v1::Fabric::Stub::Unload, v1::UnloadRequest()).ok());
-  EXPECT_FALSE(std::filesystem::exists(directory_.path() + "/objects.journal"));
+  EXPECT_FALSE(std::filesystem::exists(directory_.path() + "/objects.db"));
 }
 
 TEST_F(DataServerServiceTest, WhatCannotBeKeptIsNotPlaced) {
   Start();
   // A directory in its place: nothing can be written there.
-  std::filesystem::create_directories(directory_.path() + "/objects.journal/in");
+  std::filesystem::create_directories(directory_.path() + "/objects.db/in");
   const absl::Status status = PlaceAt(1, {3});
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("objects.journal"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("objects.db"));
   EXPECT_EQ(Status().objects(), 0u);
   EXPECT_TRUE(SetUpCircuit(*controller_, 3, 5).ok());
 }

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/store/sqlite_store.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace bfly::control {
+namespace {
+
+constexpr int kApplicationId = 0x62666c79;  // "bfly"; SQLite keeps it in the file's header
+constexpr int kBusyMs = 1000;
+
+constexpr char kTables[] = R"sql(
+  CREATE TABLE fabric (name BLOB NOT NULL);
+  CREATE TABLE placements (id INTEGER PRIMARY KEY, record BLOB NOT NULL);
+)sql";
+
+absl::Status Damaged(const std::string& path, const std::string& what) {
+  return absl::DataLossError(
+      absl::StrCat(path, ", where placed objects are kept, ", what,
+                   "; put back a copy of it, or move it away and place the objects again"));
+}
+
+absl::Status StatusOf(const SQLite::Exception& error, const std::string& path, const char* doing) {
+  const std::string what =
+      absl::StrCat("cannot ", doing, " ", path, ", where placed objects are kept: ");
+  switch (error.getErrorCode()) {
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+      return Damaged(path, absl::StrCat("is damaged (", error.what(), ")"));
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return absl::AbortedError(absl::StrCat(
+          what, "another process holds it; end that process, or try again when it is done"));
+    case SQLITE_FULL:
+      return absl::ResourceExhaustedError(absl::StrCat(
+          what, "the disk or the store is full; release objects, or make room on the disk"));
+    default:
+      return absl::InternalError(absl::StrCat(what, error.what()));
+  }
+}
+
+int NumberOf(SQLite::Database& database, const char* pragma) {
+  return database.execAndGet(absl::StrCat("PRAGMA ", pragma)).getInt();
+}
+
+void BindBlob(SQLite::Statement& statement, int index, const std::string& bytes) {
+  statement.bindNoCopy(index, bytes.data(), static_cast<int>(bytes.size()));
+}
+
+std::string BlobOf(const SQLite::Column& column) {
+  return std::string(static_cast<const char*>(column.getBlob()),
+                     static_cast<size_t>(column.getBytes()));
+}
+
+void Unlink(const std::string& path) {
+  for (const char* suffix : {"", "-wal", "-shm"}) unlink(absl::StrCat(path, suffix).c_str());
+}
+
+}  // namespace
+
+SqliteStore::SqliteStore(std::string path, uint64_t max_bytes)
+    : path_(std::move(path)), max_bytes_(max_bytes) {}
+
+SqliteStore::~SqliteStore() = default;
+
+absl::Status SqliteStore::Try(const char* doing, const std::function<absl::Status()>& work) const {
+  try {
+    return work();
+  } catch (const SQLite::Exception& error) {
+    return StatusOf(error, path_, doing);
+  }
+}
+
+absl::Status SqliteStore::Connect() {
+  if (database_ != nullptr) return absl::OkStatus();
+  return Try("open", [this] {
+    auto database = std::make_unique<SQLite::Database>(path_, SQLite::OPEN_READWRITE, kBusyMs);
+    if (NumberOf(*database, "application_id") != kApplicationId) {
+      return Damaged(path_, "is a database of another program");
+    }
+    if (const int version = NumberOf(*database, "user_version"); version > kVersion) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          path_, ", where placed objects are kept, was written by a newer bfly (version ", version,
+          " of its tables, this bfly knows up to ", kVersion,
+          "); run that bfly, or move the file away and place the objects again"));
+    }
+    if (const auto sound = database->execAndGet("PRAGMA quick_check"); sound.getString() != "ok") {
+      return Damaged(path_, absl::StrCat("is damaged (", sound.getString(), ")"));
+    }
+    database->exec("PRAGMA journal_mode = WAL");
+    database->exec("PRAGMA synchronous = FULL");
+    database->exec(
+        absl::StrCat("PRAGMA max_page_count = ", max_bytes_ / NumberOf(*database, "page_size")));
+    database_ = std::move(database);
+    return absl::OkStatus();
+  });
+}
+
+// Under another name first, so that there is always a whole database or none.
+absl::Status SqliteStore::Create() {
+  const std::string fresh = path_ + ".new";
+  Unlink(fresh);
+  // The log and the index of it get the mode of the file.
+  const int file = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+  if (file < 0) {
+    return absl::InternalError(absl::StrCat(
+        "cannot make ", path_, ", where placed objects are kept: ", std::strerror(errno)));
+  }
+  close(file);
+  absl::Status status = Try("make", [&] {
+    SQLite::Database database(fresh, SQLite::OPEN_READWRITE, kBusyMs);
+    SQLite::Transaction transaction(database);
+    database.exec(absl::StrCat("PRAGMA application_id = ", kApplicationId));
+    database.exec(absl::StrCat("PRAGMA user_version = ", kVersion));
+    database.exec(kTables);
+    SQLite::Statement name(database, "INSERT INTO fabric VALUES (?)");
+    BindBlob(name, 1, fabric_);
+    name.exec();
+    transaction.commit();
+    return absl::OkStatus();
+  });
+  if (status.ok() && rename(fresh.c_str(), path_.c_str()) != 0) {
+    status = absl::InternalError(absl::StrCat(
+        "cannot make ", path_, ", where placed objects are kept: ", std::strerror(errno)));
+  }
+  if (!status.ok()) {
+    Unlink(fresh);
+    return status;
+  }
+  return Connect();
+}
+
+absl::Status SqliteStore::CheckOurs() {
+  if (database_ == nullptr && access(path_.c_str(), F_OK) != 0) return absl::OkStatus();
+  return Connect();
+}
+
+absl::StatusOr<std::vector<std::string>> SqliteStore::Open(const std::string& fabric) {
+  fabric_ = fabric;
+  std::vector<std::string> records;
+  if (absl::Status status = CheckOurs(); !status.ok()) return status;
+  if (database_ == nullptr) return records;
+  std::string owner;
+  absl::Status status = Try("read", [&] {
+    owner = BlobOf(database_->execAndGet("SELECT name FROM fabric"));
+    if (owner != fabric) return absl::OkStatus();
+    SQLite::Statement all(*database_, "SELECT record FROM placements ORDER BY id");
+    while (all.executeStep()) records.push_back(BlobOf(all.getColumn(0)));
+    return absl::OkStatus();
+  });
+  if (status.ok() && owner != fabric) status = Begin(fabric);
+  if (!status.ok()) return status;
+  return records;
+}
+
+absl::Status SqliteStore::Begin(const std::string& fabric) {
+  fabric_ = fabric;
+  return Remove();
+}
+
+absl::Status SqliteStore::Remove() {
+  if (absl::Status status = CheckOurs(); !status.ok()) return status;
+  database_ = nullptr;
+  last_before_ = 0;
+  Unlink(path_);
+  return absl::OkStatus();
+}
+
+absl::Status SqliteStore::Append(const std::vector<std::string>& records) {
+  if (records.empty()) return absl::OkStatus();
+  absl::Status status = CheckOurs();
+  if (status.ok() && database_ == nullptr) status = Create();
+  if (!status.ok()) return status;
+  return Try("write", [&] {
+    SQLite::Transaction transaction(*database_, SQLite::TransactionBehavior::IMMEDIATE);
+    const int64_t before =
+        database_->execAndGet("SELECT COALESCE(MAX(id), 0) FROM placements").getInt64();
+    SQLite::Statement insert(*database_, "INSERT INTO placements (record) VALUES (?)");
+    for (const std::string& record : records) {
+      BindBlob(insert, 1, record);
+      insert.exec();
+      insert.reset();
+    }
+    transaction.commit();
+    last_before_ = before;
+    return absl::OkStatus();
+  });
+}
+
+absl::Status SqliteStore::TakeBack() {
+  if (database_ == nullptr) return absl::OkStatus();
+  return Try("write", [&] {
+    database_->exec(absl::StrCat("DELETE FROM placements WHERE id > ", last_before_));
+    return absl::OkStatus();
+  });
+}
+
+absl::Status SqliteStore::KeepLast() {
+  if (database_ == nullptr) return absl::OkStatus();
+  return Try("write", [&] {
+    database_->exec(absl::StrCat("DELETE FROM placements WHERE id <= ", last_before_));
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace bfly::control
