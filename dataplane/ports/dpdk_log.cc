@@ -63,11 +63,11 @@ DpdkLogCapture::~DpdkLogCapture() {
   rte_openlog_stream(c.before);
 }
 
-std::string DpdkLogCapture::Said(const std::string& otherwise) const {
+std::string DpdkLogCapture::LastLines(const std::string& if_silent) const {
   Collector& c = TheCollector();
   const std::lock_guard lock(c.mutex);
   std::vector<std::string> lines = absl::StrSplit(c.text, '\n', absl::SkipWhitespace());
-  if (lines.empty()) return otherwise;
+  if (lines.empty()) return if_silent;
   if (lines.size() > kLinesKept) lines.erase(lines.begin(), lines.end() - kLinesKept);
   return absl::StrJoin(lines, "; ");
 }

@@ -15,8 +15,8 @@ class DpdkLogCapture {
   DpdkLogCapture(const DpdkLogCapture&) = delete;
   DpdkLogCapture& operator=(const DpdkLogCapture&) = delete;
 
-  // The last lines, joined by "; ", or `otherwise` if nothing was said.
-  std::string Said(const std::string& otherwise) const;
+  // The last lines, joined by "; ", or `if_silent` if DPDK wrote none.
+  std::string LastLines(const std::string& if_silent) const;
 };
 
 }  // namespace bfly::dataplane

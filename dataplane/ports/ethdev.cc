@@ -124,7 +124,7 @@ absl::Status Ethdev::Probe(const EthdevConfig& config) {
     if (ret < 0) {
       return absl::UnavailableError(absl::StrCat(
           config.field, ": cannot open \"", config.device, "\": ", Reason(ret),
-          " (DPDK: ", log.Said("said nothing more"), ")", TooManyQueues(config, edge_.get())));
+          " (DPDK: ", log.LastLines("said nothing more"), ")", TooManyQueues(config, edge_.get())));
     }
     probed_ = true;
   }
@@ -152,9 +152,9 @@ absl::Status Ethdev::Own(const EthdevConfig& config) {
 absl::Status Ethdev::Configure(const EthdevConfig& config) {
   DpdkLogCapture log;
   const auto refused = [&](absl::string_view what, int ret) {
-    return absl::UnavailableError(absl::StrCat(config.field, ": \"", config.device, "\": ", what,
-                                               ": ", Reason(ret),
-                                               " (DPDK: ", log.Said("said nothing more"), ")"));
+    return absl::UnavailableError(
+        absl::StrCat(config.field, ": \"", config.device, "\": ", what, ": ", Reason(ret),
+                     " (DPDK: ", log.LastLines("said nothing more"), ")"));
   };
   rte_eth_dev_info info{};
   if (int ret = rte_eth_dev_info_get(id_, &info); ret != 0) return refused("no information", ret);

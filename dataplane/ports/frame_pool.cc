@@ -98,9 +98,9 @@ absl::StatusOr<FramePool> MakeFramePool(const std::string& name, const FabricCon
                                               static_cast<uint16_t>(room), SOCKET_ID_ANY));
   if (pool != nullptr) return pool;
   return absl::ResourceExhaustedError(absl::StrCat(
-      "mbufs: ", mbufs, " buffers of ", room, " bytes need about ",
+      "memory for frames: ", mbufs, " buffers of ", room, " bytes need about ",
       (uint64_t{mbufs} * (room + 256)) >> 20, " MiB, which DPDK refused (", rte_strerror(rte_errno),
-      "); raise memory_mb of the data plane or lower max_frame_bytes, mbufs or queue_pairs"));
+      "); raise memory_mb of the data plane or lower max_frame_bytes or queue_pairs"));
 }
 
 }  // namespace bfly::dataplane

@@ -55,24 +55,16 @@ class StageBlock::Window {
         kept_(kept) {}
 
   void Run() {
+    static_assert(kLanes == 2, "fewer lanes than all are one");
     int live = 0;
     while (live < kLanes && OpenNext(live)) ++live;
     while (live > 0) {
       uint32_t steps = open_[0].left;
       for (int k = 1; k < live; ++k) steps = std::min(steps, open_[k].left);
-      switch (live) {
-        case 4:
-          RunLanes<4>(lanes_, steps);
-          break;
-        case 3:
-          RunLanes<3>(lanes_, steps);
-          break;
-        case 2:
-          RunLanes<2>(lanes_, steps);
-          break;
-        default:
-          RunLanes<1>(lanes_, steps);
-          break;
+      if (live == kLanes) {
+        RunLanes<kLanes>(lanes_, steps);
+      } else {
+        RunLanes<1>(lanes_, steps);
       }
       for (int k = live - 1; k >= 0; --k) {
         if ((open_[k].left -= steps) > 0) continue;
