@@ -22,6 +22,20 @@ std::vector<int> ReadAffinity() {
   return cpus;
 }
 
+std::vector<Lcore>& MutableLcores() {
+  static std::vector<Lcore> lcores = [] {
+    std::vector<Lcore> one_each;
+    for (int cpu : UsableCpus()) one_each.push_back({cpu, cpu});
+    return one_each;
+  }();
+  return lcores;
+}
+
+bool IsLcore(int number) {
+  return std::any_of(Lcores().begin(), Lcores().end(),
+                     [number](const Lcore& lcore) { return lcore.number == number; });
+}
+
 }  // namespace
 
 const std::vector<int>& UsableCpus() {
@@ -41,9 +55,20 @@ std::string FormatCpus(const std::vector<int>& cpus) {
   return text;
 }
 
+const std::vector<Lcore>& Lcores() { return MutableLcores(); }
+
+void AddLcores(int count) {
+  const std::vector<int>& cpus = UsableCpus();
+  std::vector<Lcore>& lcores = MutableLcores();
+  for (int number = 0; number < kLcoreLimit - 1 && static_cast<int>(lcores.size()) < count;
+       ++number) {
+    if (!IsLcore(number)) lcores.push_back({number, cpus[lcores.size() % cpus.size()]});
+  }
+}
+
 absl::Status CheckCpu(const std::string& field, int lcore) {
   const std::vector<int>& cpus = UsableCpus();
-  if (std::find(cpus.begin(), cpus.end(), lcore) != cpus.end()) return absl::OkStatus();
+  if (IsLcore(lcore)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       field, ": ", lcore, " is not a CPU this process may use (", FormatCpus(cpus), ")"));
 }

@@ -54,10 +54,8 @@ uint64_t FreeHugepageMb() {
 std::string LcoreMap(int control_lcore) {
   std::string map;
   std::string all;
-  for (int cpu : UsableCpus()) {
-    absl::StrAppend(&map, cpu, "@", cpu, ",");
-    absl::StrAppend(&all, all.empty() ? "" : ",", cpu);
-  }
+  for (const Lcore& lcore : Lcores()) absl::StrAppend(&map, lcore.number, "@", lcore.cpu, ",");
+  for (int cpu : UsableCpus()) absl::StrAppend(&all, all.empty() ? "" : ",", cpu);
   return absl::StrCat(map, control_lcore, "@(", all, ")");
 }
 

@@ -5,10 +5,13 @@
 
 #include <iostream>
 
+#include "dataplane/runtime/cpus.h"
 #include "dataplane/runtime/eal.h"
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  // Tests of blocks of rows run four workers, whatever the machine has.
+  bfly::dataplane::AddLcores(4);
   const auto eal = bfly::dataplane::StartEal({.memory_mb = 512, .use_hugepages = false});
   if (!eal.ok()) {
     std::cerr << eal.status() << "\n";
