@@ -28,8 +28,16 @@ void SleepFor(double seconds) {
 // Replays drawn traffic, a step a batch.
 class StepInlet final : public Inlet {
  public:
-  StepInlet(const Network& network, const StepTraffic& traffic) : step_end_(traffic.step_end) {
+  // Of the traffic that begins at `rows`.
+  StepInlet(const Network& network, const StepTraffic& traffic, RowRange rows) {
+    uint32_t drawn = 0;
     for (const StepTraffic::Packet& p : traffic.packets) {
+      while (step_end_.size() < traffic.step_end.size() &&
+             drawn == traffic.step_end[step_end_.size()]) {
+        step_end_.push_back(static_cast<uint32_t>(packets_.size()));
+      }
+      ++drawn;
+      if (!rows.has(p.input)) continue;
       packets_.push_back({.tag = ToWire(GreedyTag(network, p.input, p.output), network.hops()),
                           .mbuf = nullptr,
                           .time = 0,
@@ -37,6 +45,7 @@ class StepInlet final : public Inlet {
                           .bytes = 64,
                           .input = static_cast<uint16_t>(p.input)});
     }
+    step_end_.resize(traffic.step_end.size(), static_cast<uint32_t>(packets_.size()));
   }
 
   int Receive(Descriptor* burst, int room, Ledger& ledger) override {
@@ -55,7 +64,7 @@ class StepInlet final : public Inlet {
 
  private:
   std::vector<Descriptor> packets_;
-  const std::vector<uint32_t>& step_end_;
+  std::vector<uint32_t> step_end_;
   size_t step_ = 0;
   uint32_t next_ = 0;
 };
@@ -113,9 +122,10 @@ absl::StatusOr<FabricBenchResult> RunFabricBench(const FabricBenchOptions& optio
   std::vector<double> wall, cpu, baseline_wall, baseline_cpu, loads;
   for (int run = 0; run < options.runs; ++run) {
     const Clock::time_point load_start = Clock::now();
-    auto fabric = LoadedFabric::Load(config, [&traffic](const Network& n, const RouteTable&) {
-      return std::make_unique<StepInlet>(n, traffic);
-    });
+    auto fabric =
+        LoadedFabric::Load(config, [&traffic](const Network& n, const RouteTable&, RowRange rows) {
+          return std::make_unique<StepInlet>(n, traffic, rows);
+        });
     if (!fabric.ok()) return fabric.status();
     loads.push_back(SecondsSince(load_start));
     SleepFor(kWarmUpSeconds);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "dataplane/core/row_range.h"
 #include "dataplane/links/link_shape.h"
 #include "topologies/link_capacity.h"
 #include "topologies/network.h"
@@ -31,8 +32,8 @@ struct HostPortConfig {
       device;  // DPDK device string, such as "net_memif0,role=server,id=0" or "0000:00:04.0"
   std::vector<Row> rows;
   int queue_pairs = 1;
-  std::vector<int> lcores;    // lcore that polls queue q is lcores[q % size]; empty: receive by the
-                              // worker of the first stage, transmit by the worker of the last stage
+  std::vector<int> lcores;    // lcore that polls queue q is lcores[q % size]; empty: the worker of
+                              // rows[0] at the first stage receives, at the last stage transmits
   bool translate_mac = true;  // hosts keep their own MAC; the edge maps it to the row's and back
 };
 
@@ -45,10 +46,12 @@ struct TrunkConfig {
   int queue_pairs = 1;  // one for each worker of the receiving stage
 };
 
+// The worker of `lcore` runs these rows of these stages.
 struct StagePlacement {
   int first_stage = 0;
   int last_stage = 0;  // inclusive
   int lcore = 0;
+  RowRange rows = {};
 };
 
 enum class IdleMode {

@@ -3,6 +3,8 @@
 
 #include <rte_mbuf.h>
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 namespace bfly::dataplane {
@@ -14,144 +16,261 @@ constexpr uint32_t kRingSlots = 1024;
 
 }  // namespace
 
+void Assembly::AddInlet(size_t segment, std::unique_ptr<Inlet> inlet) {
+  inlets_.push_back(std::move(inlet));
+  AddInlet(segment, inlets_.back().get());
+}
+
 void Assembly::Build() {
-  egresses_.resize(workers_.size());
   BuildReceivers();
   BuildHops();
-  BuildTransmitters();
+  BuildWaysOut();
 }
 
-Segment* Assembly::NewSegment(int worker, std::vector<Stage*> hops) {
+size_t Assembly::NewSegment(int worker, std::vector<Stage*> hops) {
   segments_.push_back({std::make_unique<Segment>(std::move(hops)), worker});
-  Segment* const segment = segments_.back().segment.get();
-  workers_[worker]->AddSegment(segment);
-  return segment;
+  workers_[worker]->AddSegment(segments_.back().segment.get());
+  return segments_.size() - 1;
 }
 
-Inlet* Assembly::Connect(Segment* from, Stage* last, int consumer) {
-  rings_.push_back(std::make_unique<WorkerRing>(WorkerRing{Ring(kRingSlots), consumer}));
-  Ring* const ring = &rings_.back()->ring;
-  from->AddLane(Lane::ToRing(ring, last, 0));
-  inlets_.push_back(std::make_unique<RingInlet>(ring));
+Inlet* Assembly::Connect(size_t from, Stage* last, int consumer) {
+  if (segments_[from].worker == consumer) {
+    segment(from).AddLane(Lane::ToLater(last, 0));
+    inlets_.push_back(std::make_unique<LocalInlet>(&segment(from), segment(from).lanes() - 1));
+  } else {
+    rings_.push_back(std::make_unique<WorkerRing>(WorkerRing{Ring(kRingSlots), consumer}));
+    Ring* const ring = &rings_.back()->ring;
+    segment(from).AddLane(Lane::ToRing(ring, last, 0));
+    inlets_.push_back(std::make_unique<RingInlet>(ring));
+  }
   return inlets_.back().get();
 }
 
-int Assembly::PollerOf(const HostPortConfig& port, int queue, int by_default) const {
-  if (port.lcores.empty()) return by_default;
+int Assembly::PollerOf(const HostPortConfig& port, int queue, int stage) const {
+  if (port.lcores.empty()) return plan_.worker_of(stage, port.rows[0]);
   return plan_.worker_of_lcore(port.lcores[static_cast<size_t>(queue) % port.lcores.size()]);
 }
 
-void Assembly::BuildReceivers() {
-  if (!plan_.has_first_hop()) return;  // frames from hosts start at stage 0, on another data plane
-  const int first = plan_.segments.front().worker;
-  std::vector<Segment*> receiver(workers_.size());
-  for (const auto& port : ports_.host_ports()) {
-    for (int q = 0; q < port->queue_pairs(); ++q) {
-      const int worker = PollerOf(port->config(), q, first);
-      if (worker == first) {
-        arrivals_.push_back(&port->inlet(q));
-        continue;
+std::vector<Assembly::Arrival> Assembly::Arrivals() const {
+  std::vector<Arrival> arrivals;
+  if (plan_.has_first_hop()) {
+    for (const auto& port : ports_.host_ports()) {
+      for (int q = 0; q < port->queue_pairs(); ++q) {
+        arrivals.push_back({.way = {&port->inlet(q), false},
+                            .worker = PollerOf(port->config(), q, 0),
+                            .rows = port->config().rows});
       }
-      if (receiver[worker] == nullptr) {
-        receiver[worker] = NewSegment(worker, {});
-        arrivals_.push_back(Connect(receiver[worker], nullptr, first));
-      }
-      receiver[worker]->AddInlet(&port->inlet(q), false);
     }
+  }
+  if (ports_.trunk_in() != nullptr) {
+    std::vector<Row> all(network_.rows());
+    for (Row row = 0; row < network_.rows(); ++row) all[row] = row;
+    arrivals.push_back({.way = {ports_.trunk_in()->inlet(), true},
+                        .worker = plan_.worker_of(plan_.first_stage, 0),
+                        .rows = std::move(all)});
+  }
+  return arrivals;
+}
+
+// An inlet whose packets all begin in one segment of its worker is that segment's. The others are
+// polled by a segment without hops, one a worker, that hands every packet to where its row begins.
+void Assembly::BuildReceivers() {
+  std::map<int, std::vector<Arrival>> scattered;  // by worker
+  for (Arrival& arrival : Arrivals()) {
+    std::set<int> begins;
+    for (Row row : arrival.rows)
+      begins.insert(plan_.segment_from(plan_.segments[0].first_hop, row));
+    const int only = *begins.begin();
+    if (begins.size() == 1 && plan_.segments[only].worker == arrival.worker) {
+      ways_in_[only].push_back(arrival.way);
+    } else {
+      scattered[arrival.worker].push_back(std::move(arrival));
+    }
+  }
+  for (const auto& [worker, arrivals] : scattered) {
+    const size_t receiver = NewSegment(worker, {});
+    std::map<int, uint16_t> lane_to;  // by segment of the plan
+    Segment::Exits exits{.choice_of_row = std::vector<uint16_t>(network_.rows()), .choices = {}};
+    for (const Arrival& arrival : arrivals) {
+      segment(receiver).AddInlet(arrival.way.inlet, arrival.way.trunk);
+      for (Row row : arrival.rows) {
+        const int begin = plan_.segment_from(plan_.segments[0].first_hop, row);
+        const auto [lane, fresh] = lane_to.emplace(begin, static_cast<uint16_t>(lane_to.size()));
+        exits.choice_of_row[row] = lane->second;
+        if (!fresh) continue;
+        exits.choices.push_back({lane->second});
+        ways_in_[begin].push_back(
+            {Connect(receiver, nullptr, plan_.segments[begin].worker), false});
+      }
+    }
+    if (lane_to.size() > 1) segment(receiver).SetExits(std::move(exits));
   }
 }
 
 void Assembly::BuildHops() {
-  Inlet* from_before = nullptr;
   for (size_t i = 0; i < plan_.segments.size(); ++i) {
     const SegmentPlan& plan = plan_.segments[i];
     std::vector<Stage*> hops;
-    for (int h = plan.first_hop; h < plan.first_hop + plan.hops; ++h) {
-      hops.push_back(&stages_.of(network_.stage_of_hop(h)));
+    for (int h = plan.first_hop; h < plan.end(); ++h) {
+      hops.push_back(&stages_.of(network_.stage_of_hop(h), plan.rows.first));
     }
-    Stage* const last = hops.back();
-    Segment* const segment = NewSegment(plan.worker, std::move(hops));
-    hop_segments_.push_back(segment);
-    if (i == 0) {
-      for (Inlet* inlet : arrivals_) segment->AddInlet(inlet, false);
-      if (ports_.trunk_in() != nullptr) segment->AddInlet(ports_.trunk_in()->inlet(), true);
-    } else {
-      segment->AddInlet(from_before, false);
-    }
-    if (i + 1 < plan_.segments.size()) {
-      from_before = Connect(segment, last, plan_.segments[i + 1].worker);
-    } else if (ports_.trunk_out() != nullptr) {
-      segment->AddLane(Lane::ToTrunk(ports_.trunk_out()->outlet(), last, 0));
-    }
+    hop_segments_.push_back(NewSegment(plan.worker, std::move(hops)));
+    for (const WayIn& way : ways_in_[i]) segment(hop_segments_[i]).AddInlet(way.inlet, way.trunk);
+    if (!IsLastHop(plan)) LeadOn(i);
   }
   if (network_.hops() != network_.stages()) SetContinuations();
 }
 
-// Several passes run in one data plane, so every hop is here.
+bool Assembly::IsLastHop(const SegmentPlan& segment) const {
+  return segment.end() == plan_.segments.back().end();
+}
+
+// To the segments that begin behind the last hop of one.
+void Assembly::LeadOn(size_t from) {
+  const SegmentPlan& plan = plan_.segments[from];
+  const int stage = network_.stage_of_hop(plan.end() - 1);
+  std::map<int, uint16_t> lane_to;  // by segment of the plan
+  Segment::Exits exits{.choice_of_row = std::vector<uint16_t>(network_.rows()), .choices = {}};
+  for (Row row = plan.rows.first; row <= plan.rows.last; ++row) {
+    for (int port = 0; port < network_.ports(); ++port) {
+      const Row head = network_.next_row(stage, row, port);
+      const int begin = plan_.segment_from(plan.end(), head);
+      const auto [lane, fresh] = lane_to.emplace(begin, static_cast<uint16_t>(lane_to.size()));
+      exits.choice_of_row[head] = lane->second;
+      if (!fresh) continue;
+      exits.choices.push_back({lane->second});
+      ways_in_[begin].push_back({Connect(hop_segments_[from], &stages_.of(stage, plan.rows.first),
+                                         plan_.segments[begin].worker),
+                                 false});
+    }
+  }
+  if (lane_to.size() > 1) segment(hop_segments_[from]).SetExits(std::move(exits));
+}
+
+// Several passes run in one data plane, so every hop is here. Only packets of its own rows come out
+// of the stages of a segment.
 void Assembly::SetContinuations() {
-  std::vector<Segment::Continuation> by_hop;
   for (size_t i = 0; i < plan_.segments.size(); ++i) {
-    for (int h = 0; h < plan_.segments[i].hops; ++h) {
-      by_hop.push_back({hop_segments_[i], static_cast<size_t>(h) + 1});
-    }
-  }
-  for (size_t i = 0; i < plan_.segments.size(); ++i) {
-    // Only packets of its own worker come out of its stages.
-    std::vector<Segment::Continuation> own = by_hop;
-    for (Segment::Continuation& next : own) {
-      for (size_t j = 0; j < plan_.segments.size(); ++j) {
-        if (hop_segments_[j] == next.segment &&
-            plan_.segments[j].worker != plan_.segments[i].worker) {
-          next = {};
-        }
+    std::vector<Segment::Continuation> by_hop(static_cast<size_t>(network_.hops()));
+    for (size_t j = 0; j < plan_.segments.size(); ++j) {
+      const SegmentPlan& other = plan_.segments[j];
+      if (other.worker != plan_.segments[i].worker || !(other.rows == plan_.segments[i].rows))
+        continue;
+      for (int h = 0; h < other.hops; ++h) {
+        by_hop[static_cast<size_t>(other.first_hop + h)] = {&segment(hop_segments_[j]),
+                                                            static_cast<size_t>(h) + 1};
       }
     }
-    hop_segments_[i]->SetContinuations(std::move(own));
+    segment(hop_segments_[i]).SetContinuations(std::move(by_hop));
   }
 }
 
-// Lane 0 of the last segment is the egress of its own worker; a lane more for each other worker
-// that transmits, and a segment there that does nothing else.
-void Assembly::BuildTransmitters() {
-  if (ports_.trunk_out() != nullptr) return;  // packets leave to hosts from another data plane
-  const int last = plan_.segments.back().worker;
-  Segment* const from = hop_segments_.back();
-  egresses_[last] = std::make_unique<Egress>(network_.rows());
-  from->AddLane(Lane::ToEgress(egresses_[last].get()));
-  std::vector<uint16_t> lane_of_worker(workers_.size(), 0);
-  uint16_t lanes = 1;
-  Segment::Exits exits{.choice_of_row = std::vector<uint16_t>(network_.rows()), .choices = {{0}}};
+void Assembly::BuildWaysOut() {
+  if (ports_.trunk_out() != nullptr) {
+    LeadToTrunk();  // packets leave to hosts from another data plane
+  } else {
+    LeadToPorts();
+  }
+}
+
+// One worker sends into the trunk. If it runs all rows of the last stage it sends at once;
+// otherwise it has a segment without hops that gathers what the others hand over.
+void Assembly::LeadToTrunk() {
+  std::vector<size_t> last;
+  for (size_t i = 0; i < plan_.segments.size(); ++i) {
+    if (IsLastHop(plan_.segments[i])) last.push_back(i);
+  }
+  const auto stage_of = [this](size_t i) {
+    return &stages_.of(plan_.last_stage, plan_.segments[i].rows.first);
+  };
+  TrunkOutlet* const outlet = ports_.trunk_out()->outlet();
+  if (last.size() == 1) {
+    return segment(hop_segments_[last[0]]).AddLane(Lane::ToTrunk(outlet, stage_of(last[0]), 0));
+  }
+  const int worker = plan_.segments[last[0]].worker;
+  const size_t sender = NewSegment(worker, {});
+  for (size_t i : last) {
+    segment(sender).AddInlet(Connect(hop_segments_[i], stage_of(i), worker), false);
+  }
+  segment(sender).AddLane(Lane::ToTrunk(outlet, nullptr, 0));
+}
+
+std::vector<std::vector<int>> Assembly::TransmittersOfRows() {
+  std::vector<std::vector<int>> of_row(network_.rows());
   for (const auto& port : ports_.host_ports()) {
-    std::vector<uint16_t> choice;
-    std::vector<bool> attached(workers_.size());
+    std::vector<int> workers;
     for (int q = 0; q < port->queue_pairs(); ++q) {
-      const int worker = PollerOf(port->config(), q, last);
-      if (attached[worker]) continue;  // a worker transmits on the first of its queues
-      attached[worker] = true;
-      if (!egresses_[worker]) {
-        egresses_[worker] = std::make_unique<Egress>(network_.rows());
-        lane_of_worker[worker] = lanes++;
-        Inlet* const inlet = Connect(from, nullptr, worker);
-        Segment* const transmitter = NewSegment(worker, {});
-        transmitter->AddInlet(inlet, false);
-        transmitter->AddLane(Lane::ToEgress(egresses_[worker].get()));
-      }
+      const int worker = PollerOf(port->config(), q, plan_.last_stage);
+      // A worker transmits on the first of its queues.
+      if (std::find(workers.begin(), workers.end(), worker) != workers.end()) continue;
+      workers.push_back(worker);
+      if (!egresses_[worker]) egresses_[worker] = std::make_unique<Egress>(network_.rows());
       egresses_[worker]->Attach(port->config().rows, &port->transmitter(q));
-      choice.push_back(lane_of_worker[worker]);
     }
-    for (Row row : port->config().rows) {
-      exits.choice_of_row[row] = static_cast<uint16_t>(exits.choices.size());
-    }
-    exits.choices.push_back(std::move(choice));
+    for (Row row : port->config().rows) of_row[row] = workers;
   }
-  if (lanes > 1) from->SetExits(std::move(exits));
+  return of_row;
 }
 
-void Assembly::AddFirstHopInlet(Inlet* inlet) { hop_segments_.front()->AddInlet(inlet, false); }
-
-void Assembly::AddFirstHopInlet(std::unique_ptr<Inlet> inlet) {
-  inlets_.push_back(std::move(inlet));
-  AddFirstHopInlet(inlets_.back().get());
+// Packets end at the egress of the worker that transmits to the port of their row, and without such
+// a port at the egress of the worker they are on. An egress is the lane of one segment: of the last
+// hop's if nobody else leads there, otherwise of a segment without hops.
+void Assembly::LeadToPorts() {
+  const std::vector<std::vector<int>> transmitters = TransmittersOfRows();
+  std::vector<std::set<size_t>> feeders(workers_.size());  // of each egress
+  std::map<size_t, std::vector<bool>> heads;               // rows a last segment leads to
+  for (size_t i = 0; i < plan_.segments.size(); ++i) {
+    const SegmentPlan& plan = plan_.segments[i];
+    if (!IsLastHop(plan)) continue;
+    std::vector<bool>& leads_to = heads[i];
+    leads_to.resize(network_.rows());
+    feeders[plan.worker].insert(i);
+    for (Row row = plan.rows.first; row <= plan.rows.last; ++row) {
+      for (int port = 0; port < network_.ports(); ++port) {
+        const Row head = network_.next_row(plan_.last_stage, row, port);
+        leads_to[head] = true;
+        for (int worker : transmitters[head]) feeders[worker].insert(i);
+      }
+    }
+  }
+  std::vector<std::map<size_t, uint16_t>> lane_from(workers_.size());  // by egress, segment
+  const auto number = [&](size_t from, int worker) {
+    lane_from[worker][from] = static_cast<uint16_t>(segment(hop_segments_[from]).lanes() - 1);
+  };
+  for (size_t w = 0; w < workers_.size(); ++w) {
+    if (feeders[w].empty()) continue;
+    const int worker = static_cast<int>(w);
+    if (!egresses_[w]) egresses_[w] = std::make_unique<Egress>(network_.rows());
+    const size_t first = *feeders[w].begin();
+    if (feeders[w].size() == 1 && plan_.segments[first].worker == worker) {
+      segment(hop_segments_[first]).AddLane(Lane::ToEgress(egresses_[w].get()));
+      number(first, worker);
+      continue;
+    }
+    const size_t transmitter = NewSegment(worker, {});
+    for (size_t i : feeders[w]) {
+      segment(transmitter).AddInlet(Connect(hop_segments_[i], nullptr, worker), false);
+      number(i, worker);
+    }
+    segment(transmitter).AddLane(Lane::ToEgress(egresses_[w].get()));
+  }
+  for (const auto& [i, leads_to] : heads) {
+    if (segment(hop_segments_[i]).lanes() == 1) continue;
+    // Choice 0 is the egress of the segment's own worker.
+    Segment::Exits exits{.choice_of_row = std::vector<uint16_t>(network_.rows()),
+                         .choices = {{lane_from[plan_.segments[i].worker][i]}}};
+    std::map<std::vector<int>, uint16_t> choice_of;
+    for (Row row = 0; row < network_.rows(); ++row) {
+      if (!leads_to[row] || transmitters[row].empty()) continue;
+      const auto [choice, fresh] =
+          choice_of.emplace(transmitters[row], static_cast<uint16_t>(exits.choices.size()));
+      exits.choice_of_row[row] = choice->second;
+      if (!fresh) continue;
+      std::vector<uint16_t>& lanes = exits.choices.emplace_back();
+      for (int worker : transmitters[row]) lanes.push_back(lane_from[worker][i]);
+    }
+    segment(hop_segments_[i]).SetExits(std::move(exits));
+  }
 }
 
 void Assembly::Discard() {

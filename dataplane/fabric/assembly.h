@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the workers of a loaded fabric are put together: segments, the rings between them, and the
-// ways in and out.
+// How the workers of a loaded fabric are put together: segments, the rings and lanes between them,
+// and the ways in and out.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "dataplane/core/inlet.h"
@@ -22,13 +24,20 @@ class Assembly {
   // All of them outlive the object.
   Assembly(const Network& network, const FabricPlan& plan, LoadedStages& stages, LoadedPorts& ports,
            const Workers& workers)
-      : network_(network), plan_(plan), stages_(stages), ports_(ports), workers_(workers) {}
+      : network_(network),
+        plan_(plan),
+        stages_(stages),
+        ports_(ports),
+        workers_(workers),
+        ways_in_(plan.segments.size()),
+        egresses_(workers.size()) {}
 
+  // One more way into a segment of the plan that begins at the first hop of this data plane. Before
+  // Build.
+  void AddInlet(size_t segment, Inlet* inlet) { ways_in_[segment].push_back({inlet, false}); }
+  void AddInlet(size_t segment, std::unique_ptr<Inlet> inlet);
   // Once, before the workers start and after the ports are open.
   void Build();
-  // Another way in, before the workers start. Only where stage 0 runs here.
-  void AddFirstHopInlet(Inlet* inlet);
-  void AddFirstHopInlet(std::unique_ptr<Inlet> inlet);
 
   // By worker, null where nothing leaves.
   const std::vector<std::unique_ptr<Egress>>& egresses() const { return egresses_; }
@@ -46,29 +55,50 @@ class Assembly {
     std::unique_ptr<Segment> segment;
     int worker;
   };
+  struct WayIn {
+    Inlet* inlet;
+    bool trunk;
+  };
+  // A way in whose packets may begin at any of `rows`.
+  struct Arrival {
+    WayIn way;
+    int worker;  // uses the inlet
+    std::vector<Row> rows;
+  };
 
+  std::vector<Arrival> Arrivals() const;
   // The order of these three matters: a worker runs its segments in the order they were added.
   void BuildReceivers();
   void BuildHops();
-  void BuildTransmitters();
+  void BuildWaysOut();
+
+  void LeadOn(size_t from);
   void SetContinuations();
-  Segment* NewSegment(int worker, std::vector<Stage*> hops);
-  // From a segment to one of worker `consumer`.
-  Inlet* Connect(Segment* from, Stage* last, int consumer);
-  // Which worker uses queue `queue` of a port, if `by_default` is the one to do it by default.
-  int PollerOf(const HostPortConfig& port, int queue, int by_default) const;
+  void LeadToTrunk();
+  void LeadToPorts();
+  // The workers that transmit to the port of each row, in order; none where no port is attached.
+  std::vector<std::vector<int>> TransmittersOfRows();
+
+  size_t NewSegment(int worker, std::vector<Stage*> hops);
+  // From a segment to one of worker `consumer`, over a ring or, on the same worker, without one.
+  // Packets wait on the links of `last`; on none if that is null.
+  Inlet* Connect(size_t from, Stage* last, int consumer);
+  Segment& segment(size_t index) { return *segments_[index].segment; }
+  bool IsLastHop(const SegmentPlan& segment) const;
+  // Which worker uses queue `queue` of a port whose rows are at `stage`.
+  int PollerOf(const HostPortConfig& port, int queue, int stage) const;
 
   const Network& network_;
   const FabricPlan& plan_;
   LoadedStages& stages_;
   LoadedPorts& ports_;
   const Workers& workers_;
+  std::vector<std::vector<WayIn>> ways_in_;  // by segment of the plan
   std::vector<std::unique_ptr<WorkerRing>> rings_;
   std::vector<std::unique_ptr<Inlet>> inlets_;
   std::vector<std::unique_ptr<Egress>> egresses_;
   std::vector<OwnedSegment> segments_;
-  std::vector<Segment*> hop_segments_;  // in plan_.segments' order
-  std::vector<Inlet*> arrivals_;        // what receiving workers send to the first hop
+  std::vector<size_t> hop_segments_;  // by segment of the plan: index in segments_
 };
 
 }  // namespace bfly::dataplane

@@ -63,12 +63,14 @@ absl::StatusOr<std::unique_ptr<LoadedFabric>> LoadedFabric::Load(const FabricCon
 absl::Status LoadedFabric::Assemble(const InletFactory& more_traffic) {
   const absl::Status status = ports_.Open(config_, network_, routes_);
   if (!status.ok()) return status;
-  assembly_.Build();
-  if (plan_.has_first_hop()) {
-    assembly_.AddFirstHopInlet(&sources_);
-    workers_[plan_.segments.front().worker]->SetSources(&sources_);
-    if (more_traffic) assembly_.AddFirstHopInlet(more_traffic(network_, routes_));
+  for (size_t i = 0; i < plan_.segments.size() && plan_.segments[i].first_hop == 0; ++i) {
+    const SegmentPlan& begin = plan_.segments[i];
+    SourceInlet* const inlet = sources_.AddInlet(begin.rows, workers_[begin.worker]->epoch());
+    workers_[begin.worker]->AddSources(inlet);
+    assembly_.AddInlet(i, inlet);
+    if (more_traffic) assembly_.AddInlet(i, more_traffic(network_, routes_, begin.rows));
   }
+  assembly_.Build();
   stages_.Offer(config_.links, shapes_taken_up_, retired_);
   return absl::OkStatus();
 }
@@ -177,7 +179,7 @@ absl::Status LoadedFabric::SetSources(const std::vector<SourceConfig>& sources) 
     return absl::FailedPreconditionError(
         "sources start packets at stage 0, which another data plane runs");
   }
-  return sources_.Replace(sources, workers_[plan_.segments.front().worker]->epoch(), retired_);
+  return sources_.Replace(sources, retired_);
 }
 
 std::vector<SourceCounters> LoadedFabric::sources() const {

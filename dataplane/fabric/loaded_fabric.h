@@ -17,15 +17,16 @@
 #include "dataplane/fabric/worker.h"
 #include "dataplane/in_band/workers/loaded_in_band.h"
 #include "dataplane/stages/plan.h"
-#include "dataplane/traffic/source_inlet.h"
+#include "dataplane/traffic/sources.h"
 
 namespace bfly::dataplane {
 
 class LoadedFabric final : public Fabric {
  public:
-  // Makes one more inlet for the segment of the first hop; benchmarks bring their own traffic with
-  // it.
-  using InletFactory = std::function<std::unique_ptr<Inlet>(const Network&, const RouteTable&)>;
+  // Makes one more inlet for a segment of the first hop, whose packets begin at `rows`; benchmarks
+  // bring their own traffic with it.
+  using InletFactory =
+      std::function<std::unique_ptr<Inlet>(const Network&, const RouteTable&, RowRange rows)>;
 
   // `hosts_file` keeps the addresses of hosts over a crash; empty: they are learned anew.
   static absl::StatusOr<std::unique_ptr<LoadedFabric>> Load(const FabricConfig& config,
@@ -75,7 +76,7 @@ class LoadedFabric final : public Fabric {
   const Network network_;
   RouteTable routes_;
   const FabricPlan plan_;
-  SourceInlet sources_;
+  Sources sources_;
   const Workers workers_;
   LoadedStages stages_{config_, network_, plan_, workers_};
   LoadedPorts ports_;

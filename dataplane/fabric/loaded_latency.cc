@@ -62,7 +62,11 @@ LatencyReport LoadedFabric::ReportOf(const RecordedLatency& recorded) const {
   report.end_to_end = Summarize(end_to_end, hz);
   report.links = Summarize(links, hz);
   report.late = Summarize(late, hz);
-  for (const auto& stage : recorded.stages) report.stages.push_back(Summarize({stage.get()}, hz));
+  for (const auto& blocks : recorded.stages) {
+    std::vector<const LatencyHistogram*> of_stage;
+    for (const auto& block : blocks) of_stage.push_back(block.get());
+    report.stages.push_back(Summarize(of_stage, hz));
+  }
   return report;
 }
 

@@ -20,40 +20,47 @@ namespace bfly::dataplane {
 
 class LoadedStages {
  public:
-  // Makes the stages and gives each to its worker. All four outlive the object.
+  // Makes the blocks of all stages and gives each to its worker. All four outlive the object.
   LoadedStages(const FabricConfig& config, const Network& network, const FabricPlan& plan,
                const Workers& workers);
 
-  Stage& of(int stage) { return *stages_[stage - plan_.first_stage]; }
+  // The block of a stage that has the row.
+  Stage& of(int stage, Row row);
 
   // Control: builds what the plan needs and asks the workers of stages that change to take it up.
   // `taken_up` is over when they have; what they used before is left to `retired`.
   void Offer(const LinkPlan& links, GracePeriod& taken_up, Retired& retired);
   void SetLinkUp(LinkId link, bool up);
 
-  // Control: records the time that packets spend on the links from now on, or ends it. Returns a
-  // histogram for each stage; workers may use it until they have begun another pass after the
-  // recording was ended.
-  using Histograms = std::vector<std::unique_ptr<LatencyHistogram>>;
+  // Control: records the time that packets spend on the links from now on, or ends it. Returns for
+  // each stage the histograms of its blocks; workers may use them until they have begun another
+  // pass after the recording was ended.
+  using Histograms = std::vector<std::vector<std::unique_ptr<LatencyHistogram>>>;
   Histograms RecordLatency(bool on);
 
   // Any thread: appends the links' counters in the network's order.
   void Read(std::vector<LinkCounters>& links) const;
 
  private:
-  int WorkerOfStage(int stage) const;
-  TimedLinks* TimedLinksOf(int stage);
+  struct Block {
+    std::unique_ptr<Stage> stage;
+    BlockPlan plan;
+    std::unique_ptr<TimedLinks> timed = nullptr;  // packets on links, where these ever took time
+    LatencyHistogram* latency = nullptr;          // where that time is recorded
+  };
+  struct LoadedStage {
+    int number;
+    std::vector<Block> blocks;                           // by row
+    std::shared_ptr<const ShapeTable> shapes = nullptr;  // of the latest plan
+  };
+
+  TimedLinks* TimedLinksOf(int stage, Block& block);
 
   const FabricConfig& config_;
   const Network& network_;
   const FabricPlan& plan_;
   const Workers& workers_;
-  std::vector<std::unique_ptr<Stage>> stages_;  // first_stage..last_stage
-  // Of stages_: what their links are like by the latest plan, packets on them where they ever took
-  // time, and where that time is recorded.
-  std::vector<std::shared_ptr<const ShapeTable>> shapes_;
-  std::vector<std::unique_ptr<TimedLinks>> timed_;
-  std::vector<LatencyHistogram*> latency_;
+  std::vector<LoadedStage> stages_;                   // first_stage..last_stage
   std::vector<std::unique_ptr<PacketStore>> stores_;  // by worker, null where no link took time
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fabric::Verify: everything that can be said about a config before anything is built.
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -79,7 +80,7 @@ class Verifier {
 
   void Placement(const Network& network) {
     const int stages = network.stages();
-    std::vector<int> placed_by(stages, -1);
+    std::vector<std::map<Row, PlacedRows>> placed(stages);  // by first row
     for (size_t i = 0; i < config_.placement.size(); ++i) {
       const StagePlacement& p = config_.placement[i];
       const std::string at = absl::StrCat("placement[", i, "]");
@@ -89,27 +90,37 @@ class Verifier {
               stages - 1);
         continue;
       }
+      const bool all = p.rows == RowRange();
+      if (!all && (p.rows.first > p.rows.last || p.rows.last >= network.rows())) {
+        Error(at, ".rows: ", p.rows.first, "-", p.rows.last, " is no range within 0-",
+              network.rows() - 1);
+        continue;
+      }
+      const Row last = all ? network.rows() - 1 : p.rows.last;
       for (int s = p.first_stage; s <= p.last_stage; ++s) {
-        if (placed_by[s] >= 0) {
-          Error(at, ".stages: stage ", s, " is placed twice, also by placement[", placed_by[s],
-                "]");
-        } else {
-          placed_by[s] = static_cast<int>(i);
-        }
+        Place(network, placed[s], at, s, {p.rows.first, last, i});
       }
     }
-    while (first_stage_ < stages && placed_by[first_stage_] < 0) ++first_stage_;
+    const auto is_empty = [&placed](int s) { return placed[s].empty(); };
+    while (first_stage_ < stages && is_empty(first_stage_)) ++first_stage_;
     if (first_stage_ == stages) {
       Error("placement: no stage is placed; place stages 0-", stages - 1);
       return;
     }
     last_stage_ = stages - 1;
-    while (placed_by[last_stage_] < 0) --last_stage_;
+    while (is_empty(last_stage_)) --last_stage_;
     for (int s = first_stage_; s <= last_stage_; ++s) {
-      if (placed_by[s] < 0) {
+      if (is_empty(s)) {
         Error("placement: stage ", s,
               " is placed nowhere; a data plane runs every stage from its first ", "to its last");
+        continue;
       }
+      Row next = 0;
+      for (const auto& [first, rows] : placed[s]) {
+        Unplaced(s, next, first);
+        next = rows.last + 1;
+      }
+      Unplaced(s, next, network.rows());
     }
     if (first_stage_ > 0 && !HasTrunk(first_stage_ - 1, false)) {
       Error("placement: ", Stages(0, first_stage_ - 1),
@@ -119,6 +130,41 @@ class Verifier {
       Error("placement: ", Stages(last_stage_ + 1, stages - 1),
             " placed nowhere, and no trunk takes packets after stage ", last_stage_);
     }
+  }
+
+  struct PlacedRows {
+    Row first;
+    Row last;
+    size_t entry;
+  };
+  // Adds rows to what is placed of a stage, unless some of them are placed already.
+  void Place(const Network& network, std::map<Row, PlacedRows>& placed, const std::string& at,
+             int stage, const PlacedRows& rows) {
+    auto other = placed.upper_bound(rows.last);
+    if (other == placed.begin() || (--other)->second.last < rows.first) {
+      placed.emplace(rows.first, rows);
+      return;
+    }
+    const Row first = std::max(rows.first, other->second.first);
+    const Row last = std::min(rows.last, other->second.last);
+    if (first == 0 && last == network.rows() - 1) {
+      Error(at, ".stages: stage ", stage, " is placed twice, also by placement[",
+            other->second.entry, "]");
+    } else {
+      Error(at, ".rows: ", Rows(first, last), " of stage ", stage, first == last ? " is" : " are",
+            " placed twice, also by placement[", other->second.entry, "]");
+    }
+  }
+
+  // Rows from..end-1 of the stage.
+  void Unplaced(int stage, Row from, Row end) {
+    if (from >= end) return;
+    Error("placement: ", Rows(from, end - 1), " of stage ", stage, from + 1 == end ? " is" : " are",
+          " placed nowhere; place every row of a stage once");
+  }
+
+  static std::string Rows(Row from, Row to) {
+    return from == to ? absl::StrCat("row ", from) : absl::StrCat("rows ", from, "-", to);
   }
 
   static std::string Stages(int from, int to) {

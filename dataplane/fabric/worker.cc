@@ -76,7 +76,7 @@ uint64_t Worker::RunTimedSegments() {
 }
 
 void Worker::TakeUp(uint64_t asked) {
-  if (sources_ != nullptr) sources_->Refresh();
+  for (SourceInlet* sources : sources_) sources->Refresh();
   const uint64_t now = rte_rdtsc();
   timed_.clear();
   for (Stage* stage : stages_) {

@@ -28,8 +28,8 @@ class Worker {
   void AddSegment(Segment* segment) { segments_.push_back(segment); }
   // The stages of its segments, each once.
   void AddStage(Stage* stage) { stages_.push_back(stage); }
-  // The one worker that runs the first hop.
-  void SetSources(SourceInlet* sources) { sources_ = sources; }
+  // Of a worker that runs rows of the first hop.
+  void AddSources(SourceInlet* sources) { sources_.push_back(sources); }
 
   // Control, also while it runs: what the worker does for the in-band protocols from its next pass
   // on. Outlives the run of the worker.
@@ -80,7 +80,7 @@ class Worker {
   const int lcore_;
   const IdleMode idle_;
   bool started_ = false;
-  SourceInlet* sources_ = nullptr;
+  std::vector<SourceInlet*> sources_;
   std::vector<Segment*> segments_;
   std::vector<Stage*> stages_;
   std::vector<Stage*> timed_;  // worker only: of stages_, those where links take time

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace bfly::dataplane {
 namespace {
@@ -30,6 +31,10 @@ Lane Lane::ToRing(Ring* ring, Stage* last, uint32_t queue_limit) {
   return Lane(Kind::kRing, ring, nullptr, last, queue_limit);
 }
 
+Lane Lane::ToLater(Stage* last, uint32_t queue_limit) {
+  return Lane(Kind::kLater, nullptr, nullptr, last, queue_limit);
+}
+
 Lane Lane::ToTrunk(Outlet* outlet, Stage* last, uint32_t queue_limit) {
   return Lane(Kind::kTrunk, nullptr, outlet, last, queue_limit);
 }
@@ -40,6 +45,8 @@ void Lane::Settle(Account& account) {
   if (kind_ == Kind::kRing) {
     promised_ = std::min(count_, ring_->room());
     account.ledger.handed_on += promised_;
+  } else if (kind_ == Kind::kLater) {
+    RemoveFront(std::exchange(taken_, 0));
   } else {
     SendToOutlet(account);
   }
@@ -56,6 +63,13 @@ void Lane::HandOver() {
   ring_->Push(waiting_.get(), promised_);
   RemoveFront(promised_);
   promised_ = 0;
+}
+
+uint32_t Lane::Take(Descriptor* burst, uint32_t room) {
+  const uint32_t n = std::min(count_ - taken_, room);
+  std::copy_n(&waiting_[taken_], n, burst);
+  taken_ += n;
+  return n;
 }
 
 void Lane::SendToOutlet(Account& account) {
@@ -88,7 +102,11 @@ void Lane::SendToOutlet(Account& account) {
 
 void Lane::Append(const Descriptor* batch, const uint32_t* links, int count) {
   std::copy_n(batch, count, &waiting_[count_]);
-  if (links != nullptr && links_) std::copy_n(links, count, &links_[count_]);
+  if (links_ && links != nullptr) {
+    std::copy_n(links, count, &links_[count_]);
+  } else if (links_) {
+    std::fill_n(&links_[count_], count, kNoLink);
+  }
   count_ += static_cast<uint32_t>(count);
 }
 
@@ -114,6 +132,11 @@ void Lane::CountOccupancy(Ledger& ledger) {
   ForgetOccupancy();
   uint32_t kept = promised_;
   for (uint32_t i = promised_; i < count_; ++i) {
+    if (links_[i] == kNoLink) {
+      waiting_[kept] = waiting_[i];
+      links_[kept++] = kNoLink;
+      continue;
+    }
     LinkCold& link = last_->cold(links_[i]);
     const uint32_t occupancy = link.occupancy.load(std::memory_order_relaxed);
     const uint32_t limit = last_->queue_limit(links_[i], queue_limit_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lane is one way out of a segment: a ring to another worker, a trunk, or the egress of this
-// worker, with the packets it has not taken yet.
+// A lane is one way out of a segment: a ring to another worker, a later segment of the same worker,
+// a trunk, or the egress of this worker, with the packets it has not taken yet.
 #pragma once
 
 #include <memory>
@@ -23,6 +23,9 @@ class Lane {
   // (null where they wait on no link); of each link at most `queue_limit` wait (0: all; what
   // the stage was told of the link comes first), the rest is dropped.
   static Lane ToRing(Ring* ring, Stage* last, uint32_t queue_limit);
+  // Packets for a later segment of the same worker, which takes them in the same pass through a
+  // LocalInlet. They count as held until it does.
+  static Lane ToLater(Stage* last, uint32_t queue_limit);
   // Packets for another data plane. Waits like a ring; but a trunk that has taken nothing for 100
   // ms is taken for dead, and drops as kPortFull what it is given until it takes something again.
   static Lane ToTrunk(Outlet* outlet, Stage* last, uint32_t queue_limit);
@@ -36,10 +39,19 @@ class Lane {
   Descriptor* batch() { return waiting_.get(); }
   uint32_t* batch_links() { return links_.get(); }  // null if nobody counts occupancy
   void SetCount(int count) { count_ = static_cast<uint32_t>(count); }
-  // A batch behind what is there; `links` as in batch_links(), null if the packets are on no link.
+  // A batch behind what is there; `links` as in batch_links(), null if the packets left their
+  // links.
   void Append(const Descriptor* batch, const uint32_t* links, int count);
-  // Or packet by packet.
+  static constexpr uint32_t kNoLink = UINT32_MAX;
+  // Or packet by packet; with its link, or kNoLink, where batch_links() is not null.
   void Add(const Descriptor& d) { waiting_[count_++] = d; }
+  void Add(const Descriptor& d, uint32_t link) {
+    links_[count_] = link;
+    waiting_[count_++] = d;
+  }
+
+  // Of a lane to a later segment: gives out at most `room` packets.
+  uint32_t Take(Descriptor* burst, uint32_t room);
 
   // Once a pass, after the segments ran: gives outlets what they take and promises rings what they
   // have room for. Promised packets count as handed on, but are not pushed before the account is
@@ -54,7 +66,7 @@ class Lane {
   uint64_t Discard();
 
  private:
-  enum class Kind : uint8_t { kRing, kTrunk, kEgress };
+  enum class Kind : uint8_t { kRing, kLater, kTrunk, kEgress };
   Lane(Kind kind, Ring* ring, Outlet* outlet, Stage* last, uint32_t queue_limit);
 
   void SendToOutlet(Account& account);
@@ -67,7 +79,8 @@ class Lane {
   bool occupied_ = false;  // some link's occupancy is not 0
   uint32_t queue_limit_;
   uint32_t count_ = 0;
-  uint32_t promised_ = 0;
+  uint32_t promised_ = 0;     // to the ring
+  uint32_t taken_ = 0;        // by a later segment in this pass; still among count_
   uint64_t stuck_since_ = 0;  // TSC of the first Send in a row that took nothing, 0: none
   Ring* ring_;
   Outlet* outlet_;

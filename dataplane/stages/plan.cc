@@ -5,24 +5,127 @@
 #include <set>
 
 namespace bfly::dataplane {
+namespace {
+
+struct PlacedRows {
+  RowRange rows;
+  int lcore;
+};
+
+// What runs each stage, by rows; empty where another data plane does. Neighbours on one lcore are
+// one block.
+std::vector<std::vector<PlacedRows>> PlacedByStage(const FabricConfig& config,
+                                                   const Network& network) {
+  std::vector<std::vector<PlacedRows>> placed(network.stages());
+  for (const StagePlacement& p : config.placement) {
+    const RowRange rows = {p.rows.first, std::min(p.rows.last, network.rows() - 1)};
+    for (int s = p.first_stage; s <= p.last_stage; ++s) placed[s].push_back({rows, p.lcore});
+  }
+  for (std::vector<PlacedRows>& of_stage : placed) {
+    std::sort(of_stage.begin(), of_stage.end(),
+              [](const PlacedRows& a, const PlacedRows& b) { return a.rows.first < b.rows.first; });
+    std::vector<PlacedRows> joined;
+    for (const PlacedRows& next : of_stage) {
+      if (!joined.empty() && joined.back().lcore == next.lcore) {
+        joined.back().rows.last = next.rows.last;
+      } else {
+        joined.push_back(next);
+      }
+    }
+    of_stage = std::move(joined);
+  }
+  return placed;
+}
+
+size_t BlockOf(const std::vector<BlockPlan>& blocks, Row row) {
+  const auto behind = std::upper_bound(
+      blocks.begin(), blocks.end(), row,
+      [](Row wanted, const BlockPlan& block) { return wanted < block.rows.first; });
+  return static_cast<size_t>(behind - blocks.begin()) - 1;
+}
+
+// Of each block of a stage, whether its links are all that lead into its rows of the next level,
+// and lead nowhere else.
+std::vector<bool> ClosedBlocks(const Network& network, int stage,
+                               const std::vector<BlockPlan>& blocks) {
+  std::vector<bool> closed(blocks.size(), true);
+  if (blocks.size() == 1) return closed;
+  for (size_t from = 0; from < blocks.size(); ++from) {
+    for (Row row = blocks[from].rows.first; row <= blocks[from].rows.last; ++row) {
+      for (int port = 0; port < network.ports(); ++port) {
+        const Row head = network.next_row(stage, row, port);
+        if (blocks[from].rows.has(head)) continue;
+        closed[from] = false;
+        closed[BlockOf(blocks, head)] = false;
+      }
+    }
+  }
+  return closed;
+}
+
+void PlanSegments(const Network& network, FabricPlan& plan) {
+  std::vector<std::vector<bool>> closed;
+  for (int s = plan.first_stage; s <= plan.last_stage; ++s) {
+    closed.push_back(ClosedBlocks(network, s, plan.blocks_of(s)));
+  }
+  std::vector<size_t> before;  // the segment of each block of the hop before
+  for (int hop = 0; hop < network.hops(); ++hop) {
+    const int stage = network.stage_of_hop(hop);
+    if (stage < plan.first_stage || stage > plan.last_stage) continue;
+    std::vector<size_t> now;
+    for (const BlockPlan& block : plan.blocks_of(stage)) {
+      size_t segment = plan.segments.size();
+      for (size_t i = 0; i < before.size(); ++i) {
+        const SegmentPlan& open = plan.segments[before[i]];
+        const int stage_before = network.stage_of_hop(hop - 1);
+        if (open.worker == block.worker && open.rows == block.rows &&
+            closed[stage_before - plan.first_stage][i]) {
+          segment = before[i];
+        }
+      }
+      if (segment == plan.segments.size()) {
+        plan.segments.push_back(
+            {.worker = block.worker, .first_hop = hop, .hops = 0, .rows = block.rows});
+      }
+      ++plan.segments[segment].hops;
+      now.push_back(segment);
+    }
+    before = std::move(now);
+  }
+}
+
+}  // namespace
 
 int FabricPlan::worker_of_lcore(int lcore) const {
   const auto it = std::find(lcores.begin(), lcores.end(), lcore);
   return it == lcores.end() ? -1 : static_cast<int>(it - lcores.begin());
 }
 
+int FabricPlan::worker_of(int stage, Row row) const {
+  const std::vector<BlockPlan>& of_stage = blocks_of(stage);
+  return of_stage[BlockOf(of_stage, row)].worker;
+}
+
+int FabricPlan::segment_from(int hop, Row row) const {
+  const auto it = std::find_if(segments.begin(), segments.end(), [&](const SegmentPlan& segment) {
+    return segment.first_hop == hop && segment.rows.has(row);
+  });
+  return it == segments.end() ? -1 : static_cast<int>(it - segments.begin());
+}
+
 FabricPlan PlanFabric(const FabricConfig& config, const Network& network) {
-  std::vector<int> lcore_of_stage(network.stages(), -1);
-  for (const StagePlacement& p : config.placement) {
-    for (int s = p.first_stage; s <= p.last_stage; ++s) lcore_of_stage[s] = p.lcore;
-  }
+  const std::vector<std::vector<PlacedRows>> placed = PlacedByStage(config, network);
   FabricPlan plan;
   plan.first_stage = network.stages();
   for (int s = 0; s < network.stages(); ++s) {
-    if (lcore_of_stage[s] < 0) continue;
+    if (placed[s].empty()) continue;
     plan.first_stage = std::min(plan.first_stage, s);
     plan.last_stage = s;
-    if (plan.worker_of_lcore(lcore_of_stage[s]) < 0) plan.lcores.push_back(lcore_of_stage[s]);
+    std::vector<BlockPlan>& blocks = plan.blocks.emplace_back();
+    for (const PlacedRows& part : placed[s]) {
+      if (plan.worker_of_lcore(part.lcore) < 0) plan.lcores.push_back(part.lcore);
+      blocks.push_back({.worker = plan.worker_of_lcore(part.lcore), .rows = part.rows});
+    }
   }
   std::set<int> pollers;
   for (const HostPortConfig& port : config.ports)
@@ -30,15 +133,7 @@ FabricPlan PlanFabric(const FabricConfig& config, const Network& network) {
   for (int lcore : pollers) {
     if (plan.worker_of_lcore(lcore) < 0) plan.lcores.push_back(lcore);
   }
-  for (int hop = 0; hop < network.hops(); ++hop) {
-    const int lcore = lcore_of_stage[network.stage_of_hop(hop)];
-    if (lcore < 0) continue;
-    const int worker = plan.worker_of_lcore(lcore);
-    if (plan.segments.empty() || plan.segments.back().worker != worker) {
-      plan.segments.push_back({.worker = worker, .first_hop = hop, .hops = 0});
-    }
-    ++plan.segments.back().hops;
-  }
+  PlanSegments(network, plan);
   return plan;
 }
 

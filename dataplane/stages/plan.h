@@ -1,32 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a placement of stages to what each worker runs. Pure.
+// From a placement of stages and rows to what each worker runs. Pure.
 #pragma once
 
 #include <vector>
 
 #include "dataplane/core/config.h"
+#include "dataplane/core/row_range.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
 
-// Consecutive hops one worker runs to completion, burst by burst. Hops, not stages: a wrapped
-// butterfly of two passes is unrolled, so that what comes round again is an ordinary later segment
-// and packets only ever move to later segments. With that, backpressure cannot go in a circle.
-struct SegmentPlan {
+// Rows of one stage. One worker runs them, and is the only writer of the links that leave them.
+struct BlockPlan {
   int worker = 0;  // index into FabricPlan::lcores
+  RowRange rows;
+  friend bool operator==(const BlockPlan&, const BlockPlan&) = default;
+};
+
+// Consecutive hops that one worker carries a batch over, all with the same block of rows: every
+// hop but the last leads from the block's rows into these rows and nowhere else, and no other rows
+// lead into them. Hops, not stages: a wrapped butterfly of two passes is unrolled, so that what
+// comes round again is an ordinary later segment and packets only ever move to later segments. With
+// that, backpressure cannot go in a circle.
+struct SegmentPlan {
+  int worker = 0;
   int first_hop = 0;
   int hops = 0;
+  RowRange rows = {};
+  int end() const { return first_hop + hops; }
 };
 
 struct FabricPlan {
   std::vector<int> lcores;  // of worker 0, 1, ...: in order of the first stage each runs, then
                             // lcores that only poll port queues, ascending
-  std::vector<SegmentPlan> segments;  // in hop order; neighbours have different workers
+  std::vector<SegmentPlan> segments;  // by first hop, then by rows
   int first_stage = 0;                // stages of this data plane: a contiguous range
   int last_stage = -1;
+  // Of stage first_stage + i: ascending, with every row in one of them. Neighbours have different
+  // workers.
+  std::vector<std::vector<BlockPlan>> blocks;
 
   int worker_of_lcore(int lcore) const;
   bool has_first_hop() const { return first_stage == 0; }
+  const std::vector<BlockPlan>& blocks_of(int stage) const { return blocks[stage - first_stage]; }
+  int worker_of(int stage, Row row) const;
+  // Index of the segment that begins at the node `row` of `hop`.
+  int segment_from(int hop, Row row) const;
 };
 
 // `config` has passed Fabric::Verify.

@@ -7,6 +7,10 @@ namespace bfly::dataplane {
 
 void Segment::SetExits(Exits exits) {
   exits_ = std::move(exits);
+  const auto is_one = [](const std::vector<uint16_t>& lanes) { return lanes.size() == 1; };
+  if (std::all_of(exits_.choices.begin(), exits_.choices.end(), is_one)) {
+    for (uint16_t choice : exits_.choice_of_row) lane_of_row_.push_back(exits_.choices[choice][0]);
+  }
   batch_ = std::make_unique<Descriptor[]>(kBatch);
 }
 
@@ -20,12 +24,12 @@ void Segment::Run(Account& account) {
   int count = Gather(batch, account);
   if (count == 0) return;
   for (size_t hop = 0; hop < hops_.size(); ++hop) {
-    const bool waits_on_it = !batch_ && hop + 1 == hops_.size();
-    uint32_t* const links = waits_on_it ? lanes_[0].batch_links() : nullptr;
-    count = hops_[hop]->Cross(batch, count, links, account.ledger);
+    const bool waits_on_it = hop + 1 == hops_.size() && lanes_[0].batch_links() != nullptr;
+    uint32_t* const links = batch_ ? links_.get() : lanes_[0].batch_links();
+    count = hops_[hop]->Cross(batch, count, waits_on_it ? links : nullptr, account.ledger);
   }
   if (batch_) {
-    Scatter(batch, count);
+    Scatter(batch, links_.get(), count);
   } else {
     lanes_[0].SetCount(count);
   }
@@ -50,11 +54,20 @@ int Segment::Gather(Descriptor* batch, Account& account) {
   return count;
 }
 
-void Segment::Scatter(const Descriptor* batch, int count) {
-  for (int i = 0; i < count; ++i) {
-    const std::vector<uint16_t>& lanes = exits_.choices[exits_.choice_of_row[batch[i].row]];
-    // Packets of one input keep to one lane, and so their order.
-    lanes_[lanes.size() == 1 ? lanes[0] : lanes[batch[i].input % lanes.size()]].Add(batch[i]);
+// `links`: of each packet where the lanes ask for them; null if the packets left their links.
+void Segment::Scatter(const Descriptor* batch, const uint32_t* links, int count) {
+  if (lane_of_row_.empty()) {
+    for (int i = 0; i < count; ++i) {
+      const std::vector<uint16_t>& lanes = exits_.choices[exits_.choice_of_row[batch[i].row]];
+      // Packets of one input keep to one lane, and so their order.
+      lanes_[lanes.size() == 1 ? lanes[0] : lanes[batch[i].input % lanes.size()]].Add(batch[i]);
+    }
+  } else if (lanes_[0].batch_links() != nullptr) {
+    for (int i = 0; i < count; ++i) {
+      lanes_[lane_of_row_[batch[i].row]].Add(batch[i], links != nullptr ? links[i] : Lane::kNoLink);
+    }
+  } else {
+    for (int i = 0; i < count; ++i) lanes_[lane_of_row_[batch[i].row]].Add(batch[i]);
   }
 }
 

@@ -23,8 +23,11 @@ class Segment {
 
   void AddInlet(Inlet* inlet, bool trunk) { inlets_.push_back({inlet, trunk}); }
   void AddLane(Lane lane) { lanes_.push_back(std::move(lane)); }
+  size_t lanes() const { return lanes_.size(); }
+  Lane& lane(size_t index) { return lanes_[index]; }
   // Where packets that crossed the last hop go, if not all to lane 0: a packet at `row` goes to one
-  // of the lanes choices[choice_of_row[row]].
+  // of the lanes choices[choice_of_row[row]]. Lanes that packets wait in on links are alone in
+  // their choice.
   struct Exits {
     std::vector<uint16_t> choice_of_row;
     std::vector<std::vector<uint16_t>> choices;
@@ -64,7 +67,7 @@ class Segment {
   };
   bool blocked() const;
   int Gather(Descriptor* batch, Account& account);
-  void Scatter(const Descriptor* batch, int count);
+  void Scatter(const Descriptor* batch, const uint32_t* links, int count);
   void SortByArrival(int count);
   int RoomBehindTimed() const;
   void Carry(size_t hop, Descriptor* batch, int count, Account& account);
@@ -76,11 +79,25 @@ class Segment {
   std::vector<Stage*> hops_;
   std::vector<Lane> lanes_;
   Exits exits_;
+  std::vector<uint16_t> lane_of_row_;  // the same where no choice has two lanes
   std::vector<Continuation> by_hop_;
   int room_ = 0;                            // of the lanes, in this pass; where links take time
   std::unique_ptr<Descriptor[]> arriving_;  // kBatch, where links take time
   std::unique_ptr<uint32_t[]> links_;       // of a batch that crosses the last hop or a timed one
   std::unique_ptr<Descriptor[]> batch_;     // with exits; otherwise the batch is built in lane 0
+};
+
+// The other end of a segment's lane to a later segment.
+class LocalInlet final : public Inlet {
+ public:
+  LocalInlet(Segment* from, size_t lane) : from_(from), lane_(lane) {}
+  int Receive(Descriptor* burst, int room, Ledger&) override {
+    return static_cast<int>(from_->lane(lane_).Take(burst, static_cast<uint32_t>(room)));
+  }
+
+ private:
+  Segment* const from_;
+  const size_t lane_;
 };
 
 }  // namespace bfly::dataplane

@@ -91,7 +91,7 @@ void Segment::CarryOn(size_t hop, Descriptor* batch, int count, Account& account
 void Segment::PutOut(const Descriptor* batch, const uint32_t* links, int count) {
   room_ -= count;
   if (batch_) {
-    Scatter(batch, count);
+    Scatter(batch, links, count);
   } else {
     lanes_[0].Append(batch, links, count);
   }

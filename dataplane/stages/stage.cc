@@ -3,16 +3,35 @@
 
 #include <rte_mbuf.h>
 
-namespace bfly::dataplane {
+#include <algorithm>
 
-Stage::Stage(const Network& network, int stage)
-    : links_(network.rows() * network.ports()),
+namespace bfly::dataplane {
+namespace {
+
+// Where element 0 would be if `array` began with element `first`. By number, because such a pointer
+// may lie outside of the array.
+template <typename T>
+T* Element0(T* array, uint32_t first) {
+  return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(array) - first * sizeof(T));
+}
+
+uint32_t CountRows(const Network& network, RowRange rows) {
+  return std::min(rows.last, network.rows() - 1) - rows.first + 1;
+}
+
+}  // namespace
+
+Stage::Stage(const Network& network, int stage, RowRange rows)
+    : first_link_(rows.first * static_cast<uint32_t>(network.ports())),
+      links_(CountRows(network, rows) * static_cast<uint32_t>(network.ports())),
       mask_(network.wiring(stage).mask),
       next_row_(network.wiring(stage).table.empty() ? nullptr : network.wiring(stage).table.data()),
       plain_(next_row_ ? &Stage::CrossAs<true, false> : &Stage::CrossAs<false, false>),
       checked_(next_row_ ? &Stage::CrossAs<true, true> : &Stage::CrossAs<false, true>),
-      hot_(std::make_unique<LinkHot[]>(links_)),
-      cold_(std::make_unique<LinkCold[]>(links_)) {}
+      hot_of_(std::make_unique<LinkHot[]>(links_)),
+      cold_of_(std::make_unique<LinkCold[]>(links_)),
+      hot_(Element0(hot_of_.get(), first_link_)),
+      cold_(Element0(cold_of_.get(), first_link_)) {}
 
 template <bool kTable, bool kChecked>
 int Stage::CrossAs(Descriptor* burst, int count, [[maybe_unused]] uint32_t* links,
@@ -20,7 +39,7 @@ int Stage::CrossAs(Descriptor* burst, int count, [[maybe_unused]] uint32_t* link
   // Locals: stores to the counters must not make the compiler read these again.
   const uint32_t mask = mask_;
   [[maybe_unused]] const Row* const table = next_row_;
-  LinkHot* const hot = hot_.get();
+  LinkHot* const hot = hot_;
   int kept = 0;
   for (int i = 0; i < count; ++i) {
     Descriptor& d = burst[i];

@@ -7,6 +7,7 @@
 
 #include "dataplane/core/descriptor.h"
 #include "dataplane/core/ledger.h"
+#include "dataplane/core/row_range.h"
 #include "dataplane/links/shape_table.h"
 #include "dataplane/stages/timed_links.h"
 #include "topologies/network.h"
@@ -35,10 +36,11 @@ inline void Bump(std::atomic<T>& counter, T by) {
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
-// One stage of one loaded fabric. Link of (row, port) is number row * 2 + port.
+// Rows of one stage of one loaded fabric, all of them or a block. Link of (row, port) is number
+// row * 2 + port, whichever block it is in.
 class Stage {
  public:
-  Stage(const Network& network, int stage);
+  Stage(const Network& network, int stage, RowRange rows = {});
 
   // Carries packets over their next link: reads the top bit of the tag, counts, shifts the tag,
   // sets the row. Returns how many are left in `burst`, in order: less than `count` only while a
@@ -72,10 +74,12 @@ class Stage {
   // Any thread: null if no link ever took time.
   const TimedLinks* timed_counters() const { return timed_.load(std::memory_order_acquire); }
 
+  // The links that leave the rows: first_link() <= link < first_link() + links().
+  uint32_t first_link() const { return first_link_; }
   uint32_t links() const { return links_; }
-  const LinkHot& hot(uint32_t link) const { return hot_[link]; }
-  LinkCold& cold(uint32_t link) { return cold_[link]; }
-  const LinkCold& cold(uint32_t link) const { return cold_[link]; }
+  const LinkHot& hot(uint32_t link) const { return hot_of_[link - first_link_]; }
+  LinkCold& cold(uint32_t link) { return cold_of_[link - first_link_]; }
+  const LinkCold& cold(uint32_t link) const { return cold_of_[link - first_link_]; }
 
  private:
   using CrossFunction = int (Stage::*)(Descriptor*, int, uint32_t*, Ledger&);
@@ -85,6 +89,7 @@ class Stage {
   int CrossAs(Descriptor* burst, int count, uint32_t* links, Ledger& ledger);
   static void NoteLinks(const Descriptor* burst, int count, uint32_t* links);
 
+  const uint32_t first_link_;
   const uint32_t links_;
   const uint32_t mask_;
   const Row* const next_row_;  // by link, in the network; null if wired by one address bit
@@ -95,8 +100,10 @@ class Stage {
   std::atomic<TimedLinks*> timed_{nullptr};   // control: writes once, others: acquire loads
   const ShapeTable* table_in_use_ = nullptr;  // worker
   TimedLinks* in_use_ = nullptr;              // worker
-  std::unique_ptr<LinkHot[]> hot_;
-  std::unique_ptr<LinkCold[]> cold_;
+  std::unique_ptr<LinkHot[]> hot_of_;         // by link - first_link_
+  std::unique_ptr<LinkCold[]> cold_of_;       // by link - first_link_
+  LinkHot* const hot_;                        // where link 0 would be: the loop subtracts nothing
+  LinkCold* const cold_;
 };
 
 }  // namespace bfly::dataplane

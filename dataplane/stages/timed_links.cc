@@ -28,9 +28,10 @@ void Add(double ticks, uint64_t& time, double& part) {
 
 }  // namespace
 
-TimedLinks::TimedLinks(uint32_t links, uint64_t first_link, PacketStore* store, LinkCold* cold,
-                       uint64_t seed)
+TimedLinks::TimedLinks(uint32_t links, uint64_t first_of_stage, PacketStore* store, LinkCold* cold,
+                       uint64_t seed, uint32_t first_link)
     : first_link_(first_link),
+      first_of_stage_(first_of_stage),
       seed_(seed),
       store_(store),
       cold_(cold),
@@ -44,9 +45,9 @@ void TimedLinks::SetTable(const ShapeTable* table, uint64_t now) {
   for (uint32_t i = 0; i < events_.size(); ++i) {
     const uint32_t number = events_.link_at(i);
     Link& link = links_[number];
-    const ServedLink& old = before->of(number);
+    const ServedLink& old = before->of(first_link_ + number);
     Advance(link, old, counters_[number], now);
-    const LinkDiscipline discipline = table->of(number).discipline;
+    const LinkDiscipline discipline = table->of(first_link_ + number).discipline;
     if (discipline != old.discipline) ChangeDiscipline(link, old.discipline, discipline, now);
   }
   // Scheduling moves events: the heap is gone through from a copy of its links.
@@ -181,8 +182,9 @@ void TimedLinks::Depart(Link& link, const ServedLink& served, uint32_t entry) {
   link.last_sent = entry;
 }
 
-void TimedLinks::Enter(const Descriptor& packet, uint32_t number, Ledger& ledger) {
-  const ServedLink& served = table_->of(number);
+void TimedLinks::Enter(const Descriptor& packet, uint32_t of_stage, Ledger& ledger) {
+  const uint32_t number = of_stage - first_link_;
+  const ServedLink& served = Served(number);
   Link& link = links_[number];
   const uint64_t arrival = ArrivalOf(packet);
   Advance(link, served, counters_[number], arrival);
@@ -220,7 +222,7 @@ int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger)
   while (count < room && !events_.empty() && events_.time() <= now) {
     const uint32_t number = events_.link();
     Link& link = links_[number];
-    const ServedLink& served = table_->of(number);
+    const ServedLink& served = Served(number);
     Advance(link, served, counters_[number], events_.time());
     if (link.sent > 0 && store_->at(link.first_sent).key <= now) {
       const uint32_t entry = link.first_sent;
@@ -247,7 +249,7 @@ int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger)
 
 bool TimedLinks::IsLost(uint32_t number, const ServedLink& served) {
   // 2^27 links of a network, 2^37 packets of each.
-  const uint64_t draw = (first_link_ + number) << 37 | links_[number].drawn++;
+  const uint64_t draw = (first_of_stage_ + first_link_ + number) << 37 | links_[number].drawn++;
   return RandomBlock(seed_, RandomStream::kLinkLoss, draw)[0] < served.loss;
 }
 
@@ -255,7 +257,7 @@ void TimedLinks::Schedule(uint32_t number) {
   const Link& link = links_[number];
   if (link.sent > 0) return events_.Set(number, store_->at(link.first_sent).key);
   if (link.waiting == 0) return events_.Remove(number);
-  const ServedLink& served = table_->of(number);
+  const ServedLink& served = Served(number);
   uint64_t time = link.free;
   double part = link.part;
   if (served.discipline == LinkDiscipline::kProcessorSharing) {
@@ -289,7 +291,7 @@ uint64_t TimedLinks::Discard() {
       link.first_sent = store_->at(entry).next;
       free_entry(entry);
     }
-    while (link.waiting > 0) free_entry(NextWaiting(link, table_->of(number).discipline));
+    while (link.waiting > 0) free_entry(NextWaiting(link, Served(number).discipline));
     cold_[number].occupancy.store(0, std::memory_order_relaxed);
     events_.Remove(number);
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The links of one stage where some of them take time. A packet's departure follows from its
-// arrival, its size and what is before it, never from when the worker looked: at a FIFO link
-// D = max(free, arrival) + size/rate, and it arrives at the next node at D + delay.
+// The links of one stage, or of a block of its rows, where some of them take time. A packet's
+// departure follows from its arrival, its size and what is before it, never from when the worker
+// looked: at a FIFO link D = max(free, arrival) + size/rate, and it arrives at the next node at D +
+// delay.
 //
 // A link needs no attention but when a packet reaches its end: what it did since is worked out when
 // a packet comes, or arrives at the other end, from the times alone. Of packets that come at one
@@ -33,10 +34,11 @@ struct TimedCounters {
 
 class TimedLinks {
  public:
-  // `cold` holds the links' other counters. `first_link` numbers link 0 among all links of the
-  // network, for the random numbers of losses.
-  TimedLinks(uint32_t links, uint64_t first_link, PacketStore* store, LinkCold* cold,
-             uint64_t seed);
+  // For `links` links of a stage from number `first_link` on. `cold` holds their other counters.
+  // `first_of_stage` numbers link 0 of the stage among all links of the network, for the random
+  // numbers of losses.
+  TimedLinks(uint32_t links, uint64_t first_of_stage, PacketStore* store, LinkCold* cold,
+             uint64_t seed, uint32_t first_link = 0);
 
   // Packets that are being sent go on as they were; all that wait are served as the new table says
   // from `now` on. Under a discipline that changes, packets being shared start over.
@@ -61,7 +63,7 @@ class TimedLinks {
     latency_.store(latency, std::memory_order_release);
   }
 
-  const TimedCounters& counters(uint32_t link) const { return counters_[link]; }
+  const TimedCounters& counters(uint32_t link) const { return counters_[link - first_link_]; }
 
  private:
   struct Link {
@@ -90,7 +92,11 @@ class TimedLinks {
   void CountOccupancy(uint32_t number);
   bool IsLost(uint32_t number, const ServedLink& served);
 
-  const uint64_t first_link_;
+  // Inside, links are numbered from 0.
+  const ServedLink& Served(uint32_t number) const { return table_->of(first_link_ + number); }
+
+  const uint32_t first_link_;      // in the stage
+  const uint64_t first_of_stage_;  // in the network
   const uint64_t seed_;
   PacketStore* const store_;
   LinkCold* const cold_;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/traffic/source.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "dataplane/stages/stage.h"
 #include "dataplane/traffic/source_kinds.h"
 
@@ -12,14 +16,28 @@ using Destination = SourceConfig::Destination;
 }  // namespace
 
 std::shared_ptr<Source> Source::Make(const SourceConfig& config, const Network& network,
-                                     uint64_t start_tsc, double tsc_hz) {
+                                     uint64_t start_tsc, double tsc_hz, RowRange rows) {
   if (config.destination == Destination::kTrace) {
-    return std::make_shared<TraceSource>(config, network, start_tsc, tsc_hz);
+    const auto is_ours = [rows](const TracePacket& packet) { return rows.has(packet.row); };
+    const Trace& all = *config.trace;
+    SourceConfig ours = config;
+    if (!std::all_of(all.begin(), all.end(), is_ours)) {
+      auto trace = std::make_shared<Trace>();
+      std::copy_if(all.begin(), all.end(), std::back_inserter(*trace), is_ours);
+      if (trace->empty()) return nullptr;
+      ours.trace = std::move(trace);
+    }
+    return std::make_shared<TraceSource>(ours, network, start_tsc, tsc_hz);
   }
+  std::vector<uint32_t> places;
+  for (uint32_t i = 0; i < config.rows.size(); ++i) {
+    if (rows.has(config.rows[i])) places.push_back(i);
+  }
+  if (places.empty()) return nullptr;
   if (config.process == ArrivalProcess::kConstant) {
-    return std::make_shared<PacedSource>(config, network, start_tsc, tsc_hz);
+    return std::make_shared<PacedSource>(config, network, start_tsc, tsc_hz, std::move(places));
   }
-  return std::make_shared<RandomSource>(config, network, start_tsc, tsc_hz);
+  return std::make_shared<RandomSource>(config, network, start_tsc, tsc_hz, std::move(places));
 }
 
 Source::Source(const SourceConfig& config, const Network& network, uint64_t start_tsc,

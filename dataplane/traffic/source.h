@@ -11,6 +11,7 @@
 #include "dataplane/core/descriptor.h"
 #include "dataplane/core/ledger.h"
 #include "dataplane/core/route_table.h"
+#include "dataplane/core/row_range.h"
 #include "dataplane/traffic/source_config.h"
 #include "topologies/network.h"
 
@@ -18,9 +19,10 @@ namespace bfly::dataplane {
 
 class Source {
  public:
-  // The config has passed CheckSources. start_tsc is the source's time 0.
+  // The config has passed CheckSources. start_tsc is the source's time 0. Sends what starts at
+  // `rows` and leaves the rest of what the config says to others; null if nothing starts there.
   static std::shared_ptr<Source> Make(const SourceConfig& config, const Network& network,
-                                      uint64_t start_tsc, double tsc_hz);
+                                      uint64_t start_tsc, double tsc_hz, RowRange rows = {});
   virtual ~Source() = default;
 
   // Worker: fills in packets that are due at `now`, at most `room`.

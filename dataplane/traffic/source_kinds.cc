@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace bfly::dataplane {
 namespace {
@@ -21,13 +22,15 @@ ArrivalSpec SpecOf(const SourceConfig& config) {
 }  // namespace
 
 PacedSource::PacedSource(const SourceConfig& config, const Network& network, uint64_t start_tsc,
-                         double tsc_hz)
+                         double tsc_hz, std::vector<uint32_t> places)
     : Source(config, network, start_tsc, tsc_hz),
       cycles_(config.packets_per_second > 0
                   ? tsc_hz / (config.packets_per_second * static_cast<double>(config.rows.size()))
                   : 0),
       end_(config.packets > 0 ? config.packets * config.rows.size()
-                              : std::numeric_limits<uint64_t>::max()) {}
+                              : std::numeric_limits<uint64_t>::max()),
+      places_(std::move(places)),
+      next_(places_[0]) {}
 
 uint64_t PacedSource::NextDue() const {
   if (next_ >= end_) return UINT64_MAX;
@@ -42,30 +45,31 @@ void PacedSource::Fill(Batch& batch) {
     const double elapsed = static_cast<double>(static_cast<int64_t>(batch.now - start_));
     if (elapsed < 0) return;
     due = std::min(due, static_cast<uint64_t>(elapsed / cycles_) + 1);
-  } else {
-    // A round over rows without a circuit sends nothing and has to end all the same.
-    due = std::min(due, next_ + config_.rows.size() + static_cast<uint64_t>(batch.room));
   }
-  for (; next_ < due && !batch.full(); ++next_) {
+  // A round over rows without a circuit sends nothing and has to end all the same.
+  uint64_t looks = cycles_ > 0 ? UINT64_MAX : places_.size() + static_cast<uint64_t>(batch.room);
+  for (; next_ < due && looks > 0 && !batch.full(); --looks) {
     const uint64_t born = cycles_ > 0
                               ? start_ + static_cast<uint64_t>(static_cast<double>(next_) * cycles_)
                               : batch.now;
-    Send(batch, config_.rows[next_row_], row_packet_, born);
-    if (++next_row_ == config_.rows.size()) {
-      next_row_ = 0;
+    Send(batch, config_.rows[places_[next_place_]], row_packet_, born);
+    if (++next_place_ == places_.size()) {
+      next_place_ = 0;
       ++row_packet_;
     }
+    next_ = row_packet_ * config_.rows.size() + places_[next_place_];
   }
   if (next_ >= end_) Finish();
 }
 
 RandomSource::RandomSource(const SourceConfig& config, const Network& network, uint64_t start_tsc,
-                           double tsc_hz)
+                           double tsc_hz, std::vector<uint32_t> places)
     : Source(config, network, start_tsc, tsc_hz),
       arrivals_(SpecOf(config), config.seed, kTicksPerSecond),
-      cycles_(tsc_hz / kTicksPerSecond) {
-  for (uint32_t i = 0; i < config.rows.size(); ++i) {
-    states_.push_back(arrivals_.First(config.rows[i], 0));
+      cycles_(tsc_hz / kTicksPerSecond),
+      places_(std::move(places)) {
+  for (uint32_t i = 0; i < places_.size(); ++i) {
+    states_.push_back(arrivals_.First(config.rows[places_[i]], 0));
     heap_.push_back({states_.back().time, i});
   }
   std::sort(heap_.begin(), heap_.end());
@@ -91,10 +95,11 @@ void RandomSource::Fill(Batch& batch) {
   for (int looked = 0; looked < 4 * batch.room && !heap_.empty() && !batch.full(); ++looked) {
     const uint64_t born = TscOf(heap_.front().time);
     if (static_cast<int64_t>(batch.now - born) < 0) return;
-    const uint32_t i = heap_.front().row;
+    const uint32_t i = heap_.front().index;
+    const Row row = config_.rows[places_[i]];
     Arrivals::RowState& state = states_[i];
-    Send(batch, config_.rows[i], state.index, born);
-    arrivals_.Next(config_.rows[i], state);
+    Send(batch, row, state.index, born);
+    arrivals_.Next(row, state);
     if (config_.packets > 0 && state.index == config_.packets) {
       heap_.front() = heap_.back();
       heap_.pop_back();

@@ -12,12 +12,6 @@ namespace {
 
 using Destination = SourceConfig::Destination;
 
-std::vector<Row> AllRows(uint32_t rows) {
-  std::vector<Row> all(rows);
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
 TEST(Conservation, HoldsWheneverAReaderLooksWhileTrafficRuns) {
   // Four segments on two workers, so that packets cross rings three times.
   FabricConfig config = Placed(NetworkKind::kTwoFoldButterfly, 16,

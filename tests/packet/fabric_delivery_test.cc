@@ -8,30 +8,6 @@
 namespace bfly::dataplane {
 namespace {
 
-// One packet from every input to every output, by one source a pair.
-std::vector<SourceConfig> AllPairs(const Network& network) {
-  std::vector<SourceConfig> sources;
-  for (Row output = 0; output < network.rows(); ++output) {
-    SourceConfig source;
-    for (Row input = 0; input < network.rows(); ++input) source.rows.push_back(input);
-    source.destination = SourceConfig::Destination::kRow;
-    source.row = output;
-    source.packets = 1;
-    sources.push_back(source);
-  }
-  return sources;
-}
-
-std::vector<std::pair<Row, Tag>> AllPairsGreedy(const Network& network) {
-  std::vector<std::pair<Row, Tag>> packets;
-  for (Row input = 0; input < network.rows(); ++input) {
-    for (Row output = 0; output < network.rows(); ++output) {
-      packets.push_back({input, GreedyTag(network, input, output)});
-    }
-  }
-  return packets;
-}
-
 void ExpectAllPairsWalked(const FabricConfig& config) {
   const std::unique_ptr<Fabric> fabric = MustLoad(config);
   ASSERT_NE(fabric, nullptr);

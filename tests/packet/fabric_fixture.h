@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -16,6 +17,7 @@
 
 #include "dataplane/fabric/fabric.h"
 #include "dataplane/runtime/cpus.h"
+#include "topologies/tag.h"
 
 namespace bfly::dataplane {
 
@@ -59,6 +61,23 @@ inline FabricConfig InParts(NetworkKind kind, uint32_t rows, uint64_t seed, int 
   FabricConfig config = Placed(kind, rows, cpu_of_stage);
   config.network.seed = seed;
   return config;
+}
+
+// Two workers: the lower half of the rows and the upper half, all stages each.
+inline FabricConfig Halves(NetworkKind kind, uint32_t rows, int passes = 1) {
+  FabricConfig config = OneWorker(kind, rows, passes);
+  const StagePlacement whole = config.placement[0];
+  config.placement = {whole, whole};
+  config.placement[0].rows = {0, rows / 2 - 1};
+  config.placement[1].rows = {rows / 2, rows - 1};
+  config.placement[1].lcore = UsableCpus()[OtherCpu()];
+  return config;
+}
+
+inline std::vector<Row> AllRows(uint32_t rows) {
+  std::vector<Row> all(rows);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
 }
 
 inline void ExpectConserved(const Snapshot& s) {
@@ -112,6 +131,30 @@ inline std::vector<uint64_t> WalkedCounts(const Network& network,
     }
   }
   return counts;
+}
+
+// One packet from every input to every output, by one source a pair.
+inline std::vector<SourceConfig> AllPairs(const Network& network) {
+  std::vector<SourceConfig> sources;
+  for (Row output = 0; output < network.rows(); ++output) {
+    SourceConfig source;
+    source.rows = AllRows(network.rows());
+    source.destination = SourceConfig::Destination::kRow;
+    source.row = output;
+    source.packets = 1;
+    sources.push_back(source);
+  }
+  return sources;
+}
+
+inline std::vector<std::pair<Row, Tag>> AllPairsGreedy(const Network& network) {
+  std::vector<std::pair<Row, Tag>> packets;
+  for (Row input = 0; input < network.rows(); ++input) {
+    for (Row output = 0; output < network.rows(); ++output) {
+      packets.push_back({input, GreedyTag(network, input, output)});
+    }
+  }
+  return packets;
 }
 
 inline std::vector<uint64_t> PacketCounts(const Snapshot& s) {

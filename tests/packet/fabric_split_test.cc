@@ -37,10 +37,18 @@ class RingCable {
   rte_ring* rings_[2] = {};
 };
 
-FabricConfig Half(int first_stage, int last_stage, int cpu, const RingCable& cable, bool sends) {
+// With two blocks rows 0-2 are on another worker than rows 3-7.
+FabricConfig Half(int first_stage, int last_stage, int cpu, int blocks, const RingCable& cable,
+                  bool sends) {
   FabricConfig config = OneWorker(NetworkKind::kTwoFoldButterfly, 8);
   config.placement = {
       {.first_stage = first_stage, .last_stage = last_stage, .lcore = UsableCpus()[cpu]}};
+  if (blocks == 2) {
+    config.placement.push_back(config.placement[0]);
+    config.placement[0].rows = {0, 2};
+    config.placement[1].rows = {3, 7};
+    config.placement[1].lcore = Lcores()[static_cast<size_t>(cpu) + 2].number;
+  }
   TrunkConfig trunk;
   trunk.name = "trunk";
   trunk.device = cable.device(sends ? 0 : 1);
@@ -50,15 +58,17 @@ FabricConfig Half(int first_stage, int last_stage, int cpu, const RingCable& cab
   return config;
 }
 
-TEST(Split, TwoDataPlanesJoinedByATrunkCountAndDeliverLikeOne) {
+class Split : public testing::TestWithParam<int> {};
+
+TEST_P(Split, TwoDataPlanesJoinedByATrunkCountAndDeliverLikeOne) {
   ASSERT_GE(UsableCpus().size(), 2u) << "two fabrics in one process need two CPUs";
   FrameSource frames;
   RingPort west, east;
   RingCable cable;
-  FabricConfig left = Half(0, 2, 0, cable, true);
+  FabricConfig left = Half(0, 2, 0, GetParam(), cable, true);
   left.ports = {west.Config({1})};
   left.rows_elsewhere = {6};
-  FabricConfig right = Half(3, 5, 1, cable, false);
+  FabricConfig right = Half(3, 5, 1, GetParam(), cable, false);
   right.ports = {east.Config({6})};
   const std::unique_ptr<Fabric> a = MustLoad(left);
   const std::unique_ptr<Fabric> b = MustLoad(right);
@@ -104,6 +114,8 @@ TEST(Split, TwoDataPlanesJoinedByATrunkCountAndDeliverLikeOne) {
     rte_pktmbuf_free(frame);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Blocks, Split, testing::Values(1, 2));
 
 }  // namespace
 }  // namespace bfly::dataplane

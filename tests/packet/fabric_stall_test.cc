@@ -34,7 +34,7 @@ class FabricStall : public testing::Test {
   void SetUp() override {
     FabricConfig config = OneWorker(NetworkKind::kButterfly, 16);
     config.links.base.delay_ns = 1'000'000;
-    auto fabric = LoadedFabric::Load(config, [this](const Network&, const RouteTable&) {
+    auto fabric = LoadedFabric::Load(config, [this](const Network&, const RouteTable&, RowRange) {
       return std::make_unique<StallingInlet>(stall_, inside_);
     });
     ASSERT_TRUE(fabric.ok()) << fabric.status();

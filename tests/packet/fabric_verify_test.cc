@@ -90,6 +90,36 @@ TEST(Verify, AStagePlacedTwiceOrNowhere) {
   EXPECT_THAT(Errors(config), Contains("placement[0].stages: 2-3 is no range within 0-2"));
 }
 
+TEST(Verify, RowsThatOverlapLeaveAGapOrLieOutside) {
+  FabricConfig config = Good();
+  const StagePlacement whole = config.placement[0];
+  const auto rows = [&](Row first, Row last) {
+    StagePlacement part = whole;
+    part.rows = {first, last};
+    return part;
+  };
+  config.placement = {rows(0, 3), rows(4, 7)};
+  EXPECT_THAT(Errors(config), IsEmpty());
+  config.placement = {rows(4, 7), rows(0, 4)};
+  config.placement[1].last_stage = 0;
+  EXPECT_THAT(
+      Errors(config),
+      Contains("placement[1].rows: row 4 of stage 0 is placed twice, also by placement[0]"));
+  config.placement = {rows(0, 2), rows(5, 6)};
+  config.placement[0].last_stage = config.placement[1].last_stage = 0;
+  config.placement.push_back(whole);
+  config.placement[2].first_stage = 1;
+  EXPECT_THAT(
+      Errors(config),
+      ElementsAre(
+          "placement: rows 3-4 of stage 0 are placed nowhere; place every row of a stage "
+          "once",
+          "placement: row 7 of stage 0 is placed nowhere; place every row of a stage once"));
+  config.placement = {whole, rows(5, 8), rows(3, 2)};
+  EXPECT_THAT(Errors(config), ElementsAre("placement[1].rows: 5-8 is no range within 0-7",
+                                          "placement[2].rows: 3-2 is no range within 0-7"));
+}
+
 TEST(Verify, AnLcoreTheMachineLacks) {
   FabricConfig config = Good();
   config.placement[0].lcore = 120;

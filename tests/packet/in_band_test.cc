@@ -108,10 +108,20 @@ TEST(InBand, TwoWorkersDoToo) {
   }
 }
 
+TEST(InBand, WorkersThatShareStagesByRowsDoToo) {
+  for (const uint32_t rows : {8u, 64u, 1024u}) {
+    const std::unique_ptr<Fabric> fabric = MustLoad(Halves(NetworkKind::kTwoFoldButterfly, rows));
+    ASSERT_NE(fabric, nullptr);
+    for (const char* name : {"random", "bitrev"}) ChooseAndRelease(*fabric, name, 7);
+  }
+}
+
 TEST(InBand, DataGoesOnFlowing) {
-  for (const int runs : {1, 3}) {
+  // 0: stages are shared by rows.
+  for (const int runs : {0, 1, 3}) {
     const std::unique_ptr<Fabric> fabric =
-        MustLoad(InParts(NetworkKind::kTwoFoldButterfly, 64, 3, runs));
+        MustLoad(runs == 0 ? Halves(NetworkKind::kTwoFoldButterfly, 64)
+                           : InParts(NetworkKind::kTwoFoldButterfly, 64, 3, runs));
     ASSERT_NE(fabric, nullptr);
     std::vector<Row> all(64);
     std::iota(all.begin(), all.end(), 0u);

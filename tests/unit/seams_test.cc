@@ -16,6 +16,7 @@
 #include "dataplane/runtime/grace_period.h"
 #include "dataplane/stages/packet_store.h"
 #include "dataplane/telemetry/published.h"
+#include "dataplane/traffic/sources.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -180,10 +181,10 @@ class RunningWorker : public testing::Test {
     }
     tables_.resize(2);
     segment_ = std::make_unique<Segment>(std::move(hops));
-    segment_->AddInlet(&sources_, false);
+    segment_->AddInlet(inlet_, false);
     segment_->AddLane(Lane::ToEgress(&sink_));
     worker_.AddSegment(segment_.get());
-    worker_.SetSources(&sources_);
+    worker_.AddSources(inlet_);
   }
   ~RunningWorker() override {
     stop_.store(true);
@@ -216,7 +217,7 @@ class RunningWorker : public testing::Test {
     retired_.Collect();
     EXPECT_EQ(retired_.size(), 0u);
   }
-  std::vector<SourceConfig> Sources(uint64_t id) const {
+  std::vector<SourceConfig> SourcesOf(uint64_t id) const {
     SourceConfig source;
     source.rows = {0, 1, 2, 3};
     source.destination = SourceConfig::Destination::kUniform;
@@ -232,7 +233,7 @@ class RunningWorker : public testing::Test {
   const Network network_ = *Network::Make({.kind = NetworkKind::kButterfly, .rows = 4});
   RouteTable routes_{network_, WithoutCircuit::kBestEffort};
   PacketStore store_{1 << 20};
-  SourceInlet sources_{network_, routes_};
+  Sources sources_{network_, routes_};
   std::vector<std::unique_ptr<Stage>> stages_;
   std::vector<std::unique_ptr<TimedLinks>> timed_;
   std::vector<std::shared_ptr<const ShapeTable>> tables_;
@@ -240,6 +241,7 @@ class RunningWorker : public testing::Test {
   std::unique_ptr<Segment> segment_;
   CountingSink sink_;
   Worker worker_{0, IdleMode::kPoll};
+  SourceInlet* const inlet_ = sources_.AddInlet({}, worker_.epoch());
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };
@@ -248,8 +250,7 @@ TEST_F(RunningWorker, TakesUpShapesAndSourcesWhileItRuns) {
   Run();
   for (int i = 0; i < 100; ++i) {
     Offer(i % 3 == 0 ? 0 : 1000 * i, i % 2 == 0 ? 0 : 100);
-    ASSERT_TRUE(
-        sources_.Replace(Sources(static_cast<uint64_t>(i / 2)), worker_.epoch(), retired_).ok());
+    ASSERT_TRUE(sources_.Replace(SourcesOf(static_cast<uint64_t>(i / 2)), retired_).ok());
     stages_[0]->SetLinkUp(1, i % 5 != 0);
     const Ledger seen = ledger();
     EXPECT_EQ(seen.injected, seen.delivered + seen.dropped_total() + seen.held);
@@ -258,7 +259,7 @@ TEST_F(RunningWorker, TakesUpShapesAndSourcesWhileItRuns) {
       EXPECT_LE(stages_[0]->hot(link).packets.load(std::memory_order_relaxed), 400'000u);
     }
   }
-  ASSERT_TRUE(sources_.Replace({}, worker_.epoch(), retired_).ok());
+  ASSERT_TRUE(sources_.Replace({}, retired_).ok());
   const auto deadline = InAMinute();
   while (ledger().held > 0 && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::yield();

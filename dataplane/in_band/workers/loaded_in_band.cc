@@ -19,6 +19,25 @@ constexpr uint32_t kProbeRingSlots = 1024;
 uint64_t Now() { return rte_rdtsc(); }
 double CyclesASecond() { return static_cast<double>(rte_get_tsc_hz()); }
 
+// Stages whose probes one worker carries.
+struct Run {
+  int worker;
+  int first_stage;
+  int last_stage;
+};
+
+// Where rows share a stage, the worker of row 0 carries the probes of all its rows: the counts of a
+// stage have one writer, and a marker that is the last in one ring is the last of its pass.
+std::vector<Run> RunsOf(const Network& network, const FabricPlan& plan) {
+  std::vector<Run> runs;
+  for (int s = 0; s < network.stages(); ++s) {
+    const int worker = plan.worker_of(s, 0);
+    if (runs.empty() || runs.back().worker != worker) runs.push_back({worker, s, s});
+    runs.back().last_stage = s;
+  }
+  return runs;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LoadedInBand>> LoadedInBand::Make(const Network& network,
@@ -61,16 +80,15 @@ LoadedInBand::LoadedInBand(const Network& network, const FabricPlan& plan, Route
   }
   ProbeRing* forward_in = nullptr;
   ProbeRing* backward_out = nullptr;
-  for (size_t i = 0; i < plan.segments.size(); ++i) {
-    const SegmentPlan& segment = plan.segments[i];
+  const std::vector<Run> runs = RunsOf(network, plan);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const Run& run = runs[i];
     InBandPart part;
     part.forward_in = forward_in;
     part.backward_out = backward_out;
-    for (int h = segment.first_hop; h < segment.first_hop + segment.hops; ++h) {
-      part.stages.push_back(stages_[h].get());
-    }
+    for (int s = run.first_stage; s <= run.last_stage; ++s) part.stages.push_back(stages_[s].get());
     if (i == 0) part.inputs = &inputs_;
-    if (i + 1 == plan.segments.size()) {
+    if (i + 1 == runs.size()) {
       part.outputs = &outputs_;
     } else {
       for (ProbeRing** ring : {&part.forward_out, &part.backward_in}) {
@@ -80,7 +98,7 @@ LoadedInBand::LoadedInBand(const Network& network, const FabricPlan& plan, Route
       forward_in = part.forward_out;
       backward_out = part.backward_in;
     }
-    auto& worker = workers_[segment.worker];
+    auto& worker = workers_[run.worker];
     if (worker == nullptr) worker = std::make_unique<InBandWorker>(post_.orders());
     worker->AddPart(std::move(part));
   }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/traffic/sources.h"
+
+#include <rte_cycles.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace bfly::dataplane {
+
+SourceInlet* Sources::AddInlet(RowRange rows, PassEpoch* worker) {
+  inlets_.push_back(std::make_unique<SourceInlet>(routes_, rows, worker));
+  return inlets_.back().get();
+}
+
+absl::Status Sources::Replace(const std::vector<SourceConfig>& sources, Retired& retired) {
+  auto next = std::make_shared<Running>();
+  next->of_inlet.resize(inlets_.size());
+  std::vector<uint64_t> ids;
+  const uint64_t start = rte_rdtsc();
+  const double hz = static_cast<double>(rte_get_tsc_hz());
+  for (const SourceConfig& config : sources) {
+    auto& parts = next->parts.emplace_back();
+    const auto same = std::find(ids_.begin(), ids_.end(), config.id);
+    if (config.id != 0 && same != ids_.end()) {
+      parts = running_->parts[static_cast<size_t>(same - ids_.begin())];
+    } else {
+      for (const auto& inlet : inlets_) {
+        parts.push_back(Source::Make(config, network_, start, hz, inlet->rows()));
+      }
+    }
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i] != nullptr) next->of_inlet[i].push_back(parts[i]);
+    }
+    ids.push_back(config.id);
+  }
+  GracePeriod period;
+  for (size_t i = 0; i < inlets_.size(); ++i) {
+    inlets_[i]->Publish(&next->of_inlet[i]);
+    period.Ask(inlets_[i]->worker());
+  }
+  if (running_ != nullptr) retired.Add(period, std::move(running_));
+  running_ = std::move(next);
+  ids_ = std::move(ids);
+  const bool taken_up = period.Wait(std::chrono::steady_clock::now() + std::chrono::seconds(2));
+  retired.Collect();
+  if (taken_up) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      "a worker of the first stage made no pass within 2 s; it will switch to the new sources "
+      "when it does");
+}
+
+std::vector<SourceCounters> Sources::counters() const {
+  std::vector<SourceCounters> counters;
+  if (running_ == nullptr) return counters;
+  const uint64_t now = rte_rdtsc();
+  for (const auto& parts : running_->parts) {
+    SourceCounters sum{.id = ids_[counters.size()], .finished = true};
+    for (const auto& part : parts) {
+      if (part == nullptr) continue;
+      const SourceCounters of_part = part->counters(now);
+      sum.packets += of_part.packets;
+      sum.bytes += of_part.bytes;
+      sum.no_circuit += of_part.no_circuit;
+      sum.seconds = of_part.seconds;
+      sum.finished = sum.finished && of_part.finished;
+    }
+    counters.push_back(sum);
+  }
+  return counters;
+}
+
+}  // namespace bfly::dataplane
