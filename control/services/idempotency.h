@@ -4,15 +4,13 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "control/services/request_digest.h"
 
 namespace bfly::control {
 
@@ -30,7 +28,7 @@ class IdempotencyKeys {
                                                      absl::string_view request) const {
     const auto it = entries_.find(key);
     if (it == entries_.end()) return std::shared_ptr<const Answer>();
-    if (it->second.request != Short(request)) {
+    if (it->second.request != DigestOf(request)) {
       return absl::InvalidArgumentError(
           "idempotency_key: was used for a different request before; "
           "use a new key, or the same request");
@@ -40,7 +38,7 @@ class IdempotencyKeys {
 
   // The answer holds about `answer_bytes`.
   void Put(const std::string& key, absl::string_view request, Answer answer, size_t answer_bytes) {
-    Entry entry{Short(request), std::make_shared<const Answer>(std::move(answer)), 0};
+    Entry entry{DigestOf(request), std::make_shared<const Answer>(std::move(answer)), 0};
     entry.bytes = 2 * key.size() + entry.request.size() + answer_bytes;
     bytes_ += entry.bytes;
     entries_[key] = std::move(entry);
@@ -68,15 +66,6 @@ class IdempotencyKeys {
     size_t bytes;
   };
 
-  // A long request by its length and the hashes of its halves.
-  static std::string Short(absl::string_view request) {
-    constexpr size_t kLong = 128;
-    if (request.size() <= kLong) return std::string(request);
-    const std::hash<std::string_view> hash;
-    const std::string_view text(request.data(), request.size());
-    return absl::StrCat("long ", text.size(), " ", hash(text.substr(0, text.size() / 2)), " ",
-                        hash(text.substr(text.size() / 2)));
-  }
   void Forget(const std::string& key) {
     const auto it = entries_.find(key);
     bytes_ -= it->second.bytes;

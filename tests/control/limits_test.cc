@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "control/services/idempotency.h"
+#include "control/services/request_digest.h"
 #include "google/rpc/status.pb.h"
 #include "tests/control/circuits_fixture.h"
 
@@ -122,6 +123,12 @@ TEST(IdempotencyKeys, TheOldestGoWhenAnswersHoldTooMuch) {
   keys.RemoveNewest();
   EXPECT_EQ(keys.bytes(), 0u);
   EXPECT_EQ(*keys.Find("d", "request d"), nullptr);
+}
+
+// The digest may be kept on disk. `xxhsum -H2` prints these 128 bits for 300 bytes 'a'.
+TEST(IdempotencyKeys, ADigestIsTheSameInEveryVersion) {
+  EXPECT_EQ(DigestOf(std::string(300, 'a')), "long 300 5e563f2cb28d2005c1d17581d8eb7e21");
+  EXPECT_EQ(DigestOf("short"), "short");
 }
 
 TEST(IdempotencyKeys, LongRequestsAreToldApartThoughTheyAreNotKept) {
