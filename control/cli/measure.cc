@@ -5,23 +5,19 @@
 
 #include <unistd.h>
 
-#include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "control/cli/verb.h"
-#include "control/measure/circuit_report.h"
 #include "control/measure/claim_rows.h"
+#include "control/measure/draw_folder.h"
 #include "control/measure/experiment_file.h"
 #include "control/measure/journal.h"
-#include "control/measure/report.h"
-#include "control/measure/wall_trial.h"
-#include "control/plot/draw_folder.h"
-#include "dataplane/runtime/eal.h"
 
 namespace bfly::control {
 namespace {
@@ -39,25 +35,19 @@ struct MeasureOptions {
   std::vector<std::string> set;
 };
 
-// --clock is one more key laid over the file's.
-std::vector<std::string> LaidOver(const MeasureOptions& options) {
-  std::vector<std::string> set = options.set;
-  if (!options.clock.empty()) set.push_back("clock=" + options.clock);
-  return set;
-}
-
 // On a terminal one line that is redrawn; elsewhere a line for every tenth part.
-void Show(size_t done, size_t total, const std::string& point, uint64_t seed) {
+void Show(const Progress& progress) {
   static size_t last_tenth = SIZE_MAX;
   const bool terminal = isatty(STDERR_FILENO);
-  const size_t tenth = done * 10 / total;
+  const size_t tenth = progress.done * 10 / progress.total;
   if (!terminal && tenth == last_tenth) return;
   last_tenth = tenth;
   constexpr int kWidth = 30;
-  const int filled = static_cast<int>(done * kWidth / total);
+  const int filled = static_cast<int>(progress.done * kWidth / progress.total);
   fprintf(stderr, "%s[%s%s] %zu/%zu trials  %s seed=%llu%s", terminal ? "\r\033[K" : "",
-          std::string(filled, '#').c_str(), std::string(kWidth - filled, '.').c_str(), done, total,
-          point.c_str(), static_cast<unsigned long long>(seed), terminal ? "" : "\n");
+          std::string(filled, '#').c_str(), std::string(kWidth - filled, '.').c_str(),
+          progress.done, progress.total, progress.point.c_str(),
+          static_cast<unsigned long long>(progress.seed), terminal ? "" : "\n");
 }
 
 // Ctrl-C ends a measurement between two trials, or while it draws; a second one ends it at once,
@@ -81,43 +71,6 @@ class Interruptible {
  private:
   struct sigaction before_int_ = {}, before_term_ = {};
 };
-
-// Real workers need EAL; what it took is given back at the end.
-class WallClock {
- public:
-  ~WallClock() {
-    if (started_) dataplane::StopEal();
-  }
-  absl::Status Start(const v1::Experiment& experiment) {
-    const absl::StatusOr<dataplane::Eal> eal = dataplane::StartEal({});
-    if (!eal.ok()) return eal.status();
-    started_ = true;
-    const absl::StatusOr<std::vector<PacketPoint>> points = PointsOf(experiment);
-    if (!points.ok()) return points.status();
-    double seconds = 0;
-    for (const PacketPoint& point : *points) seconds += WallSecondsOf(experiment, point);
-    fprintf(stderr,
-            "wall clock: a unit is %g us, links of %g Mbit/s, %u worker%s; about %.0f s (%s)\n",
-            experiment.unit_us(), kWallBytes * 8 / experiment.unit_us(), experiment.workers(),
-            experiment.workers() == 1 ? "" : "s", seconds * experiment.seeds_size(),
-            eal->memory.c_str());
-    return absl::OkStatus();
-  }
-
- private:
-  bool started_ = false;
-};
-
-// What the sharing of cores did to a run on the wall clock.
-void PrintLateness(const Report& report) {
-  for (const Measurement& m : report.series) {
-    const double mean = m.Over("late_mean_us").mean;
-    if (!std::isfinite(mean)) continue;
-    printf("%s: workers fell behind by %.3g us in the mean, %.3g us at p99, %.3g us at most\n",
-           m.point.ToString().c_str(), mean, m.Over("late_p99_us").mean,
-           m.Over("late_max_us").mean);
-  }
-}
 
 bool Interrupted() { return interrupted != 0; }
 
@@ -158,75 +111,44 @@ absl::Status PrintResults(const std::string& out) {
   return results.status();
 }
 
-absl::Status RunGreedy(const std::string& file, const std::string& out,
-                       const MeasureOptions& options, bool json) {
-  const absl::StatusOr<v1::Experiment> experiment = ReadExperiment(file, LaidOver(options));
-  if (!experiment.ok()) return experiment.status();
-  absl::StatusOr<Journal> journal = Journal::Open(out, WriteExperiment(*experiment));
-  if (!journal.ok()) return journal.status();
-  WallClock wall;
-  if (experiment->clock() == v1::Experiment::WALL) {
-    if (absl::Status status = wall.Start(*experiment); !status.ok()) return status;
+void PrintSummary(const Experiment& experiment, const Report& report, const std::string& out) {
+  printf("%s\npoints: %s (claims.txt says why); results in %s\n",
+         experiment.Summary(report).c_str(), VerdictCounts(report.claims).c_str(), out.c_str());
+  if (report.Count(Verdict::kPass) + report.Count(Verdict::kFail) == 0) {
+    printf("There is no evidence for or against any claim: claims.txt says why of each.\n");
   }
+}
+
+absl::Status RunExperiment(const std::string& file, const std::string& out,
+                           const MeasureOptions& options, bool json) {
+  const absl::StatusOr<std::unique_ptr<Experiment>> read =
+      ReadExperiment(file, options.set, options.clock);
+  if (!read.ok()) return read.status();
+  Experiment& experiment = **read;
+  absl::StatusOr<Journal> journal = Journal::Open(out, WriteExperiment(experiment));
+  if (!journal.ok()) return journal.status();
+  const absl::StatusOr<std::string> note = experiment.Start();
+  if (!note.ok()) return note.status();
+  fprintf(stderr, "%s", note->c_str());
   absl::StatusOr<Report> report = absl::InternalError("not run");
   absl::Status drawn;
   {
     const Interruptible interruptible;
-    report = Measure(*experiment, *journal, [](const Progress& progress) {
-      Show(progress.done, progress.total, progress.point, progress.seed);
+    report = Measure(experiment, *journal, [](const Progress& progress) {
+      Show(progress);
       return !Interrupted();
     });
     if (!report.ok()) return report.status();
-    if (absl::Status status = WriteReport(*report, out); !status.ok()) return status;
+    if (absl::Status status = WriteReport(experiment, *report, out); !status.ok()) return status;
     drawn = Draw(out);
   }
-  if (json) {
-    if (absl::Status status = PrintResults(out); !status.ok()) return status;
-  } else {
-    printf("%s\n%s%s (claims.txt says why); results in %s\n", ClaimTable(*report, false).c_str(),
-           SaturationTable(*report).c_str(), VerdictCounts(report->claims).c_str(), out.c_str());
-    if (report->Count(Verdict::kPass) + report->Count(Verdict::kFail) == 0) {
-      printf("There is no evidence for or against any claim: claims.txt says why of each.\n");
-    }
-    PrintLateness(*report);
+  if (!json) {
+    PrintSummary(experiment, *report, out);
+  } else if (absl::Status status = PrintResults(out); !status.ok()) {
+    return status;
   }
-  return Conclude(
-      report->complete, report->Count(Verdict::kFail),
-      NamedButNotJudged(report->claims, {experiment->claims().begin(), experiment->claims().end()}),
-      drawn, out);
-}
-
-absl::Status RunCircuits(const std::string& file, const std::string& out,
-                         const MeasureOptions& options, bool json) {
-  const absl::StatusOr<v1::CircuitExperiment> experiment = ReadCircuitExperiment(file, options.set);
-  if (!experiment.ok()) return experiment.status();
-  absl::StatusOr<Journal> journal = Journal::Open(out, WriteExperiment(*experiment));
-  if (!journal.ok()) return journal.status();
-  absl::StatusOr<CircuitReport> report = absl::InternalError("not run");
-  absl::Status drawn;
-  {
-    const Interruptible interruptible;
-    report = MeasureCircuits(*experiment, *journal, [](const CircuitProgress& progress) {
-      Show(progress.done, progress.total, progress.point, progress.seed);
-      return !Interrupted();
-    });
-    if (!report.ok()) return report.status();
-    if (absl::Status status = WriteCircuitReport(*report, out); !status.ok()) return status;
-    drawn = Draw(out);
-  }
-  if (json) {
-    if (absl::Status status = PrintResults(out); !status.ok()) return status;
-  } else {
-    printf("%s\n%s\n%s\n", CircuitFitTable(*report).c_str(),
-           CircuitComparisonTable(*report).c_str(), CircuitClaimTable(*report, false).c_str());
-    printf("%s\n", CircuitSecondsTable(*report).c_str());
-    printf("points: %s (claims.txt says why); results in %s\n",
-           VerdictCounts(report->claims).c_str(), out.c_str());
-  }
-  return Conclude(
-      report->complete, report->Count(Verdict::kFail),
-      NamedButNotJudged(report->claims, {experiment->claims().begin(), experiment->claims().end()}),
-      drawn, out);
+  return Conclude(report->complete, report->Count(Verdict::kFail),
+                  NamedButNotJudged(report->claims, experiment.named_claims()), drawn, out);
 }
 
 absl::Status RunPlot(const std::string& folder) {
@@ -247,13 +169,7 @@ absl::Status RunMeasure(const MeasureOptions& options, bool json) {
       options.rerun.empty() ? options.file : options.rerun + "/experiment.yaml";
   const std::string out =
       options.out.empty() && !options.rerun.empty() ? options.rerun + ".rerun" : options.out;
-  const absl::StatusOr<bool> circuits = IsCircuitExperiment(file);
-  if (!circuits.ok()) return circuits.status();
-  if (*circuits && options.clock == "wall") {
-    return absl::InvalidArgumentError(
-        "--clock wall: circuit protocols are measured without a clock");
-  }
-  return *circuits ? RunCircuits(file, out, options, json) : RunGreedy(file, out, options, json);
+  return RunExperiment(file, out, options, json);
 }
 
 }  // namespace

@@ -67,12 +67,6 @@ std::vector<uint64_t> SeedsAt(const v1::CircuitExperiment& experiment, int d) {
   return {experiment.seeds().begin(), experiment.seeds().begin() + seeds};
 }
 
-size_t TrialsOf(const v1::CircuitExperiment& experiment, const std::vector<CircuitPoint>& points) {
-  size_t trials = 0;
-  for (const CircuitPoint& point : points) trials += SeedsAt(experiment, point.d).size();
-  return trials;
-}
-
 bool CircuitPoint::is_data_server() const { return absl::StartsWith(protocol, "data_server_"); }
 
 std::string CircuitPoint::Curve() const {
@@ -98,6 +92,11 @@ nlohmann::ordered_json CircuitPoint::ToJson() const {
   if (c_disk != 0) json["c_disk"] = c_disk;
   if (q != 0) json["q"] = q;
   return json;
+}
+
+std::string CircuitPoint::ToCsv() const {
+  return absl::StrCat(protocol, ",", KindName(network), ",", d, ",", permutation, ",", c, ",",
+                      c_disk, ",", q);
 }
 
 absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExperiment& experiment) {

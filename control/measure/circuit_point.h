@@ -29,6 +29,7 @@ struct CircuitPoint {
   std::string Curve() const;     // "collision random c=4": points that differ in d alone
   std::string ToString() const;  // "collision random c=4 d=6"
   nlohmann::ordered_json ToJson() const;
+  std::string ToCsv() const;  // "protocol,network,d,permutation,c,c_disk,q"
 };
 
 // All points, in the order protocol, permutation, c, c_disk, q, d; those settings that a protocol
@@ -37,7 +38,6 @@ absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExper
 
 // The seeds a point of this d is run with: all, or the first ones where seed_limits says so.
 std::vector<uint64_t> SeedsAt(const v1::CircuitExperiment& experiment, int d);
-size_t TrialsOf(const v1::CircuitExperiment& experiment, const std::vector<CircuitPoint>& points);
 
 // Whether the experiment says which c; otherwise c follows from n and tells no curves apart.
 bool GivesThreshold(const v1::CircuitExperiment& experiment);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables a person reads of a measurement of circuit protocols.
+#include "control/measure/circuit_tables.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -9,11 +10,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "control/measure/circuit_report.h"
+#include "control/measure/circuit_comparison.h"
+#include "control/measure/circuit_fits.h"
+#include "control/measure/circuit_point.h"
 #include "control/measure/claim_rows.h"
+#include "control/measure/figure_rows.h"
 
 namespace bfly::control {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 // One claim at the points of one curve.
 struct ClaimRow {
@@ -38,7 +44,7 @@ struct ClaimRow {
   }
 };
 
-std::vector<ClaimRow> RowsOf(const CircuitReport& report) {
+std::vector<ClaimRow> RowsOf(const Report& report) {
   std::vector<ClaimRow> rows;
   std::map<std::pair<std::string, std::string>, size_t> place;
   for (const ClaimResult& claim : report.claims) {
@@ -86,9 +92,23 @@ std::string WhyNot(const ClaimRow& row) {
                          last->point.d());
 }
 
+struct SetUpSeconds {
+  double median = 0;
+  double least = 0;
+  double most = 0;
+};
+
+SetUpSeconds SecondsOf(const Measurement& measurement) {
+  std::vector<double> seconds;
+  for (const Trial& trial : measurement.trials) seconds.push_back(trial.set_up_seconds);
+  if (seconds.empty()) return {};
+  std::sort(seconds.begin(), seconds.end());
+  return {seconds[seconds.size() / 2], seconds.front(), seconds.back()};
+}
+
 }  // namespace
 
-std::string CircuitClaimTable(const CircuitReport& report, bool all) {
+std::string CircuitClaimTable(const Report& report, bool all) {
   const std::vector<ClaimRow> rows = RowsOf(report);
   size_t id_width = 24, width = 16;
   for (const ClaimRow& row : rows) {
@@ -125,7 +145,7 @@ std::string CircuitClaimTable(const CircuitReport& report, bool all) {
   return table;
 }
 
-std::string CircuitTailTable(const CircuitReport& report) {
+std::string CircuitTailTable(const Report& report) {
   std::string table, statements;
   std::set<std::string> said;
   size_t width = 24;
@@ -153,12 +173,13 @@ std::string CircuitTailTable(const CircuitReport& report) {
       table);
 }
 
-std::string CircuitComparisonTable(const CircuitReport& report) {
-  if (report.comparisons.empty()) return "";
+std::string CircuitComparisonTable(const Report& report) {
+  const std::vector<SeedComparison> comparisons = CompareBySeed(report.series);
+  if (comparisons.empty()) return "";
   std::string table =
       absl::StrFormat("%-64s %3s %6s %6s %6s %16s\n", "on the same seed (measured, no claim)", "d",
                       "less", "equal", "more", "less by +-95%");
-  for (const SeedComparison& c : report.comparisons) {
+  for (const SeedComparison& c : comparisons) {
     const double half = c.difference.HalfWidth(0.95);
     absl::StrAppendFormat(&table, "%-64s %3d %6d %6d %6d %8.3g%s\n",
                           absl::StrCat(c.figure, ": ", c.first, " against ", c.second), c.d, c.less,
@@ -168,15 +189,53 @@ std::string CircuitComparisonTable(const CircuitReport& report) {
   return table;
 }
 
-SetUpSeconds SecondsOf(const Measurement& measurement) {
-  std::vector<double> seconds;
-  for (const Trial& trial : measurement.trials) seconds.push_back(trial.set_up_seconds);
-  if (seconds.empty()) return {};
-  std::sort(seconds.begin(), seconds.end());
-  return {seconds[seconds.size() / 2], seconds.front(), seconds.back()};
+Json CircuitComparisonsJson(const Report& report) {
+  Json comparisons = Json::array();
+  for (const SeedComparison& c : CompareBySeed(report.series)) {
+    comparisons.push_back(Json{{"figure", c.figure},
+                               {"first", c.first},
+                               {"second", c.second},
+                               {"d", c.d},
+                               {"less", c.less},
+                               {"equal", c.equal},
+                               {"more", c.more},
+                               {"mean_difference", RoundedNumber(c.difference.mean)},
+                               {"ci95", RoundedNumber(c.difference.HalfWidth(0.95))}});
+  }
+  return comparisons;
 }
 
-std::string CircuitSecondsTable(const CircuitReport& report) {
+Json CircuitFitsJson(const Report& report) {
+  Json fits = Json::array();
+  for (const CurveFit& curve : FitCurves(report.series)) {
+    for (const GrowthFit& fit : curve.fits) {
+      fits.push_back(Json{{"curve", curve.curve},
+                          {"figure", curve.figure},
+                          {"shape", fit.shape},
+                          {"intercept", fit.intercept},
+                          {"slope", fit.slope},
+                          {"r_squared", RoundedNumber(fit.r_squared)},
+                          {"sizes", fit.sizes},
+                          {"stated", fit.shape == curve.stated}});
+    }
+  }
+  return fits;
+}
+
+std::string CircuitSecondsCsv(const Report& report) {
+  std::string csv =
+      "protocol,permutation,c,c_disk,q,d,median_seconds,min_seconds,max_seconds,trials\n";
+  for (const Measurement& m : report.series) {
+    const CircuitPoint& point = m.point;
+    const SetUpSeconds s = SecondsOf(m);
+    absl::StrAppendFormat(&csv, "%s,%s,%d,%d,%d,%d,%.6f,%.6f,%.6f,%d\n", point.protocol,
+                          point.permutation, point.c, point.c_disk, point.q, point.d, s.median,
+                          s.least, s.most, m.trials.size());
+  }
+  return csv;
+}
+
+std::string CircuitSecondsTable(const Report& report) {
   std::vector<std::string> curves;
   std::set<int> sizes;
   std::map<std::pair<std::string, int>, double> medians;
@@ -200,12 +259,13 @@ std::string CircuitSecondsTable(const CircuitReport& report) {
                       "\n* medians, measured on this machine with what else it did; no claim\n");
 }
 
-std::string CircuitFitTable(const CircuitReport& report) {
-  if (report.fits.empty()) return "";
+std::string CircuitFitTable(const Report& report) {
+  const std::vector<CurveFit> fits = FitCurves(report.series);
+  if (fits.empty()) return "";
   std::string table =
       absl::StrFormat("%-32s %-16s %-31s %10s %10s %8s %6s\n", "growth of", "figure",
                       "shape (*: stated by theory)", "intercept", "slope", "R^2", "sizes");
-  for (const CurveFit& curve : report.fits) {
+  for (const CurveFit& curve : fits) {
     for (const GrowthFit& fit : curve.fits) {
       const bool stated = fit.shape == curve.stated;
       absl::StrAppendFormat(&table, "%-32s %-16s %-31s %10.4g %10.4g %8.4f %6d%s\n", curve.curve,

@@ -7,11 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/json/message_json.h"
-#include "control/measure/circuit_claims.h"
-#include "control/measure/claim.h"
-#include "control/measure/packet_claims.h"
+#include "control/measure/kinds.h"
 #include "control/measure/settings.h"
-#include "control/measure/wall_trial.h"
 #include "control/topology_file/reader.h"
 
 namespace bfly::control {
@@ -19,17 +16,26 @@ namespace {
 
 constexpr uint64_t kMaxTrials = 100'000;
 
+const Kind& KindOf(const std::string& text) {
+  const auto has_key = [&](const Kind& kind) {
+    // At the start of a line, as YAML or as the JSON that WriteExperiment writes.
+    return kind.key == nullptr ||
+           std::regex_search(text,
+                             std::regex(absl::StrCat(R"((^|\n)[ {]*"?)", kind.key, R"("?[ ]*:)")));
+  };
+  return *std::find_if(Kinds().begin(), Kinds().end(), has_key);
+}
+
 // A claim that the file names must be known, and apply to some point.
-template <typename P>
-absl::Status CheckNamed(const std::vector<Claim>& known,
-                        const google::protobuf::RepeatedPtrField<std::string>& named,
-                        const std::vector<P>& points) {
-  const auto claims = ClaimsNamed(known, {named.begin(), named.end()});
+absl::Status CheckNamedClaims(const Experiment& experiment, const std::vector<Point>& points) {
+  const std::vector<std::string> named = experiment.named_claims();
+  const auto claims = ClaimsNamed(experiment.Claims(), named);
   if (!claims.ok()) return claims.status();
-  for (int i = 0; i < named.size(); ++i) {
-    const Claim& claim = *(*claims)[static_cast<size_t>(i)];
-    const bool applies = std::any_of(points.begin(), points.end(),
-                                     [&](const P& point) { return WhyNot(claim, point).empty(); });
+  for (size_t i = 0; i < named.size(); ++i) {
+    const Claim& claim = *(*claims)[i];
+    const bool applies = std::any_of(points.begin(), points.end(), [&](const Point& point) {
+      return WhyNot(claim, point).empty();
+    });
     if (applies || points.empty()) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("claims[", i, "]: \"", named[i],
@@ -38,76 +44,45 @@ absl::Status CheckNamed(const std::vector<Claim>& known,
   return absl::OkStatus();
 }
 
-absl::Status CheckExperiment(const v1::Experiment& experiment) {
-  if (absl::Status status = CheckAllRules(experiment); !status.ok()) return status;
-  const absl::StatusOr<std::vector<PacketPoint>> points = PointsOf(experiment);
-  if (!points.ok()) return points.status();
-  if (experiment.clock() == v1::Experiment::WALL) {
-    for (const PacketPoint& point : *points) {
-      if (absl::Status status = CheckWallPoint(experiment, point); !status.ok()) return status;
-    }
-  }
-  if (points->size() * experiment.seeds_size() > kMaxTrials) {
-    return absl::InvalidArgumentError(absl::StrCat("all swept values and seeds give ",
-                                                   points->size() * experiment.seeds_size(),
-                                                   " trials (allowed: 1 to ", kMaxTrials, ")"));
-  }
-  if (absl::Status status = CheckEffort(experiment, *points); !status.ok()) return status;
-  return CheckNamed(PacketClaims(), experiment.claims(), *points);
-}
-
-absl::Status CheckCircuits(const v1::CircuitExperiment& experiment) {
-  if (absl::Status status = CheckAllRules(experiment); !status.ok()) return status;
-  const absl::StatusOr<std::vector<CircuitPoint>> points = CircuitPointsOf(experiment);
+absl::Status Check(const Experiment& experiment) {
+  if (absl::Status status = CheckAllRules(experiment.message()); !status.ok()) return status;
+  const absl::StatusOr<std::vector<Point>> points = experiment.Sweep();
   if (!points.ok()) return points.status();
   if (const size_t trials = TrialsOf(experiment, *points); trials > kMaxTrials) {
     return absl::InvalidArgumentError(absl::StrCat("the lists and seeds give ", trials,
                                                    " trials (allowed: 1 to ", kMaxTrials, ")"));
   }
-  return CheckNamed(CircuitClaims(), experiment.claims(), *points);
+  if (absl::Status status = experiment.CheckEffort(*points); !status.ok()) return status;
+  return CheckNamedClaims(experiment, *points);
 }
 
 }  // namespace
 
-absl::StatusOr<v1::Experiment> ReadExperiment(const std::string& path,
-                                              const std::vector<std::string>& overrides) {
+absl::StatusOr<std::unique_ptr<Experiment>> ReadExperiment(
+    const std::string& path, const std::vector<std::string>& overrides, const std::string& clock) {
   const absl::StatusOr<std::string> text = ReadTopologyText(path);
   if (!text.ok()) return text.status();
-  v1::Experiment experiment;
+  const Kind& kind = KindOf(*text);
+  std::unique_ptr<Experiment> experiment = kind.make();
+  std::vector<std::string> settings = overrides;
+  if (experiment->message().GetDescriptor()->FindFieldByName("clock") != nullptr) {
+    if (!clock.empty()) settings.push_back("clock=" + clock);
+  } else if (clock == "wall") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--clock wall: ", kind.subject, " are measured without a clock"));
+  }
   if (absl::Status status =
-          ReadWithSettings(path, *text, "name, network, d and rho", overrides, &experiment,
-                           [&] { return CheckExperiment(experiment); });
+          ReadWithSettings(path, *text, kind.minimum, settings, experiment->mutable_message(),
+                           [&] { return Check(*experiment); });
       !status.ok()) {
     return status;
   }
   return experiment;
 }
 
-absl::StatusOr<bool> IsCircuitExperiment(const std::string& path) {
-  const absl::StatusOr<std::string> text = ReadTopologyText(path);
-  if (!text.ok()) return text.status();
-  // At the start of a line, as YAML or as the JSON that WriteExperiment writes.
-  static const std::regex key(R"((^|\n)[ {]*"?protocol"?[ ]*:)");
-  return std::regex_search(*text, key);
-}
-
-absl::StatusOr<v1::CircuitExperiment> ReadCircuitExperiment(
-    const std::string& path, const std::vector<std::string>& overrides) {
-  const absl::StatusOr<std::string> text = ReadTopologyText(path);
-  if (!text.ok()) return text.status();
-  v1::CircuitExperiment experiment;
-  if (absl::Status status =
-          ReadWithSettings(path, *text, "name, protocol and d", overrides, &experiment,
-                           [&] { return CheckCircuits(experiment); });
-      !status.ok()) {
-    return status;
-  }
-  return experiment;
-}
-
-std::string WriteExperiment(const google::protobuf::Message& experiment) {
+std::string WriteExperiment(const Experiment& experiment) {
   // JSON is YAML.
-  return ToJson(experiment).dump(2) + "\n";
+  return ToJson(experiment.message()).dump(2) + "\n";
 }
 
 }  // namespace bfly::control

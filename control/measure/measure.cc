@@ -1,66 +1,111 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/measure/measure.h"
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "control/measure/claim_rows.h"
-#include "control/measure/lateness.h"
-#include "control/measure/packet_claims.h"
-#include "control/measure/wall_trial.h"
 
 namespace bfly::control {
 namespace {
 
-Report Finished(Report report) {
-  report.family = Decide(report.claims);
-  for (ClaimResult& claim : report.claims) claim.trials = report.experiment.seeds_size();
-  WithholdLateVerdicts(report.series, report.experiment.unit_us(), report.claims);
-  SayOnceWhatAppliesNowhere(report.claims);
-  return report;
+// The runs of one point. Not ok: a trial failed; Cancelled: the run ends here.
+absl::StatusOr<Measurement> MeasurePoint(const Experiment& experiment, const Point& point,
+                                         size_t number, Journal& journal, Progress& progress,
+                                         const std::function<bool(const Progress&)>& on_progress) {
+  Measurement measurement{.point = point, .trials = {}};
+  progress.point = point.ToString();
+  for (const uint64_t seed : experiment.SeedsAt(point)) {
+    progress.seed = seed;
+    if (!on_progress(progress)) return absl::CancelledError("between two trials");
+    if (const Trial* known = journal.Find(number, seed)) {
+      measurement.trials.push_back(*known);
+    } else {
+      absl::StatusOr<Trial> trial =
+          experiment.Run(point, seed, [&] { return !on_progress(progress); });
+      if (!trial.ok()) return trial.status();
+      if (absl::Status status = journal.Add(number, *trial); !status.ok()) return status;
+      measurement.trials.push_back(*std::move(trial));
+    }
+    ++progress.done;
+  }
+  measurement.saturated = experiment.IsSaturated(measurement);
+  return measurement;
+}
+
+bool IsAbout(const Claim& claim, const Point& point) {
+  return claim.about == nullptr || claim.about(point).empty();
 }
 
 }  // namespace
 
-absl::StatusOr<Report> Measure(const v1::Experiment& experiment, Journal& journal,
+absl::StatusOr<Report> Measure(const Experiment& experiment, Journal& journal,
                                const std::function<bool(const Progress&)>& on_progress) {
-  const absl::StatusOr<std::vector<PacketPoint>> points = PointsOf(experiment);
+  const absl::StatusOr<std::vector<Point>> points = experiment.Sweep();
   if (!points.ok()) return points.status();
-  const auto claims =
-      ClaimsNamed(PacketClaims(), {experiment.claims().begin(), experiment.claims().end()});
+  const auto claims = ClaimsNamed(experiment.Claims(), experiment.named_claims());
   if (!claims.ok()) return claims.status();
 
   Report report;
-  report.experiment = experiment;
-  Progress progress;
-  progress.total = points->size() * experiment.seeds_size();
-  for (size_t i = 0; i < points->size(); ++i) {
-    const PacketPoint& point = (*points)[i];
-    Measurement measurement{.point = point, .trials = {}};
-    for (const uint64_t seed : experiment.seeds()) {
-      progress.point = measurement.point.ToString();
-      progress.seed = seed;
-      if (!on_progress(progress)) return Finished(std::move(report));
-      if (const Trial* known = journal.Find(i, seed)) {
-        measurement.trials.push_back(*known);
-      } else {
-        absl::StatusOr<Trial> trial =
-            experiment.clock() == v1::Experiment::WALL
-                ? RunWallTrial(experiment, point, seed, [&] { return !on_progress(progress); })
-                : RunTrial(experiment, point, seed);
-        if (absl::IsCancelled(trial.status())) return Finished(std::move(report));
-        if (!trial.ok()) return trial.status();
-        if (absl::Status status = journal.Add(i, *trial); !status.ok()) return status;
-        measurement.trials.push_back(*std::move(trial));
+  Progress progress{.total = TrialsOf(experiment, *points)};
+  while (report.series.size() < points->size()) {
+    const size_t number = report.series.size();
+    absl::StatusOr<Measurement> measurement =
+        MeasurePoint(experiment, (*points)[number], number, journal, progress, on_progress);
+    if (absl::IsCancelled(measurement.status())) break;
+    if (!measurement.ok()) return measurement.status();
+    for (const Claim* claim : *claims) {
+      if (IsAbout(*claim, measurement->point)) {
+        report.claims.push_back(Examine(*claim, *measurement));
       }
-      ++progress.done;
     }
-    measurement.saturated = IsSaturated(measurement);
-    for (const Claim* claim : *claims) report.claims.push_back(Examine(*claim, measurement));
-    report.series.push_back(std::move(measurement));
+    report.series.push_back(*std::move(measurement));
   }
-  report.complete = true;
-  return Finished(std::move(report));
+  report.complete = report.series.size() == points->size();
+  for (const Claim* claim : *claims) {
+    const bool somewhere =
+        std::any_of(report.claims.begin(), report.claims.end(),
+                    [&](const ClaimResult& result) { return result.id == claim->id; });
+    if (!somewhere) report.claims_elsewhere.push_back(claim->id);
+  }
+  report.family = Decide(report.claims);
+  experiment.Conclude(report);
+  return report;
+}
+
+size_t TrialsOf(const Experiment& experiment, const std::vector<Point>& points) {
+  size_t trials = 0;
+  for (const Point& point : points) trials += experiment.SeedsAt(point).size();
+  return trials;
+}
+
+int Report::Count(Verdict verdict) const { return CountVerdicts(claims, verdict); }
+
+std::string ResultsJson(const Experiment& experiment, const Report& report) {
+  nlohmann::ordered_json results{{"name", experiment.name()},
+                                 {"measured", report.complete},
+                                 {"complete", false},
+                                 {"verdicts", VerdictsJson(report.claims)},
+                                 {"family", FamilyJson(report.family)},
+                                 {"claims", ClaimsJson(report.claims)}};
+  experiment.AddResults(report, results);
+  return results.dump(2) + "\n";
+}
+
+absl::Status WriteReport(const Experiment& experiment, const Report& report,
+                         const std::string& folder) {
+  std::vector<std::pair<std::string, std::string>> files = {
+      {"results.json", ResultsJson(experiment, report)}};
+  for (auto& file : experiment.Files(report)) files.push_back(std::move(file));
+  for (const auto& [name, text] : files) {
+    if (absl::Status status = WriteFile(absl::StrCat(folder, "/", name), text); !status.ok()) {
+      return status;
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace bfly::control

@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace bfly::control {
 namespace {
@@ -127,6 +128,12 @@ nlohmann::ordered_json PacketPoint::ToJson() const {
   json["lambda"] = lambda();
   json["discipline"] = DisciplineName(discipline);
   return json;
+}
+
+std::string PacketPoint::ToCsv() const {
+  return absl::StrFormat("%d,%s,%.9g,%.9g,%.9g,%s", d,
+                         pattern.empty() ? absl::StrFormat("%.9g", p) : pattern, swept_load(), slot,
+                         lambda(), DisciplineName(discipline));
 }
 
 namespace {

@@ -38,6 +38,7 @@ struct PacketPoint {
   uint32_t rows() const { return uint32_t{1} << d; }
   std::string ToString() const;  // "d=4 p=0.5 rho=0.9"
   nlohmann::ordered_json ToJson() const;
+  std::string ToCsv() const;  // "d,p,rho,slot,lambda,discipline", or d,pattern,load,...
   // The same without the load: points of one curve have it in common.
   std::string Curve() const;
   double swept_load() const { return pattern.empty() ? rho : load; }

@@ -19,6 +19,7 @@ concept SweptValues = requires(const T& values) {
   { values.Curve() } -> std::same_as<std::string>;
   { values.ToString() } -> std::same_as<std::string>;
   { values.ToJson() } -> std::same_as<nlohmann::ordered_json>;  // as in results.json
+  { values.ToCsv() } -> std::same_as<std::string>;              // as in results.csv
 };
 
 // Immutable, and cheap to copy.
@@ -27,13 +28,15 @@ class Point {
   Point() = default;
   template <SweptValues T>
   Point(T values)  // implicit: values are a point
-      : point_(std::make_shared<const Contents>(Contents{
-            values.d, values.Curve(), values.ToString(), values.ToJson(), std::move(values)})) {}
+      : point_(std::make_shared<const Contents>(Contents{values.d, values.Curve(),
+                                                         values.ToString(), values.ToJson(),
+                                                         values.ToCsv(), std::move(values)})) {}
 
   int d() const { return point_->d; }
   const std::string& Curve() const { return point_->curve; }
   const std::string& ToString() const { return point_->text; }
   const nlohmann::ordered_json& json() const { return point_->json; }
+  const std::string& csv() const { return point_->csv; }
 
   // The values again. Claims are functions of the values of their kind, and take a Point so. Throws
   // std::bad_any_cast if the point is of another kind.
@@ -47,6 +50,7 @@ class Point {
     int d = 0;
     std::string curve, text;
     nlohmann::ordered_json json;
+    std::string csv;
     std::any values;
   };
   std::shared_ptr<const Contents> point_;

@@ -9,7 +9,8 @@
 #include <cmath>
 #include <map>
 
-#include "control/measure/circuit_measure.h"
+#include "control/measure/circuit_comparison.h"
+#include "control/measure/circuit_fits.h"
 #include "tests/unit/checked_claim.h"
 
 namespace bfly::control {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Experiments about circuit protocols: what a file may say, and that a run is the same to the bit.
+#include "control/measure/circuit_experiment.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -9,8 +11,11 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_split.h"
-#include "control/measure/circuit_report.h"
+#include "control/measure/circuit_point.h"
+#include "control/measure/circuit_tables.h"
 #include "control/measure/experiment_file.h"
+#include "control/measure/measure.h"
+#include "tests/unit/experiment_message.h"
 
 namespace bfly::control {
 namespace {
@@ -43,27 +48,29 @@ constexpr char kSmallCircuits[] =
 
 std::string CircuitErrorOf(const std::string& text, const std::vector<std::string>& settings = {}) {
   const CircuitFolder folder;
-  const auto experiment = ReadCircuitExperiment(folder.Write(text), settings);
+  const auto experiment = ReadExperiment(folder.Write(text), settings);
   return experiment.ok() ? "" : std::string(experiment.status().message());
 }
 
-CircuitReport RunAll(const v1::CircuitExperiment& experiment, Journal& journal,
-                     size_t trials = 1e6) {
-  auto report = MeasureCircuits(experiment, journal,
-                                [&](const CircuitProgress& p) { return p.done < trials; });
+Report RunAll(const Experiment& experiment, Journal& journal, size_t trials = 1e6) {
+  auto report = Measure(experiment, journal, [&](const Progress& p) { return p.done < trials; });
   EXPECT_TRUE(report.ok()) << report.status();
   return *std::move(report);
 }
 
 TEST(CircuitExperiment, FilesWithAProtocolAreAboutCircuits) {
   const CircuitFolder folder;
-  EXPECT_TRUE(*IsCircuitExperiment(folder.Write(kSmallCircuits)));
-  EXPECT_FALSE(*IsCircuitExperiment(folder.Write("name: x\nnetwork: butterfly\n# protocol: y\n")));
-  const auto experiment = ReadCircuitExperiment(folder.Write(kSmallCircuits), {});
+  const auto packets = ReadExperiment(
+      folder.Write("name: x\nnetwork: butterfly\nd: 1\nrho: 0.5\n# protocol: y\n"), {});
+  ASSERT_TRUE(packets.ok()) << packets.status();
+  EXPECT_EQ((*packets)->message().GetDescriptor()->name(), "Experiment");
+  const auto experiment = ReadExperiment(folder.Write(kSmallCircuits), {});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
-  EXPECT_TRUE(*IsCircuitExperiment(folder.Write(WriteExperiment(*experiment))));
-  EXPECT_THAT(experiment->q(), ElementsAre(1)) << "what the file does not say has its default";
-  EXPECT_THAT(experiment->c(), ElementsAre(0));
+  const auto again = ReadExperiment(folder.Write(WriteExperiment(**experiment)), {});
+  ASSERT_TRUE(again.ok()) << again.status();
+  const auto& circuits = MessageOf<v1::CircuitExperiment>(**again);
+  EXPECT_THAT(circuits.q(), ElementsAre(1)) << "what the file does not say has its default";
+  EXPECT_THAT(circuits.c(), ElementsAre(0));
 }
 
 TEST(CircuitExperiment, WhatCannotBeIsRefusedWithWhatCould) {
@@ -79,7 +86,7 @@ TEST(CircuitExperiment, WhatCannotBeIsRefusedWithWhatCould) {
               HasSubstr("claims[0]: \"benes\" is unknown"));
   EXPECT_THAT(CircuitErrorOf(kSmallCircuits, {"protocol=data_server_collision", "d=1"}),
               HasSubstr("d: 1 is too small for data_server_collision (allowed: 2 to 20)"));
-  EXPECT_THAT(CircuitErrorOf("name: x\nd: 4\n"), HasSubstr("protocol"));
+  EXPECT_THAT(CircuitErrorOf("name: x\nd: 4\nprotocol: []\n"), HasSubstr("protocol: is missing"));
 }
 
 TEST(CircuitExperiment, ErrorsSayOnWhichLineOrInWhichSettingTheyAre) {
@@ -99,10 +106,10 @@ TEST(CircuitExperiment, ErrorsSayOnWhichLineOrInWhichSettingTheyAre) {
 
 TEST(CircuitExperiment, SettingsAreSweptOnlyForProtocolsThatHaveThem) {
   const CircuitFolder folder;
-  const auto experiment = ReadCircuitExperiment(
-      folder.Write(kSmallCircuits), {"d=6", "c=3,4", "q=1,2", "permutation=random,bitrev"});
+  const auto experiment = ReadExperiment(folder.Write(kSmallCircuits),
+                                         {"d=6", "c=3,4", "q=1,2", "permutation=random,bitrev"});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
-  const auto points = CircuitPointsOf(*experiment);
+  const auto points = CircuitPointsOf(MessageOf<v1::CircuitExperiment>(**experiment));
   ASSERT_TRUE(points.ok());
   std::vector<std::string> names;
   for (const CircuitPoint& point : *points) names.push_back(point.ToString());
@@ -117,18 +124,20 @@ TEST(CircuitExperiment, SeedsAreWrittenAsARangeAndAreFewerForLargeNetworks) {
   const std::string file = folder.Write(
       "name: x\nprotocol: [benes, greedy]\nd: 4..7\nseeds: [1..50, 99]\n"
       "seed_limits: [{from_d: 7, seeds: 2}, {from_d: 5, seeds: 10}]\n");
-  const auto experiment = ReadCircuitExperiment(file, {});
+  const auto experiment = ReadExperiment(file, {});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
-  EXPECT_THAT(experiment->d(), ElementsAre(4, 5, 6, 7));
-  EXPECT_EQ(SeedsAt(*experiment, 4).size(), 51u);
-  EXPECT_EQ(SeedsAt(*experiment, 4).back(), 99u);
-  EXPECT_EQ(SeedsAt(*experiment, 6).size(), 10u);
-  EXPECT_THAT(SeedsAt(*experiment, 7), ElementsAre(1, 2));
-  EXPECT_EQ(TrialsOf(*experiment, *CircuitPointsOf(*experiment)), 2u * (51 + 10 + 10 + 2));
-  const auto fewer = ReadCircuitExperiment(file, {"seeds=4..6"});
+  const auto& circuits = MessageOf<v1::CircuitExperiment>(**experiment);
+  EXPECT_THAT(circuits.d(), ElementsAre(4, 5, 6, 7));
+  EXPECT_EQ(SeedsAt(circuits, 4).size(), 51u);
+  EXPECT_EQ(SeedsAt(circuits, 4).back(), 99u);
+  EXPECT_EQ(SeedsAt(circuits, 6).size(), 10u);
+  EXPECT_THAT(SeedsAt(circuits, 7), ElementsAre(1, 2));
+  EXPECT_EQ(TrialsOf(**experiment, *(*experiment)->Sweep()), 2u * (51 + 10 + 10 + 2));
+  const auto fewer = ReadExperiment(file, {"seeds=4..6"});
   ASSERT_TRUE(fewer.ok()) << fewer.status();
-  EXPECT_THAT(SeedsAt(*fewer, 6), ElementsAre(4, 5, 6)) << "a limit adds no seeds";
-  EXPECT_THAT(SeedsAt(*fewer, 7), ElementsAre(4, 5));
+  const auto& limited = MessageOf<v1::CircuitExperiment>(**fewer);
+  EXPECT_THAT(SeedsAt(limited, 6), ElementsAre(4, 5, 6)) << "a limit adds no seeds";
+  EXPECT_THAT(SeedsAt(limited, 7), ElementsAre(4, 5));
   EXPECT_THAT(CircuitErrorOf(kSmallCircuits, {"seeds=9..3"}), HasSubstr("9..3 is no range"));
   EXPECT_THAT(CircuitErrorOf(kSmallCircuits, {"seeds=1..2..3"}),
               HasSubstr("is not a whole number"));
@@ -139,12 +148,12 @@ TEST(CircuitExperiment, SeedsAreWrittenAsARangeAndAreFewerForLargeNetworks) {
 
 TEST(MeasureCircuits, PassesWhatHoldsAtEverySizeAndGivesTheSameBitsWhenContinued) {
   const CircuitFolder folder;
-  const auto experiment = ReadCircuitExperiment(folder.Write(kSmallCircuits), {});
+  const auto experiment = ReadExperiment(folder.Write(kSmallCircuits), {});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
-  const std::string configuration = WriteExperiment(*experiment);
+  const std::string configuration = WriteExperiment(**experiment);
   auto whole = Journal::Open(folder / "whole", configuration);
   ASSERT_TRUE(whole.ok()) << whole.status();
-  const CircuitReport report = RunAll(*experiment, *whole);
+  const Report report = RunAll(**experiment, *whole);
   EXPECT_TRUE(report.complete);
   EXPECT_EQ(report.Count(Verdict::kFail), 0) << CircuitClaimTable(report, false);
   // Evidence: the three expectations of Lemma 2.4 and its tail, and the fraction of lock_down.
@@ -157,26 +166,26 @@ TEST(MeasureCircuits, PassesWhatHoldsAtEverySizeAndGivesTheSameBitsWhenContinued
   EXPECT_EQ(report.Count(Verdict::kInvariant), 5 * (4 + 1)) << CircuitClaimTable(report);
   EXPECT_EQ(report.Count(Verdict::kVacuous), 5 * 2) << CircuitClaimTable(report);
   EXPECT_EQ(report.Count(Verdict::kNotApplicable), 1) << CircuitClaimTable(report);
-  EXPECT_EQ(nlohmann::json::parse(CircuitResultsJson(report))["verdicts"]["VACUOUS"], 10);
+  EXPECT_EQ(nlohmann::json::parse(ResultsJson(**experiment, report))["verdicts"]["VACUOUS"], 10);
   EXPECT_THAT(report.claims_elsewhere, Contains("valiant_congestion_tail"));
 
   auto cut = Journal::Open(folder / "cut", configuration);
   ASSERT_TRUE(cut.ok());
-  EXPECT_FALSE(RunAll(*experiment, *cut, 7).complete);
+  EXPECT_FALSE(RunAll(**experiment, *cut, 7).complete);
   auto continued = Journal::Open(folder / "cut", configuration);
   ASSERT_TRUE(continued.ok()) << continued.status();
-  EXPECT_EQ(CircuitResultsJson(RunAll(*experiment, *continued)), CircuitResultsJson(report));
+  EXPECT_EQ(ResultsJson(**experiment, RunAll(**experiment, *continued)),
+            ResultsJson(**experiment, report));
 }
 
 TEST(MeasureCircuits, ClaimsAreOneLineForEachProtocol) {
   const CircuitFolder folder;
-  const auto experiment =
-      ReadCircuitExperiment(folder.Write(kSmallCircuits), {"claims=benes_congestion,"
-                                                           "theorem_2_1_tail"});
+  const auto experiment = ReadExperiment(folder.Write(kSmallCircuits), {"claims=benes_congestion,"
+                                                                        "theorem_2_1_tail"});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
-  auto journal = Journal::Open(folder / "out", WriteExperiment(*experiment));
+  auto journal = Journal::Open(folder / "out", WriteExperiment(**experiment));
   ASSERT_TRUE(journal.ok()) << journal.status();
-  CircuitReport report = RunAll(*experiment, *journal);
+  Report report = RunAll(**experiment, *journal);
   const std::vector<std::string> lines = absl::StrSplit(CircuitClaimTable(report), '\n');
   ASSERT_GE(lines.size(), 3u);
   EXPECT_THAT(lines[1], MatchesRegex("theorem_2_1_tail +collision random +5 VACUOUS +d=.*"));
@@ -196,32 +205,32 @@ TEST(CircuitExperiment, ANamedClaimThatAppliesNowhereIsRefused) {
 
 TEST(MeasureCircuits, SecondsAreKeptAndInNoResult) {
   const CircuitFolder folder;
-  const auto experiment = ReadCircuitExperiment(folder.Write(kSmallCircuits),
-                                                {"protocol=collision", "d=8", "seeds=1..3"});
+  const auto experiment =
+      ReadExperiment(folder.Write(kSmallCircuits), {"protocol=collision", "d=8", "seeds=1..3"});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
-  auto journal = Journal::Open(folder / "out", WriteExperiment(*experiment));
+  auto journal = Journal::Open(folder / "out", WriteExperiment(**experiment));
   ASSERT_TRUE(journal.ok()) << journal.status();
-  CircuitReport report = RunAll(*experiment, *journal);
-  const std::string before = CircuitResultsJson(report);
+  Report report = RunAll(**experiment, *journal);
+  const std::string before = ResultsJson(**experiment, report);
   const double seconds = report.series[0].trials[0].set_up_seconds;
   EXPECT_GT(seconds, 0);
-  auto reopened = Journal::Open(folder / "out", WriteExperiment(*experiment));
+  auto reopened = Journal::Open(folder / "out", WriteExperiment(**experiment));
   ASSERT_TRUE(reopened.ok()) << reopened.status();
   EXPECT_DOUBLE_EQ(reopened->Find(0, 1)->set_up_seconds, seconds);
   for (size_t i = 0; i < 3; ++i) report.series[0].trials[i].set_up_seconds = 4.0 - 1.0 * i;
-  EXPECT_EQ(CircuitResultsJson(report), before) << "a slower machine measures the same";
+  EXPECT_EQ(ResultsJson(**experiment, report), before) << "a slower machine measures the same";
   EXPECT_THAT(CircuitSecondsCsv(report),
               HasSubstr("\ncollision,random,4,0,0,8,3.000000,2.000000,4.000000,3\n"));
 }
 
 TEST(MeasureCircuits, TailsAreCountsOverTheTrials) {
-  CircuitReport report;
+  Report report;
   Measurement& m = report.series.emplace_back(
       Measurement{.point = CircuitPoint{.protocol = "valiant", .d = 6}, .trials = {}});
   for (const double congestion : {3., 3., 4., 5., 4., 3., 3., 3., 3., 3.}) {
     m.trials.push_back({.batch_delays = {}, .figures = {{"congestion", congestion}}});
   }
-  const auto json = nlohmann::json::parse(CircuitResultsJson(report));
+  const auto json = nlohmann::json::parse(ResultsJson(*NewCircuitExperiment(), report));
   const auto& tail = json["series"][0]["congestion"]["tail"];
   ASSERT_EQ(tail.size(), 2u);
   EXPECT_EQ(tail[0]["at_least"], 4);

@@ -8,14 +8,16 @@
 #include <fstream>
 #include <map>
 
+#include "bfly/v1/experiment.pb.h"
 #include "control/measure/claim_rows.h"
 #include "control/measure/experiment_file.h"
 #include "control/measure/journal.h"
 #include "control/measure/md_c_queue.h"
 #include "control/measure/measure.h"
-#include "control/measure/report.h"
+#include "control/measure/packet_tables.h"
 #include "control/measure/slotted_cube.h"
 #include "control/measure/statistics.h"
+#include "tests/unit/experiment_message.h"
 
 namespace bfly::control {
 namespace {
@@ -163,9 +165,10 @@ TEST(ReadExperiment, LaysSettingsOverTheFile) {
   const std::string path = Write(folder, kSmall);
   const auto laid = ReadExperiment(path, {"rho=0.5", "seeds=7,8", "p=[0.25, 1]"});
   ASSERT_TRUE(laid.ok()) << laid.status();
-  EXPECT_THAT(laid->rho(), testing::ElementsAre(.5));
-  EXPECT_THAT(laid->seeds(), testing::ElementsAre(7, 8));
-  EXPECT_THAT(laid->p(), testing::ElementsAre(.25, 1));
+  const auto& packets = MessageOf<v1::Experiment>(**laid);
+  EXPECT_THAT(packets.rho(), testing::ElementsAre(.5));
+  EXPECT_THAT(packets.seeds(), testing::ElementsAre(7, 8));
+  EXPECT_THAT(packets.p(), testing::ElementsAre(.25, 1));
   EXPECT_THAT(ErrorOf(kSmall, {"rho"}), HasSubstr("should be key=value"));
   EXPECT_THAT(ErrorOf(kSmall, {"roh=1"}), HasSubstr("did you mean rho?"));
   EXPECT_THAT(ErrorOf(kSmall, {"rho=fast"}), HasSubstr("\"fast\" is not a number"));
@@ -175,41 +178,41 @@ TEST(ReadExperiment, ReadsBackWhatItWrites) {
   const Folder folder;
   const auto experiment = ReadExperiment(Write(folder, kSmall), {});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
-  const auto again = ReadExperiment(Write(folder, WriteExperiment(*experiment)), {});
+  const auto again = ReadExperiment(Write(folder, WriteExperiment(**experiment)), {});
   ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(again->SerializeAsString(), experiment->SerializeAsString());
+  EXPECT_EQ((*again)->message().SerializeAsString(), (*experiment)->message().SerializeAsString());
 }
 
 TEST(Measure, PassesTheExactCaseAndGivesTheSameBitsWhenInterruptedAndContinued) {
   const Folder folder;
   const auto experiment = ReadExperiment(Write(folder, kSmall), {});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
-  const std::string configuration = WriteExperiment(*experiment);
+  const std::string configuration = WriteExperiment(**experiment);
 
   auto whole = Journal::Open(folder / "whole", configuration);
   ASSERT_TRUE(whole.ok()) << whole.status();
-  const auto report = Measure(*experiment, *whole, [](const Progress&) { return true; });
+  const auto report = Measure(**experiment, *whole, [](const Progress&) { return true; });
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(report->complete);
-  EXPECT_THAT(ResultsJson(*report), HasSubstr("\"measured\": true"));
+  EXPECT_THAT(ResultsJson(**experiment, *report), HasSubstr("\"measured\": true"));
   EXPECT_EQ(report->Count(Verdict::kFail), 0) << ClaimTable(*report);
   EXPECT_GT(report->Count(Verdict::kPass), 20);
 
   auto cut = Journal::Open(folder / "cut", configuration);
   ASSERT_TRUE(cut.ok());
-  const auto part = Measure(*experiment, *cut, [](const Progress& p) { return p.done < 3; });
+  const auto part = Measure(**experiment, *cut, [](const Progress& p) { return p.done < 3; });
   ASSERT_TRUE(part.ok());
   EXPECT_FALSE(part->complete);
-  EXPECT_THAT(ResultsJson(*part), HasSubstr("\"measured\": false"));
+  EXPECT_THAT(ResultsJson(**experiment, *part), HasSubstr("\"measured\": false"));
   // The last line is cut short, as a full disk leaves it.
   std::ofstream(folder / "cut/trials.jsonl", std::ios::app) << "{\"point\": 0, \"se";
   auto continued = Journal::Open(folder / "cut", configuration);
   ASSERT_TRUE(continued.ok()) << continued.status();
   EXPECT_NE(continued->Find(0, 3), nullptr);
   EXPECT_EQ(continued->Find(0, 4), nullptr);
-  const auto rest = Measure(*experiment, *continued, [](const Progress&) { return true; });
+  const auto rest = Measure(**experiment, *continued, [](const Progress&) { return true; });
   ASSERT_TRUE(rest.ok());
-  EXPECT_EQ(ResultsJson(*rest), ResultsJson(*report));
+  EXPECT_EQ(ResultsJson(**experiment, *rest), ResultsJson(**experiment, *report));
 }
 
 TEST(Measure, FindsTheDelaysOfCobhamInFrontOfOnePriorityLink) {
@@ -217,9 +220,9 @@ TEST(Measure, FindsTheDelaysOfCobhamInFrontOfOnePriorityLink) {
   const auto experiment =
       ReadExperiment(Write(folder, kSmall), {"discipline=priority", "class_shares=0.25,0.75"});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
-  auto journal = Journal::Open(folder / "out", WriteExperiment(*experiment));
+  auto journal = Journal::Open(folder / "out", WriteExperiment(**experiment));
   ASSERT_TRUE(journal.ok()) << journal.status();
-  const auto report = Measure(*experiment, *journal, [](const Progress&) { return true; });
+  const auto report = Measure(**experiment, *journal, [](const Progress&) { return true; });
   ASSERT_TRUE(report.ok()) << report.status();
   int cobham = 0;
   for (const ClaimResult& claim : report->claims) {

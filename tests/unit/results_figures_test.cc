@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which panels and curves come of the results of a measurement.
-#include "control/plot/results_figures.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "control/measure/circuit_figures.h"
+#include "control/measure/delay_figures.h"
 
 namespace bfly::control {
 namespace {

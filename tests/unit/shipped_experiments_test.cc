@@ -8,10 +8,12 @@
 #include <filesystem>
 #include <set>
 
-#include "control/measure/circuit_report.h"
+#include "bfly/v1/circuit_experiment.pb.h"
+#include "control/measure/circuit_point.h"
 #include "control/measure/experiment_file.h"
 #include "control/measure/journal.h"
 #include "control/measure/measure.h"
+#include "control/measure/packet_tables.h"
 #include "control/protocols/protocol.h"
 
 namespace bfly::control {
@@ -27,22 +29,24 @@ Report Measured(const std::string& name, const std::vector<std::string>& setting
   EXPECT_NE(mkdtemp(folder.data()), nullptr);
   const auto experiment = ReadExperiment(Shipped(name), settings);
   EXPECT_TRUE(experiment.ok()) << experiment.status();
-  auto journal = Journal::Open(folder + "/out", WriteExperiment(*experiment));
+  auto journal = Journal::Open(folder + "/out", WriteExperiment(**experiment));
   EXPECT_TRUE(journal.ok()) << journal.status();
-  auto report = Measure(*experiment, *journal, [](const Progress&) { return true; });
+  auto report = Measure(**experiment, *journal, [](const Progress&) { return true; });
   EXPECT_TRUE(report.ok()) << report.status();
   std::filesystem::remove_all(folder);
-  EXPECT_EQ(report->Count(Verdict::kFail), 0) << ClaimTable(*report, false);
+  EXPECT_EQ(report->Count(Verdict::kFail), 0) << (*experiment)->Summary(*report);
   return *std::move(report);
 }
 
-std::set<std::string> Passed(const Report& report) {
+// The claims that got a verdict at some point.
+std::set<std::string> Judged(const Report& report, Verdict verdict) {
   std::set<std::string> ids;
   for (const ClaimResult& claim : report.claims) {
-    if (claim.verdict == Verdict::kPass) ids.insert(claim.id);
+    if (claim.verdict == verdict) ids.insert(claim.id);
   }
   return ids;
 }
+std::set<std::string> Passed(const Report& report) { return Judged(report, Verdict::kPass); }
 
 using testing::IsSupersetOf;
 
@@ -51,23 +55,19 @@ TEST(Shipped, AllCanBeRead) {
   std::set<std::string> protocols;
   for (const auto& file :
        std::filesystem::directory_iterator(std::filesystem::path(Shipped("x")).parent_path())) {
-    if (*IsCircuitExperiment(file.path())) {
-      const auto circuits = ReadCircuitExperiment(file.path(), {});
-      ASSERT_TRUE(circuits.ok()) << circuits.status();
-      EXPECT_EQ(circuits->name() + ".yaml", file.path().filename());
-      protocols.insert(circuits->protocol().begin(), circuits->protocol().end());
-      // Many trials where they are cheap, for tails; sizes up to 2^20, for growth.
-      EXPECT_GE(SeedsAt(*circuits, 6).size(), circuits->permutation(0) == "random" ? 100u : 1u);
-      EXPECT_EQ(circuits->d(circuits->d_size() - 1), 20u) << file.path();
-      continue;
-    }
     const auto experiment = ReadExperiment(file.path(), {});
-    EXPECT_TRUE(experiment.ok()) << experiment.status();
-    EXPECT_EQ(experiment->name() + ".yaml", file.path().filename());
-    EXPECT_NE(experiment->title(), "");
+    ASSERT_TRUE(experiment.ok()) << experiment.status();
+    EXPECT_EQ((*experiment)->name() + ".yaml", file.path().filename());
+    EXPECT_NE((*experiment)->title(), (*experiment)->name());
     ++files;
+    const auto* circuits = dynamic_cast<const v1::CircuitExperiment*>(&(*experiment)->message());
+    if (circuits == nullptr) continue;
+    protocols.insert(circuits->protocol().begin(), circuits->protocol().end());
+    // Many trials where they are cheap, for tails; sizes up to 2^20, for growth.
+    EXPECT_GE(SeedsAt(*circuits, 6).size(), circuits->permutation(0) == "random" ? 100u : 1u);
+    EXPECT_EQ(circuits->d(circuits->d_size() - 1), 20u) << file.path();
   }
-  EXPECT_GE(files, 6);
+  EXPECT_GE(files, 10);
   for (const Protocol* protocol : AllProtocols()) {
     EXPECT_TRUE(protocols.contains(protocol->name)) << protocol->name << " is in no shipped file";
   }
@@ -118,8 +118,10 @@ TEST(Shipped, LatencyOverLoadOfTheFly) {
   EXPECT_THAT(SaturationTable(report), testing::HasSubstr("d=6 transpose load=0.3"));
   EXPECT_THAT(SaturationTable(report), testing::HasSubstr("d=6 shuffle load=0.6"));
   EXPECT_THAT(SaturationTable(report), testing::Not(testing::HasSubstr("uniform")));
-  EXPECT_THAT(ResultsCsv(report), testing::HasSubstr("\n6,bitcomp,0.6,1,0.6,fifo,"));
-  EXPECT_THAT(ResultsJson(report), testing::HasSubstr("\"pattern\": \"neighbor\""));
+  EXPECT_THAT(PacketCsv(report, true), testing::HasSubstr("\n6,bitcomp,0.6,1,0.6,fifo,"));
+  nlohmann::ordered_json results;
+  AddPacketResults(report, results);
+  EXPECT_THAT(results.dump(), testing::HasSubstr("\"pattern\":\"neighbor\""));
 }
 
 TEST(Shipped, Priorities) {
@@ -127,60 +129,37 @@ TEST(Shipped, Priorities) {
               IsSupersetOf({"cobham_first_class", "cobham_last_class", "priority_conservation"}));
 }
 
-// The claims about circuits that were tested at some point and passed, or that held by
-// construction.
-struct Held {
-  std::set<std::string> passed, invariant;
-};
-Held HeldOfCircuits(const std::string& name, const std::vector<std::string>& settings) {
-  std::string folder = testing::TempDir() + "bfly-shipped-XXXXXX";
-  EXPECT_NE(mkdtemp(folder.data()), nullptr);
-  const auto experiment = ReadCircuitExperiment(Shipped(name), settings);
-  EXPECT_TRUE(experiment.ok()) << experiment.status();
-  auto journal = Journal::Open(folder + "/out", WriteExperiment(*experiment));
-  EXPECT_TRUE(journal.ok()) << journal.status();
-  const auto report =
-      MeasureCircuits(*experiment, *journal, [](const CircuitProgress&) { return true; });
-  EXPECT_TRUE(report.ok()) << report.status();
-  std::filesystem::remove_all(folder);
-  EXPECT_EQ(report->Count(Verdict::kFail), 0) << CircuitClaimTable(*report, false);
-  Held held;
-  for (const ClaimResult& claim : report->claims) {
-    if (claim.verdict == Verdict::kPass) held.passed.insert(claim.id);
-    if (claim.verdict == Verdict::kInvariant) held.invariant.insert(claim.id);
-  }
-  return held;
-}
-
 TEST(Shipped, CircuitsOfRandomPermutations) {
-  const Held held = HeldOfCircuits("circuits-congestion", {"d=6,8,10", "seeds=1..12"});
-  EXPECT_THAT(held.passed, IsSupersetOf({"lemma_2_4_load_8", "collision_candidate_congestion_tail",
-                                         "minimum_congestion_tail", "one_choice_congestion_tail",
-                                         "valiant_congestion_tail", "greedy_congestion_tail"}));
-  EXPECT_THAT(held.invariant,
+  const Report report = Measured("circuits-congestion", {"d=6,8,10", "seeds=1..12"});
+  EXPECT_THAT(Passed(report),
+              IsSupersetOf({"lemma_2_4_load_8", "collision_candidate_congestion_tail",
+                            "minimum_congestion_tail", "one_choice_congestion_tail",
+                            "valiant_congestion_tail", "greedy_congestion_tail"}));
+  EXPECT_THAT(Judged(report, Verdict::kInvariant),
               testing::UnorderedElementsAre("collision_congestion", "candidate_mean_load",
                                             "candidate_random_levels", "flip_first_copy",
                                             "benes_congestion", "two_fold_dilation"));
 }
 
 TEST(Shipped, CircuitsOfPermutationsThatDefeatOneButterfly) {
-  const Held held = HeldOfCircuits("circuits-permutations", {"d=6,9", "seeds=1"});
-  EXPECT_THAT(held.passed, IsSupersetOf({"greedy_bitrev", "greedy_transpose"}));
-  EXPECT_TRUE(held.invariant.contains("greedy_identity"));
+  const Report report = Measured("circuits-permutations", {"d=6,9", "seeds=1"});
+  EXPECT_THAT(Passed(report), IsSupersetOf({"greedy_bitrev", "greedy_transpose"}));
+  EXPECT_TRUE(Judged(report, Verdict::kInvariant).contains("greedy_identity"));
 }
 
 TEST(Shipped, CircuitsOfTheDataServer) {
-  const Held held = HeldOfCircuits("circuits-data-server", {"d=6,8,10", "seeds=1..12"});
-  EXPECT_THAT(held.passed, IsSupersetOf({"data_server_single_copy_congestion_tail",
-                                         "data_server_single_copy_disk_contention_tail"}));
-  EXPECT_THAT(held.invariant,
+  const Report report = Measured("circuits-data-server", {"d=6,8,10", "seeds=1..12"});
+  EXPECT_THAT(Passed(report), IsSupersetOf({"data_server_single_copy_congestion_tail",
+                                            "data_server_single_copy_disk_contention_tail"}));
+  EXPECT_THAT(Judged(report, Verdict::kInvariant),
               testing::UnorderedElementsAre("data_server_congestion", "data_server_contention"));
 }
 
 TEST(Shipped, CircuitsOnLinksThatBearFew) {
-  const Held held = HeldOfCircuits("circuits-lock-down", {"d=6,8,10", "seeds=1..12"});
-  EXPECT_THAT(held.passed, IsSupersetOf({"lock_down_fraction", "two_passes_lose_more"}));
-  EXPECT_THAT(held.invariant, IsSupersetOf({"q_limited_congestion", "two_fold_dilation"}));
+  const Report report = Measured("circuits-lock-down", {"d=6,8,10", "seeds=1..12"});
+  EXPECT_THAT(Passed(report), IsSupersetOf({"lock_down_fraction", "two_passes_lose_more"}));
+  EXPECT_THAT(Judged(report, Verdict::kInvariant),
+              IsSupersetOf({"q_limited_congestion", "two_fold_dilation"}));
 }
 
 }  // namespace

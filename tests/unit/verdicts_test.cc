@@ -9,12 +9,14 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
 #include "control/measure/claim_rows.h"
 #include "control/measure/experiment_file.h"
 #include "control/measure/journal.h"
 #include "control/measure/measure.h"
 #include "control/measure/packet_claims.h"
+#include "control/measure/packet_tables.h"
 #include "tests/unit/checked_claim.h"
 
 namespace bfly::control {
@@ -40,25 +42,28 @@ Measurement Measured(const PacketPoint& point, double low, double high) {
   return m;
 }
 
+bool Never() { return false; }
+
 constexpr char kLine[] =
     "name: line\nnetwork: hypercube\nd: 1\np: 0.5\nrho: 0.5\nseeds: 1..10\npackets: 1000\n";
 
-v1::Experiment Read(const std::string& text, const std::vector<std::string>& settings) {
+std::unique_ptr<Experiment> Read(const std::string& text,
+                                 const std::vector<std::string>& settings) {
   const std::string path = testing::TempDir() + absl::StrCat("bfly-verdicts-", getpid(), ".yaml");
   std::ofstream(path) << text;
-  const auto experiment = ReadExperiment(path, settings);
+  auto experiment = ReadExperiment(path, settings);
   EXPECT_TRUE(experiment.ok()) << experiment.status();
   std::filesystem::remove(path);
-  return *experiment;
+  return *std::move(experiment);
 }
 
 Report ReportOf(const std::string& text, const std::vector<std::string>& settings = {}) {
-  const v1::Experiment experiment = Read(text, settings);
+  const std::unique_ptr<Experiment> experiment = Read(text, settings);
   std::string folder = testing::TempDir() + "bfly-verdicts-XXXXXX";
   EXPECT_NE(mkdtemp(folder.data()), nullptr);
-  auto journal = Journal::Open(folder + "/out", WriteExperiment(experiment));
+  auto journal = Journal::Open(folder + "/out", WriteExperiment(*experiment));
   EXPECT_TRUE(journal.ok()) << journal.status();
-  auto report = Measure(experiment, *journal, [](const Progress&) { return true; });
+  auto report = Measure(*experiment, *journal, [](const Progress&) { return true; });
   EXPECT_TRUE(report.ok()) << report.status();
   std::filesystem::remove_all(folder);
   return *std::move(report);
@@ -175,15 +180,15 @@ TEST(Coverage, IntervalsOfSeedsHoldTheExactDelay) {
   // M/D/1, T = p [1 + rho / (2 (1 - rho))]: 0.75 at rho = 0.5. Of 500 small experiments with an
   // interval of 95 % as many may miss it on one side as a coin of 2.5 % says, with one chance in
   // ten thousand of more.
-  const v1::Experiment experiment = Read(kLine, {});
-  const PacketPoint point = PointsOf(experiment).value()[0];
+  const std::unique_ptr<Experiment> experiment = Read(kLine, {});
+  const Point point = experiment->Sweep().value()[0];
   constexpr int kExperiments = 500;
   int above = 0, below = 0;
   uint64_t seed = 1000;
   for (int i = 0; i < kExperiments; ++i) {
     Measurement m{.point = point, .trials = {}};
     for (int k = 0; k < kFewestSeeds; ++k) {
-      m.trials.push_back(RunTrial(experiment, point, ++seed).value());
+      m.trials.push_back(experiment->Run(point, ++seed, Never).value());
     }
     const Interval interval = BySeeds(DelayOf(m)).interval(0.025);
     above += interval.low > .75;
@@ -199,17 +204,17 @@ TEST(Coverage, IntervalsOfSeedsHoldTheExactDelay) {
 TEST(Coverage, ARunOfTrueClaimsFailsNoMoreOftenThanStated) {
   // With a family error of 10 % no more than one in ten runs may have a FAIL. Three points of some
   // ten true claims each.
-  const v1::Experiment experiment = Read(kLine, {"rho=0.3,0.6,0.8", "packets=500"});
-  const std::vector<PacketPoint> points = PointsOf(experiment).value();
+  const std::unique_ptr<Experiment> experiment = Read(kLine, {"rho=0.3,0.6,0.8", "packets=500"});
+  const std::vector<Point> points = experiment->Sweep().value();
   constexpr int kRuns = 150;
   int failed = 0;
   uint64_t seed = 500000;
   for (int run = 0; run < kRuns; ++run) {
     std::vector<ClaimResult> results;
-    for (const PacketPoint& point : points) {
+    for (const Point& point : points) {
       Measurement m{.point = point, .trials = {}};
       for (int k = 0; k < kFewestSeeds; ++k) {
-        m.trials.push_back(RunTrial(experiment, point, ++seed).value());
+        m.trials.push_back(experiment->Run(point, ++seed, Never).value());
       }
       for (const Claim& claim : PacketClaims()) results.push_back(Examine(claim, m));
     }
@@ -226,10 +231,10 @@ TEST(Power, AClaimFarOffFailsWithTheSeedsThatAreShipped) {
                           "/topologies/experiments/fly-latency-load.yaml";
   const auto experiment = ReadExperiment(fly, {"pattern=uniform", "load=0.5", "packets=2000"});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
-  const PacketPoint point = PointsOf(*experiment).value()[0];
+  const Point point = (*experiment)->Sweep().value()[0];
   Measurement m{.point = point, .trials = {}};
-  for (const uint64_t seed : experiment->seeds()) {
-    m.trials.push_back(RunTrial(*experiment, point, seed).value());
+  for (const uint64_t seed : (*experiment)->SeedsAt(point)) {
+    m.trials.push_back((*experiment)->Run(point, seed, Never).value());
   }
   const Claim& right = Named("kruskal_snir_first_stage");
   Claim wrong = right;

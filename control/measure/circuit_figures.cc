@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "control/measure/circuit_figures.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -8,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "control/measure/circuit_point.h"
-#include "control/plot/results_figures.h"
 
 namespace bfly::control {
 namespace {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "control/measure/delay_figures.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -10,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "control/measure/claim.h"
 #include "control/measure/packet_claims.h"
-#include "control/plot/results_figures.h"
 
 namespace bfly::control {
 namespace {
@@ -33,13 +34,14 @@ size_t IndexIn(std::vector<T>& values, const T& value) {
 // The bounds that the claims about the delay give at a point: the ids of those claims end in
 // "_lower_bound" and "_upper_bound". The bound of Proposition 2 takes seconds where rho is near 1,
 // and the one of Proposition 13 is never below it: more servers never make a packet wait longer.
-FigureBounds BoundsAt(const std::vector<const Claim*>& claims, const PacketPoint& point) {
-  FigureBounds bounds{point.swept_load(), std::nan(""), std::nan("")};
+FigureBounds BoundsAt(const std::vector<const Claim*>& claims, const PacketPoint& values) {
+  FigureBounds bounds{values.swept_load(), std::nan(""), std::nan("")};
+  const Point point = values;
   for (const Claim* claim : claims) {
     const bool lower = absl::EndsWith(claim->id, "_lower_bound");
     const bool upper = absl::EndsWith(claim->id, "_upper_bound");
     if (claim->id == "prop2_lower_bound") continue;
-    if ((!lower && !upper) || !claim->not_applicable(point).empty()) continue;
+    if ((!lower && !upper) || !WhyNot(*claim, point).empty()) continue;
     const double value = claim->theory(point);
     // fmax and fmin take the other value where one is NaN.
     if (lower) bounds.lower = std::fmax(bounds.lower, value);

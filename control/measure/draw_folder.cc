@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/plot/draw_folder.h"
+#include "control/measure/draw_folder.h"
 
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -8,7 +8,6 @@
 #include "control/measure/experiment_file.h"
 #include "control/measure/journal.h"
 #include "control/plot/gnuplot.h"
-#include "control/plot/results_figures.h"
 
 namespace bfly::control {
 namespace {
@@ -16,16 +15,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 absl::StatusOr<std::vector<Figure>> FiguresOf(const std::string& file, const Json& results) {
-  const absl::StatusOr<bool> circuits = IsCircuitExperiment(file);
-  if (!circuits.ok()) return circuits.status();
-  if (*circuits) {
-    const auto experiment = ReadCircuitExperiment(file, {});
-    if (!experiment.ok()) return experiment.status();
-    return CircuitFigures(*experiment, results);
-  }
   const auto experiment = ReadExperiment(file, {});
   if (!experiment.ok()) return experiment.status();
-  return DelayFigures(*experiment, results);
+  return (*experiment)->Figures(results);
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of a measurement, from what is in its results.json.
+// The figures of a measurement of packets, from what is in its results.json.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "bfly/v1/circuit_experiment.pb.h"
 #include "bfly/v1/experiment.pb.h"
 #include "control/plot/figure.h"
 
@@ -18,11 +17,5 @@ namespace bfly::control {
 // of the experiment.
 absl::StatusOr<std::vector<Figure>> DelayFigures(const v1::Experiment& experiment,
                                                  const nlohmann::ordered_json& results);
-
-// "congestion", "disk_contention", "rounds", "steps" and "locked", those that were measured, over
-// log n. A panel for each permutation where there are several, or for each protocol where the
-// capacity q of links is swept; a curve for each protocol and setting. DataLoss as above.
-absl::StatusOr<std::vector<Figure>> CircuitFigures(const v1::CircuitExperiment& experiment,
-                                                   const nlohmann::ordered_json& results);
 
 }  // namespace bfly::control

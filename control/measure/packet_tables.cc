@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/measure/report.h"
+#include "control/measure/packet_tables.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "control/measure/claim_rows.h"
-#include "control/measure/journal.h"
 #include "control/measure/json_number.h"
 #include "control/measure/packet_claims.h"
 
@@ -73,9 +72,7 @@ std::vector<const Measurement*> Saturation(const Report& report) {
 
 }  // namespace
 
-int Report::Count(Verdict verdict) const { return CountVerdicts(claims, verdict); }
-
-std::string ResultsJson(const Report& report) {
+void AddPacketResults(const Report& report, Json& results) {
   Json series = Json::array();
   for (const Measurement& m : report.series) {
     const Estimate delay = DelayOf(m);
@@ -107,32 +104,17 @@ std::string ResultsJson(const Report& report) {
     saturation.push_back(
         {{"point", m->point.json()}, {"offered", OfferedOf(*m)}, {"accepted", AcceptedOf(*m)}});
   }
-  return Json{{"name", report.experiment.name()},
-              {"measured", report.complete},
-              {"complete", false},
-              {"verdicts", VerdictsJson(report.claims)},
-              {"family", FamilyJson(report.family)},
-              {"claims", ClaimsJson(report.claims)},
-              {"series", series},
-              {"saturation", saturation}}
-             .dump(2) +
-         "\n";
+  results["series"] = std::move(series);
+  results["saturation"] = std::move(saturation);
 }
 
-std::string ResultsCsv(const Report& report) {
-  const bool patterns = !report.experiment.pattern().empty();
+std::string PacketCsv(const Report& report, bool patterns) {
   std::string csv = absl::StrCat(
       patterns ? "d,pattern,load" : "d,p,rho",
       ",slot,lambda,discipline,offered,accepted,mean_delay,ci95,p50,p99,saturated,trials\n");
   for (const Measurement& m : report.series) {
     const Estimate delay = DelayOf(m);
-    const PacketPoint& point = m.point;
-    absl::StrAppend(&csv, point.d, ",",
-                    patterns ? point.pattern : absl::StrFormat("%.9g", point.p));
-    for (const double value : {point.swept_load(), point.slot, point.lambda()}) {
-      absl::StrAppendFormat(&csv, ",%.9g", value);
-    }
-    absl::StrAppend(&csv, ",", DisciplineName(point.discipline));
+    csv += m.point.csv();
     for (const double value :
          {OfferedOf(m), AcceptedOf(m), delay.mean, delay.HalfWidth(0.95), P50(m), P99(m)}) {
       absl::StrAppendFormat(&csv, ",%.9g", value);
@@ -155,16 +137,16 @@ std::string SaturationTable(const Report& report) {
   return table;
 }
 
-absl::Status WriteReport(const Report& report, const std::string& folder) {
-  for (const auto& [name, text] :
-       {std::pair<std::string, std::string>{"results.json", ResultsJson(report)},
-        {"results.csv", ResultsCsv(report)},
-        {"claims.txt", ClaimTable(report) + "\n" + SaturationTable(report)}}) {
-    if (absl::Status status = WriteFile(absl::StrCat(folder, "/", name), text); !status.ok()) {
-      return status;
-    }
+std::string LatenessTable(const Report& report) {
+  std::string table;
+  for (const Measurement& m : report.series) {
+    const double mean = m.Over("late_mean_us").mean;
+    if (!std::isfinite(mean)) continue;
+    absl::StrAppendFormat(
+        &table, "%s: workers fell behind by %.3g us in the mean, %.3g us at p99, %.3g us at most\n",
+        m.point.ToString(), mean, m.Over("late_p99_us").mean, m.Over("late_max_us").mean);
   }
-  return absl::OkStatus();
+  return table;
 }
 
 }  // namespace bfly::control

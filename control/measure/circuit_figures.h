@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The figures of a measurement of circuit protocols, from what is in its results.json.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bfly/v1/circuit_experiment.pb.h"
+#include "control/plot/figure.h"
+
+namespace bfly::control {
+
+// "congestion", "disk_contention", "rounds", "steps" and "locked", those that were measured, over
+// log n. A panel for each permutation where there are several, or for each protocol where the
+// capacity q of links is swept; a curve for each protocol and setting.
+absl::StatusOr<std::vector<Figure>> CircuitFigures(const v1::CircuitExperiment& experiment,
+                                                   const nlohmann::ordered_json& results);
+
+}  // namespace bfly::control

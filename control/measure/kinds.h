@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kinds of experiments that bfly knows.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "control/measure/experiment.h"
+
+namespace bfly::control {
+
+struct Kind {
+  const char* subject;  // what it measures, in the plural
+  // A file with this key at the left margin is of the kind. Null: a file with no key of another.
+  const char* key;
+  const char* minimum;  // what a file must have
+  std::unique_ptr<Experiment> (*make)();
+};
+
+const std::vector<Kind>& Kinds();
+
+}  // namespace bfly::control
