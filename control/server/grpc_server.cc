@@ -18,8 +18,6 @@ namespace {
 
 // Time for open calls to end by themselves.
 constexpr std::chrono::milliseconds kGrace{200};
-// A batch over a million circuits is one message of some 30 MB.
-constexpr int kMaxRequestBytes = 256 << 20;
 
 }  // namespace
 
@@ -45,8 +43,18 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
     builder.AddListeningPort(address, grpc::InsecureServerCredentials());
   }
   for (grpc::Service* service : services) builder.RegisterService(service);
-  builder.SetResourceQuota(grpc::ResourceQuota("bfly").SetMaxThreads(options.max_threads));
-  builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
+  grpc::ResourceQuota quota("bfly");
+  quota.SetMaxThreads(options.max_threads);
+  if (options.max_bytes != 0) {
+    quota.Resize(options.max_bytes);
+    // Otherwise a connection's window grows to megabytes that nobody reads.
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  }
+  builder.SetResourceQuota(quota);
+  builder.SetMaxReceiveMessageSize(options.max_message_bytes);
+  if (options.max_calls_of_connection != 0) {
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.max_calls_of_connection);
+  }
   // Two daemons must never share a port by accident.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);

@@ -20,6 +20,13 @@ class GrpcServer {
     std::vector<std::string> addresses;  // from ListenAddress() and InsecureTcpAddress()
     // Calls beyond what these can serve get RESOURCE_EXHAUSTED.
     int max_threads = 64;
+    // Of one message; beyond it RESOURCE_EXHAUSTED.
+    int max_message_bytes = 256 << 20;
+    // What connections and calls may take together; 0: as much as they do. gRPC ends calls and
+    // connections when they take more.
+    size_t max_bytes = 0;
+    // Of one connection; what its client begins beyond them waits there. 0: no limit.
+    int max_calls_of_connection = 0;
   };
   // The services must outlive the server.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(

@@ -63,6 +63,11 @@ uint64_t Arbitration::primary() const {
   return PrimaryLocked();
 }
 
+size_t Arbitration::clients() const {
+  const std::lock_guard lock(mutex_);
+  return clients_.size();
+}
+
 void Arbitration::TellAll() {
   const uint64_t now = PrimaryLocked();
   for (const auto& [id, client] : clients_) client.listener(id == now, now);

@@ -36,6 +36,7 @@ class Arbitration {
 
   // PERMISSION_DENIED unless a call with this id may change the fabric.
   absl::Status Check(uint64_t election_id) const;
+  size_t clients() const;
   // 0: nobody is.
   uint64_t primary() const;
 

@@ -89,7 +89,12 @@ absl::Status Run(const Flags& flags) {
   const absl::StatusOr<ControllerLock> lock = ControllerLock::Take(run_directory);
   if (!lock.ok()) return lock.status();
   GrpcServer::Options server_options;
-  server_options.max_threads = 256;
+  // Only health checks and reflection take threads of gRPC's own.
+  server_options.max_threads = 32;
+  // A batch over a million circuits is one message of some 12 MB, a permutation of 6 MB.
+  server_options.max_message_bytes = 32 << 20;
+  server_options.max_bytes = 64 << 20;
+  server_options.max_calls_of_connection = 4096;
   server_options.addresses = *addresses;
 
   Controller::Options options;
@@ -104,11 +109,12 @@ absl::Status Run(const Flags& flags) {
   options.log = Log;
   Controller controller(std::move(options));
   CounterPoll poll(controller);
-  FabricService fabric(controller, poll);
-  CircuitsService circuits(controller);
-  DataServerService data_server(controller);
-  TelemetryService telemetry(poll);
-  TrafficService traffic(controller);
+  CallDesk desk(controller.resources());
+  FabricService fabric(controller, poll, desk);
+  CircuitsService circuits(controller, desk);
+  DataServerService data_server(controller, desk);
+  TelemetryService telemetry(poll, desk);
+  TrafficService traffic(controller, desk);
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
       GrpcServer::Start(server_options, {&fabric, &circuits, &data_server, &telemetry, &traffic});
   if (!server.ok()) return server.status();

@@ -24,6 +24,14 @@ std::vector<LinkId> ToLinks(const google::protobuf::RepeatedPtrField<v1::LinkRef
   return ids;
 }
 
+absl::Status CheckBatchSize(Resource& batch, absl::string_view field, int size) {
+  if (static_cast<uint64_t>(size) <= batch.limit()) return absl::OkStatus();
+  batch.CountRefusal();
+  return ErrorAtField(absl::StatusCode::kResourceExhausted, field,
+                      absl::StrCat("has ", size, " entries, at most ", batch.limit(),
+                                   " are allowed in one message; send several batches"));
+}
+
 absl::Status RefuseInBand(bool in_band) {
   if (!in_band) return absl::OkStatus();
   return ErrorAtField(absl::StatusCode::kInvalidArgument, "in_band",
@@ -65,13 +73,6 @@ absl::StatusOr<Order> ToOrder(const v1::MoveRequest& request) {
 }
 
 absl::StatusOr<std::vector<Order>> ToOrders(const v1::SetUpBatchRequest& request) {
-  if (request.requests_size() > kMaxBatch) {
-    return ErrorAtField(
-        absl::StatusCode::kResourceExhausted, "requests",
-        absl::StrCat("has ", request.requests_size(), " requests, at most ", kMaxBatch,
-                     " are allowed in one message; send several "
-                     "batches, or use Stream"));
-  }
   FieldErrors errors;
   errors.Add(CheckKey(request.idempotency_key()));
   std::vector<Order> orders;

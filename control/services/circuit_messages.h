@@ -5,11 +5,12 @@
 #include "absl/status/statusor.h"
 #include "bfly/v1/circuits.pb.h"
 #include "control/services/fabric_state.h"
+#include "control/services/resources.h"
 
 namespace bfly::control {
 
-// Requests in one batch: as many as the largest network has rows.
-inline constexpr int kMaxBatch = 1 << 20;
+// RESOURCE_EXHAUSTED: `field` has more entries than `batch` allows in one message.
+absl::Status CheckBatchSize(Resource& batch, absl::string_view field, int size);
 
 // INVALID_ARGUMENT: a key longer than kMaxKeyBytes. Rows are checked against the network by
 // FabricState.

@@ -31,9 +31,9 @@ struct CircuitOperations {
 
 }  // namespace
 
-grpc::ServerBidiReactor<v1::CircuitOperation, v1::CircuitResult>* CircuitsService::Stream(
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* CircuitsService::Stream(
     grpc::CallbackServerContext* context) {
-  return new StreamReactor<CircuitOperations>(queue_, context);
+  return new StreamReactor<CircuitOperations>(queue_, controller_.resources(), context);
 }
 
 }  // namespace bfly::control

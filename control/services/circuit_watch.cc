@@ -18,15 +18,24 @@ namespace {
 // Circuits in one message.
 constexpr int kMaxChangesInMessage = 1000;
 
-class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
+class WatchStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                           public CircuitListener,
                           public WatchWriter::Stream {
  public:
-  WatchStream(Controller& controller, WatchWriter& writer, const v1::WatchRequest& request)
+  // `parsed`: what was wrong with the bytes of the request.
+  WatchStream(Controller& controller, WatchWriter& writer, const v1::WatchRequest& request,
+              absl::Status parsed)
       : controller_(controller), writer_(writer), filter_(FilterOf(request)) {
-    const absl::Status status =
-        controller_.Watch(this, [this](const Network& network) { return Check(network); });
-    watching_ = status.ok();
+    Resource& watchers = controller_.resources().watchers;
+    absl::Status status = std::move(parsed);
+    if (status.ok()) {
+      counted_ = watchers.Take();
+      if (!counted_) status = watchers.Exhausted("watchers", "close others first");
+    }
+    if (status.ok()) {
+      status = controller_.Watch(this, [this](const Network& network) { return Check(network); });
+      watching_ = status.ok();
+    }
     if (!status.ok()) End(status);
   }
 
@@ -66,6 +75,7 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
   void OnCancel() override { End(absl::CancelledError("cancelled")); }
   void OnDone() override {
     if (watching_) controller_.Unwatch(this);
+    if (counted_) controller_.resources().watchers.Give();
     // The writer may be about to write.
     writer_.Forget(this);
     delete this;
@@ -117,7 +127,7 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
       Finish(ToGrpc(*ending_));
       return;
     }
-    message_.Clear();
+    v1::WatchResponse message;
     int circuits = 0;
     while (!waiting_.empty() && circuits < kMaxChangesInMessage) {
       const auto [input, now] = *waiting_.begin();
@@ -125,29 +135,30 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
       const auto before = told_.find(input);
       if (before != told_.end() && now.has_value() && before->second.id == now->id) {
         if (IsSame(before->second, now)) continue;
-        FillCircuit(*network_, *now, message_.add_changed());
+        FillCircuit(*network_, *now, message.add_changed());
         before->second = *now;
         ++circuits;
         continue;
       }
       if (before != told_.end()) {
-        FillCircuit(*network_, before->second, message_.add_removed());
+        FillCircuit(*network_, before->second, message.add_removed());
         told_.erase(before);
         ++circuits;
       }
       if (now.has_value()) {
-        FillCircuit(*network_, *now, message_.add_added());
+        FillCircuit(*network_, *now, message.add_added());
         told_.emplace(input, *now);
         ++circuits;
       }
     }
     if (circuits == 0 && complete_told_ && !reset_) return;
-    message_.set_reset(std::exchange(reset_, false));
-    message_.set_skipped(std::exchange(skipped_, 0));
-    message_.set_complete(waiting_.empty());
-    complete_told_ = message_.complete();
+    message.set_reset(std::exchange(reset_, false));
+    message.set_skipped(std::exchange(skipped_, 0));
+    message.set_complete(waiting_.empty());
+    complete_told_ = message.complete();
     writing_ = true;
-    StartWrite(&message_);
+    bytes_ = Serialize(message);
+    StartWrite(&bytes_);
   }
 
   void End(const absl::Status& status) {
@@ -163,6 +174,7 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
   Controller& controller_;
   WatchWriter& writer_;
   const CircuitFilter filter_;
+  bool counted_ = false;  // among the watchers
   bool watching_ = false;
 
   std::mutex mutex_;  // guards what follows
@@ -176,14 +188,15 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
   bool writing_ = false;
   bool finished_ = false;
   std::optional<absl::Status> ending_;
-  v1::WatchResponse message_;  // being written
+  grpc::ByteBuffer bytes_;  // being written
 };
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::WatchResponse>* CircuitsService::Watch(
-    grpc::CallbackServerContext*, const v1::WatchRequest* request) {
-  return new WatchStream(controller_, writer_, *request);
+grpc::ServerWriteReactor<grpc::ByteBuffer>* CircuitsService::Watch(const grpc::ByteBuffer& bytes) {
+  v1::WatchRequest request;
+  absl::Status parsed = Parse(bytes, &request);
+  return new WatchStream(controller_, writer_, request, std::move(parsed));
 }
 
 }  // namespace bfly::control

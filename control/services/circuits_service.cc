@@ -64,52 +64,77 @@ absl::Status FillList(const v1::ListRequest& request, const FabricState& state,
 
 }  // namespace
 
-grpc::ServerUnaryReactor* CircuitsService::SetUp(grpc::CallbackServerContext* context,
-                                                 const v1::SetUpRequest* request,
-                                                 v1::SetUpResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+CircuitsService::CircuitsService(Controller& controller, CallDesk& desk)
+    : ByteService("bfly.v1.Circuits", desk), controller_(controller), queue_(controller) {
+  using enum CallDesk::Lane;
+  AddQuickCall<v1::SetUpRequest>("SetUp", [this](auto&&... call) { SetUp(call...); });
+  AddQuickCall<v1::ReleaseRequest>("Release", [this](auto&&... call) { Release(call...); });
+  AddQuickCall<v1::MoveRequest>("Move", [this](auto&&... call) { Move(call...); });
+  AddCall("List", kRead, &CircuitsService::List);
+  AddServerStream("Watch", [this](grpc::CallbackServerContext*, const grpc::ByteBuffer* request) {
+    return Watch(*request);
+  });
+  AddCall("SetUpBatch", kChange, &CircuitsService::SetUpBatch);
+  AddStream("Stream", [this](grpc::CallbackServerContext* context) { return Stream(context); });
+  AddCall("RoutePermutation", kChange, &CircuitsService::RoutePermutation);
+}
+
+void CircuitsService::SetUp(grpc::CallbackServerContext* context, grpc::ServerUnaryReactor* reactor,
+                            std::shared_ptr<const v1::SetUpRequest> request,
+                            grpc::ByteBuffer* answer) {
   if (request->in_band()) {
     CarryOutInBand(queue_, context, reactor, [=, this](const Interrupt& interrupt) {
-      return SetUpInBand(*request, interrupt, response);
+      v1::SetUpResponse response;
+      grpc::Status status = SetUpInBand(*request, interrupt, &response);
+      if (status.ok()) *answer = Serialize(response);
+      return status;
     });
-  } else {
-    CarryOut(queue_, ToOrder(*request), request->election_id(),
-             {context, reactor, [response](const Network& network, const StandingCircuit& circuit) {
-                FillCircuit(network, circuit, response->mutable_circuit());
-              }});
+    return;
   }
-  return reactor;
+  CarryOut(
+      queue_, ToOrder(*request), request->election_id(),
+      {context, reactor, [answer, request](const Network& network, const StandingCircuit& circuit) {
+         v1::SetUpResponse response;
+         FillCircuit(network, circuit, response.mutable_circuit());
+         *answer = Serialize(response);
+       }});
 }
 
-grpc::ServerUnaryReactor* CircuitsService::Release(grpc::CallbackServerContext* context,
-                                                   const v1::ReleaseRequest* request,
-                                                   v1::ReleaseResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+void CircuitsService::Release(grpc::CallbackServerContext* context,
+                              grpc::ServerUnaryReactor* reactor,
+                              std::shared_ptr<const v1::ReleaseRequest> request,
+                              grpc::ByteBuffer* answer) {
   if (request->in_band()) {
     CarryOutInBand(queue_, context, reactor, [=, this](const Interrupt& interrupt) {
-      return ReleaseInBand(*request, interrupt, response);
+      v1::ReleaseResponse response;
+      grpc::Status status = ReleaseInBand(*request, interrupt, &response);
+      if (status.ok()) *answer = Serialize(response);
+      return status;
     });
-  } else {
-    CarryOut(queue_, ToOrder(*request), request->election_id(),
-             {context, reactor, [response](const Network& network, const StandingCircuit& circuit) {
-                FillCircuit(network, circuit, response->mutable_circuit());
-              }});
+    return;
   }
-  return reactor;
+  CarryOut(
+      queue_, ToOrder(*request), request->election_id(),
+      {context, reactor, [answer, request](const Network& network, const StandingCircuit& circuit) {
+         v1::ReleaseResponse response;
+         FillCircuit(network, circuit, response.mutable_circuit());
+         *answer = Serialize(response);
+       }});
 }
 
-grpc::ServerUnaryReactor* CircuitsService::Move(grpc::CallbackServerContext* context,
-                                                const v1::MoveRequest* request,
-                                                v1::MoveResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  CarryOut(queue_, ToOrder(*request), request->election_id(),
-           {context, reactor, [response](const Network& network, const StandingCircuit& circuit) {
-              FillCircuit(network, circuit, response->mutable_circuit());
-            }});
-  return reactor;
+void CircuitsService::Move(grpc::CallbackServerContext* context, grpc::ServerUnaryReactor* reactor,
+                           std::shared_ptr<const v1::MoveRequest> request,
+                           grpc::ByteBuffer* answer) {
+  CarryOut(
+      queue_, ToOrder(*request), request->election_id(),
+      {context, reactor, [answer, request](const Network& network, const StandingCircuit& circuit) {
+         v1::MoveResponse response;
+         FillCircuit(network, circuit, response.mutable_circuit());
+         *answer = Serialize(response);
+       }});
 }
 
-grpc::Status CircuitsService::List(grpc::ServerContext*, const v1::ListRequest* request,
+grpc::Status CircuitsService::List(const grpc::ServerContextBase*, const v1::ListRequest* request,
                                    v1::ListResponse* response) {
   absl::Status listed;
   const absl::Status status = controller_.Read(
@@ -117,9 +142,14 @@ grpc::Status CircuitsService::List(grpc::ServerContext*, const v1::ListRequest* 
   return ToGrpc(status.ok() ? listed : status);
 }
 
-grpc::Status CircuitsService::SetUpBatch(grpc::ServerContext* context,
+grpc::Status CircuitsService::SetUpBatch(const grpc::ServerContextBase* context,
                                          const v1::SetUpBatchRequest* request,
                                          v1::SetUpBatchResponse* response) {
+  if (absl::Status status =
+          CheckBatchSize(controller_.resources().batch, "requests", request->requests_size());
+      !status.ok()) {
+    return ToGrpc(status);
+  }
   const auto orders = ToOrders(*request);
   if (!orders.ok()) return ToGrpc(orders.status());
   absl::StatusOr<std::vector<Outcome>> outcomes = std::vector<Outcome>();
@@ -137,9 +167,14 @@ grpc::Status CircuitsService::SetUpBatch(grpc::ServerContext* context,
   return grpc::Status::OK;
 }
 
-grpc::Status CircuitsService::RoutePermutation(grpc::ServerContext* context,
+grpc::Status CircuitsService::RoutePermutation(const grpc::ServerContextBase* context,
                                                const v1::RoutePermutationRequest* request,
                                                v1::RoutePermutationResponse* response) {
+  for (const auto& [field, size] :
+       {std::pair{"inputs", request->inputs_size()}, {"outputs", request->outputs_size()}}) {
+    absl::Status status = CheckBatchSize(controller_.resources().batch, field, size);
+    if (!status.ok()) return ToGrpc(status);
+  }
   if (request->in_band()) {
     return RoutePermutationInBand(*request, InBandInterruptOf(context), response);
   }

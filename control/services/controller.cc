@@ -239,8 +239,11 @@ absl::StatusOr<v1::DescribeResponse> Controller::Describe(bool links) const {
   return DescribeNetwork(*loaded->network, loaded->name, links);
 }
 
-v1::FabricStatus Controller::Status() const {
+v1::FabricStatus Controller::Status() {
   v1::FabricStatus status;
+  uint64_t objects = 0;
+  uint64_t sources = 0;
+  uint64_t source_bytes = 0;
   {
     const std::shared_lock lock(state_);
     if (intent_ != nullptr) {
@@ -252,8 +255,16 @@ v1::FabricStatus Controller::Status() const {
       status.set_stages(network.stages());
       status.set_circuits(intent_->state.size());
       status.set_broken_circuits(intent_->state.broken().size());
+      objects = intent_->state.objects().size();
+      sources = intent_->sources.size();
+      for (const v1::TrafficSource& source : intent_->sources)
+        source_bytes += source.ByteSizeLong();
     }
   }
+  resources_.objects.Set(objects);
+  resources_.sources.Set(sources);
+  resources_.source_bytes.Set(source_bytes);
+  resources_.elections.Set(arbitration_.clients());
   status.set_primary_election_id(arbitration_.primary());
   for (const auto& plane : planes()) {
     const DataPlane::Known known = plane->known();

@@ -28,6 +28,7 @@
 #include "control/services/in_band_order.h"
 #include "control/services/in_band_outcome.h"
 #include "control/services/intent.h"
+#include "control/services/resources.h"
 #include "control/store/store.h"
 
 namespace bfly::control {
@@ -56,6 +57,7 @@ class Controller {
   ~Controller();
 
   Arbitration& arbitration() { return arbitration_; }
+  Resources& resources() { return resources_; }
 
   // Changes nothing. INVALID_ARGUMENT names every error; UNAVAILABLE a data plane that does not
   // answer.
@@ -72,7 +74,7 @@ class Controller {
   absl::StatusOr<std::vector<LastFigures>> Unload(uint64_t election_id);
   absl::StatusOr<v1::DescribeResponse> Describe(bool links) const;
   // All but the conservation.
-  v1::FabricStatus Status() const;
+  v1::FabricStatus Status();
   absl::Status SetLinkState(const v1::SetLinkStateRequest& request);
   // All data planes or none: if one fails, the others get back what they had.
   absl::StatusOr<v1::SetLinksResponse> SetLinks(const v1::SetLinksRequest& request);
@@ -211,13 +213,14 @@ class Controller {
 
   const Options options_;
   Arbitration arbitration_;
+  Resources resources_;
   CommitQueue<Job> queue_;
   std::mutex change_;
   mutable std::shared_mutex state_;  // guards intent_ and past_
   std::unique_ptr<Intent> intent_;   // null: nothing is loaded
   CircuitFeed feed_;
-  DataPlanes past_;        // of fabrics loaded before, not part of the one now
-  uint64_t last_id_ = 0;   // change_: of the circuits of fabrics before
+  DataPlanes past_;               // of fabrics loaded before, not part of the one now
+  uint64_t last_id_ = 0;          // change_: of the circuits of fabrics before
   std::unique_ptr<Store> store_;  // change_: where objects were placed
   // Agents that may hold a fabric but did not answer yet. Only the constructor and then the
   // watching thread use it.

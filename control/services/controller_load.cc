@@ -151,6 +151,7 @@ void Controller::Replace(std::unique_ptr<Intent> intent) {
   if (!status.ok()) options_.log(std::string(status.message()));
   const std::unique_lock lock(state_);
   if (intent_ != nullptr) last_id_ = std::max(last_id_, intent_->state.last_id());
+  resources_.FitTo(intent == nullptr ? 0 : intent->state.network().rows());
   intent_ = std::move(intent);
   feed_.TellFabric(intent_ == nullptr ? nullptr : intent_->state.shared_network());
   past_.clear();

@@ -39,6 +39,19 @@ std::string NamesOf(const Sources& sources) {
                       }));
 }
 
+absl::Status CheckRoom(const Sources& sources, Resources& resources) {
+  uint64_t bytes = 0;
+  for (const v1::TrafficSource& source : sources) bytes += source.ByteSizeLong();
+  for (const auto& [resource, wanted] :
+       {std::pair<Resource*, uint64_t>{&resources.sources, sources.size()},
+        {&resources.source_bytes, bytes}}) {
+    if (wanted <= resource->limit()) continue;
+    resource->CountRefusal();
+    return resource->Exhausted(resource->name(), "stop others first, or play shorter traces");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 uint64_t LatencyIdOf(const Sources& sources) {
@@ -67,6 +80,7 @@ absl::Status Controller::StartTraffic(Sources added, uint64_t election_id) {
     source.set_id(++last_id);
     sources.push_back(std::move(source));
   }
+  if (absl::Status status = CheckRoom(sources, resources_); !status.ok()) return status;
   return SetTraffic(std::move(sources));
 }
 

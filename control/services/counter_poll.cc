@@ -7,6 +7,12 @@
 #include "control/services/agent_answers.h"
 
 namespace bfly::control {
+namespace {
+
+// Pictures that slow listeners may hold, all together.
+constexpr size_t kMaxAlive = 12;
+
+}  // namespace
 
 CounterPoll::CounterPoll(Controller& controller, Options options)
     : controller_(controller), options_(std::move(options)) {
@@ -117,12 +123,22 @@ absl::StatusOr<v1::UnloadResponse> CounterPoll::Unload(uint64_t election_id) {
 void CounterPoll::Subscribe(PictureListener* listener, std::chrono::milliseconds interval) {
   const std::lock_guard lock(listeners_mutex_);
   listeners_[listener] = interval;
+  new_listener_ = true;
   listeners_changed_.notify_all();
 }
 
 void CounterPoll::Unsubscribe(PictureListener* listener) {
   const std::lock_guard lock(listeners_mutex_);
   listeners_.erase(listener);
+}
+
+void CounterPoll::Prune(const PicturePtr& picture) {
+  told_.push_back(picture);
+  std::erase_if(told_, [](const auto& told) { return told.expired(); });
+  if (told_.size() <= kMaxAlive) return;
+  if (const PicturePtr oldest_kept = told_[told_.size() - kMaxAlive].lock()) {
+    for (const auto& [listener, wanted] : listeners_) listener->ForgetBefore(oldest_kept->sequence);
+  }
 }
 
 void CounterPoll::Run() {
@@ -139,14 +155,19 @@ void CounterPoll::Run() {
       lock.lock();
       continue;
     }
-    if (Clock::now() < due) {
-      // A new listener may want pictures more often than the ones before.
+    if (Clock::now() < due && !new_listener_) {
       listeners_changed_.wait_until(lock, due);
       continue;
     }
+    new_listener_ = false;
     lock.unlock();
     const absl::StatusOr<PicturePtr> picture = Now(/*links=*/true);
+    {
+      const std::lock_guard newest(newest_mutex_);
+      newest_ = picture.ok() ? *picture : nullptr;
+    }
     lock.lock();
+    if (picture.ok()) Prune(*picture);
     std::chrono::milliseconds interval = std::chrono::milliseconds::max();
     for (const auto& [listener, wanted] : listeners_) {
       interval = std::min(interval, wanted);

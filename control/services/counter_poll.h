@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,6 +26,8 @@ class PictureListener {
  public:
   virtual ~PictureListener() = default;
   virtual void OnPicture(const PicturePtr& picture) = 0;
+  // A listener lets go of pictures numbered below `sequence`: their memory is needed.
+  virtual void ForgetBefore(uint64_t sequence) = 0;
   // There is no picture, and will be none: the fabric was unloaded.
   virtual void OnEnd(const absl::Status& status) = 0;
 };
@@ -48,8 +51,14 @@ class CounterPoll {
 
   // Unloads the fabric and closes its account, over all processes that its data planes ever were.
   absl::StatusOr<v1::UnloadResponse> Unload(uint64_t election_id);
+  // The picture that listeners were told last; null: none.
+  PicturePtr newest() const {
+    const std::lock_guard lock(newest_mutex_);
+    return newest_;
+  }
+  Resources& resources() { return controller_.resources(); }
 
-  // Pictures every `interval` or more often, if others ask for that.
+  // A picture at once, then one every `interval` or more often, if others ask for that.
   void Subscribe(PictureListener* listener, std::chrono::milliseconds interval);
   // After this returns the listener is not called any more. Not to be called by the listener.
   void Unsubscribe(PictureListener* listener);
@@ -59,9 +68,13 @@ class CounterPoll {
 
   absl::StatusOr<PicturePtr> Poll(bool links);
   void Run();
+  // Tells listeners to let go of old pictures when too many are alive; needs listeners_mutex_.
+  void Prune(const PicturePtr& picture);
 
   Controller& controller_;
   const Options options_;
+  mutable std::mutex newest_mutex_;
+  PicturePtr newest_;  // newest_mutex_
 
   std::mutex poll_mutex_;  // one poll at a time; guards what follows
   PicturePtr latest_;
@@ -75,6 +88,8 @@ class CounterPoll {
   std::mutex listeners_mutex_;
   std::condition_variable listeners_changed_;
   std::map<PictureListener*, std::chrono::milliseconds> listeners_;
+  std::deque<std::weak_ptr<const Picture>> told_;  // listeners_mutex_: oldest first
+  bool new_listener_ = false;                      // listeners_mutex_: one has no picture yet
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -26,7 +26,7 @@ void AddError(size_t index, Row user, const absl::Status& status, v1::ReadError*
 
 }  // namespace
 
-grpc::Status DataServerService::RequestBestEffort(grpc::ServerContext* context,
+grpc::Status DataServerService::RequestBestEffort(const grpc::ServerContextBase* context,
                                                   const v1::ObjectBatchRequest& request,
                                                   v1::ObjectBatchResponse* response) {
   const auto start = std::chrono::steady_clock::now();
@@ -67,10 +67,11 @@ grpc::Status DataServerService::RequestBestEffort(grpc::ServerContext* context,
   return grpc::Status::OK;
 }
 
-grpc::Status DataServerService::ReleaseBatch(grpc::ServerContext* context,
+grpc::Status DataServerService::ReleaseBatch(const grpc::ServerContextBase* context,
                                              const v1::ReleaseObjectsRequest* request,
                                              v1::ReleaseObjectsResponse* response) {
-  if (absl::Status status = CheckBatch(*request); !status.ok()) return ToGrpc(status);
+  if (absl::Status status = CheckBatch(*request, controller_.resources().batch); !status.ok())
+    return ToGrpc(status);
   absl::StatusOr<std::vector<Outcome>> outcomes = absl::UnknownError("");
   std::vector<Row> users;
   const absl::Status status = controller_.Commit(request->election_id(), [&](FabricState& state) {
@@ -95,7 +96,8 @@ grpc::Status DataServerService::ReleaseBatch(grpc::ServerContext* context,
   return grpc::Status::OK;
 }
 
-grpc::Status DataServerService::List(grpc::ServerContext*, const v1::ListReadsRequest* request,
+grpc::Status DataServerService::List(const grpc::ServerContextBase*,
+                                     const v1::ListReadsRequest* request,
                                      v1::ListReadsResponse* response) {
   absl::Status listed;
   const absl::Status status = controller_.Read([&](const FabricState& state) {

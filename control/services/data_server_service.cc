@@ -38,49 +38,79 @@ struct ReadOperations {
 
 }  // namespace
 
-grpc::Status DataServerService::Place(grpc::ServerContext*, const v1::PlaceRequest* request,
+grpc::Status DataServerService::Place(const grpc::ServerContextBase*,
+                                      const v1::PlaceRequest* request,
                                       v1::PlaceResponse* response) {
   Row rows = 0;
-  absl::Status status =
-      controller_.Read([&](const FabricState& state) { rows = state.network().rows(); });
+  Resource& objects = controller_.resources().objects;
+  uint64_t there = 0;
+  absl::Status status = controller_.Read([&](const FabricState& state) {
+    rows = state.network().rows();
+    there = state.objects().size();
+  });
   if (!status.ok()) return ToGrpc(status);
-  const absl::StatusOr<PlaceOrder> order = ToOrder(*request, rows);
+  const absl::StatusOr<PlaceOrder> order = ToOrder(*request, rows, there, objects.limit());
+  if (absl::IsResourceExhausted(order.status())) objects.CountRefusal();
   if (!order.ok()) return ToGrpc(order.status());
   absl::Status placed;
   status = controller_.Commit(request->election_id(), [&](FabricState& state) {
-    placed = state.Execute(*order);
+    // Others may have placed objects meanwhile.
+    const uint64_t before = order->replace ? 0 : state.objects().size();
+    placed = before + order->objects.size() > objects.limit()
+                 ? objects.Exhausted("objects", "replace those that are placed")
+                 : state.Execute(*order);
     response->set_objects(state.objects().size());
     response->set_most_on_disk(state.objects().most_on_disk());
   });
   return ToGrpc(status.ok() ? placed : status);
 }
 
-grpc::ServerUnaryReactor* DataServerService::Request(grpc::CallbackServerContext* context,
-                                                     const v1::ObjectRequest* request,
-                                                     v1::ObjectResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  if (request->in_band()) {
-    CarryOutInBand(queue_, context, reactor, [=, this](const Interrupt& interrupt) {
-      return RequestInBand(*request, interrupt, response);
-    });
-    return reactor;
-  }
-  CarryOut(queue_, ToOrder(*request), request->election_id(),
-           {context, reactor, [response](const Network& network, const StandingCircuit& circuit) {
-              FillObjectPath(network, circuit, response->mutable_path());
-              response->set_link_congestion(circuit.congestion);
-              response->set_disk_contention(circuit.disk_contention);
-            }});
-  return reactor;
+DataServerService::DataServerService(Controller& controller, CallDesk& desk)
+    : ByteService("bfly.v1.DataServer", desk), controller_(controller), queue_(controller) {
+  using enum CallDesk::Lane;
+  AddCall("Place", kChange, &DataServerService::Place);
+  AddQuickCall<v1::ObjectRequest>("Request", [this](auto&&... call) { Request(call...); });
+  AddCall("RequestBatch", kChange, &DataServerService::RequestBatch);
+  AddQuickCall<v1::ReleaseObjectRequest>("Release", [this](auto&&... call) { Release(call...); });
+  AddCall("ReleaseBatch", kChange, &DataServerService::ReleaseBatch);
+  AddStream("Stream", [this](grpc::CallbackServerContext* context) { return Stream(context); });
+  AddCall("List", kRead, &DataServerService::List);
+  AddCall("Status", kRead, &DataServerService::Status);
 }
 
-grpc::Status DataServerService::RequestBatch(grpc::ServerContext* context,
+void DataServerService::Request(grpc::CallbackServerContext* context,
+                                grpc::ServerUnaryReactor* reactor,
+                                std::shared_ptr<const v1::ObjectRequest> request,
+                                grpc::ByteBuffer* answer) {
+  if (request->in_band()) {
+    CarryOutInBand(queue_, context, reactor, [=, this](const Interrupt& interrupt) {
+      v1::ObjectResponse response;
+      grpc::Status status = RequestInBand(*request, interrupt, &response);
+      if (status.ok()) *answer = Serialize(response);
+      return status;
+    });
+    return;
+  }
+  CarryOut(
+      queue_, ToOrder(*request), request->election_id(),
+      {context, reactor, [answer, request](const Network& network, const StandingCircuit& circuit) {
+         v1::ObjectResponse response;
+         FillObjectPath(network, circuit, response.mutable_path());
+         response.set_link_congestion(circuit.congestion);
+         response.set_disk_contention(circuit.disk_contention);
+         *answer = Serialize(response);
+       }});
+}
+
+grpc::Status DataServerService::RequestBatch(const grpc::ServerContextBase* context,
                                              const v1::ObjectBatchRequest* request,
                                              v1::ObjectBatchResponse* response) {
+  if (absl::Status status = CheckBatch(*request, controller_.resources().batch); !status.ok()) {
+    return ToGrpc(status);
+  }
   if (request->in_band()) {
     return RequestBatchInBand(*request, InBandInterruptOf(context), response);
   }
-  if (absl::Status status = CheckBatch(*request); !status.ok()) return ToGrpc(status);
   if (request->best_effort()) return RequestBestEffort(context, *request, response);
   const auto start = std::chrono::steady_clock::now();
   const ReadBatchOrder order = ToReadOrder(*request);
@@ -111,29 +141,34 @@ grpc::Status DataServerService::RequestBatch(grpc::ServerContext* context,
   return grpc::Status::OK;
 }
 
-grpc::ServerUnaryReactor* DataServerService::Release(grpc::CallbackServerContext* context,
-                                                     const v1::ReleaseObjectRequest* request,
-                                                     v1::ReleaseObjectResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+void DataServerService::Release(grpc::CallbackServerContext* context,
+                                grpc::ServerUnaryReactor* reactor,
+                                std::shared_ptr<const v1::ReleaseObjectRequest> request,
+                                grpc::ByteBuffer* answer) {
   if (request->in_band()) {
     CarryOutInBand(queue_, context, reactor, [=, this](const Interrupt& interrupt) {
-      return ReleaseInBand(*request, interrupt, response);
+      v1::ReleaseObjectResponse response;
+      grpc::Status status = ReleaseInBand(*request, interrupt, &response);
+      if (status.ok()) *answer = Serialize(response);
+      return status;
     });
-    return reactor;
+    return;
   }
-  CarryOut(queue_, ToOrder(*request), request->election_id(),
-           {context, reactor, [response](const Network& network, const StandingCircuit& circuit) {
-              FillObjectPath(network, circuit, response->mutable_path());
-            }});
-  return reactor;
+  CarryOut(
+      queue_, ToOrder(*request), request->election_id(),
+      {context, reactor, [answer, request](const Network& network, const StandingCircuit& circuit) {
+         v1::ReleaseObjectResponse response;
+         FillObjectPath(network, circuit, response.mutable_path());
+         *answer = Serialize(response);
+       }});
 }
 
-grpc::ServerBidiReactor<v1::ObjectOperation, v1::ObjectResult>* DataServerService::Stream(
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* DataServerService::Stream(
     grpc::CallbackServerContext* context) {
-  return new StreamReactor<ReadOperations>(queue_, context);
+  return new StreamReactor<ReadOperations>(queue_, controller_.resources(), context);
 }
 
-grpc::Status DataServerService::Status(grpc::ServerContext*,
+grpc::Status DataServerService::Status(const grpc::ServerContextBase*,
                                        const v1::DataServerStatusRequest* request,
                                        v1::DataServerStatus* response) {
   return ToGrpc(controller_.Read([&](const FabricState& state) {

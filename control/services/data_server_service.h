@@ -2,44 +2,35 @@
 // bfly.v1.DataServer over a Controller.
 #pragma once
 
-#include "bfly/v1/data_server.grpc.pb.h"
+#include "bfly/v1/data_server.pb.h"
+#include "control/services/byte_service.h"
 #include "control/services/controller.h"
 #include "control/services/order_queue.h"
 
 namespace bfly::control {
 
 // Calls of one read and streams hold no thread while they wait, as in CircuitsService.
-using DataServerBase =
-    v1::DataServer::WithCallbackMethod_Request<v1::DataServer::WithCallbackMethod_Release<
-        v1::DataServer::WithCallbackMethod_Stream<v1::DataServer::Service>>>;
-
-class DataServerService final : public DataServerBase {
+class DataServerService final : public ByteService {
  public:
-  explicit DataServerService(Controller& controller)
-      : controller_(controller), queue_(controller) {}
+  DataServerService(Controller& controller, CallDesk& desk);
 
-  using DataServerBase::Release;
-  using DataServerBase::Request;
-  using DataServerBase::Stream;
-
-  grpc::Status Place(grpc::ServerContext*, const v1::PlaceRequest* request,
-                     v1::PlaceResponse* response) override;
-  grpc::ServerUnaryReactor* Request(grpc::CallbackServerContext* context,
-                                    const v1::ObjectRequest* request,
-                                    v1::ObjectResponse* response) override;
-  grpc::Status RequestBatch(grpc::ServerContext*, const v1::ObjectBatchRequest* request,
-                            v1::ObjectBatchResponse* response) override;
-  grpc::ServerUnaryReactor* Release(grpc::CallbackServerContext* context,
-                                    const v1::ReleaseObjectRequest* request,
-                                    v1::ReleaseObjectResponse* response) override;
-  grpc::Status ReleaseBatch(grpc::ServerContext* context, const v1::ReleaseObjectsRequest* request,
-                            v1::ReleaseObjectsResponse* response) override;
-  grpc::ServerBidiReactor<v1::ObjectOperation, v1::ObjectResult>* Stream(
-      grpc::CallbackServerContext* context) override;
-  grpc::Status List(grpc::ServerContext*, const v1::ListReadsRequest* request,
-                    v1::ListReadsResponse* response) override;
-  grpc::Status Status(grpc::ServerContext*, const v1::DataServerStatusRequest* request,
-                      v1::DataServerStatus* response) override;
+  grpc::Status Place(const grpc::ServerContextBase*, const v1::PlaceRequest* request,
+                     v1::PlaceResponse* response);
+  void Request(grpc::CallbackServerContext* context, grpc::ServerUnaryReactor* reactor,
+               std::shared_ptr<const v1::ObjectRequest> request, grpc::ByteBuffer* answer);
+  grpc::Status RequestBatch(const grpc::ServerContextBase*, const v1::ObjectBatchRequest* request,
+                            v1::ObjectBatchResponse* response);
+  void Release(grpc::CallbackServerContext* context, grpc::ServerUnaryReactor* reactor,
+               std::shared_ptr<const v1::ReleaseObjectRequest> request, grpc::ByteBuffer* answer);
+  grpc::Status ReleaseBatch(const grpc::ServerContextBase* context,
+                            const v1::ReleaseObjectsRequest* request,
+                            v1::ReleaseObjectsResponse* response);
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Stream(
+      grpc::CallbackServerContext* context);
+  grpc::Status List(const grpc::ServerContextBase*, const v1::ListReadsRequest* request,
+                    v1::ListReadsResponse* response);
+  grpc::Status Status(const grpc::ServerContextBase*, const v1::DataServerStatusRequest* request,
+                      v1::DataServerStatus* response);
 
  private:
   // The calls with in_band set.
@@ -50,7 +41,7 @@ class DataServerService final : public DataServerBase {
   grpc::Status ReleaseInBand(const v1::ReleaseObjectRequest& request, const Interrupt& interrupt,
                              v1::ReleaseObjectResponse* response);
 
-  grpc::Status RequestBestEffort(grpc::ServerContext* context,
+  grpc::Status RequestBestEffort(const grpc::ServerContextBase* context,
                                  const v1::ObjectBatchRequest& request,
                                  v1::ObjectBatchResponse* response);
 

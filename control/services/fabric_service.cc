@@ -13,22 +13,23 @@ namespace bfly::control {
 namespace {
 
 // A client that asks for the primary role, for as long as its stream is open.
-class ArbitrateStream final
-    : public grpc::ServerBidiReactor<v1::ArbitrateRequest, v1::ArbitrateResponse> {
+class ArbitrateStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   explicit ArbitrateStream(Arbitration& arbitration) : arbitration_(arbitration) {
-    StartRead(&request_);
+    StartRead(&bytes_);
   }
 
   void OnReadDone(bool ok) override {
     absl::Status status = absl::OkStatus();
-    if (ok) {
+    v1::ArbitrateRequest request;
+    if (ok) status = Parse(bytes_, &request);
+    if (ok && status.ok()) {
       status = arbitration_.Ask(
-          this, request_.election_id(),
+          this, request.election_id(),
           [this](bool primary, uint64_t primary_id) { Tell(primary, primary_id); });
     }
     if (ok && status.ok()) {
-      StartRead(&request_);
+      StartRead(&bytes_);
     } else {
       End(status);
     }
@@ -59,7 +60,7 @@ class ArbitrateStream final
     answer.set_election_id(primary_id);
     // Only the newest news count for one that reads slowly; the first is being written.
     if (answers_.size() > 1) answers_.pop_back();
-    answers_.push_back(std::move(answer));
+    answers_.push_back(Serialize(answer));
     if (answers_.size() == 1) Continue();
   }
 
@@ -81,21 +82,37 @@ class ArbitrateStream final
   }
 
   Arbitration& arbitration_;
-  v1::ArbitrateRequest request_;
-  std::mutex mutex_;                           // guards what follows
-  std::deque<v1::ArbitrateResponse> answers_;  // the first is being written
+  grpc::ByteBuffer bytes_;                // of the read that is on
+  std::mutex mutex_;                      // guards what follows
+  std::deque<grpc::ByteBuffer> answers_;  // the first is being written
   std::optional<absl::Status> ending_;
   bool finished_ = false;
 };
 
 }  // namespace
 
-grpc::Status FabricService::Verify(grpc::ServerContext*, const v1::VerifyRequest* request,
+FabricService::FabricService(Controller& controller, CounterPoll& poll, CallDesk& desk)
+    : ByteService("bfly.v1.Fabric", desk), controller_(controller), poll_(poll) {
+  using enum CallDesk::Lane;
+  AddCall("Verify", kChange, &FabricService::Verify);
+  AddCall("Load", kChange, &FabricService::Load);
+  AddCall("Unload", kChange, &FabricService::Unload);
+  AddCall("Describe", kRead, &FabricService::Describe);
+  AddCall("Status", kRead, &FabricService::Status);
+  AddCall("SetLinkState", kChange, &FabricService::SetLinkState);
+  AddCall("SetLinks", kChange, &FabricService::SetLinks);
+  AddCall("GetLinks", kRead, &FabricService::GetLinks);
+  AddStream("Arbitrate", [this](grpc::CallbackServerContext*) {
+    return new ArbitrateStream(controller_.arbitration());
+  });
+}
+
+grpc::Status FabricService::Verify(const grpc::ServerContextBase*, const v1::VerifyRequest* request,
                                    v1::VerifyResponse*) {
   return ToGrpc(controller_.Verify(request->topology()));
 }
 
-grpc::Status FabricService::Load(grpc::ServerContext*, const v1::LoadRequest* request,
+grpc::Status FabricService::Load(const grpc::ServerContextBase*, const v1::LoadRequest* request,
                                  v1::LoadResponse* response) {
   const absl::Status status =
       controller_.Load(request->topology(), request->replace(), request->election_id());
@@ -103,7 +120,7 @@ grpc::Status FabricService::Load(grpc::ServerContext*, const v1::LoadRequest* re
   return ToGrpc(status);
 }
 
-grpc::Status FabricService::Unload(grpc::ServerContext*, const v1::UnloadRequest* request,
+grpc::Status FabricService::Unload(const grpc::ServerContextBase*, const v1::UnloadRequest* request,
                                    v1::UnloadResponse* response) {
   absl::StatusOr<v1::UnloadResponse> last = poll_.Unload(request->election_id());
   if (!last.ok()) return ToGrpc(last.status());
@@ -111,7 +128,8 @@ grpc::Status FabricService::Unload(grpc::ServerContext*, const v1::UnloadRequest
   return grpc::Status::OK;
 }
 
-grpc::Status FabricService::Describe(grpc::ServerContext*, const v1::DescribeRequest* request,
+grpc::Status FabricService::Describe(const grpc::ServerContextBase*,
+                                     const v1::DescribeRequest* request,
                                      v1::DescribeResponse* response) {
   absl::StatusOr<v1::DescribeResponse> description = controller_.Describe(request->links());
   if (!description.ok()) return ToGrpc(description.status());
@@ -121,6 +139,13 @@ grpc::Status FabricService::Describe(grpc::ServerContext*, const v1::DescribeReq
 
 v1::FabricStatus FabricService::FullStatus() {
   v1::FabricStatus status = controller_.Status();
+  for (const Resource* resource : controller_.resources().all()) {
+    v1::ResourceUse* use = status.add_resources();
+    use->set_name(resource->name());
+    use->set_in_use(resource->in_use());
+    use->set_limit(resource->limit());
+    use->set_refused(resource->refused());
+  }
   const absl::StatusOr<PicturePtr> picture = poll_.Now(/*links=*/false);
   if (!picture.ok()) return status;
   *status.mutable_conservation() = (*picture)->conservation;
@@ -140,19 +165,20 @@ v1::FabricStatus FabricService::FullStatus() {
   return status;
 }
 
-grpc::Status FabricService::Status(grpc::ServerContext*, const v1::StatusRequest*,
+grpc::Status FabricService::Status(const grpc::ServerContextBase*, const v1::StatusRequest*,
                                    v1::StatusResponse* response) {
   *response->mutable_status() = FullStatus();
   return grpc::Status::OK;
 }
 
-grpc::Status FabricService::SetLinkState(grpc::ServerContext*,
+grpc::Status FabricService::SetLinkState(const grpc::ServerContextBase*,
                                          const v1::SetLinkStateRequest* request,
                                          v1::SetLinkStateResponse*) {
   return ToGrpc(controller_.SetLinkState(*request));
 }
 
-grpc::Status FabricService::SetLinks(grpc::ServerContext*, const v1::SetLinksRequest* request,
+grpc::Status FabricService::SetLinks(const grpc::ServerContextBase*,
+                                     const v1::SetLinksRequest* request,
                                      v1::SetLinksResponse* response) {
   absl::StatusOr<v1::SetLinksResponse> links = controller_.SetLinks(*request);
   if (!links.ok()) return ToGrpc(links.status());
@@ -160,17 +186,13 @@ grpc::Status FabricService::SetLinks(grpc::ServerContext*, const v1::SetLinksReq
   return grpc::Status::OK;
 }
 
-grpc::Status FabricService::GetLinks(grpc::ServerContext*, const v1::GetLinksRequest* request,
+grpc::Status FabricService::GetLinks(const grpc::ServerContextBase*,
+                                     const v1::GetLinksRequest* request,
                                      v1::GetLinksResponse* response) {
   absl::StatusOr<v1::GetLinksResponse> links = controller_.GetLinks(*request);
   if (!links.ok()) return ToGrpc(links.status());
   *response = *std::move(links);
   return grpc::Status::OK;
-}
-
-grpc::ServerBidiReactor<v1::ArbitrateRequest, v1::ArbitrateResponse>* FabricService::Arbitrate(
-    grpc::CallbackServerContext*) {
-  return new ArbitrateStream(controller_.arbitration());
 }
 
 }  // namespace bfly::control

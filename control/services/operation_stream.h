@@ -5,130 +5,43 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "control/server/message_bytes.h"
+#include "control/services/operation_message.h"
 #include "control/services/order_queue.h"
-#include "control/status/field_errors.h"
+#include "control/services/resources.h"
+#include "control/status/grpc_status.h"
 
 namespace bfly::control {
 
-// Operations whose answers are not written yet. A client that sends faster than answers can be
-// written, or does not read them, is held back by the transport once there are so many.
+// Operations whose answers are not written yet, of one stream and of all together. A client that
+// sends faster than answers can be written, or does not read them, is held back by the transport
+// once its stream has so many, or its share of those of all streams.
 inline constexpr size_t kMaxOpen = 8192;
-// Operations of one message.
-inline constexpr int kMaxInMessage = 4096;
-
-struct Step {
-  uint64_t tag = 0;
-  absl::StatusOr<Order> order;
-  uint64_t election_id = 0;
-};
-
-// What came in one message and is answered by one.
-struct Message {
-  uint64_t tag = 0;
-  bool is_batch = false;
-  absl::Status status;  // of a batch that is refused as a whole
-  std::vector<Step> steps;
-};
-
-// What a message counts for: its operations, and itself.
-inline size_t SizeOf(const Message& message) { return message.steps.size() + 1; }
-
-template <class Kind>
-Step MissingStep(uint64_t tag) {
-  return {tag,
-          ErrorAtField(absl::StatusCode::kInvalidArgument, "operation",
-                       absl::StrCat("is missing; set ", Kind::kOperations)),
-          0};
-}
-
-template <class Kind>
-Step ToMemberStep(const typename Kind::Operation& operation) {
-  if (!operation.has_batch()) return Kind::ToStep(operation);
-  return {operation.tag(),
-          ErrorAtField(absl::StatusCode::kInvalidArgument, "batch",
-                       "stands in a batch; put its operations there themselves"),
-          0};
-}
-
-// Kind says what the operations are:
-//   Operation, Result              messages with a tag; an Operation may have a `batch` of
-//                                  `operations`, a Result their `results`
-//   static Step ToStep(const Operation&)                 of one that is no batch
-//   static void Fill(const Network&, const StandingCircuit&, Result*)   of one that was done
-//   kOperations                    what an operation may be, in words
-template <class Kind>
-Message ToMessage(const typename Kind::Operation& operation) {
-  Message message{.tag = operation.tag(),
-                  .is_batch = operation.has_batch(),
-                  .status = absl::OkStatus(),
-                  .steps = {}};
-  if (!message.is_batch) {
-    message.steps.push_back(Kind::ToStep(operation));
-    return message;
-  }
-  const auto& operations = operation.batch().operations();
-  if (operations.size() > kMaxInMessage) {
-    message.status =
-        ErrorAtField(absl::StatusCode::kResourceExhausted, "batch.operations",
-                     absl::StrCat("has ", operations.size(), " operations, at most ", kMaxInMessage,
-                                  " are allowed; send several messages"));
-    return message;
-  }
-  message.steps.reserve(operations.size());
-  for (const auto& member : operations) message.steps.push_back(ToMemberStep<Kind>(member));
-  return message;
-}
-
-template <class Kind>
-void FillOutcome(const Network* network, uint64_t tag, const Outcome& outcome,
-                 typename Kind::Result* result) {
-  result->set_tag(tag);
-  if (outcome.ok() && network != nullptr) {
-    Kind::Fill(*network, *outcome, result);
-    return;
-  }
-  result->set_code(static_cast<int>(outcome.status().code()));
-  result->set_message(std::string(outcome.status().message()));
-}
-
-// The answer to `message`, whose outcomes begin at `outcome`.
-template <class Kind>
-typename Kind::Result ToAnswer(const Network* network, const Message& message,
-                               const Outcome* outcome) {
-  typename Kind::Result result;
-  if (!message.is_batch) {
-    FillOutcome<Kind>(network, message.tag, *outcome, &result);
-    return result;
-  }
-  result.set_tag(message.tag);
-  if (!message.status.ok()) {
-    FillOutcome<Kind>(network, message.tag, message.status, &result);
-    return result;
-  }
-  for (const Step& step : message.steps) {
-    FillOutcome<Kind>(network, step.tag, *outcome++, result.add_results());
-  }
-  return result;
-}
+inline constexpr size_t kMaxOpenOfAll = 16'384;
+// Memory of one message once it is parsed.
+inline constexpr size_t kMaxMessageBytes = kMaxInMessage * kOperationBytes;
 
 // One call. Deletes itself when it is over.
 template <class Kind>
-class StreamReactor final
-    : public grpc::ServerBidiReactor<typename Kind::Operation, typename Kind::Result> {
+class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  using Result = typename Kind::Result;
-
-  StreamReactor(OrderQueue& queue, grpc::CallbackServerContext* context)
-      : queue_(queue), context_(context) {
-    this->StartRead(&operation_);
+  StreamReactor(OrderQueue& queue, Resources& resources, grpc::CallbackServerContext* context)
+      : queue_(queue), resources_(resources), context_(context) {
+    counted_ = resources_.streams.Take();
+    if (counted_) {
+      StartRead(&bytes_);
+      return;
+    }
+    is_finished_ = true;
+    Finish(ToGrpc(resources_.streams.Exhausted("streams", "close others first")));
   }
 
   void OnReadDone(bool ok) override;
@@ -136,33 +49,47 @@ class StreamReactor final
   void OnCancel() override {
     Change([this] { is_cancelled_ = true; });
   }
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    if (counted_) resources_.streams.Give();
+    delete this;
+  }
 
   // From any thread, once for each message, in order. `size`: what it counts for in open_.
-  void Answer(Result result, size_t size) {
+  void Answer(const typename Kind::Result& result, size_t size) {
+    grpc::ByteBuffer bytes = Serialize(result);
     Change([&] {
       --in_queue_;
-      answers_.push_back({std::move(result), size});
+      answers_.push_back({std::move(bytes), size});
     });
   }
 
  private:
   struct Pending {
-    Result result;
+    grpc::ByteBuffer bytes;
     size_t size;
   };
+
+  // Parses what was read and tells the memory it takes; RESOURCE_EXHAUSTED if that is too much.
+  absl::Status Read(typename Kind::Operation* operation, size_t* bytes) const;
+  size_t most_open() const {
+    return std::min<size_t>(kMaxOpen,
+                            kMaxOpenOfAll / std::max<size_t>(1, resources_.streams.in_use()));
+  }
 
   // Calls `change` with mutex_ and does what is due then. This may be gone afterwards.
   template <class Function>
   void Change(Function&& change);
 
   OrderQueue& queue_;
+  Resources& resources_;
   grpc::CallbackServerContext* const context_;
-  typename Kind::Operation operation_;  // of the read that is on
-  std::mutex mutex_;                    // guards what follows
-  size_t in_queue_ = 0;                 // messages
-  size_t open_ = 0;                     // operations in the queue and in answers_
-  std::deque<Pending> answers_;         // the first is being written if is_writing_
+  bool counted_ = false;         // among the streams
+  grpc::ByteBuffer bytes_;       // of the read that is on
+  std::mutex mutex_;             // guards what follows
+  absl::Status ending_;          // what the client is told in the end
+  size_t in_queue_ = 0;          // messages
+  size_t open_ = 0;              // operations in the queue and in answers_
+  std::deque<Pending> answers_;  // the first is being written if is_writing_
   bool is_writing_ = false;
   bool is_paused_ = false;  // no read is on, but one will be
   bool reads_are_over_ = false;
@@ -228,25 +155,44 @@ class MessageWork final : public OrderQueue::Work {
 };
 
 template <class Kind>
+absl::Status StreamReactor<Kind>::Read(typename Kind::Operation* operation, size_t* bytes) const {
+  const absl::Status status = ParsedSize(bytes_, *Kind::Operation::descriptor(), bytes);
+  if (!status.ok()) return status;
+  if (*bytes <= kMaxMessageBytes) return Parse(bytes_, operation);
+  return absl::ResourceExhaustedError(absl::StrCat("a message would take ", *bytes,
+                                                   " bytes of memory, at most ", kMaxMessageBytes,
+                                                   " are allowed; send several messages"));
+}
+
+template <class Kind>
 void StreamReactor<Kind>::OnReadDone(bool ok) {
   if (!ok) {
     Change([this] { reads_are_over_ = true; });
     return;
   }
-  Message message = ToMessage<Kind>(operation_);
+  typename Kind::Operation operation;
+  size_t bytes = 0;
+  if (absl::Status status = Read(&operation, &bytes); !status.ok()) {
+    Change([&] {
+      reads_are_over_ = true;
+      ending_ = std::move(status);
+    });
+    return;
+  }
+  Message message = ToMessage<Kind>(operation, bytes);
   bool read_on;
   {
     const std::lock_guard lock(mutex_);
     ++in_queue_;
     open_ += SizeOf(message);
-    read_on = open_ < kMaxOpen && !is_cancelled_;
+    read_on = open_ < most_open() && !is_cancelled_;
     is_paused_ = !read_on;
   }
   OrderQueue& queue = queue_;
   const bool lead = queue.Push(std::make_unique<MessageWork<Kind>>(std::move(message), *this));
   // After the push, so that messages stay in order; before the work, so that the next comes
   // meanwhile. From here on this may be gone.
-  if (read_on) this->StartRead(&operation_);
+  if (read_on) StartRead(&bytes_);
   if (lead) queue.Lead();
 }
 
@@ -265,7 +211,7 @@ void StreamReactor<Kind>::OnWriteDone(bool ok) {
 template <class Kind>
 template <class Function>
 void StreamReactor<Kind>::Change(Function&& change) {
-  const Result* write = nullptr;
+  const grpc::ByteBuffer* write = nullptr;
   grpc::WriteOptions options;
   bool read = false;
   bool finish = false;
@@ -278,13 +224,13 @@ void StreamReactor<Kind>::Change(Function&& change) {
     }
     if (!is_writing_ && !answers_.empty()) {
       is_writing_ = true;
-      write = &answers_.front().result;
+      write = &answers_.front().bytes;
       if (answers_.size() > 1) options.set_buffer_hint();
     }
     if (is_paused_ && is_cancelled_) {
       is_paused_ = false;
       reads_are_over_ = true;
-    } else if (is_paused_ && open_ <= kMaxOpen / 2) {
+    } else if (is_paused_ && open_ <= most_open() / 2) {
       is_paused_ = false;
       read = true;
     }
@@ -293,9 +239,9 @@ void StreamReactor<Kind>::Change(Function&& change) {
   }
   // Without the lock, for gRPC may call back from here. What was decided keeps this alive until it
   // is begun.
-  if (write != nullptr) this->StartWrite(write, options);
-  if (read) this->StartRead(&operation_);
-  if (finish) this->Finish(grpc::Status::OK);
+  if (write != nullptr) StartWrite(write, options);
+  if (read) StartRead(&bytes_);
+  if (finish) Finish(ToGrpc(ending_));
 }
 
 }  // namespace bfly::control

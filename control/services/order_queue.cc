@@ -29,11 +29,6 @@ OrderQueue::~OrderQueue() {
   slow_thread_.join();
 }
 
-bool OrderQueue::IsFull() const {
-  const std::lock_guard lock(mutex_);
-  return waiting_.size() >= kMaxWaiting;
-}
-
 bool OrderQueue::Push(std::unique_ptr<Work> work) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back(std::move(work));
@@ -56,9 +51,11 @@ void OrderQueue::PushSlow(std::unique_ptr<SlowWork> work) {
       slow_.push_back(std::move(work));
       changed_.notify_all();
     }
+    resources().in_band_calls.Set(slow_.size());
   }
   for (const auto& given_up : unwanted) given_up->GiveUp(given_up->IsWanted());
   if (work != nullptr) {
+    resources().in_band_calls.CountRefusal();
     work->GiveUp(absl::ResourceExhaustedError(
         absl::StrCat(kMaxSlow, " calls with in_band wait already; send fewer at a time")));
   }
@@ -106,6 +103,7 @@ void OrderQueue::RunSlow() {
       if (slow_.empty()) return;
       work = std::move(slow_.front());
       slow_.pop_front();
+      resources().in_band_calls.Set(slow_.size());
     }
     const absl::Status wanted = work->IsWanted();
     if (wanted.ok()) {

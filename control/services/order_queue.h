@@ -17,9 +17,8 @@ namespace bfly::control {
 
 class OrderQueue {
  public:
-  // Pieces of work that may wait before Full().
-  static constexpr size_t kMaxWaiting = 16'384;
-  // Slow ones: each takes most of a millisecond, so the last of them waits for about a second.
+  // Slow pieces of work that may wait: each takes most of a millisecond, so the last of them waits
+  // for about a second.
   static constexpr size_t kMaxSlow = 1'024;
 
   // One or several orders and who wants to know what became of them.
@@ -49,8 +48,7 @@ class OrderQueue {
   explicit OrderQueue(Controller& controller);
   ~OrderQueue();
 
-  // Whether so much waits that a client should be told to come back later.
-  bool IsFull() const;
+  Resources& resources() { return controller_.resources(); }
   // In this order. True: the caller must call Lead, soon and from this thread.
   [[nodiscard]] bool Push(std::unique_ptr<Work> work);
   // Carries out what waits, a share of it.

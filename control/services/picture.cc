@@ -138,6 +138,10 @@ void FillLink(const Network& network, const LinkCapacity& capacity, const Chosen
 
 absl::Status CheckFilter(const v1::CounterFilter& filter, const Network& network) {
   FieldErrors errors;
+  if (filter.rows_size() > static_cast<int64_t>(network.rows())) {
+    errors.Add("filter.rows", absl::StrCat("has ", filter.rows_size(), " entries, the network has ",
+                                           network.rows(), " rows"));
+  }
   for (int i = 0; i < filter.stages_size(); ++i) {
     if (filter.stages(i) < static_cast<uint32_t>(network.stages())) continue;
     errors.Add(OutOfRange(absl::StrCat("filter.stages[", i, "]"), filter.stages(i), 0,
@@ -181,16 +185,14 @@ v1::Counters ToCounters(const Picture& now, const Picture* before, const v1::Cou
   return counters;
 }
 
-bool Differs(const v1::Counters& now, const v1::Counters& before) {
-  const auto bare = [](v1::Counters counters) {
-    counters.clear_time_ns();
-    counters.clear_monotonic_ns();
-    counters.clear_skipped();
-    counters.clear_links();    // what is in there has changed already
-    counters.clear_workers();  // idle passes count on
-    return counters.SerializeAsString();
-  };
-  return now.links_size() > 0 || bare(now) != bare(before);
+std::string BareText(const v1::Counters& counters) {
+  v1::Counters bare;
+  bare.mutable_ports()->CopyFrom(counters.ports());
+  bare.mutable_drops()->CopyFrom(counters.drops());
+  *bare.mutable_conservation() = counters.conservation();
+  *bare.mutable_circuits() = counters.circuits();
+  bare.mutable_problems()->CopyFrom(counters.problems());
+  return bare.SerializeAsString();
 }
 
 }  // namespace bfly::control

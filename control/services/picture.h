@@ -48,7 +48,8 @@ absl::Status CheckFilter(const v1::CounterFilter& filter, const Network& network
 v1::Counters ToCounters(const Picture& now, const Picture* before, const v1::CounterFilter& filter,
                         bool changed_only);
 
-// Whether anything the filter lets through differs, the time apart.
-bool Differs(const v1::Counters& now, const v1::Counters& before);
+// What of `counters` may show a change: links, which stand there if they changed, and what changes
+// always apart.
+std::string BareText(const v1::Counters& counters);
 
 }  // namespace bfly::control

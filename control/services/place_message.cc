@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/services/place_message.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "control/status/field_errors.h"
 
 namespace bfly::control {
 namespace {
 
-// Objects one call may place on random disks.
+// The first of random objects is so far from the largest number that all of them have one.
 constexpr uint32_t kMostPlaced = 1u << 24;
 
 }  // namespace
 
-absl::StatusOr<PlaceOrder> ToOrder(const v1::PlaceRequest& request, Row rows) {
+absl::StatusOr<PlaceOrder> ToOrder(const v1::PlaceRequest& request, Row rows, uint64_t placed,
+                                   uint64_t most) {
   FieldErrors errors;
   if (request.copies() > 2) errors.Add(OutOfRange("copies", request.copies(), 1, 2));
-  if (request.count() > kMostPlaced) {
-    errors.Add(OutOfRange("count", request.count(), 1, kMostPlaced));
-  }
   if (request.objects().empty() == (request.count() == 0)) {
     errors.Add("objects", "give objects with their disks, or count for random ones, one of both");
   }
@@ -32,6 +32,14 @@ absl::StatusOr<PlaceOrder> ToOrder(const v1::PlaceRequest& request, Row rows) {
     }
   }
   if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
+  const uint64_t asked =
+      request.count() != 0 ? request.count() : static_cast<uint64_t>(request.objects_size());
+  const uint64_t room = request.replace() ? most : most - std::min(most, placed);
+  if (asked > room) {
+    return ErrorAtField(
+        absl::StatusCode::kResourceExhausted, request.count() != 0 ? "count" : "objects",
+        absl::StrCat(asked, " objects are more than the ", room, " that there is room for"));
+  }
   PlaceOrder order{
       .objects = {}, .room = request.room(), .replace = request.replace(), .record = {}};
   if (request.count() != 0) {
@@ -43,14 +51,17 @@ absl::StatusOr<PlaceOrder> ToOrder(const v1::PlaceRequest& request, Row rows) {
   }
   v1::PlaceRequest record = request;
   record.clear_election_id();
+  // They would be kept on disk, whatever they are.
+  record.DiscardUnknownFields();
   order.record = record.SerializeAsString();
   return order;
 }
 
-absl::StatusOr<PlaceOrder> OrderOfRecord(const std::string& record, Row rows) {
+absl::StatusOr<PlaceOrder> OrderOfRecord(const std::string& record, Row rows, uint64_t placed,
+                                         uint64_t most) {
   v1::PlaceRequest request;
   if (!request.ParseFromString(record)) return absl::DataLossError("is no placement");
-  return ToOrder(request, rows);
+  return ToOrder(request, rows, placed, most);
 }
 
 }  // namespace bfly::control

@@ -8,10 +8,13 @@
 
 namespace bfly::control {
 
-// INVALID_ARGUMENT names every field. Disks are checked against the network by FabricState.
-absl::StatusOr<PlaceOrder> ToOrder(const v1::PlaceRequest& request, Row rows);
+// INVALID_ARGUMENT names every field; RESOURCE_EXHAUSTED: with the objects `placed` already there
+// would be more than `most`. Disks are checked against the network by FabricState.
+absl::StatusOr<PlaceOrder> ToOrder(const v1::PlaceRequest& request, Row rows, uint64_t placed,
+                                   uint64_t most);
 
 // The order of a record that such an order had.
-absl::StatusOr<PlaceOrder> OrderOfRecord(const std::string& record, Row rows);
+absl::StatusOr<PlaceOrder> OrderOfRecord(const std::string& record, Row rows, uint64_t placed,
+                                         uint64_t most);
 
 }  // namespace bfly::control

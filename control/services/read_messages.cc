@@ -18,13 +18,6 @@ absl::Status CheckSingle(const Request& request) {
   return errors.ToStatus();
 }
 
-absl::Status CheckSize(int users) {
-  if (users <= kMaxBatch) return absl::OkStatus();
-  return ErrorAtField(absl::StatusCode::kResourceExhausted, "users",
-                      absl::StrCat("has ", users, " users, at most ", kMaxBatch,
-                                   " are allowed in one message; send several batches"));
-}
-
 }  // namespace
 
 absl::StatusOr<Order> ToOrder(const v1::ObjectRequest& request) {
@@ -38,8 +31,11 @@ absl::StatusOr<Order> ToOrder(const v1::ReleaseObjectRequest& request) {
   return Order{StopReadingOrder{request.user()}, request.idempotency_key()};
 }
 
-absl::Status CheckBatch(const v1::ObjectBatchRequest& request) {
-  if (absl::Status status = CheckSize(request.users_size()); !status.ok()) return status;
+absl::Status CheckBatch(const v1::ObjectBatchRequest& request, Resource& batch) {
+  for (const auto& [field, size] :
+       {std::pair{"users", request.users_size()}, {"objects", request.objects_size()}}) {
+    if (absl::Status status = CheckBatchSize(batch, field, size); !status.ok()) return status;
+  }
   FieldErrors errors;
   errors.Add(CheckKey(request.idempotency_key()));
   if (request.dry_run() && !request.idempotency_key().empty()) {
@@ -62,8 +58,10 @@ absl::Status CheckBatch(const v1::ObjectBatchRequest& request) {
   return errors.ToStatus();
 }
 
-absl::Status CheckBatch(const v1::ReleaseObjectsRequest& request) {
-  if (absl::Status status = CheckSize(request.users_size()); !status.ok()) return status;
+absl::Status CheckBatch(const v1::ReleaseObjectsRequest& request, Resource& batch) {
+  if (absl::Status status = CheckBatchSize(batch, "users", request.users_size()); !status.ok()) {
+    return status;
+  }
   FieldErrors errors;
   errors.Add(CheckKey(request.idempotency_key()));
   if (request.all() && request.users_size() != 0) {

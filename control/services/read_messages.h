@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "bfly/v1/data_server.pb.h"
 #include "control/services/fabric_state.h"
+#include "control/services/resources.h"
 
 namespace bfly::control {
 
@@ -13,8 +14,8 @@ namespace bfly::control {
 absl::StatusOr<Order> ToOrder(const v1::ObjectRequest& request);
 absl::StatusOr<Order> ToOrder(const v1::ReleaseObjectRequest& request);
 // What can be said without the network. RESOURCE_EXHAUSTED: too many in one message.
-absl::Status CheckBatch(const v1::ObjectBatchRequest& request);
-absl::Status CheckBatch(const v1::ReleaseObjectsRequest& request);
+absl::Status CheckBatch(const v1::ObjectBatchRequest& request, Resource& batch);
+absl::Status CheckBatch(const v1::ReleaseObjectsRequest& request, Resource& batch);
 ReadBatchOrder ToReadOrder(const v1::ObjectBatchRequest& request);
 void FillObjectPath(const Network& network, const StandingCircuit& circuit, v1::ObjectPath* out);
 

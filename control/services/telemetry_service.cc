@@ -17,6 +17,17 @@ using std::chrono::milliseconds;
 constexpr uint32_t kMinInterval = 10;
 constexpr uint32_t kMaxInterval = 60'000;
 
+// A subscriber's filter stays as long as its stream.
+constexpr size_t kMaxRequest = 256 << 10;
+
+absl::Status ParseSubscribe(const grpc::ByteBuffer& bytes, v1::SubscribeRequest* request) {
+  if (bytes.Length() > kMaxRequest) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the message has ", bytes.Length(), " bytes, at most ", kMaxRequest, " are allowed"));
+  }
+  return Parse(bytes, request);
+}
+
 absl::Status CheckRequest(const v1::SubscribeRequest& request) {
   FieldErrors errors;
   if (request.interval_ms() < kMinInterval || request.interval_ms() > kMaxInterval) {
@@ -30,13 +41,26 @@ absl::Status CheckRequest(const v1::SubscribeRequest& request) {
 }
 
 // One subscriber. gRPC calls it from its threads, the poll from its own.
-class Subscription final : public grpc::ServerWriteReactor<v1::Counters>, public PictureListener {
+class Subscription final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
+                           public PictureListener {
  public:
-  Subscription(CounterPoll& poll, const v1::SubscribeRequest& request)
-      : poll_(poll),
+  // `parsed`: what was wrong with the bytes of the request.
+  Subscription(grpc::CallbackServerContext* context, StalledCalls& stalled, CounterPoll& poll,
+               PictureBytes& pictures, Resources& resources, const v1::SubscribeRequest& request,
+               absl::Status parsed)
+      : stalled_(stalled, context),
+        poll_(poll),
+        pictures_(pictures),
+        resources_(resources),
         request_(request),
         on_change_(request.mode() == v1::SubscribeRequest::ON_CHANGE) {
-    if (absl::Status status = CheckRequest(request); !status.ok()) {
+    absl::Status status = std::move(parsed);
+    if (status.ok()) status = CheckRequest(request);
+    if (status.ok()) {
+      counted_ = resources_.subscribers.Take();
+      if (!counted_) status = resources_.subscribers.Exhausted("subscribers", "close others first");
+    }
+    if (!status.ok()) {
       End(status);
       return;
     }
@@ -54,50 +78,67 @@ class Subscription final : public grpc::ServerWriteReactor<v1::Counters>, public
     }
     // Others may want pictures more often. A quarter of the interval early is on time.
     const milliseconds interval(request_.interval_ms());
-    if (last_ != nullptr && picture->taken - last_->taken < interval * 3 / 4) return;
-    if (writing_) {
-      if (waiting_ != nullptr) ++skipped_;
-      waiting_ = picture;
+    if (last_sequence_ != 0 && picture->taken - last_taken_ < interval * 3 / 4) return;
+    if (!writing_) {
+      WriteLocked(picture);
       return;
     }
-    WriteLocked(picture);
+    if (waiting_) ++skipped_;
+    waiting_ = true;
   }
 
   void OnEnd(const absl::Status& status) override { End(status); }
 
+  void ForgetBefore(uint64_t sequence) override {
+    const std::lock_guard lock(mutex_);
+    if (last_ != nullptr && last_->sequence < sequence) last_ = nullptr;
+  }
+
   void OnWriteDone(bool ok) override {
     const std::lock_guard lock(mutex_);
     writing_ = false;
+    stalled_.SetSending(false);
+    bytes_.Clear();
+    sending_ = nullptr;
     if (!ok && !ending_.has_value()) ending_ = absl::CancelledError("the client has gone");
     if (ending_.has_value()) {
       FinishLocked();
       return;
     }
-    if (waiting_ != nullptr) {
-      const PicturePtr picture = std::move(waiting_);
-      waiting_ = nullptr;
-      WriteLocked(picture);
-    }
+    if (!waiting_) return;
+    waiting_ = false;
+    if (const PicturePtr newest = poll_.newest()) WriteLocked(newest);
   }
 
   void OnCancel() override { End(absl::CancelledError("cancelled")); }
 
   void OnDone() override {
     if (subscribed_) poll_.Unsubscribe(this);
+    if (counted_) resources_.subscribers.Give();
     delete this;
   }
 
  private:
   void WriteLocked(const PicturePtr& picture) {
-    v1::Counters next = ToCounters(*picture, last_.get(), request_.filter(),
-                                   /*changed_only=*/on_change_ && last_ != nullptr);
-    if (on_change_ && last_ != nullptr && !Differs(next, message_)) return;
-    message_ = std::move(next);
-    message_.set_skipped(skipped_);
+    // The first picture is full, and so is one whose picture before was forgotten.
+    const bool changed_only = on_change_ && last_ != nullptr;
+    std::shared_ptr<const PictureMessage> next =
+        pictures_.Make(picture, last_, request_.filter(), changed_only);
+    if (next == nullptr) {
+      ++skipped_;
+      return;
+    }
+    if (changed_only && !next->has_links() && *next->bare() == *bare_) return;
+    bare_ = next->bare();
+    bytes_ = next->WithSkipped(skipped_);
+    sending_ = std::move(next);
     skipped_ = 0;
-    last_ = picture;
+    last_sequence_ = picture->sequence;
+    last_taken_ = picture->taken;
+    if (on_change_ || request_.filter().top() != 0) last_ = picture;
     writing_ = true;
-    StartWrite(&message_);
+    stalled_.SetSending(true);
+    StartWrite(&bytes_);
   }
 
   void End(const absl::Status& status) {
@@ -116,24 +157,33 @@ class Subscription final : public grpc::ServerWriteReactor<v1::Counters>, public
     Finish(ToGrpc(*ending_));
   }
 
+  StalledCalls::Call stalled_;
   CounterPoll& poll_;
+  PictureBytes& pictures_;
+  Resources& resources_;
   const v1::SubscribeRequest request_;
   const bool on_change_;
+  bool counted_ = false;  // among the subscribers
   bool subscribed_ = false;
 
   std::mutex mutex_;  // guards what follows
   bool writing_ = false;
   bool finished_ = false;
   std::optional<absl::Status> ending_;
-  v1::Counters message_;  // being written, or written last
-  PicturePtr last_;       // what message_ shows
-  PicturePtr waiting_;    // the newest one that came while writing
-  uint64_t skipped_ = 0;  // pictures that were replaced while waiting
+  grpc::ByteBuffer bytes_;                         // being written
+  std::shared_ptr<const PictureMessage> sending_;  // what bytes_ is of
+  // Of the picture written last: its number, its time, what it told beside links.
+  uint64_t last_sequence_ = 0;
+  std::chrono::steady_clock::time_point last_taken_;
+  std::shared_ptr<const std::string> bare_;
+  PicturePtr last_;       // the same, if the next is compared with it and it was not forgotten
+  bool waiting_ = false;  // a picture came while writing
+  uint64_t skipped_ = 0;  // pictures that came and were not written
 };
 
 }  // namespace
 
-grpc::Status TelemetryService::GetCounters(grpc::ServerContext*,
+grpc::Status TelemetryService::GetCounters(const grpc::ServerContextBase*,
                                            const v1::GetCountersRequest* request,
                                            v1::Counters* response) {
   const absl::StatusOr<PicturePtr> picture = poll_.Now(!request->filter().summary());
@@ -144,9 +194,20 @@ grpc::Status TelemetryService::GetCounters(grpc::ServerContext*,
   return grpc::Status::OK;
 }
 
-grpc::ServerWriteReactor<v1::Counters>* TelemetryService::Subscribe(
-    grpc::CallbackServerContext*, const v1::SubscribeRequest* request) {
-  return new Subscription(poll_, *request);
+TelemetryService::TelemetryService(CounterPoll& poll, CallDesk& desk)
+    : ByteService("bfly.v1.Telemetry", desk),
+      stalled_(desk.stalled()),
+      poll_(poll),
+      resources_(poll.resources()),
+      pictures_(resources_.picture_bytes) {
+  AddCall("GetCounters", CallDesk::Lane::kRead, &TelemetryService::GetCounters);
+  AddServerStream("Subscribe",
+                  [this](grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes) {
+                    v1::SubscribeRequest request;
+                    absl::Status parsed = ParseSubscribe(*bytes, &request);
+                    return new Subscription(context, stalled_, poll_, pictures_, resources_,
+                                            request, std::move(parsed));
+                  });
 }
 
 }  // namespace bfly::control

@@ -2,24 +2,25 @@
 // bfly.v1.Telemetry over a CounterPoll.
 #pragma once
 
-#include "bfly/v1/telemetry.grpc.pb.h"
+#include "bfly/v1/telemetry.pb.h"
+#include "control/services/byte_service.h"
 #include "control/services/counter_poll.h"
+#include "control/services/picture_bytes.h"
 
 namespace bfly::control {
 
-class TelemetryService final
-    : public v1::Telemetry::WithCallbackMethod_Subscribe<v1::Telemetry::Service> {
+class TelemetryService final : public ByteService {
  public:
-  explicit TelemetryService(CounterPoll& poll) : poll_(poll) {}
+  TelemetryService(CounterPoll& poll, CallDesk& desk);
 
-  grpc::Status GetCounters(grpc::ServerContext*, const v1::GetCountersRequest* request,
-                           v1::Counters* response) override;
-  using v1::Telemetry::WithCallbackMethod_Subscribe<v1::Telemetry::Service>::Subscribe;
-  grpc::ServerWriteReactor<v1::Counters>* Subscribe(grpc::CallbackServerContext*,
-                                                    const v1::SubscribeRequest* request) override;
+  grpc::Status GetCounters(const grpc::ServerContextBase*, const v1::GetCountersRequest* request,
+                           v1::Counters* response);
 
  private:
+  StalledCalls& stalled_;
   CounterPoll& poll_;
+  Resources& resources_;
+  PictureBytes pictures_;
 };
 
 }  // namespace bfly::control

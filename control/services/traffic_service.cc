@@ -6,7 +6,8 @@
 
 namespace bfly::control {
 
-grpc::Status TrafficService::Start(grpc::ServerContext*, const v1::StartTrafficRequest* request,
+grpc::Status TrafficService::Start(const grpc::ServerContextBase*,
+                                   const v1::StartTrafficRequest* request,
                                    v1::StartTrafficResponse*) {
   if (request->sources().empty()) {
     return ToGrpc(ErrorAtField(absl::StatusCode::kInvalidArgument, "sources",
@@ -16,13 +17,13 @@ grpc::Status TrafficService::Start(grpc::ServerContext*, const v1::StartTrafficR
                                          request->election_id()));
 }
 
-grpc::Status TrafficService::Stop(grpc::ServerContext*, const v1::StopTrafficRequest* request,
-                                  v1::StopTrafficResponse*) {
+grpc::Status TrafficService::Stop(const grpc::ServerContextBase*,
+                                  const v1::StopTrafficRequest* request, v1::StopTrafficResponse*) {
   return ToGrpc(controller_.StopTraffic({request->names().begin(), request->names().end()},
                                         request->election_id()));
 }
 
-grpc::Status TrafficService::List(grpc::ServerContext*, const v1::ListTrafficRequest*,
+grpc::Status TrafficService::List(const grpc::ServerContextBase*, const v1::ListTrafficRequest*,
                                   v1::ListTrafficResponse* response) {
   absl::StatusOr<v1::ListTrafficResponse> listed = controller_.ListTraffic();
   if (!listed.ok()) return ToGrpc(listed.status());

@@ -2,22 +2,29 @@
 // bfly.v1.Traffic over a Controller.
 #pragma once
 
-#include "bfly/v1/traffic.grpc.pb.h"
+#include "bfly/v1/traffic.pb.h"
+#include "control/services/byte_service.h"
 #include "control/services/controller.h"
 
 namespace bfly::control {
 
-class TrafficService final : public v1::Traffic::Service {
+class TrafficService final : public ByteService {
  public:
-  explicit TrafficService(Controller& controller) : controller_(controller) {}
+  TrafficService(Controller& controller, CallDesk& desk)
+      : ByteService("bfly.v1.Traffic", desk), controller_(controller) {
+    using enum CallDesk::Lane;
+    AddCall("Start", kChange, &TrafficService::Start);
+    AddCall("Stop", kChange, &TrafficService::Stop);
+    AddCall("List", kRead, &TrafficService::List);
+  }
 
-  grpc::Status Start(grpc::ServerContext*, const v1::StartTrafficRequest* request,
-                     v1::StartTrafficResponse*) override;
-  grpc::Status Stop(grpc::ServerContext*, const v1::StopTrafficRequest* request,
-                    v1::StopTrafficResponse*) override;
+  grpc::Status Start(const grpc::ServerContextBase*, const v1::StartTrafficRequest* request,
+                     v1::StartTrafficResponse*);
+  grpc::Status Stop(const grpc::ServerContextBase*, const v1::StopTrafficRequest* request,
+                    v1::StopTrafficResponse*);
 
-  grpc::Status List(grpc::ServerContext*, const v1::ListTrafficRequest*,
-                    v1::ListTrafficResponse* response) override;
+  grpc::Status List(const grpc::ServerContextBase*, const v1::ListTrafficRequest*,
+                    v1::ListTrafficResponse* response);
 
  private:
   Controller& controller_;

@@ -13,8 +13,9 @@ namespace {
 
 class UnaryOrder final : public OrderQueue::Work {
  public:
-  UnaryOrder(Order order, uint64_t election_id, UnaryCall call)
-      : order_(std::move(order)), call_(std::move(call)) {
+  // One of the `orders` that wait; it gives its place back when it is done.
+  UnaryOrder(Order order, uint64_t election_id, UnaryCall call, Resource& orders)
+      : order_(std::move(order)), call_(std::move(call)), orders_(orders) {
     job_.election_id = election_id;
     job_.plan = [this](FabricState& state) {
       network_ = state.shared_network();
@@ -28,12 +29,14 @@ class UnaryOrder final : public OrderQueue::Work {
     absl::Status status = absl::CancelledError("cancelled; nothing was changed");
     if (carried_out) status = job_.status.ok() ? outcome_.status() : job_.status;
     if (status.ok()) call_.fill(*network_, *outcome_);
+    orders_.Give();
     call_.reactor->Finish(ToGrpc(status));
   }
 
  private:
   const Order order_;
   const UnaryCall call_;
+  Resource& orders_;
   Controller::Job job_;
   std::shared_ptr<const Network> network_;
   Outcome outcome_ = absl::UnknownError("");
@@ -68,16 +71,15 @@ void CarryOutInBand(OrderQueue& queue, grpc::CallbackServerContext* context,
 void CarryOut(OrderQueue& queue, absl::StatusOr<Order> order, uint64_t election_id,
               UnaryCall call) {
   absl::Status status = order.status();
-  if (status.ok() && queue.IsFull()) {
-    status = absl::ResourceExhaustedError(
-        absl::StrCat(OrderQueue::kMaxWaiting,
-                     " set-ups and releases wait already; send fewer at a time, or many in one "
-                     "message over Stream"));
+  Resource& orders = queue.resources().orders;
+  if (status.ok() && !orders.Take()) {
+    status = orders.Exhausted("set-ups and releases that wait",
+                              "send fewer at a time, or many in one message over Stream");
   }
   if (!status.ok()) {
     call.reactor->Finish(ToGrpc(status));
-  } else if (queue.Push(
-                 std::make_unique<UnaryOrder>(*std::move(order), election_id, std::move(call)))) {
+  } else if (queue.Push(std::make_unique<UnaryOrder>(*std::move(order), election_id,
+                                                     std::move(call), orders))) {
     queue.Lead();
   }
 }

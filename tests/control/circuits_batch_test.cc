@@ -25,7 +25,7 @@ constexpr uint32_t kBatchRows = 1 << 11;
 constexpr int kMany = 20'000;
 #else
 constexpr uint32_t kBatchRows = 1 << 16;
-constexpr int kMany = 1'000'000;
+constexpr int kMany = 65'536;
 #endif
 
 class CircuitsBatchTest : public CircuitsServiceTest {
@@ -85,7 +85,7 @@ class CircuitsBatchTest : public CircuitsServiceTest {
   v1::SetUpBatchRequest all_;
 };
 
-TEST_F(CircuitsBatchTest, AMillionRequestsInOneMessageAreAnsweredEach) {
+TEST_F(CircuitsBatchTest, AsManyRequestsAsOneMessageMayHoldAreAnsweredEach) {
   Start();
   v1::SetUpBatchRequest batch;
   for (int i = 0; i < kMany; ++i) {
@@ -103,13 +103,13 @@ TEST_F(CircuitsBatchTest, AMillionRequestsInOneMessageAreAnsweredEach) {
 TEST_F(CircuitsBatchTest, MoreThanTheLimitIsRefusedWithTheLimitAndWhatToDo) {
   Start();
   v1::SetUpBatchRequest batch;
-  for (int i = 0; i <= 1 << 20; ++i) batch.add_requests();
+  for (int i = 0; i <= 1 << 16; ++i) batch.add_requests();
   const absl::Status status = AskWithin(batch, 60).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(FieldsOf(status), ElementsAre("requests"));
-  EXPECT_THAT(std::string(status.message()),
-              testing::AllOf(HasSubstr("1048577"), HasSubstr("at most 1048576"),
-                             HasSubstr("several batches")));
+  EXPECT_THAT(
+      std::string(status.message()),
+      testing::AllOf(HasSubstr("65537"), HasSubstr("at most 65536"), HasSubstr("several batches")));
   EXPECT_EQ(Standing(), 0u);
 }
 

@@ -12,11 +12,18 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "bfly/v1/agent.grpc.pb.h"
+#include "bfly/v1/circuits.grpc.pb.h"
+#include "bfly/v1/data_server.grpc.pb.h"
+#include "bfly/v1/fabric.grpc.pb.h"
+#include "bfly/v1/telemetry.grpc.pb.h"
+#include "bfly/v1/traffic.grpc.pb.h"
 #include "control/agent/agent_service.h"
 #include "control/agent/update_socket.h"
 #include "control/server/address.h"
@@ -94,13 +101,18 @@ class TestController {
                      .agents = std::move(agents),
                      .owner = {},
                      .watch_interval = std::chrono::milliseconds(watch_interval_ms),
-                     .log = [](const std::string&) {}}),
+                     .log =
+                         [this](const std::string& line) {
+                           const std::lock_guard lock(log_mutex_);
+                           log_ += line + "\n";
+                         }}),
         poll_(controller_, std::move(poll)),
-        fabric_service_(controller_, poll_),
-        circuits_service_(controller_),
-        data_server_service_(controller_),
-        telemetry_service_(poll_),
-        traffic_service_(controller_),
+        desk_(controller_.resources()),
+        fabric_service_(controller_, poll_, desk_),
+        circuits_service_(controller_, desk_),
+        data_server_service_(controller_, desk_),
+        telemetry_service_(poll_, desk_),
+        traffic_service_(controller_, desk_),
         server_(MustStart(SocketAddress(directory, "controller"),
                           {&fabric_service_, &circuits_service_, &data_server_service_,
                            &telemetry_service_, &traffic_service_})),
@@ -113,10 +125,18 @@ class TestController {
         traffic(v1::Traffic::NewStub(channel)) {}
 
   Controller& controller() { return controller_; }
+  // Whether a line of the log has `text`.
+  bool Logged(const std::string& text) {
+    const std::lock_guard lock(log_mutex_);
+    return log_.find(text) != std::string::npos;
+  }
 
  private:
+  std::mutex log_mutex_;
+  std::string log_;  // log_mutex_
   Controller controller_;
   CounterPoll poll_;
+  CallDesk desk_;
   FabricService fabric_service_;
   CircuitsService circuits_service_;
   DataServerService data_server_service_;

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that take all the controller of a 1,024-row fabric gives them, or want it for themselves. It answers.
+"""Clients that take all the controller of a 1,024-row fabric gives them. It stays under 300 MiB and answers.
 
 Each test attacks a fabric of its own and prints the controller's memory: now, and at its peak. A limit on the
 controller's address space keeps the machine safe where it gives too much."""
 
+import collections
 import pathlib
 import subprocess
 import threading
@@ -17,6 +18,7 @@ from raw_http2 import Connection
 
 MOST_MIB = 300
 ADDRESS_SPACE = 4 << 30
+SECONDS = 6  # of an attack that goes on
 
 TWO_FOLD = """
 name: attacked
@@ -24,6 +26,7 @@ network: {kind: two_fold_butterfly, rows: 1024, seed: 7}
 placement:
   - {stages: 0-19, lcore: %d}
 """ % LCORES[0]
+DATA_SERVER = TWO_FOLD.replace("two_fold_butterfly", "randomly_wired_butterfly").replace("0-19", "0-9")
 
 
 def varint(number):
@@ -77,6 +80,31 @@ class MemoryAttackTest(CommandLineTest):
         except grpc.RpcError as error:
             return error.code().name, error.details()
 
+    def together(self, count, attack):
+        """Runs attack(i) in `count` threads; how often each result came."""
+        results = collections.Counter()
+        lock = threading.Lock()
+
+        def run(i):
+            result = attack(i)
+            with lock:
+                results[result] += 1
+
+        threads = [threading.Thread(target=run, args=(i,), daemon=True) for i in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+        return dict(results)
+
+    def keep_open(self, connections, seconds=SECONDS):
+        for connection in connections:
+            self.addCleanup(connection.close)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if not any([connection.step() for connection in connections]):
+                time.sleep(0.01)
+
     def survived(self, what, told=""):
         """The controller is there, small, and does what it is asked."""
         peak = self.mib("VmHWM")
@@ -85,6 +113,127 @@ class MemoryAttackTest(CommandLineTest):
         status = self.json("status")
         self.assertTrue(status["loaded"])
         self.assertLess(peak, MOST_MIB)
+        return {use["name"]: use for use in status.get("resources", [])}
+
+    def test_messages_that_grow_when_they_are_parsed(self):
+        self.start(TWO_FOLD)
+        batch = bytes_of(1, b"") * (10 << 20)  # 20 MiB, ten million requests
+        told = self.together(4, lambda i: self.call("Circuits/SetUpBatch", batch)[0])
+        self.survived("ten million requests in a message", told)
+        self.assertEqual(told, {"RESOURCE_EXHAUSTED": 4})
+        told = self.together(4, lambda i: self.call("Circuits/SetUpBatch", b"x" * (250 << 20))[0])
+        self.survived("messages of 250 MiB", told)
+        self.assertNotIn("OK", told)
+        batch = b"".join(bytes_of(1, set_up(i % 1024, i % 1024)) for i in range(60_000))
+        told = self.together(16, lambda i: self.call("Circuits/SetUpBatch", batch)[0])
+        self.survived("large batches, sixteen at a time", told)
+        topology = bytes_of(1, bytes_of(7, b"") * (8 << 20))
+        told = self.together(4, lambda i: self.call("Fabric/Verify", topology)[0])
+        self.survived("topologies of eight million entries", told)
+        operations = bytes_of(4, bytes_of(1, b"") * (4 << 20))
+        stream = self.channel().stream_stream("/bfly.v1.Circuits/Stream")
+        with self.assertRaises(grpc.RpcError) as refused:
+            list(stream(iter([operations] * 4), timeout=30))
+        self.assertEqual(refused.exception.code().name, "RESOURCE_EXHAUSTED")
+        uses = self.survived("four million operations in a message")
+        self.assertGreater(uses["request_bytes"]["refused"], 0)
+
+    def test_operations_with_many_links_to_avoid(self):
+        """Two bytes for a link that takes 16 in an order and 40 in a message."""
+        self.start(TWO_FOLD)
+        avoid = bytes_of(6, b"") * 40_000
+        self.keep_open([Connection(self.socket, "/bfly.v1.Circuits/SetUp", 500, set_up(1, 2) + avoid) for _ in range(10)])
+        self.survived("5,000 set-ups that avoid 40,000 links each")
+        operation = bytes_of(2, set_up(1, 2) + avoid)
+        stop = threading.Event()
+
+        def endless():
+            while not stop.is_set():
+                yield operation
+
+        calls = [self.channel().stream_stream("/bfly.v1.Circuits/Stream")(endless()) for _ in range(30)]
+        time.sleep(SECONDS)
+        uses = self.survived("30 streams of such operations")
+        stop.set()
+        for call in calls:
+            call.cancel()
+        self.assertGreater(uses["order_bytes"]["limit"], 0)
+
+    def test_malformed_bytes(self):
+        self.start(TWO_FOLD)
+        for method in ("Circuits/SetUp", "Circuits/Release", "Circuits/List", "Circuits/SetUpBatch",
+                       "DataServer/Request", "DataServer/Place", "Fabric/Status", "Fabric/Load",
+                       "Telemetry/GetCounters", "Traffic/Start"):
+            code, text = self.call(method, b"\x0a\xff\xff\xff\xff\x0f")
+            self.assertEqual(code, "INVALID_ARGUMENT", f"{method}: {text}")
+        for method in ("Circuits/Watch", "Telemetry/Subscribe"):
+            with self.assertRaises(grpc.RpcError) as refused:
+                list(self.channel().unary_stream(f"/bfly.v1.{method}")(b"\x0a\xff\xff", timeout=30))
+            self.assertEqual(refused.exception.code().name, "INVALID_ARGUMENT", method)
+        for method in ("Circuits/Stream", "DataServer/Stream", "Fabric/Arbitrate"):
+            with self.assertRaises(grpc.RpcError) as refused:
+                list(self.channel().stream_stream(f"/bfly.v1.{method}")(iter([b"\x0a\xff\xff"]), timeout=30))
+            self.assertEqual(refused.exception.code().name, "INVALID_ARGUMENT", method)
+        self.survived("malformed bytes")
+
+    def test_pictures_that_nobody_reads(self):
+        self.start(TWO_FOLD)
+        subscribe = number(2, 10)
+        opened = []
+        for i in range(30):
+            channel = self.channel()
+            for mode in range(100):
+                opened.append(channel.unary_stream("/bfly.v1.Telemetry/Subscribe")(subscribe + number(1, 1 + mode % 2)))
+            time.sleep(SECONDS / 30)
+        time.sleep(1)
+        told = collections.Counter(call.code().name for call in opened if not call.is_active())
+        uses = self.survived("3,000 subscribers", dict(told))
+        self.assertLessEqual(uses["subscribers"]["in_use"], uses["subscribers"]["limit"])
+        self.assertGreater(uses["subscribers"]["refused"], 0)
+        for call in opened:
+            call.cancel()
+
+    def test_answers_that_nobody_reads(self):
+        self.start(TWO_FOLD)
+        self.keep_open([Connection(self.socket, "/bfly.v1.Telemetry/GetCounters", 40, b"") for _ in range(20)])
+        self.survived("800 answers of counters that are not read")
+        self.keep_open([Connection(self.socket, "/bfly.v1.Fabric/Describe", 40, number(1, 1)) for _ in range(20)])
+        self.survived("800 answers of links that are not read")
+
+    def test_requests_that_never_end(self):
+        self.start(TWO_FOLD)
+        message = bytes(15 << 20)
+        self.keep_open([Connection(self.socket, "/bfly.v1.Circuits/SetUpBatch", 20, message, kept_back=1)
+                        for _ in range(20)])
+        self.survived("400 messages of 15 MiB without their last byte")
+
+    def test_connections_that_do_nothing(self):
+        self.start(TWO_FOLD)
+        self.keep_open([Connection(self.socket, "/bfly.v1.Fabric/Status", 0, b"") for _ in range(800)])
+        self.survived("800 connections")
+
+    def test_streams_and_watchers_without_end(self):
+        self.start(TWO_FOLD)
+        operations = bytes_of(4, b"".join(bytes_of(1, bytes_of(2, set_up(i % 1024, i % 1024))) for i in range(4096)))
+        stop = threading.Event()
+
+        def endless():
+            while not stop.is_set():
+                yield operations
+
+        calls = []
+        for i in range(100):
+            channel = self.channel()
+            calls.append(channel.stream_stream("/bfly.v1.Circuits/Stream")(endless()))
+            calls += [channel.unary_stream("/bfly.v1.Circuits/Watch")(b"") for _ in range(10)]
+        time.sleep(SECONDS)
+        uses = self.survived("100 streams and 1,000 watchers")
+        stop.set()
+        for call in calls:
+            call.cancel()
+        for name in ("streams", "watchers"):
+            self.assertLessEqual(uses[name]["in_use"], uses[name]["limit"])
+            self.assertGreater(uses[name]["refused"], 0)
 
     def test_calls_in_band_that_are_late(self):
         """Calls that say themselves that they have a millisecond: a library rounds that up on a busy machine."""
@@ -106,6 +255,16 @@ class MemoryAttackTest(CommandLineTest):
         # What is answered now came after all of them.
         self.assertEqual(self.call("Circuits/Release", number(1, 1) + number(20, 1))[0], "NOT_FOUND")
         self.assertEqual(int(self.json("status").get("circuits", 0)), 0)
+
+    def test_objects_without_end(self):
+        self.start(DATA_SERVER)
+        codes = [self.call("DataServer/Place", number(2, i << 24) + number(3, 1 << 24))[0] for i in range(4)]
+        self.assertEqual(codes, ["RESOURCE_EXHAUSTED"] * 4)
+        told = collections.Counter(self.call("DataServer/Place", number(2, i << 15) + number(3, 1 << 15))[0]
+                                   for i in range(8))
+        self.assertEqual(told, {"OK": 4, "RESOURCE_EXHAUSTED": 4})
+        uses = self.survived("objects up to the limit", dict(told))
+        self.assertEqual(uses["objects"]["in_use"], 131_072)
 
     def test_the_highest_election_id_does_not_lock_the_owner_out(self):
         self.start(TWO_FOLD)

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// A service whose methods get bytes and parse them themselves. gRPC's own callback methods answer
+// malformed bytes with UNIMPLEMENTED, and parse a message however much memory it takes.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/codegen/server_callback_handlers.h>
+#include <grpcpp/impl/service_type.h>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/server/message_bytes.h"
+#include "control/services/call_desk.h"
+#include "control/status/grpc_status.h"
+
+namespace bfly::control {
+
+class ByteService : public grpc::Service {
+ protected:
+  using Context = grpc::CallbackServerContext;
+
+  // `name`: "bfly.v1.Fabric".
+  ByteService(const char* name, CallDesk& desk) : name_(name), desk_(desk) {}
+
+  // A call that a thread of the desk carries out.
+  template <class Self, class Request, class Response>
+  void AddCall(const char* method, CallDesk::Lane lane,
+               grpc::Status (Self::*handle)(const grpc::ServerContextBase*, const Request*,
+                                            Response*)) {
+    CallDesk::Handler handler = [self = static_cast<Self*>(this), handle](
+                                    const grpc::ServerContextBase* context,
+                                    const grpc::ByteBuffer& bytes, grpc::ByteBuffer* answer) {
+      Request request;
+      if (absl::Status status = Parse(bytes, &request); !status.ok()) return ToGrpc(status);
+      Response response;
+      grpc::Status status = (self->*handle)(context, &request, &response);
+      if (status.ok()) *answer = Serialize(response);
+      return status;
+    };
+    AddUnary(method,
+             [this, lane, handler = std::move(handler)](
+                 Context* context, const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+               return desk_.Take(lane, *Request::descriptor(), context, request, response, handler);
+             });
+  }
+
+  // A call that holds no thread while it waits. `begin(context, reactor, request, answer)` sees to
+  // it that the reactor is finished, and keeps `request` until then. `answer` lives as long.
+  template <class Request, class Begin>
+  void AddQuickCall(const char* method, Begin begin) {
+    AddUnary(
+        method, [this, begin = std::move(begin)](Context* context, const grpc::ByteBuffer* bytes,
+                                                 grpc::ByteBuffer* answer) {
+          grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+          auto kept = std::make_shared<Kept<Request>>(desk_.resources().order_bytes);
+          absl::Status status = desk_.TakeOrder(*bytes, *Request::descriptor(), &kept->taken);
+          if (status.ok()) status = Parse(*bytes, &kept->request);
+          if (status.ok()) {
+            begin(context, reactor, std::shared_ptr<const Request>(kept, &kept->request), answer);
+          } else {
+            reactor->Finish(ToGrpc(status));
+          }
+          return reactor;
+        });
+  }
+
+  template <class Handle>
+  void AddUnary(const char* method, Handle handle) {
+    Add(method, grpc::internal::RpcMethod::NORMAL_RPC,
+        new grpc::internal::CallbackUnaryHandler<grpc::ByteBuffer, grpc::ByteBuffer>(
+            std::move(handle)));
+  }
+  // One request, many answers; `handle(context, request)` makes the reactor.
+  template <class Handle>
+  void AddServerStream(const char* method, Handle handle) {
+    Add(method, grpc::internal::RpcMethod::SERVER_STREAMING,
+        new grpc::internal::CallbackServerStreamingHandler<grpc::ByteBuffer, grpc::ByteBuffer>(
+            std::move(handle)));
+  }
+  template <class Handle>
+  void AddStream(const char* method, Handle handle) {
+    Add(method, grpc::internal::RpcMethod::BIDI_STREAMING,
+        new grpc::internal::CallbackBidiHandler<grpc::ByteBuffer, grpc::ByteBuffer>(
+            std::move(handle)));
+  }
+
+ private:
+  // A request and the memory that was taken for it.
+  template <class Request>
+  struct Kept {
+    explicit Kept(Resource& bytes) : order_bytes(bytes) {}
+    ~Kept() { order_bytes.Give(taken); }
+    Kept(const Kept&) = delete;
+    Kept& operator=(const Kept&) = delete;
+
+    Resource& order_bytes;
+    uint64_t taken = 0;
+    Request request;
+  };
+
+  void Add(const char* method, grpc::internal::RpcMethod::RpcType type,
+           grpc::internal::MethodHandler* handler) {
+    AddMethod(new grpc::internal::RpcServiceMethod(
+        (methods_.emplace_back(absl::StrCat("/", name_, "/", method))).c_str(), type, nullptr));
+    MarkMethodRawCallback(methods_.size() - 1, handler);
+  }
+
+  const char* const name_;
+  CallDesk& desk_;
+  std::deque<std::string> methods_;  // gRPC keeps pointers to them
+};
+
+}  // namespace bfly::control

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/services/call_desk.h"
+
+#include <malloc.h>
+
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "control/server/message_bytes.h"
+#include "control/status/grpc_status.h"
+
+namespace bfly::control {
+namespace {
+
+constexpr int kThreads = 4;  // of each lane
+// Messages up to this size are parsed without being looked at first.
+constexpr size_t kSmall = 16 << 10;
+constexpr size_t kSmallOrder = 256;
+// A single order is not longer. It has room for a key, a path, and tens of thousands of links to
+// avoid.
+constexpr size_t kLongestOrder = 1 << 20;
+// A call takes so many times what its message takes: the message, its orders, what became of each
+// with its error, and the answer. Measured with batches of set-ups that are refused.
+constexpr uint64_t kCopies = 8;
+// Memory of calls that took more goes back to the system: every thread has a heap of its own.
+constexpr uint64_t kTrim = 8 << 20;
+constexpr std::chrono::milliseconds kWait{20};
+
+absl::Status TooLarge(Resource& resource, uint64_t bytes) {
+  resource.CountRefusal();
+  return absl::ResourceExhaustedError(absl::StrCat("the message would take ", bytes,
+                                                   " bytes of memory, at most ", resource.limit(),
+                                                   " are allowed; send several"));
+}
+
+}  // namespace
+
+class DeskCall final : public grpc::ServerUnaryReactor {
+ public:
+  DeskCall(CallDesk& desk, Resources& resources, const google::protobuf::Descriptor& message_type,
+           grpc::CallbackServerContext* call_context, const grpc::ByteBuffer* request_bytes,
+           grpc::ByteBuffer* response_bytes, const CallDesk::Handler& call_handler)
+      : type(message_type),
+        context(call_context),
+        request(request_bytes),
+        response(response_bytes),
+        handler(call_handler),
+        is_counted(resources.calls.Take()),
+        resources_(resources),
+        stalled_(desk.stalled(), call_context) {}
+
+  void OnDone() override {
+    resources_.answer_bytes.Give(answer_bytes_);
+    if (is_counted) resources_.calls.Give();
+    delete this;
+  }
+  // Finishes the call with its answer, or with an error if the answer has no room.
+  void Answer() {
+    if (!resources_.answer_bytes.Take(response->Length())) {
+      response->Clear();
+      Finish(ToGrpc(absl::ResourceExhaustedError(
+          "answers that their clients do not read take too much memory; ask again later")));
+      return;
+    }
+    answer_bytes_ = response->Length();
+    stalled_.SetSending(true);
+    Finish(grpc::Status::OK);
+  }
+
+  const google::protobuf::Descriptor& type;
+  grpc::CallbackServerContext* const context;
+  const grpc::ByteBuffer* const request;
+  grpc::ByteBuffer* const response;
+  const CallDesk::Handler& handler;
+  const bool is_counted;  // among the calls
+
+ private:
+  Resources& resources_;
+  uint64_t answer_bytes_ = 0;  // set before Finish
+  StalledCalls::Call stalled_;
+};
+
+CallDesk::CallDesk(Resources& resources)
+    : resources_(resources), stalled_([&resources] {
+        for (const Resource* resource :
+             {&resources.calls, &resources.answer_bytes, &resources.picture_bytes}) {
+          if (resource->in_use() >= resource->limit() / 4 * 3) return true;
+        }
+        return false;
+      }) {
+  for (Queue* queue : {&reads_, &changes_}) {
+    for (int i = 0; i < kThreads; ++i) queue->threads.emplace_back([this, queue] { Run(*queue); });
+  }
+}
+
+CallDesk::~CallDesk() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  for (Queue* queue : {&reads_, &changes_}) {
+    for (std::thread& thread : queue->threads) thread.join();
+  }
+}
+
+grpc::ServerUnaryReactor* CallDesk::Take(Lane lane, const google::protobuf::Descriptor& type,
+                                         grpc::CallbackServerContext* context,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response, const Handler& handler) {
+  auto* call = new DeskCall(*this, resources_, type, context, request, response, handler);
+  if (!call->is_counted) {
+    call->Finish(ToGrpc(
+        resources_.calls.Exhausted("calls that wait or are carried out", "send fewer at a time")));
+    return call;
+  }
+  const std::lock_guard lock(mutex_);
+  (lane == Lane::kRead ? reads_ : changes_).waiting.push_back(call);
+  changed_.notify_all();
+  return call;
+}
+
+void CallDesk::Run(Queue& queue) {
+  for (;;) {
+    DeskCall* call = nullptr;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return !queue.waiting.empty() || stopping_; });
+      if (queue.waiting.empty()) return;
+      call = queue.waiting.front();
+      queue.waiting.pop_front();
+    }
+    CarryOut(*call);
+  }
+}
+
+void CallDesk::CarryOut(DeskCall& call) {
+  const auto finish = [&call](const absl::Status& status) { call.Finish(ToGrpc(status)); };
+  if (call.context->IsCancelled()) return finish(absl::CancelledError("nobody waits any more"));
+  size_t bytes = 0;
+  if (call.request->Length() > kSmall) {
+    const absl::Status status = ParsedSize(*call.request, call.type, &bytes);
+    if (!status.ok()) return finish(status);
+    bytes *= kCopies;
+    if (bytes > resources_.request_bytes.limit()) {
+      return finish(TooLarge(resources_.request_bytes, bytes));
+    }
+    if (!TakeRequest(call, bytes)) return finish(absl::CancelledError("nobody waits any more"));
+  }
+  grpc::Status status = call.handler(call.context, *call.request, call.response);
+  if (bytes > kTrim) malloc_trim(0);
+  if (bytes != 0) resources_.request_bytes.Give(bytes);
+  if (status.ok()) {
+    call.Answer();
+  } else {
+    call.Finish(status);
+  }
+}
+
+absl::Status CallDesk::TakeOrder(const grpc::ByteBuffer& bytes,
+                                 const google::protobuf::Descriptor& type, uint64_t* taken) {
+  Resource& room = resources_.order_bytes;
+  if (bytes.Length() <= kSmallOrder) return absl::OkStatus();
+  if (bytes.Length() > kLongestOrder) {
+    room.CountRefusal();
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the message has ", bytes.Length(), " bytes, at most ", kLongestOrder, " are allowed"));
+  }
+  size_t size = 0;
+  if (absl::Status status = ParsedSize(bytes, type, &size); !status.ok()) return status;
+  if (size > room.limit()) return TooLarge(room, size);
+  if (!room.Take(size)) {
+    return room.Exhausted("bytes of set-ups, releases and reads that wait", "send fewer at a time");
+  }
+  *taken = size;
+  return absl::OkStatus();
+}
+
+bool CallDesk::TakeRequest(DeskCall& call, uint64_t bytes) {
+  while (!resources_.request_bytes.Take(bytes)) {
+    if (call.context->IsCancelled()) return false;
+    std::this_thread::sleep_for(kWait);
+  }
+  return true;
+}
+
+}  // namespace bfly::control

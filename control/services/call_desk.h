@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unary calls that take a thread while they are carried out. The desk bounds their number, the
+// memory of their requests once they are parsed, and the memory of answers until they are sent.
+#pragma once
+
+#include <google/protobuf/descriptor.h>
+#include <grpcpp/grpcpp.h>
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "control/services/resources.h"
+#include "control/services/stalled_calls.h"
+
+namespace bfly::control {
+
+class DeskCall;
+
+class CallDesk {
+ public:
+  // Calls that only read never wait for calls that change something.
+  enum class Lane { kRead, kChange };
+  // Parses the request, carries it out and fills in the answer.
+  using Handler = std::function<grpc::Status(const grpc::ServerContextBase*,
+                                             const grpc::ByteBuffer& request, grpc::ByteBuffer*)>;
+
+  explicit CallDesk(Resources& resources);
+  ~CallDesk();
+  StalledCalls& stalled() { return stalled_; }
+  Resources& resources() { return resources_; }
+  CallDesk(const CallDesk&) = delete;
+  CallDesk& operator=(const CallDesk&) = delete;
+
+  // The call is finished later. RESOURCE_EXHAUSTED: too many wait, its message takes too much
+  // memory, or answers that are not read take too much.
+  grpc::ServerUnaryReactor* Take(Lane lane, const google::protobuf::Descriptor& type,
+                                 grpc::CallbackServerContext* context,
+                                 const grpc::ByteBuffer* request, grpc::ByteBuffer* response,
+                                 const Handler& handler);
+
+  // Takes memory for a single set-up, release or read that waits without a thread. `taken` is what
+  // must be given back to order_bytes.
+  absl::Status TakeOrder(const grpc::ByteBuffer& bytes, const google::protobuf::Descriptor& type,
+                         uint64_t* taken);
+
+ private:
+  friend class DeskCall;
+  struct Queue {
+    std::deque<DeskCall*> waiting;  // mutex_
+    std::vector<std::thread> threads;
+  };
+
+  void Run(Queue& queue);
+  void CarryOut(DeskCall& call);
+  // Waits until the parsed message has room; false: the call was cancelled meanwhile.
+  bool TakeRequest(DeskCall& call, uint64_t bytes);
+
+  Resources& resources_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;  // mutex_
+  StalledCalls stalled_;
+  Queue reads_, changes_;
+};
+
+}  // namespace bfly::control

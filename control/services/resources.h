@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What clients may take of the controller, how much of it they hold, and how often one of them was
+// refused.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace bfly::control {
+
+// Thread-safe.
+class Resource {
+ public:
+  Resource(const char* name, uint64_t limit) : name_(name), limit_(limit) {}
+
+  // False: there is no room for `amount` more, and nothing was taken. While nobody holds anything,
+  // one may take more than the limit, so that something large does not wait for ever.
+  bool Take(uint64_t amount = 1);
+  void Give(uint64_t amount = 1) { in_use_.fetch_sub(amount, std::memory_order_relaxed); }
+  // For what is counted elsewhere.
+  void Set(uint64_t in_use) { in_use_.store(in_use, std::memory_order_relaxed); }
+  void CountRefusal() { refused_.fetch_add(1, std::memory_order_relaxed); }
+  void SetLimit(uint64_t limit) { limit_.store(limit, std::memory_order_relaxed); }
+
+  const char* name() const { return name_; }
+  uint64_t limit() const { return limit_.load(std::memory_order_relaxed); }
+  uint64_t in_use() const { return in_use_.load(std::memory_order_relaxed); }
+  uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
+  // RESOURCE_EXHAUSTED: "`what`: at most LIMIT are allowed at a time; `instead`".
+  absl::Status Exhausted(const char* what, const char* instead) const;
+
+ private:
+  const char* const name_;
+  std::atomic<uint64_t> limit_;
+  std::atomic<uint64_t> in_use_ = 0;
+  std::atomic<uint64_t> refused_ = 0;
+};
+
+// The resources of one controller. Those whose names end in _bytes count bytes of memory.
+struct Resources {
+  Resource calls{"calls", 1'024};
+  Resource orders{"orders", 16'384};
+  Resource order_bytes{"order_bytes", 16 << 20};
+  Resource in_band_calls{"in_band_calls", 1'024};
+  Resource streams{"streams", 32};
+  Resource watchers{"watchers", 32};
+  Resource subscribers{"subscribers", 256};
+  Resource elections{"elections", 64};
+  // In one message.
+  Resource batch{"requests_of_a_batch", 65'536};
+  Resource objects{"objects", 131'072};
+  Resource sources{"sources", 256};
+  Resource source_bytes{"source_bytes", 16 << 20};
+  Resource request_bytes{"request_bytes", 96 << 20};
+  Resource answer_bytes{"answer_bytes", 24 << 20};
+  Resource picture_bytes{"picture_bytes", 24 << 20};
+
+  // Sets the limits that grow with the network. 0: nothing is loaded.
+  void FitTo(uint32_t rows);
+  std::vector<const Resource*> all() const;
+};
+
+}  // namespace bfly::control

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/services/stalled_calls.h"
+
+#include <chrono>
+#include <vector>
+
+namespace bfly::control {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What a client may leave unread before it counts as stalled, and how often that is looked at.
+constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kLook{1};
+
+int64_t Now() { return Clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
+
+}  // namespace
+
+StalledCalls::Call::Call(StalledCalls& calls, grpc::CallbackServerContext* context)
+    : calls_(calls), context_(context) {
+  const std::lock_guard lock(calls_.mutex_);
+  calls_.calls_.insert(this);
+}
+
+StalledCalls::Call::~Call() {
+  const std::lock_guard lock(calls_.mutex_);
+  calls_.calls_.erase(this);
+}
+
+void StalledCalls::Call::SetSending(bool sending) {
+  since_ns_.store(sending ? Now() : 0, std::memory_order_relaxed);
+}
+
+StalledCalls::StalledCalls(std::function<bool()> is_short) : is_short_(std::move(is_short)) {
+  thread_ = std::thread([this] { Run(); });
+}
+
+StalledCalls::~StalledCalls() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void StalledCalls::Run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    changed_.wait_for(lock, kLook, [this] { return stopping_; });
+    if (!is_short_()) continue;
+    const int64_t before = Now() - kPatience / std::chrono::nanoseconds(1);
+    for (Call* call : std::vector<Call*>(calls_.begin(), calls_.end())) {
+      // One that was cancelled may have ended others of its connection.
+      if (calls_.count(call) == 0) continue;
+      const int64_t since = call->since_ns_.load(std::memory_order_relaxed);
+      if (since != 0 && since < before) call->context_->TryCancel();
+    }
+  }
+}
+
+}  // namespace bfly::control

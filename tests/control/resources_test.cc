@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// What clients may take: memory of messages, pictures, places in queues.
+#include "control/services/resources.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
+
+#include "control/server/message_bytes.h"
+#include "control/services/picture_bytes.h"
+#include "tests/control/service_fixture.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Resource, TakesUpToItsLimitAndCountsRefusals) {
+  Resource resource("things", 3);
+  EXPECT_TRUE(resource.Take(2));
+  EXPECT_TRUE(resource.Take());
+  EXPECT_FALSE(resource.Take());
+  EXPECT_EQ(resource.refused(), 1u);
+  resource.Give(3);
+  EXPECT_EQ(resource.in_use(), 0u);
+  // Something larger than the limit goes alone.
+  EXPECT_TRUE(resource.Take(5));
+  EXPECT_FALSE(resource.Take());
+}
+
+grpc::ByteBuffer BytesOf(const std::string& text) {
+  const grpc::Slice slice(text);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+class ResourcesTest : public testing::Test {
+ protected:
+  void Start(const v1::Topology& topology) {
+    agent_ = std::make_unique<TestAgent>(directory_.path(), "dp0", FakeBackend(board_, "dp0"));
+    controller_ = std::make_unique<TestController>(directory_.path());
+    ASSERT_TRUE(Load(*controller_, topology).ok());
+  }
+  v1::ResourceUse Use(const std::string& name) {
+    const v1::FabricStatus status = StatusOf(*controller_);
+    for (const v1::ResourceUse& use : status.resources()) {
+      if (use.name() == name) return use;
+    }
+    ADD_FAILURE() << "no resource " << name;
+    return {};
+  }
+
+  // A call of any kind that sends these bytes, or no message at all if there are none.
+  grpc::Status SendBytes(const std::string& method, const std::string& bytes) {
+    grpc::GenericStub stub(controller_->channel);
+    grpc::ClientContext context;
+    SetDeadline(context);
+    grpc::CompletionQueue queue;
+    const auto call = stub.PrepareCall(&context, "/bfly.v1." + method, &queue);
+    void* tag;
+    bool ok;
+    const auto done = [&] { return queue.Next(&tag, &ok); };
+    call->StartCall(nullptr);
+    EXPECT_TRUE(done());
+    if (bytes.empty()) {
+      call->WritesDone(nullptr);
+    } else {
+      call->WriteLast(BytesOf(bytes), grpc::WriteOptions(), nullptr);
+    }
+    EXPECT_TRUE(done());
+    grpc::Status status;
+    call->Finish(&status, nullptr);
+    EXPECT_TRUE(done());
+    return status;
+  }
+
+  FakeBoard board_;
+  TemporaryDirectory directory_;
+  std::unique_ptr<TestAgent> agent_;
+  std::unique_ptr<TestController> controller_;
+};
+
+TEST_F(ResourcesTest, ObjectsBeyondTheLimitAreRefusedAndCounted) {
+  Start(RandomlyWired(16));
+  v1::PlaceRequest place;
+  place.set_count(1 << 24);
+  const auto ask = [&] {
+    return Call(*controller_->data_server, &v1::DataServer::Stub::Place, place).status();
+  };
+  EXPECT_EQ(ask().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(FieldsOf(ask()), std::vector<std::string>{"count"});
+  place.set_count(100'000);
+  EXPECT_TRUE(ask().ok());
+  place.set_first(100'000);
+  EXPECT_EQ(ask().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Use("objects").in_use(), 100'000u);
+  EXPECT_EQ(Use("objects").limit(), 131'072u);
+  EXPECT_EQ(Use("objects").refused(), 3u);
+  place.set_replace(true);
+  EXPECT_TRUE(ask().ok());
+}
+
+TEST_F(ResourcesTest, SubscribersBeyondTheLimitAreRefusedAndClosingOneMakesRoom) {
+  Start(SmallTopology());
+  const uint64_t limit = controller_->controller().resources().subscribers.limit();
+  v1::SubscribeRequest request;
+  request.set_mode(v1::SubscribeRequest::SAMPLE);
+  request.set_interval_ms(60'000);
+  struct Stream {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReader<v1::Counters>> reader;
+  };
+  std::vector<std::unique_ptr<Stream>> streams;
+  const auto open = [&] {
+    Stream& stream = *streams.emplace_back(std::make_unique<Stream>());
+    SetDeadline(stream.context);
+    stream.reader = controller_->telemetry->Subscribe(&stream.context, request);
+    v1::Counters counters;
+    if (stream.reader->Read(&counters)) return absl::OkStatus();
+    return FromGrpc(stream.reader->Finish());
+  };
+  for (uint64_t i = 0; i < limit; ++i) ASSERT_TRUE(open().ok()) << i;
+  const absl::Status refused = open();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("at most 256"));
+  EXPECT_EQ(Use("subscribers").in_use(), limit);
+  streams[0]->context.TryCancel();
+  EXPECT_TRUE(Eventually([&] { return Use("subscribers").in_use() < limit; }));
+  EXPECT_TRUE(open().ok());
+  for (const auto& stream : streams) stream->context.TryCancel();
+}
+
+TEST_F(ResourcesTest, SubscribersOfTheSameShareOneMessage) {
+  Start(SmallTopology());
+  CounterPoll poll(controller_->controller());
+  Resource memory("picture_bytes", 1 << 20);
+  PictureBytes pictures(memory);
+  const PicturePtr picture = *poll.Now(/*links=*/true);
+  const v1::CounterFilter all;
+  const auto one = pictures.Make(picture, nullptr, all, false);
+  EXPECT_EQ(pictures.Make(picture, nullptr, all, false), one);
+  v1::CounterFilter row;
+  row.add_rows(3);
+  EXPECT_NE(pictures.Make(picture, nullptr, row, false), one);
+  EXPECT_EQ(memory.in_use(), one->WithSkipped(0).Length());
+  v1::Counters told;
+  ASSERT_TRUE(Parse(one->WithSkipped(7), &told).ok());
+  EXPECT_EQ(told.skipped(), 7u);
+  EXPECT_EQ(told.links_size(), 256);
+  // What does not fit is not made.
+  memory.SetLimit(1);
+  EXPECT_EQ(pictures.Make(picture, nullptr, row, false), nullptr);
+}
+
+// The error of a stream that ends without an answer.
+template <class Answer, class Stream>
+absl::Status FirstAnswer(Stream& stream) {
+  Answer answer;
+  if (stream.Read(&answer)) return absl::OkStatus();
+  return FromGrpc(stream.Finish());
+}
+
+TEST_F(ResourcesTest, WatchersStreamsAndSourcesBeyondTheLimitAreRefusedByName) {
+  Start(SmallTopology());
+  Resources& resources = controller_->controller().resources();
+  resources.watchers.SetLimit(1);
+  resources.streams.SetLimit(1);
+  resources.sources.SetLimit(1);
+
+  struct WatchCall {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReader<v1::WatchResponse>> call;
+  } watch[2];
+  const auto open_watch = [&](WatchCall& one) {
+    SetDeadline(one.context);
+    one.call = controller_->circuits->Watch(&one.context, v1::WatchRequest());
+    return std::string(FirstAnswer<v1::WatchResponse>(*one.call).message());
+  };
+  EXPECT_EQ(open_watch(watch[0]), "");
+  EXPECT_THAT(open_watch(watch[1]), HasSubstr("watchers: at most 1"));
+  EXPECT_EQ(Use("watchers").in_use(), 1u);
+  EXPECT_EQ(Use("watchers").refused(), 1u);
+  watch[0].context.TryCancel();
+  EXPECT_TRUE(Eventually([&] { return Use("watchers").in_use() == 0; }));
+
+  struct OperationCall {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReaderWriter<v1::CircuitOperation, v1::CircuitResult>> call;
+  } stream[2];
+  const auto open_stream = [&](OperationCall& one) {
+    SetDeadline(one.context);
+    one.call = controller_->circuits->Stream(&one.context);
+    one.call->Write(v1::CircuitOperation());
+    return std::string(FirstAnswer<v1::CircuitResult>(*one.call).message());
+  };
+  EXPECT_EQ(open_stream(stream[0]), "");
+  EXPECT_THAT(open_stream(stream[1]), HasSubstr("streams: at most 1"));
+  EXPECT_EQ(Use("streams").in_use(), 1u);
+  stream[0].call->WritesDone();
+  EXPECT_TRUE(Eventually([&] { return Use("streams").in_use() == 0; }));
+
+  v1::StartTrafficRequest traffic;
+  for (const char* name : {"one", "two"}) traffic.add_sources()->set_name(name);
+  const absl::Status refused =
+      Call(*controller_->traffic, &v1::Traffic::Stub::Start, traffic).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
+  EXPECT_EQ(Use("sources").refused(), 1u);
+}
+
+TEST_F(ResourcesTest, ASingleOrderTakesMemoryUntilItIsCarriedOut) {
+  Start(SmallTopology());
+  Resource& memory = controller_->controller().resources().order_bytes;
+  v1::SetUpRequest request;
+  for (int i = 0; i < 1'000; ++i) request.add_avoid()->set_row(15);
+  const auto ask = [&] {
+    return Call(*controller_->circuits, &v1::Circuits::Stub::SetUp, request).status();
+  };
+  EXPECT_TRUE(ask().ok());
+  EXPECT_TRUE(Eventually([&] { return memory.in_use() == 0; }));
+  ASSERT_TRUE(memory.Take(memory.limit()));
+  EXPECT_EQ(ask().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(memory.refused(), 1u);
+  memory.Give(memory.limit());
+  EXPECT_EQ(ask().code(), absl::StatusCode::kFailedPrecondition);  // the input is busy
+  // A megabyte of links without a field would take 40 MB.
+  for (int i = 0; i < 500'000; ++i) request.add_avoid();
+  EXPECT_EQ(ask().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(Eventually([&] { return memory.in_use() == 0; }));
+}
+
+TEST_F(ResourcesTest, AJournalOfMoreObjectsThanTheLimitIsToldAndDoesNotStopTheController) {
+  Start(RandomlyWired(16));
+  controller_->controller().resources().objects.SetLimit(1 << 24);
+  v1::PlaceRequest place;
+  place.set_count(200'000);
+  const auto ask = [&] {
+    return Call(*controller_->data_server, &v1::DataServer::Stub::Place, place).status();
+  };
+  ASSERT_TRUE(ask().ok());
+  controller_.reset();
+  controller_ = std::make_unique<TestController>(directory_.path());
+  EXPECT_TRUE(StatusOf(*controller_).loaded());
+  EXPECT_EQ(Use("objects").in_use(), 0u);
+  EXPECT_TRUE(controller_->Logged("200000 objects are more than the 131072"));
+  EXPECT_TRUE(controller_->Logged("bfly data-server place --replace"));
+  place.set_count(1'000);
+  place.set_replace(true);
+  EXPECT_TRUE(ask().ok());
+  controller_.reset();
+  controller_ = std::make_unique<TestController>(directory_.path());
+  StatusOf(*controller_);
+  EXPECT_EQ(Use("objects").in_use(), 1'000u);
+}
+
+TEST_F(ResourcesTest, MalformedBytesAndNoBytesAreInvalidArgumentsOfEveryKindOfCall) {
+  Start(SmallTopology());
+  const std::string malformed = "\x0a\xff\xff\xff\xff\x0f";
+  for (const char* method :
+       {"Circuits/SetUp", "Circuits/Release", "Circuits/Move", "Circuits/List", "Circuits/Watch",
+        "Circuits/SetUpBatch", "DataServer/Request", "Fabric/Verify", "Telemetry/Subscribe"}) {
+    for (const std::string& bytes : {malformed, std::string()}) {
+      const grpc::Status status = SendBytes(method, bytes);
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT)
+          << method << ": " << status.error_message();
+      EXPECT_THAT(status.error_message(), HasSubstr("message"));
+    }
+  }
+  // Neither was carried out as a set-up from row 0 to row 0.
+  EXPECT_EQ(StatusOf(*controller_).circuits(), 0u);
+}
+
+}  // namespace
+}  // namespace bfly::control
