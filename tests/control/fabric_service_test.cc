@@ -159,13 +159,16 @@ TEST_F(FabricServiceTest, UnloadingTellsTheLastAccount) {
   auto dp1 = Agent("dp1");
   TestController controller(directory_.path());
   ASSERT_TRUE(Load(controller, SmallTopology(/*split=*/true)).ok());
-  // 100 in, 60 handed on; 58 of them arrived at dp1, 2 were on the trunk.
-  board_.figures["dp0"].conservation = {
-      .injected = 100, .delivered = 30, .dropped = 10, .in_flight = 0};
-  board_.figures["dp0"].trunk_out = 60;
-  board_.figures["dp1"].conservation = {
-      .injected = 0, .delivered = 50, .dropped = 8, .in_flight = 0};
-  board_.figures["dp1"].trunk_in = 58;
+  {
+    // 100 in, 60 handed on; 58 of them arrived at dp1, 2 were on the trunk.
+    const std::lock_guard lock(board_.mutex);
+    board_.figures["dp0"].conservation = {
+        .injected = 100, .delivered = 30, .dropped = 10, .in_flight = 0};
+    board_.figures["dp0"].trunk_out = 60;
+    board_.figures["dp1"].conservation = {
+        .injected = 0, .delivered = 50, .dropped = 8, .in_flight = 0};
+    board_.figures["dp1"].trunk_in = 58;
+  }
   const auto last = Call(*controller.fabric, &v1::Fabric::Stub::Unload, v1::UnloadRequest());
   ASSERT_TRUE(last.ok()) << last.status();
   EXPECT_EQ(last->conservation().injected(), 100u);
