@@ -26,8 +26,8 @@ TEST(Blocks, AJourneyTakesWhatItsLinksTake) {
   WaitForDeliveries(*fabric, 16 * 50);
   const LatencyReport report = *fabric->RecordLatency(false);
   EXPECT_EQ(report.links.count, 800u);
-  // A link that packets come to from two workers has them in the order in which they came, so that a
-  // worker that is late makes some of them later.
+  // A link that packets come to from two workers has them in the order in which they came, so that
+  // a worker that is late makes some of them later.
   EXPECT_GE(report.links.mean, 4e6 - 10);
   ASSERT_EQ(report.stages.size(), 4u);
   for (const LatencySummary& stage : report.stages) {
