@@ -58,7 +58,8 @@ grpc::Status AgentService::UnloadFabric(grpc::ServerContext* context, const v1::
   if (!last.ok()) return ToGrpc(last.status());
   // Without a fabric a data plane is anybody's.
   host_.ownership().Release(host_.ownership().owner().id());
-  FillCounters(*last, placement, /*links=*/true, response->mutable_last());
+  // Without links: nobody reads them, and those of a large network fill the memory.
+  FillCounters(*last, placement, /*links=*/false, response->mutable_last());
   response->mutable_last()->set_boot_id(host_.boot_id());
   return grpc::Status::OK;
 }
@@ -121,6 +122,16 @@ grpc::Status AgentService::GetCounters(grpc::ServerContext*,
   if (!snapshot.ok()) return ToGrpc(snapshot.status());
   FillCounters(*snapshot, host_.held(false).placement, request->links(), response);
   response->set_boot_id(host_.boot_id());
+  return grpc::Status::OK;
+}
+
+grpc::Status AgentService::ReadLinks(grpc::ServerContext*, const v1::AgentReadLinksRequest* request,
+                                     v1::AgentLinkReading* response) {
+  const absl::StatusOr<dataplane::LinkQuery> query = ToLinkQuery(*request);
+  if (!query.ok()) return ToGrpc(query.status());
+  const absl::StatusOr<dataplane::LinkReading> reading = host_.ReadLinks(*query);
+  if (!reading.ok()) return ToGrpc(reading.status());
+  FillReading(*reading, response);
   return grpc::Status::OK;
 }
 

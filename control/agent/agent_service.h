@@ -34,6 +34,8 @@ class AgentService final : public v1::Agent::Service {
                               v1::AgentInBandResponse* response) override;
   grpc::Status GetCounters(grpc::ServerContext*, const v1::AgentCountersRequest* request,
                            v1::AgentCounters* response) override;
+  grpc::Status ReadLinks(grpc::ServerContext*, const v1::AgentReadLinksRequest* request,
+                         v1::AgentLinkReading* response) override;
   grpc::Status SetTraffic(grpc::ServerContext*, const v1::AgentTrafficRequest* request,
                           v1::AgentTrafficResponse*) override;
   grpc::Status GetTraffic(grpc::ServerContext*, const v1::AgentTrafficStateRequest*,

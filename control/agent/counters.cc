@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/agent/counters.h"
 
-#include <algorithm>
+#include "absl/strings/str_cat.h"
+#include "control/status/field_errors.h"
 
 namespace bfly::control {
 namespace {
@@ -23,23 +24,24 @@ void FillDrops(const dataplane::DropCounts& drops,
   });
 }
 
-void FillLinks(const std::vector<dataplane::LinkCounters>& links, v1::AgentCounters* counters) {
-  const int count = static_cast<int>(links.size());
-  counters->mutable_packets()->Reserve(count);
-  counters->mutable_bytes()->Reserve(count);
-  counters->mutable_occupancy()->Reserve(count);
-  counters->mutable_occupancy_peak()->Reserve(count);
-  const bool ever_busy =
-      std::any_of(links.begin(), links.end(), [](const auto& link) { return link.busy_ns != 0; });
+// Columns: AgentCounters or AgentLinkReading. `counters_of(i)` is the link of entry i.
+template <class Columns, class CountersOf>
+void FillColumns(int count, CountersOf counters_of, Columns* columns) {
+  columns->mutable_packets()->Reserve(count);
+  columns->mutable_bytes()->Reserve(count);
+  columns->mutable_occupancy()->Reserve(count);
+  columns->mutable_occupancy_peak()->Reserve(count);
+  bool ever_busy = false;
+  for (int i = 0; i < count && !ever_busy; ++i) ever_busy = counters_of(i).busy_ns != 0;
   for (int i = 0; i < count; ++i) {
-    const dataplane::LinkCounters& link = links[i];
-    if (ever_busy) counters->add_busy_ns(link.busy_ns);
-    counters->add_packets(link.packets);
-    counters->add_bytes(link.bytes);
-    counters->add_occupancy(link.occupancy);
-    counters->add_occupancy_peak(link.occupancy_peak);
+    const dataplane::LinkCounters& link = counters_of(i);
+    if (ever_busy) columns->add_busy_ns(link.busy_ns);
+    columns->add_packets(link.packets);
+    columns->add_bytes(link.bytes);
+    columns->add_occupancy(link.occupancy);
+    columns->add_occupancy_peak(link.occupancy_peak);
     ForEachDrop(link.drops, [&](const char* reason, uint64_t packets) {
-      v1::AgentLinkDrop* drop = counters->add_link_drops();
+      v1::AgentLinkDrop* drop = columns->add_link_drops();
       drop->set_link(i);
       drop->set_reason(reason);
       drop->set_packets(packets);
@@ -54,7 +56,11 @@ void FillCounters(const dataplane::Snapshot& snapshot,
                   v1::AgentCounters* counters) {
   counters->set_first_stage(snapshot.first_stage);
   counters->set_last_stage(snapshot.last_stage);
-  if (links) FillLinks(snapshot.links, counters);
+  if (links) {
+    FillColumns(
+        static_cast<int>(snapshot.links.size()),
+        [&](int i) -> const dataplane::LinkCounters& { return snapshot.links[i]; }, counters);
+  }
   for (const dataplane::PortCounters& port : snapshot.ports) {
     v1::PortCounters* out = counters->add_ports();
     out->set_name(port.name);
@@ -105,6 +111,75 @@ void FillCounters(const dataplane::Snapshot& snapshot,
       for (int stage = p.first_stage; stage <= p.last_stage; ++stage) out->add_stages(stage);
     }
   }
+}
+
+namespace {
+
+// Larger answers are asked for in pieces.
+constexpr uint32_t kMostListed = 262'145;
+constexpr uint32_t kMostTop = 65'536;
+
+std::vector<NumberRange> ToRanges(
+    const google::protobuf::RepeatedPtrField<v1::NumberRange>& ranges) {
+  std::vector<NumberRange> out;
+  for (const v1::NumberRange& range : ranges) out.push_back({range.first(), range.last()});
+  return out;
+}
+
+dataplane::LinkFigure ToFigure(v1::CounterFilter::Figure figure) {
+  switch (figure) {
+    case v1::CounterFilter::BYTES:
+      return dataplane::LinkFigure::kBytes;
+    case v1::CounterFilter::OCCUPANCY:
+      return dataplane::LinkFigure::kOccupancy;
+    case v1::CounterFilter::OCCUPANCY_PEAK:
+      return dataplane::LinkFigure::kOccupancyPeak;
+    case v1::CounterFilter::DROPS:
+      return dataplane::LinkFigure::kDrops;
+    case v1::CounterFilter::BUSY:
+      return dataplane::LinkFigure::kBusy;
+    default:
+      return dataplane::LinkFigure::kPackets;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<dataplane::LinkQuery> ToLinkQuery(const v1::AgentReadLinksRequest& request) {
+  FieldErrors errors;
+  if (request.top() == 0 && (request.most() == 0 || request.most() > kMostListed)) {
+    errors.Add(OutOfRange("most", request.most(), 1, kMostListed));
+  }
+  if (request.top() > kMostTop) errors.Add(OutOfRange("top", request.top(), 0, kMostTop));
+  if (!v1::CounterFilter::Figure_IsValid(request.by())) {
+    errors.Add("by", absl::StrCat(static_cast<int>(request.by()), " is unknown"));
+  }
+  if (static_cast<uint32_t>(request.also_size()) > kMostTop) {
+    errors.Add("also", absl::StrCat("has ", request.also_size(), " links, at most ", kMostTop,
+                                    " are allowed"));
+  }
+  if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
+  return dataplane::LinkQuery{
+      .begin = request.begin(),
+      .end = request.end() == 0 ? dataplane::LinkQuery::kToTheEnd : request.end(),
+      .ranges = {.stages = ToRanges(request.stages()),
+                 .rows = ToRanges(request.rows()),
+                 .ports = ToRanges(request.ports())},
+      .used = request.used(),
+      .most = request.top() == 0 ? request.most() : 0,
+      .top = request.top(),
+      .by = ToFigure(request.by()),
+      .among = {request.among().begin(), request.among().end()},
+      .also = {request.also().begin(), request.also().end()},
+  };
+}
+
+void FillReading(const dataplane::LinkReading& reading, v1::AgentLinkReading* out) {
+  for (const auto& link : reading.links) out->add_links(link.index);
+  FillColumns(
+      static_cast<int>(reading.links.size()),
+      [&](int i) -> const dataplane::LinkCounters& { return reading.links[i].counters; }, out);
+  out->set_end(reading.end);
 }
 
 namespace {

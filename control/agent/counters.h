@@ -2,9 +2,11 @@
 // A data plane's snapshot as the API's messages.
 #pragma once
 
+#include "absl/status/statusor.h"
 #include "bfly/v1/agent.pb.h"
 #include "dataplane/core/config.h"
 #include "dataplane/core/snapshot.h"
+#include "dataplane/fabric/link_query.h"
 #include "dataplane/telemetry/latency.h"
 #include "dataplane/traffic/source_config.h"
 
@@ -14,6 +16,10 @@ namespace bfly::control {
 void FillCounters(const dataplane::Snapshot& snapshot,
                   const std::vector<dataplane::StagePlacement>& placement, bool links,
                   v1::AgentCounters* counters);
+
+// INVALID_ARGUMENT names the field.
+absl::StatusOr<dataplane::LinkQuery> ToLinkQuery(const v1::AgentReadLinksRequest& request);
+void FillReading(const dataplane::LinkReading& reading, v1::AgentLinkReading* out);
 
 void FillTraffic(const std::vector<dataplane::SourceCounters>& sources,
                  const dataplane::LatencyReport& latency, v1::AgentTrafficState* state);

@@ -76,6 +76,7 @@ absl::StatusOr<uint64_t> FabricHost::Load(const v1::Topology& topology) {
 
   const std::unique_lock state(state_);
   fabric_ = *std::move(fabric);
+  ++loads_;
   topology_ = topology;
   circuits_.assign(fabric_->network().rows(), Slot{});
   down_links_.clear();
@@ -90,7 +91,7 @@ absl::StatusOr<dataplane::Snapshot> FabricHost::Unload() {
   const std::unique_lock state(state_);
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
   if (absl::Status status = fabric_->Unload(); !status.ok()) return status;
-  dataplane::Snapshot last = fabric_->snapshot();
+  dataplane::Snapshot last = fabric_->summary();
   fabric_.reset();
   topology_.Clear();
   circuits_.clear();
@@ -235,6 +236,28 @@ absl::StatusOr<dataplane::Snapshot> FabricHost::snapshot(bool links) const {
   const std::shared_lock state(state_);
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
   return links ? fabric_->snapshot() : fabric_->summary();
+}
+
+absl::StatusOr<dataplane::LinkReading> FabricHost::ReadLinks(
+    const dataplane::LinkQuery& query) const {
+  // Changes do not wait for longer than it takes to look at so many links.
+  constexpr uint64_t kLinksAtOnce = 1 << 20;
+  std::optional<dataplane::LinkScan> scan;
+  uint64_t load = 0;
+  for (;;) {
+    const std::shared_lock state(state_);
+    if (absl::Status status = CheckLoaded(); !status.ok()) return status;
+    if (!scan.has_value()) {
+      if (absl::Status status = CheckQuery(query, fabric_->network()); !status.ok()) return status;
+      load = loads_;
+      scan.emplace(query, *fabric_);
+    }
+    if (load != loads_) {
+      return absl::AbortedError(
+          absl::StrCat("data plane ", name_, " was loaded anew while its links were read"));
+    }
+    if (!scan->Continue(*fabric_, kLinksAtOnce)) return scan->Take(*fabric_);
+  }
 }
 
 }  // namespace bfly::control

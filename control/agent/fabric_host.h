@@ -20,6 +20,7 @@
 #include "control/agent/ownership.h"
 #include "control/topology_file/link_policy.h"
 #include "dataplane/fabric/fabric.h"
+#include "dataplane/fabric/link_query.h"
 #include "dataplane/in_band/in_band.h"
 
 namespace bfly::control {
@@ -110,6 +111,9 @@ class FabricHost {
   Held held(bool full) const;
   // Without `links` it is cheap, however large the network.
   absl::StatusOr<dataplane::Snapshot> snapshot(bool links) const;
+  // INVALID_ARGUMENT names the field of the query that is wrong; ABORTED: the fabric was unloaded
+  // meanwhile.
+  absl::StatusOr<dataplane::LinkReading> ReadLinks(const dataplane::LinkQuery& query) const;
   struct Traffic {
     std::vector<dataplane::SourceCounters> sources;
     dataplane::LatencyReport latency;
@@ -133,6 +137,7 @@ class FabricHost {
   std::mutex change_;                // held during a change, taken before state_
   mutable std::shared_mutex state_;  // guards what follows
   std::unique_ptr<dataplane::Fabric> fabric_;
+  uint64_t loads_ = 0;  // which fabric it is
   uint64_t revision_;
   v1::Topology topology_;
   struct Slot {

@@ -20,6 +20,39 @@ struct LinkCounters {
   uint64_t busy_ns = 0;         // spent sending, where the link has a rate
 };
 
+// One number of a link, by which links are compared.
+enum class LinkFigure {
+  kPackets,
+  kBytes,
+  kOccupancy,
+  kOccupancyPeak,
+  kDrops,
+  kBusy,
+  kUse,  // 0 if the link never carried, held or dropped a packet
+};
+
+inline uint64_t FigureOf(const LinkCounters& link, LinkFigure figure) {
+  uint64_t drops = 0;
+  for (const uint64_t packets : link.drops) drops += packets;
+  switch (figure) {
+    case LinkFigure::kPackets:
+      return link.packets;
+    case LinkFigure::kBytes:
+      return link.bytes;
+    case LinkFigure::kOccupancy:
+      return link.occupancy;
+    case LinkFigure::kOccupancyPeak:
+      return link.occupancy_peak;
+    case LinkFigure::kDrops:
+      return drops;
+    case LinkFigure::kBusy:
+      return link.busy_ns;
+    case LinkFigure::kUse:
+      return link.packets | link.occupancy_peak | drops;
+  }
+  return 0;
+}
+
 // What the XDP program of a kernel interface counted (dataplane/xdp).
 struct XdpCounters {
   struct RowCount {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -80,6 +82,15 @@ class Fabric {
   virtual Snapshot snapshot() const = 0;
   // The same without links: cheap, however large the network.
   virtual Snapshot summary() const = 0;
+
+  // For readers who want a few of many links (fabric/link_query.h). First and last stage that run
+  // here; links are known by their index in the network, and only those of these stages may be
+  // asked for.
+  virtual std::pair<int, int> stages() const = 0;
+  // One figure of the links from `first` on, which are all of one stage.
+  virtual void ReadLinkFigures(LinkFigure figure, uint64_t first,
+                               std::span<uint64_t> values) const = 0;
+  virtual LinkCounters ReadLink(uint64_t index) const = 0;
 };
 
 }  // namespace bfly::dataplane

@@ -50,6 +50,12 @@ class LoadedFabric final : public Fabric {
   std::vector<std::string> problems() const override { return ports_.problems(); }
   Snapshot snapshot() const override;
   Snapshot summary() const override;
+  std::pair<int, int> stages() const override { return {plan_.first_stage, plan_.last_stage}; }
+  void ReadLinkFigures(LinkFigure figure, uint64_t first,
+                       std::span<uint64_t> values) const override {
+    stages_.ReadFigures(figure, first, values);
+  }
+  LinkCounters ReadLink(uint64_t index) const override { return stages_.ReadLink(index); }
 
   // CPU time of all workers so far, for benchmarks.
   double CpuSeconds() const {

@@ -3,31 +3,14 @@
 
 #include <rte_cycles.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace bfly::dataplane {
 namespace {
 
-void ReadLink(const Stage& stage, uint32_t number, double ns_per_tick, LinkCounters& link) {
-  const LinkHot& hot = stage.hot(number);
-  const LinkCold& cold = stage.cold(number);
-  link.packets = hot.packets.load(std::memory_order_relaxed);
-  link.bytes = hot.bytes.load(std::memory_order_relaxed);
-  link.occupancy = cold.occupancy.load(std::memory_order_relaxed);
-  link.occupancy_peak = cold.peak.load(std::memory_order_relaxed);
-  link.drops[static_cast<int>(DropReason::kQueueFull)] =
-      cold.queue_full.load(std::memory_order_relaxed);
-  link.drops[static_cast<int>(DropReason::kLinkDown)] =
-      cold.link_down.load(std::memory_order_relaxed);
-  const TimedLinks* const timed = stage.timed_counters();
-  if (timed == nullptr) return;
-  const TimedCounters& counters = timed->counters(number);
-  link.drops[static_cast<int>(DropReason::kLoss)] = counters.lost.load(std::memory_order_relaxed);
-  link.drops[static_cast<int>(DropReason::kQueueMemory)] =
-      counters.no_memory.load(std::memory_order_relaxed);
-  link.busy_ns = static_cast<uint64_t>(
-      static_cast<double>(counters.busy.load(std::memory_order_relaxed)) * ns_per_tick);
-}
+double NanosecondsPerTick() { return 1e9 / static_cast<double>(rte_get_tsc_hz()); }
 
 }  // namespace
 
@@ -107,15 +90,45 @@ LoadedStages::Histograms LoadedStages::RecordLatency(bool on) {
 }
 
 void LoadedStages::Read(std::vector<LinkCounters>& links) const {
-  const double ns_per_tick = 1e9 / static_cast<double>(rte_get_tsc_hz());
+  const double ns_per_tick = NanosecondsPerTick();
   links.reserve(links.size() + stages_.size() * network_.rows() * network_.ports());
   for (const LoadedStage& loaded : stages_) {
     for (const Block& block : loaded.blocks) {
       const Stage& stage = *block.stage;
       for (uint32_t i = 0; i < stage.links(); ++i) {
-        ReadLink(stage, stage.first_link() + i, ns_per_tick, links.emplace_back());
+        links.push_back(stage.counters(stage.first_link() + i, ns_per_tick));
       }
     }
+  }
+}
+
+const Stage& LoadedStages::BlockOf(uint64_t stage, uint64_t link) const {
+  const std::vector<Block>& blocks = stages_[stage - plan_.first_stage].blocks;
+  const auto behind = std::partition_point(
+      blocks.begin(), blocks.end(),
+      [link](const Block& block) { return block.stage->first_link() <= link; });
+  return *std::prev(behind)->stage;
+}
+
+LinkCounters LoadedStages::ReadLink(uint64_t index) const {
+  const uint64_t per_stage = uint64_t{network_.rows()} * network_.ports();
+  const uint64_t link = index % per_stage;
+  return BlockOf(index / per_stage, link)
+      .counters(static_cast<uint32_t>(link), NanosecondsPerTick());
+}
+
+void LoadedStages::ReadFigures(LinkFigure figure, uint64_t first,
+                               std::span<uint64_t> values) const {
+  const uint64_t per_stage = uint64_t{network_.rows()} * network_.ports();
+  uint64_t link = first % per_stage;
+  while (!values.empty()) {
+    const Stage& block = BlockOf(first / per_stage, link);
+    const uint64_t left = uint64_t{block.first_link()} + block.links() - link;
+    const size_t count = std::min<uint64_t>(values.size(), left);
+    block.ReadFigures(figure, static_cast<uint32_t>(link), NanosecondsPerTick(),
+                      values.first(count));
+    values = values.subspan(count);
+    link += count;
   }
 }
 

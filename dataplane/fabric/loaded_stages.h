@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "dataplane/core/config.h"
@@ -40,6 +42,9 @@ class LoadedStages {
 
   // Any thread: appends the links' counters in the network's order.
   void Read(std::vector<LinkCounters>& links) const;
+  // The same of one link, and one figure of links that are all of one stage.
+  LinkCounters ReadLink(uint64_t index) const;
+  void ReadFigures(LinkFigure figure, uint64_t first, std::span<uint64_t> values) const;
 
  private:
   struct Block {
@@ -54,6 +59,8 @@ class LoadedStages {
     std::shared_ptr<const ShapeTable> shapes = nullptr;  // of the latest plan
   };
 
+  // The block of a stage that has the link.
+  const Stage& BlockOf(uint64_t stage, uint64_t link) const;
   TimedLinks* TimedLinksOf(int stage, Block& block);
 
   const FabricConfig& config_;

@@ -4,10 +4,12 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 
 #include "dataplane/core/descriptor.h"
 #include "dataplane/core/ledger.h"
 #include "dataplane/core/row_range.h"
+#include "dataplane/core/snapshot.h"
 #include "dataplane/links/shape_table.h"
 #include "dataplane/stages/timed_links.h"
 #include "topologies/network.h"
@@ -80,6 +82,12 @@ class Stage {
   const LinkHot& hot(uint32_t link) const { return hot_of_[link - first_link_]; }
   LinkCold& cold(uint32_t link) { return cold_of_[link - first_link_]; }
   const LinkCold& cold(uint32_t link) const { return cold_of_[link - first_link_]; }
+
+  // Any thread. `ns_per_tick` turns TSC ticks into nanoseconds.
+  LinkCounters counters(uint32_t link, double ns_per_tick) const;
+  // One figure of the links from `first` on.
+  void ReadFigures(LinkFigure figure, uint32_t first, double ns_per_tick,
+                   std::span<uint64_t> values) const;
 
  private:
   using CrossFunction = int (Stage::*)(Descriptor*, int, uint32_t*, Ledger&);

@@ -9,7 +9,9 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -104,24 +106,45 @@ class FakeFabric final : public dataplane::Fabric {
     return absl::OkStatus();
   }
   dataplane::Snapshot snapshot() const override {
-    const std::lock_guard lock(board_.mutex);
-    board_.log.push_back("read " + plane_);
-    const auto given = board_.figures.find(plane_);
-    dataplane::Snapshot snapshot;
-    if (given != board_.figures.end()) snapshot = given->second;
-    snapshot.first_stage = config_.placement.front().first_stage;
-    snapshot.last_stage = config_.placement.back().last_stage;
-    const size_t stages = snapshot.last_stage - snapshot.first_stage + 1;
-    snapshot.links.resize(stages * network_.rows() * network_.ports());
-    return snapshot;
+    dataplane::Snapshot all = Figures();
+    all.links.resize(static_cast<size_t>(all.last_stage - all.first_stage + 1) * network_.rows() *
+                     network_.ports());
+    return all;
   }
   dataplane::Snapshot summary() const override {
-    dataplane::Snapshot all = snapshot();
+    dataplane::Snapshot all = Figures();
     all.links.clear();
     return all;
   }
+  std::pair<int, int> stages() const override {
+    return {config_.placement.front().first_stage, config_.placement.back().last_stage};
+  }
+  void ReadLinkFigures(dataplane::LinkFigure figure, uint64_t first,
+                       std::span<uint64_t> values) const override {
+    for (uint64_t i = 0; i < values.size(); ++i) {
+      values[i] = dataplane::FigureOf(ReadLink(first + i), figure);
+    }
+  }
+  dataplane::LinkCounters ReadLink(uint64_t index) const override {
+    const std::lock_guard lock(board_.mutex);
+    const auto given = board_.figures.find(plane_);
+    if (given == board_.figures.end()) return {};
+    const uint64_t first = network_.link_index({.stage = stages().first});
+    const auto& links = given->second.links;
+    return index - first < links.size() ? links[index - first] : dataplane::LinkCounters();
+  }
 
  private:
+  dataplane::Snapshot Figures() const {
+    const std::lock_guard lock(board_.mutex);
+    board_.log.push_back("read " + plane_);
+    const auto given = board_.figures.find(plane_);
+    dataplane::Snapshot figures;
+    if (given != board_.figures.end()) figures = given->second;
+    std::tie(figures.first_stage, figures.last_stage) = stages();
+    return figures;
+  }
+
   FakeBoard& board_;
   const std::string plane_;
   const dataplane::FabricConfig config_;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A loaded fabric whose links take time: packets take it, the account holds, and changes come while
 // workers run.
+#include <array>
 #include <numeric>
+#include <utility>
 
 #include "tests/packet/fabric_fixture.h"
 
@@ -65,6 +67,58 @@ TEST(FabricLinks, ALinksRateBoundsWhatItCarries) {
   EXPECT_GE(link.occupancy_peak, 21u);
   EXPECT_NEAR(static_cast<double>(link.busy_ns),
               1e6 * static_cast<double>(done.conservation.delivered), 1e4);
+}
+
+TEST(FabricLinks, OneFigureOfManyLinksIsWhatEachOfThemTells) {
+  // Two workers have a half of each stage.
+  FabricConfig config = Halves(NetworkKind::kButterfly, 16);
+  // Some of what crosses stage 1 waits, is lost, or finds the queue full; stage 2 takes no time.
+  config.links.rules = {{.first_stage = 1,
+                         .last_stage = 1,
+                         .first_row = 0,
+                         .last_row = 15,
+                         .bits_per_second = 8'000'000,
+                         .queue_limit = 2,
+                         .loss = 0.2}};
+  const std::unique_ptr<Fabric> fabric = MustLoad(config);
+  ASSERT_NE(fabric, nullptr);
+  ASSERT_TRUE(fabric->SetLinkUp({2, 3, 1}, false).ok());
+  ASSERT_TRUE(fabric
+                  ->SetSources({{.rows = Rows(16),
+                                 .bytes = 1000,
+                                 .destination = Destination::kUniform,
+                                 .packets = 20}})
+                  .ok());
+  const Snapshot done = WaitForDeliveries(*fabric, 320);
+  EXPECT_EQ(fabric->stages(), std::pair(0, 3));
+  ASSERT_EQ(done.links.size(), 4u * 32);
+  std::array<uint64_t, 7> sums{};
+  for (int figure = 0; figure < 7; ++figure) {
+    for (uint64_t first = 0; first < done.links.size(); first += 32) {
+      uint64_t values[32];
+      fabric->ReadLinkFigures(static_cast<LinkFigure>(figure), first, values);
+      for (uint64_t i = 0; i < 32; ++i) {
+        const LinkCounters link = fabric->ReadLink(first + i);
+        EXPECT_EQ(link.packets, done.links[first + i].packets);
+        EXPECT_EQ(link.busy_ns, done.links[first + i].busy_ns);
+        const uint64_t expected = FigureOf(link, static_cast<LinkFigure>(figure));
+        if (static_cast<LinkFigure>(figure) == LinkFigure::kUse) {
+          EXPECT_EQ(values[i] != 0, expected != 0);
+        } else {
+          EXPECT_EQ(values[i], expected);
+        }
+        sums[static_cast<size_t>(figure)] += values[i];
+      }
+    }
+  }
+  // Every figure but the occupancy at the end has something to tell here.
+  EXPECT_EQ(sums[static_cast<size_t>(LinkFigure::kOccupancy)], 0u);
+  EXPECT_EQ(sums[static_cast<size_t>(LinkFigure::kDrops)], done.conservation.dropped);
+  for (const LinkFigure figure :
+       {LinkFigure::kPackets, LinkFigure::kBytes, LinkFigure::kOccupancyPeak, LinkFigure::kDrops,
+        LinkFigure::kBusy, LinkFigure::kUse}) {
+    EXPECT_GT(sums[static_cast<size_t>(figure)], 0u);
+  }
 }
 
 // Two sources share the link of row 0 into a butterfly of four rows: 1 ms a packet, 8 packets born

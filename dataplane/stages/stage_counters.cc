@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What readers see of a stage's links. Every figure is a relaxed load; the worker never waits.
+#include "dataplane/stages/stage.h"
+
+namespace bfly::dataplane {
+
+LinkCounters Stage::counters(uint32_t link, double ns_per_tick) const {
+  const LinkHot& hot = this->hot(link);
+  const LinkCold& cold = this->cold(link);
+  LinkCounters counters;
+  counters.packets = hot.packets.load(std::memory_order_relaxed);
+  counters.bytes = hot.bytes.load(std::memory_order_relaxed);
+  counters.occupancy = cold.occupancy.load(std::memory_order_relaxed);
+  counters.occupancy_peak = cold.peak.load(std::memory_order_relaxed);
+  counters.drops[static_cast<int>(DropReason::kQueueFull)] =
+      cold.queue_full.load(std::memory_order_relaxed);
+  counters.drops[static_cast<int>(DropReason::kLinkDown)] =
+      cold.link_down.load(std::memory_order_relaxed);
+  const TimedLinks* const timed = timed_counters();
+  if (timed == nullptr) return counters;
+  const TimedCounters& more = timed->counters(link);
+  counters.drops[static_cast<int>(DropReason::kLoss)] = more.lost.load(std::memory_order_relaxed);
+  counters.drops[static_cast<int>(DropReason::kQueueMemory)] =
+      more.no_memory.load(std::memory_order_relaxed);
+  counters.busy_ns = static_cast<uint64_t>(
+      static_cast<double>(more.busy.load(std::memory_order_relaxed)) * ns_per_tick);
+  return counters;
+}
+
+void Stage::ReadFigures(LinkFigure figure, uint32_t first, double ns_per_tick,
+                        std::span<uint64_t> values) const {
+  const auto each = [first, values](auto read) {
+    for (size_t i = 0; i < values.size(); ++i) values[i] = read(first + static_cast<uint32_t>(i));
+  };
+  // Of a large network nearly all links take no time.
+  const bool timed = timed_counters() != nullptr;
+  const auto now = std::memory_order_relaxed;
+  switch (figure) {
+    case LinkFigure::kPackets:
+      return each([&](uint32_t link) { return hot_[link].packets.load(now); });
+    case LinkFigure::kBytes:
+      return each([&](uint32_t link) { return hot_[link].bytes.load(now); });
+    case LinkFigure::kOccupancy:
+      return each([&](uint32_t link) { return uint64_t{cold_[link].occupancy.load(now)}; });
+    case LinkFigure::kOccupancyPeak:
+      return each([&](uint32_t link) { return uint64_t{cold_[link].peak.load(now)}; });
+    case LinkFigure::kDrops:
+      return each([&](uint32_t link) {
+        if (timed) return FigureOf(counters(link, ns_per_tick), figure);
+        return cold_[link].queue_full.load(now) + cold_[link].link_down.load(now);
+      });
+    case LinkFigure::kBusy:
+      return each(
+          [&](uint32_t link) { return timed ? counters(link, ns_per_tick).busy_ns : uint64_t{0}; });
+    case LinkFigure::kUse:
+      return each([&](uint32_t link) {
+        if (timed) return FigureOf(counters(link, ns_per_tick), figure);
+        const LinkCold& cold = cold_[link];
+        return hot_[link].packets.load(now) | cold.peak.load(now) | cold.queue_full.load(now) |
+               cold.link_down.load(now);
+      });
+  }
+}
+
+}  // namespace bfly::dataplane
