@@ -57,6 +57,25 @@ absl::Status CheckWorkers(const Workers& workers, const Network& network) {
   return absl::OkStatus();
 }
 
+// Columns that have an entry for each of `entries` links, and what was dropped there.
+template <class Columns>
+absl::Status CheckColumns(const Columns& columns, int entries) {
+  for (const auto& [column, size] : {std::pair{"packets", columns.packets_size()},
+                                     {"bytes", columns.bytes_size()},
+                                     {"occupancy", columns.occupancy_size()},
+                                     {"occupancy_peak", columns.occupancy_peak_size()},
+                                     {"busy_ns", columns.busy_ns_size()}}) {
+    if (size == entries || (size == 0 && absl::string_view(column) == "busy_ns")) continue;
+    return Wrong(column, absl::StrCat("has ", size, " entries for ", entries, " links"));
+  }
+  for (int i = 0; i < columns.link_drops_size(); ++i) {
+    const absl::Status status = CheckBelow(
+        At("link_drops", i, "link"), columns.link_drops(i).link(), static_cast<uint64_t>(entries));
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckAnswer(const v1::AgentState& state, const Network& network) {
@@ -111,6 +130,26 @@ absl::Status CheckAnswer(const v1::AgentCounters& counters, const Network& netwo
     if (!status.ok()) return status;
   }
   return CheckWorkers(counters.workers(), network);
+}
+
+absl::Status CheckAnswer(const v1::AgentLinkReading& reading,
+                         const v1::AgentReadLinksRequest& request, const Network& network) {
+  const uint64_t limit =
+      uint64_t{request.top()} + request.most() + static_cast<uint64_t>(request.also_size());
+  const auto links = static_cast<uint64_t>(reading.links_size());
+  if (links > limit) {
+    return Wrong("links",
+                 absl::StrCat("has ", links, " entries, at most ", limit, " were asked for"));
+  }
+  for (int i = 0; i < reading.links_size(); ++i) {
+    absl::Status status = CheckBelow(At("links", i), reading.links(i), network.link_count());
+    if (i > 0 && reading.links(i) <= reading.links(i - 1)) {
+      status.Update(Wrong(At("links", i),
+                          absl::StrCat(reading.links(i), " comes after ", reading.links(i - 1))));
+    }
+    if (!status.ok()) return status;
+  }
+  return CheckColumns(reading, reading.links_size());
 }
 
 absl::Status CheckAnswer(const v1::AgentInBandResponse& response,

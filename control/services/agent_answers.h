@@ -15,6 +15,9 @@ namespace bfly::control {
 absl::Status CheckAnswer(const v1::AgentState& state, const Network& network);
 // Stages, columns of links and dropped packets.
 absl::Status CheckAnswer(const v1::AgentCounters& counters, const Network& network);
+// Links and columns of an answer to `request`.
+absl::Status CheckAnswer(const v1::AgentLinkReading& reading,
+                         const v1::AgentReadLinksRequest& request, const Network& network);
 // Paths, refusals and requests without a path of an answer to `request`.
 absl::Status CheckAnswer(const v1::AgentInBandResponse& response,
                          const v1::AgentInBandRequest& request, const Network& network);

@@ -134,6 +134,11 @@ absl::StatusOr<v1::AgentCounters> AgentClient::GetCounters(bool links) {
   return connection_->Ask(&v1::Agent::Stub::GetCounters, request, kCallDeadline);
 }
 
+absl::StatusOr<v1::AgentLinkReading> AgentClient::ReadLinks(
+    const v1::AgentReadLinksRequest& request) {
+  return connection_->Ask(&v1::Agent::Stub::ReadLinks, request, kCallDeadline);
+}
+
 absl::Status AgentClient::SetTraffic(const v1::AgentTrafficRequest& request) {
   return connection_->Ask(&v1::Agent::Stub::SetTraffic, request, kCallDeadline).status();
 }

@@ -34,6 +34,7 @@ class AgentClient {
   absl::StatusOr<v1::AgentUpdateResponse> Update(v1::AgentUpdateRequest request);
   absl::StatusOr<v1::AgentInBandResponse> ExchangeInBand(const v1::AgentInBandRequest& request);
   absl::StatusOr<v1::AgentCounters> GetCounters(bool links);
+  absl::StatusOr<v1::AgentLinkReading> ReadLinks(const v1::AgentReadLinksRequest& request);
   absl::Status SetTraffic(const v1::AgentTrafficRequest& request);
   absl::StatusOr<v1::AgentTrafficState> GetTraffic();
   absl::Status SetLinkState(const v1::SetLinkStateRequest& request);

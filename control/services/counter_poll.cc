@@ -11,6 +11,9 @@ namespace {
 
 // Pictures that slow listeners may hold, all together.
 constexpr size_t kMaxAlive = 12;
+// Links of a network of which pictures are taken, at most. One link takes some 50 bytes of each
+// picture that is alive.
+constexpr uint64_t kMostLinks = 1 << 20;
 
 }  // namespace
 
@@ -39,7 +42,13 @@ absl::StatusOr<PicturePtr> CounterPoll::Now(bool links) {
 
 absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links) {
   const Clock::time_point began = Clock::now();
-  const absl::StatusOr<Controller::View> view = controller_.view(links);
+  absl::StatusOr<Controller::View> view = controller_.view(/*circuits=*/false);
+  if (view.ok() && links && view->network->link_count() > kMostLinks) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the network has ", view->network->link_count(), " links, pictures are taken of at most ",
+        kMostLinks, "; subscribe with filter.summary and read links with GetCounters"));
+  }
+  if (view.ok() && links) view = controller_.view(/*circuits=*/true);
   if (!view.ok()) {
     latest_ = nullptr;
     return view.status();
@@ -160,8 +169,16 @@ void CounterPoll::Run() {
       continue;
     }
     new_listener_ = false;
+    const bool links = std::any_of(listeners_.begin(), listeners_.end(), [](const auto& listener) {
+      return listener.first->wants_links();
+    });
     lock.unlock();
-    const absl::StatusOr<PicturePtr> picture = Now(/*links=*/true);
+    absl::StatusOr<PicturePtr> picture = Now(links);
+    absl::Status without_links;
+    if (absl::IsResourceExhausted(picture.status())) {
+      without_links = picture.status();
+      picture = Now(/*links=*/false);
+    }
     {
       const std::lock_guard newest(newest_mutex_);
       newest_ = picture.ok() ? *picture : nullptr;
@@ -171,7 +188,10 @@ void CounterPoll::Run() {
     std::chrono::milliseconds interval = std::chrono::milliseconds::max();
     for (const auto& [listener, wanted] : listeners_) {
       interval = std::min(interval, wanted);
-      if (picture.ok()) {
+      if (listener->wants_links() && !without_links.ok()) {
+        listener->OnEnd(without_links);
+      } else if (picture.ok()) {
+        if (listener->wants_links() && !(*picture)->with_links) continue;  // it came meanwhile
         listener->OnPicture(*picture);
       } else {
         listener->OnEnd(picture.status());

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "control/services/controller.h"
 #include "control/services/fabric_account.h"
+#include "control/services/link_reader.h"
 #include "control/services/picture.h"
 
 namespace bfly::control {
@@ -28,6 +29,8 @@ class PictureListener {
   virtual void OnPicture(const PicturePtr& picture) = 0;
   // A listener lets go of pictures numbered below `sequence`: their memory is needed.
   virtual void ForgetBefore(uint64_t sequence) = 0;
+  // Without links a picture is cheap, however large the network.
+  virtual bool wants_links() const = 0;
   // There is no picture, and will be none: the fabric was unloaded.
   virtual void OnEnd(const absl::Status& status) = 0;
 };
@@ -47,7 +50,12 @@ class CounterPoll {
   ~CounterPoll();
 
   // A picture taken after the call began. Callers that wait for one at the same time share it.
+  // RESOURCE_EXHAUSTED: the network has too many links for pictures of them.
   absl::StatusOr<PicturePtr> Now(bool links);
+
+  // For clients who want some links of the picture that Now(false) gives.
+  LinkReader& links() { return links_; }
+  absl::StatusOr<Controller::View> fabric() const { return controller_.view(/*circuits=*/false); }
 
   // Unloads the fabric and closes its account, over all processes that its data planes ever were.
   absl::StatusOr<v1::UnloadResponse> Unload(uint64_t election_id);
@@ -72,6 +80,7 @@ class CounterPoll {
   void Prune(const PicturePtr& picture);
 
   Controller& controller_;
+  LinkReader links_{controller_};
   const Options options_;
   mutable std::mutex newest_mutex_;
   PicturePtr newest_;  // newest_mutex_

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "control/services/link_request.h"
 #include "control/status/field_errors.h"
 
 namespace bfly::control {
@@ -89,20 +89,16 @@ std::vector<Chosen> ChooseLinks(const Picture& now, const Picture* before,
   const Links links(now);
   const bool comparable = before != nullptr && before->with_links && before->network == now.network;
   const Links old(comparable ? *before : now);
-  const std::set<uint32_t> stages(filter.stages().begin(), filter.stages().end());
-  const std::set<uint32_t> rows(filter.rows().begin(), filter.rows().end());
   std::vector<Chosen> chosen;
-  for (uint64_t index = 0; index < network.link_count(); ++index) {
-    const LinkId link = network.link_at(index);
-    if (!stages.empty() && stages.count(link.stage) == 0) continue;
-    if (!rows.empty() && rows.count(link.row) == 0) continue;
+  ChoiceOf(filter, network).ForEachFrom(0, [&](uint64_t index) {
     LinkFigures figures = links.at(index);
-    if (filter.nonzero() && figures.zero()) continue;
+    if (filter.nonzero() && figures.zero()) return true;
     const LinkFigures was = comparable ? old.at(index) : LinkFigures{};
-    if (changed_only && comparable && Same(figures, was)) continue;
+    if (changed_only && comparable && Same(figures, was)) return true;
     const uint64_t moved = figures.packets - std::min(figures.packets, was.packets);
     chosen.push_back({index, std::move(figures), moved});
-  }
+    return true;
+  });
   if (filter.top() == 0 || chosen.size() <= filter.top()) return chosen;
   const auto hotter = [](const Chosen& a, const Chosen& b) {
     return std::tuple(b.figures.circuits, b.moved, a.index) <
@@ -142,15 +138,9 @@ absl::Status CheckFilter(const v1::CounterFilter& filter, const Network& network
     errors.Add("filter.rows", absl::StrCat("has ", filter.rows_size(), " entries, the network has ",
                                            network.rows(), " rows"));
   }
-  for (int i = 0; i < filter.stages_size(); ++i) {
-    if (filter.stages(i) < static_cast<uint32_t>(network.stages())) continue;
-    errors.Add(OutOfRange(absl::StrCat("filter.stages[", i, "]"), filter.stages(i), 0,
-                          network.stages() - 1));
-  }
-  for (int i = 0; i < filter.rows_size(); ++i) {
-    if (filter.rows(i) < network.rows()) continue;
-    errors.Add(
-        OutOfRange(absl::StrCat("filter.rows[", i, "]"), filter.rows(i), 0, network.rows() - 1));
+  CheckRanges(filter, network, errors);
+  if (filter.by() != v1::CounterFilter::FIGURE_UNSPECIFIED) {
+    errors.Add("filter.by", "is for GetCounters alone; pictures rank by circuits, then packets");
   }
   return errors.ToStatus();
 }

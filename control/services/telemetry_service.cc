@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "control/services/link_request.h"
 #include "control/status/field_errors.h"
 #include "control/status/grpc_status.h"
 
@@ -86,6 +87,8 @@ class Subscription final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     if (waiting_) ++skipped_;
     waiting_ = true;
   }
+
+  bool wants_links() const override { return !request_.filter().summary(); }
 
   void OnEnd(const absl::Status& status) override { End(status); }
 
@@ -186,12 +189,14 @@ class Subscription final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 grpc::Status TelemetryService::GetCounters(const grpc::ServerContextBase*,
                                            const v1::GetCountersRequest* request,
                                            v1::Counters* response) {
-  const absl::StatusOr<PicturePtr> picture = poll_.Now(!request->filter().summary());
-  if (!picture.ok()) return ToGrpc(picture.status());
-  const absl::Status status = CheckFilter(request->filter(), *(*picture)->network);
+  const absl::StatusOr<Controller::View> view = poll_.fabric();
+  if (!view.ok()) return ToGrpc(view.status());
+  const absl::Status status = CheckLinkRequest(*request, *view->network);
   if (!status.ok()) return ToGrpc(status);
+  const absl::StatusOr<PicturePtr> picture = poll_.Now(/*links=*/false);
+  if (!picture.ok()) return ToGrpc(picture.status());
   *response = ToCounters(**picture, nullptr, request->filter(), /*changed_only=*/false);
-  return grpc::Status::OK;
+  return ToGrpc(poll_.links().Read(*request, *view, response));
 }
 
 TelemetryService::TelemetryService(CounterPoll& poll, CallDesk& desk)

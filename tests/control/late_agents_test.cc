@@ -103,16 +103,23 @@ class ScriptedAgent final : public v1::Agent::Service {
     *response = counters;
     return grpc::Status::OK;
   }
+  grpc::Status ReadLinks(grpc::ServerContext*, const v1::AgentReadLinksRequest*,
+                         v1::AgentLinkReading* response) override {
+    const std::lock_guard lock(mutex);
+    *response = reading;
+    return grpc::Status::OK;
+  }
   void JoinLost() {
     if (lost_.joinable()) lost_.join();
   }
 
   std::mutex mutex;
   std::condition_variable changed;
-  bool may_load = true;        // mutex
-  int unloads = 0;             // mutex
-  v1::AgentState state;        // mutex
-  v1::AgentCounters counters;  // mutex
+  bool may_load = true;          // mutex
+  int unloads = 0;               // mutex
+  v1::AgentState state;          // mutex
+  v1::AgentCounters counters;    // mutex
+  v1::AgentLinkReading reading;  // mutex
 
  private:
   std::thread lost_;
@@ -202,12 +209,14 @@ TEST_F(LateAgentsTest, NonsenseInCountersIsAProblemInStatusAndInTelemetry) {
     agent.counters.set_last_stage(7);
     for (int i = 0; i < 256; ++i) agent.counters.add_packets(1);
     agent.counters.add_bytes(1);
+    agent.reading.add_links(256);
   }
   const auto told =
       Call(*controller.telemetry, &v1::Telemetry::Stub::GetCounters, v1::GetCountersRequest());
   ASSERT_TRUE(told.ok()) << told.status();
-  ASSERT_EQ(told->problems_size(), 1);
+  ASSERT_EQ(told->problems_size(), 2);
   EXPECT_THAT(told->problems(0), HasSubstr("bytes: has 1 entries and packets 256"));
+  EXPECT_THAT(told->problems(1), HasSubstr("links[0]: 256 is outside 0..255"));
   EXPECT_THAT(ProblemOf(controller), HasSubstr("bytes: has 1 entries and packets 256"));
 }
 

@@ -131,9 +131,10 @@ TEST_F(TelemetryServiceTest, OfADataPlaneThatIsAwayTheLastFiguresAreUsedAndItIsS
   dp1_.reset();
   const v1::Counters counters = Get();
   EXPECT_EQ(counters.conservation().delivered(), 7u);
-  ASSERT_EQ(counters.problems_size(), 1);
+  ASSERT_EQ(counters.problems_size(), 2);
   EXPECT_THAT(counters.problems(0), HasSubstr("dp1"));
   EXPECT_THAT(counters.problems(0), HasSubstr("last figures"));
+  EXPECT_THAT(counters.problems(1), HasSubstr("data plane dp1: its links are missing"));
 }
 
 TEST_F(TelemetryServiceTest, FiltersChooseStagesRowsAndWhatIsNotZero) {

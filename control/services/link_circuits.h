@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many circuits the chosen links of a large network carry. Set-ups wait for a part of a reading
+// only, so circuits may change between its parts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "control/protocols/link_load.h"
+#include "control/services/controller.h"
+#include "topologies/link_choice.h"
+
+namespace bfly::control {
+
+class LinkCircuits {
+ public:
+  // `network` is that of the loaded fabric, `choice` chooses of its links. All outlive the object.
+  LinkCircuits(Controller& controller, const Network& network, const LinkChoice& choice)
+      : controller_(controller), network_(network), choice_(choice) {}
+
+  // Set-ups wait until `read` returns. ABORTED, here and below: another fabric was loaded.
+  absl::Status Read(const std::function<void(const LinkLoad&)>& read) const;
+
+  // The first links of begin .. end - 1 that carry circuits, at most `most`.
+  absl::StatusOr<std::vector<uint64_t>> Find(uint64_t begin, uint64_t end, uint64_t most) const;
+
+  // What circuits say about the `wanted` links that come first by circuits, then by packets.
+  struct Ranking {
+    // Links that may be among them, at most `room`, in order.
+    std::vector<uint64_t> first;
+    // No other link is. Otherwise the rest are of those that have a bit here or, if it is empty, of
+    // those without circuits.
+    bool complete = false;
+    std::string level;
+  };
+  absl::StatusOr<Ranking> Rank(uint64_t wanted, uint64_t room) const;
+
+ private:
+  // Calls visit(index, circuits) for chosen links of begin .. end - 1, in order, until it returns
+  // false.
+  template <typename Visit>
+  absl::Status ForEach(uint64_t begin, uint64_t end, Visit visit) const;
+
+  Controller& controller_;
+  const Network& network_;
+  const LinkChoice& choice_;
+};
+
+}  // namespace bfly::control
