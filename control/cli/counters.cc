@@ -2,6 +2,8 @@
 // bfly counters: what every link, port and worker counted, once or as a live drawing.
 #include <cinttypes>
 #include <cstdio>
+#include <map>
+#include <utility>
 
 #include "bfly/v1/telemetry.grpc.pb.h"
 #include "control/cli/client.h"
@@ -10,18 +12,38 @@
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
 #include "control/cli/watch.h"
+#include "control/json/message_json.h"
+#include "topologies/link_choice.h"
 
 namespace bfly::control {
 namespace {
 
 struct CountersOptions {
   WatchOptions watch;
-  std::vector<uint32_t> stages;
-  std::vector<uint32_t> rows;
+  std::vector<uint32_t> ports;
   bool watching = false;
   bool nonzero = false;
   uint32_t top = 0;
+  std::string by;
 };
+
+// Links asked for at a time.
+constexpr uint32_t kLinksAtATime = 32'768;
+
+std::map<std::string, v1::CounterFilter::Figure> Figures() {
+  return {{"packets", v1::CounterFilter::PACKETS},
+          {"bytes", v1::CounterFilter::BYTES},
+          {"occupancy", v1::CounterFilter::OCCUPANCY},
+          {"occupancy_peak", v1::CounterFilter::OCCUPANCY_PEAK},
+          {"drops", v1::CounterFilter::DROPS},
+          {"busy", v1::CounterFilter::BUSY}};
+}
+
+std::vector<std::string> Names() {
+  std::vector<std::string> names;
+  for (const auto& [name, figure] : Figures()) names.push_back(name);
+  return names;
+}
 
 std::string Drops(const google::protobuf::RepeatedPtrField<v1::DropCount>& drops) {
   std::string out;
@@ -31,15 +53,71 @@ std::string Drops(const google::protobuf::RepeatedPtrField<v1::DropCount>& drops
   return out;
 }
 
-void Print(const v1::Counters& counters, const CountersOptions& options) {
-  printf("%5s %7s %4s %7s %8s %12s %14s %6s %6s  %s\n", "stage", "row", "port", "to row",
-         "circuits", "packets", "bytes", "queued", "peak", "drops");
-  for (const v1::LinkCounters& link : counters.links())
-    printf("%5u %7u %4u %7u %8u %12" PRIu64 " %14" PRIu64 " %6u %6u  %s\n", link.stage(),
-           link.row(), link.port(), link.next_row(), link.circuits(), link.packets(), link.bytes(),
-           link.occupancy(), link.occupancy_peak(), Drops(link.drops()).c_str());
-  if (counters.links().empty() && options.nonzero)
-    printf("(no link has a circuit or ever carried a packet)\n");
+// Answers of pages, one after the other, as one text: each page is printed as it comes, and beside
+// links the first one tells what there is.
+class Output {
+ public:
+  virtual ~Output() = default;
+  virtual void Begin(const v1::Counters& first) = 0;
+  virtual void Add(const v1::Counters& page) = 0;
+  virtual void End(const v1::Counters& first) = 0;
+};
+
+class TableOutput final : public Output {
+ public:
+  explicit TableOutput(bool nonzero) : nonzero_(nonzero) {}
+  void Begin(const v1::Counters&) override {
+    printf("%5s %7s %4s %7s %8s %12s %14s %6s %6s  %s\n", "stage", "row", "port", "to row",
+           "circuits", "packets", "bytes", "queued", "peak", "drops");
+  }
+  void Add(const v1::Counters& page) override {
+    any_ = any_ || page.links_size() > 0;
+    for (const v1::LinkCounters& link : page.links())
+      printf("%5u %7u %4u %7u %8u %12" PRIu64 " %14" PRIu64 " %6u %6u  %s\n", link.stage(),
+             link.row(), link.port(), link.next_row(), link.circuits(), link.packets(),
+             link.bytes(), link.occupancy(), link.occupancy_peak(), Drops(link.drops()).c_str());
+  }
+  void End(const v1::Counters& first) override;
+
+ private:
+  const bool nonzero_;
+  bool any_ = false;
+};
+
+// The text of the first answer, with the links of all in it.
+class JsonOutput final : public Output {
+ public:
+  void Begin(const v1::Counters& first) override {
+    static constexpr char kLinks[] = "\n  \"links\": [";
+    std::string text;
+    AppendJson(first, 0, text);
+    const size_t split = text.find(kLinks) + sizeof(kLinks) - 1;
+    rest_ = text.substr(split);
+    text.resize(split);
+    fwrite(text.data(), 1, text.size(), stdout);
+  }
+  void Add(const v1::Counters& page) override {
+    std::string text;
+    for (const v1::LinkCounters& link : page.links()) {
+      text += any_ ? ",\n    " : "\n    ";
+      any_ = true;
+      AppendJson(link, 2, text);
+      if (text.size() < kBuffer) continue;
+      fwrite(text.data(), 1, text.size(), stdout);
+      text.clear();
+    }
+    fwrite(text.data(), 1, text.size(), stdout);
+  }
+  void End(const v1::Counters&) override { printf("%s%s\n", any_ ? "\n  " : "", rest_.c_str()); }
+
+ private:
+  static constexpr size_t kBuffer = 1 << 20;
+  std::string rest_;
+  bool any_ = false;
+};
+
+void TableOutput::End(const v1::Counters& counters) {
+  if (!any_ && nonzero_) printf("(no link has a circuit or ever carried a packet)\n");
   for (const v1::PortCounters& port : counters.ports()) {
     printf("port %s: received %" PRIu64 " frames (%" PRIu64 " bytes), sent %" PRIu64
            " frames (%" PRIu64 " bytes), missed %" PRIu64 "\n",
@@ -67,26 +145,64 @@ void Print(const v1::Counters& counters, const CountersOptions& options) {
   if (Missed(counters) > 0) printf("%s\n", MissedLine(counters).c_str());
 }
 
+void AddTo(const std::vector<uint32_t>& numbers,
+           google::protobuf::RepeatedPtrField<v1::NumberRange>* ranges) {
+  std::vector<NumberRange> apart;
+  for (const uint32_t number : numbers) apart.push_back({number, number});
+  for (const NumberRange& range : MergeRanges(std::move(apart))) {
+    v1::NumberRange* added = ranges->Add();
+    added->set_first(range.first);
+    added->set_last(range.last);
+  }
+}
+
+absl::Status PrintPages(v1::GetCountersRequest request, const Common& common, Output& output) {
+  auto stub = v1::Telemetry::NewStub(Connect(common));
+  // Answers to `top` are one page.
+  if (request.filter().top() == 0) request.set_page_size(kLinksAtATime);
+  v1::Counters first;
+  bool more = true;
+  for (bool begun = false; more; begun = true) {
+    v1::Counters page;
+    const absl::Status status =
+        Call(stub.get(), &v1::Telemetry::Stub::GetCounters, request, &page, common);
+    if (!status.ok()) return status;
+    more = page.has_next_page_token();
+    request.set_page_token(page.next_page_token());
+    if (!begun) {
+      first = page;
+      first.clear_links();
+      first.clear_next_page_token();
+      output.Begin(first);
+    }
+    output.Add(page);
+    if (ferror(stdout) != 0) return absl::DataLossError("cannot write to standard output");
+  }
+  output.End(first);
+  if (fflush(stdout) != 0) return absl::DataLossError("cannot write to standard output");
+  return absl::OkStatus();
+}
+
 absl::Status Run(CountersOptions options, const Common& common) {
   v1::CounterFilter& filter = options.watch.filter;
-  filter.mutable_stages()->Assign(options.stages.begin(), options.stages.end());
-  filter.mutable_rows()->Assign(options.rows.begin(), options.rows.end());
+  AddTo(options.watch.stages, filter.mutable_stage_ranges());
+  AddTo(options.watch.rows, filter.mutable_row_ranges());
+  filter.mutable_ports()->Assign(options.ports.begin(), options.ports.end());
   filter.set_nonzero(options.nonzero);
   filter.set_top(options.top);
+  if (!options.by.empty()) filter.set_by(Figures().at(options.by));
   if (options.watching) {
     if (options.top > 0) options.watch.top = options.top;
     return Watch(options.watch, common);
   }
-  auto stub = v1::Telemetry::NewStub(Connect(common));
   v1::GetCountersRequest request;
   *request.mutable_filter() = filter;
-  v1::Counters counters;
-  const absl::Status status =
-      Call(stub.get(), &v1::Telemetry::Stub::GetCounters, request, &counters, common);
-  if (!status.ok()) return status;
-  if (common.json) return PrintJson(counters);
-  Print(counters, options);
-  return absl::OkStatus();
+  if (common.json) {
+    JsonOutput json;
+    return PrintPages(std::move(request), common, json);
+  }
+  TableOutput table(options.nonzero);
+  return PrintPages(std::move(request), common, table);
 }
 
 }  // namespace
@@ -100,13 +216,21 @@ void AddCounters(CLI::App& app, Invocation& invocation) {
   verb->add_flag("--watch,-w", options->watching,
                  "Draw the live congestion until Ctrl-C; with --json, or where standard output is "
                  "no terminal: one line a picture");
-  verb->add_option("--top", options->top, "Only the K links with most circuits, then most packets")
-      ->check(CLI::Range(1u, 1000000u))
-      ->type_name("K");
+  CLI::Option* const top =
+      verb->add_option("--top", options->top,
+                       "Only the K links with most circuits, then most packets")
+          ->check(CLI::Range(1u, 65536u))
+          ->type_name("K");
+  verb->add_option("--by", options->by,
+                   "What the K links have most of instead of circuits, then packets; "
+                   "not with --watch")
+      ->check(CLI::IsMember(Names()))
+      ->needs(top);
   verb->add_flag("--nonzero", options->nonzero,
                  "Leave out links that never carried anything and have no circuit");
-  AddRanges(*verb, "--stages", options->stages, "Only links of these stages");
-  AddRanges(*verb, "--rows", options->rows, "Only links that leave these rows");
+  AddRanges(*verb, "--stages", options->watch.stages, "Only links of these stages");
+  AddRanges(*verb, "--rows", options->watch.rows, "Only links that leave these rows");
+  AddRanges(*verb, "--ports", options->ports, "Only links that leave nodes by these ports");
   verb->add_option("--interval", options->watch.interval_ms,
                    "Time between two pictures; a plain number is milliseconds")
       ->transform(TimeInMilliseconds())

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
+#include <condition_variable>
 #include <ctime>
 #include <mutex>
 #include <optional>
@@ -36,13 +37,19 @@ constexpr uint32_t kLinksOfLargeNetwork = 1000;
 // wait.
 class PictureStream {
  public:
-  PictureStream(const v1::SubscribeRequest& request, const Common& common)
-      : stub_(v1::Telemetry::NewStub(Connect(common))), common_(common) {
-    reader_ = stub_->Subscribe(&context_, request);
-    thread_ = std::thread([this] { Read(); });
+  // `asks`: there is no subscription, and a picture is asked for every interval.
+  PictureStream(const v1::SubscribeRequest& request, bool asks, const Common& common)
+      : stub_(v1::Telemetry::NewStub(Connect(common))), common_(common), request_(request) {
+    if (!asks) reader_ = stub_->Subscribe(&context_, request);
+    thread_ = std::thread([this, asks] { asks ? Ask() : Read(); });
   }
   ~PictureStream() {
     context_.TryCancel();
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    stop_.notify_all();
     thread_.join();
     close(event_);
   }
@@ -67,8 +74,26 @@ class PictureStream {
       newest_ = counters;
       Wake();
     }
-    const absl::Status status = Explain(reader_->Finish(), common_);
-    std::lock_guard lock(mutex_);
+    End(Explain(reader_->Finish(), common_));
+  }
+  void Ask() {
+    v1::GetCountersRequest request;
+    *request.mutable_filter() = request_.filter();
+    Clock::time_point due = Clock::now();
+    for (;;) {
+      v1::Counters counters;
+      const absl::Status status =
+          Call(stub_.get(), &v1::Telemetry::Stub::GetCounters, request, &counters, common_);
+      if (!status.ok()) return End(status);
+      due = std::max(due + std::chrono::milliseconds(request_.interval_ms()), Clock::now());
+      std::unique_lock lock(mutex_);
+      newest_ = std::move(counters);
+      Wake();
+      if (stop_.wait_until(lock, due, [this] { return stopping_; })) return;
+    }
+  }
+  void End(const absl::Status& status) {
+    const std::lock_guard lock(mutex_);
     ended_ = true;
     status_ = status;
     Wake();
@@ -82,9 +107,12 @@ class PictureStream {
   const int event_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   std::unique_ptr<v1::Telemetry::Stub> stub_;
   const Common common_;
+  const v1::SubscribeRequest request_;
   grpc::ClientContext context_;
   std::unique_ptr<grpc::ClientReader<v1::Counters>> reader_;
-  std::mutex mutex_;  // guards the three below
+  std::condition_variable stop_;
+  std::mutex mutex_;  // guards the four below
+  bool stopping_ = false;
   std::optional<v1::Counters> newest_;
   bool ended_ = false;
   absl::Status status_;
@@ -132,8 +160,7 @@ struct Shown {
   }
 };
 
-std::vector<uint32_t> Ascending(const google::protobuf::RepeatedField<uint32_t>& numbers) {
-  std::vector<uint32_t> sorted(numbers.begin(), numbers.end());
+std::vector<uint32_t> Ascending(std::vector<uint32_t> sorted) {
   std::sort(sorted.begin(), sorted.end());
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   return sorted;
@@ -244,10 +271,23 @@ absl::Status Watch(const WatchOptions& options, const Common& common) {
   Shown shown{.fabric = response.status(),
               .now = {},
               .before = {},
-              .part = {Ascending(options.filter.stages()), Ascending(options.filter.rows())},
+              .part = {Ascending(options.stages), Ascending(options.rows)},
               .drawn_whole = true};
-  const uint64_t links = uint64_t{2} * shown.fabric.rows() * shown.fabric.stages();
+  const auto count = [](const std::vector<uint32_t>& chosen, uint64_t all) {
+    return chosen.empty() ? all : chosen.size();
+  };
+  const uint64_t links = 2 * count(shown.part.rows, shown.fabric.rows()) *
+                         count(shown.part.stages, shown.fabric.stages());
   shown.drawn_whole = links <= kMostLinksDrawn && options.filter.top() == 0;
+  // The controller takes no pictures of all links of a large network: what is shown is asked for.
+  const bool asks = uint64_t{2} * shown.fabric.rows() * shown.fabric.stages() > kMostLinksDrawn &&
+                    !options.filter.summary();
+  if (links > kMostLinksDrawn && common.json && options.filter.top() == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(links,
+                     " links are too many for each picture: choose some with --top, --rows "
+                     "or --stages"));
+  }
 
   v1::SubscribeRequest request;
   request.set_mode(v1::SubscribeRequest::SAMPLE);
@@ -258,7 +298,7 @@ absl::Status Watch(const WatchOptions& options, const Common& common) {
     if (links > kMostLinksDrawn && options.filter.top() == 0)
       request.mutable_filter()->set_top(kLinksOfLargeNetwork);
   }
-  PictureStream stream(request, common);
+  PictureStream stream(request, asks, common);
   if (common.json) return Follow(stream, signals, nullptr, shown, options);
 
   absl::Status status;

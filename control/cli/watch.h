@@ -3,6 +3,9 @@
 // the terminal until a signal, the end of the stream or the time asked for.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "bfly/v1/telemetry.pb.h"
 #include "control/cli/verb.h"
@@ -11,6 +14,7 @@ namespace bfly::control {
 
 struct WatchOptions {
   v1::CounterFilter filter;
+  std::vector<uint32_t> stages, rows;  // those of the filter, one by one; none: all
   uint32_t interval_ms = 1000;
   double seconds = 0;  // 0: until a signal
   uint32_t top = 5;    // lines of the fullest links

@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "google/protobuf/descriptor.h"
 
 namespace bfly::control {
@@ -116,6 +117,85 @@ ordered_json ToJson(const Message& message) {
     }
   }
   return object;
+}
+
+namespace {
+
+void BeginLine(int depth, std::string& out) {
+  out.push_back('\n');
+  out.append(static_cast<size_t>(2 * depth), ' ');
+}
+
+// A value that has its own line breaks is moved in with them.
+void AppendTree(const ordered_json& value, int depth, std::string& out) {
+  for (const char c : value.dump(2)) {
+    if (c == '\n') {
+      BeginLine(depth, out);
+    } else {
+      out.push_back(c);
+    }
+  }
+}
+
+void AppendSingular(const Message& message, const FieldDescriptor& field, int depth,
+                    std::string& out) {
+  const Reflection& reflection = *message.GetReflection();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return absl::StrAppend(&out, reflection.GetUInt32(message, &field));
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return absl::StrAppend(&out, reflection.GetUInt64(message, &field));
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return AppendJson(reflection.GetMessage(message, &field), depth, out);
+    default:
+      return AppendTree(Singular(message, field), depth, out);
+  }
+}
+
+void AppendRepeated(const Message& message, const FieldDescriptor& field, int depth,
+                    std::string& out) {
+  const Reflection& reflection = *message.GetReflection();
+  const int size = reflection.FieldSize(message, &field);
+  out.push_back('[');
+  for (int k = 0; k < size; ++k) {
+    if (k > 0) out.push_back(',');
+    BeginLine(depth + 1, out);
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      AppendJson(reflection.GetRepeatedMessage(message, &field, k), depth + 1, out);
+    } else {
+      AppendTree(Element(message, field, k), depth + 1, out);
+    }
+  }
+  if (size > 0) BeginLine(depth, out);
+  out.push_back(']');
+}
+
+}  // namespace
+
+void AppendJson(const Message& message, int depth, std::string& out) {
+  const Reflection& reflection = *message.GetReflection();
+  const auto& type = *message.GetDescriptor();
+  bool any = false;
+  out.push_back('{');
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    const bool absent =
+        !field.is_repeated() && field.has_presence() && !reflection.HasField(message, &field);
+    if (absent) continue;
+    if (any) out.push_back(',');
+    any = true;
+    BeginLine(depth + 1, out);
+    absl::StrAppend(&out, "\"", field.name(), "\": ");
+    if (field.is_map()) {
+      AppendTree(Map(message, field), depth + 1, out);
+    } else if (field.is_repeated()) {
+      AppendRepeated(message, field, depth + 1, out);
+    } else {
+      AppendSingular(message, field, depth + 1, out);
+    }
+  }
+  if (any) BeginLine(depth, out);
+  out.push_back('}');
 }
 
 }  // namespace bfly::control

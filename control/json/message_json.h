@@ -5,6 +5,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "google/protobuf/message.h"
 
@@ -14,5 +15,9 @@ namespace bfly::control {
 // `optional` fields and the unset members of a oneof. Numbers that JSON cannot say (NaN, infinity)
 // are null; bytes are base64.
 nlohmann::ordered_json ToJson(const google::protobuf::Message& message);
+
+// Appends the text of ToJson(message).dump(2) to `out`, as it stands `depth` levels deep in a
+// document. No tree is built: this is for messages that come by the million.
+void AppendJson(const google::protobuf::Message& message, int depth, std::string& out);
 
 }  // namespace bfly::control

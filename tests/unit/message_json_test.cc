@@ -7,6 +7,7 @@
 
 #include "bfly/v1/circuits.pb.h"
 #include "bfly/v1/fabric.pb.h"
+#include "bfly/v1/telemetry.pb.h"
 #include "bfly/v1/topology.pb.h"
 #include "bfly/v1/traffic.pb.h"
 
@@ -68,6 +69,44 @@ TEST(MessageJson, WritesSignedNumbersAndFractions) {
   EXPECT_EQ(ToJson(source)["packets_per_second"].dump(), "0.1");
   source.set_packets_per_second(1.0 / 0.0);
   EXPECT_TRUE(ToJson(source)["packets_per_second"].is_null());
+}
+
+// What AppendJson writes of a message is what the tree of ToJson prints, at any depth.
+void ExpectSameText(const google::protobuf::Message& message) {
+  std::string text;
+  AppendJson(message, 0, text);
+  EXPECT_EQ(text, ToJson(message).dump(2));
+  nlohmann::ordered_json nested;
+  nested["a"]["b"] = ToJson(message);
+  std::string inside = "{\n  \"a\": {\n    \"b\": ";
+  AppendJson(message, 2, inside);
+  EXPECT_EQ(inside + "\n  }\n}", nested.dump(2));
+}
+
+TEST(MessageJson, AppendsTheTextOfTheTree) {
+  ExpectSameText(v1::StatusResponse());
+  v1::Counters counters;
+  ExpectSameText(counters);
+  counters.set_time_ns(-5);
+  for (uint32_t i = 0; i < 3; ++i) {
+    v1::LinkCounters& link = *counters.add_links();
+    link.set_row(i);
+    link.set_packets(UINT64_MAX - i);
+    for (uint32_t d = 0; d < i; ++d) link.add_drops()->set_reason("a \"quoted\"\nline \u00e4");
+  }
+  counters.mutable_circuits()->set_blocking_ratio(0.1);
+  counters.add_problems("one");
+  counters.add_workers()->add_stages(7);
+  ExpectSameText(counters);
+  v1::TrafficSource source;
+  source.set_packets_per_second(1.0 / 0.0);
+  ExpectSameText(source);
+  v1::DataPlaneStatus status;
+  status.set_state(v1::DataPlaneStatus::RUNNING);
+  ExpectSameText(status);
+  v1::HostPort port;
+  port.set_translate_mac(false);
+  ExpectSameText(port);
 }
 
 }  // namespace
