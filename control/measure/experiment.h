@@ -36,6 +36,11 @@ class Experiment {
   // cannot be.
   virtual absl::StatusOr<std::vector<Point>> Sweep() const = 0;
   virtual std::vector<uint64_t> SeedsAt(const Point& point) const = 0;
+  size_t TrialsOf(const std::vector<Point>& points) const {
+    size_t trials = 0;
+    for (const Point& point : points) trials += SeedsAt(point).size();
+    return trials;
+  }
   // InvalidArgument where the points ask for more than can be run.
   virtual absl::Status CheckEffort(const std::vector<Point>& points) const = 0;
   virtual const std::vector<Claim>& Claims() const = 0;
@@ -84,8 +89,5 @@ class ExperimentOf : public Experiment {
  private:
   M file_;
 };
-
-// Trials of all points and seeds.
-size_t TrialsOf(const Experiment& experiment, const std::vector<Point>& points);
 
 }  // namespace bfly::control

@@ -48,7 +48,7 @@ absl::Status Check(const Experiment& experiment) {
   if (absl::Status status = CheckAllRules(experiment.message()); !status.ok()) return status;
   const absl::StatusOr<std::vector<Point>> points = experiment.Sweep();
   if (!points.ok()) return points.status();
-  if (const size_t trials = TrialsOf(experiment, *points); trials > kMaxTrials) {
+  if (const size_t trials = experiment.TrialsOf(*points); trials > kMaxTrials) {
     return absl::InvalidArgumentError(absl::StrCat("the lists and seeds give ", trials,
                                                    " trials (allowed: 1 to ", kMaxTrials, ")"));
   }

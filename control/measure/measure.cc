@@ -50,7 +50,7 @@ absl::StatusOr<Report> Measure(const Experiment& experiment, Journal& journal,
   if (!claims.ok()) return claims.status();
 
   Report report;
-  Progress progress{.total = TrialsOf(experiment, *points)};
+  Progress progress{.total = experiment.TrialsOf(*points)};
   while (report.series.size() < points->size()) {
     const size_t number = report.series.size();
     absl::StatusOr<Measurement> measurement =
@@ -75,14 +75,6 @@ absl::StatusOr<Report> Measure(const Experiment& experiment, Journal& journal,
   experiment.Conclude(report);
   return report;
 }
-
-size_t TrialsOf(const Experiment& experiment, const std::vector<Point>& points) {
-  size_t trials = 0;
-  for (const Point& point : points) trials += experiment.SeedsAt(point).size();
-  return trials;
-}
-
-int Report::Count(Verdict verdict) const { return CountVerdicts(claims, verdict); }
 
 std::string ResultsJson(const Experiment& experiment, const Report& report) {
   nlohmann::ordered_json results{{"name", experiment.name()},

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "control/measure/claim.h"
+#include "control/measure/claim_rows.h"
 #include "control/measure/family.h"
 #include "control/measure/measurement.h"
 
@@ -18,7 +19,7 @@ struct Report {
   Family family;
   std::vector<std::string> claims_elsewhere;  // ids of claims that are about none of the points
 
-  int Count(Verdict verdict) const;
+  int Count(Verdict verdict) const { return CountVerdicts(claims, verdict); }
 };
 
 }  // namespace bfly::control

@@ -132,7 +132,7 @@ TEST(CircuitExperiment, SeedsAreWrittenAsARangeAndAreFewerForLargeNetworks) {
   EXPECT_EQ(SeedsAt(circuits, 4).back(), 99u);
   EXPECT_EQ(SeedsAt(circuits, 6).size(), 10u);
   EXPECT_THAT(SeedsAt(circuits, 7), ElementsAre(1, 2));
-  EXPECT_EQ(TrialsOf(**experiment, *(*experiment)->Sweep()), 2u * (51 + 10 + 10 + 2));
+  EXPECT_EQ((*experiment)->TrialsOf(*(*experiment)->Sweep()), 2u * (51 + 10 + 10 + 2));
   const auto fewer = ReadExperiment(file, {"seeds=4..6"});
   ASSERT_TRUE(fewer.ok()) << fewer.status();
   const auto& limited = MessageOf<v1::CircuitExperiment>(**fewer);
