@@ -14,10 +14,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "control/cli/verb.h"
-#include "control/measure/claim_rows.h"
+#include "control/measure/core/claim_rows.h"
+#include "control/measure/core/journal.h"
 #include "control/measure/draw_folder.h"
 #include "control/measure/experiment_file.h"
-#include "control/measure/journal.h"
 
 namespace bfly::control {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/measure/core/journal.h"
 #include "control/measure/experiment_file.h"
-#include "control/measure/journal.h"
 #include "control/plot/gnuplot.h"
 
 namespace bfly::control {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "control/measure/experiment.h"
+#include "control/measure/core/experiment.h"
 
 namespace bfly::control {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/measure/kinds.h"
 
-#include "control/measure/circuit_experiment.h"
-#include "control/measure/packet_experiment.h"
+#include "control/measure/circuits/circuit_experiment.h"
+#include "control/measure/packets/packet_experiment.h"
 
 namespace bfly::control {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "control/measure/experiment.h"
+#include "control/measure/core/experiment.h"
 
 namespace bfly::control {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "control/measure/claim_rows.h"
+#include "control/measure/core/claim_rows.h"
 
 namespace bfly::control {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "control/measure/experiment.h"
-#include "control/measure/journal.h"
-#include "control/measure/report.h"
+#include "control/measure/core/experiment.h"
+#include "control/measure/core/journal.h"
+#include "control/measure/core/report.h"
 
 namespace bfly::control {
 

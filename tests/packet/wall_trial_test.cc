@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same point under both clocks: real workers and links with a rate against exact arithmetic.
-#include "control/measure/wall_trial.h"
+#include "control/measure/packets/wall_trial.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "control/measure/claim.h"
-#include "control/measure/family.h"
+#include "control/measure/core/claim.h"
+#include "control/measure/core/family.h"
 
 namespace bfly::control {
 

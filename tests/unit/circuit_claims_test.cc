@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a claim about circuit protocols passes, how growth is fitted, and how protocols are
 // compared.
-#include "control/measure/circuit_claims.h"
+#include "control/measure/circuits/circuit_claims.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <cmath>
 #include <map>
 
-#include "control/measure/circuit_comparison.h"
-#include "control/measure/circuit_fits.h"
+#include "control/measure/circuits/circuit_comparison.h"
+#include "control/measure/circuits/circuit_fits.h"
 #include "tests/unit/checked_claim.h"
 
 namespace bfly::control {

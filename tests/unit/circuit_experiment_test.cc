@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Experiments about circuit protocols: what a file may say, and that a run is the same to the bit.
-#include "control/measure/circuit_experiment.h"
+#include "control/measure/circuits/circuit_experiment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_split.h"
-#include "control/measure/circuit_point.h"
-#include "control/measure/circuit_tables.h"
+#include "control/measure/circuits/circuit_point.h"
+#include "control/measure/circuits/circuit_tables.h"
 #include "control/measure/experiment_file.h"
 #include "control/measure/measure.h"
 #include "tests/unit/experiment_message.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "control/measure/experiment.h"
+#include "control/measure/core/experiment.h"
 
 namespace bfly::control {
 

@@ -9,14 +9,14 @@
 #include <map>
 
 #include "bfly/v1/experiment.pb.h"
-#include "control/measure/claim_rows.h"
+#include "control/measure/core/claim_rows.h"
+#include "control/measure/core/journal.h"
+#include "control/measure/core/statistics.h"
 #include "control/measure/experiment_file.h"
-#include "control/measure/journal.h"
-#include "control/measure/md_c_queue.h"
 #include "control/measure/measure.h"
-#include "control/measure/packet_tables.h"
-#include "control/measure/slotted_cube.h"
-#include "control/measure/statistics.h"
+#include "control/measure/packets/md_c_queue.h"
+#include "control/measure/packets/packet_tables.h"
+#include "control/measure/packets/slotted_cube.h"
 #include "tests/unit/experiment_message.h"
 
 namespace bfly::control {

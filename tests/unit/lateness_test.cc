@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which verdicts of the wall clock stand although workers were late.
-#include "control/measure/lateness.h"
+#include "control/measure/packets/lateness.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "control/measure/packet_point.h"
+#include "control/measure/packets/packet_point.h"
 
 namespace bfly::control {
 namespace {

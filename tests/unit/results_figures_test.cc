@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "control/measure/circuit_figures.h"
-#include "control/measure/delay_figures.h"
+#include "control/measure/circuits/circuit_figures.h"
+#include "control/measure/packets/delay_figures.h"
 
 namespace bfly::control {
 namespace {

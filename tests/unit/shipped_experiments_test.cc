@@ -9,11 +9,11 @@
 #include <set>
 
 #include "bfly/v1/circuit_experiment.pb.h"
-#include "control/measure/circuit_point.h"
+#include "control/measure/circuits/circuit_point.h"
+#include "control/measure/core/journal.h"
 #include "control/measure/experiment_file.h"
-#include "control/measure/journal.h"
 #include "control/measure/measure.h"
-#include "control/measure/packet_tables.h"
+#include "control/measure/packets/packet_tables.h"
 #include "control/protocols/protocol.h"
 
 namespace bfly::control {

@@ -11,12 +11,12 @@
 #include <fstream>
 #include <memory>
 
-#include "control/measure/claim_rows.h"
+#include "control/measure/core/claim_rows.h"
+#include "control/measure/core/journal.h"
 #include "control/measure/experiment_file.h"
-#include "control/measure/journal.h"
 #include "control/measure/measure.h"
-#include "control/measure/packet_claims.h"
-#include "control/measure/packet_tables.h"
+#include "control/measure/packets/packet_claims.h"
+#include "control/measure/packets/packet_tables.h"
 #include "tests/unit/checked_claim.h"
 
 namespace bfly::control {

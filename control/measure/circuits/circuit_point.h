@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Points of an experiment about circuit protocols, and one trial of one.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bfly/v1/circuit_experiment.pb.h"
+#include "control/measure/core/measurement.h"
+#include "topologies/network.h"
+
+namespace bfly::control {
+
+struct CircuitPoint {
+  std::string protocol;
+  NetworkKind network = NetworkKind::kTwoFoldButterfly;  // the protocol's own
+  int d = 0;                                             // 2^d rows
+  std::string permutation = {};                          // empty: the protocol draws its own
+  uint32_t c = 0;          // paths a link may have; 0: the protocol has no such threshold
+  uint32_t c_disk = 0;     // paths a disk may have; 0: as above
+  uint32_t q = 0;          // circuits a link bears; 0: as above
+  bool c_follows = false;  // c follows from n, and so tells no curves apart
+
+  uint32_t rows() const { return uint32_t{1} << d; }
+  bool is_data_server() const;
+  std::string Curve() const;     // "collision random c=4": points that differ in d alone
+  std::string ToString() const;  // "collision random c=4 d=6"
+  nlohmann::ordered_json ToJson() const;
+  std::string ToCsv() const;  // "protocol,network,d,permutation,c,c_disk,q"
+};
+
+// All points, in the order protocol, permutation, c, c_disk, q, d; those settings that a protocol
+// does not have are not swept for it. InvalidArgument names the key of a value that cannot be.
+absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExperiment& experiment);
+
+// The seeds a point of this d is run with: all, or the first ones where seed_limits says so.
+std::vector<uint64_t> SeedsAt(const v1::CircuitExperiment& experiment, int d);
+
+// Whether the experiment says which c; otherwise c follows from n and tells no curves apart.
+bool GivesThreshold(const v1::CircuitExperiment& experiment);
+
+// Chooses the paths of all requests once. The seed is that of the network's random switches or
+// wiring, of the permutation, the placement and the protocol. What it measured is in
+// Trial::figures:
+//   congestion, dilation, rounds, messages (as RouteResult has them)
+//   steps           set-up time in the model (SetUpSteps)
+//   left            requests that the protocol had no path for
+//   disk_contention most paths that end at one disk
+//   locked          lock_down: the fraction of the n requests that got through
+//   candidate_mean_error, candidate_random_load
+//                   collision: the largest distance from 1 of a collision transition's mean load by
+//                   all candidate paths; the most of them on a link outside those transitions
+//   candidate_congestion
+//                   collision: most candidate paths on a link of the collision transitions
+//   first_copy_congestion
+//                   ranade_flip: most paths on a link of the first butterfly
+//   candidates_C    collision: links of the collision transitions that at least C = 8, 9, 10
+//                   candidate paths cross
+absl::StatusOr<Trial> RunCircuitTrial(const CircuitPoint& point, uint64_t seed);
+
+}  // namespace bfly::control

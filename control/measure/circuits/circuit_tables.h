@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a measurement of circuit protocols leaves for people and programs to read.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "control/measure/core/report.h"
+
+namespace bfly::control {
+
+// One line for a claim and a curve, failures first, with the point where the claim holds by the
+// least; without `all` those that do not apply are left out.
+std::string CircuitClaimTable(const Report& report, bool all = true);
+// Claims about probabilities, point by point, also where the bound says nothing.
+std::string CircuitTailTable(const Report& report);
+// Two protocols on the same seeds (circuit_comparison.h).
+std::string CircuitComparisonTable(const Report& report);
+nlohmann::ordered_json CircuitComparisonsJson(const Report& report);
+// How figures grow (circuit_fits.h).
+std::string CircuitFitTable(const Report& report);
+nlohmann::ordered_json CircuitFitsJson(const Report& report);
+// Seconds that this machine took to choose the paths of all requests: median, smallest and largest
+// of the trials. They differ from run to run, so they are in a file of their own and in no claim.
+std::string CircuitSecondsCsv(const Report& report);
+std::string CircuitSecondsTable(const Report& report);
+
+}  // namespace bfly::control

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/measure/core/claim.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace bfly::control {
+namespace {
+
+// Why no verdict depends on what was measured; empty if one does.
+std::string WhyUnexamined(const Claim& claim, const Measurement& measurement) {
+  if (std::string reason = WhyNot(claim, measurement.point); !reason.empty()) return reason;
+  if (claim.stationary && measurement.saturated) {
+    return "the network is saturated: it has no stationary state";
+  }
+  return claim.undecided ? claim.undecided(measurement) : "";
+}
+
+}  // namespace
+
+absl::string_view VerdictName(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kPass:
+      return "PASS";
+    case Verdict::kFail:
+      return "FAIL";
+    case Verdict::kInvariant:
+      return "INVARIANT";
+    case Verdict::kVacuous:
+      return "VACUOUS";
+    case Verdict::kNotApplicable:
+      break;
+  }
+  return "NOT APPLICABLE";
+}
+
+bool Agrees(Relation relation, double theory, double low, double high) {
+  const bool low_enough = low <= theory, high_enough = high >= theory;
+  return (relation == Relation::kAtLeast || low_enough) &&
+         (relation == Relation::kAtMost || high_enough);
+}
+
+std::string WhyNot(const Claim& claim, const Point& point) {
+  std::string reason = claim.about ? claim.about(point) : "";
+  if (reason.empty() && claim.not_applicable) reason = claim.not_applicable(point);
+  return reason;
+}
+
+ClaimResult Examine(const Claim& claim, const Measurement& measurement) {
+  ClaimResult result{.id = claim.id,
+                     .statement = claim.statement,
+                     .source = claim.source,
+                     .point = measurement.point,
+                     .reason = WhyUnexamined(claim, measurement),
+                     .relation = claim.relation,
+                     .saturated = measurement.saturated,
+                     .invariant = claim.invariant,
+                     .above_zero = claim.above_zero};
+  if (!result.reason.empty()) return result;
+  Reading reading = claim.measured(measurement);
+  result.theory = claim.theory(measurement.point);
+  result.measured = reading.value;
+  result.trials = reading.trials;
+  result.ci95 = reading.HalfWidth95();
+  result.tail = std::move(reading.tail);
+  result.interval = std::move(reading.interval);
+  result.all = std::move(reading.all);
+  // Sums of fractions are exact to some 1e-12.
+  result.slack =
+      1e-10 * std::max(1.0, std::abs(result.theory)) + claim.tolerance * std::abs(result.theory);
+  result.reason = claim.vacuous && reading.trials > 0 ? claim.vacuous(measurement.point) : "";
+  if (!result.reason.empty()) {
+    result.verdict = Verdict::kVacuous;
+    return result;
+  }
+  result.reason = std::isfinite(reading.value) ? reading.doubt : "no trial measured it";
+  result.open = result.reason.empty();
+  return result;
+}
+
+absl::StatusOr<std::vector<const Claim*>> ClaimsNamed(const std::vector<Claim>& known,
+                                                      const std::vector<std::string>& ids) {
+  std::vector<const Claim*> claims;
+  if (ids.empty()) {
+    for (const Claim& claim : known) claims.push_back(&claim);
+  }
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const auto named = std::find_if(known.begin(), known.end(),
+                                    [&](const Claim& claim) { return claim.id == ids[i]; });
+    if (named == known.end()) {
+      const auto id = [](std::string* out, const Claim& claim) { out->append(claim.id); };
+      return absl::NotFoundError(
+          absl::StrCat("claims[", i, "]: \"", ids[i],
+                       "\" is unknown (allowed: ", absl::StrJoin(known, ", ", id), ")"));
+    }
+    claims.push_back(&*named);
+  }
+  return claims;
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/measure/packets/packet_claims.h"
+
+#include <algorithm>
+
+#include "control/measure/packets/conditions.h"
+
+namespace bfly::control {
+
+Estimate DelayOf(const Measurement& measurement) {
+  return measurement.Over([](const Trial& t) { return t.mean_delay; });
+}
+
+Estimate GrowthOf(const Measurement& measurement) {
+  return measurement.Over([](const Trial& t) { return t.offered - t.accepted; });
+}
+
+double OfferedOf(const Measurement& measurement) {
+  return measurement.Over([](const Trial& t) { return t.offered; }).mean;
+}
+
+double AcceptedOf(const Measurement& measurement) {
+  return measurement.Over([](const Trial& t) { return t.accepted; }).mean;
+}
+
+bool IsSaturated(const Measurement& measurement) {
+  const PacketPoint& point = measurement.point;
+  // Of seeds whose permutations load links differently one that is overloaded is enough.
+  double use = 0;
+  for (const Trial& trial : measurement.trials) {
+    if (trial.unfinished > 0) return true;
+    use = std::max(use, point.load * trial.figure("worst_link"));
+  }
+  if (use > 1 || (HasLoadFactor(point).empty() && point.rho >= 1)) return true;
+  if (AcceptedOf(measurement) < 0.97 * OfferedOf(measurement)) return true;
+  const Estimate more = GrowthOf(measurement);
+  return more.standard_error > 0 && more.mean > more.HalfWidth(1 - 2e-4);
+}
+
+const std::vector<Claim>& PacketClaims() {
+  static const std::vector<Claim> all = [] {
+    std::vector<Claim> claims;
+    for (const auto& some : {GreedyClaims(), LinkUseClaims(), StabilityClaims(), DisciplineClaims(),
+                             CoupledClaims()}) {
+      claims.insert(claims.end(), some.begin(), some.end());
+    }
+    for (Claim& claim : claims) claim.not_applicable = AllOf(PaperModel, claim.not_applicable);
+    for (const auto& some : {RoundsClaims(), PatternClaims(), GeneralClaims()}) {
+      claims.insert(claims.end(), some.begin(), some.end());
+    }
+    return claims;
+  }();
+  return all;
+}
+
+}  // namespace bfly::control

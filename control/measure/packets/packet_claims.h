@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Claims about packets, and what they read of the trials of a point.
+#pragma once
+
+#include <vector>
+
+#include "control/measure/core/claim.h"
+#include "control/measure/packets/packet_point.h"
+
+namespace bfly::control {
+
+inline const PacketPoint& PointOf(const Measurement& measurement) { return measurement.point; }
+
+Estimate DelayOf(const Measurement& measurement);
+// By how much more packets were born than delivered in the measured time, per unit and row: what
+// is inside grows so fast.
+Estimate GrowthOf(const Measurement& measurement);
+double OfferedOf(const Measurement& measurement);
+double AcceptedOf(const Measurement& measurement);
+// Whether the network has no stationary state: the paper says so (rho >= 1), a link is offered
+// more than it carries, or what was measured says so: packets were left inside for good, less
+// than 97 % of what was offered was delivered, or the packets inside grew, which is to say that
+// their growth is above 0 with a confidence of 99.99 %.
+bool IsSaturated(const Measurement& measurement);
+
+std::vector<Claim> GreedyClaims();      // Stamoulis & Tsitsiklis: FIFO links
+std::vector<Claim> LinkUseClaims();     // the same: how much links are used
+std::vector<Claim> StabilityClaims();   // the same: where packets pile up
+std::vector<Claim> GeneralClaims();     // any network, arrivals and discipline
+std::vector<Claim> DisciplineClaims();  // processor sharing and priorities
+std::vector<Claim> CoupledClaims();     // FIFO against processor sharing, path by path
+std::vector<Claim> RoundsClaims();      // the scheme of Valiant and Brebner
+std::vector<Claim> PatternClaims();     // bitrev, transpose, ...
+
+const std::vector<Claim>& PacketClaims();  // all of them
+
+}  // namespace bfly::control

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// One run of one point: how long, with what, and which figures come of it.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/measure/packets/packet_point.h"
+#include "dataplane/virtual_clock/coupled.h"
+#include "dataplane/virtual_clock/rounds.h"
+#include "dataplane/virtual_clock/virtual_fabric.h"
+#include "topologies/permutation.h"
+#include "topologies/tag.h"
+
+namespace bfly::control {
+namespace {
+
+using dataplane::Discipline;
+using dataplane::LinkModel;
+
+constexpr char kUniform[] = "uniform";
+constexpr double kMostStageHops = 5e8;  // of a trial that measures every stage: a minute
+
+// How much of what the network can carry is offered to it, roughly: 1 is saturation.
+double UseOf(const PacketPoint& point) {
+  if (point.in_rounds) return 2 * point.rho * point.d;  // section 2.3, with R = 1
+  if (point.pattern.empty()) return point.rho;
+  return point.load * WorstLink(point, 0).value_or(1);
+}
+
+double HopsOf(const v1::Experiment& experiment, const PacketPoint& point) {
+  const double time = WarmupOf(experiment, point) + DurationOf(experiment, point);
+  // Beyond saturation a run is given its time once more.
+  return (UseOf(point) < 1 ? 1 : 2) * time * point.lambda() * point.rows() * point.d;
+}
+
+absl::StatusOr<dataplane::VirtualConfig> ConfigOf(const v1::Experiment& experiment,
+                                                  const PacketPoint& point, uint64_t seed) {
+  dataplane::VirtualConfig config;
+  config.arrivals.rate = point.lambda();
+  config.arrivals.seed = seed;
+  config.flip = point.p;
+  config.discipline = point.discipline;
+  config.class_shares = point.class_shares;
+  config.links = point.links;
+  config.one_a_slot = point.bernoulli;
+  config.occupancy = point.discipline == Discipline::kProcessorSharing;
+  config.stage_percentiles =
+      seed == experiment.seeds(0) && HopsOf(experiment, point) <= kMostStageHops;
+  config.warmup = WarmupOf(experiment, point);
+  config.duration = DurationOf(experiment, point);
+  if (point.pattern == kUniform) {
+    config.flip = 0.5;
+  } else if (!point.pattern.empty()) {
+    absl::StatusOr<Permutation> permutation = PermutationOf(point, seed);
+    if (!permutation.ok()) return permutation.status();
+    config.fixed = *std::move(permutation);
+  }
+  if (point.slot > 0) {
+    config.arrivals.process = dataplane::ArrivalConfig::Process::kSlotBatch;
+    config.slots_per_unit = static_cast<uint32_t>(std::lround(1 / point.slot));
+    config.warmup = std::ceil(config.warmup);
+    config.duration = std::ceil(config.duration);
+  }
+  return config;
+}
+
+Trial TrialOf(const dataplane::VirtualResult& run, const PacketPoint& point, uint64_t seed) {
+  Trial trial{.seed = seed,
+              .offered = run.offered,
+              .accepted = run.accepted,
+              .mean_delay = run.mean_delay,
+              .p50 = run.p50,
+              .p99 = run.p99,
+              .mean_population = run.mean_population,
+              .measured = run.measured,
+              .unfinished = run.unfinished,
+              .batch_delays = {}};
+  for (const dataplane::DelayBatch& batch : run.batches) {
+    if (batch.packets > 0) {
+      trial.batch_delays.push_back(batch.delay_sum / static_cast<double>(batch.packets));
+    }
+  }
+  for (const dataplane::StageDelay& stage : run.stages) {
+    trial.stages.push_back({stage.mean, stage.p50, stage.p99});
+  }
+  for (size_t i = 0; i < point.class_shares.size(); ++i) {
+    trial.figures[absl::StrCat("class_delay_", i)] = run.class_delay[i];
+  }
+  for (const auto& [kind, shares] :
+       {std::pair{"straight", run.straight_occupancy}, {"cross", run.cross_occupancy}}) {
+    for (size_t n = 0; n < shares.size(); ++n) {
+      trial.figures[absl::StrCat(kind, "_holds_", n)] = shares[n];
+    }
+  }
+  return trial;
+}
+
+absl::Status AddCoupled(const Network& network, const PacketPoint& point, double packets,
+                        uint64_t seed, Trial& trial) {
+  const auto coupled = dataplane::RunCoupled(
+      network, {.rate = point.lambda(),
+                .flip = point.p,
+                .duration = std::min(packets, 1e6) / point.lambda() / point.rows(),
+                .seed = seed});
+  if (!coupled.ok()) return coupled.status();
+  for (const auto& [name, count] : {std::pair{"same_arrivals", coupled->same_arrivals},
+                                    {"earlier_arrivals", coupled->earlier_arrivals},
+                                    {"links", coupled->links},
+                                    {"departures", coupled->departures}}) {
+    trial.figures[absl::StrCat("coupled_", name)] = static_cast<double>(count.compared);
+    trial.figures[absl::StrCat("coupled_", name, "_violations")] =
+        static_cast<double>(count.violations);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Permutation> PermutationOf(const PacketPoint& point, uint64_t seed) {
+  auto permutation =
+      PermutationByName(point.pattern == "randperm" ? "random" : point.pattern, point.rows(), seed);
+  if (permutation.ok()) return permutation;
+  return absl::InvalidArgumentError(
+      absl::StrCat("pattern: \"", point.pattern,
+                   "\" is unknown (allowed: uniform, bitcomp, bitrev, transpose, shuffle, "
+                   "tornado, neighbor, randperm, identity)"));
+}
+
+void AddUtilisation(const Network& network, const std::vector<uint64_t>& link_packets, double time,
+                    Trial& trial) {
+  struct Kind {
+    uint64_t links = 0, sum = 0, most = 0, least = UINT64_MAX;
+    void Add(uint64_t packets) {
+      ++links;
+      sum += packets;
+      most = std::max(most, packets);
+      least = std::min(least, packets);
+    }
+    double utilisation(double time) const {
+      return links == 0 ? 0 : static_cast<double>(sum) / time / static_cast<double>(links);
+    }
+  };
+  Kind straight, cross;
+  for (uint64_t link = 0; link < network.link_count(); ++link) {
+    const LinkId id = network.link_at(link);
+    const bool stays = network.next_row(id.stage, id.row, id.port) == id.row;
+    if (stays && network.straight_is_free()) continue;
+    (stays ? straight : cross).Add(link_packets[link]);
+  }
+  trial.straight_utilisation = straight.utilisation(time);
+  trial.cross_utilisation = cross.utilisation(time);
+  trial.figures["link_time"] = time;
+  for (const auto& [name, kind] : {std::pair{"straight", straight}, {"cross", cross}}) {
+    if (kind.links == 0) continue;
+    trial.figures[absl::StrCat(name, "_busiest")] = static_cast<double>(kind.most) / time;
+    trial.figures[absl::StrCat(name, "_idlest")] = static_cast<double>(kind.least) / time;
+  }
+}
+
+absl::StatusOr<double> WorstLink(const PacketPoint& point, uint64_t seed) {
+  const bool shared = point.links == LinkModel::kSwitchOutput;
+  if (point.pattern == kUniform) return shared ? 1 : 0.5;
+  const absl::StatusOr<Permutation> permutation = PermutationOf(point, seed);
+  if (!permutation.ok()) return permutation.status();
+  const absl::StatusOr<Network> network =
+      Network::Make({.kind = point.network, .rows = point.rows(), .seed = seed});
+  if (!network.ok()) return network.status();
+  std::vector<uint32_t> packets(network->link_count());
+  for (Row row = 0; row < point.rows(); ++row) {
+    ForEachLink(*network, row, GreedyTag(*network, row, (*permutation)[row]), [&](uint64_t link) {
+      const LinkId id = network->link_at(link);
+      const Row head = network->next_row(id.stage, id.row, id.port);
+      if (network->straight_is_free() && head == id.row) return;
+      ++packets[shared ? network->link_index({id.stage, head, 0}) : link];
+    });
+  }
+  return *std::max_element(packets.begin(), packets.end());
+}
+
+double WarmupOf(const v1::Experiment& experiment, const PacketPoint& point) {
+  if (experiment.warmup() > 0) return experiment.warmup();
+  // At and beyond saturation there is no stationary state to wait for.
+  const double use = UseOf(point);
+  const double idle = use < 1 ? std::max(1 - use, 0.01) : 0.3;
+  // A queue that starts empty forgets it in some 2 / idle^2 units. After four times that it lacks
+  // less than a thousandth of its mean (reflected Brownian motion; Abate & Whitt 1987). A round of
+  // the non-greedy scheme serves a packet a node as a unit of time does a link.
+  return 8 * (point.d / idle + (point.in_rounds ? point.d : 1) / (idle * idle));
+}
+
+double DurationOf(const v1::Experiment& experiment, const PacketPoint& point) {
+  const double needed = static_cast<double>(experiment.packets()) /
+                        (point.lambda() * static_cast<double>(point.rows()));
+  return std::max(needed, 5 * WarmupOf(experiment, point));
+}
+
+absl::Status CheckEffort(const v1::Experiment& experiment, const std::vector<PacketPoint>& points) {
+  constexpr double kLongest = 9e7;      // units of time, measured and not
+  constexpr double kMostHops = 1e13;    // a day at a hundred million a second
+  constexpr double kMostWaiting = 2e8;  // packets, about 6 GB
+  double hops = 0;
+  for (const PacketPoint& point : points) {
+    const double time = WarmupOf(experiment, point) + DurationOf(experiment, point);
+    if (time > kLongest) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "packets and warmup: ", point.ToString(), " takes ", time,
+          " units of time (allowed: up to 9e7); fewer packets, a shorter warmup, or more rows"));
+    }
+    const double use = UseOf(point);
+    if (const double left = (1 - 1 / use) * 2 * time * point.lambda() * point.rows();
+        use > 1 && left > kMostWaiting) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          point.pattern.empty() ? "rho: " : "load: ", point.ToString(),
+          " is beyond what the network carries, and about ", left,
+          " packets would wait at the end (allowed: up to 2e8); measure fewer packets"));
+    }
+    hops += HopsOf(experiment, point) * experiment.seeds_size();
+  }
+  if (hops > kMostHops) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("packets: all points and seeds take about ", hops,
+                     " hops, which does not end within days (allowed: up to 1e13); sweep fewer "
+                     "values, or measure fewer packets"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const PacketPoint& point,
+                               uint64_t seed) {
+  const absl::StatusOr<Network> network =
+      Network::Make({.kind = point.network, .rows = point.rows(), .seed = seed});
+  if (!network.ok()) return network.status();
+  const absl::StatusOr<dataplane::VirtualConfig> config = ConfigOf(experiment, point, seed);
+  if (!config.ok()) return config.status();
+  if (point.in_rounds) {
+    constexpr uint64_t kFullRounds = 600;
+    const auto rounds = dataplane::RunRounds(*network, *config, kFullRounds);
+    if (!rounds.ok()) return rounds.status();
+    Trial trial = TrialOf(rounds->run, point, seed);
+    trial.figures["full_round"] = rounds->full_round;
+    trial.figures["mean_round"] = rounds->mean_round;
+    return trial;
+  }
+  const absl::StatusOr<dataplane::VirtualResult> run = dataplane::RunVirtual(*network, *config);
+  if (!run.ok()) return run.status();
+  Trial trial = TrialOf(*run, point, seed);
+  AddUtilisation(*network, run->link_packets, config->duration, trial);
+  if (!point.pattern.empty()) {
+    const auto worst = WorstLink(point, seed);
+    if (!worst.ok()) return worst.status();
+    trial.figures["worst_link"] = *worst;
+  }
+  if (experiment.coupled() && point.discipline == Discipline::kProcessorSharing) {
+    if (absl::Status status =
+            AddCoupled(*network, point, static_cast<double>(experiment.packets()), seed, trial);
+        !status.ok()) {
+      return status;
+    }
+  }
+  return trial;
+}
+
+}  // namespace bfly::control
