@@ -12,7 +12,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// Delays of 4 units of 100 us; the interval of the claim is 4 +- 0.2, so 10 us may be late.
+// Delays of 4 units of 100 us; the interval that decides the claim is 4 +- 0.2, so 10 us may be
+// late. The 95 % interval is half as wide.
 Measurement Late(double mean_us) {
   Measurement measurement{.point = PacketPoint{.d = 3, .rho = 0.5}, .trials = {}};
   for (uint64_t seed = 1; seed <= 3; ++seed) {
@@ -30,7 +31,10 @@ ClaimResult Judged(double late_us, const char* id, Relation relation, Verdict ve
                                       .source = "",
                                       .point = measurement.point,
                                       .measured = 4,
-                                      .ci95 = 0.2,
+                                      .ci95 = 0.1,
+                                      .low = 3.8,
+                                      .high = 4.2,
+                                      .error = 1e-5,
                                       .verdict = verdict,
                                       .reason = "",
                                       .relation = relation}};
@@ -50,6 +54,12 @@ TEST(Lateness, WithholdsWhatItMayHaveMade) {
     EXPECT_THAT(withheld.reason, HasSubstr("workers were late by 2.5 % of the delay"));
     EXPECT_THAT(withheld.reason, HasSubstr("half-width (5 %)"));
   }
+}
+
+TEST(Lateness, IsComparedWithTheIntervalThatDecides) {
+  // 7 us are more than half of the 95 % interval's half-width, 5 us, and less than half of the
+  // other.
+  EXPECT_EQ(Judged(7, "a_delay", Relation::kAtLeast, Verdict::kPass).verdict, Verdict::kPass);
 }
 
 TEST(Lateness, LeavesWhatItOnlyMadeHarder) {

@@ -36,7 +36,7 @@ void WithholdLateVerdicts(const std::vector<Measurement>& series, double unit_us
     const std::string point = m.point.ToString();
     for (ClaimResult& claim : claims) {
       if (claim.point.ToString() != point || CountsPackets(claim.id)) continue;
-      const double half = claim.ci95 / std::fabs(claim.measured);
+      const double half = (claim.high - claim.low) / 2 / std::fabs(claim.measured);
       if (!LatenessMayHaveMade(claim) || late <= kMostLateness * half) continue;
       claim.verdict = Verdict::kNotApplicable;
       claim.reason = absl::StrFormat(
