@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "control/measure/circuits/circuit_point.h"
 #include "control/measure/circuits/circuit_tables.h"
+#include "control/measure/core/curve_rows.h"
 #include "control/measure/experiment_file.h"
 #include "control/measure/measure.h"
 #include "tests/unit/experiment_message.h"
@@ -155,17 +156,19 @@ TEST(MeasureCircuits, PassesWhatHoldsAtEverySizeAndGivesTheSameBitsWhenContinued
   ASSERT_TRUE(whole.ok()) << whole.status();
   const Report report = RunAll(**experiment, *whole);
   EXPECT_TRUE(report.complete);
-  EXPECT_EQ(report.Count(Verdict::kFail), 0) << CircuitClaimTable(report, false);
+  EXPECT_EQ(report.Count(Verdict::kFail), 0) << ClaimsByCurve(report, "protocol", false);
   // Evidence: the three expectations of Lemma 2.4 and its tail, and the fraction of lock_down.
   // These are 25 tests, and ten trials can refute a tail only where its bound is below 4e-5^(1/10)
   // = 0.363: at n = 2^5 it is 320 / 6! = 0.44. What protocol and network guarantee: congestion and
   // dilation of collision, two loads of its candidates, the congestion of Benes. Theorem 2.1 and
   // its tail say nothing.
   EXPECT_EQ(report.family.tests, 5 * (3 + 1 + 1));
-  EXPECT_EQ(report.Count(Verdict::kPass), 5 * (3 + 1) + 4) << CircuitClaimTable(report);
-  EXPECT_EQ(report.Count(Verdict::kInvariant), 5 * (4 + 1)) << CircuitClaimTable(report);
-  EXPECT_EQ(report.Count(Verdict::kVacuous), 5 * 2) << CircuitClaimTable(report);
-  EXPECT_EQ(report.Count(Verdict::kNotApplicable), 1) << CircuitClaimTable(report);
+  EXPECT_EQ(report.Count(Verdict::kPass), 5 * (3 + 1) + 4)
+      << ClaimsByCurve(report, "protocol", true);
+  EXPECT_EQ(report.Count(Verdict::kInvariant), 5 * (4 + 1))
+      << ClaimsByCurve(report, "protocol", true);
+  EXPECT_EQ(report.Count(Verdict::kVacuous), 5 * 2) << ClaimsByCurve(report, "protocol", true);
+  EXPECT_EQ(report.Count(Verdict::kNotApplicable), 1) << ClaimsByCurve(report, "protocol", true);
   EXPECT_EQ(nlohmann::json::parse(ResultsJson(**experiment, report))["verdicts"]["VACUOUS"], 10);
   EXPECT_THAT(report.claims_elsewhere, Contains("valiant_congestion_tail"));
 
@@ -186,14 +189,16 @@ TEST(MeasureCircuits, ClaimsAreOneLineForEachProtocol) {
   auto journal = Journal::Open(folder / "out", WriteExperiment(**experiment));
   ASSERT_TRUE(journal.ok()) << journal.status();
   Report report = RunAll(**experiment, *journal);
-  const std::vector<std::string> lines = absl::StrSplit(CircuitClaimTable(report), '\n');
+  const std::vector<std::string> lines =
+      absl::StrSplit(ClaimsByCurve(report, "protocol", true), '\n');
   ASSERT_GE(lines.size(), 3u);
   EXPECT_THAT(lines[1], MatchesRegex("theorem_2_1_tail +collision random +5 VACUOUS +d=.*"));
   EXPECT_THAT(lines[2], MatchesRegex("benes_congestion +benes random +5 INVARIANT +d=4: 1 = 1"));
   // One that fails comes first, with the point where it does.
   report.claims.back().verdict = Verdict::kFail;
   report.claims.back().measured = 2;
-  EXPECT_THAT(CircuitClaimTable(report, false), HasSubstr(" 1 FAIL, 4 INVARIANT  d=8: 2 = 1\n"));
+  EXPECT_THAT(ClaimsByCurve(report, "protocol", false),
+              HasSubstr(" 1 FAIL, 4 INVARIANT  d=8: 2 = 1\n"));
 }
 
 TEST(CircuitExperiment, ANamedClaimThatAppliesNowhereIsRefused) {

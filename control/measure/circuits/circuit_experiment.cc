@@ -7,6 +7,7 @@
 #include "control/measure/circuits/circuit_figures.h"
 #include "control/measure/circuits/circuit_point.h"
 #include "control/measure/circuits/circuit_tables.h"
+#include "control/measure/core/curve_rows.h"
 #include "control/measure/core/figure_rows.h"
 
 namespace bfly::control {
@@ -40,8 +41,8 @@ class CircuitExperiment final : public ExperimentOf<v1::CircuitExperiment> {
 
   std::vector<std::pair<std::string, std::string>> Files(const Report& report) const override {
     return {{"results.csv", FigureCsv("protocol,network,d,permutation,c,c_disk,q", report.series)},
-            {"claims.txt", CircuitClaimTable(report)},
-            {"tails.txt", CircuitTailTable(report)},
+            {"claims.txt", ClaimsByCurve(report, "protocol", true)},
+            {"tails.txt", TailTable(report)},
             {"comparisons.txt", CircuitComparisonTable(report)},
             {"fits.txt", CircuitFitTable(report)},
             {"set_up_seconds.csv", CircuitSecondsCsv(report)}};
@@ -49,7 +50,8 @@ class CircuitExperiment final : public ExperimentOf<v1::CircuitExperiment> {
 
   std::string Summary(const Report& report) const override {
     return absl::StrCat(CircuitFitTable(report), "\n", CircuitComparisonTable(report), "\n",
-                        CircuitClaimTable(report, false), "\n", CircuitSecondsTable(report));
+                        ClaimsByCurve(report, "protocol", false), "\n",
+                        CircuitSecondsTable(report));
   }
 
   absl::StatusOr<std::vector<Figure>> Figures(

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "control/measure/core/sweep.h"
 #include "control/protocols/data_server.h"
 #include "control/protocols/protocol.h"
 #include "topologies/permutation.h"
@@ -20,7 +21,9 @@ constexpr const char* kDataServer[] = {"data_server_collision", "data_server_min
 // The network the paper runs a protocol on: greedy is what a single butterfly does, the others
 // need two copies.
 absl::StatusOr<NetworkKind> NetworkOf(const std::string& protocol) {
-  if (absl::StartsWith(protocol, "data_server_")) return NetworkKind::kRandomlyWiredButterfly;
+  if (std::count(std::begin(kDataServer), std::end(kDataServer), protocol) > 0) {
+    return NetworkKind::kRandomlyWiredButterfly;
+  }
   if (protocol == kLockDown || protocol == "greedy") return NetworkKind::kButterfly;
   for (const NetworkKind kind : {NetworkKind::kTwoFoldButterfly, NetworkKind::kBenes}) {
     if (FindProtocol(protocol, kind).ok()) return kind;
@@ -100,9 +103,6 @@ std::string CircuitPoint::ToCsv() const {
 }
 
 absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExperiment& experiment) {
-  std::vector<CircuitPoint> points;
-  const std::vector<uint32_t> none = {0};
-  const auto all = [](const auto& list) { return std::vector<uint32_t>(list.begin(), list.end()); };
   const std::vector<std::string> names = PermutationNames();
   for (int i = 0; i < experiment.permutation_size(); ++i) {
     if (std::find(names.begin(), names.end(), experiment.permutation(i)) != names.end()) continue;
@@ -110,42 +110,44 @@ absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExper
         absl::StrCat("permutation[", i, "]: \"", experiment.permutation(i),
                      "\" is unknown (allowed: ", absl::StrJoin(names, ", "), ")"));
   }
+  std::vector<CircuitPoint> points;
   for (int i = 0; i < experiment.protocol_size(); ++i) {
-    CircuitPoint point{.protocol = experiment.protocol(i)};
+    CircuitPoint& point = points.emplace_back();
+    point.protocol = experiment.protocol(i);
     point.c_follows = !GivesThreshold(experiment);
-    const bool data_server = std::find(std::begin(kDataServer), std::end(kDataServer),
-                                       point.protocol) != std::end(kDataServer);
     const absl::StatusOr<NetworkKind> network = NetworkOf(point.protocol);
-    if (!network.ok() || (point.is_data_server() && !data_server)) {
-      return UnknownProtocol(i, point.protocol);
-    }
+    if (!network.ok()) return UnknownProtocol(i, point.protocol);
     point.network = *network;
-    const bool draws_its_own = data_server || point.protocol == kLockDown;
-    const bool bounded = point.protocol == kLockDown || point.protocol == "q_limited";
-    const std::vector<std::string> permutations =
-        draws_its_own ? std::vector<std::string>{""}
-                      : std::vector<std::string>(experiment.permutation().begin(),
-                                                 experiment.permutation().end());
-    for (const std::string& permutation : permutations) {
-      for (const uint32_t c : HasThreshold(point.protocol) ? all(experiment.c()) : none) {
-        for (const uint32_t c_disk :
-             point.protocol == "data_server_collision" ? all(experiment.c_disk()) : none) {
-          for (const uint32_t q : bounded ? all(experiment.q()) : none) {
-            for (const uint32_t d : experiment.d()) {
-              CircuitPoint& p = points.emplace_back(point);
-              p.d = static_cast<int>(d);
-              p.permutation = permutation;
-              p.q = q;
-              if (p.protocol == "data_server_collision") p.c_disk = c_disk == 0 ? 5 : c_disk;
-              if (HasThreshold(p.protocol)) p.c = ThresholdOf(p.protocol, c, p.c_disk, p.d);
-              if (data_server && p.d < 2) {
-                return absl::InvalidArgumentError(absl::StrCat("d: ", d, " is too small for ",
-                                                               p.protocol, " (allowed: 2 to 20)"));
-              }
-            }
-          }
-        }
-      }
+  }
+  using Values = std::vector<uint32_t>;
+  // A setting that a protocol does not have is not swept for it.
+  const auto where = [](bool has, const auto& list) {
+    return has ? Values(list.begin(), list.end()) : Values{0};
+  };
+  const auto permutations = [&](const CircuitPoint& x) -> std::vector<std::string> {
+    if (x.is_data_server() || x.protocol == kLockDown) return {""};  // they draw their own
+    return {experiment.permutation().begin(), experiment.permutation().end()};
+  };
+  const auto cs = [&](const CircuitPoint& x) {
+    return where(HasThreshold(x.protocol), experiment.c());
+  };
+  const auto disk_cs = [&](const CircuitPoint& x) {
+    return where(x.protocol == "data_server_collision", experiment.c_disk());
+  };
+  const auto qs = [&](const CircuitPoint& x) {
+    return where(x.protocol == kLockDown || x.protocol == "q_limited", experiment.q());
+  };
+  Sweep(points, permutations, [](CircuitPoint& x, const std::string& p) { x.permutation = p; });
+  Sweep(points, cs, [](CircuitPoint& x, uint32_t c) { x.c = c; });
+  Sweep(points, disk_cs, [](CircuitPoint& x, uint32_t c) { x.c_disk = c; });
+  Sweep(points, qs, [](CircuitPoint& x, uint32_t q) { x.q = q; });
+  Sweep(points, experiment.d(), [](CircuitPoint& x, uint32_t d) { x.d = static_cast<int>(d); });
+  for (CircuitPoint& x : points) {
+    if (x.protocol == "data_server_collision" && x.c_disk == 0) x.c_disk = 5;
+    if (HasThreshold(x.protocol)) x.c = ThresholdOf(x.protocol, x.c, x.c_disk, x.d);
+    if (x.is_data_server() && x.d < 2) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("d: ", x.d, " is too small for ", x.protocol, " (allowed: 2 to 20)"));
     }
   }
   return points;

@@ -9,11 +9,6 @@
 
 namespace bfly::control {
 
-// One line for a claim and a curve, failures first, with the point where the claim holds by the
-// least; without `all` those that do not apply are left out.
-std::string CircuitClaimTable(const Report& report, bool all = true);
-// Claims about probabilities, point by point, also where the bound says nothing.
-std::string CircuitTailTable(const Report& report);
 // Two protocols on the same seeds (circuit_comparison.h).
 std::string CircuitComparisonTable(const Report& report);
 nlohmann::ordered_json CircuitComparisonsJson(const Report& report);

@@ -51,9 +51,7 @@ std::vector<Claim> Both(const std::string& id, const std::string& mean_id, const
        [kind, use](const Measurement& m) { return EveryLink(m, kind, use); }},
       {mean_id, absl::StrCat("a ", links, " is used a share ", share, " of the time, in the mean"),
        source, Relation::kEqual, AllOf(network, Stable), use, [cross](const Measurement& m) {
-         return BySeeds(m.Over([cross](const Trial& t) {
-           return cross ? t.cross_utilisation : t.straight_utilisation;
-         }));
+         return BySeeds(m.Over(cross ? &Trial::cross_utilisation : &Trial::straight_utilisation));
        }}};
 }
 

@@ -7,20 +7,10 @@
 
 namespace bfly::control {
 
-Estimate DelayOf(const Measurement& measurement) {
-  return measurement.Over([](const Trial& t) { return t.mean_delay; });
-}
+Estimate DelayOf(const Measurement& measurement) { return measurement.Over(&Trial::mean_delay); }
 
 Estimate GrowthOf(const Measurement& measurement) {
   return measurement.Over([](const Trial& t) { return t.offered - t.accepted; });
-}
-
-double OfferedOf(const Measurement& measurement) {
-  return measurement.Over([](const Trial& t) { return t.offered; }).mean;
-}
-
-double AcceptedOf(const Measurement& measurement) {
-  return measurement.Over([](const Trial& t) { return t.accepted; }).mean;
 }
 
 bool IsSaturated(const Measurement& measurement) {
@@ -32,7 +22,9 @@ bool IsSaturated(const Measurement& measurement) {
     use = std::max(use, point.load * trial.figure("worst_link"));
   }
   if (use > 1 || (HasLoadFactor(point).empty() && point.rho >= 1)) return true;
-  if (AcceptedOf(measurement) < 0.97 * OfferedOf(measurement)) return true;
+  if (measurement.Over(&Trial::accepted).mean < 0.97 * measurement.Over(&Trial::offered).mean) {
+    return true;
+  }
   const Estimate more = GrowthOf(measurement);
   return more.standard_error > 0 && more.mean > more.HalfWidth(1 - 2e-4);
 }

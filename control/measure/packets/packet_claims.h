@@ -15,8 +15,6 @@ Estimate DelayOf(const Measurement& measurement);
 // By how much more packets were born than delivered in the measured time, per unit and row: what
 // is inside grows so fast.
 Estimate GrowthOf(const Measurement& measurement);
-double OfferedOf(const Measurement& measurement);
-double AcceptedOf(const Measurement& measurement);
 // Whether the network has no stationary state: the paper says so (rho >= 1), a link is offered
 // more than it carries, or what was measured says so: packets were left inside for good, less
 // than 97 % of what was offered was delivered, or the packets inside grew, which is to say that

@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "control/measure/core/sweep.h"
 
 namespace bfly::control {
 namespace {
@@ -188,31 +189,23 @@ absl::StatusOr<std::vector<PacketPoint>> PointsOf(const v1::Experiment& experime
   }
   std::vector<std::string> patterns(experiment.pattern().begin(), experiment.pattern().end());
   if (patterns.empty()) patterns.emplace_back();
-  std::vector<PacketPoint> points;
-  for (const uint32_t d : experiment.d()) {
-    for (const std::string& pattern : patterns) {
-      for (const double p : OrOne(experiment.p(), 0.5)) {
-        for (const double load : OrOne(pattern.empty() ? experiment.rho() : experiment.load(), 0)) {
-          for (const double slot : OrOne(experiment.slot(), 0)) {
-            for (const int discipline : experiment.discipline()) {
-              PacketPoint point = common;
-              point.d = static_cast<int>(d);
-              point.p = p;
-              point.pattern = pattern;
-              (pattern.empty() ? point.rho : point.load) = load;
-              point.slot = slot;
-              point.discipline = DisciplineOf(discipline);
-              if (point.discipline == Discipline::kPriority) {
-                point.class_shares = {experiment.class_shares().begin(),
-                                      experiment.class_shares().end()};
-              }
-              if (absl::Status status = CheckPoint(point); !status.ok()) return status;
-              points.push_back(point);
-            }
-          }
-        }
-      }
+  std::vector<PacketPoint> points = {common};
+  Sweep(points, experiment.d(), [](PacketPoint& x, uint32_t d) { x.d = static_cast<int>(d); });
+  Sweep(points, patterns, [](PacketPoint& x, const std::string& name) { x.pattern = name; });
+  Sweep(points, OrOne(experiment.p(), 0.5), [](PacketPoint& x, double p) { x.p = p; });
+  const auto loads = [&](const PacketPoint& x) {
+    return OrOne(x.pattern.empty() ? experiment.rho() : experiment.load(), 0);
+  };
+  Sweep(points, loads,
+        [](PacketPoint& x, double load) { (x.pattern.empty() ? x.rho : x.load) = load; });
+  Sweep(points, OrOne(experiment.slot(), 0), [](PacketPoint& x, double slot) { x.slot = slot; });
+  Sweep(points, experiment.discipline(),
+        [](PacketPoint& x, int discipline) { x.discipline = DisciplineOf(discipline); });
+  for (PacketPoint& point : points) {
+    if (point.discipline == Discipline::kPriority) {
+      point.class_shares = {experiment.class_shares().begin(), experiment.class_shares().end()};
     }
+    if (absl::Status status = CheckPoint(point); !status.ok()) return status;
   }
   return points;
 }

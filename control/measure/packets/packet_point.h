@@ -59,9 +59,10 @@ absl::StatusOr<Permutation> PermutationOf(const PacketPoint& point, uint64_t see
 // Shares of the time that links were busy, from what left by each: `link_packets` by network link
 // index, over `time` units of the measured time. Means go to the trial's utilisations; the shares
 // of the links that were busy most and least, and the time, to its figures straight_busiest,
-// straight_idlest, cross_busiest, cross_idlest and link_time.
-void AddUtilisation(const Network& network, const std::vector<uint64_t>& link_packets, double time,
-                    Trial& trial);
+// straight_idlest, cross_busiest, cross_idlest and link_time; of a pattern, WorstLink to
+// worst_link.
+absl::Status AddLinkUse(const Network& network, const std::vector<uint64_t>& link_packets,
+                        double time, const PacketPoint& point, Trial& trial);
 
 // Units of time that are not measured, and that are, for a point: the experiment's warmup, or the
 // rule in its schema; then as long as `packets` need, and at least five warm-ups.

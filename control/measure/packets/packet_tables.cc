@@ -17,13 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double P50(const Measurement& m) {
-  return m.Over([](const Trial& t) { return t.p50; }).mean;
-}
-double P99(const Measurement& m) {
-  return m.Over([](const Trial& t) { return t.p99; }).mean;
-}
-
 // Over the trials that measured the stages: all of some disciplines, the first one of FIFO.
 Json StagesOf(const Measurement& m) {
   Json stages = Json::array();
@@ -77,12 +70,12 @@ void AddPacketResults(const Report& report, Json& results) {
   for (const Measurement& m : report.series) {
     const Estimate delay = DelayOf(m);
     Json row{{"point", m.point.json()},
-             {"offered", OfferedOf(m)},
-             {"accepted", AcceptedOf(m)},
+             {"offered", m.Over(&Trial::offered).mean},
+             {"accepted", m.Over(&Trial::accepted).mean},
              {"mean_delay", delay.mean},
              {"ci95", JsonNumber(delay.HalfWidth(0.95))},
-             {"p50", P50(m)},
-             {"p99", P99(m)},
+             {"p50", m.Over(&Trial::p50).mean},
+             {"p99", m.Over(&Trial::p99).mean},
              {"saturated", m.saturated},
              {"growth", GrowthOf(m).mean},
              {"growth_ci95", JsonNumber(GrowthOf(m).HalfWidth(0.95))},
@@ -101,8 +94,9 @@ void AddPacketResults(const Report& report, Json& results) {
   }
   Json saturation = Json::array();
   for (const Measurement* m : Saturation(report)) {
-    saturation.push_back(
-        {{"point", m->point.json()}, {"offered", OfferedOf(*m)}, {"accepted", AcceptedOf(*m)}});
+    saturation.push_back({{"point", m->point.json()},
+                          {"offered", m->Over(&Trial::offered).mean},
+                          {"accepted", m->Over(&Trial::accepted).mean}});
   }
   results["series"] = std::move(series);
   results["saturation"] = std::move(saturation);
@@ -116,7 +110,8 @@ std::string PacketCsv(const Report& report, bool patterns) {
     const Estimate delay = DelayOf(m);
     csv += m.point.csv();
     for (const double value :
-         {OfferedOf(m), AcceptedOf(m), delay.mean, delay.HalfWidth(0.95), P50(m), P99(m)}) {
+         {m.Over(&Trial::offered).mean, m.Over(&Trial::accepted).mean, delay.mean,
+          delay.HalfWidth(0.95), m.Over(&Trial::p50).mean, m.Over(&Trial::p99).mean}) {
       absl::StrAppendFormat(&csv, ",%.9g", value);
     }
     absl::StrAppend(&csv, ",", m.saturated ? "true" : "false", ",", m.trials.size(), "\n");
@@ -132,7 +127,8 @@ std::string SaturationTable(const Report& report) {
   std::string table;
   for (const Measurement* m : Saturation(report)) {
     absl::StrAppendFormat(&table, "saturated from %s on: offered %.4g, accepted %.4g\n",
-                          m->point.ToString(), OfferedOf(*m), AcceptedOf(*m));
+                          m->point.ToString(), m->Over(&Trial::offered).mean,
+                          m->Over(&Trial::accepted).mean);
   }
   return table;
 }

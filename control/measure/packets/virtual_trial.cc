@@ -115,18 +115,6 @@ absl::Status AddCoupled(const Network& network, const PacketPoint& point, double
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<Permutation> PermutationOf(const PacketPoint& point, uint64_t seed) {
-  auto permutation =
-      PermutationByName(point.pattern == "randperm" ? "random" : point.pattern, point.rows(), seed);
-  if (permutation.ok()) return permutation;
-  return absl::InvalidArgumentError(
-      absl::StrCat("pattern: \"", point.pattern,
-                   "\" is unknown (allowed: uniform, bitcomp, bitrev, transpose, shuffle, "
-                   "tornado, neighbor, randperm, identity)"));
-}
-
 void AddUtilisation(const Network& network, const std::vector<uint64_t>& link_packets, double time,
                     Trial& trial) {
   struct Kind {
@@ -156,6 +144,27 @@ void AddUtilisation(const Network& network, const std::vector<uint64_t>& link_pa
     trial.figures[absl::StrCat(name, "_busiest")] = static_cast<double>(kind.most) / time;
     trial.figures[absl::StrCat(name, "_idlest")] = static_cast<double>(kind.least) / time;
   }
+}
+
+}  // namespace
+
+absl::StatusOr<Permutation> PermutationOf(const PacketPoint& point, uint64_t seed) {
+  auto permutation =
+      PermutationByName(point.pattern == "randperm" ? "random" : point.pattern, point.rows(), seed);
+  if (permutation.ok()) return permutation;
+  return absl::InvalidArgumentError(
+      absl::StrCat("pattern: \"", point.pattern,
+                   "\" is unknown (allowed: uniform, bitcomp, bitrev, transpose, shuffle, "
+                   "tornado, neighbor, randperm, identity)"));
+}
+
+absl::Status AddLinkUse(const Network& network, const std::vector<uint64_t>& link_packets,
+                        double time, const PacketPoint& point, Trial& trial) {
+  AddUtilisation(network, link_packets, time, trial);
+  if (point.pattern.empty()) return absl::OkStatus();
+  const absl::StatusOr<double> worst = WorstLink(point, trial.seed);
+  if (worst.ok()) trial.figures["worst_link"] = *worst;
+  return worst.status();
 }
 
 absl::StatusOr<double> WorstLink(const PacketPoint& point, uint64_t seed) {
@@ -245,11 +254,9 @@ absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const PacketPoi
   const absl::StatusOr<dataplane::VirtualResult> run = dataplane::RunVirtual(*network, *config);
   if (!run.ok()) return run.status();
   Trial trial = TrialOf(*run, point, seed);
-  AddUtilisation(*network, run->link_packets, config->duration, trial);
-  if (!point.pattern.empty()) {
-    const auto worst = WorstLink(point, seed);
-    if (!worst.ok()) return worst.status();
-    trial.figures["worst_link"] = *worst;
+  if (absl::Status status = AddLinkUse(*network, run->link_packets, config->duration, point, trial);
+      !status.ok()) {
+    return status;
   }
   if (experiment.coupled() && point.discipline == Discipline::kProcessorSharing) {
     if (absl::Status status =

@@ -108,11 +108,9 @@ absl::StatusOr<Trial> RunWallTrial(const v1::Experiment& experiment, const Packe
   }
   const absl::StatusOr<Network> network = Network::Make(config.network);
   if (!network.ok()) return network.status();
-  AddUtilisation(*network, run->link_packets, units, trial);
-  if (!point.pattern.empty()) {
-    const absl::StatusOr<double> worst = WorstLink(point, seed);
-    if (!worst.ok()) return worst.status();
-    trial.figures["worst_link"] = *worst;
+  if (absl::Status status = AddLinkUse(*network, run->link_packets, units, point, trial);
+      !status.ok()) {
+    return status;
   }
   trial.figures["delivered_delay"] = trial.mean_delay;
   trial.figures["links_delay"] = latency.links.mean / ns;
