@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // bfly bench ports: frames a second through ports and stages, beside dpdk-testpmd in the same run.
 #include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "control/cli/bench_report.h"
 #include "control/cli/syntax.h"
+#include "dataplane/bench/closed_bench.h"
 #include "dataplane/bench/port_bench.h"
+#include "dataplane/runtime/cpus.h"
 
 namespace bfly::control {
 namespace {
@@ -47,6 +52,81 @@ absl::Status BenchPorts(const dataplane::PortBenchOptions& options, const Common
   return CheckAccount(result->conservation);
 }
 
+nlohmann::ordered_json Json(const dataplane::ClosedBenchOptions& options,
+                            const dataplane::ClosedBenchResult& result, const char* placement) {
+  return {{"stages", options.stages},
+          {"frame_bytes", options.frame_bytes},
+          {"placement", placement},
+          {"port_pairs", result.port_pairs},
+          {"bfly_pps", result.bfly_pps.median},
+          {"testpmd_io_pps", result.testpmd_io_pps.median},
+          {"testpmd_mac_pps", result.testpmd_mac_pps.median},
+          {"ratio", result.ratio},
+          {"one_core_pps", result.one_core_pps.median},
+          {"over_one_core", SpreadJson(result.over_one_core)},
+          {"runs", options.runs},
+          {"seconds", options.seconds},
+          {"bfly_pps_spread", SpreadJson(result.bfly_pps)},
+          {"one_core_pps_spread", SpreadJson(result.one_core_pps)},
+          {"testpmd_io_pps_spread", SpreadJson(result.testpmd_io_pps)},
+          {"testpmd_mac_pps_spread", SpreadJson(result.testpmd_mac_pps)},
+          {"busy", result.busy},
+          {"cpus", result.cpus},
+          {"conservation", AccountJson(result.conservation)},
+          {"machine", ProcessorName()},
+          {"compiler", BFLY_COMPILER}};
+}
+
+absl::Status BenchClosed(const dataplane::ClosedBenchOptions& options, const char* placement,
+                         const Common& common) {
+  const absl::StatusOr<dataplane::ClosedBenchResult> result = dataplane::RunClosedBench(options);
+  if (!result.ok()) return result.status();
+  if (common.json) {
+    printf("%s\n", Json(options, *result, placement).dump(2).c_str());
+  } else {
+    printf(
+        "%d-byte frames from an endless capture to net_null, butterfly of %d stages, placement "
+        "%s on CPUs %s, %d runs of %.2f s\n",
+        options.frame_bytes, options.stages, placement, dataplane::FormatCpus(result->cpus).c_str(),
+        options.runs, options.seconds);
+    printf("  bfly              %s frames/s\n", SpreadText(result->bfly_pps).c_str());
+    printf("  bfly on one core  %s frames/s; the quotient of two runs in a row is %s\n",
+           SpreadText(result->one_core_pps).c_str(), SpreadText(result->over_one_core).c_str());
+    printf("  dpdk-testpmd io   %s frames/s\n", SpreadText(result->testpmd_io_pps).c_str());
+    printf("  dpdk-testpmd mac  %s frames/s\n", SpreadText(result->testpmd_mac_pps).c_str());
+    printf("  ratio to io       %.2f; workers found frames in %.1f %% of their passes\n",
+           result->ratio, 100 * result->busy);
+    printf("%s, %s\n", ProcessorName().c_str(), BFLY_COMPILER);
+  }
+  return CheckAccount(result->conservation);
+}
+
+const std::vector<std::pair<std::string, dataplane::ClosedPlacement>>& ClosedPlacements() {
+  static const std::vector<std::pair<std::string, dataplane::ClosedPlacement>> placements = {
+      {"one", dataplane::ClosedPlacement::kOne},
+      {"stages", dataplane::ClosedPlacement::kStages},
+      {"rows", dataplane::ClosedPlacement::kRows}};
+  return placements;
+}
+
+struct ClosedOptions {
+  bool closed = false;
+  std::string placement = "one";
+};
+
+absl::Status Bench(const CLI::App& verb, const dataplane::PortBenchOptions& options,
+                   const ClosedOptions& closed, const Common& common) {
+  if (!closed.closed) return BenchPorts(options, common);
+  dataplane::ClosedBenchOptions bench{
+      .stages = options.stages, .seconds = options.seconds, .testpmd = options.testpmd};
+  if (verb.count("--bytes") > 0) bench.frame_bytes = options.frame_bytes;
+  if (verb.count("--runs") > 0) bench.runs = options.runs;
+  for (const auto& [name, placement] : ClosedPlacements()) {
+    if (name == closed.placement) bench.placement = placement;
+  }
+  return BenchClosed(bench, closed.placement.c_str(), common);
+}
+
 }  // namespace
 
 void AddPortBench(CLI::App& bench, Invocation& invocation) {
@@ -69,9 +149,21 @@ void AddPortBench(CLI::App& bench, Invocation& invocation) {
   verb->add_option("--testpmd", options->testpmd, "The dpdk-testpmd to compare with")
       ->capture_default_str()
       ->type_name("PROGRAM");
-  verb->callback([&invocation, options] {
-    invocation.action = [common = invocation.common, options] {
-      return BenchPorts(*options, common);
+  auto closed = std::make_shared<ClosedOptions>();
+  CLI::Option* const flag = verb->add_flag(
+      "--closed", closed->closed,
+      "Frames come from an endless capture and go to net_null, so that the workers alone set the "
+      "pace; beside it dpdk-testpmd io and mac on the same devices, and bfly on one core");
+  std::vector<std::string> names;
+  for (const auto& [name, placement] : ClosedPlacements()) names.push_back(name);
+  verb->add_option("--placement", closed->placement,
+                   "With --closed: all on one core, or the stages or the rows shared by two")
+      ->needs(flag)
+      ->check(CLI::IsMember(names))
+      ->capture_default_str();
+  verb->callback([&invocation, options, closed, verb] {
+    invocation.action = [common = invocation.common, options, closed, verb] {
+      return Bench(*verb, *options, *closed, common);
     };
   });
 }

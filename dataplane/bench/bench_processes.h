@@ -32,6 +32,8 @@ class BenchProcess {
   pid_t pid() const { return pid_; }
   // False if fewer bytes of report come in time.
   bool Read(void* out, size_t size, double seconds);
+  // Writes to its standard input. False if it has ended.
+  bool Tell(const std::string& words);
   // Asks it to end.
   void AskToStop();
   // Asks it to end; kills it if it does not in time.
@@ -40,6 +42,7 @@ class BenchProcess {
   bool WaitForLog(const std::string& words, double seconds) const;
   // The end of what it printed.
   std::string LogTail() const;
+  std::string Log() const;
 
  private:
   static constexpr int kStop = 0;    // in the child
@@ -49,7 +52,6 @@ class BenchProcess {
   // Null in the child.
   static absl::StatusOr<std::unique_ptr<BenchProcess>> Start(const std::string& log);
   [[noreturn]] static void Exit(int code);
-  std::string Log() const;
 
   pid_t pid_ = -1;
   int report_ = -1;

@@ -7,14 +7,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/bench/bench_frames.h"
 #include "dataplane/bench/bench_load.h"
 #include "dataplane/bench/bench_processes.h"
 #include "dataplane/fabric/fabric.h"
-#include "dataplane/frames/mac_address.h"
 #include "dataplane/runtime/cpus.h"
 #include "dataplane/runtime/eal.h"
 
@@ -34,20 +33,11 @@ struct Run {
 };
 
 // Where one run keeps its sockets and logs.
-struct Directory {
-  Directory() {
-    std::string name = std::filesystem::temp_directory_path() / "bfly-bench-XXXXXX";
-    if (mkdtemp(name.data()) != nullptr) path = name;
-  }
-  ~Directory() {
-    std::error_code ignored;
-    if (!path.empty()) std::filesystem::remove_all(path, ignored);
-  }
+struct Directory : BenchDirectory {
   std::string Memif(int port, const char* role) const {
-    return absl::StrCat("net_memif", port, ",role=", role, ",socket-abstract=no,socket=", path,
+    return absl::StrCat("net_memif", port, ",role=", role, ",socket-abstract=no,socket=", path(),
                         "/memif", port, ".sock");
   }
-  std::string path;
 };
 
 absl::Status CheckOptions(const PortBenchOptions& o) {
@@ -72,25 +62,7 @@ absl::Status CheckOptions(const PortBenchOptions& o) {
 
 // The lower half of the rows is at port 0, the upper half at port 1.
 std::vector<Row> RowsOfPort(int port, uint32_t rows) {
-  std::vector<Row> list;
-  for (Row row = port * rows / 2; row < (port + 1) * rows / 2; ++row) list.push_back(row);
-  return list;
-}
-
-// From every row of port 0 to rows of port 1, so that all links on the way are used.
-std::vector<std::vector<uint8_t>> Frames(const PortBenchOptions& options) {
-  constexpr int kFrames = 1024;
-  const uint32_t half = (1u << options.stages) / 2;
-  std::vector<std::vector<uint8_t>> frames;
-  for (uint32_t i = 0; i < kFrames; ++i) {
-    std::vector<uint8_t> frame(static_cast<size_t>(options.frame_bytes));
-    // Odd multipliers of no meaning but to mix the pairs.
-    StoreMac(frame.data(), RowMac(half + i * 2654435761u % half));
-    StoreMac(frame.data() + 6, RowMac((i * 40503u + i / half) % half));
-    frame[12] = 0x08;
-    frames.push_back(std::move(frame));
-  }
-  return frames;
+  return ConsecutiveRows(static_cast<Row>(port) * rows / 2, rows / 2);
 }
 
 int ChildFailed(const absl::Status& status) {
@@ -142,7 +114,7 @@ class PortBench {
       port.rows = RowsOfPort(p, config.network.rows);
       config.ports.push_back(std::move(port));
     }
-    auto device = BenchProcess::Fork(directory.path + "/bfly.log", [&](int report, int stop) {
+    auto device = BenchProcess::Fork(directory.path() + "/bfly.log", [&](int report, int stop) {
       return RunFabric(config, report, stop);
     });
     if (!device.ok()) return device.status();
@@ -162,7 +134,7 @@ class PortBench {
 
   absl::StatusOr<Run> RunTestpmd() {
     const Directory directory;
-    auto device = BenchProcess::Execute(directory.path + "/testpmd.log",
+    auto device = BenchProcess::Execute(directory.path() + "/testpmd.log",
                                         // Line by line, so that its readiness is seen.
                                         {"stdbuf",
                                          "-oL",
@@ -200,12 +172,14 @@ class PortBench {
 
  private:
   absl::StatusOr<Run> Measure(const Directory& directory, BenchProcess& device) {
-    const BenchLoadOptions load_options{.send_device = directory.Memif(0, "client"),
-                                        .receive_device = directory.Memif(1, "client"),
-                                        .frames = Frames(options_),
-                                        .seconds = options_.seconds,
-                                        .link_deadline_seconds = kStartSeconds};
-    auto load = BenchProcess::Fork(directory.path + "/load.log", [&](int report, int) {
+    const BenchLoadOptions load_options{
+        .send_device = directory.Memif(0, "client"),
+        .receive_device = directory.Memif(1, "client"),
+        .frames = FramesBetween(RowsOfPort(0, 1u << options_.stages),
+                                RowsOfPort(1, 1u << options_.stages), options_.frame_bytes),
+        .seconds = options_.seconds,
+        .link_deadline_seconds = kStartSeconds};
+    auto load = BenchProcess::Fork(directory.path() + "/load.log", [&](int report, int) {
       return RunLoad(load_options, load_cpu_, report);
     });
     if (!load.ok()) return load.status();

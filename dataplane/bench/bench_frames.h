@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What benchmarks that move frames send, and where they keep files.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "topologies/network.h"
+
+namespace bfly::dataplane {
+
+using Frames = std::vector<std::vector<uint8_t>>;
+
+// Rows from..from+count-1.
+std::vector<Row> ConsecutiveRows(Row from, uint32_t count);
+
+// 1,024 frames of `bytes` bytes from rows of one list to rows of another, mixed, so that all links
+// between them are used.
+Frames FramesBetween(const std::vector<Row>& from, const std::vector<Row>& to, int bytes);
+
+// A file that net_pcap reads.
+absl::Status WritePcap(const std::string& path, const Frames& frames);
+
+// A new directory, which is removed with all that is in it.
+class BenchDirectory {
+ public:
+  BenchDirectory();
+  ~BenchDirectory();
+  BenchDirectory(const BenchDirectory&) = delete;
+  BenchDirectory& operator=(const BenchDirectory&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/bench/closed_bench.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "dataplane/bench/bench_frames.h"
+#include "dataplane/bench/bench_processes.h"
+#include "dataplane/fabric/fabric.h"
+#include "dataplane/runtime/cpus.h"
+#include "dataplane/runtime/eal.h"
+#include "dataplane/runtime/elapsed.h"
+
+namespace bfly::dataplane {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kStartSeconds = 30;
+constexpr double kStopSeconds = 10;
+constexpr double kSettleSeconds = 0.2;
+constexpr int kMemoryMb = 384;
+
+absl::Status CheckOptions(const ClosedBenchOptions& o) {
+  const auto outside = [](const char* option, auto value, auto low, auto high) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(option, ": ", value, " is outside ", low, "..", high));
+  };
+  if (o.stages < 3 || o.stages > 20) return outside("stages", o.stages, 3, 20);
+  if (o.frame_bytes < 60 || o.frame_bytes > 1514) {
+    return outside("frame_bytes", o.frame_bytes, 60, 1514);
+  }
+  if (!(o.seconds >= 0.1 && o.seconds <= 60)) return outside("seconds", o.seconds, 0.1, 60);
+  if (o.runs < 1 || o.runs > 100) return outside("runs", o.runs, 1, 100);
+  if (o.placement != ClosedPlacement::kOne && UsableCpus().size() < 2) {
+    return absl::UnavailableError(
+        absl::StrCat("placement: two CPUs are needed; this process may "
+                     "use only ",
+                     FormatCpus(UsableCpus())));
+  }
+  return absl::OkStatus();
+}
+
+void PauseFor(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+// What a child says of a run.
+struct FabricRun {
+  double frames_per_second = 0;
+  double busy = 0;
+  Conservation conservation;
+};
+
+int ChildFailed(const absl::Status& status) {
+  fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  return 1;
+}
+
+double BusyPart(const Snapshot& before, const Snapshot& after) {
+  double least = 1;
+  for (size_t i = 0; i < after.workers.size(); ++i) {
+    const WorkerCounters &a = before.workers[i], &b = after.workers[i];
+    if (b.ledger.injected == 0) continue;
+    const auto passes = static_cast<double>(b.passes - a.passes);
+    const auto idle = static_cast<double>(b.idle_passes - a.idle_passes);
+    if (passes > 0) least = std::min(least, 1 - idle / passes);
+  }
+  return least;
+}
+
+int RunFabric(const FabricConfig& config, double seconds, int report) {
+  const auto eal = StartEal({.memory_mb = kMemoryMb, .use_hugepages = false});
+  if (!eal.ok()) return ChildFailed(eal.status());
+  auto fabric = Fabric::Load(config);
+  if (!fabric.ok()) return ChildFailed(fabric.status());
+  PauseFor(kSettleSeconds);
+  const Snapshot before = (*fabric)->summary();
+  const Clock::time_point start = Clock::now();
+  PauseFor(seconds);
+  const Snapshot after = (*fabric)->summary();
+  const double took = SecondsSince(start);
+  if (absl::Status s = (*fabric)->Unload(); !s.ok()) return ChildFailed(s);
+  const FabricRun run = {
+      .frames_per_second =
+          static_cast<double>(after.conservation.delivered - before.conservation.delivered) / took,
+      .busy = BusyPart(before, after),
+      .conservation = (*fabric)->summary().conservation};
+  return write(report, &run, sizeof(run)) == sizeof(run) ? 0 : 1;
+}
+
+// The last number that stands behind `word` in a text.
+double LastNumber(const std::string& text, const std::string& word) {
+  const size_t at = text.rfind(word);
+  double number = 0;
+  if (at == std::string::npos) return 0;
+  const std::vector<std::string> rest =
+      absl::StrSplit(text.substr(at + word.size(), 40), absl::ByAnyChar(" \n"), absl::SkipEmpty());
+  return !rest.empty() && absl::SimpleAtod(rest[0], &number) ? number : 0;
+}
+
+int Count(const std::string& text, const std::string& word) {
+  int count = 0;
+  for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size()) ++count;
+  return count;
+}
+
+class ClosedBench {
+ public:
+  explicit ClosedBench(const ClosedBenchOptions& options)
+      : options_(options), pairs_(options.placement == ClosedPlacement::kRows ? 2 : 1) {
+    cpus_ = {UsableCpus().back()};
+    if (options.placement != ClosedPlacement::kOne) cpus_.insert(cpus_.begin(), UsableCpus()[0]);
+  }
+
+  const std::vector<int>& cpus() const { return cpus_; }
+  int pairs() const { return pairs_; }
+
+  absl::Status WriteCaptures() const {
+    std::vector<Row> sinks;
+    for (int pair = 0; pair < pairs_; ++pair) {
+      const std::vector<Row> rows = RowsOf(pair, 1);
+      sinks.insert(sinks.end(), rows.begin(), rows.end());
+    }
+    absl::Status status;
+    for (int pair = 0; pair < pairs_; ++pair) {
+      status.Update(
+          WritePcap(Capture(pair), FramesBetween(RowsOf(pair, 0), sinks, options_.frame_bytes)));
+    }
+    return status;
+  }
+
+  absl::StatusOr<FabricRun> RunBfly(ClosedPlacement placement) const {
+    const std::string log = directory_.path() + "/bfly.log";
+    auto device = BenchProcess::Fork(log, [&](int report, int) {
+      return RunFabric(ConfigOf(placement), options_.seconds, report);
+    });
+    if (!device.ok()) return device.status();
+    FabricRun run;
+    if (!(*device)->Read(&run, sizeof(run), 2 * options_.seconds + kStartSeconds)) {
+      return absl::UnavailableError(absl::StrCat("bfly does not run: ", (*device)->LogTail()));
+    }
+    (*device)->Stop(kStopSeconds);
+    return run;
+  }
+
+  // Frames a second that leave at the last device of each pair.
+  absl::StatusOr<double> RunTestpmd(const char* mode) const {
+    std::string lcores = absl::StrCat("--lcores=0@(", FormatCpus(UsableCpus()), ")");
+    for (int i = 0; i < pairs_; ++i) absl::StrAppend(&lcores, ",", i + 1, "@", cpus_[i]);
+    std::vector<std::string> words = {
+        "stdbuf",         "-oL", options_.testpmd,        "--no-huge", "--no-shconf",   "--no-pci",
+        "--no-telemetry", "-m",  absl::StrCat(kMemoryMb), lcores,      "--main-lcore=0"};
+    for (const std::string& device : Devices()) words.push_back("--vdev=" + device);
+    words.insert(words.end(), {"--", "-i", "--auto-start", absl::StrCat("--forward-mode=", mode),
+                               absl::StrCat("--nb-cores=", pairs_), "--total-num-mbufs=16384",
+                               "--burst=64", "--mbcache=256", "--no-lsc-interrupt"});
+    auto device = BenchProcess::Execute(directory_.path() + "/testpmd.log", words);
+    if (!device.ok()) return device.status();
+    const auto failed = [&](const char* what) {
+      return absl::UnavailableError(
+          absl::StrCat(options_.testpmd, what, ": ", (*device)->LogTail()));
+    };
+    if (!(*device)->WaitForLog("testpmd> ", kStartSeconds)) return failed(" does not start");
+    PauseFor(kSettleSeconds);
+    // The second time it prints the rate since the first.
+    for (int times = 1; times <= 2; ++times) {
+      if (times > 1) PauseFor(options_.seconds);
+      for (int pair = 0; pair < pairs_; ++pair) {
+        (*device)->Tell(absl::StrCat("show port stats ", 2 * pair + 1, "\n"));
+      }
+      const Clock::time_point start = Clock::now();
+      while (Count((*device)->Log(), "Tx-pps:") < times * pairs_) {
+        if (SecondsSince(start) > kStopSeconds) return failed(" does not say what it counted");
+        PauseFor(0.01);
+      }
+    }
+    PauseFor(0.05);  // for the rest of the line
+    const std::string log = (*device)->Log();
+    double sum = 0;
+    for (int pair = 0; pair < pairs_; ++pair) {
+      const size_t at = log.rfind(absl::StrCat("NIC statistics for port ", 2 * pair + 1));
+      if (at != std::string::npos) sum += LastNumber(log.substr(at, 1000), "Tx-pps:");
+    }
+    (*device)->Tell("quit\n");
+    (*device)->Stop(kStopSeconds);
+    if (sum == 0) return failed(" forwarded nothing");
+    return sum;
+  }
+
+ private:
+  // A quarter of the rows at each device of two pairs, half of them at those of one: rows of one
+  // worker where rows are shared.
+  std::vector<Row> RowsOf(int pair, int side) const {
+    const uint32_t part = (1u << options_.stages) / (2 * static_cast<uint32_t>(pairs_));
+    return ConsecutiveRows(static_cast<Row>(2 * pair + side) * part, part);
+  }
+  std::string Capture(int pair) const {
+    return absl::StrCat(directory_.path(), "/", pair, ".pcap");
+  }
+  std::vector<std::string> Devices() const {
+    std::vector<std::string> devices;
+    for (int pair = 0; pair < pairs_; ++pair) {
+      devices.push_back(
+          absl::StrCat("net_pcap", pair, ",rx_pcap=", Capture(pair), ",infinite_rx=1"));
+      devices.push_back(absl::StrCat("net_null", pair, ",no-rx=1"));
+    }
+    return devices;
+  }
+
+  FabricConfig ConfigOf(ClosedPlacement placement) const {
+    FabricConfig config;
+    config.name = "bench";
+    config.network = {.kind = NetworkKind::kButterfly, .rows = 1u << options_.stages};
+    config.idle = IdleMode::kPoll;
+    const StagePlacement all = {
+        .first_stage = 0, .last_stage = options_.stages - 1, .lcore = cpus_.back()};
+    config.placement = {all};
+    if (placement != ClosedPlacement::kOne) {
+      config.placement.push_back(all);
+      config.placement[0].lcore = cpus_.front();
+    }
+    if (placement == ClosedPlacement::kStages) {
+      config.placement[0].last_stage = options_.stages / 2 - 1;
+      config.placement[1].first_stage = options_.stages / 2;
+    } else if (placement == ClosedPlacement::kRows) {
+      const Row half = config.network.rows / 2;
+      config.placement[0].rows = {0, half - 1};
+      config.placement[1].rows = {half, config.network.rows - 1};
+    }
+    const std::vector<std::string> devices = Devices();
+    for (int i = 0; i < 2 * pairs_; ++i) {
+      HostPortConfig port;
+      port.name = absl::StrCat("p", i);
+      port.device = devices[static_cast<size_t>(i)];
+      port.rows = RowsOf(i / 2, i % 2);
+      config.ports.push_back(std::move(port));
+    }
+    return config;
+  }
+
+  const ClosedBenchOptions options_;
+  const int pairs_;
+  std::vector<int> cpus_;
+  BenchDirectory directory_;
+};
+
+void Add(Conservation& sum, const Conservation& c) {
+  sum.injected += c.injected;
+  sum.delivered += c.delivered;
+  sum.dropped += c.dropped;
+  sum.in_flight += c.in_flight;
+}
+
+}  // namespace
+
+absl::StatusOr<ClosedBenchResult> RunClosedBench(const ClosedBenchOptions& options) {
+  if (absl::Status status = CheckOptions(options); !status.ok()) return status;
+  const ClosedBench bench(options);
+  if (absl::Status status = bench.WriteCaptures(); !status.ok()) return status;
+  ClosedBenchResult result{.cpus = bench.cpus(), .port_pairs = bench.pairs()};
+  std::vector<double> bfly, one_core, quotients, io, mac;
+  for (int run = 0; run < options.runs; ++run) {
+    for (auto& [mode, into] : {std::pair{"io", &io}, {"mac", &mac}}) {
+      const absl::StatusOr<double> pps = bench.RunTestpmd(mode);
+      if (!pps.ok()) return pps.status();
+      into->push_back(*pps);
+    }
+    const auto one = bench.RunBfly(ClosedPlacement::kOne);
+    if (!one.ok()) return one.status();
+    one_core.push_back(one->frames_per_second);
+    auto it = one;
+    if (options.placement != ClosedPlacement::kOne) it = bench.RunBfly(options.placement);
+    if (!it.ok()) return it.status();
+    bfly.push_back(it->frames_per_second);
+    quotients.push_back(it->frames_per_second / one->frames_per_second);
+    result.busy = std::min({result.busy, one->busy, it->busy});
+    Add(result.conservation, it->conservation);
+  }
+  result.bfly_pps = StatisticsOf(std::move(bfly));
+  result.one_core_pps = StatisticsOf(std::move(one_core));
+  result.over_one_core = StatisticsOf(std::move(quotients));
+  result.testpmd_io_pps = StatisticsOf(std::move(io));
+  result.testpmd_mac_pps = StatisticsOf(std::move(mac));
+  result.ratio = result.bfly_pps.median / result.testpmd_io_pps.median;
+  return result;
+}
+
+}  // namespace bfly::dataplane

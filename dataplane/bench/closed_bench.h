@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the workers themselves can do: frames come from a capture that never ends and go where
+// nothing takes time, so that no device, no load generator and no other core sets the pace. Beside
+// it, in the same run, dpdk-testpmd between the same devices and bfly on one core.
+// `bfly bench ports --closed` prints it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "dataplane/bench/run_statistics.h"
+#include "dataplane/core/snapshot.h"
+
+namespace bfly::dataplane {
+
+enum class ClosedPlacement {
+  kOne,     // all on one core
+  kStages,  // the first half of the stages on one core, the second half on another
+  kRows,    // the lower half of the rows on one core, the upper half on another
+};
+
+struct ClosedBenchOptions {
+  int stages = 6;        // of a butterfly of 2^stages rows, 3..20
+  int frame_bytes = 60;  // without FCS, 60..1514
+  double seconds = 1;    // measured time of one run, 0.1..60
+  int runs = 7;          // of each program, in turn; 1..100
+  ClosedPlacement placement = ClosedPlacement::kOne;
+  std::string testpmd = "dpdk-testpmd";
+};
+
+struct ClosedBenchResult {
+  std::vector<int> cpus;             // of bfly
+  int port_pairs = 1;                // two where rows are shared
+  RunStatistics bfly_pps = {};       // frames delivered a second
+  RunStatistics one_core_pps = {};   // the same ports and frames on one core
+  RunStatistics over_one_core = {};  // quotients of two runs that followed each other
+  RunStatistics testpmd_io_pps = {};
+  RunStatistics testpmd_mac_pps = {};
+  double ratio = 0;  // of the medians, bfly to testpmd io
+  // Part of the passes in which the least busy worker that polls a capture found something to do.
+  // Below 1 the workers were not what was measured.
+  double busy = 1;
+  Conservation conservation = {};  // of bfly, all runs, after unloading
+};
+
+// As RunPortBench: starts processes of its own, so DPDK must not be up in this one.
+absl::StatusOr<ClosedBenchResult> RunClosedBench(const ClosedBenchOptions& options);
+
+}  // namespace bfly::dataplane
