@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/agent/counters.h"
 
+#include <set>
+#include <string>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "control/status/field_errors.h"
 
@@ -46,6 +50,24 @@ void FillColumns(int count, CountersOf counters_of, Columns* columns) {
       drop->set_reason(reason);
       drop->set_packets(packets);
     });
+  }
+}
+
+// The stages that a worker runs, each once, and the rows that it runs of them unless these are all.
+void FillPlaced(const std::vector<dataplane::StagePlacement>& placement, int lcore,
+                v1::WorkerStatus* worker) {
+  std::set<int> stages;
+  std::set<std::pair<Row, Row>> blocks;
+  for (const dataplane::StagePlacement& p : placement) {
+    if (p.lcore != lcore) continue;
+    for (int stage = p.first_stage; stage <= p.last_stage; ++stage) stages.insert(stage);
+    if (p.rows != dataplane::RowRange()) blocks.emplace(p.rows.first, p.rows.last);
+  }
+  for (int stage : stages) worker->add_stages(static_cast<uint32_t>(stage));
+  std::string* const text = worker->mutable_rows();
+  for (const auto& [first, last] : blocks) {
+    absl::StrAppend(text, text->empty() ? "" : ",", first);
+    if (last > first) absl::StrAppend(text, "-", last);
   }
 }
 
@@ -106,10 +128,7 @@ void FillCounters(const dataplane::Snapshot& snapshot,
       late->set_p99_us(worker.lateness.p99_ns / 1e3);
       late->set_max_us(worker.lateness.max_ns / 1e3);
     }
-    for (const dataplane::StagePlacement& p : placement) {
-      if (p.lcore != worker.lcore) continue;
-      for (int stage = p.first_stage; stage <= p.last_stage; ++stage) out->add_stages(stage);
-    }
+    FillPlaced(placement, worker.lcore, out);
   }
 }
 

@@ -22,6 +22,8 @@
 #include "control/topology_file/diagnostic.h"
 #include "control/topology_file/ranges.h"
 #include "control/topology_file/reader.h"
+#include "control/topology_file/spread_rows.h"
+#include "dataplane/runtime/cpus.h"
 
 namespace bfly::control {
 namespace {
@@ -41,16 +43,20 @@ struct Source {
   std::string file;
   std::string text;
   v1::Topology topology;
+  std::vector<int> spread_over;  // CPUs that the rows were spread over, as the file does not say
 };
 
 absl::StatusOr<Source> ReadSource(const std::string& path) {
   absl::StatusOr<std::string> text = ReadTopologyText(path);
   if (!text.ok()) return text.status();
-  Source source{
-      .file = path == "-" ? "standard input" : path, .text = *std::move(text), .topology = {}};
+  Source source{.file = path == "-" ? "standard input" : path,
+                .text = *std::move(text),
+                .topology = {},
+                .spread_over = {}};
   absl::StatusOr<v1::Topology> topology = ReadTopology(source.text, source.file);
   if (!topology.ok()) return topology.status();
   source.topology = *std::move(topology);
+  source.spread_over = SpreadRows(dataplane::UsableCpus(), &source.topology);
   return source;
 }
 
@@ -87,10 +93,13 @@ absl::StatusOr<v1::FabricStatus> Load(const Source& source, bool replace, const 
   return response.status();
 }
 
-void Print(const v1::Topology& topology, const v1::FabricStatus& status, const Fleet& fleet,
+void Print(const Source& source, const v1::FabricStatus& status, const Fleet& fleet,
            const Common& common, double seconds) {
   printf("%s is up after %.1f s: %s of %u rows, %u stages\n", status.name().c_str(), seconds,
          status.kind().c_str(), status.rows(), status.stages());
+  if (!source.spread_over.empty())
+    printf("  the file has no placement: rows are spread over CPUs %s, all stages on each\n",
+           dataplane::FormatCpus(source.spread_over).c_str());
   printf("  controller: process %d at %s\n", static_cast<int>(fleet.pid(kControllerName)),
          common.controller_address().c_str());
   for (const v1::DataPlaneStatus& plane : status.data_planes()) {
@@ -99,10 +108,11 @@ void Print(const v1::Topology& topology, const v1::FabricStatus& status, const F
            (pid != 0 ? absl::StrCat("process ", pid) : "at " + plane.address()).c_str());
     if (!plane.memory().empty()) printf("    memory: %s\n", plane.memory().c_str());
     for (const v1::WorkerStatus& worker : plane.workers())
-      printf("    lcore %u runs stages %s\n", worker.lcore(),
-             FormatRanges({worker.stages().begin(), worker.stages().end()}).c_str());
+      printf("    lcore %u runs stages %s%s\n", worker.lcore(),
+             FormatRanges({worker.stages().begin(), worker.stages().end()}).c_str(),
+             worker.rows().empty() ? "" : absl::StrCat(" of rows ", worker.rows()).c_str());
   }
-  for (const v1::HostPort& port : topology.ports())
+  for (const v1::HostPort& port : source.topology.ports())
     printf("  port %s: %s, rows %s\n", port.name().c_str(), port.device().c_str(),
            port.rows().c_str());
   const std::string where =
@@ -166,7 +176,7 @@ absl::Status Up(const UpOptions& options, const Common& common) {
   if (common.json) {
     if (absl::Status status = PrintJson(*loaded); !status.ok()) return status;
   } else {
-    Print(topology, *loaded, fleet, common, took.count());
+    Print(*source, *loaded, fleet, common, took.count());
   }
   fflush(stdout);
   if (!options.foreground) return absl::OkStatus();

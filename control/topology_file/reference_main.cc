@@ -34,7 +34,7 @@ constexpr char kHead[] =
     R"(<!-- Generated from proto/bfly/v1/topology.proto: ninja -C build docs. A test compares the two. -->
 # Topology file
 
-A topology file says what is emulated and on what: the network, which lcore runs which stages, and where the
+A topology file says what is emulated and on what: the network, which lcore runs which rows of which stages, and where the
 outside world is attached. It is the message `bfly.v1.Topology` (proto/bfly/v1/topology.proto) written as
 YAML; the same message travels over gRPC. Files to start from are in
 [topologies/examples](../topologies/examples); this is a complete one:
@@ -54,7 +54,7 @@ A wrong file is refused whole, with every error at once, each with its line:
 
 ```
 topo.yaml:2: network.rows: 12 is not a power of two (allowed: powers of two from 2 to 1048576)
-topo.yaml:4: placement[0].lcroe: unknown key; did you mean lcore? (allowed: stages, lcore, data_plane)
+topo.yaml:4: placement[0].lcroe: unknown key; did you mean lcore? (allowed: stages, rows, lcore, data_plane)
 ```
 
 How values are written:
@@ -74,7 +74,8 @@ How values are written:
 
 constexpr char kTail[] = R"(## What else must hold
 
-- Every stage is placed exactly once. A data plane runs at least one stage, and its stages follow one another.
+- Every row of every stage is placed exactly once, and all rows of a stage on one data plane. A data plane runs
+  at least one stage, and its stages follow one another. With several data planes a placement must be given.
 - Every boundary between stages of two data planes has exactly one trunk, whose `from` and `to` are the data
   planes on its two sides. There are no other trunks.
 - `passes: 2` needs `wrapped_butterfly` with all stages on one data plane.

@@ -2,6 +2,7 @@
 #include "control/topology_file/to_fabric_config.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -37,14 +38,26 @@ absl::StatusOr<std::vector<dataplane::StagePlacement>> PlacementOn(const v1::Top
     if (entry.data_plane() != data_plane) continue;
     const absl::StatusOr<std::vector<Range>> ranges = ParseRanges(entry.stages());
     if (!ranges.ok()) return ranges.status();
+    std::vector<dataplane::RowRange> blocks;
+    if (entry.rows().empty()) {
+      blocks.push_back({});
+    } else {
+      const absl::StatusOr<std::vector<Range>> rows = ParseRanges(entry.rows());
+      if (!rows.ok()) return rows.status();
+      for (const Range& range : *rows) blocks.push_back({range.first, range.last});
+    }
     for (const Range& range : *ranges) {
-      placements.push_back({.first_stage = static_cast<int>(range.first),
-                            .last_stage = static_cast<int>(range.last),
-                            .lcore = static_cast<int>(entry.lcore())});
+      for (const dataplane::RowRange& block : blocks) {
+        placements.push_back({.first_stage = static_cast<int>(range.first),
+                              .last_stage = static_cast<int>(range.last),
+                              .lcore = static_cast<int>(entry.lcore()),
+                              .rows = block});
+      }
     }
   }
-  std::sort(placements.begin(), placements.end(),
-            [](const auto& a, const auto& b) { return a.first_stage < b.first_stage; });
+  std::sort(placements.begin(), placements.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.first_stage, a.rows.first) < std::pair(b.first_stage, b.rows.first);
+  });
   return placements;
 }
 

@@ -225,6 +225,10 @@ std::vector<Violation> CheckTopology(v1::Topology* topology) {
   CompleteTopology(topology);
   std::vector<Violation> violations;
   CheckRules(*topology, "", &violations);
+  if (topology->placement().empty() && topology->data_planes_size() == 1) {
+    violations.push_back(
+        {"placement", "", "is missing (which lcore runs which rows of which stages)"});
+  }
   for (Violation& contradiction : ValidateTopology(*topology)) {
     violations.push_back(std::move(contradiction));
   }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which data plane runs which stage, and the trunks between them.
-#include <set>
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -10,10 +13,7 @@
 namespace bfly::control::validation {
 namespace {
 
-std::string Plural(const std::vector<uint32_t>& stages) {
-  return absl::StrCat(stages.size() == 1 ? "stage " : "stages ", FormatRanges(stages),
-                      stages.size() == 1 ? " is" : " are");
-}
+using Ranges = std::vector<Range>;
 
 // A data plane runs a contiguous range: its counters and its trunks are laid out so.
 void CheckContiguous(Context& context) {
@@ -36,63 +36,215 @@ void CheckContiguous(Context& context) {
   }
 }
 
-}  // namespace
+bool IsOne(const Ranges& ranges) { return ranges.size() == 1 && ranges[0].first == ranges[0].last; }
 
-void CheckPlacement(Context& context) {
-  const v1::Topology& topology = context.topology;
-  bool understood = topology.placement_size() > 0;
-  std::vector<int> entry_of(context.owner.size(), kNobody);
-  for (int i = 0; i < topology.placement_size(); ++i) {
-    const v1::StagePlacement& placement = topology.placement(i);
+// "row 3", "rows 0-2,5".
+std::string Text(const Ranges& ranges, absl::string_view one) {
+  std::vector<std::string> parts;
+  for (const Range& range : ranges) {
+    parts.push_back(range.first == range.last ? absl::StrCat(range.first)
+                                              : absl::StrCat(range.first, "-", range.last));
+  }
+  return absl::StrCat(one, IsOne(ranges) ? " " : "s ", absl::StrJoin(parts, ","));
+}
+
+std::string Is(const Ranges& ranges) { return IsOne(ranges) ? " is" : " are"; }
+
+// Sorted, and neighbours joined.
+Ranges Joined(Ranges ranges) {
+  std::sort(ranges.begin(), ranges.end(),
+            [](const Range& a, const Range& b) { return a.first < b.first; });
+  Ranges joined;
+  for (const Range& range : ranges) {
+    if (!joined.empty() && range.first <= uint64_t{joined.back().last} + 1) {
+      joined.back().last = std::max(joined.back().last, range.last);
+    } else {
+      joined.push_back(range);
+    }
+  }
+  return joined;
+}
+
+// What both have.
+Ranges Common(const Ranges& a, const Ranges& b) {
+  Ranges common;
+  for (const Range& x : a) {
+    for (const Range& y : b) {
+      const Range both = {std::max(x.first, y.first), std::min(x.last, y.last)};
+      if (both.first <= both.last) common.push_back(both);
+    }
+  }
+  return Joined(std::move(common));
+}
+
+// What of 0..count-1 none of the ranges, which are joined, has.
+Ranges Missing(const Ranges& ranges, uint32_t count) {
+  Ranges missing;
+  uint32_t next = 0;
+  for (const Range& range : ranges) {
+    if (range.first > next) missing.push_back({next, range.first - 1});
+    next = range.last + 1;
+  }
+  if (next < count) missing.push_back({next, count - 1});
+  return missing;
+}
+
+// Every row of every stage is placed once, and all rows of a stage on one data plane.
+class PlacementCheck {
+ public:
+  explicit PlacementCheck(Context& context)
+      : context_(context), entries_of_(context.owner.size()) {}
+
+  void Run() {
+    const v1::Topology& topology = context_.topology;
+    understood_ = topology.placement_size() > 0;
+    readable_ = understood_;
+    for (int i = 0; i < topology.placement_size(); ++i) Place(i);
+    if (!context_.network) return;
+    // An entry that cannot be read may be the one that places what is missing.
+    if (readable_) FindUnplaced();
+    context_.placed = understood_;
+    if (context_.placed) CheckContiguous(context_);
+  }
+
+ private:
+  uint32_t rows() const { return context_.network->rows(); }
+
+  // The rows of an entry: all if it names none.
+  std::optional<Ranges> RowsOf(const std::string& at, const v1::StagePlacement& placement) {
+    if (placement.rows().empty()) return Ranges{{0, rows() - 1}};
+    const absl::StatusOr<Ranges> ranges = ParseRanges(placement.rows());
+    if (!ranges.ok()) return std::nullopt;  // a broken field rule
+    if (const absl::Status sound = CheckRanges(*ranges, rows() - 1, "row"); !sound.ok()) {
+      context_.Report(at + ".rows", Quotable(placement.rows()), std::string(sound.message()));
+      return std::nullopt;
+    }
+    return Joined(*ranges);
+  }
+
+  void Place(int i) {
+    const v1::StagePlacement& placement = context_.topology.placement(i);
     const std::string at = absl::StrCat("placement[", i, "]");
-    const int plane = context.FindDataPlane(at + ".data_plane", placement.data_plane(), true);
-    const absl::StatusOr<std::vector<Range>> ranges = ParseRanges(placement.stages());
-    understood = understood && ranges.ok() && plane != kNobody;
-    if (!ranges.ok() || !context.network) continue;
-    std::set<uint32_t> twice;
-    for (const Range& range : *ranges) {
-      if (range.last >= context.owner.size()) {
-        context.Report(at + ".stages", Quotable(placement.stages()),
-                       absl::StrCat(range.last, " is no stage of this network (allowed: 0 to ",
-                                    context.owner.size() - 1, ")"));
-        understood = false;
+    const int plane = context_.FindDataPlane(at + ".data_plane", placement.data_plane(), true);
+    const absl::StatusOr<Ranges> stages = ParseRanges(placement.stages());
+    understood_ = understood_ && stages.ok() && plane != kNobody;
+    readable_ = readable_ && stages.ok();
+    if (!context_.network) return;
+    const std::optional<Ranges> rows = RowsOf(at, placement);
+    understood_ = understood_ && rows.has_value();
+    readable_ = readable_ && rows.has_value();
+    if (!stages.ok() || !rows) return;
+    std::map<int, Ranges> twice;      // stages, by the entry that placed them first
+    std::map<int, Ranges> elsewhere;  // likewise, on another data plane
+    for (const Range& range : *stages) {
+      if (range.last >= context_.owner.size()) {
+        context_.Report(at + ".stages", Quotable(placement.stages()),
+                        absl::StrCat(range.last, " is no stage of this network (allowed: 0 to ",
+                                     context_.owner.size() - 1, ")"));
+        understood_ = false;
       }
-      for (uint64_t stage = range.first; stage <= range.last && stage < context.owner.size();
-           ++stage) {
-        if (entry_of[stage] != kNobody) {
-          twice.insert(stage);
-        } else {
-          entry_of[stage] = i;
-          context.owner[stage] = plane;
+      for (uint32_t s = range.first; s <= range.last && s < context_.owner.size(); ++s) {
+        for (const auto& [other, placed] : entries_of_[s]) {
+          if (Common(placed, *rows).empty()) continue;
+          twice[other].push_back({s, s});
+          break;
         }
+        if (entries_of_[s].empty()) {
+          context_.owner[s] = plane;
+        } else if (context_.owner[s] != plane && context_.owner[s] != kNobody && plane != kNobody) {
+          elsewhere[entries_of_[s].front().entry].push_back({s, s});
+        }
+        entries_of_[s].push_back({i, *rows});
       }
     }
     if (!twice.empty()) {
-      const std::vector<uint32_t> stages(twice.begin(), twice.end());
-      const int first = entry_of[stages.front()];
-      context.Report(at + ".stages", Quotable(placement.stages()),
-                     absl::StrCat(Plural(stages), " placed twice, first by placement[", first,
-                                  "].stages (allowed: every stage exactly once)"));
-      understood = false;
+      ReportTwice(i, *rows, twice);
+    } else if (!elsewhere.empty()) {
+      const auto& [other, where] = *elsewhere.begin();
+      context_.Report(
+          at + ".data_plane", Quotable(placement.data_plane()),
+          absl::StrCat(Text(Joined(where), "stage"), ": other rows run on ",
+                       context_.topology.placement(other).data_plane(), " by placement[", other,
+                       "] (allowed: all rows of a stage on one data plane)"));
+      understood_ = false;
     }
   }
-  if (!context.network) return;
-  std::vector<uint32_t> nowhere;
-  for (size_t stage = 0; stage < entry_of.size(); ++stage) {
-    if (entry_of[stage] == kNobody) nowhere.push_back(stage);
+
+  void ReportTwice(int i, const Ranges& rows, const std::map<int, Ranges>& twice) {
+    understood_ = false;
+    const v1::StagePlacement& placement = context_.topology.placement(i);
+    const auto& [other, where] = *twice.begin();
+    const Ranges stages = Joined(where);
+    const v1::StagePlacement& first = context_.topology.placement(other);
+    if (placement.rows().empty() && first.rows().empty()) {
+      context_.Report(
+          absl::StrCat("placement[", i, "].stages"), Quotable(placement.stages()),
+          absl::StrCat(Text(stages, "stage"), Is(stages), " placed twice, first by placement[",
+                       other, "].stages (allowed: every stage exactly once)"));
+      return;
+    }
+    Ranges both;
+    for (const auto& entry : entries_of_[stages[0].first]) {
+      if (entry.entry == other) both = Common(entry.rows, rows);
+    }
+    context_.Report(absl::StrCat("placement[", i, "].rows"), Quotable(placement.rows()),
+                    absl::StrCat(Text(both, "row"), " of ", Text(stages, "stage"), Is(both),
+                                 " placed twice, first by placement[", other,
+                                 "] (allowed: every row of a stage exactly once)"));
   }
-  // An entry that cannot be read may be the one that places them.
-  bool readable = topology.placement_size() > 0;
-  for (const v1::StagePlacement& placement : topology.placement()) {
-    readable = readable && ParseRanges(placement.stages()).ok();
+
+  void FindUnplaced() {
+    Ranges nowhere;
+    std::map<std::string, std::pair<Ranges, Ranges>> partly;  // missing rows and their stages
+    for (uint32_t s = 0; s < entries_of_.size(); ++s) {
+      Ranges placed;
+      for (const auto& entry : entries_of_[s]) {
+        placed.insert(placed.end(), entry.rows.begin(), entry.rows.end());
+      }
+      if (placed.empty()) {
+        nowhere.push_back({s, s});
+      } else if (const Ranges missing = Missing(Joined(placed), rows()); !missing.empty()) {
+        auto& [rows_missing, stages] = partly[Text(missing, "row")];
+        rows_missing = missing;
+        stages.push_back({s, s});
+      }
+    }
+    understood_ = understood_ && nowhere.empty() && partly.empty();
+    if (!nowhere.empty()) {
+      const Ranges stages = Joined(nowhere);
+      context_.Report("placement", "",
+                      absl::StrCat(Text(stages, "stage"), Is(stages),
+                                   " placed nowhere (allowed: every stage from 0 to ",
+                                   entries_of_.size() - 1, " exactly once)"));
+    }
+    for (const auto& [text, part] : partly) {
+      context_.Report("placement", "",
+                      absl::StrCat(text, " of ", Text(Joined(part.second), "stage"), Is(part.first),
+                                   " placed nowhere (allowed: every row from 0 to ", rows() - 1,
+                                   " of a stage exactly once)"));
+    }
   }
-  if (readable && !nowhere.empty()) {
+
+  struct Entry {
+    int entry;
+    Ranges rows;
+  };
+  Context& context_;
+  std::vector<std::vector<Entry>> entries_of_;  // by stage
+  bool understood_ = false;                     // every stage has an owner, and nothing is wrong
+  bool readable_ = false;                       // so far
+};
+
+}  // namespace
+
+void CheckPlacement(Context& context) {
+  if (context.topology.placement().empty() && context.data_planes.size() > 1) {
     context.Report("placement", "",
-                   absl::StrCat(Plural(nowhere), " placed nowhere (allowed: every stage from 0 to ",
-                                entry_of.size() - 1, " exactly once)"));
+                   absl::StrCat("is missing, there are ", context.data_planes.size(),
+                                " data planes (allowed: every stage placed on one of ",
+                                context.DataPlaneNames(), ")"));
   }
-  context.placed = understood && nowhere.empty();
-  if (context.placed) CheckContiguous(context);
+  PlacementCheck(context).Run();
 }
 
 void CheckTrunks(Context& context) {

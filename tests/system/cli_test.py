@@ -66,6 +66,22 @@ class CommandLine(CommandLineTest):
             self.assertFalse(alive(pid))
         self.assertEqual(list(self.run_dir.iterdir()), [])
 
+    def test_without_a_placement_rows_are_spread_over_the_cpus(self):
+        bare = self.write("bare.yaml", "name: bare\nnetwork: {kind: butterfly, rows: 64}\n")
+        out = self.bfly("up", bare).stdout
+        self.assertIn("the file has no placement: rows are spread over CPUs", out)
+        parts = 1
+        while 2 * parts <= min(len(LCORES), 64):
+            parts *= 2
+        workers = self.json("status")["data_planes"][0]["workers"]
+        self.assertEqual([worker["lcore"] for worker in workers], LCORES[:parts])
+        for part, worker in enumerate(workers):
+            self.assertEqual(worker["stages"], list(range(6)))
+            self.assertEqual(worker["rows"], f"{64 // parts * part}-{64 // parts * (part + 1) - 1}" if parts > 1 else "")
+        self.bfly("traffic", "start", "--rows", "0-63", "--to", "uniform", "--rate", 0, "--packets", 100)
+        wait_until(lambda: self.json("counters")["conservation"]["delivered"] == 6400, "every packet is delivered")
+        self.assertTrue(balances(self.json("down")["conservation"]))
+
     def test_going_down_twice_is_as_good_as_once(self):
         self.bfly("up", self.file)
         self.bfly("down")

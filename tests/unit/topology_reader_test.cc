@@ -242,7 +242,8 @@ TEST(TopologyReader, QuotesHostileValuesOnOneLine) {
 }
 
 TEST(TopologyReader, LeavesTheNetworkDescribableWhenOnlyTheRestIsWrong) {
-  const TopologyReading rest = ParseTopology("name: a\nnetwork: {kind: butterfly, rows: 8}\n", "t");
+  const TopologyReading rest = ParseTopology(
+      "name: a\nnetwork: {kind: butterfly, rows: 8}\nplacement: [{stages: 0-1}]\n", "t");
   EXPECT_FALSE(rest.ok());
   EXPECT_TRUE(rest.network_ok());
   const TopologyReading network =
