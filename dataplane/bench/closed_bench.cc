@@ -228,8 +228,9 @@ class ClosedBench {
       config.placement[0].lcore = cpus_.front();
     }
     if (placement == ClosedPlacement::kStages) {
-      config.placement[0].last_stage = options_.stages / 2 - 1;
-      config.placement[1].first_stage = options_.stages / 2;
+      // The core that polls the capture gets the smaller part.
+      config.placement[0].last_stage = options_.stages / 3 - 1;
+      config.placement[1].first_stage = options_.stages / 3;
     } else if (placement == ClosedPlacement::kRows) {
       const Row half = config.network.rows / 2;
       config.placement[0].rows = {0, half - 1};

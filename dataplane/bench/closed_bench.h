@@ -16,7 +16,7 @@ namespace bfly::dataplane {
 
 enum class ClosedPlacement {
   kOne,     // all on one core
-  kStages,  // the first half of the stages on one core, the second half on another
+  kStages,  // the first third of the stages on the core that polls, the others on another
   kRows,    // the lower half of the rows on one core, the upper half on another
 };
 

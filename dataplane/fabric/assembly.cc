@@ -204,12 +204,16 @@ std::vector<std::vector<int>> Assembly::TransmittersOfRows() {
       // A worker transmits on the first of its queues.
       if (std::find(workers.begin(), workers.end(), worker) != workers.end()) continue;
       workers.push_back(worker);
-      if (!egresses_[worker]) egresses_[worker] = std::make_unique<Egress>(network_.rows());
+      if (!egresses_[worker]) egresses_[worker] = MakeEgress();
       egresses_[worker]->Attach(port->config().rows, &port->transmitter(q));
     }
     for (Row row : port->config().rows) of_row[row] = workers;
   }
   return of_row;
+}
+
+std::unique_ptr<Egress> Assembly::MakeEgress() const {
+  return std::make_unique<Egress>(network_.rows(), workers_.size() > 1);
 }
 
 // Packets end at the egress of the worker that transmits to the port of their row, and without such
@@ -240,7 +244,7 @@ void Assembly::LeadToPorts() {
   for (size_t w = 0; w < workers_.size(); ++w) {
     if (feeders[w].empty()) continue;
     const int worker = static_cast<int>(w);
-    if (!egresses_[w]) egresses_[w] = std::make_unique<Egress>(network_.rows());
+    if (!egresses_[w]) egresses_[w] = MakeEgress();
     const size_t first = *feeders[w].begin();
     if (feeders[w].size() == 1 && plan_.segments[first].worker == worker) {
       segment(hop_segments_[first]).AddLane(Lane::ToEgress(egresses_[w].get()));

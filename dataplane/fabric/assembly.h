@@ -79,6 +79,7 @@ class Assembly {
   // The workers that transmit to the port of each row, in order; none where no port is attached.
   std::vector<std::vector<int>> TransmittersOfRows();
 
+  std::unique_ptr<Egress> MakeEgress() const;
   size_t NewSegment(int worker, std::vector<Stage*> hops);
   // From a segment to one of worker `consumer`, over a ring or, on the same worker, without one.
   // Packets wait on the links of `last`; on none if that is null.

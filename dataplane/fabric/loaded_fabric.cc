@@ -61,7 +61,7 @@ absl::StatusOr<std::unique_ptr<LoadedFabric>> LoadedFabric::Load(const FabricCon
 }
 
 absl::Status LoadedFabric::Assemble(const InletFactory& more_traffic) {
-  const absl::Status status = ports_.Open(config_, network_, routes_);
+  const absl::Status status = ports_.Open(config_, network_, routes_, workers_.size() > 1);
   if (!status.ok()) return status;
   for (size_t i = 0; i < plan_.segments.size() && plan_.segments[i].first_hop == 0; ++i) {
     const SegmentPlan& begin = plan_.segments[i];

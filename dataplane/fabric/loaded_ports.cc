@@ -16,13 +16,13 @@ std::string PoolName() {
 }  // namespace
 
 absl::Status LoadedPorts::Open(const FabricConfig& config, const Network& network,
-                               const RouteTable& routes) {
+                               const RouteTable& routes, bool several_workers) {
   flood_ = config.rows_elsewhere;
   for (const HostPortConfig& port : config.ports) {
     flood_.insert(flood_.end(), port.rows.begin(), port.rows.end());
   }
   if (config.ports.empty() && config.trunks.empty()) return absl::OkStatus();
-  absl::StatusOr<FramePool> pool = MakeFramePool(PoolName(), config);
+  absl::StatusOr<FramePool> pool = MakeFramePool(PoolName(), config, several_workers);
   if (!pool.ok()) return pool.status();
   pool_ = *std::move(pool);
   const HostPortContext context = {
@@ -30,6 +30,7 @@ absl::Status LoadedPorts::Open(const FabricConfig& config, const Network& networ
       .rules = MakeFrameRules(network, config.addressing, config.max_frame_bytes),
       .flood = &flood_,
       .pool = pool_.get(),
+      .several_workers = several_workers,
       .keeper = &keeper_,
       .hosts = &hosts_};
   for (size_t i = 0; i < config.ports.size(); ++i) {

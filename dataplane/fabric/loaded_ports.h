@@ -27,7 +27,8 @@ class LoadedPorts {
   LoadedPorts(const std::string& hosts_file, std::function<void()> wait_for_workers)
       : keeper_(std::move(wait_for_workers)), hosts_(hosts_file) {}
 
-  absl::Status Open(const FabricConfig& config, const Network& network, const RouteTable& routes);
+  absl::Status Open(const FabricConfig& config, const Network& network, const RouteTable& routes,
+                    bool several_workers);
   // After the workers have started, and after they have stopped for good.
   void Start();
   void Stop();

@@ -19,7 +19,8 @@
 
 namespace bfly::dataplane {
 
-class Worker {
+// Shares no cache line with what another worker writes.
+class alignas(RTE_CACHE_LINE_SIZE) Worker {
  public:
   Worker(int lcore, IdleMode idle) : lcore_(lcore), idle_(idle) {}
 

@@ -16,7 +16,9 @@ namespace bfly::dataplane {
 // as kNoPortAtRow; synthetic packets end here, in the row's built-in sink, and count as delivered.
 class Egress final : public Outlet {
  public:
-  explicit Egress(uint32_t rows) : of_row_(rows, kNone) {}
+  // `from_others`: frames may come from another worker, whose core has their headers.
+  explicit Egress(uint32_t rows, bool from_others = false)
+      : from_others_(from_others), of_row_(rows, kNone) {}
 
   // Frames that reach one of `rows` leave by `transmitter`, which this worker alone uses.
   void Attach(const std::vector<Row>& rows, HostTransmitter* transmitter);
@@ -36,6 +38,9 @@ class Egress final : public Outlet {
 
   static void Record(const Descriptor* burst, int count, DeliveryLatency& latency);
 
+  static void FetchHeaders(const Descriptor* burst, int count);
+
+  const bool from_others_;
   std::vector<uint16_t> of_row_;  // index in transmitters_
   std::vector<HostTransmitter*> transmitters_;
   std::atomic<DeliveryLatency*> latency_{nullptr};  // control: writes, worker: acquire loads

@@ -6,10 +6,13 @@
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
 #include <rte_mbuf_pool_ops.h>
+#include <rte_mempool.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/core/descriptor.h"
 #include "dataplane/frames/wire_header.h"
 
 namespace bfly::dataplane {
@@ -69,9 +72,53 @@ FramePool MakeDensePool(const std::string& name, uint32_t mbufs, uint16_t room) 
   return pool;
 }
 
+FramePool MakeRingPool(const std::string& name, uint32_t mbufs, uint16_t room) {
+  return FramePool(
+      rte_pktmbuf_pool_create(name.c_str(), mbufs, kCachedPerLcore, 0, room, SOCKET_ID_ANY));
+}
+
+// A stack gives out the buffers that came back last, which a cache still has. Out of a ring, DPDK's
+// default, every buffer of the pool comes in turn, and all of them are more than a cache holds.
+// Where one worker takes buffers and gives them back, the lcore's own cache of buffers is such a
+// stack.
+FramePool MakeStackPool(const std::string& name, uint32_t mbufs, uint16_t room) {
+  FramePool pool(rte_pktmbuf_pool_create_by_ops(name.c_str(), mbufs, kCachedPerLcore, 0, room,
+                                                SOCKET_ID_ANY, "stack"));
+  // DPDK's stack is a plugin, which may not be installed.
+  return pool != nullptr ? std::move(pool) : MakeRingPool(name, mbufs, room);
+}
+
+// For writing: a header that another core has read must leave that core before it can be written.
+void FetchToWrite(const char* line) {
+#ifdef __x86_64__
+  // The compiler knows the instruction only where it may use those of later processors too. Older
+  // ones do nothing.
+  asm volatile("prefetchw %0" : : "m"(*line));
+#else
+  __builtin_prefetch(line, 1);
+#endif
+}
+
 }  // namespace
 
 void FramePoolDeleter::operator()(rte_mempool* pool) const { rte_mempool_free(pool); }
+
+void FetchBuffers(rte_mempool* pool) {
+  const rte_mempool_cache* const cache = rte_mempool_default_cache(pool, rte_lcore_id());
+  if (cache == nullptr) return;
+  if (cache->len < 2 * kBurst) {
+    // Fills the lcore's cache before the device has to, so that the buffers can be fetched.
+    void* buffers[2 * kBurst];
+    if (rte_mempool_get_bulk(pool, buffers, 2 * kBurst) != 0) return;
+    rte_mempool_put_bulk(pool, buffers, 2 * kBurst);
+  }
+  // The device takes from the end.
+  for (uint32_t i = cache->len - std::min<uint32_t>(cache->len, kBurst); i < cache->len; ++i) {
+    const auto* const header = static_cast<const char*>(cache->objs[i]);
+    FetchToWrite(header);
+    FetchToWrite(header + RTE_CACHE_LINE_SIZE);
+  }
+}
 
 uint32_t FramePoolRoom(uint32_t max_frame_bytes) {
   const uint32_t frame = (kXdpHeadroom + max_frame_bytes + kTrunkOverhead + 63) / 64 * 64;
@@ -86,16 +133,16 @@ uint32_t FramePoolSize(const FabricConfig& config) {
   return kMbufsInFabric + queue_pairs * kMbufsPerQueuePair;
 }
 
-absl::StatusOr<FramePool> MakeFramePool(const std::string& name, const FabricConfig& config) {
+absl::StatusOr<FramePool> MakeFramePool(const std::string& name, const FabricConfig& config,
+                                        bool several_workers) {
   const uint32_t mbufs = FramePoolSize(config);
   const uint32_t room = FramePoolRoom(config.max_frame_bytes);
   // PCI cards of qemu lose a frame whose buffer crosses into a page that lies elsewhere, so buffers
   // keep within pages wherever they can.
-  FramePool pool =
-      HasAfXdp(config)
-          ? MakeDensePool(name, mbufs, static_cast<uint16_t>(room))
-          : FramePool(rte_pktmbuf_pool_create(name.c_str(), mbufs, kCachedPerLcore, 0,
-                                              static_cast<uint16_t>(room), SOCKET_ID_ANY));
+  const auto data_room = static_cast<uint16_t>(room);
+  FramePool pool = HasAfXdp(config)  ? MakeDensePool(name, mbufs, data_room)
+                   : several_workers ? MakeStackPool(name, mbufs, data_room)
+                                     : MakeRingPool(name, mbufs, data_room);
   if (pool != nullptr) return pool;
   return absl::ResourceExhaustedError(absl::StrCat(
       "memory for frames: ", mbufs, " buffers of ", room, " bytes need about ",

@@ -27,6 +27,12 @@ uint32_t FramePoolRoom(uint32_t max_frame_bytes);
 uint32_t FramePoolSize(const FabricConfig& config);
 
 // `name` is unique among DPDK's memory zones. ResourceExhausted says how much memory was asked for.
-absl::StatusOr<FramePool> MakeFramePool(const std::string& name, const FabricConfig& config);
+// `several_workers`: one worker may take a buffer and another one give it back.
+absl::StatusOr<FramePool> MakeFramePool(const std::string& name, const FabricConfig& config,
+                                        bool several_workers = false);
+
+// On the lcore that is about to take a burst of buffers: has their headers brought to its core,
+// where other workers gave the buffers back.
+void FetchBuffers(rte_mempool* pool);
 
 }  // namespace bfly::dataplane

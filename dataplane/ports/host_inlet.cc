@@ -10,6 +10,7 @@
 
 #include "dataplane/frames/mac_address.h"
 #include "dataplane/frames/translate.h"
+#include "dataplane/ports/frame_pool.h"
 #include "dataplane/ports/whole_frame.h"
 #include "dataplane/xdp/kernel_checksum.h"
 
@@ -32,10 +33,12 @@ int HostInlet::Receive(Descriptor* burst, int room, Ledger& ledger) {
   int filled = 0;
   if (flooding_ != nullptr) filled = ContinueFlood(now, burst, room, ledger);
   if (next_ == count_) {
+    const bool more_will_come = count_ > 0;
     next_ = count_ = 0;
     const uint32_t device = config_.gate->device();
     if (device == DeviceGate::kClosed) [[unlikely]]
       return filled;
+    if (config_.several_workers && more_will_come) FetchBuffers(config_.pool);
     count_ = rte_eth_rx_burst(static_cast<uint16_t>(device), config_.queue, frames_,
                               static_cast<uint16_t>(std::min(room, kBurst)));
     if (count_ == 0) return filled;

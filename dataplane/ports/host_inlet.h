@@ -25,6 +25,7 @@ struct HostInletConfig {
   rte_mempool* pool = nullptr;              // for copies
   bool kernel_interface = false;            // frames may come with the checksum left to the device
   LearnedMac* learned = nullptr;            // null: addresses are not translated
+  bool several_workers = false;             // others give back buffers that this one takes
 };
 
 class HostInlet final : public Inlet {

@@ -61,7 +61,8 @@ absl::StatusOr<std::unique_ptr<HostPort>> HostPort::Open(const std::string& fiel
                                                     .flood = context.flood,
                                                     .pool = context.pool,
                                                     .kernel_interface = kernel_interface,
-                                                    .learned = learned}));
+                                                    .learned = learned,
+                                                    .several_workers = context.several_workers}));
     port->transmitters_.push_back(std::make_unique<HostTransmitter>(gate, queue, learned));
   }
   return port;

@@ -25,6 +25,7 @@ struct HostPortContext {
   FrameRules rules;                         // MakeFrameRules(network, addressing, max_frame_bytes)
   const std::vector<Row>* flood = nullptr;  // every row of the fabric that has a host port
   rte_mempool* pool = nullptr;              // MakeFramePool
+  bool several_workers = false;             // as there
   DeviceKeeper* keeper = nullptr;           // null: nobody looks after the devices
   KnownHosts* hosts = nullptr;              // null: addresses of hosts are not kept
 };

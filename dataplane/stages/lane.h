@@ -17,7 +17,8 @@ namespace bfly::dataplane {
 // a packet.
 inline constexpr int kBatch = 4 * kBurst;
 
-class Lane {
+// Shares no cache line with what another worker writes.
+class alignas(RTE_CACHE_LINE_SIZE) Lane {
  public:
   // Packets for another worker. `last` is the stage whose links they wait on if the ring is full
   // (null where they wait on no link); of each link at most `queue_limit` wait (0: all; what

@@ -13,7 +13,8 @@
 
 namespace bfly::dataplane {
 
-class Segment {
+// Shares no cache line with what another worker writes.
+class alignas(RTE_CACHE_LINE_SIZE) Segment {
  public:
   // `hops` may be empty: such a segment only moves packets between a port queue and another worker.
   explicit Segment(std::vector<Stage*> hops)

@@ -178,6 +178,18 @@ TEST(Blocks, ABroadcastReachesTheHostsOfAllBlocks) {
   for (Row row = 1; row < 4; ++row) EXPECT_EQ(hosts[row].left(), 1u);
 }
 
+TEST(Blocks, TheAccountHoldsWheneverAReaderLooks) {
+  const std::unique_ptr<Fabric> fabric = MustLoad(Halves(NetworkKind::kTwoFoldButterfly, 16));
+  ASSERT_NE(fabric, nullptr);
+  ASSERT_TRUE(
+      fabric->SetSources({{.rows = AllRows(16), .destination = Destination::kUniform}}).ok());
+  for (int look = 0; look < 300; ++look) ExpectConserved(fabric->summary());
+  ASSERT_TRUE(fabric->SetSources({}).ok());
+  const Snapshot drained =
+      WaitUntil(*fabric, [](const Snapshot& s) { return s.conservation.in_flight == 0; });
+  EXPECT_EQ(drained.conservation.injected, drained.conservation.delivered);
+}
+
 TEST(Blocks, UnloadCountsWhatIsOnLinksOfEveryBlock) {
   FabricConfig config = Halves(NetworkKind::kButterfly, 16);
   config.links.base.delay_ns = 1'000'000'000;
