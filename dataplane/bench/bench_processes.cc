@@ -32,6 +32,11 @@ Clock::time_point After(double seconds) {
 
 }  // namespace
 
+int ChildFailed(const absl::Status& status) {
+  fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  return 1;
+}
+
 absl::StatusOr<std::unique_ptr<BenchProcess>> BenchProcess::Start(const std::string& log) {
   int report[2], stop[2];
   if (pipe2(report, O_CLOEXEC) != 0 || pipe2(stop, O_CLOEXEC) != 0) {

@@ -8,9 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace bfly::dataplane {
+
+// Prints why a child failed, and returns its exit code.
+int ChildFailed(const absl::Status& status);
 
 class BenchProcess {
  public:

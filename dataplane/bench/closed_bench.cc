@@ -23,10 +23,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kStartSeconds = 30;
-constexpr double kStopSeconds = 10;
+constexpr double kFabricStartSeconds = 30;
+constexpr double kFabricStopSeconds = 10;
 constexpr double kSettleSeconds = 0.2;
-constexpr int kMemoryMb = 384;
+constexpr int kFabricMemoryMb = 384;
 
 absl::Status CheckOptions(const ClosedBenchOptions& o) {
   const auto outside = [](const char* option, auto value, auto low, auto high) {
@@ -59,11 +59,6 @@ struct FabricRun {
   Conservation conservation;
 };
 
-int ChildFailed(const absl::Status& status) {
-  fprintf(stderr, "%s\n", std::string(status.message()).c_str());
-  return 1;
-}
-
 double BusyPart(const Snapshot& before, const Snapshot& after) {
   double least = 1;
   for (size_t i = 0; i < after.workers.size(); ++i) {
@@ -77,7 +72,7 @@ double BusyPart(const Snapshot& before, const Snapshot& after) {
 }
 
 int RunFabric(const FabricConfig& config, double seconds, int report) {
-  const auto eal = StartEal({.memory_mb = kMemoryMb, .use_hugepages = false});
+  const auto eal = StartEal({.memory_mb = kFabricMemoryMb, .use_hugepages = false});
   if (!eal.ok()) return ChildFailed(eal.status());
   auto fabric = Fabric::Load(config);
   if (!fabric.ok()) return ChildFailed(fabric.status());
@@ -144,10 +139,10 @@ class ClosedBench {
     });
     if (!device.ok()) return device.status();
     FabricRun run;
-    if (!(*device)->Read(&run, sizeof(run), 2 * options_.seconds + kStartSeconds)) {
+    if (!(*device)->Read(&run, sizeof(run), 2 * options_.seconds + kFabricStartSeconds)) {
       return absl::UnavailableError(absl::StrCat("bfly does not run: ", (*device)->LogTail()));
     }
-    (*device)->Stop(kStopSeconds);
+    (*device)->Stop(kFabricStopSeconds);
     return run;
   }
 
@@ -155,9 +150,17 @@ class ClosedBench {
   absl::StatusOr<double> RunTestpmd(const char* mode) const {
     std::string lcores = absl::StrCat("--lcores=0@(", FormatCpus(UsableCpus()), ")");
     for (int i = 0; i < pairs_; ++i) absl::StrAppend(&lcores, ",", i + 1, "@", cpus_[i]);
-    std::vector<std::string> words = {
-        "stdbuf",         "-oL", options_.testpmd,        "--no-huge", "--no-shconf",   "--no-pci",
-        "--no-telemetry", "-m",  absl::StrCat(kMemoryMb), lcores,      "--main-lcore=0"};
+    std::vector<std::string> words = {"stdbuf",
+                                      "-oL",
+                                      options_.testpmd,
+                                      "--no-huge",
+                                      "--no-shconf",
+                                      "--no-pci",
+                                      "--no-telemetry",
+                                      "-m",
+                                      absl::StrCat(kFabricMemoryMb),
+                                      lcores,
+                                      "--main-lcore=0"};
     for (const std::string& device : Devices()) words.push_back("--vdev=" + device);
     words.insert(words.end(), {"--", "-i", "--auto-start", absl::StrCat("--forward-mode=", mode),
                                absl::StrCat("--nb-cores=", pairs_), "--total-num-mbufs=16384",
@@ -168,7 +171,7 @@ class ClosedBench {
       return absl::UnavailableError(
           absl::StrCat(options_.testpmd, what, ": ", (*device)->LogTail()));
     };
-    if (!(*device)->WaitForLog("testpmd> ", kStartSeconds)) return failed(" does not start");
+    if (!(*device)->WaitForLog("testpmd> ", kFabricStartSeconds)) return failed(" does not start");
     PauseFor(kSettleSeconds);
     // The second time it prints the rate since the first.
     for (int times = 1; times <= 2; ++times) {
@@ -178,7 +181,8 @@ class ClosedBench {
       }
       const Clock::time_point start = Clock::now();
       while (Count((*device)->Log(), "Tx-pps:") < times * pairs_) {
-        if (SecondsSince(start) > kStopSeconds) return failed(" does not say what it counted");
+        if (SecondsSince(start) > kFabricStopSeconds)
+          return failed(" does not say what it counted");
         PauseFor(0.01);
       }
     }
@@ -190,7 +194,7 @@ class ClosedBench {
       if (at != std::string::npos) sum += LastNumber(log.substr(at, 1000), "Tx-pps:");
     }
     (*device)->Tell("quit\n");
-    (*device)->Stop(kStopSeconds);
+    (*device)->Stop(kFabricStopSeconds);
     if (sum == 0) return failed(" forwarded nothing");
     return sum;
   }

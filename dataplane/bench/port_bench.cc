@@ -25,7 +25,7 @@ constexpr double kTesterStopSeconds = 10;
 constexpr int kMemoryMb = 256;
 
 // One run of one device under test.
-struct Run {
+struct DeviceRun {
   double frames_per_second = 0;
   double frames_per_cpu_second = 0;
   double saturation = 0;
@@ -65,11 +65,6 @@ std::vector<Row> RowsOfPort(int port, uint32_t rows) {
   return ConsecutiveRows(static_cast<Row>(port) * rows / 2, rows / 2);
 }
 
-int ChildFailed(const absl::Status& status) {
-  fprintf(stderr, "%s\n", std::string(status.message()).c_str());
-  return 1;
-}
-
 int RunLoad(const BenchLoadOptions& options, int cpu, int report) {
   const auto eal = StartEal({.memory_mb = kMemoryMb, .use_hugepages = false});
   if (!eal.ok()) return ChildFailed(eal.status());
@@ -99,7 +94,7 @@ class PortBench {
   explicit PortBench(const PortBenchOptions& options)
       : options_(options), device_cpu_(UsableCpus().back()), load_cpu_(UsableCpus().front()) {}
 
-  absl::StatusOr<Run> RunBfly() {
+  absl::StatusOr<DeviceRun> RunBfly() {
     const Directory directory;
     FabricConfig config;
     config.name = "bench";
@@ -132,7 +127,7 @@ class PortBench {
     return run;
   }
 
-  absl::StatusOr<Run> RunTestpmd() {
+  absl::StatusOr<DeviceRun> RunTestpmd() {
     const Directory directory;
     auto device = BenchProcess::Execute(directory.path() + "/testpmd.log",
                                         // Line by line, so that its readiness is seen.
@@ -171,7 +166,7 @@ class PortBench {
   }
 
  private:
-  absl::StatusOr<Run> Measure(const Directory& directory, BenchProcess& device) {
+  absl::StatusOr<DeviceRun> Measure(const Directory& directory, BenchProcess& device) {
     const BenchLoadOptions load_options{
         .send_device = directory.Memif(0, "client"),
         .receive_device = directory.Memif(1, "client"),
@@ -200,11 +195,11 @@ class PortBench {
     (*load)->Stop(kTesterStopSeconds);
     if (result.received == 0) return failed("no frame came through");
     const auto received = static_cast<double>(result.received);
-    return Run{.frames_per_second = received / result.seconds,
-               .frames_per_cpu_second = cpu > 0 ? received / cpu : 0,
-               .saturation = static_cast<double>(result.shortened_bursts) /
-                             static_cast<double>(result.offered_bursts),
-               .conservation = {}};
+    return DeviceRun{.frames_per_second = received / result.seconds,
+                     .frames_per_cpu_second = cpu > 0 ? received / cpu : 0,
+                     .saturation = static_cast<double>(result.shortened_bursts) /
+                                   static_cast<double>(result.offered_bursts),
+                     .conservation = {}};
   }
 
   static double CpuSeconds(pid_t pid) {
@@ -219,7 +214,7 @@ class PortBench {
   const int load_cpu_;
 };
 
-void Append(const Run& run, std::vector<double>& pps, std::vector<double>& per_cpu,
+void Append(const DeviceRun& run, std::vector<double>& pps, std::vector<double>& per_cpu,
             double& saturation) {
   pps.push_back(run.frames_per_second);
   per_cpu.push_back(run.frames_per_cpu_second);

@@ -14,16 +14,16 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr double kNever = 4e18;
+constexpr double kLongest = 4e18;
 
 // Adds `ticks` to a time of whole ticks and a part of one.
 void Add(double ticks, uint64_t& time, double& part) {
   // What is left to serve may be below nothing by rounding.
   part += std::max(ticks, 0.0);
   // A packet among very many at a very low rate is not done for centuries.
-  const double whole = std::min(std::floor(part), kNever);
+  const double whole = std::min(std::floor(part), kLongest);
   time += static_cast<uint64_t>(whole);
-  part = whole < kNever ? part - whole : 0;
+  part = whole < kLongest ? part - whole : 0;
 }
 
 }  // namespace

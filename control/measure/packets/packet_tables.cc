@@ -39,7 +39,7 @@ Json StagesOf(const Measurement& m) {
   return stages;
 }
 
-Json FiguresOf(const Measurement& m) {
+Json FiguresJson(const Measurement& m) {
   Json figures = Json::object();
   if (m.trials.empty()) return figures;
   for (const auto& [name, value] : m.trials[0].figures) {
@@ -81,7 +81,7 @@ void AddPacketResults(const Report& report, Json& results) {
              {"growth_ci95", JsonNumber(GrowthOf(m).HalfWidth(0.95))},
              {"trials", m.trials.size()},
              {"stages", StagesOf(m)},
-             {"figures", FiguresOf(m)}};
+             {"figures", FiguresJson(m)}};
     // How far behind real workers fell, where there were any.
     if (const Estimate late = m.Over("late_mean_us"); std::isfinite(late.mean)) {
       row["delivered_delay"] = m.Over("delivered_delay").mean;
