@@ -7,13 +7,13 @@
 namespace bfly::control {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 // What a client may leave unread before it counts as stalled, and how often that is looked at.
 constexpr std::chrono::seconds kPatience{5};
 constexpr std::chrono::seconds kLook{1};
 
-int64_t Now() { return Clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
+int64_t Now() { return SteadyClock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
 
 }  // namespace
 
