@@ -119,10 +119,10 @@ absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExper
     if (!network.ok()) return UnknownProtocol(i, point.protocol);
     point.network = *network;
   }
-  using Values = std::vector<uint32_t>;
+  using Numbers = std::vector<uint32_t>;
   // A setting that a protocol does not have is not swept for it.
   const auto where = [](bool has, const auto& list) {
-    return has ? Values(list.begin(), list.end()) : Values{0};
+    return has ? Numbers(list.begin(), list.end()) : Numbers{0};
   };
   const auto permutations = [&](const CircuitPoint& x) -> std::vector<std::string> {
     if (x.is_data_server() || x.protocol == kLockDown) return {""};  // they draw their own
