@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "control/services/fabric_state.h"
+#include "control/intent/fabric_state.h"
 
 namespace bfly::control {
 

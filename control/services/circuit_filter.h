@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "bfly/v1/circuits.pb.h"
-#include "control/services/fabric_state.h"
+#include "control/intent/fabric_state.h"
 #include "control/status/field_errors.h"
 
 namespace bfly::control {

@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "bfly/v1/circuits.pb.h"
-#include "control/services/fabric_state.h"
+#include "control/intent/fabric_state.h"
 #include "control/services/resources.h"
 
 namespace bfly::control {

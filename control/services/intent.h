@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "bfly/v1/topology.pb.h"
 #include "bfly/v1/traffic.pb.h"
+#include "control/intent/fabric_state.h"
 #include "control/services/data_plane.h"
-#include "control/services/fabric_state.h"
 #include "control/topology_file/link_policy.h"
 
 namespace bfly::control {

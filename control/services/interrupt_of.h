@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "control/services/fabric_state.h"
+#include "control/intent/fabric_state.h"
 
 namespace bfly::control {
 

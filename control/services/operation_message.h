@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "control/services/fabric_state.h"
+#include "control/intent/fabric_state.h"
 #include "control/status/field_errors.h"
 
 namespace bfly::control {

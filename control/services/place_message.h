@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "bfly/v1/data_server.pb.h"
-#include "control/services/fabric_state.h"
+#include "control/intent/fabric_state.h"
 
 namespace bfly::control {
 

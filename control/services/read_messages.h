@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bfly/v1/data_server.pb.h"
-#include "control/services/fabric_state.h"
+#include "control/intent/fabric_state.h"
 #include "control/services/resources.h"
 
 namespace bfly::control {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/services/fabric_state.h"
+#include "control/intent/fabric_state.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 // Answers that could grow without end: errors of many fields, answers kept by key.
 #include <gmock/gmock.h>
 
-#include "control/services/idempotency.h"
-#include "control/services/request_digest.h"
+#include "control/intent/idempotency.h"
+#include "control/intent/request_digest.h"
 #include "google/rpc/status.pb.h"
 #include "tests/control/circuits_fixture.h"
 

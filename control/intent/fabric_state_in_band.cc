@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FabricState: orders that the data plane carries out by itself, and what it did.
 #include "absl/strings/str_cat.h"
-#include "control/services/fabric_state.h"
+#include "control/intent/fabric_state.h"
 #include "control/status/field_errors.h"
 
 namespace bfly::control {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bfly/v1/in_band.pb.h"
-#include "control/services/fabric_state.h"
+#include "control/intent/fabric_state.h"
 
 namespace bfly::control {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/services/request_digest.h"
+#include "control/intent/request_digest.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

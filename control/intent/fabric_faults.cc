@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // FabricState: links that go down, and the circuits they break.
-#include "control/services/fabric_state.h"
+#include "control/intent/fabric_state.h"
 
 namespace bfly::control {
 namespace {

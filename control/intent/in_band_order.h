@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "control/intent/read_order.h"
 #include "control/protocols/protocol.h"
-#include "control/services/read_order.h"
 
 namespace bfly::control {
 

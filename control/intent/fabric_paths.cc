@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "control/services/fabric_state.h"
+#include "control/intent/fabric_state.h"
 #include "control/status/field_errors.h"
 #include "topologies/link_text.h"
 

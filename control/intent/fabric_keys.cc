@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "control/services/fabric_state.h"
-#include "control/services/in_band_outcome.h"
+#include "control/intent/fabric_state.h"
+#include "control/intent/in_band_outcome.h"
 
 namespace bfly::control {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "control/services/request_digest.h"
+#include "control/intent/request_digest.h"
 
 namespace bfly::control {
 
