@@ -48,7 +48,7 @@ absl::Status CheckArrivals(const ArrivalSpec& spec) {
     return absl::InvalidArgumentError(absl::StrCat(
         "slot: ", spec.slot, " is not a length of time; ", name, " needs one above 0"));
   }
-  // A rate that is 1/slot but for rounding is meant to send in every slot.
+  // A rate that exceeds 1/slot only by rounding means a packet in every slot.
   if (spec.process == ArrivalProcess::kBernoulli && spec.rate * spec.slot > 1 + 1e-12) {
     return absl::InvalidArgumentError(
         absl::StrCat("slot: rate * slot is ", spec.rate * spec.slot,
@@ -82,7 +82,8 @@ uint64_t Arrivals::Exponential(const PhiloxBlock& block, int word, double mean) 
 Arrivals::RowState Arrivals::First(Row row, double phase) const {
   RowState state;
   if (spec_.process == ArrivalProcess::kOnOff) {
-    // Stationary from the start: what is left of an exponential period is like a whole one.
+    // The process starts in its stationary state: what is left of an exponential period is
+    // distributed like a whole one.
     const PhiloxBlock block =
         RandomBlock(seed_, RandomStream::kOnOffPeriods, CounterOf(row, kBeforeAllPeriods));
     if (OpenUnit(block, 0) < spec_.duty) {
@@ -98,7 +99,8 @@ Arrivals::RowState Arrivals::First(Row row, double phase) const {
 void Arrivals::Next(Row row, RowState& state) const {
   ++state.index;
   if (spec_.process == ArrivalProcess::kConstant) {
-    // The first packet's time modulo the gap is the phase; multiplying does not add up errors.
+    // The phase is the first packet's time as a part of the gap. Multiplying by the gap, unlike
+    // adding gaps up, does not accumulate rounding errors.
     const double phase = static_cast<double>(state.clock) * 0x1p-32;
     state.time = static_cast<uint64_t>((static_cast<double>(state.index) + phase) * gap_);
     return;
@@ -113,7 +115,7 @@ void Arrivals::NextPeriod(Row row, RowState& state) const {
   state.on_end += Exponential(block, 0, on_);
 }
 
-// Moves the clock to packet state.index and says when that is.
+// Moves the clock to packet state.index and sets the time at which that packet is born.
 void Arrivals::Place(Row row, RowState& state, double phase) const {
   if (spec_.process == ArrivalProcess::kConstant) {
     state.clock = static_cast<uint64_t>(std::ldexp(phase, 32));
@@ -123,7 +125,7 @@ void Arrivals::Place(Row row, RowState& state, double phase) const {
   const PhiloxBlock block =
       RandomBlock(seed_, RandomStream::kSourceGaps, CounterOf(row, state.index));
   if (spec_.process == ArrivalProcess::kBernoulli) {
-    // The number of slots to the next success, by inversion of its geometric distribution.
+    // The number of slots to the next success, drawn by inversion of the geometric distribution.
     const double p = spec_.rate * spec_.slot;
     const double idle = p < 1 ? std::floor(std::log(OpenUnit(block, 0)) / std::log1p(-p)) : 0;
     state.clock += static_cast<uint64_t>(idle) + (state.index == 0 ? 0 : 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// When packets are born: arrival processes of input rows, each independent of the other rows. Every
-// random choice is a pure function of (seed, row, index), so no arrival depends on who asks when.
+// Arrival processes say when the packets of an input row are born. The rows are independent of each
+// other. Every random choice is a pure function of (seed, row, index), so arrivals do not depend on
+// the order in which callers ask for them.
 #pragma once
 
 #include <cstdint>
@@ -42,14 +43,14 @@ absl::Status CheckArrivals(const ArrivalSpec& spec);
 
 class Arrivals {
  public:
-  // Times are in ticks, `ticks` a unit of time. The spec has passed CheckArrivals.
+  // Times are in ticks; a unit of time has `ticks` of them. CheckArrivals has accepted the spec.
   Arrivals(const ArrivalSpec& spec, uint64_t seed, double ticks);
 
   // One row: packet `index` is born at `time`.
   struct RowState {
     uint64_t time = 0;
     uint64_t index = 0;
-    // The rest is the process's own.
+    // The fields below are private to the arrival process.
     uint64_t clock = 0;   // kPoisson to kSlottedBatch: ticks, or slots, or ticks of being on
     uint64_t on_end = 0;  // kOnOff: where the on period ends, in ticks of being on
     uint64_t off = 0;     // kOnOff: ticks of being off so far

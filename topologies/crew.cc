@@ -4,8 +4,9 @@
 namespace bfly {
 namespace {
 
-// Rounds follow each other within microseconds, less than it takes to wake a thread; but a worker
-// whose core is taken away must not hold up the others' cores for long.
+// A worker that waits for the next round spins this often before it sleeps. Rounds follow each
+// other within microseconds, and waking a thread takes longer. But a worker must not occupy a core
+// for long while another worker waits for that core.
 constexpr int kSpins = 4000;
 
 inline void Pause() {

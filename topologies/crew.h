@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that share out a loop: the blocks of a stage group, the columns of a round, the
-// sub-networks of a network.
+// A crew is a set of threads that share the iterations of a loop: the blocks of a stage group, the
+// columns of a round, the sub-networks of a network.
 #pragma once
 
 #include <algorithm>
@@ -16,16 +16,17 @@ namespace bfly {
 
 class Crew {
  public:
-  // The calling thread is worker 0; the others start here and end with the crew. `workers` is at
-  // least 1, and a crew of one has no threads.
+  // The calling thread is worker 0. The other threads start here and end with the crew. `workers`
+  // is at least 1, and a crew of one has no threads.
   explicit Crew(int workers);
   ~Crew();
 
   int workers() const { return workers_; }
 
-  // Calls task(worker, index) once for every index below `count` and returns when all are done.
-  // Each worker begins with a part of its own, the same every time, so that what it left in its
-  // cache is of use, and then takes over what others have not begun.
+  // Calls task(worker, index) once for every index below `count` and returns when all calls are
+  // done. Each worker begins with its own part, the same one in every call, so that its cache may
+  // still hold what the part needs. Then the worker takes over indices that other workers have not
+  // begun.
   template <typename Task>
   void ForEach(size_t count, Task&& task) {
     if (workers_ == 1 || count == 1) {
@@ -41,8 +42,9 @@ class Crew {
     Finish();
   }
 
-  // Calls task(worker, first, last) for the parts first..last-1 of 0..count-1, each of `length` but
-  // the last, and returns when all are done. Where a part begins does not depend on the crew.
+  // Cuts 0..count-1 into parts of `length` (the last part may be shorter), calls task(worker,
+  // first, last) for each part first..last-1, and returns when all calls are done. The parts do not
+  // depend on the number of workers.
   template <typename Task>
   void ForEachPart(size_t count, size_t length, Task&& task) {
     ForEach((count + length - 1) / length, [&](int worker, size_t part) {
@@ -51,7 +53,7 @@ class Crew {
   }
 
  private:
-  // Indices next..end-1 of a worker's part are not begun.
+  // Indices next..end-1 of a worker's part have not been begun.
   struct alignas(64) Part {
     std::atomic<size_t> next{0};
     size_t end = 0;
@@ -66,10 +68,10 @@ class Crew {
   void (*call_)(void*, int, size_t) = nullptr;
   void* context_ = nullptr;
   std::unique_ptr<Part[]> parts_;
-  // Worker 0: writes, others: acquire; a new round begins with each change.
+  // Worker 0 writes, the others acquire. Every change begins a new round.
   alignas(64) std::atomic<uint64_t> round_{0};
   std::atomic<bool> stop_{false};  // written before the last round
-  // Others that have no more work in this round. They: write, worker 0: acquires.
+  // The number of other workers that have finished this round. They write, worker 0 acquires.
   alignas(64) std::atomic<int> done_{0};
   std::vector<std::jthread> threads_;
 };

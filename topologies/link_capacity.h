@@ -14,17 +14,18 @@ namespace bfly {
 struct LinkCapacity {
   static constexpr uint32_t kUnlimited = 0;
   uint32_t every_link = kUnlimited;
-  std::unordered_map<uint64_t, uint32_t> of_link;  // by index, where it is another
+  std::unordered_map<uint64_t, uint32_t> of_link;  // by link index: the exceptions from every_link
 
   bool limited() const { return every_link != kUnlimited || !of_link.empty(); }
-  // kUnlimited: as many as come.
+  // kUnlimited means any number of circuits.
   uint32_t at(uint64_t link_index) const {
     const auto own = of_link.find(link_index);
     return own == of_link.end() ? every_link : own->second;
   }
 };
 
-// The first link of the path that has no room for one circuit more; none: there is room on all.
+// Returns the first link of the path that cannot carry one more circuit, or nothing if every link
+// can.
 template <typename Load>
 std::optional<uint64_t> FirstFullLink(const LinkCapacity& capacity, const Load& load,
                                       const Network& network, Row input, Tag tag) {

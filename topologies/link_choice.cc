@@ -9,7 +9,7 @@
 namespace bfly {
 namespace {
 
-// The range that has `number`, or the first one behind it; the end if there is none.
+// Returns the range that has `number`, or the first range above `number`, or the end.
 std::vector<NumberRange>::const_iterator RangeFrom(const std::vector<NumberRange>& ranges,
                                                    uint64_t number) {
   return std::partition_point(ranges.begin(), ranges.end(),

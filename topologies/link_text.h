@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How links are written wherever somebody reads or types them.
+// The text form of a link, in all output and on the command line.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace bfly {
 
 // "s6 r32 p0". The command line reads it back as a selector of this one link.
 std::string LinkText(LinkId link);
-// With commas between them.
+// The same for several links, separated by commas.
 std::string LinkText(const std::vector<LinkId>& links);
 
 }  // namespace bfly

@@ -17,9 +17,10 @@ struct TaggedPath {
   Tag tag = 0;
 };
 
-// Steps until the last of the packets, one a path, has arrived, when all set out together: from the
-// inputs to the outputs, or with `backward` from the outputs along the same links to the inputs.
-// Packets that reach a link in the same step go in the order they are given in.
+// One packet travels along each path, and all packets set out in the same step: from the inputs to
+// the outputs or, if `backward`, from the outputs to the inputs along the same links. Packets that
+// reach a link in the same step cross it in the order of `paths`. Returns the number of steps until
+// the last packet has arrived.
 uint64_t StepsOfPass(const Network& network, const std::vector<TaggedPath>& paths, bool backward);
 
 }  // namespace bfly

@@ -25,13 +25,14 @@ using Permutation = std::vector<Row>;
 //   shuffle    the address rotated left by 1
 //   tornado    w + ceil(rows / 2) - 1 modulo rows
 //   neighbor   w + 1 modulo rows
-// The last four are BookSim's patterns of these names with the rows as its one ring of k = rows.
+// The last four are BookSim's patterns of these names for one ring of k = rows nodes.
 // InvalidArgument lists the names.
 absl::StatusOr<Permutation> PermutationByName(absl::string_view name, uint32_t rows, uint64_t seed);
 std::vector<std::string> PermutationNames();
 
-// One output a line, the first line is for input 0; empty lines and what follows '#' are skipped.
-// InvalidArgument lists every error with its line, the first kMaxFileErrors of them. `where` names
+// Each line holds one output; the first line is for input 0. Empty lines and text behind '#' are
+// skipped. InvalidArgument lists the first kMaxFileErrors errors, each with its line. `where` names
+// the text in messages.
 // the text in messages.
 inline constexpr int kMaxFileErrors = 20;
 absl::StatusOr<Permutation> PermutationFromText(absl::string_view text, uint32_t rows,

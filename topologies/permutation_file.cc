@@ -23,7 +23,7 @@ class FileErrors {
   void At(int line, const Part&... parts) {
     Add(":", line, ": ", parts...);
   }
-  // Of the file as a whole.
+  // Adds an error that concerns the whole file and has no line.
   template <typename... Part>
   void Add(const Part&... parts) {
     if (++count_ <= kMaxFileErrors) messages_.push_back(absl::StrCat(where_, parts...));
@@ -49,7 +49,7 @@ absl::StatusOr<Permutation> PermutationFromText(absl::string_view text, uint32_t
                                                 absl::string_view where) {
   FileErrors errors(where);
   Permutation permutation;
-  std::vector<int> line_of(rows);  // where an output was given first, 0: nowhere yet
+  std::vector<int> line_of(rows);  // the line that gave an output first; 0: none did yet
   int line = 0;
   for (absl::string_view rest : absl::StrSplit(text, '\n')) {
     ++line;
@@ -78,7 +78,7 @@ absl::StatusOr<Permutation> ReadPermutationFile(const std::string& path, uint32_
     return absl::NotFoundError(
         absl::StrCat("permutation: cannot open ", path, ": ", std::strerror(errno)));
   }
-  // A device or a file of something else must not fill the memory.
+  // The bound keeps a device or a huge file from filling the memory.
   const size_t most_bytes = (size_t{1} << 20) + 64 * size_t{rows};
   std::string text(most_bytes + 1, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), file.get()));

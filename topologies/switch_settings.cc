@@ -16,7 +16,7 @@ absl::Status NeedsTwoFold(const Network& network) {
                    KindName(network.kind())));
 }
 
-// What transition `stage` of BB_n crosses.
+// The bit of the row address that the cross links of BB_n's transition `stage` flip.
 Row CrossMask(int stage, int dimension) { return MaskOfPosition(stage % dimension + 1, dimension); }
 
 }  // namespace
@@ -50,8 +50,8 @@ CandidatePaths::CandidatePaths(const SwitchSettings& settings, Crew& crew)
   const Row left_positions = ((Row{1} << d) - 1) & ~((Row{1} << (d - half_)) - 1);
   left_.resize(paths);
   right_.resize(paths);
-  // Level by level, so that the settings of one level stay in the cache. A direction is 1 where a
-  // path runs over a cross link.
+  // The loop goes level by level, so that the settings of one level stay in the cache. A direction
+  // is 1 where a path takes a cross link.
   const size_t share = (paths + crew.workers() - 1) / crew.workers();
   crew.ForEachPart(paths, share, [&](int, size_t first, size_t last) {
     std::vector<uint8_t> crosses(last - first);
@@ -71,7 +71,7 @@ CandidatePaths::CandidatePaths(const SwitchSettings& settings, Crew& crew)
     start(left_);
     for (int level = 0; level < half_; ++level) step(left_, level, CrossMask(level, d));
     for (size_t path = first; path < last; ++path) left_[path] &= left_positions;
-    // Backwards from the outputs.
+    // The right half of a path is followed backwards from its output.
     start(right_);
     for (int level = 2 * d; level > d + half_; --level) {
       step(right_, level, CrossMask(level - 1, d));

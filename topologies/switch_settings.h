@@ -19,7 +19,7 @@ namespace bfly {
 // and cross to cross, with F = 1 straight to cross and cross to straight.
 class SwitchSettings {
  public:
-  // The settings the network's seed gives. FailedPrecondition: only BB_n has them.
+  // The settings that the network's seed gives. FailedPrecondition: the network is not a BB_n.
   static absl::StatusOr<SwitchSettings> Make(const Network& network);
   // F = 0 everywhere.
   static absl::StatusOr<SwitchSettings> AllStraight(const Network& network);
@@ -53,8 +53,8 @@ class CandidatePaths {
   // The crew's workers share the tables' entries.
   CandidatePaths(const SwitchSettings& settings, Crew& crew);
 
-  // The row at the middle level d of path `which` (0 is p, 1 is p'). It is what tells the two
-  // apart.
+  // The row at the middle level d of path `which` (0 is p, 1 is p'). The middle row tells the two
+  // paths apart.
   Row middle(Row input, Row output, int which) const {
     return left_[2 * size_t{input} + which] | right_[2 * size_t{output} + which];
   }

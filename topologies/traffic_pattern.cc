@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kPermutations[] = {"bitcomp", "bitrev",  "transpose",
                                          "shuffle", "tornado", "neighbor"};
 
-// Sums of the weights; the last is their total.
+// Returns the running sums of the weights; the last sum is their total.
 absl::StatusOr<std::vector<uint32_t>> SumsOfWeights(const TrafficPatternSpec& spec, uint32_t rows) {
   if (spec.hotspots.empty()) {
     return absl::InvalidArgumentError("hotspots: none is given; name at least one row");

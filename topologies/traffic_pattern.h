@@ -28,7 +28,7 @@ struct TrafficPatternSpec {
   std::string name;
   double p = 0.5;                      // p-flip: 0..1, to a precision of 2^-32
   std::vector<Row> hotspots = {};      // hotspot: at least one
-  std::vector<uint32_t> weights = {};  // hotspot: none: 1 each; the last holds for those missing
+  std::vector<uint32_t> weights = {};  // hotspot: empty: 1 each; the last weight repeats
   Permutation permutation = {};        // permutation: an output for each row
   uint64_t seed = 0;
 };
@@ -41,8 +41,8 @@ class TrafficPattern {
   // outside 0..15"; an unknown name lists those that exist.
   static absl::StatusOr<TrafficPattern> Make(const TrafficPatternSpec& spec, uint32_t rows);
 
-  // The random words drawn last. Four neighbouring rows share a block, so who asks for packet i of
-  // one row after the other pays for one block in four.
+  // Holds the block of random words drawn last. Four neighbouring rows share a block, so a caller
+  // that asks for packet i of one row after the other draws one block for four packets.
   struct Words {
     uint64_t counter = ~uint64_t{0};
     PhiloxBlock block{};
