@@ -7,7 +7,7 @@
 namespace bfly {
 namespace {
 
-// For each hop the one before it that touched the same position of the address, -1 if none did.
+// Returns, for each hop, the last hop before it that set the same position of the address, or -1.
 std::vector<int> HopsBefore(const Network& network) {
   std::vector<int> before(network.hops(), -1);
   for (int hop = 0; hop < network.hops(); ++hop) {
@@ -46,7 +46,7 @@ class ArrivalTimes {
   uint32_t last() const { return last_; }
 
  private:
-  // By time, those of one time in the order given.
+  // Sorts by time. Packets with the same time keep their order.
   void Sort() {
     starts_.assign(last_ + 2, 0);
     for (const uint32_t time : time_) ++starts_[time + 1];

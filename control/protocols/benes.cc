@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Off-line routing on the Benes network by the looping algorithm (looping.h): any permutation with
-// one circuit a link, in O(n log n). Around faulty links one of the n solutions that follow from
-// it is taken (benes_faults.h).
+// Off-line routing on the Benes network by the looping algorithm (looping.h). It routes any
+// permutation with one circuit a link, in O(n log n). If links are faulty, one of the n solutions
+// that follow from the algorithm's solution is chosen (benes_faults.h).
 #include <algorithm>
 
 #include "control/protocols/benes_faults.h"
@@ -12,7 +12,8 @@
 namespace bfly::control {
 namespace {
 
-// The requests, and rows that nobody asked for joined in order.
+// Completes the requests to a permutation: the unused inputs are joined to the unused outputs in
+// order.
 Permutation Completed(const std::vector<Request>& requests, Row rows) {
   constexpr Row kNone = ~Row{0};
   Permutation permutation(rows, kNone);
@@ -30,7 +31,7 @@ Permutation Completed(const std::vector<Request>& requests, Row rows) {
   return permutation;
 }
 
-// Nothing is asked of the network: the paths are computed with global knowledge, then one packet a
+// The network is not asked: the paths are computed with global knowledge, and then one packet a
 // request reserves its path.
 absl::StatusOr<RouteResult> RouteBenes(const Network& network, const LinkLoad* standing,
                                        const std::vector<Request>& requests,

@@ -6,20 +6,21 @@
 namespace bfly::control {
 namespace {
 
-// Looks at faulty links that are worth the search for a better mask.
+// The search for a better mask looks at this many faulty links at most.
 constexpr uint64_t kMostLooks = uint64_t{1} << 26;
 constexpr uint8_t kNoPath = 2;
 
-// The part of a mask of middle rows in which the rows of a level differ: the positions that paths
-// have from the middle there. The first copy sets them from the left, the second one gives them up
-// from the right.
+// If all middle rows change by `mask`, the rows of a level change by the part of `mask` that this
+// function returns: the positions in which a path at that level already has, or still has, its
+// middle row's bits. The first copy sets these positions from the left, the second copy gives them
+// up from the right.
 Row MaskAtLevel(const Network& network, int level, Row mask) {
   const int d = network.dimension();
   const Row right = (Row{1} << (level <= d ? d - level : level - d)) - 1;
   return mask & ~right;
 }
 
-// By row: the port by which a path leaves it at this stage, or kNoPath.
+// Returns, for each row, the port by which a path leaves the row at this stage, or kNoPath.
 std::vector<uint8_t> PortsOfStage(const Network& network, int stage,
                                   const std::vector<Request>& requests,
                                   const std::vector<Row>& middle) {

@@ -8,18 +8,18 @@
 
 namespace bfly::control {
 
-// Paths with one circuit a link stay so if the row in the middle of every one of them changes by
-// the same mask: at each level the rows then differ by the part of the mask that the level has from
-// the middle, which moves nodes one to one. So one run of the looping algorithm gives n solutions.
+// Changing the middle rows of all paths by the same mask keeps the paths at one circuit a link: at
+// each level all rows then change by the same part of the mask, so that two paths that were apart
+// stay apart. One run of the looping algorithm therefore gives n solutions.
 //
-// `middle` by input. Returns the mask whose solution sends the fewest requests over faulty links,
-// the smallest of those: 0 if the solution is whole as it is.
+// `middle` is indexed by input. Returns the smallest of the masks whose solution sends the fewest
+// requests over faulty links; 0 if the given solution crosses none.
 Row MaskAroundFaults(const Network& network, const std::vector<Request>& requests,
                      const std::vector<Row>& middle, const FaultSet& faults);
 
-// Gives each path that crosses a faulty link the whole path whose fullest link is least full,
-// choice kArbitrary, and notes it in requests_left: the bound of one circuit a link does not hold
-// for it. A path without a whole alternative stays as it is.
+// Replaces each path that crosses a faulty link by a whole path, the one whose fullest link is
+// least full, with choice kArbitrary. The request is listed in requests_left, because its path may
+// share links. A path that has no whole alternative stays.
 void RerouteBroken(const Network& network, const LinkLoad* standing, const FaultSet& faults,
                    RouteResult& result);
 

@@ -14,7 +14,7 @@
 namespace bfly::control {
 namespace {
 
-// Rows of one side that no circuit uses; any of them can be drawn or taken.
+// The rows of one side that no circuit uses. Rows can be drawn, taken and given back.
 class FreeRows {
  public:
   explicit FreeRows(Row rows) : free_(rows), place_(rows) {
@@ -69,7 +69,8 @@ class LinkTally {
   uint32_t most() const { return most_; }
 
  private:
-  // A node's two links lead to different rows, one of them its own.
+  // The two links of a node lead to different rows, one of them to the node's own row. So the rows
+  // of a path identify its links.
   template <typename Visit>
   void ForEachLinkOf(const std::vector<Row>& path, const Visit& visit) {
     for (size_t level = 0; level + 1 < path.size(); ++level) {
@@ -125,7 +126,7 @@ class Churn {
   }
 
  private:
-  // A step that is due, and of a set-up when its circuit is to go.
+  // When a step is due and, for a set-up, when its circuit departs.
   struct Due {
     double at = 0;
     double departs = 0;
@@ -134,7 +135,7 @@ class Churn {
 
   bool scripted() const { return !options_.adversary.empty(); }
   double departure() const { return departures_.empty() ? kNever : departures_.top().first; }
-  // When the next step is due.
+  // Returns when the next step is due.
   double Next() const {
     if (!scripted()) return std::min(arrival_, departure());
     return next_step_ == options_.adversary.size()
@@ -157,8 +158,8 @@ class Churn {
     report_.seconds = now;
   }
 
-  // Everything due by `now` and before `end`, up to the first step that needs an answer still to
-  // come: a release of what is only being set up.
+  // Gathers every step that is due by `now` and before `end`. It stops before a step that depends
+  // on an answer that has not come yet: the release of a circuit that is still being set up.
   void Gather(double now, double end) {
     double until = std::nextafter(std::min(now, end), end);
     for (double at = Next(); at < until && at < end && steps_.size() < kMaxChurnSteps;
@@ -170,7 +171,7 @@ class Churn {
         ++next_step_;
         if (step.set_up) {
           Ask(step.input, step.output, at, kNever);
-        } else if (!path_[step.input].empty()) {  // or its set-up was refused
+        } else if (!path_[step.input].empty()) {  // otherwise its set-up was refused
           steps_.push_back(step);
           due_.push_back({.at = at});
         }
@@ -187,7 +188,7 @@ class Churn {
       }
     }
   }
-  // When what was asked for is to go.
+  // Asks for a random circuit and returns when that circuit departs.
   double Arrive(double at) {
     if (inputs_.size() == 0 || outputs_.size() == 0) {
       ++report_.requests;
@@ -270,17 +271,17 @@ class Churn {
   const ChurnOptions& options_;
   const ChurnTarget& target_;
   uint64_t draws_ = 0;
-  FreeRows inputs_, outputs_;  // of Poisson arrivals
+  FreeRows inputs_, outputs_;  // of Poisson arrivals only
   LinkTally tally_;
-  std::vector<std::vector<Row>> path_;  // by input; empty: none
+  std::vector<std::vector<Row>> path_;  // by input; empty: no circuit
   std::vector<Row> output_;
-  std::vector<bool> asked_;  // by input: a set-up is without an answer
+  std::vector<bool> asked_;  // by input: the answer to its set-up has not come yet
   double arrival_ = 0;
   size_t next_step_ = 0;
   std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
-  std::vector<ChurnStep> steps_;  // to be carried out together
-  std::vector<Due> due_;          // of each
-  double last_ = 0;               // when the last of what was gathered was due
+  std::vector<ChurnStep> steps_;  // gathered, to be carried out together
+  std::vector<Due> due_;          // for each of `steps_`
+  double last_ = 0;               // when the last gathered step was due
   ChurnReport report_;
 };
 

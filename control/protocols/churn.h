@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Circuits that come and go (Cole et al. 1998, section 2.2: the minimum protocol under an oblivious
-// adversary), and how congested the links were meanwhile. Pure: time is a number, and circuits are
-// set up by whoever runs it.
+// adversary), and how congested the links are meanwhile. RunChurn is pure: time is a number, and
+// the caller's ChurnTarget sets circuits up.
 #pragma once
 
 #include <cstdint>
@@ -18,34 +18,34 @@ namespace bfly::control {
 
 struct ChurnStep {
   bool set_up = false;
-  Row input = 0, output = 0;  // of a release the input alone
+  Row input = 0, output = 0;  // a release has an input only
 };
 
-// One step a line, "setup INPUT OUTPUT" or "release INPUT"; empty lines and what follows '#' are
-// skipped. InvalidArgument names the first line that is wrong: words, a row out of range, a row
-// that is busy or idle then. `where` names the text.
+// Each line holds one step, "setup INPUT OUTPUT" or "release INPUT". Empty lines and text behind
+// '#' are skipped. InvalidArgument names the first wrong line: wrong words, a row out of range, a
+// set-up of a busy row, a release of an idle row. `where` names the text.
 absl::StatusOr<std::vector<ChurnStep>> ParseChurn(absl::string_view text, Row rows,
                                                   absl::string_view where);
 
 struct ChurnOptions {
-  double rate = 1000;   // requests a second, Poisson; of an adversary steps a second, evenly
-  double holding = 1;   // seconds a circuit stands on average, exponential; no adversary's
-  double duration = 1;  // seconds; an adversary ends with its steps
+  double rate = 1000;   // steps a second: Poisson requests, or an adversary's steps, evenly
+  double holding = 1;   // Poisson: mean seconds that a circuit stands, exponential
+  double duration = 1;  // seconds; an adversary ends with its last step
   uint64_t seed = 0;
   std::vector<ChurnStep> adversary = {};  // empty: Poisson
-  // Rows with circuits of others: a Poisson request chooses none of them. A row may come twice.
+  // Rows that circuits of others use: a Poisson request chooses none of them. A row may come twice.
   std::vector<Row> inputs_taken = {}, outputs_taken = {};
 };
 
 struct ChurnReport {
-  double seconds = 0;     // of churn
-  uint64_t requests = 0;  // Poisson: also those that found no free input and output
+  double seconds = 0;     // that the churn lasted
+  uint64_t requests = 0;  // Poisson: counts also requests that found no free input or output
   uint64_t set_up = 0;
   uint64_t released = 0;
   uint64_t no_free_row = 0;
   uint64_t busy = 0;     // FailedPrecondition: somebody else uses the input or output
   uint64_t blocked = 0;  // ResourceExhausted: a link had no room
-  uint64_t gone = 0;     // of those released: had been released by somebody else
+  uint64_t gone = 0;     // releases of circuits that somebody else had released
   uint64_t standing = 0;
   uint32_t congestion = 0;           // now
   std::vector<double> seconds_with;  // [k]: seconds the fullest link had k circuits
@@ -54,26 +54,27 @@ struct ChurnReport {
   std::string first_refusal;  // of the first request that was busy or blocked
 };
 
-// Of a set-up the row at every level, input first, or why not; of a release no rows, and NotFound
-// if the circuit was gone.
+// The answer to a set-up: the row at every level, input first, or why it was refused. The answer to
+// a release: no rows, or NotFound if the circuit was gone.
 using ChurnAnswer = absl::StatusOr<std::vector<Row>>;
 
-// Steps that are carried out together at most.
+// At most this many steps are carried out together.
 inline constexpr size_t kMaxChurnSteps = 1024;
 
-// What sets circuits up.
+// Sets up and releases circuits for RunChurn.
 struct ChurnTarget {
-  // Carries out steps in order: an answer each, or why it is over. A step may need those before it,
-  // but never the answer to one of them: what is released was set up by an earlier call.
+  // Carries out the steps in order and returns one answer for each, or an error that ends the
+  // churn. A step may depend on earlier steps of the list, but not on the answer to one of them: it
+  // releases only what an earlier call set up.
   std::function<absl::StatusOr<std::vector<ChurnAnswer>>(const std::vector<ChurnStep>&)> carry_out;
-  // Returns when it is `at` seconds after the start: the time it is then, so that all steps that
-  // are due are carried out together. None: end now.
+  // Waits until `at` seconds after the start and returns the time it is then, which may be later,
+  // so that all steps that are due can be carried out together. Nothing: the churn ends now.
   std::function<std::optional<double>(double at, const ChurnReport&)> wait;
 };
 
-// InvalidArgument names a rate, holding or duration that is no positive number. An answer that is
-// none of those above ends the churn. The same seed makes the same requests, as long as none is
-// refused. What stands at the end stays.
+// InvalidArgument names a rate, holding or duration that is not a positive number. An answer with a
+// status not listed above ends the churn. As long as no request is refused, the same seed makes the
+// same requests. Circuits that stand at the end stay.
 absl::StatusOr<ChurnReport> RunChurn(Row rows, int stages, const ChurnOptions& options,
                                      const ChurnTarget& target);
 

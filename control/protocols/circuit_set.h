@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The circuits that stand on a network, with the load they put on every link: at most one at each
-// input, and at each output either one or, where it is a disk, any number of reads.
+// The circuits that stand on a network, and the load that they put on every link. An input has at
+// most one circuit. An output has one circuit or, if it is a disk, any number of reads.
 #pragma once
 
 #include <vector>
@@ -17,16 +17,17 @@ class CircuitSet {
   // `network` must outlive the object.
   explicit CircuitSet(const Network& network);
 
-  // The path `chooser` picks. InvalidArgument: a row out of range. FailedPrecondition names the
-  // input or output that is busy and the circuit that holds it. After an error nothing has changed.
+  // Sets up the path that `chooser` picks. InvalidArgument: a row is out of range.
+  // FailedPrecondition names the input or output that is busy and the circuit that holds it. An
+  // error changes nothing.
   absl::StatusOr<CircuitPath> SetUp(const PathChooser& chooser, Row input, Row output);
-  // A path that was chosen elsewhere; the same errors, and InvalidArgument if the tag does not end
-  // at the path's output.
+  // Sets up a path that was chosen elsewhere. The same errors, and InvalidArgument if the tag does
+  // not end at the path's output.
   absl::Status SetUp(const CircuitPath& path);
-  // A path that ends at a disk, which many may read at once. FailedPrecondition also if a circuit
-  // has the output for itself.
+  // Sets up a path to a disk, which many users may read at once. FailedPrecondition also if a
+  // circuit holds the output exclusively.
   absl::Status SetUpRead(const CircuitPath& path);
-  // All of them or none.
+  // Sets up all paths or none.
   absl::Status SetUpAll(const std::vector<CircuitPath>& paths);
   // NotFound: there is no circuit at this input.
   absl::StatusOr<CircuitPath> Release(Row input);
@@ -36,11 +37,11 @@ class CircuitSet {
   // The circuit at an input or output, or null.
   const CircuitPath* AtInput(Row input) const;
   const CircuitPath* AtOutput(Row output) const;
-  // Reads that end at each output.
+  // By output: the number of reads that end there.
   const std::vector<uint32_t>& readers() const { return readers_; }
   bool IsRead(Row input) const { return input < reads_.size() && reads_[input]; }
   size_t size() const { return size_; }
-  // By input.
+  // In the order of their inputs.
   std::vector<CircuitPath> circuits() const;
   const LinkLoad& load() const { return load_; }
   const Network& network() const { return load_.network(); }
@@ -54,7 +55,7 @@ class CircuitSet {
   size_t size_ = 0;
   std::vector<CircuitPath> by_input_;
   std::vector<bool> input_busy_, reads_;
-  std::vector<Row> input_of_output_;  // kNoInput: no circuit has it for itself
+  std::vector<Row> input_of_output_;  // kNoInput: no circuit holds it exclusively
   std::vector<uint32_t> readers_;
 };
 

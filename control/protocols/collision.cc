@@ -36,8 +36,8 @@ absl::StatusOr<RouteResult> RouteCollision(const Network& network, const LinkLoa
     }
   });
 
-  // The candidate paths of distinct inputs and outputs meet on collision links only; circuits that
-  // stand may be anywhere.
+  // The candidate paths of distinct inputs and outputs meet on collision links only. Standing
+  // circuits may be on any link.
   const bool alone = standing == nullptr;
   const int first = alone ? candidates.first_collision_hop() : 0;
   const int last = alone ? first + d : 2 * d;
@@ -52,8 +52,8 @@ absl::StatusOr<RouteResult> RouteCollision(const Network& network, const LinkLoa
   }
   const Row* const middles = middle.data();
   const Request* const wanted = requests.data();
-  // At level l of a copy a path stands in the row whose first l positions are those of the copy's
-  // last row and the others those of its first.
+  // At level l of a copy, a path's row has its first l positions from the copy's last row and the
+  // other positions from the copy's first row.
   const auto links_of = [=](size_t column) {
     const int stage = first + static_cast<int>(column);
     const bool in_first_copy = stage < d;
@@ -89,8 +89,8 @@ absl::StatusOr<RouteResult> RouteCollision(const Network& network, const LinkLoa
     for (size_t i = begin; i < end; ++i) {
       const auto& [input, output] = requests[i];
       const uint8_t choice = outcome.choice[i];
-      // What is left takes p, or p' where a fault leaves only that: any path will do, and the bound
-      // on the congestion is forfeited.
+      // A request that is left over takes p, or p' if faults break p only. Any path will do,
+      // because the bound on the congestion is forfeited.
       const bool left = choice == CollisionOutcome::kLeft;
       result.buddies[i] = {TagThrough(network, middle[2 * i], output),
                            TagThrough(network, middle[2 * i + 1], output)};

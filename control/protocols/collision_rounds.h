@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rounds of a collision protocol, whatever the network: each request has two paths, each path
-// crosses one link of every column, and a column has a threshold (Cole et al. 1998, sections 2.1
-// and 3.1).
+// The rounds of a collision protocol on any network: each request has two paths, each path crosses
+// one link of every column, and each column has a threshold (Cole et al. 1998, sections 2.1 and
+// 3.1).
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace bfly::control {
 // The links of one stage, or the disks of a data server.
 struct CollisionColumn {
   uint32_t links = 0;
-  uint32_t limit = 0;  // a path is eligible if no link of it has more paths than this
-  const uint32_t* standing = nullptr;  // circuits that stand on each link already, or null
+  uint32_t limit = 0;  // a path is eligible if none of its links has more paths than this
+  const uint32_t* standing = nullptr;  // by link: circuits that stand there already; may be null
 };
 
 struct CollisionOutcome {
@@ -42,7 +42,7 @@ void CountPaths(const std::vector<uint32_t>& active, const LinkOf link_of, uint8
   }
 }
 
-// Marks the paths whose link is over the limit.
+// Marks the paths whose link in this column is over the limit.
 template <typename LinkOf, typename IsOver>
 void BlockPathsOver(const std::vector<uint32_t>& active, const LinkOf link_of, uint8_t* blocked,
                     const IsOver is_over) {
@@ -60,8 +60,8 @@ inline uint64_t BitsOver(const uint8_t* count, uint32_t links, uint32_t limit) {
   return bits;
 }
 
-// By request: bit w is set if path w crosses a faulty link, tag_of(request, w) being its tag and
-// input_of(request) where it begins. Empty if there are no faults.
+// Returns, by request, a byte whose bit w is set if path w crosses a faulty link. tag_of(request,
+// w) is the path's tag and input_of(request) its input. The result is empty if there are no faults.
 template <typename InputOf, typename TagOf>
 std::vector<uint8_t> BrokenPaths(const FaultSet* faults, size_t requests, const InputOf& input_of,
                                  const TagOf& tag_of) {
@@ -77,18 +77,19 @@ std::vector<uint8_t> BrokenPaths(const FaultSet* faults, size_t requests, const 
   return broken;
 }
 
-// The path of a request that the rounds left without one: p, where that is whole or neither is.
+// The path of a request that the rounds left without one: p', if p alone is broken, and p
+// otherwise.
 inline int PathOfLeft(const std::vector<uint8_t>& broken, size_t request) {
   return !broken.empty() && broken[request] == 1 ? 1 : 0;
 }
 
-// What one worker needs to look at a column.
+// The scratch memory of one worker that looks at a column.
 struct CollisionLane {
   std::vector<uint8_t>
       count;  // by link: up to kMaxThreshold + 1, where it stays; 0 between columns
-  std::vector<uint64_t> over;  // by link, a bit: whether it is over the limit
-  // By place in `active`: bit w is set if path w is not eligible. Of this round, if the lane took
-  // part in it.
+  std::vector<uint64_t> over;  // by link, one bit each: the link is over the limit
+  // By place in `active`: bit w is set if path w is not eligible in this round. Valid only if this
+  // lane took part in the round.
   std::vector<uint8_t> blocked;
   uint32_t round = ~0u;
 };
@@ -123,8 +124,8 @@ void BlockPathsOfColumn(const CollisionColumn& column, const std::vector<uint32_
   std::fill_n(count, column.links, uint8_t{0});
 }
 
-// Gives every active request a path that no lane blocked, and keeps the others in `active`, in
-// their order. `broken` as for RunCollisionRounds.
+// Gives every active request a path that no lane blocked, and keeps the other requests in `active`,
+// in their order. `broken` is the one of RunCollisionRounds.
 inline void SelectPaths(const std::vector<CollisionLane>& lanes, uint32_t round,
                         const uint8_t* broken, Crew& crew, std::vector<uint32_t>& active,
                         CollisionOutcome& outcome) {
@@ -156,21 +157,21 @@ inline void SelectPaths(const std::vector<CollisionLane>& lanes, uint32_t round,
   active.resize(all);
 }
 
-// Runs until every request has a path, a round selects nothing (it never will again) or
-// `max_rounds` are over. links_of(column) gives a function (request, which) -> the link that path
-// `which` of the request has in that column.
+// Runs until every request has a path, a round selects nothing (no later round will either) or
+// `max_rounds` are over. links_of(column) returns a function that maps (request, which) to the link
+// that path `which` of the request crosses in that column.
 //
-// Counts are of active paths. A link with a selected path never has more than `limit` active and
-// selected paths together afterwards, so counting selected ones too selects the same
-// (THEORY.md 2.6). Column by column the counts of one column stay in the cache, whatever the size
-// of the network; a bit a link says which are over the limit, because most paths ask and few links
-// are. The crew's workers take the columns of a round, each with counts of its own, and a path is
-// eligible if none of them blocked it: the selections do not depend on who looked. More workers
-// than columns are of little use.
+// Only active paths are counted. A link with a selected path never again has more than `limit`
+// active and selected paths together, so counting the selected paths too would select the same
+// (THEORY.md 2.6). The loop goes column by column, so that the counts of one column stay in the
+// cache, whatever the size of the network. One bit a link says which links are over the limit,
+// because most paths ask and few links are. The crew's workers share the columns of a round, each
+// with its own counts, and a path is eligible if no worker blocked it; so the selections do not
+// depend on which worker looked. More workers than columns are of little use.
 //
-// `broken`, null if there are no faults: by request, bit w is set if path w crosses a faulty link.
-// Such a path is active and counted like any other, as its probes cannot know better, and is never
-// eligible.
+// `broken` is null if there are no faults. By request, its bit w is set if path w crosses a faulty
+// link. Such a path is active and counted like any other, because its probes cannot know better,
+// but it is never eligible.
 template <typename LinksOf>
 CollisionOutcome RunCollisionRounds(uint32_t requests, const std::vector<CollisionColumn>& columns,
                                     uint32_t max_rounds, const uint8_t* broken, Crew& crew,

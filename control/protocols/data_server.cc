@@ -121,8 +121,8 @@ absl::StatusOr<DataServerResult> RouteDataServerCollision(
                      .limit = c_disk,
                      .standing = standing.disks == nullptr ? nullptr : standing.disks->data()});
 
-  // After the randomly wired stage a path is that of a butterfly: at level l its row has the first
-  // l positions of the disk and the others of its row at level 1.
+  // Behind the randomly wired stage a path is a butterfly's path: at level l its row has the first
+  // l positions of the disk and the other positions of its row at level 1.
   std::vector<Row> second_row(2 * requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     for (int copy : {0, 1}) second_row[2 * i + copy] = network.next_row(0, requests[i].user, copy);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many circuits every link carries: the state all circuit protocols decide by.
+// The number of circuits on every link. All circuit protocols decide by it.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class LinkLoad {
       }
     });
   }
-  // The path must have been added before.
+  // The path must have been added.
   void Remove(Row input, Tag tag) {
     --paths_;
     uint8_t* const bytes = Bytes();
@@ -53,12 +53,12 @@ class LinkLoad {
 
   uint32_t on(LinkId link) const { return at(slots_.slot(link.stage, link.row, link.port)); }
   uint32_t on_index(uint64_t link_index) const { return on(network_->link_at(link_index)); }
-  // By link index: of all links, and of those of one stage.
+  // By link index: of all links, or of the links of one stage.
   std::vector<uint32_t> counts() const;
   std::vector<uint32_t> stage_counts(int stage) const;
 
-  // Most circuits on one link of a path; of its hops first .. last - 1, before which it stands in
-  // `row`.
+  // The most circuits on one link of a path or, in the second form, of its hops first..last-1; the
+  // path stands in `row` before hop `first`.
   uint32_t MaxOnPath(Row input, Tag tag) const {
     return MaxOnHops(input, tag, 0, network_->hops());
   }
@@ -67,7 +67,8 @@ class LinkLoad {
     slots_.ForEach(row, tag, first, last, [&](uint64_t slot) { most = std::max(most, at(slot)); });
     return most;
   }
-  // Congestion: most circuits on one link, of the network and of each stage. Reads every link.
+  // Congestion is the most circuits on one link, of the network or of each stage. Computing it
+  // reads every link.
   uint32_t Congestion() const;
   std::vector<uint32_t> StageCongestion() const;
 
@@ -90,8 +91,8 @@ class LinkLoad {
   const Network* network_;
   LinkSlots slots_;
   size_t paths_ = 0;
-  // Few links ever carry kFull circuits, so that much has room in a slot. What is above it, which
-  // given paths or a disk that many read may bring about, is in above_.
+  // A slot holds up to kFull circuits, and few links ever carry more. The rest of such a link's
+  // count is in above_; given paths and a disk that many users read can need it.
   std::vector<Line> lines_;
   std::unordered_map<uint64_t, uint32_t> above_;
 };

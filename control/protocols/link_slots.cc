@@ -17,8 +17,8 @@ int LinkSlots::StagesOfGroup(const Network& network, int first, int end) {
 
 LinkSlots::LinkSlots(const Network& network) : network_(&network) {
   const int d = network.dimension();
-  // The collision links of BB_n begin and end in the middle of a copy; a group there would be read
-  // in part only.
+  // The collision links of BB_n begin and end in the middle of a copy. A group that reached across
+  // the middle would be read in part only.
   const auto end_of_half = [&](int stage) {
     const int within = stage % d;
     return stage - within + (within < d / 2 ? d / 2 : d);

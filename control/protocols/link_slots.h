@@ -39,7 +39,8 @@ class LinkSlots {
   void ForEach(Row row, Tag tag, int first, int last, Visit&& visit) const {
     const Group* const groups = groups_.data();
     for (int hop = first; hop < last;) {
-      const Group g = groups[hop];  // a copy: what `visit` writes can't change it
+      const Group g = groups[hop];  // a copy, so that the compiler knows that `visit` does not
+                                    // change it
       const uint64_t base = Base(g, row);
       const Row place = row >> g.shift;
       const Row next = static_cast<Row>(tag >> g.tag_shift) & g.places;
@@ -72,9 +73,9 @@ class LinkSlots {
     Row places = 0;  // 2^stages - 1
     int first_hop = 0;
     int stages = 0;
-    int shift = 0;      // of the group's positions in a row
-    int tag_shift = 0;  // and in a tag
-    int log_size = 0;   // of the slots that paths which agree on the other positions have
+    int shift = 0;      // of the group's positions in a row address
+    int tag_shift = 0;  // of the group's positions in a tag
+    int log_size = 0;   // log2 of the slots that paths which agree on the other positions share
     bool wired_by_table = false;
   };
 
@@ -84,15 +85,15 @@ class LinkSlots {
       visit(base + Within(kStages, set, next >> (kStages - 1 - set), place));
     }
   }
-  // How many stages from `first` on may be one group, before `end`.
+  // Returns how many stages from `first` on, before `end`, can form one group.
   static int StagesOfGroup(const Network& network, int first, int end);
   static uint64_t Base(const Group& g, Row row) {
     const Row below = (Row{1} << g.shift) - 1;
     const uint64_t others = (row >> g.stages & ~below) | (row & below);
     return g.base + (others << g.log_size);
   }
-  // A link of stage `set` of a group of `stages` is known by the positions that the path has set
-  // then, its port the last of them, and those that are still as the path found them.
+  // A link of stage `set` of a group is identified by the positions that the path has set so far
+  // (the link's port is the last of them) and by the positions that still have the path's old bits.
   static uint64_t Within(int stages, int set, Row ports, Row place) {
     const int kept = stages - set;
     const Row still = (Row{1} << kept) - 1;

@@ -39,7 +39,7 @@ class Looping {
   }
 
  private:
-  // Depth first: from some size on a block with all that is in it stays in the cache.
+  // Goes depth first, so that from some size on a block and all that is in it stay in the cache.
   void SplitAlone(Row first, Row size) {
     if (size < 2) return;
     const Row half = size / 2;
@@ -49,7 +49,7 @@ class Looping {
     SplitAlone(first + half, half);
   }
 
-  // The messages of `row` and row + half go to one half of the block each.
+  // Sends the two messages of `row` and row + half to one half of the block each.
   void Halve(Row row, Row half, bool swap) {
     if (swap) {
       std::swap(target_[row], target_[row + half]);
@@ -59,12 +59,13 @@ class Looping {
     target_[row + half] &= half - 1;
   }
 
-  // side_[row]: the half of the message in `row`. A loop is walked both ways at once, because a
-  // step waits for the one before it.
+  // Sets side_[row], the half for the message in `row`. A loop is walked in both directions at
+  // once, because each step waits for the memory of the step before it.
   void WalkLoops(Row first, Row half) {
     constexpr uint8_t kUnset = 2;
     const Row* const target = target_.data() + first;
-    Row* const partner = next_.data() + first;  // who shares the output switch
+    Row* const partner = next_.data() + first;  // the row of the message that shares the output
+                                                // switch
     Row* const pair = inverse_.data() + first;
     uint8_t* const side = side_.data() + first;
     std::fill_n(pair, half, Row{0});
@@ -89,7 +90,7 @@ class Looping {
   void SplitTogether(Row first, Row half);
 
   Crew& crew_;
-  std::vector<Row> target_;    // by row: where in its block its message goes to
+  std::vector<Row> target_;    // by row: where in its block its message goes
   std::vector<Row> input_of_;  // by row: where its message came from
   std::vector<Row> next_, inverse_;
   std::vector<uint8_t> side_;

@@ -37,9 +37,9 @@ class MinimumChooser : public PathChooser {
  private:
   Tag TagOf(Row middle, Row output) const { return Tag{middle} << dimension_ | output; }
 
-  // Of the path from `input` through row `middle` at level d to `output`. Where its collision links
-  // begin, at level h, it stands in the row whose first h positions are those of `middle` and the
-  // others those of `input`.
+  // The most circuits on a collision link of the path from `input` through row `middle` at level d
+  // to `output`. At level h, where its collision links begin, the path's row has the first h
+  // positions of `middle` and the other positions of `input`.
   uint32_t MostOnCollisionLinks(const LinkLoad& load, Row input, Row middle, Row output) const {
     const int first = candidates_.first_collision_hop();
     const Row still = (Row{1} << (dimension_ - first)) - 1;
@@ -56,8 +56,8 @@ std::unique_ptr<PathChooser> MakeMinimum(const Network& network, const ProtocolO
   return std::make_unique<MinimumChooser>(network, options.faults);
 }
 
-// One request after the other, each a round of its own: a probe along each candidate path forward
-// and back.
+// Requests are routed one after the other, each in a round of its own: a probe goes forward and
+// back along each of its two candidate paths.
 absl::StatusOr<RouteResult> RouteMinimum(const Network& network, const LinkLoad* standing,
                                          const std::vector<Request>& requests,
                                          const ProtocolOptions& options) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the objects of a data server are: on one disk, or in two copies, one in each half of the
-// disks (Cole et al. 1998, section 3).
+// The disks that hold each object of a data server: one disk, or two with a copy in each half of
+// the disks (Cole et al. 1998, section 3).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace bfly::control {
 
 struct Placement {
   uint64_t object = 0;
-  std::vector<Row> disks;  // one, or two: of the first half, of the second
+  std::vector<Row> disks;  // one disk; or two, in the first and in the second half
 };
 
 class ObjectDirectory {
@@ -27,15 +27,15 @@ class ObjectDirectory {
   // `rows` disks.
   explicit ObjectDirectory(Row rows) : load_(rows) {}
 
-  // All or none. InvalidArgument: a disk out of range or in the wrong half, an object twice;
-  // AlreadyExists: the object is placed; ResourceExhausted: a disk would hold more than `room`
-  // objects (0: no limit). Errors name "objects[i]".
+  // Places all objects or none. InvalidArgument: a disk is out of range or in the wrong half, or an
+  // object comes twice. AlreadyExists: an object is placed already. ResourceExhausted: a disk would
+  // hold more than `room` objects (0: no limit). Errors name "objects[i]".
   absl::Status Place(const std::vector<Placement>& placements, uint32_t room);
-  // Null: there is no such object.
+  // Returns null if there is no such object.
   const Disks* Find(uint64_t object) const;
 
   size_t size() const { return where_.size(); }
-  // Objects on the fullest disk.
+  // The number of objects on the fullest disk.
   uint32_t most_on_disk() const;
 
  private:
@@ -45,8 +45,8 @@ class ObjectDirectory {
   std::vector<uint32_t> load_;  // objects on each disk
 };
 
-// Objects first..first+count-1 in one or two copies on uniformly random disks, each a pure function
-// of (seed, object): those of PlaceInOneCopy and PlaceInTwoCopies.
+// Places objects first..first+count-1 in one or two copies on uniformly random disks. The disks are
+// a pure function of (seed, object), the same as those of PlaceInOneCopy and PlaceInTwoCopies.
 std::vector<Placement> RandomPlacements(Row rows, uint64_t first, uint32_t count, int copies,
                                         uint64_t seed);
 

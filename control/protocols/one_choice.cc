@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The baseline with one random choice (THEORY.md 2.8): a fair coin between the two random paths of
-// a request, whatever the load; where a fault leaves one of them whole, that one.
+// The baseline with one random choice (THEORY.md 2.8): a fair coin chooses between the two random
+// paths of a request, whatever the load. If a fault breaks one of the two only, the request takes
+// the other.
 #include "control/protocols/protocols.h"
 #include "topologies/random.h"
 #include "topologies/switch_settings.h"

@@ -14,14 +14,16 @@ namespace {
 
 constexpr Row kNone = ~Row{0};
 
-// One row of 32, scattered as if at random: orbits of regular permutations meet them too.
+// True for one row in 32. The rows are scattered as if at random, so that orbits of regular
+// permutations meet them too.
 bool BeginsStretch(Row row) {
   uint32_t mixed = row * 0x9E3779B1u;
   mixed ^= mixed >> 15;
   return mixed * 0x85EBCA77u >> 27 == 0;
 }
 
-// [p]: `from` and what count(first, last) gives for the parts before p; at the end, for all.
+// Returns the sums of count(first, last) over the parts before part p, for each p, beginning with
+// `from`; the last entry is the sum over all parts.
 template <typename Count>
 std::vector<Row> CountBefore(Crew& crew, Row rows, Row from, const Count& count) {
   std::vector<Row> before((rows + kCrewPart - 1) / kCrewPart + 1);
@@ -71,8 +73,9 @@ void Orbits::Find(const Row* next, Row rows, Crew& crew) {
   Jump(crew);
 }
 
-// Walks the stretches that begin in rows first..last-1, several at a time, because each step waits
-// for memory, and numbers them from `number` on. Of each, after_ is the row it ends before.
+// Walks the stretches that begin in rows first..last-1 and numbers them from `number` on. Several
+// stretches are walked at a time, because each step waits for memory. after_ of a stretch becomes
+// the row at which the next stretch begins.
 void Orbits::WalkStretches(const Row* next, Row first, Row last, Row number) {
   struct Walk {
     Row at = 0, stretch = 0, least = 0;
@@ -111,10 +114,11 @@ void Orbits::WalkStretches(const Row* next, Row first, Row last, Row number) {
   }
 }
 
-// After k rounds least_ is the smallest row of the 2^k stretches from here on, and after_ is the
-// stretch that follows these. When no least_ changes any more, none is above that of its after_, so
-// they are equal all around each cycle of after_. Such a cycle leaps 2^k stretches at a time, so it
-// lands on one of the 2^k consecutive ones that have the smallest row of all within sight.
+// After k rounds least_ is the smallest row of the 2^k stretches from this one on, and after_ is
+// the stretch that follows those. When a round changes no least_, no stretch has a larger least_
+// than its after_, so least_ is the same all around each cycle of after_. A step of that cycle
+// leaps 2^k stretches, so the cycle has one of the 2^k consecutive stretches from which the orbit's
+// smallest row is seen.
 void Orbits::Jump(Crew& crew) {
   std::vector<Row> after(after_.size()), least(least_.size());
   rounds_ = 0;

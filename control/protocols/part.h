@@ -5,7 +5,7 @@
 
 namespace bfly::control {
 
-// Requests or rows that a worker of a crew takes at a time.
+// The number of requests or rows that a worker of a crew takes at a time.
 inline constexpr size_t kCrewPart = 1 << 14;
 
 }  // namespace bfly::control

@@ -10,7 +10,7 @@ namespace bfly::control {
 namespace {
 
 absl::Status CheckRequests(const Network& network, const std::vector<Request>& requests) {
-  // Which request uses a row, counted from 1; 0: none.
+  // By row: the request that uses it, counted from 1; 0: none.
   std::vector<uint32_t> input_user(network.rows()), output_user(network.rows());
   const auto use = [&](std::vector<uint32_t>& user, size_t i, absl::string_view field,
                        Row row) -> absl::Status {
@@ -33,7 +33,8 @@ absl::Status CheckRequests(const Network& network, const std::vector<Request>& r
   return absl::OkStatus();
 }
 
-// How many links have k circuits, k = 0 .. the most; counts[0..links-1] are the circuits on each.
+// Returns how many links have k circuits, for k = 0 up to the most; counts[0..links-1] are the
+// circuits on each link.
 template <typename Number>
 std::vector<uint32_t> LoadOfStage(const Number* counts, size_t links) {
   std::vector<uint32_t> load(*std::max_element(counts, counts + links) + size_t{1});
@@ -41,7 +42,7 @@ std::vector<uint32_t> LoadOfStage(const Number* counts, size_t links) {
   return load;
 }
 
-// From stage_load.
+// Computes the congestion, of the network and of each stage, from stage_load.
 void FillCongestion(RouteResult& result) {
   for (const std::vector<uint32_t>& load : result.stage_load) {
     result.stage_congestion.push_back(static_cast<uint32_t>(load.size() - 1));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Circuit protocols by name. A protocol is one file and one line in registry.cc; it is pure:
-// networks and requests in, paths out, no gRPC, no clock, no global state.
+// Circuit protocols by name. A protocol is one file and one line in registry.cc. It is a pure
+// function from a network and requests to paths: no gRPC, no clock, no global state.
 #pragma once
 
 #include <array>
@@ -47,20 +47,20 @@ struct CircuitPath {
 };
 
 struct ProtocolOptions {
-  // Of the protocol's own random choices; the switch settings have the network's.
+  // The seed of the protocol's own random choices. The switch settings have the network's seed.
   uint64_t seed = 0;
-  // collision: paths a link may have, 1..kMaxThreshold; 0: CollisionThreshold.
+  // collision: the paths that a link may have, 1..kMaxThreshold; 0: CollisionThreshold.
   uint32_t c = 0;
-  // collision: rounds after which it stops; 0: when it is done or can select nothing any more.
+  // collision: the most rounds; 0: until all requests have a path or a round selects nothing.
   uint32_t max_rounds = 0;
-  // q_limited: circuits a link bears, 1..kMaxThreshold; 0: 1.
+  // q_limited: the circuits that a link bears, 1..kMaxThreshold; 0: 1.
   uint32_t q = 0;
-  // Threads that compute, 1..kMaxWorkers; 0: 1. The result is the same for every number. More than
-  // one only for a protocol that uses_workers.
+  // Threads that compute, 1..kMaxWorkers; 0: 1. The result does not depend on the number. Above 1
+  // only for a protocol with uses_workers.
   uint32_t workers = 0;
-  // Links that no path shall cross; null: none. A protocol that has a choice chooses among the
-  // whole paths. Where none is whole a request gets the path it would have got without faults,
-  // which is for the caller to refuse; q_limited loses such a request.
+  // Faulty links, which paths avoid; null: none. A protocol that has a choice chooses among the
+  // whole paths. If a request has no whole path, it gets the path that it would get without faults,
+  // and the caller must refuse that path; q_limited loses such a request.
   const FaultSet* faults = nullptr;
 
   bool IsWhole(Row input, Tag tag) const {
@@ -71,36 +71,37 @@ struct ProtocolOptions {
 inline constexpr uint32_t kMaxThreshold = 254;
 inline constexpr uint32_t kMaxWorkers = 64;
 
-// The c of the collision protocol: the smallest with c! > log n (Cole et al. 1998, section 2.1).
+// The default c of the collision protocol: the smallest c with c! > log n (Cole et al. 1998,
+// section 2.1).
 uint32_t CollisionThreshold(int dimension);
 
-// Chooses a path for one request at a time, knowing only what stands now.
+// Chooses a path for one request at a time, from what stands at that moment.
 class PathChooser {
  public:
   virtual ~PathChooser() = default;
-  // Both rows are in range and free. Does not change the load: the caller adds the path.
+  // Both rows are in range and free. Choose does not change the load: the caller adds the path.
   virtual CircuitPath Choose(const LinkLoad& load, Row input, Row output) const = 0;
 };
 
 struct RouteResult {
-  uint32_t rounds = 0;  // a round: packets go forward along the paths and come back
+  uint32_t rounds = 0;  // in a round, packets go forward along the paths and come back
   // Packets that cross the network once, in one direction, to choose the paths.
   uint64_t messages = 0;
-  // Circuits on the fullest link when these stand too; of the network and of each stage.
+  // Circuits on the fullest link, standing circuits included; of the network and of each stage.
   uint32_t congestion = 0;
   std::vector<uint32_t> stage_congestion;
   std::vector<std::vector<uint32_t>> stage_load;  // [stage][k]: links with k circuits
   int dilation = 0;                               // links on a path
   std::vector<CircuitPath> paths;                 // in the order of the requests
-  // Protocols of rounds: how many requests had no path after each round, and which (by their place
-  // in the batch) had none at the end. Those of collision get an arbitrary path, those of q_limited
-  // none: they are missing from `paths`.
+  // Protocols with rounds: how many requests had no path after each round, and which requests (by
+  // their place in the batch) had none at the end. collision gives such a request an arbitrary
+  // path. q_limited gives it none, so it is missing from `paths`.
   std::vector<uint32_t> left_per_round;
   std::vector<uint32_t> requests_left;
-  std::vector<Row> inputs_left;  // theirs
-  // Collision: by request, in how many rounds its two paths were active.
+  std::vector<Row> inputs_left;  // the inputs of requests_left
+  // Collision, by request: the number of rounds in which its two paths were active.
   std::vector<uint32_t> rounds_asked;
-  uint32_t c = 0;  // the links' threshold in force; 0: the protocol has none
+  uint32_t c = 0;  // the threshold of links that was used; 0: the protocol has none
   // Two-path protocols: {p, p'} of each request.
   std::vector<std::array<Tag, 2>> buddies;
 };
@@ -109,23 +110,23 @@ struct Protocol {
   const char* name;
   const char* help;  // one line
   bool (*defined_on)(NetworkKind kind);
-  // One request at a time. Null where the protocol must see all requests together.
+  // Routes one request at a time. Null if the protocol must see all requests together.
   std::unique_ptr<PathChooser> (*make_chooser)(const Network& network,
                                                const ProtocolOptions& options);
-  // All requests together; `standing` is the load of circuits that stay, null if there are none.
+  // Routes all requests together. `standing` is the load of circuits that stay, or null.
   absl::StatusOr<RouteResult> (*route)(const Network& network, const LinkLoad* standing,
                                        const std::vector<Request>& requests,
                                        const ProtocolOptions& options);
-  // Whether `route` shares its work among options.workers threads.
+  // True if `route` shares its work among options.workers threads.
   bool uses_workers = false;
 };
 
 const std::vector<const Protocol*>& AllProtocols();
-// A protocol from outside the tree; it must outlive the program. Not while others read the list:
-// call it first thing.
+// Adds a protocol from outside the tree, which must outlive the program. Call it before anything
+// reads the list of protocols.
 void AddProtocol(const Protocol& protocol);
 
-// InvalidArgument lists the names; FailedPrecondition: the protocol is not defined on this kind of
+// InvalidArgument lists the names. FailedPrecondition: the protocol is not defined on this kind of
 // network.
 absl::StatusOr<const Protocol*> FindProtocol(absl::string_view name, NetworkKind kind);
 
@@ -134,8 +135,8 @@ absl::StatusOr<std::unique_ptr<PathChooser>> MakeChooser(absl::string_view name,
                                                          const ProtocolOptions& options = {});
 
 // Routes the requests by the named protocol on top of `standing` (an empty LinkLoad for a dry run)
-// and changes nothing. InvalidArgument names a request that is out of range or whose input or
-// output is used twice, or an option out of its range; the errors of FindProtocol.
+// and changes nothing. InvalidArgument names a request that is out of range, an input or output
+// that is used twice, or an option out of its range. Also returns the errors of FindProtocol.
 absl::StatusOr<RouteResult> RoutePermutation(absl::string_view protocol, const LinkLoad& standing,
                                              const std::vector<Request>& requests,
                                              const ProtocolOptions& options = {});
@@ -144,26 +145,26 @@ absl::StatusOr<RouteResult> RoutePermutation(absl::string_view protocol, const N
                                              const Permutation& permutation,
                                              const ProtocolOptions& options = {});
 
-// What RoutePermutation would refuse these requests for, without routing them.
+// Returns the error with which RoutePermutation would refuse these requests, without routing them.
 absl::Status CheckRouting(absl::string_view protocol, const Network& network,
                           const std::vector<Request>& requests,
                           const ProtocolOptions& options = {});
 
-// For protocols that choose path by path: the requests in their order, each on top of the ones
-// before. Fills in everything but rounds and messages.
+// For protocols that choose path by path: routes the requests in their order, each on top of the
+// ones before. Fills in everything but rounds and messages.
 RouteResult RouteOneByOne(const PathChooser& chooser, const Network& network,
                           const LinkLoad* standing, const std::vector<Request>& requests);
 
-// For choosers that ask nothing of the network: each request sends one packet that reserves its
-// path on the way, all in one round. Fills in everything.
+// For choosers that do not ask the network: each request sends one packet that reserves its path on
+// the way, all in one round. Fills in everything.
 RouteResult RouteUnasked(const PathChooser& chooser, const Network& network,
                          const LinkLoad* standing, const std::vector<Request>& requests);
 
 // For protocols that choose all paths together, on networks that no path crosses twice: fills in
-// congestion and dilation of the paths. The crew's workers share the stages.
+// the congestion and dilation of the paths. The crew's workers share the stages.
 void MeasureCongestion(const Network& network, const LinkLoad* standing, Crew& crew,
                        RouteResult& result);
-// On this thread alone.
+// The same on the calling thread alone.
 void MeasureCongestion(const Network& network, const LinkLoad* standing, RouteResult& result);
 
 // InvalidArgument: `workers` is more than kMaxWorkers.

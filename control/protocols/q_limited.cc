@@ -19,7 +19,7 @@ double HalfBinomial(uint32_t n, uint32_t k) {
   return p;
 }
 
-// On B_n every request has one path (Kruskal-Snir, Koch). On BB_n it goes through a uniformly
+// On B_n every request has one path (Kruskal-Snir, Koch). On BB_n its path goes through a uniformly
 // random row between the copies, which serves any permutation (Maggs-Sitaraman).
 absl::StatusOr<RouteResult> RouteQLimited(const Network& network, const LinkLoad* standing,
                                           const std::vector<Request>& requests,
@@ -74,7 +74,7 @@ std::vector<bool> LockDown(const Network& network, const LinkLoad* standing,
     } else {
       taken = standing->stage_counts(stage);
     }
-    // The first q in a uniformly random order are q uniformly random ones.
+    // The first q requests of a uniformly random order are a uniformly random choice of q requests.
     winners.clear();
     for (const uint32_t k :
          RandomPermutation(seed, RandomStream::kLinkWinners, static_cast<uint32_t>(alive.size()),
@@ -96,8 +96,8 @@ std::vector<bool> LockDown(const Network& network, const LinkLoad* standing,
 
 double ExpectedLockedFraction(int dimension, uint32_t q) {
   // x[k] = P(k requests cross a link of the stage). The two links into a node carry requests from
-  // disjoint halves of the network, so their numbers are independent, and each request goes on
-  // either way with probability 1/2.
+  // disjoint halves of the network, so their numbers are independent. Each request goes on either
+  // way with probability 1/2.
   std::vector<double> x(q + 1);
   x[0] = x[1] = 0.5;
   for (int stage = 1; stage < dimension; ++stage) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links that bear at most q circuits (Kruskal & Snir 1983, Koch 1988; THEORY.md 2.8): all requests
-// advance stage by stage, a link keeps q uniformly random ones of those that want it, the others
-// are lost.
+// Links that bear at most q circuits (Kruskal & Snir 1983, Koch 1988; THEORY.md 2.8). All requests
+// advance stage by stage. A link keeps q uniformly random ones of the requests that want it; the
+// other requests are lost.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@
 
 namespace bfly::control {
 
-// Which of the paths lock down, by path. Places that `standing` circuits hold are not given away. A
-// path over a faulty link does not, and competes with none of the others.
+// By path: whether the path gets a place on each of its links (locks down). Places that `standing`
+// circuits hold are not given away. A path over a faulty link does not lock down and does not
+// compete with other paths.
 std::vector<bool> LockDown(const Network& network, const LinkLoad* standing,
                            const std::vector<CircuitPath>& paths, uint32_t q, uint64_t seed,
                            const FaultSet* faults = nullptr);
@@ -21,7 +22,8 @@ std::vector<bool> LockDown(const Network& network, const LinkLoad* standing,
 // B_n, n = 2^dimension. An output may take two of them.
 double ExpectedLockedFraction(int dimension, uint32_t q);
 
-// One trial of that: how many of n requests with independent uniform destinations lock down on B_n.
+// One random trial of the same: how many of n requests with independent uniform destinations lock
+// down on B_n.
 uint32_t LockDownUniform(const Network& network, uint32_t q, uint64_t seed);
 
 }  // namespace bfly::control

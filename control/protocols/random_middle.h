@@ -7,9 +7,9 @@
 
 namespace bfly::control {
 
-// On a network of two copies: the tag of the path input -> output through a uniformly random row
-// between them, among the rows that make the path whole. Where no row does, the row that would have
-// been taken without faults.
+// For a network of two copies: the tag of the path from input to output through a uniformly random
+// row between the copies, among the rows that avoid faulty links. If every row meets a fault, the
+// path goes through the row that would have been drawn without faults.
 inline Tag TagThroughRandomMiddle(const Network& network, const ProtocolOptions& options, Row input,
                                   Row output) {
   const Row rows = network.rows();
@@ -25,7 +25,7 @@ inline Tag TagThroughRandomMiddle(const Network& network, const ProtocolOptions&
   for (uint64_t attempt = 1; attempt < kAttempts; ++attempt) {
     if (const Tag tag = draw(attempt); options.IsWhole(input, tag)) return tag;
   }
-  // Hardly any row is left, or none.
+  // Few rows avoid the faults, or none does.
   std::vector<Tag> whole;
   for (Row middle = 0; middle < rows; ++middle) {
     const Tag tag = TagThrough(network, middle, output);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every protocol bfly knows. A new one: write its file, declare its constant in protocols.h, add it
-// here.
+// Every protocol that bfly knows. To add one, write its file, declare its constant in protocols.h
+// and add it here.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "control/protocols/protocols.h"

@@ -8,12 +8,12 @@
 
 namespace bfly::control {
 
-// Steps of a protocol whose requests were those of `paths` and `buddies`:
-//  * collision: in each round the packets of all active paths go forward, and when the last has
-//    arrived they come back;
-//  * one request at a time (minimum): both probes go forward and come back, 2 dilation a request,
-//    and nobody is in the way;
-//  * the others: one packet a path reserves it on its way forward.
+// The number of steps of a protocol with these `paths` and `buddies`:
+//   * collision: in each round the packets of all active paths go forward, and when the last packet
+//     has arrived they come back;
+//   * one request at a time (minimum): both probes go forward and come back, which takes 2 dilation
+//     steps a request, because no other packet is under way;
+//   * the other protocols: one packet a path reserves the path on its way forward.
 uint64_t SetUpSteps(const Network& network, const RouteResult& result);
 
 }  // namespace bfly::control
