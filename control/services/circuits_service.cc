@@ -62,6 +62,11 @@ absl::Status FillList(const v1::ListRequest& request, const FabricState& state,
   return absl::OkStatus();
 }
 
+constexpr auto FillOne = [](const Network& network, const StandingCircuit& circuit,
+                            auto& response) {
+  FillCircuit(network, circuit, response.mutable_circuit());
+};
+
 }  // namespace
 
 CircuitsService::CircuitsService(Controller& controller, CallDesk& desk)
@@ -82,56 +87,35 @@ CircuitsService::CircuitsService(Controller& controller, CallDesk& desk)
 void CircuitsService::SetUp(grpc::CallbackServerContext* context, grpc::ServerUnaryReactor* reactor,
                             std::shared_ptr<const v1::SetUpRequest> request,
                             grpc::ByteBuffer* answer) {
-  if (request->in_band()) {
-    CarryOutInBand(queue_, context, reactor, [=, this](const Interrupt& interrupt) {
-      v1::SetUpResponse response;
-      grpc::Status status = SetUpInBand(*request, interrupt, &response);
-      if (status.ok()) *answer = Serialize(response);
-      return status;
-    });
-    return;
+  const OrderCall<v1::SetUpRequest> call{context, reactor, std::move(request), answer};
+  if (call.request->in_band()) {
+    return AnswerInBand<v1::SetUpResponse>(
+        queue_, call, [call, this](const Interrupt& interrupt, auto* response) {
+          return SetUpInBand(*call.request, interrupt, response);
+        });
   }
-  CarryOut(
-      queue_, ToOrder(*request), request->election_id(),
-      {context, reactor, [answer, request](const Network& network, const StandingCircuit& circuit) {
-         v1::SetUpResponse response;
-         FillCircuit(network, circuit, response.mutable_circuit());
-         *answer = Serialize(response);
-       }});
+  AnswerOrder<v1::SetUpResponse>(queue_, call, ToOrder(*call.request), FillOne);
 }
 
 void CircuitsService::Release(grpc::CallbackServerContext* context,
                               grpc::ServerUnaryReactor* reactor,
                               std::shared_ptr<const v1::ReleaseRequest> request,
                               grpc::ByteBuffer* answer) {
-  if (request->in_band()) {
-    CarryOutInBand(queue_, context, reactor, [=, this](const Interrupt& interrupt) {
-      v1::ReleaseResponse response;
-      grpc::Status status = ReleaseInBand(*request, interrupt, &response);
-      if (status.ok()) *answer = Serialize(response);
-      return status;
-    });
-    return;
+  const OrderCall<v1::ReleaseRequest> call{context, reactor, std::move(request), answer};
+  if (call.request->in_band()) {
+    return AnswerInBand<v1::ReleaseResponse>(
+        queue_, call, [call, this](const Interrupt& interrupt, auto* response) {
+          return ReleaseInBand(*call.request, interrupt, response);
+        });
   }
-  CarryOut(
-      queue_, ToOrder(*request), request->election_id(),
-      {context, reactor, [answer, request](const Network& network, const StandingCircuit& circuit) {
-         v1::ReleaseResponse response;
-         FillCircuit(network, circuit, response.mutable_circuit());
-         *answer = Serialize(response);
-       }});
+  AnswerOrder<v1::ReleaseResponse>(queue_, call, ToOrder(*call.request), FillOne);
 }
 
 void CircuitsService::Move(grpc::CallbackServerContext* context, grpc::ServerUnaryReactor* reactor,
                            std::shared_ptr<const v1::MoveRequest> request,
                            grpc::ByteBuffer* answer) {
-  CarryOut(
-      queue_, ToOrder(*request), request->election_id(),
-      {context, reactor, [answer, request](const Network& network, const StandingCircuit& circuit) {
-         v1::MoveResponse response;
-         FillCircuit(network, circuit, response.mutable_circuit());
-         *answer = Serialize(response);
-       }});
+  const OrderCall<v1::MoveRequest> call{context, reactor, std::move(request), answer};
+  AnswerOrder<v1::MoveResponse>(queue_, call, ToOrder(*call.request), FillOne);
 }
 
 grpc::Status CircuitsService::List(const grpc::ServerContextBase*, const v1::ListRequest* request,

@@ -82,24 +82,20 @@ void DataServerService::Request(grpc::CallbackServerContext* context,
                                 grpc::ServerUnaryReactor* reactor,
                                 std::shared_ptr<const v1::ObjectRequest> request,
                                 grpc::ByteBuffer* answer) {
-  if (request->in_band()) {
-    CarryOutInBand(queue_, context, reactor, [=, this](const Interrupt& interrupt) {
-      v1::ObjectResponse response;
-      grpc::Status status = RequestInBand(*request, interrupt, &response);
-      if (status.ok()) *answer = Serialize(response);
-      return status;
-    });
-    return;
+  const OrderCall<v1::ObjectRequest> call{context, reactor, std::move(request), answer};
+  if (call.request->in_band()) {
+    return AnswerInBand<v1::ObjectResponse>(
+        queue_, call, [call, this](const Interrupt& interrupt, auto* response) {
+          return RequestInBand(*call.request, interrupt, response);
+        });
   }
-  CarryOut(
-      queue_, ToOrder(*request), request->election_id(),
-      {context, reactor, [answer, request](const Network& network, const StandingCircuit& circuit) {
-         v1::ObjectResponse response;
-         FillObjectPath(network, circuit, response.mutable_path());
-         response.set_link_congestion(circuit.congestion);
-         response.set_disk_contention(circuit.disk_contention);
-         *answer = Serialize(response);
-       }});
+  AnswerOrder<v1::ObjectResponse>(
+      queue_, call, ToOrder(*call.request),
+      [](const Network& network, const StandingCircuit& circuit, auto& response) {
+        FillObjectPath(network, circuit, response.mutable_path());
+        response.set_link_congestion(circuit.congestion);
+        response.set_disk_contention(circuit.disk_contention);
+      });
 }
 
 grpc::Status DataServerService::RequestBatch(const grpc::ServerContextBase* context,
@@ -145,22 +141,18 @@ void DataServerService::Release(grpc::CallbackServerContext* context,
                                 grpc::ServerUnaryReactor* reactor,
                                 std::shared_ptr<const v1::ReleaseObjectRequest> request,
                                 grpc::ByteBuffer* answer) {
-  if (request->in_band()) {
-    CarryOutInBand(queue_, context, reactor, [=, this](const Interrupt& interrupt) {
-      v1::ReleaseObjectResponse response;
-      grpc::Status status = ReleaseInBand(*request, interrupt, &response);
-      if (status.ok()) *answer = Serialize(response);
-      return status;
-    });
-    return;
+  const OrderCall<v1::ReleaseObjectRequest> call{context, reactor, std::move(request), answer};
+  if (call.request->in_band()) {
+    return AnswerInBand<v1::ReleaseObjectResponse>(
+        queue_, call, [call, this](const Interrupt& interrupt, auto* response) {
+          return ReleaseInBand(*call.request, interrupt, response);
+        });
   }
-  CarryOut(
-      queue_, ToOrder(*request), request->election_id(),
-      {context, reactor, [answer, request](const Network& network, const StandingCircuit& circuit) {
-         v1::ReleaseObjectResponse response;
-         FillObjectPath(network, circuit, response.mutable_path());
-         *answer = Serialize(response);
-       }});
+  AnswerOrder<v1::ReleaseObjectResponse>(
+      queue_, call, ToOrder(*call.request),
+      [](const Network& network, const StandingCircuit& circuit, auto& response) {
+        FillObjectPath(network, circuit, response.mutable_path());
+      });
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* DataServerService::Stream(

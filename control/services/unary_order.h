@@ -5,7 +5,10 @@
 #include <grpcpp/grpcpp.h>
 
 #include <functional>
+#include <memory>
+#include <utility>
 
+#include "control/server/message_bytes.h"
 #include "control/services/order_queue.h"
 
 namespace bfly::control {
@@ -26,5 +29,38 @@ void CarryOut(OrderQueue& queue, absl::StatusOr<Order> order, uint64_t election_
 void CarryOutInBand(OrderQueue& queue, grpc::CallbackServerContext* context,
                     grpc::ServerUnaryReactor* reactor,
                     std::function<grpc::Status(const Interrupt&)> carry_out);
+
+// A unary call of one order, as a service over bytes gets it.
+template <class Request>
+struct OrderCall {
+  grpc::CallbackServerContext* context;
+  grpc::ServerUnaryReactor* reactor;
+  std::shared_ptr<const Request> request;  // its memory is given back with the last copy
+  grpc::ByteBuffer* answer;
+};
+
+// Carries the order out and answers with what `fill(network, circuit, response)` writes.
+template <class Response, class Request, class Fill>
+void AnswerOrder(OrderQueue& queue, const OrderCall<Request>& call, absl::StatusOr<Order> order,
+                 Fill fill) {
+  CarryOut(queue, std::move(order), call.request->election_id(),
+           {call.context, call.reactor,
+            [call, fill](const Network& network, const StandingCircuit& circuit) {
+              Response response;
+              fill(network, circuit, response);
+              *call.answer = Serialize(response);
+            }});
+}
+
+// Carries the order out in band and answers with what `carry_out(interrupt, response)` writes.
+template <class Response, class Request, class InBand>
+void AnswerInBand(OrderQueue& queue, const OrderCall<Request>& call, InBand carry_out) {
+  CarryOutInBand(queue, call.context, call.reactor, [call, carry_out](const Interrupt& interrupt) {
+    Response response;
+    grpc::Status status = carry_out(interrupt, &response);
+    if (status.ok()) *call.answer = Serialize(response);
+    return status;
+  });
+}
 
 }  // namespace bfly::control
