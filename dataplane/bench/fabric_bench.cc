@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/bench/bench_options.h"
 #include "dataplane/bench/step_traffic.h"
 #include "dataplane/fabric/loaded_fabric.h"
 #include "dataplane/runtime/cpus.h"
@@ -70,19 +71,14 @@ class StepInlet final : public Inlet {
 };
 
 absl::Status CheckOptions(const FabricBenchOptions& o) {
-  const auto outside = [](const char* option, auto value, auto low, auto high) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(option, ": ", value, " is outside ", low, "..", high));
-  };
   if (!(o.load > 0 && o.load <= 1)) {
     return absl::InvalidArgumentError(
         absl::StrCat("load: ", o.load, " is not above 0 and at most 1"));
   }
   const int cpus = static_cast<int>(UsableCpus().size());
-  if (o.workers < 1 || o.workers > cpus) return outside("workers", o.workers, 1, cpus);
-  if (!(o.seconds >= 0.05 && o.seconds <= 60)) return outside("seconds", o.seconds, 0.05, 60);
-  if (o.runs < 1 || o.runs > 100) return outside("runs", o.runs, 1, 100);
-  return absl::OkStatus();
+  return FirstError({CheckOption("workers", o.workers, 1, cpus),
+                     CheckOption("seconds", o.seconds, 0.05, 60.0),
+                     CheckOption("runs", o.runs, 1, 100)});
 }
 
 // Stages in `workers` equal parts, in order.
@@ -93,14 +89,7 @@ FabricConfig ConfigOf(const FabricBenchOptions& options, const Network& network)
   // Spins long before it sleeps, so it costs nothing with a core to itself; without, a worker that
   // waits for another lets it run.
   config.idle = IdleMode::kAdaptive;
-  const int stages = network.stages();
-  for (int w = 0; w < options.workers; ++w) {
-    const int first = stages * w / options.workers;
-    const int last = stages * (w + 1) / options.workers - 1;
-    if (first > last) continue;
-    config.placement.push_back(
-        {.first_stage = first, .last_stage = last, .lcore = UsableCpus()[w]});
-  }
+  config.placement = EqualParts(network.stages(), options.workers);
   return config;
 }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/bench/bench_options.h"
 #include "dataplane/fabric/fabric.h"
 #include "dataplane/in_band/in_band.h"
 #include "dataplane/runtime/cpus.h"
@@ -19,17 +20,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 absl::Status CheckOptions(const InBandBenchOptions& o) {
-  const auto outside = [](const char* option, auto value, auto low, auto high) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(option, ": ", value, " is outside ", low, "..", high));
-  };
   const int cpus = static_cast<int>(UsableCpus().size());
-  if (o.workers < 1 || o.workers > cpus) return outside("workers", o.workers, 1, cpus);
-  if (o.c < 1 || o.c > 254) return outside("c", o.c, 1, 254);
-  if (o.runs < 1 || o.runs > 10'000) return outside("runs", o.runs, 1, 10'000);
-  if (o.set_ups < 1 || o.set_ups > 1'000'000) return outside("set_ups", o.set_ups, 1, 1'000'000);
-  if (!(o.data >= 0 && o.data <= 1e9)) return outside("data", o.data, 0, 1e9);
-  return absl::OkStatus();
+  return FirstError({CheckOption("workers", o.workers, 1, cpus), CheckOption("c", o.c, 1, 254),
+                     CheckOption("runs", o.runs, 1, 10'000),
+                     CheckOption("set_ups", o.set_ups, 1, 1'000'000),
+                     CheckOption("data", o.data, 0.0, 1e9)});
 }
 
 FabricConfig ConfigOf(const InBandBenchOptions& options, const NetworkSpec& spec, int stages) {
@@ -37,13 +32,7 @@ FabricConfig ConfigOf(const InBandBenchOptions& options, const NetworkSpec& spec
   config.name = "bench";
   config.network = spec;
   config.idle = IdleMode::kPoll;
-  for (int w = 0; w < options.workers; ++w) {
-    const int first = stages * w / options.workers;
-    const int last = stages * (w + 1) / options.workers - 1;
-    if (first > last) continue;
-    config.placement.push_back(
-        {.first_stage = first, .last_stage = last, .lcore = UsableCpus()[w]});
-  }
+  config.placement = EqualParts(stages, options.workers);
   return config;
 }
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "dataplane/bench/bench_frames.h"
 #include "dataplane/bench/bench_load.h"
+#include "dataplane/bench/bench_options.h"
 #include "dataplane/bench/bench_processes.h"
 #include "dataplane/fabric/fabric.h"
 #include "dataplane/runtime/cpus.h"
@@ -41,16 +42,9 @@ struct Directory : BenchDirectory {
 };
 
 absl::Status CheckOptions(const PortBenchOptions& o) {
-  const auto outside = [](const char* option, auto value, auto low, auto high) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(option, ": ", value, " is outside ", low, "..", high));
-  };
-  if (o.stages < 1 || o.stages > 20) return outside("stages", o.stages, 1, 20);
-  if (o.frame_bytes < 60 || o.frame_bytes > 1514) {
-    return outside("frame_bytes", o.frame_bytes, 60, 1514);
-  }
-  if (!(o.seconds >= 0.1 && o.seconds <= 60)) return outside("seconds", o.seconds, 0.1, 60);
-  if (o.runs < 1 || o.runs > 100) return outside("runs", o.runs, 1, 100);
+  const absl::Status status = FirstError(
+      {CheckOption("stages", o.stages, 1, 20), CheckFrameRuns(o.frame_bytes, o.seconds, o.runs)});
+  if (!status.ok()) return status;
   if (UsableCpus().size() < 2) {
     return absl::UnavailableError(
         absl::StrCat("two CPUs are needed, one for the load and one for the device "
