@@ -163,6 +163,19 @@ inline std::vector<uint64_t> PacketCounts(const Snapshot& s) {
   return counts;
 }
 
+// Sends a packet from every row to every row, and expects that each follows its greedy path.
+inline Snapshot SendAllPairs(Fabric& fabric) {
+  const Network& network = fabric.network();
+  EXPECT_TRUE(fabric.SetSources(AllPairs(network)).ok());
+  const uint64_t packets = uint64_t{network.rows()} * network.rows();
+  Snapshot s = WaitForDeliveries(fabric, packets);
+  EXPECT_EQ(s.conservation.injected, packets);
+  EXPECT_EQ(s.conservation.delivered, packets);
+  EXPECT_EQ(s.conservation.in_flight, 0u);
+  EXPECT_EQ(PacketCounts(s), WalkedCounts(network, AllPairsGreedy(network)));
+  return s;
+}
+
 inline std::unique_ptr<Fabric> MustLoad(const FabricConfig& config) {
   absl::StatusOr<std::unique_ptr<Fabric>> fabric = Fabric::Load(config);
   if (!fabric.ok()) {
