@@ -33,6 +33,13 @@ struct NodeState {
 };
 static_assert(sizeof(NodeState) == 32);
 
+// The queue of a link that is too long to be copied every window.
+struct LongQueue {
+  std::vector<PacketWord> words;
+  size_t left = 0;  // words at the front that have left
+  uint32_t waiting() const { return static_cast<uint32_t>(words.size() - left); }
+};
+
 // Packets that enter or leave the network in a window.
 struct PacketCount {
   uint64_t packets = 0;
@@ -85,12 +92,6 @@ class StageBlock {
 
  private:
   class Window;
-  // The queue of a link that is too long to be copied every window.
-  struct LongQueue {
-    std::vector<PacketWord> words;
-    size_t left = 0;  // words at the front that have left
-    uint32_t waiting() const { return static_cast<uint32_t>(words.size() - left); }
-  };
 
   std::vector<PacketWord> queue_;  // node after node, port 0 before port 1, each in order
   // By link, empty until one is long. A link that has one has no words in queue_.
