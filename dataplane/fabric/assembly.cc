@@ -35,12 +35,12 @@ size_t Assembly::NewSegment(int worker, std::vector<Stage*> hops) {
 
 Inlet* Assembly::Connect(size_t from, Stage* last, int consumer) {
   if (segments_[from].worker == consumer) {
-    segment(from).AddLane(Lane::ToLater(last, 0));
+    segment(from).AddLane(Lane::ToLater(last));
     inlets_.push_back(std::make_unique<LocalInlet>(&segment(from), segment(from).lanes() - 1));
   } else {
     rings_.push_back(std::make_unique<WorkerRing>(WorkerRing{Ring(kRingSlots), consumer}));
     Ring* const ring = &rings_.back()->ring;
-    segment(from).AddLane(Lane::ToRing(ring, last, 0));
+    segment(from).AddLane(Lane::ToRing(ring, last));
     inlets_.push_back(std::make_unique<RingInlet>(ring));
   }
   return inlets_.back().get();
@@ -185,14 +185,14 @@ void Assembly::LeadToTrunk() {
   };
   TrunkOutlet* const outlet = ports_.trunk_out()->outlet();
   if (last.size() == 1) {
-    return segment(hop_segments_[last[0]]).AddLane(Lane::ToTrunk(outlet, stage_of(last[0]), 0));
+    return segment(hop_segments_[last[0]]).AddLane(Lane::ToTrunk(outlet, stage_of(last[0])));
   }
   const int worker = plan_.segments[last[0]].worker;
   const size_t sender = NewSegment(worker, {});
   for (size_t i : last) {
     segment(sender).AddInlet(Connect(hop_segments_[i], stage_of(i), worker), false);
   }
-  segment(sender).AddLane(Lane::ToTrunk(outlet, nullptr, 0));
+  segment(sender).AddLane(Lane::ToTrunk(outlet, nullptr));
 }
 
 std::vector<std::vector<int>> Assembly::TransmittersOfRows() {

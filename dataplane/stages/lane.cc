@@ -15,9 +15,8 @@ constexpr double kDeadAfterSeconds = 0.1;
 
 }  // namespace
 
-Lane::Lane(Kind kind, Ring* ring, Outlet* outlet, Stage* last, uint32_t queue_limit)
+Lane::Lane(Kind kind, Ring* ring, Outlet* outlet, Stage* last)
     : kind_(kind),
-      queue_limit_(queue_limit),
       ring_(ring),
       outlet_(outlet),
       last_(last),
@@ -27,19 +26,15 @@ Lane::Lane(Kind kind, Ring* ring, Outlet* outlet, Stage* last, uint32_t queue_li
   counted_ = std::make_unique<uint32_t[]>(kBatch);
 }
 
-Lane Lane::ToRing(Ring* ring, Stage* last, uint32_t queue_limit) {
-  return Lane(Kind::kRing, ring, nullptr, last, queue_limit);
+Lane Lane::ToRing(Ring* ring, Stage* last) { return Lane(Kind::kRing, ring, nullptr, last); }
+
+Lane Lane::ToLater(Stage* last) { return Lane(Kind::kLater, nullptr, nullptr, last); }
+
+Lane Lane::ToTrunk(Outlet* outlet, Stage* last) {
+  return Lane(Kind::kTrunk, nullptr, outlet, last);
 }
 
-Lane Lane::ToLater(Stage* last, uint32_t queue_limit) {
-  return Lane(Kind::kLater, nullptr, nullptr, last, queue_limit);
-}
-
-Lane Lane::ToTrunk(Outlet* outlet, Stage* last, uint32_t queue_limit) {
-  return Lane(Kind::kTrunk, nullptr, outlet, last, queue_limit);
-}
-
-Lane Lane::ToEgress(Outlet* outlet) { return Lane(Kind::kEgress, nullptr, outlet, nullptr, 0); }
+Lane Lane::ToEgress(Outlet* outlet) { return Lane(Kind::kEgress, nullptr, outlet, nullptr); }
 
 void Lane::Settle(Account& account) {
   if (kind_ == Kind::kRing) {
@@ -139,7 +134,7 @@ void Lane::CountOccupancy(Ledger& ledger) {
     }
     LinkCold& link = last_->cold(links_[i]);
     const uint32_t occupancy = link.occupancy.load(std::memory_order_relaxed);
-    const uint32_t limit = last_->queue_limit(links_[i], queue_limit_);
+    const uint32_t limit = last_->queue_limit(links_[i]);
     if (limit != 0 && occupancy >= limit) {
       Bump<uint64_t>(link.queue_full, 1);
       ledger.Drop(DropReason::kQueueFull);

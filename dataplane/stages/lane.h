@@ -21,15 +21,15 @@ inline constexpr int kBatch = 4 * kBurst;
 class alignas(RTE_CACHE_LINE_SIZE) Lane {
  public:
   // Packets for another worker. `last` is the stage whose links they wait on if the ring is full
-  // (null where they wait on no link); of each link at most `queue_limit` wait (0: all; what
-  // the stage was told of the link comes first), the rest is dropped.
-  static Lane ToRing(Ring* ring, Stage* last, uint32_t queue_limit);
+  // (null where they wait on no link). A link with a queue limit keeps no more of them than that;
+  // the rest is dropped.
+  static Lane ToRing(Ring* ring, Stage* last);
   // Packets for a later segment of the same worker, which takes them in the same pass through a
   // LocalInlet. They count as held until it does.
-  static Lane ToLater(Stage* last, uint32_t queue_limit);
+  static Lane ToLater(Stage* last);
   // Packets for another data plane. Waits like a ring; but a trunk that has taken nothing for 100
   // ms is taken for dead, and drops as kPortFull what it is given until it takes something again.
-  static Lane ToTrunk(Outlet* outlet, Stage* last, uint32_t queue_limit);
+  static Lane ToTrunk(Outlet* outlet, Stage* last);
   // Packets that leave the fabric here.
   static Lane ToEgress(Outlet* outlet);
 
@@ -68,7 +68,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Lane {
 
  private:
   enum class Kind : uint8_t { kRing, kLater, kTrunk, kEgress };
-  Lane(Kind kind, Ring* ring, Outlet* outlet, Stage* last, uint32_t queue_limit);
+  Lane(Kind kind, Ring* ring, Outlet* outlet, Stage* last);
 
   void SendToOutlet(Account& account);
   void RemoveFront(uint32_t taken);
@@ -78,7 +78,6 @@ class alignas(RTE_CACHE_LINE_SIZE) Lane {
   Kind kind_;
   bool dead_ = false;      // a trunk that stopped taking
   bool occupied_ = false;  // some link's occupancy is not 0
-  uint32_t queue_limit_;
   uint32_t count_ = 0;
   uint32_t promised_ = 0;     // to the ring
   uint32_t taken_ = 0;        // by a later segment in this pass; still among count_

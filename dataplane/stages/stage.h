@@ -69,9 +69,9 @@ class Stage {
   TimedLinks* timed() const { return in_use_; }
   // Worker: lets go of timed links that are not needed any more. True if it did.
   bool DropEmptyTimed();
-  // Worker: packets that may wait for `link` where it takes no time; `otherwise` if nobody said.
-  uint32_t queue_limit(uint32_t link, uint32_t otherwise) const {
-    return table_in_use_ == nullptr ? otherwise : table_in_use_->of(link).queue_limit;
+  // Worker: packets that may wait for `link` where it takes no time; 0: all.
+  uint32_t queue_limit(uint32_t link) const {
+    return table_in_use_ == nullptr ? 0 : table_in_use_->of(link).queue_limit;
   }
   // Any thread: null if no link ever took time.
   const TimedLinks* timed_counters() const { return timed_.load(std::memory_order_acquire); }

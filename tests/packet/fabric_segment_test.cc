@@ -82,9 +82,9 @@ Ledger LedgerOf(const Worker& worker) {
 // Stage 0 of a butterfly of 4 rows on a worker that hands on to a ring of 7 places.
 class FirstStage : public testing::Test {
  protected:
-  void Build(uint32_t queue_limit) {
+  void Build() {
     segment_.AddInlet(&inlet_, false);
-    segment_.AddLane(Lane::ToRing(&ring_, &stage_, queue_limit));
+    segment_.AddLane(Lane::ToRing(&ring_, &stage_));
     worker_.AddSegment(&segment_);
   }
   uint32_t occupancy(Row row, int port) {
@@ -108,7 +108,7 @@ class FirstStage : public testing::Test {
 };
 
 TEST_F(FirstStage, WhatTheRingDoesNotTakeWaitsOnItsLink) {
-  Build(0);
+  Build();
   inlet_.Add(0, 0, 4);  // row 0, port 0
   inlet_.Add(0, 2, 6);  // row 0, port 1: stage 0 sets the left bit
   EXPECT_TRUE(worker_.Pass());
@@ -153,7 +153,12 @@ TEST_F(FirstStage, PacketsOfOneInputKeepToOneOfTheLanes) {
 }
 
 TEST_F(FirstStage, OfEachLinkNoMoreThanTheLimitWait) {
-  Build(2);
+  LinkPlan plan;
+  plan.base.queue_limit = 2;
+  const ShapeTable table(plan, 0, 4, 2, /*tsc_hz=*/1e9);
+  stage_.OfferShapes(&table, nullptr);
+  stage_.AdoptShapes(0);
+  Build();
   inlet_.Add(0, 0, 7);  // fills the ring
   inlet_.Add(1, 1, 5);  // row 1, port 0
   inlet_.Add(1, 3, 1);  // row 1, port 1
@@ -168,7 +173,7 @@ TEST_F(FirstStage, OfEachLinkNoMoreThanTheLimitWait) {
 }
 
 TEST_F(FirstStage, PromisedPacketsAreInTheAccountBeforeTheNextWorkerCanTakeThem) {
-  Build(0);
+  Build();
   inlet_.Add(2, 1, 3);
   // The steps of a pass, with a look between them.
   Account account;
@@ -181,7 +186,7 @@ TEST_F(FirstStage, PromisedPacketsAreInTheAccountBeforeTheNextWorkerCanTakeThem)
 }
 
 TEST_F(FirstStage, DiscardGivesBackWhatWaits) {
-  Build(0);
+  Build();
   inlet_.Add(0, 0, 12);
   EXPECT_TRUE(worker_.Pass());
   EXPECT_EQ(segment_.Discard(), 5u);
@@ -197,7 +202,7 @@ TEST(Trunk, ThatTakesNothingIsGivenUpAndTriedAgain) {
   sink.room = 1;
   Segment segment({&stage});
   segment.AddInlet(&inlet, false);
-  segment.AddLane(Lane::ToTrunk(&sink, &stage, 0));
+  segment.AddLane(Lane::ToTrunk(&sink, &stage));
   Worker worker(0, IdleMode::kAdaptive);
   worker.AddSegment(&segment);
   inlet.Add(0, 0, 10);
