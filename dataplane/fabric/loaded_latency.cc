@@ -2,25 +2,18 @@
 // LoadedFabric: recording latencies, where packets are delivered and where links take time.
 #include <rte_cycles.h>
 
-#include <atomic>
 #include <chrono>
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include "dataplane/fabric/loaded_fabric.h"
 
 namespace bfly::dataplane {
 
-// The fence and the acquire loads pair with what the caller told the workers before and with the
-// end of their passes: a pass that began before that is over, and later passes know.
 void LoadedFabric::WaitForWorkers() const {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  for (const auto& worker : workers_) {
-    const uint64_t before = worker->passes();
-    while (!worker->stopped() && worker->passes() < before + 2) {
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
-    }
+  GracePeriod period;
+  for (const auto& worker : workers_) period.Ask(worker->epoch());
+  while (!period.Wait(std::chrono::steady_clock::now() + std::chrono::seconds(1))) {
   }
 }
 

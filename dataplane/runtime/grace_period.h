@@ -24,7 +24,7 @@ class PassEpoch {
   // The worker makes no pass any more.
   void Leave() { answered_.store(UINT64_MAX, std::memory_order_release); }
 
-  // Control, one thread at a time: what the worker is to answer from now on.
+  // Control, any thread: what the worker is to answer from now on.
   uint64_t Ask() { return asked_.fetch_add(1, std::memory_order_release) + 1; }
   bool Reached(uint64_t asked) const { return answered_.load(std::memory_order_acquire) >= asked; }
 
@@ -33,7 +33,8 @@ class PassEpoch {
   std::atomic<uint64_t> answered_{0};  // worker: writes, control: acquire loads
 };
 
-// Questions to some workers. Over when all have answered. Control only.
+// Questions to some workers. Over when all have answered. Control only; several threads
+// may each have one.
 class GracePeriod {
  public:
   // Asks a worker; a second question to the same worker replaces the first.
