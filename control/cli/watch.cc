@@ -37,7 +37,7 @@ constexpr uint32_t kLinksOfLargeNetwork = 1000;
 // wait.
 class PictureStream {
  public:
-  // `asks`: there is no subscription, and a picture is asked for every interval.
+  // With `asks` the stream asks for a picture every interval. Without, it subscribes to pictures.
   PictureStream(const v1::SubscribeRequest& request, bool asks, const Common& common)
       : stub_(v1::Telemetry::NewStub(Connect(common))), common_(common), request_(request) {
     if (!asks) reader_ = stub_->Subscribe(&context_, request);

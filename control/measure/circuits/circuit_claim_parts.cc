@@ -11,7 +11,8 @@ namespace {
 
 constexpr char kIfEnded[] = "_if_ended";
 
-// What the protocols promise holds where no request was left over.
+// A protocol promises something only for trials that left no request over. For other trials a
+// figure whose name ends in kIfEnded has no value.
 double FigureOf(const Trial& trial, const std::string& figure) {
   const size_t condition = figure.find(kIfEnded);
   if (condition == std::string::npos) return trial.figure(figure);

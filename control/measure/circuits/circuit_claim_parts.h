@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the lists of claims about circuit protocols are written with.
+// The functions that write claims about circuit protocols.
 #pragma once
 
 #include <cmath>

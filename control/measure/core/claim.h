@@ -69,17 +69,18 @@ struct Claim {
   std::string statement;
   std::string source;
   Relation relation = Relation::kEqual;
-  // Empty: applies. Otherwise the reason why it does not. May be null: it applies wherever it is
-  // about the point.
+  // Returns why the claim does not apply at a point, or an empty string if it applies. Null: the
+  // claim applies at every point that it is about.
   std::function<std::string(const Point&)> not_applicable = {};
   std::function<double(const Point&)> theory = {};
   std::function<Reading(const Measurement&)> measured = {};
-  // As not_applicable, where it takes what was measured to know. May be null.
+  // Returns why the measurement leaves the claim undecided, or an empty string. May be null.
   std::function<std::string(const Measurement&)> undecided = {};
-  // Empty: it is about such points. Otherwise what it is about; there is no result at a point that
-  // a claim is not about. May be null: it is about all points of its kind.
+  // Returns what the claim is about, or an empty string if it is about this point. A report has no
+  // row for a claim at a point that the claim is not about. Null: the claim is about every point.
   std::function<std::string(const Point&)> about = {};
-  // Empty: theory says something at the point. Otherwise why it says nothing there. May be null.
+  // Returns why theory says nothing at a point, or an empty string if it says something. May be
+  // null.
   std::function<std::string(const Point&)> vacuous = {};
   // Relative slack on top of the interval, for statements that say "about"; they name it.
   double tolerance = 0;

@@ -45,25 +45,24 @@ class Experiment {
   virtual absl::Status CheckEffort(const std::vector<Point>& points) const = 0;
   virtual const std::vector<Claim>& Claims() const = 0;
 
-  // Takes what trials need besides, and holds it until the experiment is destroyed. Says what the
-  // user should know before the first trial; may be empty.
+  // Starts what the trials need, such as workers; the destructor ends it. Returns what the user
+  // should know before the first trial, or an empty string.
   virtual absl::StatusOr<std::string> Start() { return std::string(); }
-  // Cancelled when `interrupted` says so, where a trial takes long.
+  // Runs one trial. CANCELLED: `interrupted` returned true during a long trial.
   virtual absl::StatusOr<Trial> Run(const Point& point, uint64_t seed,
                                     const std::function<bool()>& interrupted) const = 0;
   // Whether the network has no stationary state at the point.
   virtual bool IsSaturated(const Measurement& measurement) const = 0;
-  // What becomes of the verdicts once all points are judged.
+  // Sets the verdicts of the whole run, once every point has its own.
   virtual void Conclude(Report& report) const = 0;
 
-  // What results.json has of this kind, after the claims.
+  // Adds what only this kind of experiment writes to results.json, after the claims.
   virtual void AddResults(const Report& report, nlohmann::ordered_json& results) const = 0;
-  // Other files of the folder, as (name, text).
+  // The other files of the result folder, as (name, text).
   virtual std::vector<std::pair<std::string, std::string>> Files(const Report& report) const = 0;
-  // What a person reads on the terminal.
+  // The text that the terminal shows at the end.
   virtual std::string Summary(const Report& report) const = 0;
-  // The figures of a measurement, from what is in its results.json. DataLoss if `results` are not
-  // those of the experiment.
+  // The plots that a results.json describes. DataLoss: `results` are of another experiment.
   virtual absl::StatusOr<std::vector<Figure>> Figures(
       const nlohmann::ordered_json& results) const = 0;
 };
