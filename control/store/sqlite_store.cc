@@ -105,15 +105,19 @@ absl::Status SqliteStore::Connect() {
   });
 }
 
-// Under another name first, so that there is always a whole database or none.
+absl::Status SqliteStore::CannotMake() const {
+  return absl::InternalError(absl::StrCat(
+      "cannot make ", path_, ", where placed objects are kept: ", std::strerror(errno)));
+}
+
+// Writes under another name and renames, so that there is always a whole database or none.
 absl::Status SqliteStore::Create() {
   const std::string fresh = path_ + ".new";
   Unlink(fresh);
   // The log and the index of it get the mode of the file.
   const int file = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
   if (file < 0) {
-    return absl::InternalError(absl::StrCat(
-        "cannot make ", path_, ", where placed objects are kept: ", std::strerror(errno)));
+    return CannotMake();
   }
   close(file);
   absl::Status status = Try("make", [&] {
@@ -129,8 +133,7 @@ absl::Status SqliteStore::Create() {
     return absl::OkStatus();
   });
   if (status.ok() && rename(fresh.c_str(), path_.c_str()) != 0) {
-    status = absl::InternalError(absl::StrCat(
-        "cannot make ", path_, ", where placed objects are kept: ", std::strerror(errno)));
+    status = CannotMake();
   }
   if (!status.ok()) {
     Unlink(fresh);

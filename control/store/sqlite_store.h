@@ -39,6 +39,8 @@ class SqliteStore final : public Store {
   // Opens the file, which is there, and checks whose it is.
   absl::Status Connect();
   absl::Status Create();
+  // The error of errno.
+  absl::Status CannotMake() const;
   // Not OK: there is a file that bfly must leave alone.
   absl::Status CheckOurs();
 
