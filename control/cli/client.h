@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "absl/status/status.h"
 #include "control/cli/verb.h"
@@ -24,20 +25,34 @@ absl::Status Explain(const grpc::Status& answer, const Common& common);
 // An error of the controller with what to do where another client is primary. Explain adds it.
 absl::Status WithAdvice(const absl::Status& status);
 
+// How long a call that the controller turned away is tried again.
+inline constexpr std::chrono::seconds kTurnedAwayPatience{5};
+inline constexpr std::chrono::milliseconds kTryAgainEvery{100};
+
+// Whether the controller accepted the connection and closed it at once, before it read a request,
+// as gRPC does while clients hold all of its memory.
+bool WasTurnedAway(const grpc::Status& answer);
+
 // Calls a unary method: Call(stub.get(), &v1::Fabric::Stub::Status, request, &response, common).
-// Requests that take an election id carry the one that was given.
+// Requests that take an election id carry the one that was given. A call that was turned away is
+// tried again.
 template <class Stub, class Request, class Response>
 absl::Status Call(Stub* stub,
                   grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                   const Request& request, Response* response, const Common& common) {
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kCallDeadline);
-  if constexpr (requires(Request & changing) { changing.set_election_id(uint64_t{}); }) {
-    Request with_id = request;
-    if (common.election_id != 0) with_id.set_election_id(common.election_id);
-    return Explain((stub->*method)(&context, with_id, response), common);
+  Request sent = request;
+  if constexpr (requires { sent.set_election_id(uint64_t{}); }) {
+    if (common.election_id != 0) sent.set_election_id(common.election_id);
   }
-  return Explain((stub->*method)(&context, request, response), common);
+  const auto give_up = std::chrono::steady_clock::now() + kTurnedAwayPatience;
+  while (true) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kCallDeadline);
+    const grpc::Status answer = (stub->*method)(&context, sent, response);
+    if (!WasTurnedAway(answer) || std::chrono::steady_clock::now() > give_up)
+      return Explain(answer, common);
+    std::this_thread::sleep_for(kTryAgainEvery);
+  }
 }
 
 }  // namespace bfly::control

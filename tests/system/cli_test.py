@@ -7,7 +7,9 @@ import os
 import pty
 import re
 import signal
+import socket
 import subprocess
+import threading
 import time
 import unittest
 
@@ -27,7 +29,67 @@ sys.stdin.read()
 """
 
 
+class TurnsAway:
+    """A door in front of the controller: it closes the first `turned_away` connections at once and carries the rest."""
+
+    def __init__(self, path, controller, turned_away):
+        self.left, self.controller, self.ends = turned_away, controller, []
+        self.door = socket.socket(socket.AF_UNIX)
+        self.door.bind(str(path))
+        self.door.listen(64)
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        try:
+            while True:
+                client, _ = self.door.accept()
+                if self.left > 0:
+                    self.left -= 1
+                    client.close()
+                    continue
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(str(self.controller))
+                self.ends += [client, server]
+                for source, sink in ((client, server), (server, client)):
+                    threading.Thread(target=self.carry, args=(source, sink), daemon=True).start()
+        except OSError:  # the door was closed
+            pass
+
+    @staticmethod
+    def carry(source, sink):
+        try:
+            while piece := source.recv(65536):
+                sink.sendall(piece)
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:  # one of the ends is gone
+            pass
+
+    def close(self):
+        for end in [self.door, *self.ends]:
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:  # the other end has gone first
+                pass
+            end.close()
+
+
 class CommandLine(CommandLineTest):
+    def test_a_call_that_the_controller_turned_away_is_tried_again(self):
+        self.bfly("up", self.file)
+        for turned_away, code in ((5, 0), (10**9, 1)):
+            path = self.directory / f"door{turned_away}.sock"
+            door = TurnsAway(path, self.run_dir / "controller.sock", turned_away)
+            self.addCleanup(door.close)
+            began = time.monotonic()
+            done = self.bfly("status", "--json", "--controller", f"unix:{path}", check=False)
+            self.assertEqual(done.returncode, code, f"{door.left} {done.stderr}")
+            if code == 0:
+                self.assertEqual((door.left, json.loads(done.stdout)["loaded"]), (0, True))
+            else:
+                self.assertIn("no bfly-controller answers", done.stderr)
+                self.assertLess(door.left, 10**9 - 10)
+                self.assertLess(time.monotonic() - began, 20)
+
     def test_a_fabric_comes_up_carries_circuits_and_goes_down_with_a_closed_account(self):
         out = self.bfly("up", self.file).stdout
         self.assertIn("life is up", out)
