@@ -18,7 +18,7 @@ constexpr uint64_t kMaxTrials = 100'000;
 
 const Kind& KindOf(const std::string& text) {
   const auto has_key = [&](const Kind& kind) {
-    // At the start of a line, as YAML or as the JSON that WriteExperiment writes.
+    // The key stands at the start of a line, as YAML or as the JSON that WriteExperiment writes.
     return kind.key == nullptr ||
            std::regex_search(text,
                              std::regex(absl::StrCat(R"((^|\n)[ {]*"?)", kind.key, R"("?[ ]*:)")));
@@ -26,7 +26,7 @@ const Kind& KindOf(const std::string& text) {
   return *std::find_if(Kinds().begin(), Kinds().end(), has_key);
 }
 
-// A claim that the file names must be known, and apply to some point.
+// Checks that every claim that the file names is known and applies to some point.
 absl::Status CheckNamedClaims(const Experiment& experiment, const std::vector<Point>& points) {
   const std::vector<std::string> named = experiment.named_claims();
   const auto claims = ClaimsNamed(experiment.Claims(), named);

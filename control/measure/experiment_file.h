@@ -12,14 +12,14 @@
 
 namespace bfly::control {
 
-// Reads `path` as the kind of experiment that its keys say and lays `overrides` ("rho=0.5" or
-// "seeds=[1, 2]", any key of the message) over it. `clock` is "virtual", "wall" or empty: as the
-// file says. Everything wrong is in the status, one error a line; defaults are filled in.
+// Reads `path` as the kind of experiment that its keys tell and lays `overrides` ("rho=0.5" or
+// "seeds=[1, 2]", any key of the message) over it. `clock` is "virtual" or "wall", or empty for the
+// clock that the file names. Fills in the defaults. The status lists all errors, one a line.
 absl::StatusOr<std::unique_ptr<Experiment>> ReadExperiment(
     const std::string& path, const std::vector<std::string>& overrides,
     const std::string& clock = "");
 
-// The effective configuration as a file that reads back to the same experiment.
+// Writes the effective configuration as a file that reads back as the same experiment.
 std::string WriteExperiment(const Experiment& experiment);
 
 }  // namespace bfly::control

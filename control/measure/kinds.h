@@ -11,9 +11,10 @@ namespace bfly::control {
 
 struct Kind {
   const char* subject;  // what it measures, in the plural
-  // A file with this key at the left margin is of the kind. Null: a file with no key of another.
+  // A file with this key at the left margin is of this kind. Null: files that have no other kind's
+  // key.
   const char* key;
-  const char* minimum;  // what a file must have
+  const char* minimum;  // the least that a file must have
   std::unique_ptr<Experiment> (*make)();
 };
 

@@ -12,7 +12,8 @@
 namespace bfly::control {
 namespace {
 
-// The runs of one point. Not ok: a trial failed; Cancelled: the run ends here.
+// Runs all trials of one point. Returns the error of a trial that failed, or Cancelled if the run
+// ends here.
 absl::StatusOr<Measurement> MeasurePoint(const Experiment& experiment, const Point& point,
                                          size_t number, Journal& journal, Progress& progress,
                                          const std::function<bool(const Progress&)>& on_progress) {

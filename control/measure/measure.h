@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs an experiment: every point with every seed, then the claims; and writes what came of it.
+// Runs an experiment (every point with every seed), checks the claims and writes the results.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@
 namespace bfly::control {
 
 struct Progress {
-  size_t done = 0;  // trials
+  size_t done = 0;  // trials that have been run
   size_t total = 0;
-  std::string point = {};  // the one that runs now
+  std::string point = {};  // the point that runs now
   uint64_t seed = 0;
 };
 
-// Trials that `journal` holds are not run again. `on_progress` is called before every trial; when
-// it returns false the run ends there, and the report has the points that are whole and is not
+// Runs every trial that `journal` does not hold yet. Calls `on_progress` before every trial; if it
+// returns false the run ends, and the report has the points whose trials were all run and is not
 // complete.
 absl::StatusOr<Report> Measure(const Experiment& experiment, Journal& journal,
                                const std::function<bool(const Progress&)>& on_progress);
 
-// results.json has nothing that depends on the machine or the time: the same experiment gives the
-// same bytes, but on the wall clock. `measured` says that every trial was run; `complete` is false
+// results.json does not depend on the machine or the time: except on the wall clock, the same
+// experiment gives the same bytes. `measured` says that every trial was run; `complete` stays false
 // until the plots are drawn too (draw_folder.h).
 std::string ResultsJson(const Experiment& experiment, const Report& report);
 
-// Writes results.json and the files of the experiment to `folder`. The status names the file that
+// Writes results.json and the files of the experiment to `folder`. The status names a file that
 // could not be written.
 absl::Status WriteReport(const Experiment& experiment, const Report& report,
                          const std::string& folder);

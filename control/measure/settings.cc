@@ -12,8 +12,8 @@
 namespace bfly::control {
 namespace {
 
-// "rho=0.5" as the YAML document it stands for. Keys must be new to the document read before: the
-// override replaces the whole value.
+// Reads "rho=0.5" as a YAML document into the message. The override replaces the whole value, so
+// the key is cleared first.
 absl::Status LayOver(const std::string& override, google::protobuf::Message& message) {
   const size_t equals = override.find('=');
   if (equals == std::string::npos || equals == 0) {
@@ -23,7 +23,7 @@ absl::Status LayOver(const std::string& override, google::protobuf::Message& mes
   const std::string key = override.substr(0, equals);
   std::string value = override.substr(equals + 1);
   const google::protobuf::FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(key);
-  // "1,2,3" is how a list is typed in a shell.
+  // In a shell a list is typed as "1,2,3".
   if (field != nullptr && field->is_repeated() && value.find('[') == std::string::npos) {
     value = absl::StrCat("[", value, "]");
   }
@@ -31,7 +31,7 @@ absl::Status LayOver(const std::string& override, google::protobuf::Message& mes
   std::vector<Diagnostic> diagnostics;
   MessageReader reader("--set " + override, &diagnostics);
   reader.Read(absl::StrCat(key, ": ", value, "\n"), "a setting", "a key and a value", laid.get());
-  // Only this key's value is given here: what else is required stands in the file.
+  // The document has this key only; other required keys stand in the file.
   std::erase_if(diagnostics, [&](const Diagnostic& d) {
     return d.field != key && d.field.find(key + "[") != 0 && field != nullptr;
   });
@@ -41,8 +41,7 @@ absl::Status LayOver(const std::string& override, google::protobuf::Message& mes
   return absl::OkStatus();
 }
 
-// The status with the place of each of its lines: the setting or the line of the file that gave the
-// value.
+// Adds a place to each line of the status: the setting or the line of the file that gave the value.
 absl::Status WithPlaces(const absl::Status& status, const std::string& path,
                         const MessageReader& reader, const std::vector<std::string>& settings) {
   if (status.ok()) return status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements about the protocols that those of Cole et al. 1998 are measured against.
+// Statements about the protocols with which those of Cole et al. 1998 are compared.
 #include <algorithm>
 
 #include "control/measure/circuits/circuit_claim_parts.h"
@@ -8,7 +8,7 @@
 namespace bfly::control {
 namespace {
 
-// Greedy routing of one permutation on B_n.
+// A claim about greedy routing of one permutation on B_n.
 Claim Greedy(const std::string& permutation, const char* statement, CircuitValue theory) {
   const auto about = [permutation](const CircuitPoint& point) {
     if (point.protocol == "greedy" && point.permutation == permutation) return std::string();
@@ -19,7 +19,7 @@ Claim Greedy(const std::string& permutation, const char* statement, CircuitValue
                        .source = absl::StrCat(kCole, ", section 1; counted"),
                        .theory = std::move(theory),
                        .about = about,
-                       // Every path of the identity is the straight one.
+                       // Every path of the identity is the straight path.
                        .invariant = permutation == "identity"},
                       "congestion");
 }

@@ -21,7 +21,8 @@ double FigureOf(const Trial& trial, const std::string& figure) {
 
 using Values = std::vector<double>;
 
-// The claim with `read` of the values that the trials measured; some did.
+// Returns the claim with `read` of the values that the trials measured. If no trial measured one,
+// the reading has a doubt instead.
 Claim Reads(Claim claim, const std::string& figure,
             std::function<Reading(const Point&, const Values&)> read) {
   claim.measured = [figure, read = std::move(read)](const Measurement& m) {
@@ -33,7 +34,8 @@ Claim Reads(Claim claim, const std::string& figure,
   return claim;
 }
 
-// Of a statement about every trial: the value that breaks it most, or keeps it by the least.
+// For a statement about every trial: the value that breaks it most or, if none breaks it, the value
+// nearest to the limit.
 double WorstOf(Relation relation, double theory, const Values& values) {
   if (relation == Relation::kAtMost) return *std::max_element(values.begin(), values.end());
   if (relation == Relation::kAtLeast) return *std::min_element(values.begin(), values.end());

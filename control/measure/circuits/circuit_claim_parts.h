@@ -28,18 +28,18 @@ inline CircuitValue Constant(double value) {
 
 inline double Factorial(int k) { return std::tgamma(k + 1); }
 
-// The claim with what it reads. Each looks at one figure, in the trials that measured it;
-// "congestion_if_ended" is the congestion of those trials that left no request over.
+// Each function returns the claim with what it reads: one figure, in the trials that measured it.
+// "congestion_if_ended" is the congestion of the trials that left no request over.
 
-// The worst value in any trial: one trial that breaks the claim fails it.
+// Reads the worst value of all trials: one trial that breaks the claim fails it.
 Claim InEveryTrial(Claim claim, const std::string& figure);
-// The mean, which takes kFewestSeeds trials.
+// Reads the mean, which takes kFewestSeeds trials.
 Claim InTheMean(Claim claim, const std::string& figure);
-// The mean of a fraction of the n requests: where hardly any is lost the trials may all agree, and
-// then their spread says less than what n requests a trial can resolve.
+// Reads the mean of a fraction of the n requests. If hardly any request is lost the trials may all
+// agree; then the interval is at least what n requests a trial can resolve.
 Claim InTheMeanOfRequests(Claim claim, const std::string& figure);
-// The share of trials in which the figure is `least` or more. The claim is not applicable where it
-// could not fail if that had happened in all trials.
+// Reads the share of trials in which the figure is `least` or more. The claim is not applicable if
+// it could not fail even with the event in all trials.
 Claim InProbability(Claim claim, const std::string& figure, const CircuitValue& least);
 
 }  // namespace bfly::control

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two protocols on the same trials: the same seed gives both the same switches and permutation, or
-// the same wiring. What is measured so is reported and is no claim: no theorem orders them.
+// Compares two protocols trial by trial. The same seed gives both the same switches and
+// permutation, or the same wiring. The comparison is reported but is not a claim, because no
+// theorem orders the protocols.
 #pragma once
 
 #include <string>
@@ -14,7 +15,7 @@ struct SeedComparison {
   std::string figure;
   std::string first, second;  // curves
   int d = 0;
-  // Seeds by what the first has beside the second.
+  // Seeds at which the first curve has less than, as much as, or more than the second.
   int less = 0;
   int equal = 0;
   int more = 0;
@@ -23,8 +24,9 @@ struct SeedComparison {
   int trials() const { return less + equal + more; }
 };
 
-// Congestion of minimum and of collision beside one random choice and Valiant; congestion and disk
-// contention of two copies beside one. At every point where both protocols of a pair were run.
+// Compares the congestion of minimum and of collision with one random choice and with Valiant, and
+// the congestion and disk contention of two copies with one. It covers every point at which both
+// protocols of a pair were run.
 std::vector<SeedComparison> CompareBySeed(const std::vector<Measurement>& series);
 
 }  // namespace bfly::control

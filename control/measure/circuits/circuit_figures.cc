@@ -29,11 +29,11 @@ constexpr Drawn kDrawn[] = {
     {"locked", "fraction that got through", false},
 };
 
-constexpr double kMostLinear = 20;  // figures that span more are drawn on a logarithmic axis
+constexpr double kMostLinear = 20;  // figures that span a larger ratio get a logarithmic axis
 
 std::string Spaced(const std::string& name) { return absl::StrReplaceAll(name, {{"_", " "}}); }
 
-// What tells panels apart, and what tells the curves of a panel apart.
+// The values that differ between panels, and the values that differ between the curves of a panel.
 struct Facets {
   bool by_permutation = false;
   bool by_protocol = false;
@@ -75,7 +75,7 @@ Facets FacetsOf(const v1::CircuitExperiment& experiment, const Json& series) {
   return facets;
 }
 
-// Curves of the same label have the same colour in every panel.
+// Gives curves with the same label the same colour in every panel.
 void PaintByLabel(Figure& figure) {
   std::vector<std::string> labels;
   for (FigurePanel& panel : figure.panels) {

@@ -11,9 +11,9 @@
 
 namespace bfly::control {
 
-// "congestion", "disk_contention", "rounds", "steps" and "locked", those that were measured, over
-// log n. A panel for each permutation where there are several, or for each protocol where the
-// capacity q of links is swept; a curve for each protocol and setting.
+// "congestion", "disk_contention", "rounds", "steps" and "locked" over log n, as far as they were
+// measured. There is a panel for each permutation if there are several, or for each protocol if the
+// capacity q of links is swept, and a curve for each protocol and setting.
 absl::StatusOr<std::vector<Figure>> CircuitFigures(const v1::CircuitExperiment& experiment,
                                                    const nlohmann::ordered_json& results);
 

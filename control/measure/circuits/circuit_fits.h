@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How figures of circuit protocols grow with n, and which shape the paper gives them.
+// How figures of circuit protocols grow with n, beside the shape that the paper states.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace bfly::control {
 
-// One figure of one curve, over the means of its sizes.
+// One figure of one curve, fitted to the means at its sizes.
 struct CurveFit {
   std::string curve;   // Point::Curve
   std::string figure;  // congestion, disk_contention, rounds, steps, locked
   std::vector<GrowthFit> fits;
-  std::string stated;  // the shape that theory states for it; empty: none
-  std::string source;  // where it does
+  std::string stated;  // the shape that theory states for the figure; empty: none
+  std::string source;  // where theory states it
 };
 
-// Left out: set-up time of protocols that take requests one by one, 2 dilation each, and what q
-// alone decides of those whose links bear q circuits.
+// Set-up time of protocols that take requests one by one is left out, because it is always 2
+// dilation a request. So are figures that q alone decides if links bear q circuits.
 std::vector<CurveFit> FitCurves(const std::vector<Measurement>& series);
 
 }  // namespace bfly::control

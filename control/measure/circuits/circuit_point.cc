@@ -18,8 +18,8 @@ constexpr char kLockDown[] = "lock_down";
 constexpr const char* kDataServer[] = {"data_server_collision", "data_server_minimum",
                                        "data_server_single_copy"};
 
-// The network the paper runs a protocol on: greedy is what a single butterfly does, the others
-// need two copies.
+// The network that the paper runs a protocol on: greedy runs on a single butterfly, the others need
+// two copies.
 absl::StatusOr<NetworkKind> NetworkOf(const std::string& protocol) {
   if (std::count(std::begin(kDataServer), std::end(kDataServer), protocol) > 0) {
     return NetworkKind::kRandomlyWiredButterfly;
@@ -120,12 +120,12 @@ absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExper
     point.network = *network;
   }
   using Numbers = std::vector<uint32_t>;
-  // A setting that a protocol does not have is not swept for it.
+  // A protocol is not swept over a setting that it does not have.
   const auto where = [](bool has, const auto& list) {
     return has ? Numbers(list.begin(), list.end()) : Numbers{0};
   };
   const auto permutations = [&](const CircuitPoint& x) -> std::vector<std::string> {
-    if (x.is_data_server() || x.protocol == kLockDown) return {""};  // they draw their own
+    if (x.is_data_server() || x.protocol == kLockDown) return {""};  // these draw their own
     return {experiment.permutation().begin(), experiment.permutation().end()};
   };
   const auto cs = [&](const CircuitPoint& x) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points of an experiment about circuit protocols, and one trial of one.
+// Points of an experiment about circuit protocols, and how one trial of a point is run.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace bfly::control {
 
 struct CircuitPoint {
   std::string protocol;
-  NetworkKind network = NetworkKind::kTwoFoldButterfly;  // the protocol's own
+  NetworkKind network = NetworkKind::kTwoFoldButterfly;  // the network that the protocol runs on
   int d = 0;                                             // 2^d rows
   std::string permutation = {};                          // empty: the protocol draws its own
   uint32_t c = 0;          // paths a link may have; 0: the protocol has no such threshold
   uint32_t c_disk = 0;     // paths a disk may have; 0: as above
   uint32_t q = 0;          // circuits a link bears; 0: as above
-  bool c_follows = false;  // c follows from n, and so tells no curves apart
+  bool c_follows = false;  // c follows from n, so it does not distinguish curves
 
   uint32_t rows() const { return uint32_t{1} << d; }
   bool is_data_server() const;
@@ -32,19 +32,18 @@ struct CircuitPoint {
   std::string ToCsv() const;  // "protocol,network,d,permutation,c,c_disk,q"
 };
 
-// All points, in the order protocol, permutation, c, c_disk, q, d; those settings that a protocol
-// does not have are not swept for it. InvalidArgument names the key of a value that cannot be.
+// Returns all points, in the order protocol, permutation, c, c_disk, q, d. A protocol is not swept
+// over settings that it does not have. InvalidArgument names the key of an impossible value.
 absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExperiment& experiment);
 
-// The seeds a point of this d is run with: all, or the first ones where seed_limits says so.
+// The seeds with which a point of this d is run: all, or the first ones if seed_limits says so.
 std::vector<uint64_t> SeedsAt(const v1::CircuitExperiment& experiment, int d);
 
-// Whether the experiment says which c; otherwise c follows from n and tells no curves apart.
+// True if the experiment gives c. Otherwise c follows from n and does not distinguish curves.
 bool GivesThreshold(const v1::CircuitExperiment& experiment);
 
-// Chooses the paths of all requests once. The seed is that of the network's random switches or
-// wiring, of the permutation, the placement and the protocol. What it measured is in
-// Trial::figures:
+// Chooses the paths of all requests once. The seed decides the network's random switches or wiring,
+// the permutation, the placement and the protocol's choices. Trial::figures gets the results:
 //   congestion, dilation, rounds, messages (as RouteResult has them)
 //   steps           set-up time in the model (SetUpSteps)
 //   left            requests that the protocol had no path for

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a measurement of circuit protocols leaves for people and programs to read.
+// The tables and files that a measurement of circuit protocols leaves.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,8 +15,9 @@ nlohmann::ordered_json CircuitComparisonsJson(const Report& report);
 // How figures grow (circuit_fits.h).
 std::string CircuitFitTable(const Report& report);
 nlohmann::ordered_json CircuitFitsJson(const Report& report);
-// Seconds that this machine took to choose the paths of all requests: median, smallest and largest
-// of the trials. They differ from run to run, so they are in a file of their own and in no claim.
+// The seconds that this machine took to choose the paths of all requests: median, smallest and
+// largest of the trials. They differ from run to run, so they have a file of their own, and no
+// claim reads them.
 std::string CircuitSecondsCsv(const Report& report);
 std::string CircuitSecondsTable(const Report& report);
 

@@ -34,7 +34,8 @@ void AddRoute(const Network& network, const RouteResult& route, Trial& trial) {
   trial.figures["steps"] = static_cast<double>(SetUpSteps(network, route));
 }
 
-// Cole et al. 1998, section 2.2 and Lemma 2.4: how many of the 2n candidate paths cross each link.
+// Counts how many of the 2n candidate paths cross each link (Cole et al. 1998, section 2.2 and
+// Lemma 2.4).
 void AddCandidates(const Network& network, const std::vector<Request>& requests,
                    const RouteResult& route, Trial& trial) {
   std::vector<uint16_t> load(network.link_count());
@@ -47,7 +48,7 @@ void AddCandidates(const Network& network, const std::vector<Request>& requests,
   const uint64_t width = 2 * uint64_t{network.rows()};
   double error = 0, elsewhere = 0;
   uint16_t fullest = 0;
-  std::array<uint64_t, 3> full{};  // at least 8, 9, 10
+  std::array<uint64_t, 3> full{};  // links with at least 8, 9, 10 paths
   for (int stage = 0; stage < network.stages(); ++stage) {
     const auto begin =
         load.begin() + static_cast<std::ptrdiff_t>(network.link_index({stage, 0, 0}));

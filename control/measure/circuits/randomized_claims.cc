@@ -20,7 +20,7 @@ Claim CandidatesAtLeast(int load) {
       absl::StrCat("candidates_", load));
 }
 
-// A bound that a protocol's own rule keeps in every trial in which no request is left over.
+// A bound that a protocol's own rule guarantees in every trial in which no request is left over.
 Claim Kept(const char* id, const char* statement, const char* statement_of, const char* protocol,
            CircuitValue theory, const char* figure) {
   return InEveryTrial({.id = id,
@@ -33,8 +33,8 @@ Claim Kept(const char* id, const char* statement, const char* statement_of, cons
                       figure);
 }
 
-// A value that the proof gives with a probability which bounds nothing at the sizes that are run: a
-// trial beyond it would contradict no theorem.
+// A value from a proof whose probability bounds nothing at the sizes that are run. A trial beyond
+// the value would contradict no theorem.
 Claim ValueOfProof(const char* id, const char* statement, const char* statement_of,
                    const char* protocol, CircuitValue theory, const char* figure,
                    CircuitReason not_applicable) {

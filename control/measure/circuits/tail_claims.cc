@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statements about the probability that a figure is large. A bound that is 1 or more is vacuous;
-// its row says so, with what was measured. So is a bound with an o(1) in the exponent, at every
-// size: it is shown without the o(1).
+// its row says so and gives the measured value. A bound with an o(1) in the exponent is vacuous at
+// every size; it is shown without the o(1).
 #include <algorithm>
 #include <cmath>
 
@@ -13,11 +13,11 @@ namespace {
 
 constexpr double kSaysSomething = 0.5;
 
-// `links` links, each with C or more paths with probability at most `share`^C / C!.
+// The bound for `links` links, if each has C or more paths with probability at most `share`^C / C!.
 double UnionBound(double links, double share, int load) {
   return links * std::pow(share, load) / Factorial(load);
 }
-// The least load where that says something.
+// The least load at which the bound is at most a half.
 int LoadOfUnionBound(double links, double share) {
   int load = 1;
   while (UnionBound(links, share, load) > kSaysSomething) ++load;
@@ -26,7 +26,7 @@ int LoadOfUnionBound(double links, double share) {
 
 using Links = double (*)(double n, int d);
 
-// P(figure >= C) <= links share^C / C! for the least C where that is at most a half.
+// P(figure >= C) <= links share^C / C! for the least C at which the bound is at most a half.
 Claim UnionTail(const std::string& protocol, const std::string& permutation,
                 const std::string& figure, const char* form, const std::string& source, Links links,
                 double share) {
@@ -54,7 +54,7 @@ Claim UnionTail(const std::string& protocol, const std::string& permutation,
                        figure, load);
 }
 
-// A bound n^(exponent + o(1)).
+// A claim with a bound n^(exponent + o(1)).
 Claim PowerTail(const char* id, const char* protocol, const char* statement, const char* source,
                 const char* figure, const CircuitValue& at_least, const CircuitValue& exponent) {
   const auto theory = [exponent](const CircuitPoint& point) {
@@ -75,8 +75,8 @@ Claim PowerTail(const char* id, const char* protocol, const char* statement, con
                        figure, at_least);
 }
 
-// Theorem 3.1: the last sum of its proof, n cbar^(2 kappa t) c 2^(cbar^t) (d/n)^kappa with cbar^t =
-// log(n/d) and kappa = ceil(cbar/2), has no o(1).
+// The last sum in the proof of Theorem 3.1 has no o(1): n cbar^(2 kappa t) c 2^(cbar^t) (d/n)^kappa
+// with cbar^t = log(n/d) and kappa = ceil(cbar/2).
 double SumOfTheorem31(const CircuitPoint& point) {
   const double n = point.rows(), kappa = std::ceil(point.c_disk / 2.0);
   const double log = std::log2(n / point.d);
@@ -108,10 +108,10 @@ Claim Theorem31() {
 
 std::vector<Claim> TailClaims() {
   const std::string lemma = absl::StrCat(kCole, ", Lemma 2.4 (union bound)");
-  // Half of the requests that can reach a link would leave by the other one: a link of transition k
-  // is reached from 2^k inputs and leads to n / 2^(k+1) outputs, so that C given paths all cross it
-  // with probability 2^(-(k+1)C) at most, and C of 2^k inputs are chosen in 2^(kC) / C! ways at
-  // most.
+  // Half of the requests that can reach a link leave by the node's other link. 2^k inputs reach a
+  // link of transition k, and it leads to n / 2^(k+1) outputs. So C given paths all cross it with
+  // probability 2^(-(k+1)C) at most, and there are at most 2^(kC) / C! ways to choose C of 2^k
+  // inputs.
   const std::string counted = "union bound over links and sets of C requests; counted";
   const Links once = [](double n, int d) { return 2 * n * d; };
   const Links twice = [](double n, int d) { return 4 * n * d; };

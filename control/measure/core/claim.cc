@@ -11,7 +11,7 @@
 namespace bfly::control {
 namespace {
 
-// Why no verdict depends on what was measured; empty if one does.
+// Returns the reason why no verdict can depend on what was measured, or nothing if a verdict can.
 std::string WhyUnexamined(const Claim& claim, const Measurement& measurement) {
   if (std::string reason = WhyNot(claim, measurement.point); !reason.empty()) return reason;
   if (claim.stationary && measurement.saturated) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claims of the papers, checked against what was measured at one point.
+// Claims of the papers, checked against the measurement of one point.
 #pragma once
 
 #include <functional>
@@ -15,12 +15,12 @@
 
 namespace bfly::control {
 
-// What became of a claim at a point. Only kPass and kFail are evidence.
+// The outcome of a claim at a point. Only kPass and kFail are evidence.
 enum class Verdict {
   kPass,
   kFail,
-  kInvariant,      // holds by construction, and held; where it did not the verdict is kFail
-  kVacuous,        // theory says nothing at this size; what was measured is told
+  kInvariant,      // holds by construction, and held; if it does not hold the verdict is kFail
+  kVacuous,        // theory says nothing at this size; the measured value is reported
   kNotApplicable,  // the claim is not about the point, or too little was measured to judge it
 };
 inline constexpr Verdict kVerdicts[] = {Verdict::kPass, Verdict::kFail, Verdict::kInvariant,
@@ -40,23 +40,25 @@ struct ClaimResult {
   double theory = 0;  // what the statement gives at the point
   double measured = 0;
   double ci95 = 0;  // half-width of the 95 % interval of this claim alone, 0 if it has none
-  // The interval that decides (family.h): it misses the truth with probability `error` at most.
-  // Both ends are `measured` where nothing is random.
+  // The interval that decides (family.h) misses the truth with probability `error` at most. Both
+  // ends are `measured` if nothing is random.
   double low = 0;
   double high = 0;
   double error = 0;
-  int trials = 0;  // that were read; 0 where the claim is not about the point
+  int trials = 0;  // trials that were read; 0 if the claim is not about the point
   Verdict verdict = Verdict::kNotApplicable;
-  std::string reason;  // why it is vacuous or not applicable, or that an invariant is broken
+  std::string reason;  // why the verdict is vacuous or not applicable, or that an invariant is
+                       // broken
   Relation relation = Relation::kEqual;
-  std::optional<Tail> tail = {};  // of claims about a probability
+  std::optional<Tail> tail = {};  // only for claims about a probability
   bool saturated = false;         // the point has no stationary state
-  // What Decide needs: whether the verdict depends on the interval, and how.
+  // Decide reads the fields below: whether the verdict depends on the interval, and how.
   bool open = false;
   std::function<Interval(double)> interval = {};
-  // Of a probability: the interval if the event had happened in all trials. May be null.
+  // For a probability: the interval that would result if the event had happened in all trials. May
+  // be null.
   std::function<Interval(double)> all = {};
-  double slack = 0;  // on top of the interval
+  double slack = 0;  // added to the interval on both sides
   bool invariant = false;
   bool above_zero = false;
 };
@@ -82,24 +84,27 @@ struct Claim {
   // Returns why theory says nothing at a point, or an empty string if it says something. May be
   // null.
   std::function<std::string(const Point&)> vacuous = {};
-  // Relative slack on top of the interval, for statements that say "about"; they name it.
+  // The relative slack on top of the interval, for statements that say "about". Such a statement
+  // names its slack.
   double tolerance = 0;
-  // It holds by construction, whatever is measured.
+  // The claim holds by construction, whatever is measured.
   bool invariant = false;
-  // It is about a state that does not depend on when one looks, and so not about saturated points.
+  // The claim is about the stationary state, and so not about saturated points.
   bool stationary = true;
-  // It says besides that the figure is above 0.
+  // The claim also states that the figure is above 0.
   bool above_zero = false;
 };
 
-// Empty: the claim is about the point and applies to it. Otherwise the reason why not.
+// Returns nothing if the claim is about the point and applies to it, and otherwise the reason why
+// not.
 std::string WhyNot(const Claim& claim, const Point& point);
 
-// Measures what the claim is about. The verdict is left to Decide (family.h), together with those
-// of all other claims of the run.
+// Reads the value that the claim is about. Decide (family.h) gives the verdict, once the results of
+// all claims of the run are known.
 ClaimResult Examine(const Claim& claim, const Measurement& measurement);
 
-// Those named of the known ones, or all if none is. NotFound lists them.
+// Returns the claims named, or all known claims if `named` is empty. NotFound lists the known
+// claims.
 absl::StatusOr<std::vector<const Claim*>> ClaimsNamed(const std::vector<Claim>& known,
                                                       const std::vector<std::string>& ids);
 

@@ -65,7 +65,7 @@ std::vector<std::string> NamedButNotJudged(const std::vector<ClaimResult>& claim
     for (const ClaimResult& claim : claims) {
       if (claim.id != id) continue;
       judged = judged || claim.verdict != Verdict::kNotApplicable;
-      // The reason of a point that it is about, where there is one, says more.
+      // A reason from a point that the claim is about says more than one from another point.
       if (without == nullptr || claim.trials > 0) without = &claim;
     }
     if (!judged && without != nullptr) unjudged.push_back(absl::StrCat(id, ": ", without->reason));
@@ -118,7 +118,8 @@ std::string IntervalText(const ClaimResult& claim) {
 
 std::string ClaimRows(const std::vector<ClaimResult>& claims, bool all) {
   std::vector<const ClaimResult*> rows, unapplied;
-  std::map<std::pair<std::string, std::string>, int> reasons;  // points with it
+  std::map<std::pair<std::string, std::string>, int> reasons;  // to the number of points with this
+                                                               // reason
   size_t width = 26;
   for (const ClaimResult& c : claims) {
     if (c.verdict == Verdict::kNotApplicable) {

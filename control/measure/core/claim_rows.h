@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checked claims as rows: of a table for people, and of results.json.
+// Checked claims as rows of a table for people, and of results.json.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -19,12 +19,12 @@ nlohmann::ordered_json VerdictsJson(const std::vector<ClaimResult>& claims);
 nlohmann::ordered_json FamilyJson(const Family& family);
 std::string FamilyText(const Family& family);
 
-// Of the claims that a file names those that were judged at no point, each with a reason:
+// Returns the claims that a file names and that were judged at no point, each with a reason:
 // "little: 3 seeds are too few".
 std::vector<std::string> NamedButNotJudged(const std::vector<ClaimResult>& claims,
                                            const std::vector<std::string>& named);
 
-// A claim that applies to no point says so once, not at every point.
+// Keeps one result of a claim that applies to no point, so that it is not listed at every point.
 void SayOnceWhatAppliesNowhere(std::vector<ClaimResult>& claims);
 
 nlohmann::ordered_json ClaimsJson(const std::vector<ClaimResult>& claims);
@@ -32,8 +32,8 @@ nlohmann::ordered_json ClaimsJson(const std::vector<ClaimResult>& claims);
 // The interval that decides, as "[0.49, 0.51]", or "exact".
 std::string IntervalText(const ClaimResult& claim);
 
-// One claim and point a line, failures first; then, with `all`, one line for a claim and the reason
-// why it does not apply.
+// Writes one line for each claim and point, failures first. With `all`, one line follows for each
+// claim that does not apply, with the reason.
 std::string ClaimRows(const std::vector<ClaimResult>& claims, bool all);
 
 }  // namespace bfly::control

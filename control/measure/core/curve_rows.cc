@@ -27,7 +27,7 @@ struct ClaimRow {
       return point->verdict == verdict;
     }));
   }
-  // "8 PASS" or "7 PASS, 1 FAIL": what the points that the claim applies to got.
+  // The verdicts at the points that the claim applies to: "8 PASS" or "7 PASS, 1 FAIL".
   std::string Verdicts() const {
     std::string text;
     for (const Verdict verdict : kVerdicts) {
@@ -54,7 +54,8 @@ std::vector<ClaimRow> RowsOf(const Report& report) {
   return rows;
 }
 
-// How far the measured value is on the right side, as a part of theory.
+// How far the measured value is from the limit, on the side where the claim holds, as a part of
+// theory.
 double RoomOf(const ClaimResult& claim) {
   const double scale = claim.theory == 0 ? 1 : std::fabs(claim.theory);
   const double below = (claim.theory - claim.measured) / scale;
@@ -62,7 +63,8 @@ double RoomOf(const ClaimResult& claim) {
   return claim.relation == Relation::kAtMost ? below : -below;
 }
 
-// Of the points the claim applies to: a failure before all others, then the least room.
+// Among the points that the claim applies to: the point of a failure or, if none failed, the point
+// with the least room.
 const ClaimResult* Closest(const ClaimRow& row) {
   const ClaimResult* closest = nullptr;
   const auto rank = [](const ClaimResult* c) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checked claims as rows of tables in which a curve is one line.
+// Checked claims as rows of tables with one line for each curve.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace bfly::control {
 
-// One line for a claim and a curve, failures first, with the point where the claim holds by the
-// least; without `all` those that do not apply are left out. `subject`: what a curve is about, such
-// as "protocol".
+// Writes one line for each claim and curve, failures first, with the point where the claim holds
+// most narrowly. Claims that do not apply are listed only with `all`. `subject` is what a curve is
+// about, such as "protocol".
 std::string ClaimsByCurve(const Report& report, const std::string& subject, bool all);
-// Claims about probabilities, point by point, also where the bound says nothing.
+// Claims about probabilities, point by point, including points where the bound says nothing.
 std::string TailTable(const Report& report);
 
 }  // namespace bfly::control

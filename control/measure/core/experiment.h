@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An experiment, whatever it measures: what `bfly measure` asks of every kind. A kind is a class
-// with these functions and a line in kinds.cc.
+// What `bfly measure` asks of every kind of experiment. A kind is a class with these functions and
+// a line in kinds.cc.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ class Experiment {
   virtual const google::protobuf::Message& message() const = 0;
   virtual google::protobuf::Message* mutable_message() = 0;
   virtual std::string name() const = 0;
-  virtual std::string title() const = 0;  // the name if the file gives no title
+  virtual std::string title() const = 0;  // the experiment's name if the file gives no title
   // The claims that the file names; empty: all.
   virtual std::vector<std::string> named_claims() const = 0;
 
-  // All points, in the order in which they run. InvalidArgument names the key of a value that
-  // cannot be.
+  // Returns all points, in the order in which they run. InvalidArgument names the key of an
+  // impossible value.
   virtual absl::StatusOr<std::vector<Point>> Sweep() const = 0;
   virtual std::vector<uint64_t> SeedsAt(const Point& point) const = 0;
   size_t TrialsOf(const std::vector<Point>& points) const {
@@ -41,7 +41,7 @@ class Experiment {
     for (const Point& point : points) trials += SeedsAt(point).size();
     return trials;
   }
-  // InvalidArgument where the points ask for more than can be run.
+  // InvalidArgument: the points ask for more time or memory than a run may take.
   virtual absl::Status CheckEffort(const std::vector<Point>& points) const = 0;
   virtual const std::vector<Claim>& Claims() const = 0;
 

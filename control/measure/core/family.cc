@@ -6,8 +6,8 @@
 namespace bfly::control {
 namespace {
 
-// On which side theory may not lie decides how the error of a test is shared out: a bound fails on
-// one side alone.
+// The error that the interval may have on each side. A bound can fail on one side only, so that
+// side gets all of it.
 double ErrorOfASide(Relation relation, double error) {
   return relation == Relation::kEqual ? error / 2 : error;
 }

@@ -23,7 +23,7 @@ std::set<std::string> FiguresOf(const Measurement& m) {
   return names;
 }
 
-// P(figure >= k) for each k that was seen, from the second smallest on.
+// P(figure >= k) for each observed value k but the smallest.
 Json TailOf(const std::vector<double>& values) {
   const std::set<double> seen(values.begin(), values.end());
   Json tail = Json::array();

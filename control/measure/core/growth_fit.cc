@@ -17,7 +17,7 @@ double LogLogLog(int d) { return std::log2(std::log2(d)); }
 
 const std::vector<GrowthShape>& GrowthShapes() {
   static const std::vector<GrowthShape> shapes = {
-      // Falls up to log log n = e, and is 0 / 0 at n = 4.
+      // This shape falls up to log log n = e, and it is 0 / 0 at n = 4.
       {"loglog n / logloglog n", 7, [](int d) { return LogLog(d) / LogLogLog(d); }},
       {"loglog n", 1, LogLog},
       {"log n / loglog n", 3, [](int d) { return d / LogLog(d); }},
@@ -63,7 +63,8 @@ std::vector<GrowthFit> FitGrowth(const std::vector<GrowthShape>& shapes, const s
       x.push_back(shape.at(d[i]));
       y.push_back(values[i]);
     }
-    // The same at all sizes where the shape is defined: no shape of growth, and R^2 is 0 / 0.
+    // A figure that is the same at all sizes where the shape is defined has no shape of growth, and
+    // its R^2 would be 0 / 0.
     const bool flat = std::all_of(y.begin(), y.end(), [&](double value) { return value == y[0]; });
     if (x.size() < kFewestSizes || flat) continue;
     GrowthFit fit{.shape = shape.name, .sizes = static_cast<int>(x.size())};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a figure grows with the size of the network. A statement with O() or Theta() says nothing
-// about any one n, so it is never checked as a bound: straight lines in its shape and in the other
-// shapes are fitted, and the reader compares.
+// about any single n, so it is not checked as a bound. Instead, straight lines in its shape and in
+// other shapes are fitted, and the reader compares them.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ namespace bfly::control {
 // A shape of Cole et al. 1998, as a function of n = 2^d, logarithms to base 2.
 struct GrowthShape {
   const char* name;
-  int smallest_d;  // where it is defined and grows
+  int smallest_d;  // from here on the shape is defined and grows
   double (*at)(int d);
 };
-// Of congestion and rounds: loglog n / logloglog n, loglog n, log n / loglog n, log n.
+// For congestion and rounds: loglog n / logloglog n, loglog n, log n / loglog n, log n.
 const std::vector<GrowthShape>& GrowthShapes();
-// Of set-up time: log n loglog n / logloglog n, log n, log n / loglog n.
+// For set-up time: log n loglog n / logloglog n, log n, log n / loglog n.
 const std::vector<GrowthShape>& SetUpShapes();
-// Of the fraction of requests that get through where links bear q circuits: 1 / log^(1/q) n for q =
+// For the fraction of requests that get through if links bear q circuits: 1 / log^(1/q) n for q =
 // 1, 2, 3, 4 (Kruskal & Snir 1983, Koch 1988).
 const std::vector<GrowthShape>& LockedShapes();
 
@@ -31,9 +31,10 @@ struct GrowthFit {
   int sizes = 0;
 };
 
-// Least squares of intercept + slope shape(n) through (d, value), in each shape, over the sizes
-// where it is defined. Shapes with fewer than four of them, or none of growth there, are left out.
-// A figure that is the same at every size has one fit, of shape "constant".
+// Fits intercept + slope shape(n) to (d, value) by least squares, for each shape, over the sizes
+// where the shape is defined. A shape with fewer than four such sizes, or a figure that does not
+// grow over them, has no fit. A figure that is the same at every size has one fit, of shape
+// "constant".
 std::vector<GrowthFit> FitGrowth(const std::vector<GrowthShape>& shapes, const std::vector<int>& d,
                                  const std::vector<double>& values);
 

@@ -26,7 +26,7 @@ absl::Status FileError(const std::string& path, const char* what, int error) {
   return absl::FailedPreconditionError(message);
 }
 
-// One write, whole or reported; the descriptor is closed in any case.
+// Writes and syncs the whole text or returns an error. Closes the file in any case.
 absl::Status WriteAll(const std::string& path, int flags, const std::string& text) {
   const int file = open(path.c_str(), flags | O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   if (file < 0) return FileError(path, "open", errno);
@@ -142,7 +142,8 @@ absl::StatusOr<Journal> Journal::Open(const std::string& folder, const std::stri
   std::ifstream lines(folder + "/trials.jsonl");
   std::string kept;
   for (std::string line; std::getline(lines, line);) {
-    // A line cut short by a full disk or a kill is no JSON: the trial is run again.
+    // A full disk or a kill can cut a line short. Such a line is not JSON, and its trial is run
+    // again.
     const Json json = Json::parse(line, nullptr, false);
     if (json.is_discarded()) continue;
     try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder of an experiment while it runs: every finished trial is a line in trials.jsonl, so
-// that a run cut short loses nothing and can be continued.
+// The folder of an experiment while it runs. Every finished trial is a line in trials.jsonl, so
+// that an interrupted run loses nothing and can be continued.
 #pragma once
 
 #include <map>
@@ -15,15 +15,14 @@ namespace bfly::control {
 
 class Journal {
  public:
-  // Opens `folder`: makes it, or continues one whose experiment.yaml says the same as
-  // `configuration` and which is not complete. AlreadyExists otherwise, with what to do; the folder
-  // is then untouched.
+  // Opens `folder`: creates it, or continues it if it is incomplete and its experiment.yaml equals
+  // `configuration`. Otherwise AlreadyExists says what to do, and the folder stays untouched.
   static absl::StatusOr<Journal> Open(const std::string& folder, const std::string& configuration);
 
-  // The trial of (point number, seed), if an earlier run finished it.
+  // Returns the trial of (point number, seed) if an earlier run finished it, and otherwise null.
   const Trial* Find(size_t point, uint64_t seed) const;
-  // Appends and flushes. ResourceExhausted or another status if the disk does not take it: the line
-  // is then not counted on when the folder is opened again.
+  // Appends the trial and flushes. ResourceExhausted or another status: the disk did not take the
+  // line, and the next Open ignores it.
   absl::Status Add(size_t point, const Trial& trial);
 
   const std::string& folder() const { return folder_; }
@@ -33,8 +32,8 @@ class Journal {
   std::map<std::pair<size_t, uint64_t>, Trial> trials_;
 };
 
-// Writes the whole text or nothing: to a file beside it, then renamed. The message names the file
-// and the reason.
+// Writes the whole text or nothing: it writes another file and renames it. The message names the
+// file and the reason.
 absl::Status WriteFile(const std::string& path, const std::string& text);
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 

@@ -6,7 +6,7 @@
 
 namespace bfly::control {
 
-// JSON has no infinity: an interval that is not known is null.
+// An unknown interval is infinite. JSON has no infinity, so it is written as null.
 inline nlohmann::ordered_json JsonNumber(double value) {
   return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
 }

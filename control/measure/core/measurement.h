@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was measured at a point, as plain values.
+// The measurement of a point, as plain values.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace bfly::control {
 
-// Time at the links of one stage, in units.
+// The time that packets spend at the links of one stage, in units.
 struct StageTime {
   double mean = 0;
   double p50 = 0;
@@ -24,7 +24,7 @@ struct StageTime {
 struct Trial {
   uint64_t seed = 0;
   double offered = 0;   // packets per unit and row, born in the measured time
-  double accepted = 0;  // delivered in it
+  double accepted = 0;  // packets delivered in the measured time, per unit and row
   double mean_delay = 0;
   double p50 = 0;
   double p99 = 0;
@@ -35,10 +35,11 @@ struct Trial {
   uint64_t unfinished = 0;           // born in the measured time and never delivered
   std::vector<double> batch_delays;  // means of consecutive parts of the measured time
   std::vector<StageTime> stages = {};
-  // All else, by name, such as "cross_holds_2": the share of time a cross link holds two packets.
+  // All other figures by name, such as "cross_holds_2": the share of time a cross link holds two
+  // packets.
   std::map<std::string, double> figures = {};
-  // Of circuit protocols: the seconds this machine took to choose the paths. Never compared, and in
-  // no results.json.
+  // Circuit protocols: the seconds that this machine took to choose the paths. They are never
+  // compared, and results.json does not have them.
   double set_up_seconds = 0;
 
   // NaN where the trial did not measure it.
@@ -51,7 +52,7 @@ struct Measurement {
   std::vector<Trial> trials;
   bool saturated = false;  // the network has no stationary state at the point
 
-  // Of any figure of a trial, over the trials.
+  // The mean of any figure over the trials.
   Estimate Over(const std::function<double(const Trial&)>& figure) const;
   Estimate Over(const std::string& figure) const;  // of Trial::figures
   // Trial::figure of each trial.

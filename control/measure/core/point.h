@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One combination of the values that an experiment sweeps, whatever it measures.
+// One combination of the values that an experiment sweeps, whatever the experiment measures.
 #pragma once
 
 #include <any>
@@ -11,8 +11,8 @@
 
 namespace bfly::control {
 
-// What a kind of experiment sweeps, as plain values. Curve names what a point has in common with
-// the points beside it on its curve; ToString names the point among all of its experiment.
+// What a kind of experiment sweeps, as plain values. Curve() is a name that all points of one curve
+// share. ToString() is a name that no other point of the experiment has.
 template <typename T>
 concept SweptValues = requires(const T& values) {
   { values.d } -> std::convertible_to<int>;  // 2^d rows
@@ -22,7 +22,7 @@ concept SweptValues = requires(const T& values) {
   { values.ToCsv() } -> std::same_as<std::string>;              // as in results.csv
 };
 
-// Immutable, and cheap to copy.
+// Points are immutable and cheap to copy.
 class Point {
  public:
   Point() = default;
@@ -38,8 +38,8 @@ class Point {
   const nlohmann::ordered_json& json() const { return point_->json; }
   const std::string& csv() const { return point_->csv; }
 
-  // The values again. Claims are functions of the values of their kind, and take a Point so. Throws
-  // std::bad_any_cast if the point is of another kind.
+  // Returns the values again, so that claims can be functions of their kind's values and still take
+  // a Point. Throws std::bad_any_cast if the point is of another kind.
   template <SweptValues T>
   operator const T&() const {
     return std::any_cast<const T&>(point_->values);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What came of an experiment.
+// The results of an experiment.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ Estimate EstimateMean(const std::vector<double>& values) {
   const auto n = static_cast<double>(values.size());
   const bool equal = std::all_of(values.begin(), values.end(),
                                  [&](double value) { return value == values.front(); });
-  if (equal) {  // exactly, and not to the last bit of a sum
+  if (equal) {  // the result is exact; a sum would round
     estimate.mean = values.front();
     return estimate;
   }

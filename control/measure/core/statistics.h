@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was measured, with intervals that hold the truth with a stated probability.
+// Estimates with intervals that hold the truth with a stated probability.
 #pragma once
 
 #include <functional>
@@ -24,10 +24,10 @@ struct Estimate {
   double HalfWidth(double confidence) const;
 };
 
-// `values` are taken as independent and equally distributed.
+// Treats `values` as independent and identically distributed.
 Estimate EstimateMean(const std::vector<double>& values);
 
-// What was seen of an event whose probability a claim is about.
+// The observations of an event whose probability a claim is about.
 struct Tail {
   std::string event;  // "congestion >= 8"
   int hits = 0;       // trials in which it happened
@@ -39,40 +39,41 @@ struct Tail {
 struct Reading {
   double value = 0;
   int trials = 0;  // that it was read from
-  // The interval of which either end lies on the wrong side of the truth with probability `error`
-  // at most. Null: nothing about the value is random.
+  // Returns an interval. Each of its ends lies on the wrong side of the truth with probability
+  // `error` at most. Null: nothing about the value is random.
   std::function<Interval(double error)> interval = {};
-  // Why no verdict can rest on the value; empty if one can.
+  // Why no verdict can rest on the value; empty if a verdict can.
   std::string doubt = {};
-  // The half-width of the 95 % interval, where it is not half of interval(0.025).
+  // The half-width of the 95 % interval, if it is not half the width of interval(0.025).
   std::optional<double> half_width95 = {};
-  // Of a probability: what was seen, and the interval if the event had happened in all trials.
+  // Only for a probability.
   std::optional<Tail> tail = {};
   std::function<Interval(double error)> all = {};
 
-  // Half-width of the 95 % interval; 0 where nothing is random.
+  // Half-width of the 95 % interval; 0 if nothing is random.
   double HalfWidth95() const;
 };
 
-// Seeds that a verdict by Student's t takes. With fewer the interval of a family of some hundred
-// claims is so wide that a claim could hardly fail: with 3 seeds 500 standard errors, with 10 seeds
-// 10. Also, the fewer values there are the more the far tails of t depend on their distribution.
+// The least number of seeds for a verdict by Student's t. With fewer seeds the interval of a family
+// of some hundred claims is so wide that a claim could hardly fail: 500 standard errors with 3
+// seeds, 10 with 10 seeds. Also, with few values the far tails of t depend much on the distribution
+// of the values.
 inline constexpr int kFewestSeeds = 10;
 
-// The mean of one value a seed. There is a doubt with fewer than kFewestSeeds.
+// The mean of one value a seed. With fewer than kFewestSeeds values the reading has a doubt.
 Reading BySeeds(const Estimate& estimate);
 Reading Exactly(double value, int trials);
 
-// Clopper-Pearson: the probability of what happened in `hits` of `trials` is below `low`, and above
-// `high`, with probability `error` at most.
+// The Clopper-Pearson interval. The probability of an event that happened in `hits` of `trials` is
+// below `low` with probability `error` at most, and above `high` likewise.
 Interval ProbabilityInterval(double trials, double hits, double error);
-// The rate of events of a Poisson process that happened `count` times in `time`, likewise (Garwood
-// 1936).
+// The same for the rate of a Poisson process that had `count` events in `time` (Garwood 1936).
 Interval RateInterval(double count, double time, double error);
 
-// Of many counts over the same time, each from a Poisson process that should have the rate
-// `expected`, only the largest and the smallest are known. The value is the rate of whichever is
-// less likely; its interval is so wide that all of the counts hold the expected rate at once.
+// There are `counts` counts over the same time, each from a Poisson process that should have the
+// rate `expected`, but only the largest and the smallest count are known. The value is the rate of
+// the less likely one of the two. Its interval is so wide that all counts satisfy the expected rate
+// at once.
 Reading LeastLikelyRate(double most, double least, double time, double expected, double counts);
 
 }  // namespace bfly::control

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every combination of the values that the keys of a file have.
+// Sweeps: every combination of the values that the keys of a file have.
 #pragma once
 
 #include <concepts>
@@ -8,9 +8,9 @@
 
 namespace bfly::control {
 
-// Replaces each point by one for each value of a key; `give(point, value)` is how a point takes it.
-// The key that is swept first so changes slowest. `values` is a list, or a function that gives the
-// list of a point, for keys that not every point has.
+// Replaces each point by one point for each value of a key, set by `give(point, value)`. The key
+// that is swept first changes most slowly. `values` is a list or, for keys that not every point
+// has, a function that returns the list of a point.
 template <typename P, typename Values, typename Give>
 void Sweep(std::vector<P>& points, const Values& values, const Give& give) {
   std::vector<P> swept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a claim applies to a point. Every condition gives the reason why not, or nothing.
+// Conditions under which a claim applies to a point. Each returns the reason why not, or nothing.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace bfly::control {
 
 std::string Unless(bool applies, const char* reason);
 
-// Greedy routing of p-flips with Poisson arrivals over a link for each edge, as in the paper.
+// The paper's model: greedy routing of p-flips with Poisson arrivals over one link for each edge.
 std::string PaperModel(const PacketPoint& point);
-// Where rho is the load factor: the paper's model on one of its networks. Elsewhere rho only says
+// rho is the load factor only in the paper's model on one of its networks. Elsewhere rho only says
 // how much is sent.
 std::string HasLoadFactor(const PacketPoint& point);
 std::string OnCube(const PacketPoint& point);
@@ -25,7 +25,7 @@ std::string Sharing(const PacketPoint& point);
 std::string Priorities(const PacketPoint& point);
 std::string OneStage(const PacketPoint& point);  // d = 1
 
-// The first reason of several conditions, of points or of values.
+// The first reason that any of several conditions gives. Conditions take a point or its values.
 template <typename... Conditions>
 auto AllOf(Conditions... conditions) {
   return [=](const auto& point) {

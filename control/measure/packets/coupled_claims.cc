@@ -29,7 +29,7 @@ Claim Counted(const char* id, const char* statement, const char* source, const s
               [what](const Measurement& m) {
                 double sum = 0;
                 for (const Trial& trial : m.trials) {
-                  // Nothing compared is nothing shown.
+                  // A trial that compared nothing shows nothing, so it counts as a violation.
                   sum += trial.figure(what) > 0 ? trial.figure(what + "_violations") : 1;
                 }
                 return Exactly(sum, static_cast<int>(m.trials.size()));

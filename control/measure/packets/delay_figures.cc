@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using dataplane::Discipline;
 
-constexpr double kApart = 0.05;  // of the loads' range
+constexpr double kApart = 0.05;  // as a part of the range of loads
 constexpr int kBoundsPoints = 60;
 constexpr double kMostRho = 0.9995;  // bounds go to infinity at 1
 
@@ -31,9 +31,10 @@ size_t IndexIn(std::vector<T>& values, const T& value) {
   return values.size() - 1;
 }
 
-// The bounds that the claims about the delay give at a point: the ids of those claims end in
-// "_lower_bound" and "_upper_bound". The bound of Proposition 2 takes seconds where rho is near 1,
-// and the one of Proposition 13 is never below it: more servers never make a packet wait longer.
+// The bounds on the delay at a point, from the claims whose ids end in "_lower_bound" and
+// "_upper_bound". The bound of Proposition 2 takes seconds to compute if rho is near 1, so it is
+// left out; the bound of Proposition 13 is never below it, because more servers never make a packet
+// wait longer.
 FigureBounds BoundsAt(const std::vector<const Claim*>& claims, const PacketPoint& values) {
   FigureBounds bounds{values.swept_load(), std::nan(""), std::nan("")};
   const Point point = values;
@@ -50,8 +51,8 @@ FigureBounds BoundsAt(const std::vector<const Claim*>& claims, const PacketPoint
   return bounds;
 }
 
-// Between the least and the largest load, also where nothing was measured: bounds are no straight
-// lines.
+// The bounds between the least and the largest load, also at loads that were not measured, because
+// bounds are not straight lines.
 std::vector<FigureBounds> BoundsOf(const std::vector<const Claim*>& claims, PacketPoint point,
                                    double low, double high) {
   std::vector<FigureBounds> bounds;
@@ -62,7 +63,7 @@ std::vector<FigureBounds> BoundsOf(const std::vector<const Claim*>& claims, Pack
   }
   high = std::min(high, kMostRho);
   for (int i = 0; i <= kBoundsPoints && low < high; ++i) {
-    // Ever closer near 1, where bounds are steep.
+    // The loads get denser towards 1, where bounds are steep.
     point.rho = 1 - (1 - low) * std::pow((1 - high) / (1 - low), i / double{kBoundsPoints});
     const FigureBounds at = BoundsAt(claims, point);
     if (!std::isnan(at.lower) || !std::isnan(at.upper)) bounds.push_back(at);

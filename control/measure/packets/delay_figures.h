@@ -11,10 +11,10 @@
 
 namespace bfly::control {
 
-// "delay": the mean delay over the load. A panel for each size and each p or pattern, a curve for
-// each length of slot and each discipline; the claims of the experiment that bound the delay or
-// give it exactly are evaluated between the measured loads too. DataLoss if `results` are not those
-// of the experiment.
+// "delay": the mean delay over the load. There is a panel for each size and each p or pattern, and
+// a curve for each length of slot and each discipline. Claims of the experiment that bound the
+// delay or give it exactly are also evaluated between the measured loads. DataLoss: `results` are
+// not those of the experiment.
 absl::StatusOr<std::vector<Figure>> DelayFigures(const v1::Experiment& experiment,
                                                  const nlohmann::ordered_json& results);
 

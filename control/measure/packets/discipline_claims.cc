@@ -15,13 +15,13 @@ auto MeanOf(const std::string& name) {
   return [name](const Measurement& m) { return BySeeds(m.Over(name)); };
 }
 
-// The load of the classes before `end`.
+// The total load of the classes before `end`.
 double LoadBefore(const PacketPoint& x, size_t end) {
   return x.rho * std::accumulate(x.class_shares.begin(),
                                  x.class_shares.begin() + static_cast<ptrdiff_t>(end), 0.0);
 }
 
-// Cobham (1954) for unit service: rho / 2 is what an arrival finds left on the link, on average.
+// Cobham (1954) for unit service: an arrival finds rho / 2 of work left at the server, on average.
 double CobhamDelay(const PacketPoint& x, size_t which) {
   return 1 + x.rho / 2 / ((1 - LoadBefore(x, which)) * (1 - LoadBefore(x, which + 1)));
 }

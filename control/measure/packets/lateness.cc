@@ -10,8 +10,8 @@
 namespace bfly::control {
 namespace {
 
-// Packets that were carried in a time; and Little's law, which holds for the delays of the sinks as
-// for any others.
+// True for claims about how many packets were carried in a time, and for Little's law, which holds
+// for delays that the sinks saw as for any others.
 bool CountsPackets(const std::string& id) {
   for (const char* prefix : {"prop5", "prop15", "stability", "instability", "pattern_carried",
                              "pattern_saturates", "little"}) {
@@ -30,7 +30,7 @@ bool LatenessMayHaveMade(const ClaimResult& claim) {
 void WithholdLateVerdicts(const std::vector<Measurement>& series, double unit_us,
                           std::vector<ClaimResult>& claims) {
   for (const Measurement& m : series) {
-    // Populations rise by the same part as delays do (Little's law), so parts are compared.
+    // Populations rise by the same ratio as delays (Little's law), so ratios are compared.
     const double late = m.Over("late_mean_us").mean / unit_us / DelayOf(m).mean;
     if (!std::isfinite(late)) continue;
     const std::string point = m.point.ToString();

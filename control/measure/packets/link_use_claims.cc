@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much the links are used: Stamoulis & Tsitsiklis, Propositions 5 and 15. The paper's
-// statements are about every single link; beside them stands the mean over all links of a kind,
-// which is known much more precisely.
+// statements are about every single link. A second claim about the mean over all links of a kind
+// stands beside each, because the mean is known much more precisely.
 #include <algorithm>
 #include <cmath>
 
@@ -18,10 +18,10 @@ double CubeUse(const PacketPoint& x) { return x.rho; }
 double CrossUse(const PacketPoint& x) { return x.lambda() * x.p; }
 double StraightUse(const PacketPoint& x) { return x.lambda() * (1 - x.p); }
 
-// Paths do not depend on queues, and births are Poisson: the packets of a time whose path has a
-// link are a Poisson number. What left by the link in that time differs from it by no more than
-// what was on its way at either end. So the number of each link and seed is compared with a Poisson
-// distribution, and there are d 2^d links of a kind.
+// Paths do not depend on queues, and births are Poisson. So the number of packets that are born in
+// a given time and whose path has a given link is Poisson. The number that leave by the link in
+// that time differs by no more than the packets that were under way at either end. So the count of
+// each link and seed is compared with a Poisson distribution. There are d 2^d links of a kind.
 Reading EveryLink(const Measurement& m, const std::string& kind, UseAt use) {
   const std::string most = absl::StrCat(kind, "_busiest"), least = absl::StrCat(kind, "_idlest");
   double largest = 0, smallest = HUGE_VAL;

@@ -11,8 +11,8 @@ namespace bfly::control {
 
 double MeanDelayMDc(int c, double rho) {
   const std::vector<double> arrivals = PoissonProbabilities(c * rho);
-  // Beyond c the tail of N falls at least by a factor exp(-2 (1 - rho)) for each c more; 1e-16 of
-  // it is cut.
+  // Beyond c the tail of N falls by a factor of exp(-2 (1 - rho)) or more for each further c
+  // states. The part that is cut is 1e-16 of it.
   const auto states =
       static_cast<size_t>(c + arrivals.size() + std::ceil(c * 20 / (1 - rho) / std::min(c, 8)));
   std::vector<double> now(states, 0), next(states, 0);
@@ -30,8 +30,8 @@ double MeanDelayMDc(int c, double rho) {
     double next_mean = 0;
     for (size_t n = 0; n < states; ++n) next_mean += static_cast<double>(n) * next[n];
     now.swap(next);
-    // The mean rises geometrically to its limit at a rate near rho^2; the step left is bounded by
-    // change / (1 - rho).
+    // The mean rises geometrically to its limit, at a rate near rho^2. change / (1 - rho) bounds
+    // what is left.
     if (step > c && std::abs(next_mean - mean) < 1e-10 * next_mean * (1 - rho)) {
       mean = next_mean;
       break;

@@ -4,9 +4,10 @@
 
 namespace bfly::control {
 
-// D(c; rho): mean time in system with c servers, unit service and Poisson arrivals at rate c * rho,
-// 0 < rho < 1, 1 <= c <= 1024. From the embedded chain N' = max(N - c, 0) + Poisson(c rho) at unit
-// intervals and Little's law, D = E[N] / (c rho); relative error below 1e-9.
+// D(c; rho) is the mean time in a system with c servers, unit service and Poisson arrivals at rate
+// c * rho, for 0 < rho < 1 and 1 <= c <= 1024. It follows from the embedded chain N' = max(N - c,
+// 0) + Poisson(c rho) at unit intervals and from Little's law, D = E[N] / (c rho). The relative
+// error is below 1e-9.
 double MeanDelayMDc(int c, double rho);
 
 }  // namespace bfly::control

@@ -15,7 +15,8 @@ Estimate GrowthOf(const Measurement& measurement) {
 
 bool IsSaturated(const Measurement& measurement) {
   const PacketPoint& point = measurement.point;
-  // Of seeds whose permutations load links differently one that is overloaded is enough.
+  // The permutations of different seeds load links differently. One overloaded link in one of them
+  // is enough.
   double use = 0;
   for (const Trial& trial : measurement.trials) {
     if (trial.unfinished > 0) return true;

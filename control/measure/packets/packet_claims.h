@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claims about packets, and what they read of the trials of a point.
+// Claims about packets, and what they read from the trials of a point.
 #pragma once
 
 #include <vector>
@@ -12,20 +12,20 @@ namespace bfly::control {
 inline const PacketPoint& PointOf(const Measurement& measurement) { return measurement.point; }
 
 Estimate DelayOf(const Measurement& measurement);
-// By how much more packets were born than delivered in the measured time, per unit and row: what
-// is inside grows so fast.
+// How fast the number of packets inside grows, per unit and row: born minus delivered in the
+// measured time.
 Estimate GrowthOf(const Measurement& measurement);
-// Whether the network has no stationary state: the paper says so (rho >= 1), a link is offered
-// more than it carries, or what was measured says so: packets were left inside for good, less
-// than 97 % of what was offered was delivered, or the packets inside grew, which is to say that
-// their growth is above 0 with a confidence of 99.99 %.
+// True if the network has no stationary state: the paper says so (rho >= 1), a link is offered more
+// than it carries, or the measurement shows it. The measurement shows it if packets were left
+// inside for good, if less than 97 % of the offered packets were delivered, or if the number of
+// packets inside grew, with a confidence of 99.99 %.
 bool IsSaturated(const Measurement& measurement);
 
 std::vector<Claim> GreedyClaims();      // Stamoulis & Tsitsiklis: FIFO links
 std::vector<Claim> LinkUseClaims();     // the same: how much links are used
 std::vector<Claim> StabilityClaims();   // the same: where packets pile up
 std::vector<Claim> GeneralClaims();     // any network, arrivals and discipline
-std::vector<Claim> DisciplineClaims();  // processor sharing and priorities
+std::vector<Claim> DisciplineClaims();  // links that share their rate, and priorities
 std::vector<Claim> CoupledClaims();     // FIFO against processor sharing, path by path
 std::vector<Claim> RoundsClaims();      // the scheme of Valiant and Brebner
 std::vector<Claim> PatternClaims();     // bitrev, transpose, ...

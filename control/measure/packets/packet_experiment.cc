@@ -40,7 +40,7 @@ class PacketExperiment final : public ExperimentOf<v1::Experiment> {
 
   const std::vector<Claim>& Claims() const override { return PacketClaims(); }
 
-  // Real workers need EAL.
+  // Workers on the wall clock need EAL.
   absl::StatusOr<std::string> Start() override {
     if (!on_wall_clock()) return std::string();
     const absl::StatusOr<dataplane::Eal> eal = dataplane::StartEal({});
@@ -67,7 +67,7 @@ class PacketExperiment final : public ExperimentOf<v1::Experiment> {
   }
 
   void Conclude(Report& report) const override {
-    // Also where a claim is not about the point: every point has all seeds.
+    // Every point has all seeds, so this also covers claims that are not about the point.
     for (ClaimResult& claim : report.claims) claim.trials = message().seeds_size();
     WithholdLateVerdicts(report.series, message().unit_us(), report.claims);
     SayOnceWhatAppliesNowhere(report.claims);

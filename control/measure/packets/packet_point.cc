@@ -139,7 +139,7 @@ std::string PacketPoint::ToCsv() const {
 
 namespace {
 
-// What a file leaves out that does not matter is one value.
+// Keys that a file leaves out because they do not matter have one value.
 std::vector<double> OrOne(const google::protobuf::RepeatedField<double>& values, double one) {
   if (values.empty()) return {one};
   return {values.begin(), values.end()};

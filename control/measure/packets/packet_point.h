@@ -25,10 +25,10 @@ struct PacketPoint {
   double rho = 0;   // load factor
   double slot = 0;  // 0: continuous time
   dataplane::Discipline discipline = dataplane::Discipline::kFifo;
-  std::vector<double> class_shares = {};  // of kPriority, the most urgent first
+  std::vector<double> class_shares = {};  // kPriority: the classes' shares, the most urgent first
   bool in_rounds = false;                 // the scheme of Valiant and Brebner
-  std::string pattern = {};               // in place of p and rho; empty: p-flips
-  double load = 0;                        // with it: packets per unit of time and row
+  std::string pattern = {};               // replaces p and rho; empty: p-flips
+  double load = 0;                        // with a pattern: packets per unit of time and row
   dataplane::LinkModel links = dataplane::LinkModel::kEdge;
   bool bernoulli = false;  // one packet in a slot or none
 
@@ -39,7 +39,7 @@ struct PacketPoint {
   std::string ToString() const;  // "d=4 p=0.5 rho=0.9"
   nlohmann::ordered_json ToJson() const;
   std::string ToCsv() const;  // "d,p,rho,slot,lambda,discipline", or d,pattern,load,...
-  // The same without the load: points of one curve have it in common.
+  // ToString without the load; all points of a curve share it.
   std::string Curve() const;
   double swept_load() const { return pattern.empty() ? rho : load; }
 };
@@ -47,29 +47,30 @@ struct PacketPoint {
 // "fifo", "processor_sharing" or "priority", as in the file.
 std::string DisciplineName(dataplane::Discipline discipline);
 
-// All points of an experiment, in the order d, p, rho, slot, discipline. InvalidArgument where a
-// combination cannot be: p = 0 on the hypercube, a slot whose inverse is no whole number, a network
-// that is not levelled, values of which one excludes the other, nothing that is swept.
+// Returns all points of an experiment, in the order d, p, rho, slot, discipline. InvalidArgument: a
+// combination is impossible (p = 0 on the hypercube, a slot whose inverse is not a whole number, a
+// network that is not levelled, keys that exclude each other), or nothing is swept.
 absl::StatusOr<std::vector<PacketPoint>> PointsOf(const v1::Experiment& experiment);
 
-// The permutation that a point's pattern is; not for uniform. InvalidArgument if there is no such
-// pattern.
+// The permutation that the point's pattern stands for; not for uniform. InvalidArgument: there is
+// no such pattern.
 absl::StatusOr<Permutation> PermutationOf(const PacketPoint& point, uint64_t seed);
 
-// Shares of the time that links were busy, from what left by each: `link_packets` by network link
-// index, over `time` units of the measured time. Means go to the trial's utilisations; the shares
-// of the links that were busy most and least, and the time, to its figures straight_busiest,
-// straight_idlest, cross_busiest, cross_idlest and link_time; of a pattern, WorstLink to
-// worst_link.
+// Computes the share of the time that links were busy from the packets that left by each.
+// `link_packets` counts them by network link index over `time` units of the measured time. The
+// means go to the trial's utilisations. The shares of the busiest and the idlest link, and the
+// time, go to the figures straight_busiest, straight_idlest, cross_busiest, cross_idlest and
+// link_time. A point with a pattern also gets WorstLink as worst_link.
 absl::Status AddLinkUse(const Network& network, const std::vector<uint64_t>& link_packets,
                         double time, const PacketPoint& point, Trial& trial);
 
-// Units of time that are not measured, and that are, for a point: the experiment's warmup, or the
-// rule in its schema; then as long as `packets` need, and at least five warm-ups.
+// Units of time of a point that are not measured, and that are. The warm-up is the experiment's, or
+// follows the rule in its schema. The measured time is as long as `packets` need, and at least five
+// warm-ups.
 double WarmupOf(const v1::Experiment& experiment, const PacketPoint& point);
 double DurationOf(const v1::Experiment& experiment, const PacketPoint& point);
 
-// InvalidArgument where a point would take more time or memory than anybody waits for or has.
+// InvalidArgument: a point would take too much time or memory.
 absl::Status CheckEffort(const v1::Experiment& experiment, const std::vector<PacketPoint>& points);
 
 // Runs one trial under the virtual clock. The trial of the experiment's first seed also measures
@@ -77,8 +78,8 @@ absl::Status CheckEffort(const v1::Experiment& experiment, const std::vector<Pac
 absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const PacketPoint& point,
                                uint64_t seed);
 
-// The largest number of packets of a pattern over one link, if every row sends one; uniform: the
-// mean. InvalidArgument if there is no such pattern.
+// The largest number of packets of a pattern over one link if every row sends one packet; for
+// uniform, the mean of that number. InvalidArgument: there is no such pattern.
 absl::StatusOr<double> WorstLink(const PacketPoint& point, uint64_t seed);
 
 }  // namespace bfly::control

@@ -17,7 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Over the trials that measured the stages: all of some disciplines, the first one of FIFO.
+// Averages the stages over the trials that measured them: under some disciplines all trials do,
+// under FIFO only the first.
 Json StagesOf(const Measurement& m) {
   Json stages = Json::array();
   std::vector<const Trial*> trials;
@@ -48,7 +49,7 @@ Json FiguresJson(const Measurement& m) {
   return figures;
 }
 
-// Of every curve the saturated point of least load.
+// Returns, for every curve, its saturated point of least load.
 std::vector<const Measurement*> Saturation(const Report& report) {
   std::map<std::string, const Measurement*> least;
   std::vector<std::string> order;
@@ -82,7 +83,7 @@ void AddPacketResults(const Report& report, Json& results) {
              {"trials", m.trials.size()},
              {"stages", StagesOf(m)},
              {"figures", FiguresJson(m)}};
-    // How far behind real workers fell, where there were any.
+    // The lateness of the workers on the wall clock.
     if (const Estimate late = m.Over("late_mean_us"); std::isfinite(late.mean)) {
       row["delivered_delay"] = m.Over("delivered_delay").mean;
       row["links_delay"] = JsonNumber(m.Over("links_delay").mean);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a measurement of packets leaves for people and programs to read.
+// The tables and files that a measurement of packets leaves.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,14 +11,16 @@ namespace bfly::control {
 
 // {series, saturation}.
 void AddPacketResults(const Report& report, nlohmann::ordered_json& results);
-// A line for each point. `patterns`: the points have a pattern and a load in place of p and rho.
+// Writes a line for each point. `patterns`: the points have a pattern and a load instead of p and
+// rho.
 std::string PacketCsv(const Report& report, bool patterns);
-// The table of claims a person reads, failures first; with those that do not apply and why, or
-// without.
+// The table of claims that a person reads, failures first. With `all`, it also lists claims that do
+// not apply, and why.
 std::string ClaimTable(const Report& report, bool all = true);
-// A line for every curve that saturates: its first saturated point with offered and accepted load.
+// Writes a line for every curve that saturates: its first saturated point with offered and accepted
+// load.
 std::string SaturationTable(const Report& report);
-// On the wall clock a line for every point: how far behind the workers fell.
+// On the wall clock, writes a line for every point: the lateness of the workers.
 std::string LatenessTable(const Report& report);
 
 }  // namespace bfly::control

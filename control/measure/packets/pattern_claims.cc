@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traffic patterns over networks with one path for each pair: what the worst link carries decides.
+// Traffic patterns over networks with one path for each pair. The load of the worst link decides
+// the claims.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +18,8 @@ std::string Patterns(const PacketPoint& x) {
 std::string Uniform(const PacketPoint& x) {
   return Unless(x.pattern == "uniform", "the pattern is not uniform");
 }
-// Load of the worst link of a trial, were everything accepted: least and most of the trials.
+// The load that the worst link of a trial would have if every packet were accepted: the least and
+// the most over the trials.
 double LeastUse(const Measurement& m) {
   double least = HUGE_VAL;
   for (const Trial& t : m.trials) least = std::min(least, PointOf(m).load * t.figure("worst_link"));
@@ -28,13 +30,13 @@ double MostUse(const Measurement& m) {
   for (const Trial& t : m.trials) most = std::max(most, PointOf(m).load * t.figure("worst_link"));
   return most;
 }
-// Growth of the packets inside, per unit of time, as a multiple of what the worst link alone leaves
-// inside: it is offered more than the one packet a unit that it carries.
+// The growth of the number of packets inside, per unit of time, as a multiple of the growth at the
+// worst link alone. The worst link is offered more than the one packet a unit that it carries.
 double GrowthBesideWorst(const Measurement& m, const Trial& t) {
   const double grows = (t.offered - t.accepted) * PointOf(m).rows();
   return grows / (PointOf(m).load * t.figure("worst_link") - 1);
 }
-// The mean delay of a trial that differs most from d.
+// The mean delay of the trial whose mean delay differs most from d.
 Reading MostUnlikeD(const Measurement& m) {
   double delay = PointOf(m).d;
   for (const Trial& t : m.trials) {

@@ -5,8 +5,8 @@
 
 namespace bfly::control {
 
-// Probabilities of 0, 1, ... events where `mean` are expected, mean > 0; cut where the rest is
-// below 1e-15.
+// The probabilities of 0, 1, ... events if `mean` > 0 are expected, cut where the rest is below
+// 1e-15.
 std::vector<double> PoissonProbabilities(double mean);
 
 }  // namespace bfly::control

@@ -13,8 +13,8 @@ constexpr char kSource[] = "Stamoulis & Tsitsiklis, section 2.3";
 
 std::string FairBits(const PacketPoint& x) { return Unless(x.p == 0.5, "p is not 1/2"); }
 
-// Load relative to the one at which a full round brings as many packets as it takes: lambda
-// E[round] = 2 rho R d.
+// The load as a part of the boundary load, at which as many packets are born during a full round as
+// it carries: lambda E[round] = 2 rho R d.
 double Use(const Measurement& m) { return PointOf(m).lambda() * m.Over("full_round").mean; }
 
 Reading AcceptedARound(const Measurement& m) {

@@ -10,9 +10,9 @@
 namespace bfly::control {
 namespace {
 
-// The packets at a link of dimension 1 and at the link of dimension 2 behind it, after the arrivals
-// of a slot: probabilities of (first, second). What feeds the second link besides is born at its
-// own node, so the two streams are independent.
+// The number of packets at a link of dimension 1 and at the link of dimension 2 behind it, just
+// after the arrivals of a slot, as probabilities of (first, second). All other packets of the
+// second link are born at its own node, so the two streams are independent.
 class Chain {
  public:
   Chain(double rho, double p)
@@ -20,7 +20,7 @@ class Chain {
         p_(p),
         first_arrivals_(PoissonProbabilities(rho)),
         second_arrivals_(p < 1 ? PoissonProbabilities(rho * (1 - p)) : std::vector<double>{1}),
-        // The tail of M/D/1 falls by about exp(-2 (1 - rho) / rho) a packet; 1e-14 of it is cut.
+        // The tail of M/D/1 falls by about exp(-2 (1 - rho) / rho) a packet. It is cut at 1e-14.
         states_(static_cast<size_t>(20 + std::ceil(16 * rho / (1 - rho) + 16))),
         now_(states_ * states_, 0.0),
         moved_(states_ * states_),
@@ -28,14 +28,14 @@ class Chain {
     now_[0] = 1;
   }
 
-  // Mean packets at both links in the stationary state.
+  // The mean number of packets at both links in the stationary state.
   double MeanPackets() {
     double mean = 0;
     for (int slot = 0; slot < 1'000'000; ++slot) {
       Serve();
       Arrive();
       const double next_mean = Mean();
-      // It rises geometrically to its limit; see MeanDelayMDc.
+      // The mean rises geometrically to its limit; see MeanDelayMDc.
       if (slot > 10 && std::abs(next_mean - mean) < 1e-9 * next_mean * (1 - rho_) * (1 - rho_)) {
         return next_mean;
       }
@@ -49,8 +49,8 @@ class Chain {
     return of[first * states_ + second];
   }
 
-  // Each link that has a packet sends one; the first link's goes on to the second with probability
-  // p.
+  // Each link that has a packet sends one. A packet of the first link goes on to the second with
+  // probability p.
   void Serve() {
     std::fill(moved_.begin(), moved_.end(), 0.0);
     for (size_t first = 0; first < states_; ++first) {
@@ -92,7 +92,7 @@ class Chain {
     }
   }
 
-  // A row of the chain that makes no difference.
+  // True if the row of the chain has no probability that matters.
   bool IsNothing(const double* row) const { return *std::max_element(row, row + states_) < 1e-18; }
 
   double Mean() {

@@ -4,10 +4,11 @@
 
 namespace bfly::control {
 
-// Greedy routing on the 2-cube, slots of one unit (Stamoulis & Tsitsiklis, section 3.4, slot = 1),
-// 0 < rho <= 0.9, 0 < p <= 1: mean time from birth to delivery over all packets, those that stay at
-// home included, in units. From the stationary state of the Markov chain of the two links a packet
-// may take one after the other; relative error below 1e-6.
+// Mean time from birth to delivery, in units, under greedy routing on the 2-cube with slots of one
+// unit (Stamoulis & Tsitsiklis, section 3.4, slot = 1), for 0 < rho <= 0.9 and 0 < p <= 1. The mean
+// is over all packets, including those that stay at home. It follows from the stationary state of
+// the Markov chain of the two links that a packet may take one after the other. The relative error
+// is below 1e-6.
 double SlottedDelayOfTwoDimensions(double rho, double p);
 
 }  // namespace bfly::control

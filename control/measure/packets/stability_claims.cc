@@ -11,13 +11,13 @@ namespace {
 
 Reading Growth(const Measurement& m) { return BySeeds(GrowthOf(m)); }
 
-// The paper says nothing about priorities.
+// The paper covers FIFO and processor sharing, but not priorities.
 std::string FifoOrSharing(const PacketPoint& x) {
   return Unless(x.discipline != dataplane::Discipline::kPriority, "the links have priorities");
 }
 
-// Eq. 14 and 19: N / (lambda 2^d T) = 1. The differences of the trials, not their ratios, have the
-// mean that theory says.
+// Eq. 14 and 19: N / (lambda 2^d T) = 1. The mean of the trials' differences, unlike that of their
+// ratios, is what theory says.
 Reading LittleRatio(const Measurement& m) {
   const auto product = [&m](const Trial& t) {
     return t.offered * PointOf(m).rows() * t.mean_delay;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run of one point: how long, with what, and which figures come of it.
+// One run of one point: its length, its configuration and its figures.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -19,9 +19,9 @@ using dataplane::Discipline;
 using dataplane::LinkModel;
 
 constexpr char kUniform[] = "uniform";
-constexpr double kMostStageHops = 5e8;  // of a trial that measures every stage: a minute
+constexpr double kMostStageHops = 5e8;  // for a trial that measures every stage: a minute
 
-// How much of what the network can carry is offered to it, roughly: 1 is saturation.
+// Roughly which part of the network's capacity is offered to it; 1 is saturation.
 double UseOf(const PacketPoint& point) {
   if (point.in_rounds) return 2 * point.rho * point.d;  // section 2.3, with R = 1
   if (point.pattern.empty()) return point.rho;
@@ -30,7 +30,7 @@ double UseOf(const PacketPoint& point) {
 
 double HopsOf(const v1::Experiment& experiment, const PacketPoint& point) {
   const double time = WarmupOf(experiment, point) + DurationOf(experiment, point);
-  // Beyond saturation a run is given its time once more.
+  // A run beyond saturation gets twice the time.
   return (UseOf(point) < 1 ? 1 : 2) * time * point.lambda() * point.rows() * point.d;
 }
 
@@ -189,12 +189,13 @@ absl::StatusOr<double> WorstLink(const PacketPoint& point, uint64_t seed) {
 
 double WarmupOf(const v1::Experiment& experiment, const PacketPoint& point) {
   if (experiment.warmup() > 0) return experiment.warmup();
-  // At and beyond saturation there is no stationary state to wait for.
+  // At and beyond saturation the network has no stationary state to wait for.
   const double use = UseOf(point);
   const double idle = use < 1 ? std::max(1 - use, 0.01) : 0.3;
-  // A queue that starts empty forgets it in some 2 / idle^2 units. After four times that it lacks
-  // less than a thousandth of its mean (reflected Brownian motion; Abate & Whitt 1987). A round of
-  // the non-greedy scheme serves a packet a node as a unit of time does a link.
+  // A queue that starts empty forgets its start in some 2 / idle^2 units. After four times that, it
+  // lacks less than a thousandth of its mean (reflected Brownian motion; Abate & Whitt 1987). A
+  // round of the non-greedy scheme serves a packet of each node, as a unit of time serves one of
+  // each link.
   return 8 * (point.d / idle + (point.in_rounds ? point.d : 1) / (idle * idle));
 }
 
@@ -205,7 +206,7 @@ double DurationOf(const v1::Experiment& experiment, const PacketPoint& point) {
 }
 
 absl::Status CheckEffort(const v1::Experiment& experiment, const std::vector<PacketPoint>& points) {
-  constexpr double kLongest = 9e7;      // units of time, measured and not
+  constexpr double kLongest = 9e7;      // units of time, with the warm-up
   constexpr double kMostHops = 1e13;    // a day at a hundred million a second
   constexpr double kMostWaiting = 2e8;  // packets, about 6 GB
   double hops = 0;

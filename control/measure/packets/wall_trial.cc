@@ -10,7 +10,8 @@
 namespace bfly::control {
 namespace {
 
-// For what is inside when the sources stop; more of it means that the network is saturated.
+// Time for the packets that are inside when the sources stop. A network that needs more is
+// saturated.
 constexpr double kDrainUnits = 2000;
 constexpr double kDrainSeconds = 5;
 
@@ -38,14 +39,14 @@ absl::Status CheckWallPoint(const v1::Experiment& experiment, const PacketPoint&
   if (experiment.coupled()) return virtual_alone("coupled: a coupled sample path");
   if (point.in_rounds) return virtual_alone("scheme: valiant_brebner");
   if (point.links != dataplane::LinkModel::kEdge) return virtual_alone("links: switch_output");
-  // Every straight link of a hypercube is told apart by a rule.
+  // A rule must identify every straight link of a hypercube.
   if (point.network == NetworkKind::kHypercube && point.d > 12) {
     return absl::InvalidArgumentError(
         absl::StrCat("d: ", point.d, " is above 12, the largest hypercube on the wall clock"));
   }
   const double per_second =
       point.lambda() * static_cast<double>(point.rows()) / UnitSeconds(experiment);
-  // What one source can keep up with on one core, with room to spare.
+  // The rate that one source can sustain on one core, with a margin.
   constexpr double kMostPackets = 2e6;
   if (per_second > kMostPackets) {
     return absl::InvalidArgumentError(

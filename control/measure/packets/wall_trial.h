@@ -16,17 +16,17 @@ namespace bfly::control {
 // second.
 inline constexpr uint32_t kWallBytes = 125;
 
-// InvalidArgument where a point cannot run on the wall clock, and why.
+// InvalidArgument says why a point cannot run on the wall clock.
 absl::Status CheckWallPoint(const v1::Experiment& experiment, const PacketPoint& point);
 
 // Seconds that a trial takes, without loading and draining.
 double WallSecondsOf(const v1::Experiment& experiment, const PacketPoint& point);
 
-// Delays are what the sinks saw, in units of real time: from a packet's birth to its delivery. The
-// figures links_delay, links_p50 and links_p99 are what the links account for, as the workers
-// compute it; late_mean_us, late_p99_us and late_max_us are the difference, packet by packet.
-// delivered_delay is mean_delay again. The times of stages are those of the links.
-// EAL must be up (dataplane/runtime/eal.h). Cancelled when `interrupted` says so.
+// The sinks measure delays in units of real time, from a packet's birth to its delivery. The
+// figures links_delay, links_p50 and links_p99 are the part of the delay that the links account
+// for, as the workers compute it. late_mean_us, late_p99_us and late_max_us are the rest, packet by
+// packet. delivered_delay equals mean_delay. The times of stages are those of the links.
+// EAL must be up (dataplane/runtime/eal.h). Returns Cancelled when `interrupted` says so.
 absl::StatusOr<Trial> RunWallTrial(const v1::Experiment& experiment, const PacketPoint& point,
                                    uint64_t seed, const std::function<bool()>& interrupted);
 
