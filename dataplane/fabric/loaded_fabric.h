@@ -15,7 +15,7 @@
 #include "dataplane/fabric/loaded_ports.h"
 #include "dataplane/fabric/loaded_stages.h"
 #include "dataplane/fabric/worker.h"
-#include "dataplane/in_band/workers/loaded_in_band.h"
+#include "dataplane/in_band/loaded_in_band.h"
 #include "dataplane/stages/plan.h"
 #include "dataplane/traffic/sources.h"
 

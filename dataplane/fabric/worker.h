@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "dataplane/core/account.h"
 #include "dataplane/core/config.h"
-#include "dataplane/in_band/workers/in_band_worker.h"
+#include "dataplane/in_band/in_band_worker.h"
 #include "dataplane/runtime/grace_period.h"
 #include "dataplane/stages/segment.h"
 #include "dataplane/telemetry/published.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The book of circuits that the links of an in-band fabric must be told about.
-#include "dataplane/in_band/workers/circuit_book.h"
+#include "dataplane/in_band/circuit_book.h"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,9 @@
 
 #include "control/protocols/data_server.h"
 #include "control/protocols/protocol.h"
-#include "dataplane/in_band/collision_run.h"
-#include "dataplane/in_band/minimum_run.h"
-#include "dataplane/in_band/one_pass.h"
+#include "dataplane/programs/collision.h"
+#include "dataplane/programs/given_paths.h"
+#include "dataplane/programs/minimum.h"
 #include "tests/property/in_band_model.h"
 #include "topologies/fault_set.h"
 #include "topologies/permutation.h"

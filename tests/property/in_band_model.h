@@ -11,8 +11,8 @@
 #include <random>
 #include <vector>
 
-#include "dataplane/in_band/input_nodes.h"
-#include "dataplane/in_band/stage_counts.h"
+#include "dataplane/programs/input_nodes.h"
+#include "dataplane/programs/stage_nodes.h"
 #include "topologies/network.h"
 #include "topologies/switch_settings.h"
 

@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "control/protocols/data_server.h"
-#include "dataplane/in_band/collision_run.h"
-#include "dataplane/in_band/minimum_run.h"
-#include "dataplane/in_band/one_pass.h"
+#include "dataplane/programs/collision.h"
+#include "dataplane/programs/given_paths.h"
+#include "dataplane/programs/minimum.h"
 #include "tests/property/in_band_model.h"
 #include "tests/property/slow_data_server.h"
 

@@ -7,7 +7,7 @@
 #include <deque>
 #include <map>
 
-#include "dataplane/in_band/report.h"
+#include "dataplane/programs/report.h"
 #include "topologies/permutation.h"
 #include "topologies/switch_settings.h"
 #include "topologies/tag.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/in_band/collision_run.h"
+#include "dataplane/programs/collision.h"
 
 #include <algorithm>
 #include <numeric>

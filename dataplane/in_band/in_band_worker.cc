@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/in_band/workers/in_band_worker.h"
+#include "dataplane/in_band/in_band_worker.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/in_band/workers/circuit_book.h"
+#include "dataplane/in_band/circuit_book.h"
 
 #include <algorithm>
 

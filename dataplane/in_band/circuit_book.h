@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "dataplane/core/route_table.h"
-#include "dataplane/in_band/one_pass.h"
+#include "dataplane/programs/given_paths.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {

@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "dataplane/in_band/report.h"
+#include "dataplane/programs/report.h"
 #include "topologies/switch_settings.h"
 #include "topologies/tag.h"
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "dataplane/in_band/probe.h"
+#include "dataplane/programs/message.h"
 #include "topologies/link_capacity.h"
 #include "topologies/network.h"
 

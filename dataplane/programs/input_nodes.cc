@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/in_band/input_nodes.h"
+#include "dataplane/programs/input_nodes.h"
 
 #include <algorithm>
 #include <utility>

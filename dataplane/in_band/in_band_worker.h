@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "dataplane/core/ring.h"
-#include "dataplane/in_band/input_nodes.h"
-#include "dataplane/in_band/stage_counts.h"
+#include "dataplane/programs/input_nodes.h"
+#include "dataplane/programs/stage_nodes.h"
 
 namespace bfly::dataplane {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/in_band/workers/loaded_in_band.h"
+#include "dataplane/in_band/loaded_in_band.h"
 
 #include <rte_cycles.h>
 
@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "dataplane/in_band/collision_run.h"
-#include "dataplane/in_band/minimum_run.h"
-#include "dataplane/in_band/one_pass.h"
+#include "dataplane/programs/collision.h"
+#include "dataplane/programs/given_paths.h"
+#include "dataplane/programs/minimum.h"
 
 namespace bfly::dataplane {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "dataplane/in_band/disk_counts.h"
-#include "dataplane/in_band/exchange.h"
+#include "dataplane/programs/disk_nodes.h"
+#include "dataplane/programs/program.h"
 
 namespace bfly::dataplane {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/in_band/workers/exchange_post.h"
+#include "dataplane/in_band/program_post.h"
 
 #include <rte_pause.h>
 

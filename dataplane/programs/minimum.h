@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "dataplane/core/route_table.h"
-#include "dataplane/in_band/candidates.h"
-#include "dataplane/in_band/exchange.h"
-#include "dataplane/in_band/in_band.h"
-#include "dataplane/in_band/path_installer.h"
-#include "dataplane/in_band/report.h"
+#include "dataplane/programs/candidates.h"
+#include "dataplane/programs/parameters.h"
+#include "dataplane/programs/path_installer.h"
+#include "dataplane/programs/program.h"
+#include "dataplane/programs/report.h"
 
 namespace bfly::dataplane {
 

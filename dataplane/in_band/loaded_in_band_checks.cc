@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "dataplane/in_band/workers/loaded_in_band.h"
+#include "dataplane/in_band/loaded_in_band.h"
 
 namespace bfly::dataplane {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/in_band/stage_counts.h"
+#include "dataplane/programs/stage_nodes.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/in_band/path_installer.h"
+#include "dataplane/programs/path_installer.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "dataplane/in_band/probe.h"
+#include "dataplane/programs/message.h"
 
 namespace bfly::dataplane {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dataplane/core/route_table.h"
-#include "dataplane/in_band/exchange.h"
+#include "dataplane/programs/program.h"
 #include "topologies/tag.h"
 
 namespace bfly::dataplane {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/in_band/one_pass.h"
+#include "dataplane/programs/given_paths.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "absl/status/status.h"
-#include "dataplane/in_band/workers/in_band_worker.h"
+#include "dataplane/in_band/in_band_worker.h"
 
 namespace bfly::dataplane {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "dataplane/in_band/probe.h"
+#include "dataplane/programs/message.h"
 
 namespace bfly::dataplane {
 

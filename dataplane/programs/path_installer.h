@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "dataplane/core/route_table.h"
-#include "dataplane/in_band/probe.h"
-#include "dataplane/in_band/report.h"
+#include "dataplane/programs/message.h"
+#include "dataplane/programs/report.h"
 #include "topologies/pass_steps.h"
 
 namespace bfly::dataplane {

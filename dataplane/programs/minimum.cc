@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/in_band/minimum_run.h"
+#include "dataplane/programs/minimum.h"
 
 #include <utility>
 
