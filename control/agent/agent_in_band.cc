@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "control/agent/agent_service.h"
 #include "control/status/field_errors.h"
 #include "control/status/grpc_status.h"
+#include "dataplane/programs/registry.h"
 
 namespace bfly::control {
 namespace {
@@ -54,6 +56,19 @@ void CheckCount(const char* field, int count, int inputs, bool optional, FieldEr
   errors.Add(field, absl::StrCat("has ", count, " entries and inputs ", inputs, "; give as many"));
 }
 
+absl::StatusOr<dataplane::ProgramParameters> ToProgram(const v1::AgentInBandRequest& request) {
+  if (request.protocol() == dataplane::CollisionParameters::kName) {
+    return dataplane::CollisionParameters{
+        .c = request.c(), .c_disk = request.c_disk(), .max_rounds = request.max_rounds()};
+  }
+  if (request.protocol() == dataplane::MinimumParameters::kName) {
+    return dataplane::MinimumParameters{.other_if_full = request.other_if_full()};
+  }
+  return ErrorAtField(absl::StatusCode::kInvalidArgument, "protocol",
+                      absl::StrCat("\"", request.protocol(), "\" does not run in band; use ",
+                                   absl::StrJoin(dataplane::ProgramNames(), " or ")));
+}
+
 absl::StatusOr<InBandTask> ToTask(const v1::AgentInBandRequest& request) {
   const int inputs = request.inputs_size();
   FieldErrors errors;
@@ -64,15 +79,13 @@ absl::StatusOr<InBandTask> ToTask(const v1::AgentInBandRequest& request) {
     errors.Add("second_outputs", "are given without objects; only reads have two outputs");
   }
   if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
-  InBandTask task{.protocol = request.protocol(),
+  const absl::StatusOr<dataplane::ProgramParameters> program = ToProgram(request);
+  if (!program.ok()) return program.status();
+  InBandTask task{.program = *program,
                   .requests = {},
                   .reads = {},
                   .objects = {request.objects().begin(), request.objects().end()},
                   .release = {request.release().begin(), request.release().end()},
-                  .collision = {.c = request.c(),
-                                .c_disk = request.c_disk(),
-                                .max_rounds = request.max_rounds()},
-                  .minimum = {.other_if_full = request.other_if_full()},
                   .base_revision = request.base_revision(),
                   .link_circuits = request.link_circuits()};
   const bool two_copies = !request.second_outputs().empty();

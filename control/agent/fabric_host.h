@@ -42,14 +42,12 @@ struct HeldCircuit {
 
 // What the stage workers are to do by themselves: release, then set up.
 struct InBandTask {
-  std::string protocol;  // "collision" or "minimum"
+  dataplane::ProgramParameters program;  // that sets up
   std::vector<dataplane::InBandRequest> requests;
   // Or reads; objects[i] is what reads[i] is of.
   std::vector<dataplane::InBandRead> reads;
   std::vector<uint64_t> objects;
   std::vector<Row> release;
-  dataplane::CollisionOptions collision;
-  dataplane::MinimumOptions minimum;
   uint64_t base_revision = 0;
   bool link_circuits = false;
 };

@@ -2,19 +2,13 @@
 // FabricHost: circuits that the stage workers set up and release themselves.
 #include "absl/strings/str_cat.h"
 #include "control/agent/fabric_host.h"
-#include "control/status/field_errors.h"
 
 namespace bfly::control {
 namespace {
 
-absl::StatusOr<dataplane::InBandReport> Choose(dataplane::InBand& in_band, const InBandTask& task) {
-  const bool collision = task.protocol == "collision";
-  if (!task.reads.empty()) {
-    return collision ? in_band.ReadByCollision(task.reads, task.collision)
-                     : in_band.ReadByMinimum(task.reads, task.minimum);
-  }
-  return collision ? in_band.Collision(task.requests, task.collision)
-                   : in_band.Minimum(task.requests, task.minimum);
+absl::StatusOr<dataplane::InBandReport> SetUp(dataplane::InBand& in_band, const InBandTask& task) {
+  if (!task.reads.empty()) return in_band.SetUpReads(task.reads, task.program);
+  return in_band.SetUp(task.requests, task.program);
 }
 
 }  // namespace
@@ -38,11 +32,6 @@ absl::StatusOr<InBandAnswer> FabricHost::ExchangeInBand(const InBandTask& task) 
     return absl::AbortedError(absl::StrCat("base_revision: ", task.base_revision,
                                            " is not the revision now, ", revision_));
   }
-  if (task.protocol != "collision" && task.protocol != "minimum") {
-    return ErrorAtField(
-        absl::StatusCode::kInvalidArgument, "protocol",
-        absl::StrCat("\"", task.protocol, "\" does not run in band; use collision or minimum"));
-  }
   const absl::StatusOr<dataplane::InBand*> in_band = fabric_->in_band();
   if (!in_band.ok()) return in_band.status();
   InBandAnswer answer;
@@ -62,7 +51,7 @@ absl::StatusOr<InBandAnswer> FabricHost::ExchangeInBand(const InBandTask& task) 
     answer.report.paths.clear();
   }
   if (!task.requests.empty() || !task.reads.empty()) {
-    absl::StatusOr<dataplane::InBandReport> chosen = Choose(**in_band, task);
+    absl::StatusOr<dataplane::InBandReport> chosen = SetUp(**in_band, task);
     if (!chosen.ok() || chosen->refusal.has_value()) Reinstate(before);
     if (!chosen.ok()) return chosen.status();
     answer.report = *std::move(chosen);

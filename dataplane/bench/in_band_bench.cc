@@ -91,7 +91,7 @@ class Bench {
       walk_backward.push_back(walked->backward);
 
       absl::StatusOr<InBandReport> report =
-          in_band_.Collision(wanted, {.c = options_.c, .max_rounds = 1});
+          in_band_.SetUp(wanted, CollisionParameters{.c = options_.c, .max_rounds = 1});
       if (!report.ok()) return report.status();
       round.push_back(report->seconds - report->install_seconds);
       forward.push_back(report->forward_seconds);
@@ -100,13 +100,13 @@ class Bench {
       install.push_back(report->install_seconds);
       if (absl::Status status = in_band_.Release(everyone_).status(); !status.ok()) return status;
 
-      report = in_band_.Collision(wanted, {.c = options_.c});
+      report = in_band_.SetUp(wanted, CollisionParameters{.c = options_.c});
       if (!report.ok()) return report.status();
       collision.push_back(report->seconds);
       rounds.push_back(report->rounds);
       if (absl::Status status = in_band_.Release(everyone_).status(); !status.ok()) return status;
 
-      report = in_band_.Minimum(wanted);
+      report = in_band_.SetUp(wanted, MinimumParameters{});
       if (!report.ok()) return report.status();
       minimum.push_back(report->seconds);
       if (absl::Status status = in_band_.Release(everyone_).status(); !status.ok()) return status;
@@ -132,12 +132,13 @@ class Bench {
     for (const InBandRequest& request : Wanted(0)) {
       (request.input % 2 != 0 ? standing : coming).push_back(request);
     }
-    if (absl::Status status = in_band_.Minimum(standing).status(); !status.ok()) return status;
+    if (absl::Status status = in_band_.SetUp(standing, MinimumParameters{}).status(); !status.ok())
+      return status;
     std::vector<double> took, seen, released;
     for (int i = 0; i < options_.set_ups; ++i) {
       const InBandRequest& request = coming[static_cast<size_t>(i) % coming.size()];
       Clock::time_point start = Clock::now();
-      const absl::StatusOr<InBandReport> report = in_band_.Minimum({request});
+      const absl::StatusOr<InBandReport> report = in_band_.SetUp({request}, MinimumParameters{});
       seen.push_back(SecondsSince(start));
       if (!report.ok()) return report.status();
       took.push_back(report->set_up_seconds[0]);

@@ -33,18 +33,16 @@ void CircuitBook::Settle(Row input) {
   counted_[input] = standing_[input];
 }
 
-std::vector<PassProbe> CircuitBook::Behind() {
+GivenCircuits CircuitBook::Behind() {
   std::sort(behind_.begin(), behind_.end());
-  std::vector<PassProbe> probes;
+  GivenCircuits circuits;
   for (const Row input : behind_) {
-    if (counted_[input] == standing_[input]) continue;
-    const auto add = [&](WireTag circuit, ProbeKind kind) {
-      if (circuit != 0) probes.push_back({input, TagOf(circuit), kind});
-    };
-    add(counted_[input], ProbeKind::kRelease);
-    add(standing_[input], ProbeKind::kInstall);
+    const WireTag counted = counted_[input], standing = standing_[input];
+    if (counted == standing) continue;
+    if (counted != 0) circuits.release.push_back({input, TagOf(counted)});
+    if (standing != 0) circuits.install.push_back({input, TagOf(standing)});
   }
-  return probes;
+  return circuits;
 }
 
 void CircuitBook::CaughtUp() {

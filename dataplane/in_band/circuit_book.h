@@ -26,9 +26,8 @@ class CircuitBook {
   // The circuit at an input is what the route table says now, and the links count it.
   void Settle(Row input);
 
-  // What the links must be told to count what stands: at most one release and one install an
-  // input, releases first. They have been told once CaughtUp is called.
-  std::vector<PassProbe> Behind();
+  // What the links must be told to count what stands. They have been told once CaughtUp is called.
+  GivenCircuits Behind();
   void CaughtUp();
   // Inputs that Behind() will look at; never more than the network has rows, however many circuits
   // come and go between two calls.

@@ -6,9 +6,9 @@
 namespace bfly::dataplane {
 namespace {
 
-// How many probes a ring will take, at most a burst; no ring takes all.
-uint32_t RoomOf(const ProbeRing* ring) {
-  return ring == nullptr ? kProbeBurst : std::min<uint32_t>(kProbeBurst, ring->room());
+// How many messages a ring will take, at most a burst; no ring takes all.
+uint32_t RoomOf(const MessageRing* ring) {
+  return ring == nullptr ? kMessageBurst : std::min<uint32_t>(kMessageBurst, ring->room());
 }
 
 }  // namespace
@@ -18,8 +18,8 @@ void InBandWorker::RunActive() {
   for (size_t i = parts_.size(); i-- > 0;) Backward(parts_[i]);
 }
 
-// What cannot go on waits in the ring behind. Outputs take everything, and so do inputs: so probes
-// that go forward never wait for ones that come back, nor those for anybody.
+// What cannot go on waits in the ring behind. Outputs take everything, and so do inputs: so
+// messages that go forward never wait for ones that come back, nor those for anybody.
 void InBandWorker::Forward(InBandPart& part) {
   const uint32_t room = RoomOf(part.forward_out);
   int count = 0;
@@ -28,7 +28,7 @@ void InBandWorker::Forward(InBandPart& part) {
       part.inputs->Start(orders_.posted.exchange(nullptr, std::memory_order_acquire));
     }
     count = part.inputs->Emit(burst_.get(), static_cast<int>(room));
-    if (Exchange* finished = part.inputs->TakeFinished()) {
+    if (Program* finished = part.inputs->TakeFinished()) {
       orders_.finished.store(finished, std::memory_order_release);
     }
     orders_.passes.store(part.inputs->passes(), std::memory_order_relaxed);
@@ -36,7 +36,7 @@ void InBandWorker::Forward(InBandPart& part) {
     count = static_cast<int>(part.forward_in->Pop(burst_.get(), room));
   }
   if (count == 0) return;
-  for (StageCounts* stage : part.stages) stage->Forward(burst_.get(), count);
+  for (StageNodes* stage : part.stages) stage->Forward(burst_.get(), count);
   if (part.outputs != nullptr) {
     part.outputs->Take(burst_.get(), count);
   } else {

@@ -7,29 +7,28 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "dataplane/programs/collision.h"
 #include "dataplane/programs/given_paths.h"
-#include "dataplane/programs/minimum.h"
+#include "dataplane/programs/registry.h"
 
 namespace bfly::dataplane {
 namespace {
 
-constexpr uint32_t kProbeRingSlots = 1024;
+constexpr uint32_t kMessageRingSlots = 1024;
 
 uint64_t Now() { return rte_rdtsc(); }
 double CyclesASecond() { return static_cast<double>(rte_get_tsc_hz()); }
 
-// Stages whose probes one worker carries.
-struct Run {
+// Stages whose messages one worker carries.
+struct StageRun {
   int worker;
   int first_stage;
   int last_stage;
 };
 
-// Where rows share a stage, the worker of row 0 carries the probes of all its rows: the counts of a
-// stage have one writer, and a marker that is the last in one ring is the last of its pass.
-std::vector<Run> RunsOf(const Network& network, const FabricPlan& plan) {
-  std::vector<Run> runs;
+// Where rows share a stage, the worker of row 0 carries the messages of all its rows: the counts of
+// a stage have one writer, and a marker that is the last in one ring is the last of its pass.
+std::vector<StageRun> RunsOf(const Network& network, const FabricPlan& plan) {
+  std::vector<StageRun> runs;
   for (int s = 0; s < network.stages(); ++s) {
     const int worker = plan.worker_of(s, 0);
     if (runs.empty() || runs.back().worker != worker) runs.push_back({worker, s, s});
@@ -65,9 +64,9 @@ LoadedInBand::LoadedInBand(const Network& network, const FabricPlan& plan, Route
       routes_(routes),
       capacity_(capacity),
       candidates_(std::move(candidates)),
-      disks_(candidates_.has_value() ? nullptr : std::make_unique<DiskCounts>(network.rows())),
+      disks_(candidates_.has_value() ? nullptr : std::make_unique<DiskNodes>(network.rows())),
       inputs_(&Now),
-      // Two probes a row, and the marker.
+      // Two messages a row, and the marker.
       outputs_(&Now, 2 * size_t{network.rows()} + 1, disks_.get()),
       workers_(plan.lcores.size()),
       book_(network, routes),
@@ -75,14 +74,14 @@ LoadedInBand::LoadedInBand(const Network& network, const FabricPlan& plan, Route
   // On a data server any two paths may meet on any link.
   const int first = candidates_.has_value() ? candidates_->first_collision_hop() : 0;
   for (int s = 0; s < network.stages(); ++s) {
-    stages_.push_back(std::make_unique<StageCounts>(
+    stages_.push_back(std::make_unique<StageNodes>(
         network, s, s >= first && s < first + network.dimension(), capacity));
   }
-  ProbeRing* forward_in = nullptr;
-  ProbeRing* backward_out = nullptr;
-  const std::vector<Run> runs = RunsOf(network, plan);
+  MessageRing* forward_in = nullptr;
+  MessageRing* backward_out = nullptr;
+  const std::vector<StageRun> runs = RunsOf(network, plan);
   for (size_t i = 0; i < runs.size(); ++i) {
-    const Run& run = runs[i];
+    const StageRun& run = runs[i];
     InBandPart part;
     part.forward_in = forward_in;
     part.backward_out = backward_out;
@@ -91,8 +90,8 @@ LoadedInBand::LoadedInBand(const Network& network, const FabricPlan& plan, Route
     if (i + 1 == runs.size()) {
       part.outputs = &outputs_;
     } else {
-      for (ProbeRing** ring : {&part.forward_out, &part.backward_in}) {
-        rings_.push_back(std::make_unique<ProbeRing>(kProbeRingSlots));
+      for (MessageRing** ring : {&part.forward_out, &part.backward_in}) {
+        rings_.push_back(std::make_unique<MessageRing>(kMessageRingSlots));
         *ring = rings_.back().get();
       }
       forward_in = part.forward_out;
@@ -105,9 +104,9 @@ LoadedInBand::LoadedInBand(const Network& network, const FabricPlan& plan, Route
 }
 
 absl::Status LoadedInBand::CatchUp() {
-  std::vector<PassProbe> probes = book_.Behind();
+  GivenCircuits behind = book_.Behind();
   absl::Status status;
-  if (!probes.empty()) status = post_.Run(std::make_unique<OnePass>(std::move(probes), nullptr));
+  if (!behind.empty()) status = post_.Run(std::make_unique<SetGivenCircuits>(std::move(behind)));
   if (status.ok()) book_.CaughtUp();
   return status;
 }
@@ -124,52 +123,32 @@ void LoadedInBand::SetLinkUp(LinkId link, bool up) {
   stages_[link.stage]->SetLinkUp(link.row * ports + static_cast<uint32_t>(link.port), up);
 }
 
-absl::StatusOr<InBandReport> LoadedInBand::Collision(const std::vector<InBandRequest>& requests,
-                                                     const CollisionOptions& options) {
-  if (absl::Status status = CheckThreshold("c", options.c); !status.ok()) return status;
+absl::StatusOr<InBandReport> LoadedInBand::SetUp(const std::vector<InBandRequest>& requests,
+                                                 const ProgramParameters& program) {
+  if (absl::Status status = CheckParameters(program, /*reads=*/false); !status.ok()) return status;
   const std::lock_guard lock(mutex_);
   if (absl::Status status = CheckFree(requests); !status.ok()) return status;
-  return Choose<CollisionRun>(CandidatesOf(*candidates_, requests), options);
+  return Run(program, CandidatesOf(*candidates_, requests));
 }
 
-absl::StatusOr<InBandReport> LoadedInBand::Minimum(const std::vector<InBandRequest>& requests,
-                                                   const MinimumOptions& options) {
-  const std::lock_guard lock(mutex_);
-  if (absl::Status status = CheckFree(requests); !status.ok()) return status;
-  return Choose<MinimumRun>(CandidatesOf(*candidates_, requests), options);
-}
-
-absl::StatusOr<InBandReport> LoadedInBand::ReadByCollision(const std::vector<InBandRead>& reads,
-                                                           const CollisionOptions& options) {
+absl::StatusOr<InBandReport> LoadedInBand::SetUpReads(const std::vector<InBandRead>& reads,
+                                                      const ProgramParameters& program) {
   const bool choice = reads.empty() || reads[0].copies == 2;
-  for (const auto& [field, value] : {std::pair{"c", options.c}, {"c_disk", options.c_disk}}) {
-    const absl::Status status = CheckThreshold(field, value);
-    if (choice && !status.ok()) return status;
-  }
+  const absl::Status parameters = CheckParameters(program, /*reads=*/true);
+  if (choice && !parameters.ok()) return parameters;
   const std::lock_guard lock(mutex_);
   if (absl::Status status = CheckReads(reads); !status.ok()) return status;
-  return Choose<CollisionRun>(CandidatesOf(network_, reads), options);
+  return Run(program, CandidatesOf(network_, reads));
 }
 
-absl::StatusOr<InBandReport> LoadedInBand::ReadByMinimum(const std::vector<InBandRead>& reads,
-                                                         const MinimumOptions& options) {
-  const std::lock_guard lock(mutex_);
-  if (absl::Status status = CheckReads(reads); !status.ok()) return status;
-  if (!reads.empty() && reads[0].copies == 1) {
-    return Choose<CollisionRun>(CandidatesOf(network_, reads), CollisionOptions{});
-  }
-  return Choose<MinimumRun>(CandidatesOf(network_, reads), options);
-}
-
-template <class Protocol, class Options>
-absl::StatusOr<InBandReport> LoadedInBand::Choose(std::vector<Candidates> requests,
-                                                  const Options& options) {
+absl::StatusOr<InBandReport> LoadedInBand::Run(const ProgramParameters& parameters,
+                                               std::vector<Candidates> requests) {
   if (absl::Status status = post_.CheckReady(); !status.ok()) return status;
   if (absl::Status status = CatchUp(); !status.ok()) return status;
-  auto run = std::make_unique<Protocol>(requests, options, routes_,
-                                        capacity_.limited() || !faults_.empty());
-  const Protocol& ran = *run;
-  if (absl::Status status = post_.Run(std::move(run)); !status.ok()) return status;
+  auto program =
+      MakeProgram(parameters, requests, routes_, capacity_.limited() || !faults_.empty());
+  const CircuitProgram& ran = *program;
+  if (absl::Status status = post_.Run(std::move(program)); !status.ok()) return status;
   for (const Candidates& request : requests) book_.Settle(request.input);
   InBandReport report = ran.Report(network_, CyclesASecond());
   if (report.refusal.has_value()) {
@@ -182,7 +161,6 @@ absl::StatusOr<InBandReport> LoadedInBand::Release(const std::vector<Row>& input
   const std::lock_guard lock(mutex_);
   if (absl::Status status = post_.CheckReady(); !status.ok()) return status;
   InBandReport report;
-  std::vector<PassProbe> probes;
   std::vector<TaggedPath> paths;
   std::vector<bool> used(network_.rows());
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -198,7 +176,6 @@ absl::StatusOr<InBandReport> LoadedInBand::Release(const std::vector<Row>& input
       return absl::NotFoundError(absl::StrCat("inputs[", i, "]: row ", input, " has no circuit"));
     }
     const Tag tag = book_.tag(input);
-    probes.push_back({input, tag, ProbeKind::kRelease});
     paths.push_back({input, tag});
     report.paths.push_back(
         {input, OutputOfTag(network_, tag), tag,
@@ -207,14 +184,14 @@ absl::StatusOr<InBandReport> LoadedInBand::Release(const std::vector<Row>& input
              : InBandChoice::kP});
   }
   if (absl::Status status = CatchUp(); !status.ok()) return status;
-  auto pass = std::make_unique<OnePass>(std::move(probes), &routes_);
-  const OnePass& ran = *pass;
-  if (absl::Status status = post_.Run(std::move(pass)); !status.ok()) return status;
+  auto release =
+      std::make_unique<SetGivenCircuits>(GivenCircuits{.release = paths, .install = {}}, &routes_);
+  const SetGivenCircuits& ran = *release;
+  if (absl::Status status = post_.Run(std::move(release)); !status.ok()) return status;
   for (const Row input : inputs) book_.Settle(input);
   report.install_messages = 2 * uint64_t{inputs.size()};
   report.install_steps = CountSteps(network_, paths);
-  report.seconds = report.install_seconds =
-      static_cast<double>(ran.times().returned - ran.times().begun) / CyclesASecond();
+  report.seconds = report.install_seconds = static_cast<double>(ran.cycles()) / CyclesASecond();
   return report;
 }
 
@@ -223,17 +200,17 @@ absl::StatusOr<LoadedInBand::WalkSeconds> LoadedInBand::Walk(
   const std::lock_guard lock(mutex_);
   if (absl::Status status = post_.CheckReady(); !status.ok()) return status;
   if (absl::Status status = CheckTwoFold(); !status.ok()) return status;
-  std::vector<PassProbe> probes;
+  std::vector<TaggedPath> paths;
   for (const auto& [input, output] : requests) {
     if (input >= network_.rows() || output >= network_.rows()) {
       return absl::InvalidArgumentError(absl::StrCat("requests: ", input, " -> ", output,
                                                      " is outside 0..", network_.rows() - 1));
     }
-    for (const Tag tag : candidates_->tags(input, output)) probes.push_back({input, tag});
+    for (const Tag tag : candidates_->tags(input, output)) paths.push_back({input, tag});
   }
-  auto pass = std::make_unique<OnePass>(std::move(probes), nullptr);
-  const OnePass& ran = *pass;
-  if (absl::Status status = post_.Run(std::move(pass)); !status.ok()) return status;
+  auto walk = std::make_unique<GivenPaths>(kWalkPass, std::move(paths));
+  const GivenPaths& ran = *walk;
+  if (absl::Status status = post_.Run(std::move(walk)); !status.ok()) return status;
   const PassTimes& times = ran.times();
   return WalkSeconds{
       .forward = static_cast<double>(times.turned - times.begun) / CyclesASecond(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// InBand as it is: the probes' side of every worker of one loaded fabric.
+// The concrete InBand: the messages' side of every worker of one loaded fabric.
 #pragma once
 
 #include <memory>
@@ -33,52 +33,47 @@ class LoadedInBand final : public InBand {
   // Null for a worker that runs no stage.
   InBandWorker* worker(int index) { return workers_[index].get(); }
 
-  absl::StatusOr<InBandReport> Collision(const std::vector<InBandRequest>& requests,
-                                         const CollisionOptions& options) override;
-  absl::StatusOr<InBandReport> Minimum(const std::vector<InBandRequest>& requests,
-                                       const MinimumOptions& options) override;
-  absl::StatusOr<InBandReport> ReadByCollision(const std::vector<InBandRead>& reads,
-                                               const CollisionOptions& options) override;
-  absl::StatusOr<InBandReport> ReadByMinimum(const std::vector<InBandRead>& reads,
-                                             const MinimumOptions& options) override;
+  absl::StatusOr<InBandReport> SetUp(const std::vector<InBandRequest>& requests,
+                                     const ProgramParameters& program) override;
+  absl::StatusOr<InBandReport> SetUpReads(const std::vector<InBandRead>& reads,
+                                          const ProgramParameters& program) override;
   absl::StatusOr<InBandReport> Release(const std::vector<Row>& inputs) override;
   absl::StatusOr<WalkSeconds> Walk(const std::vector<InBandRequest>& requests) override;
   std::vector<uint32_t> circuits_on_links() const override;
   std::vector<uint32_t> circuits_at_disks() const override;
 
   // The circuit at an input was installed or removed by other means. It is counted on its links, in
-  // band, before the next exchange.
+  // band, before the next program.
   void NoteCircuit(Row input);
 
-  // Waits for an exchange that runs: the links are for all of it as they were when it began.
+  // Waits for a program that runs: the links are for all of it as they were when it began.
   void SetLinkUp(LinkId link, bool up);
 
-  // Before the workers stop: an exchange that runs is given up.
+  // Before the workers stop: a program that runs is given up.
   void Stop() { post_.Stop(); }
 
  private:
   LoadedInBand(const Network& network, const FabricPlan& plan, RouteTable& routes,
                const LinkCapacity& capacity, std::optional<CandidatePaths> candidates);
-  static absl::Status CheckThreshold(const char* field, uint32_t value);
   absl::Status CheckTwoFold() const;
 
   // All of these need mutex_.
   absl::Status CheckFree(const std::vector<InBandRequest>& requests) const;
   absl::Status CheckReads(const std::vector<InBandRead>& reads) const;
   absl::Status CatchUp();
-  template <class Protocol, class Options>
-  absl::StatusOr<InBandReport> Choose(std::vector<Candidates> requests, const Options& options);
+  absl::StatusOr<InBandReport> Run(const ProgramParameters& parameters,
+                                   std::vector<Candidates> requests);
 
   const Network& network_;
   RouteTable& routes_;
   const LinkCapacity& capacity_;
   const std::optional<CandidatePaths> candidates_;  // of a two-fold butterfly
-  const std::unique_ptr<DiskCounts> disks_;         // of a randomly-wired one, else null
-  ExchangePost post_;
+  const std::unique_ptr<DiskNodes> disks_;          // of a randomly-wired one, else null
+  ProgramPost post_;
   InputNodes inputs_;
   OutputNodes outputs_;
-  std::vector<std::unique_ptr<StageCounts>> stages_;
-  std::vector<std::unique_ptr<ProbeRing>> rings_;
+  std::vector<std::unique_ptr<StageNodes>> stages_;
+  std::vector<std::unique_ptr<MessageRing>> rings_;
   std::vector<std::unique_ptr<InBandWorker>> workers_;  // by worker of the plan
 
   std::mutex mutex_;

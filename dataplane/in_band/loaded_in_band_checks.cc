@@ -6,18 +6,6 @@
 #include "dataplane/in_band/loaded_in_band.h"
 
 namespace bfly::dataplane {
-namespace {
-
-constexpr uint32_t kMaxThreshold = 254;
-
-}  // namespace
-
-absl::Status LoadedInBand::CheckThreshold(const char* field, uint32_t value) {
-  if (value >= 1 && value <= kMaxThreshold) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, ": ", value, " is outside 1..", kMaxThreshold));
-}
-
 absl::Status LoadedInBand::CheckTwoFold() const {
   if (candidates_.has_value()) return absl::OkStatus();
   return absl::FailedPreconditionError(

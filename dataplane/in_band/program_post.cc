@@ -21,7 +21,7 @@ constexpr std::chrono::microseconds kSleep{20};
 
 }  // namespace
 
-absl::Status ExchangePost::CheckReady() const {
+absl::Status ProgramPost::CheckReady() const {
   if (stopping_.load(std::memory_order_acquire)) {
     return absl::FailedPreconditionError("the fabric is unloaded");
   }
@@ -29,11 +29,11 @@ absl::Status ExchangePost::CheckReady() const {
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
-      "in_band: an exchange begun earlier has not ended; a worker hangs");
+      "in_band: a program begun earlier has not ended; a worker hangs");
 }
 
-absl::Status ExchangePost::Run(std::unique_ptr<Exchange> exchange) {
-  current_ = std::move(exchange);
+absl::Status ProgramPost::Run(std::unique_ptr<Program> program) {
+  current_ = std::move(program);
   // The one before may have had the same address.
   orders_.finished.store(nullptr, std::memory_order_relaxed);
   orders_.posted.store(current_.get(), std::memory_order_release);
@@ -52,7 +52,7 @@ absl::Status ExchangePost::Run(std::unique_ptr<Exchange> exchange) {
       moved = now;
     } else if (now - moved > kNoProgress) {
       return absl::DeadlineExceededError(
-          absl::StrCat("in_band: no worker moved a probe for ", kNoProgress.count(), " s"));
+          absl::StrCat("in_band: no worker moved a message for ", kNoProgress.count(), " s"));
     }
     if (now - start < kSpin) {
       rte_pause();

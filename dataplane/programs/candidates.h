@@ -11,7 +11,7 @@
 
 namespace bfly::dataplane {
 
-// Two paths of one request share no link, so probes along both never wait for each other (Cole et
+// Two paths of one request share no link, so messages along both never wait for each other (Cole et
 // al. 1998, sections 2 and 3).
 struct Candidates {
   Row input = 0;

@@ -5,12 +5,74 @@
 #include <numeric>
 #include <utility>
 
-namespace bfly::dataplane {
+#include "absl/strings/str_cat.h"
+#include "dataplane/programs/disk_nodes.h"
+#include "dataplane/programs/stage_nodes.h"
 
-CollisionRun::CollisionRun(std::vector<Candidates> requests, const CollisionOptions& options,
-                           RouteTable& routes, bool limited)
-    : options_(options),
-      only_(!requests.empty() && requests.front().only),
+namespace bfly::dataplane {
+namespace {
+
+constexpr uint32_t kMaxThreshold = 254;  // a mark of 255 stands for so many or more
+
+absl::Status CheckThreshold(const char* field, uint32_t value) {
+  if (value >= 1 && value <= kMaxThreshold) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, ": ", value, " is outside 1..", kMaxThreshold));
+}
+
+void MarkOneMore(uint8_t& mark) { mark = static_cast<uint8_t>(mark + (mark != 255)); }
+
+}  // namespace
+
+absl::Status CollisionParameters::Check(bool reads) const {
+  absl::Status status = CheckThreshold("c", c);
+  return status.ok() && reads ? CheckThreshold("c_disk", c_disk) : status;
+}
+
+void CountPass::Forward(StageNodes& nodes, Message* burst, int count) const {
+  if (!nodes.collides()) return nodes.Cross(burst, count);
+  nodes.Cross(burst, count,
+              [marks = nodes.WriteMarks()](Message&, uint32_t link) { MarkOneMore(marks[link]); });
+}
+
+void CountPass::Backward(StageNodes& nodes, Message* burst, int count) const {
+  const std::atomic<uint32_t>* const circuits = nodes.all_circuits();
+  const uint8_t* const marks = nodes.marks();
+  if (nodes.collides() && nodes.has_circuits()) {
+    nodes.CrossBack(burst, count, [marks, circuits](Message& m, uint32_t link) {
+      m.value = std::max(m.value, marks[link] + circuits[link].load(std::memory_order_relaxed));
+    });
+  } else if (nodes.collides()) {
+    nodes.CrossBack(burst, count, [marks](Message& m, uint32_t link) {
+      m.value = std::max<uint32_t>(m.value, marks[link]);
+    });
+  } else if (nodes.has_circuits()) {
+    nodes.CrossBack(burst, count, [circuits](Message& m, uint32_t link) {
+      m.value = std::max(m.value, 1 + circuits[link].load(std::memory_order_relaxed));
+    });
+  } else {
+    // Itself and nothing else: it finds as much on a link that candidate paths share.
+    nodes.CrossBack(burst, count);
+  }
+  NoteDown(nodes, burst, count);
+}
+
+void CountPass::Arrive(DiskNodes& disks, const Message* burst, int count) const {
+  uint8_t* const marks = disks.WriteMarks();
+  for (int i = 0; i < count; ++i) MarkOneMore(marks[burst[i].row]);
+}
+
+void CountPass::Leave(const DiskNodes& disks, Message* burst, int count) const {
+  for (int i = 0; i < count; ++i) {
+    const Row disk = burst[i].row;
+    burst[i].notes[kAtDiskNote] =
+        static_cast<uint8_t>(std::min(disks.marks()[disk] + disks.circuits(disk), 255u));
+  }
+}
+
+Collision::Collision(std::vector<Candidates> requests, const CollisionParameters& parameters,
+                     RouteTable& routes, bool limited)
+    : parameters_(parameters),
       requests_(std::move(requests)),
       choice_(requests_.size(), kNone),
       last_round_(requests_.size()),
@@ -23,12 +85,12 @@ CollisionRun::CollisionRun(std::vector<Candidates> requests, const CollisionOpti
 
 // What is left takes p, or p' where a fault leaves only that: any path will do, and the bound on
 // the congestion is forfeited.
-Tag CollisionRun::TagOf(uint32_t request) const {
+Tag Collision::TagOf(uint32_t request) const {
   const bool second = choice_[request] == kNone ? broken_[request] == 1 : choice_[request] == 1;
   return requests_[request].tags[second ? 1 : 0];
 }
 
-void CollisionRun::Decide() {
+void Collision::Decide() {
   size_t left = 0;
   for (const uint32_t request : active_) {
     if (over_[request] == 3) {
@@ -42,31 +104,31 @@ void CollisionRun::Decide() {
   left_per_round_.push_back(static_cast<uint32_t>(left));
 }
 
-bool CollisionRun::NextPass() {
+const Pass* Collision::NextPass() {
   next_ = 0;
-  if (phase_ == Phase::kStart && only_) {
-    std::fill(choice_.begin(), choice_.end(), uint8_t{0});
-    active_.clear();
-    phase_ = Phase::kInstall;
-  } else if (phase_ == Phase::kStart && !requests_.empty()) {
+  if (phase_ == Phase::kStart && !requests_.empty()) {
     phase_ = Phase::kRound;
   } else if (phase_ == Phase::kRound) {
     const size_t before = active_.size();
     Decide();
     // A round that selected nothing would find the same for ever.
     const bool frozen = active_.size() == before;
-    const bool over = options_.max_rounds != 0 && left_per_round_.size() >= options_.max_rounds;
+    const bool over =
+        parameters_.max_rounds != 0 && left_per_round_.size() >= parameters_.max_rounds;
     if (active_.empty() || frozen || over) phase_ = Phase::kInstall;
   } else if (phase_ == Phase::kInstall && installer_.refused()) {
     phase_ = Phase::kTakeBack;
   } else {
     phase_ = Phase::kEnded;
   }
-  if (phase_ == Phase::kRound) messages_ += 4 * uint64_t{active_.size()};
-  return phase_ != Phase::kEnded;
+  if (phase_ == Phase::kEnded) return nullptr;
+  if (phase_ == Phase::kInstall) return installer_.pass();
+  if (phase_ == Phase::kTakeBack) return &kReleasePass;
+  messages_ += 4 * uint64_t{active_.size()};
+  return &kCountPass;
 }
 
-int CollisionRun::Emit(Probe* burst, int room) {
+int Collision::Emit(Message* burst, int room) {
   if (phase_ == Phase::kTakeBack) return installer_.EmitReleases(burst, room);
   const size_t all = phase_ == Phase::kRound ? 2 * active_.size() : requests_.size();
   const int count = static_cast<int>(std::min(all - next_, static_cast<size_t>(room)));
@@ -77,26 +139,26 @@ int CollisionRun::Emit(Probe* burst, int room) {
       last_round_[request] = round;
       burst[i] = {.tag = requests_[request].tags[next_ % 2],
                   .row = requests_[request].input,
-                  .slot = 2 * request + static_cast<uint32_t>(next_ % 2),
-                  .kind = ProbeKind::kCount};
+                  .slot = 2 * request + static_cast<uint32_t>(next_ % 2)};
     }
   } else {
     for (int i = 0; i < count; ++i, ++next_) {
       const uint32_t request = static_cast<uint32_t>(next_);
-      burst[i] = installer_.ProbeFor(requests_[request].input, TagOf(request), request);
+      burst[i] = {.tag = TagOf(request), .row = requests_[request].input, .slot = request};
     }
   }
   return count;
 }
 
-void CollisionRun::Return(const Probe* burst, int count) {
+void Collision::Return(const Message* burst, int count) {
   if (phase_ == Phase::kRound) {
     for (int i = 0; i < count; ++i) {
       const uint32_t slot = burst[i].slot;
-      const bool down = burst[i].down != 0;
+      const bool down = burst[i].notes[kDownNote] != 0;
       broken_[slot / 2] = static_cast<uint8_t>(broken_[slot / 2] | unsigned{down} << (slot % 2));
-      const bool over = down || burst[i].most > options_.c ||
-                        (options_.c_disk != 0 && burst[i].at_disk > options_.c_disk);
+      const bool over =
+          down || burst[i].value > parameters_.c ||
+          (parameters_.c_disk != 0 && burst[i].notes[kAtDiskNote] > parameters_.c_disk);
       over_[slot / 2] = static_cast<uint8_t>(over_[slot / 2] | unsigned{over} << (slot % 2));
     }
   } else if (phase_ == Phase::kInstall) {
@@ -106,7 +168,7 @@ void CollisionRun::Return(const Probe* burst, int count) {
   }
 }
 
-void CollisionRun::PassReturned(const PassTimes& times) {
+void Collision::PassReturned(const PassTimes& times) {
   if (begun_ == 0) begun_ = times.begun;
   if (last_returned_ != 0) decide_ += times.begun - last_returned_;
   last_returned_ = times.returned;
@@ -118,7 +180,7 @@ void CollisionRun::PassReturned(const PassTimes& times) {
   }
 }
 
-InBandReport CollisionRun::Report(const Network& network, double cycles_a_second) const {
+InBandReport Collision::Report(const Network& network, double cycles_a_second) const {
   InBandReport report;
   report.refusal = installer_.Refusal(network);
   if (report.refusal.has_value()) return report;
@@ -126,16 +188,14 @@ InBandReport CollisionRun::Report(const Network& network, double cycles_a_second
   for (uint32_t i = 0; i < requests_.size(); ++i) {
     const Row input = requests_[i].input;
     report.paths.push_back({input, OutputOfTag(network, TagOf(i)), TagOf(i),
-                            only_                 ? InBandChoice::kOnly
-                            : choice_[i] == kNone ? InBandChoice::kArbitrary
-                            : choice_[i] == 0     ? InBandChoice::kP
-                                                  : InBandChoice::kPPrime});
+                            choice_[i] == kNone ? InBandChoice::kArbitrary
+                            : choice_[i] == 0   ? InBandChoice::kP
+                                                : InBandChoice::kPPrime});
     installed.push_back({input, TagOf(i)});
   }
   const auto rounds = static_cast<uint32_t>(left_per_round_.size());
-  // Without a choice it is done in one go.
-  report.rounds = only_ ? 1 : rounds;
-  report.left_per_round = only_ ? std::vector<uint32_t>{0} : left_per_round_;
+  report.rounds = rounds;
+  report.left_per_round = left_per_round_;
   report.requests_left = active_;
   report.messages = messages_;
   report.install_messages = 2 * uint64_t{requests_.size()};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The c-collision protocol as the input nodes run it (Cole et al. 1998, section 2.1; THEORY.md 2.3
-// and 2.4). A round: every active path sends a probe that counts itself on each link and brings
-// back the largest count; a request with a path where that is at most c takes it, p before p'.
-// After the last round every request installs its path, in one pass more.
+// The c-collision protocol (Cole et al. 1998, section 2.1; THEORY.md 2.3 and 2.4). A round: every
+// active path sends a message that counts itself on each link and brings back the largest count; a
+// request with a path where that is at most c takes it, p before p'. After the last round every
+// request installs its path, in one pass more.
 //
 // On the data server (section 3.1; THEORY.md 2.6) a path must also end at a disk with at most
 // c_disk. A path over a link that is down asks and is counted like any other, and is never taken
@@ -21,21 +21,30 @@
 
 namespace bfly::dataplane {
 
-class CollisionRun final : public Exchange {
+// Forward: a message counts itself on every link that candidate paths may share, and at its disk.
+// Back: its value becomes the largest sum of paths counted in this pass and circuits on a link, and
+// its notes say what its disk has and whether a link is down. On other links it is the only path.
+class CountPass final : public Pass {
  public:
-  // Inputs are in range, used once, and free; all requests have two paths, or all have one.
-  // `routes` gets the circuits and must outlive the object.
-  // `limited`: some links have a capacity or are down; after a refusal nothing is installed.
-  CollisionRun(std::vector<Candidates> requests, const CollisionOptions& options,
-               RouteTable& routes, bool limited = false);
+  void Forward(StageNodes& nodes, Message* burst, int count) const override;
+  void Backward(StageNodes& nodes, Message* burst, int count) const override;
+  void Arrive(DiskNodes& disks, const Message* burst, int count) const override;
+  void Leave(const DiskNodes& disks, Message* burst, int count) const override;
+};
 
-  bool NextPass() override;
-  int Emit(Probe* burst, int room) override;
-  void Return(const Probe* burst, int count) override;
+inline const CountPass kCountPass;
+
+class Collision final : public CircuitProgram {
+ public:
+  // As MakeProgram's. All requests have two paths.
+  Collision(std::vector<Candidates> requests, const CollisionParameters& parameters,
+            RouteTable& routes, bool limited = false);
+
+  const Pass* NextPass() override;
+  int Emit(Message* burst, int room) override;
+  void Return(const Message* burst, int count) override;
   void PassReturned(const PassTimes& times) override;
-
-  // After it ended. `cycles_a_second` is of the times it was given.
-  InBandReport Report(const Network& network, double cycles_a_second) const;
+  InBandReport Report(const Network& network, double cycles_a_second) const override;
 
  private:
   enum class Phase : uint8_t { kStart, kRound, kInstall, kTakeBack, kEnded };
@@ -44,18 +53,17 @@ class CollisionRun final : public Exchange {
   Tag TagOf(uint32_t request) const;
   void Decide();
 
-  const CollisionOptions options_;
-  const bool only_;  // no request has a choice: there are no rounds
+  const CollisionParameters parameters_;
   const std::vector<Candidates> requests_;
   std::vector<uint8_t> choice_;       // by request: 0 (p), 1 (p') or kNone
-  std::vector<uint32_t> last_round_;  // by request: the last one it sent probes in
+  std::vector<uint32_t> last_round_;  // by request: the last one it sent messages in
   std::vector<uint8_t> over_;         // by request: bit w is set if path w is over the threshold
   std::vector<uint8_t> broken_;  // by request: bit w is set if path w crosses a link that is down
   std::vector<uint32_t> active_;
   std::vector<uint32_t> left_per_round_;
   PathInstaller installer_;
   Phase phase_ = Phase::kStart;
-  size_t next_ = 0;  // probe of the pass
+  size_t next_ = 0;  // message of the pass
   uint64_t messages_ = 0;
   uint64_t begun_ = 0, last_returned_ = 0;  // cycles
   uint64_t forward_ = 0, backward_ = 0, decide_ = 0, install_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the output nodes of a data server know of the paths that end at their disks (Cole et al.
-// 1998, section 3; THEORY.md 2.6, 2.7). No DPDK, no threads: the worker of the last stage calls it.
+// The output nodes of a data server as programs see them: what they know of the paths that end at
+// their disks (Cole et al. 1998, section 3; THEORY.md 2.6, 2.7). No DPDK, no threads: the worker of
+// the last stage calls it.
 #pragma once
 
 #include <atomic>
@@ -8,31 +9,41 @@
 #include <memory>
 
 #include "dataplane/programs/message.h"
+#include "dataplane/programs/pass.h"
 
 namespace bfly::dataplane {
 
-class DiskCounts {
+class DiskNodes {
  public:
   // One disk behind each output row.
-  explicit DiskCounts(uint32_t rows);
+  explicit DiskNodes(uint32_t rows);
 
-  // Probes that have come to the outputs, kBegin among them.
-  void Arrive(const Probe* burst, int count);
-  // Probes that are about to go back: they take the counts of their disk along.
-  void Leave(Probe* burst, int count) const;
+  // A burst that has come to the outputs, and one that is about to go back. Markers stand in them
+  // as in StageNodes.
+  void Arrive(const Message* burst, int count);
+  void Leave(Message* burst, int count) const;
 
   // Circuits that end at a disk; any thread.
   uint32_t circuits(Row disk) const { return circuits_[disk].load(std::memory_order_relaxed); }
 
- private:
-  void Add(Row disk, uint32_t circuits) {
-    circuits_[disk].store(circuits_[disk].load(std::memory_order_relaxed) + circuits,
-                          std::memory_order_relaxed);
+  // What follows is for passes.
+
+  // `more` is 1, or ~0u for one less.
+  void AddCircuits(Row disk, uint32_t more) {
+    circuits_[disk].store(circuits(disk) + more, std::memory_order_relaxed);
+  }
+  // By disk: a byte that a pass writes and reads. 0 when it begins.
+  const uint8_t* marks() const { return marks_.get(); }
+  uint8_t* WriteMarks() {
+    marked_ = true;
+    return marks_.get();
   }
 
+ private:
   const uint32_t rows_;
-  // By disk: paths counted in this pass, 255 and more as 255, which is above every threshold.
-  std::unique_ptr<uint8_t[]> active_;
+  const Pass* pass_ = nullptr;  // that was begun last
+  bool marked_ = false;         // some of marks_ is not 0
+  std::unique_ptr<uint8_t[]> marks_;
   std::unique_ptr<std::atomic<uint32_t>[]> circuits_;  // worker: writes, readers: relaxed loads
 };
 

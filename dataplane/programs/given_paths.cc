@@ -1,35 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/programs/given_paths.h"
 
-#include <algorithm>
+#include "dataplane/programs/circuit_passes.h"
 
 namespace bfly::dataplane {
 
-bool OnePass::NextPass() {
-  if (started_ || probes_.empty()) return false;
+const Pass* GivenPaths::NextPass() {
+  if (started_ || paths_.empty()) return nullptr;
   started_ = true;
-  return true;
+  return &pass_;
 }
 
-int OnePass::Emit(Probe* burst, int room) {
-  const int count = static_cast<int>(std::min(probes_.size() - next_, static_cast<size_t>(room)));
-  for (int i = 0; i < count; ++i, ++next_) {
-    const PassProbe& probe = probes_[next_];
-    burst[i] = {.tag = probe.tag,
-                .row = probe.input,
-                .slot = static_cast<uint32_t>(next_),
-                .kind = probe.kind};
+void GivenPaths::Return(const Message* burst, int count) {
+  for (int i = 0; i < count; ++i) values_[burst[i].slot] = burst[i].value;
+}
+
+const Pass* SetGivenCircuits::NextPass() {
+  next_ = 0;
+  if (phase_ == Phase::kStart && !circuits_.release.empty()) {
+    phase_ = Phase::kRelease;
+    return &kReleasePass;
   }
-  return count;
+  const bool install = phase_ < Phase::kInstall && !circuits_.install.empty();
+  phase_ = install ? Phase::kInstall : Phase::kEnded;
+  return install ? &kInstallPass : nullptr;
 }
 
-void OnePass::Return(const Probe* burst, int count) {
+int SetGivenCircuits::Emit(Message* burst, int room) {
+  return EmitAlong(phase_ == Phase::kRelease ? circuits_.release : circuits_.install, next_, burst,
+                   room);
+}
+
+void SetGivenCircuits::Return(const Message* burst, int count) {
+  if (routes_ == nullptr) return;
   for (int i = 0; i < count; ++i) {
-    most_[burst[i].slot] = burst[i].most;
-    if (routes_ == nullptr) continue;
-    if (burst[i].kind == ProbeKind::kInstall) routes_->Install(burst[i].row, burst[i].tag);
-    if (burst[i].kind == ProbeKind::kRelease) routes_->Remove(burst[i].row);
+    if (phase_ == Phase::kRelease) {
+      routes_->Remove(burst[i].row);
+    } else {
+      routes_->Install(burst[i].row, burst[i].tag);
+    }
   }
+}
+
+void SetGivenCircuits::PassReturned(const PassTimes& times) {
+  if (times_.begun == 0) times_.begun = times.begun;
+  times_.returned = times.returned;
 }
 
 }  // namespace bfly::dataplane

@@ -1,44 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pass of given probes: circuits installed and released in band, and the bare walk that the
-// protocols' passes are measured against.
+// Programs that choose nothing: one pass along given paths, and circuits released and installed
+// where a caller says.
 #pragma once
 
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "dataplane/core/route_table.h"
 #include "dataplane/programs/program.h"
-#include "topologies/tag.h"
 
 namespace bfly::dataplane {
 
-struct PassProbe {
-  Row input = 0;
-  Tag tag = 0;
-  ProbeKind kind = ProbeKind::kWalk;  // kWalk, kCount, kInstall or kRelease
-};
-
-class OnePass final : public Exchange {
+// Sends a message along each of the paths, once. With kWalkPass it is what the passes of other
+// programs are measured against.
+class GivenPaths final : public Program {
  public:
-  // `routes`, if given, loses the circuit of an input when its release is acknowledged, and gets it
-  // when its install is. At most one of each an input; releases come first.
-  OnePass(std::vector<PassProbe> probes, RouteTable* routes)
-      : probes_(std::move(probes)), routes_(routes) {}
+  GivenPaths(const Pass& pass, std::vector<TaggedPath> paths)
+      : pass_(pass), paths_(std::move(paths)), values_(paths_.size()) {}
 
-  bool NextPass() override;
-  int Emit(Probe* burst, int room) override;
-  void Return(const Probe* burst, int count) override;
+  const Pass* NextPass() override;
+  int Emit(Message* burst, int room) override { return EmitAlong(paths_, next_, burst, room); }
+  void Return(const Message* burst, int count) override;
   void PassReturned(const PassTimes& times) override { times_ = times; }
 
   const PassTimes& times() const { return times_; }
-  // By probe: what kCount brought back.
-  const std::vector<uint32_t>& most() const { return most_; }
+  // By path: the value that its message brought back.
+  const std::vector<uint32_t>& values() const { return values_; }
 
  private:
-  const std::vector<PassProbe> probes_;
-  RouteTable* const routes_;
-  std::vector<uint32_t> most_ = std::vector<uint32_t>(probes_.size());
+  const Pass& pass_;
+  const std::vector<TaggedPath> paths_;
+  std::vector<uint32_t> values_;
   bool started_ = false;
   size_t next_ = 0;
+  PassTimes times_;
+};
+
+struct GivenCircuits {
+  // At most one of each an input.
+  std::vector<TaggedPath> release;
+  std::vector<TaggedPath> install;
+  bool empty() const { return release.empty() && install.empty(); }
+};
+
+// Releases, then installs.
+class SetGivenCircuits final : public Program {
+ public:
+  // `routes`, if given, loses the circuit of an input when its release is acknowledged, and gets it
+  // when its install is.
+  explicit SetGivenCircuits(GivenCircuits circuits, RouteTable* routes = nullptr)
+      : circuits_(std::move(circuits)), routes_(routes) {}
+
+  const Pass* NextPass() override;
+  int Emit(Message* burst, int room) override;
+  void Return(const Message* burst, int count) override;
+  void PassReturned(const PassTimes& times) override;
+
+  // From the first message to the last acknowledgement.
+  uint64_t cycles() const { return times_.returned - times_.begun; }
+
+ private:
+  enum class Phase : uint8_t { kStart, kRelease, kInstall, kEnded };
+
+  const GivenCircuits circuits_;
+  RouteTable* const routes_;
+  Phase phase_ = Phase::kStart;
+  size_t next_ = 0;  // of the paths of the phase
   PassTimes times_;
 };
 

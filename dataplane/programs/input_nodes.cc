@@ -6,63 +6,62 @@
 
 namespace bfly::dataplane {
 
-void InputNodes::Start(Exchange* exchange) {
-  exchange_ = exchange;
+void InputNodes::Start(Program* program) {
+  program_ = program;
   state_ = State::kDeciding;
 }
 
-int InputNodes::Emit(Probe* burst, int room) {
-  if (exchange_ == nullptr || state_ == State::kWaiting || room < 1) return 0;
+int InputNodes::Emit(Message* burst, int room) {
+  if (program_ == nullptr || state_ == State::kWaiting || room < 1) return 0;
   int count = 0;
   if (state_ == State::kDeciding) {
-    if (!exchange_->NextPass()) {
-      finished_ = std::exchange(exchange_, nullptr);
+    const Pass* const pass = program_->NextPass();
+    if (pass == nullptr) {
+      finished_ = std::exchange(program_, nullptr);
       return 0;
     }
     ++passes_;
     times_ = {.begun = now_()};
-    burst[count++] = {.kind = ProbeKind::kBegin};
+    burst[count++] = {.slot = NumberOf(*pass), .marker = Marker::kBegin};
     state_ = State::kSending;
   }
-  const int probes = count < room ? exchange_->Emit(burst + count, room - count) : 0;
-  sent_ += static_cast<uint64_t>(probes);
-  count += probes;
+  const int sent = count < room ? program_->Emit(burst + count, room - count) : 0;
+  sent_ += static_cast<uint64_t>(sent);
+  count += sent;
   if (count < room) {
-    burst[count++] = {.kind = ProbeKind::kEnd};
+    burst[count++] = {.marker = Marker::kEnd};
     state_ = State::kWaiting;
   }
   return count;
 }
 
-void InputNodes::Return(const Probe* burst, int count) {
+void InputNodes::Return(const Message* burst, int count) {
   if (count == 0) return;
-  const bool ends = burst[count - 1].kind == ProbeKind::kEnd;
-  const int probes = ends ? count - 1 : count;
-  returned_ += static_cast<uint64_t>(probes);
-  if (probes > 0) exchange_->Return(burst, probes);
+  const bool ends = burst[count - 1].marker == Marker::kEnd;
+  const int back = ends ? count - 1 : count;
+  returned_ += static_cast<uint64_t>(back);
+  if (back > 0) program_->Return(burst, back);
   if (!ends) return;
   times_.returned = now_();
   // Clocks of two cores may differ by a few cycles.
   times_.turned = std::clamp(burst[count - 1].tag, times_.begun, times_.returned);
-  exchange_->PassReturned(times_);
+  program_->PassReturned(times_);
   state_ = State::kDeciding;
 }
 
-Exchange* InputNodes::TakeFinished() { return std::exchange(finished_, nullptr); }
+Program* InputNodes::TakeFinished() { return std::exchange(finished_, nullptr); }
 
-void OutputNodes::Take(const Probe* burst, int count) {
+void OutputNodes::Take(const Message* burst, int count) {
+  if (count == 0) return;
   if (disks_ != nullptr) disks_->Arrive(burst, count);
-  for (int i = 0; i < count; ++i) {
-    if (burst[i].kind == ProbeKind::kBegin) continue;
-    waiting_.push_back(burst[i]);
-    if (burst[i].kind == ProbeKind::kEnd) {
-      waiting_.back().tag = now_();
-      turned_ = true;
-    }
-  }
+  const int first = burst->marker == Marker::kBegin ? 1 : 0;
+  waiting_.insert(waiting_.end(), burst + first, burst + count);
+  if (burst[count - 1].marker != Marker::kEnd) return;
+  waiting_.back().tag = now_();
+  turned_ = true;
 }
 
-int OutputNodes::Emit(Probe* burst, int room) {
+int OutputNodes::Emit(Message* burst, int room) {
   if (!turned_) return 0;
   const size_t count = std::min(static_cast<size_t>(std::max(room, 0)), waiting_.size() - next_);
   std::copy_n(waiting_.begin() + static_cast<ptrdiff_t>(next_), count, burst);

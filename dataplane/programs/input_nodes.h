@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two ends of a pass. Probes enter and leave between two markers; links and rings are first in,
-// first out, so a marker says that all before it have come: no barrier is needed.
+// The two ends of a pass. Messages enter and leave between two markers; links and rings are first
+// in, first out, so a marker says that all before it have come: no barrier is needed.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@ namespace bfly::dataplane {
 using TimeSource = uint64_t (*)();
 
 // All input nodes of the network: one worker runs them, since one worker runs stage 0. That makes
-// them the one place where exchanges are put in order.
+// them the one place where programs are put in order.
 class InputNodes {
  public:
   explicit InputNodes(TimeSource now) : now_(now) {}
 
-  bool idle() const { return exchange_ == nullptr; }
-  void Start(Exchange* exchange);
+  bool idle() const { return program_ == nullptr; }
+  void Start(Program* program);
 
   // What they send now, at most `room`.
-  int Emit(Probe* burst, int room);
+  int Emit(Message* burst, int room);
   // What came back.
-  void Return(const Probe* burst, int count);
-  // The exchange that ended since it was last asked, or null.
-  Exchange* TakeFinished();
+  void Return(const Message* burst, int count);
+  // The program that ended since it was last asked, or null.
+  Program* TakeFinished();
 
-  // Ever; equal whenever no exchange runs.
+  // Ever; equal whenever no program runs.
   uint64_t sent() const { return sent_; }
   uint64_t returned() const { return returned_; }
   uint64_t passes() const { return passes_; }
@@ -38,8 +38,8 @@ class InputNodes {
   enum class State : uint8_t { kDeciding, kSending, kWaiting };
 
   const TimeSource now_;
-  Exchange* exchange_ = nullptr;
-  Exchange* finished_ = nullptr;
+  Program* program_ = nullptr;
+  Program* finished_ = nullptr;
   State state_ = State::kDeciding;
   PassTimes times_;
   uint64_t sent_ = 0;
@@ -47,25 +47,25 @@ class InputNodes {
   uint64_t passes_ = 0;
 };
 
-// All output nodes: they keep the probes of a pass until its end marker has come, and then send all
-// back, the marker last.
+// All output nodes: they keep the messages of a pass until its end marker has come, and then send
+// all back, the marker last.
 class OutputNodes {
  public:
-  // At most `probes` at a time: nothing is allocated later. `disks`: what is behind the outputs of
-  // a data server; outlives the object.
-  OutputNodes(TimeSource now, size_t probes, DiskCounts* disks = nullptr)
+  // At most `messages` at a time: nothing is allocated later. `disks`: what is behind the outputs
+  // of a data server; outlives the object.
+  OutputNodes(TimeSource now, size_t messages, DiskNodes* disks = nullptr)
       : now_(now), disks_(disks) {
-    waiting_.reserve(probes);
+    waiting_.reserve(messages);
   }
 
-  void Take(const Probe* burst, int count);
+  void Take(const Message* burst, int count);
   // What goes back now, at most `room`.
-  int Emit(Probe* burst, int room);
+  int Emit(Message* burst, int room);
 
  private:
   const TimeSource now_;
-  DiskCounts* const disks_;
-  std::vector<Probe> waiting_;
+  DiskNodes* const disks_;
+  std::vector<Message> waiting_;
   size_t next_ = 0;      // of waiting_
   bool turned_ = false;  // the end marker stands last in waiting_
 };

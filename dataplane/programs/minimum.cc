@@ -1,73 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/programs/minimum.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "dataplane/programs/disk_nodes.h"
+#include "dataplane/programs/stage_nodes.h"
 
 namespace bfly::dataplane {
 
-MinimumRun::MinimumRun(std::vector<Candidates> requests, const MinimumOptions& options,
-                       RouteTable& routes, bool limited)
+void AskPass::Backward(StageNodes& nodes, Message* burst, int count) const {
+  if (nodes.collides()) {
+    nodes.CrossBack(burst, count, [circuits = nodes.all_circuits()](Message& m, uint32_t link) {
+      m.value = std::max(m.value, circuits[link].load(std::memory_order_relaxed));
+    });
+  } else {
+    nodes.CrossBack(burst, count);
+  }
+  NoteFull(nodes, burst, count);
+  NoteDown(nodes, burst, count);
+}
+
+void AskPass::Leave(const DiskNodes& disks, Message* burst, int count) const {
+  for (int i = 0; i < count; ++i) {
+    burst[i].value = std::max(burst[i].value, disks.circuits(burst[i].row));
+  }
+}
+
+Minimum::Minimum(std::vector<Candidates> requests, const MinimumParameters& parameters,
+                 RouteTable& routes, bool limited)
     : requests_(std::move(requests)),
       second_(requests_.size()),
-      options_(options),
+      parameters_(parameters),
       installer_(routes, limited, requests_.size()) {
   took_.reserve(requests_.size());
 }
 
-bool MinimumRun::NextPass() {
-  next_ = 0;
-  switch (phase_) {
-    case Phase::kAsk: {
-      bool second = most_[1] < most_[0];
-      const auto blocked = [this](bool path) {
-        return down_[path] || (options_.other_if_full && full_[path]);
-      };
-      if (blocked(second) && !blocked(!second)) second = !second;
-      second_[now_] = second;
-      phase_ = Phase::kInstall;
-      break;
-    }
-    case Phase::kInstall:
-      ++now_;
-      [[fallthrough]];
-    case Phase::kStart:
-      phase_ = now_ < requests_.size() ? Phase::kAsk : Phase::kEnded;
-      if (installer_.refused()) phase_ = Phase::kTakeBack;
-      break;
-    case Phase::kTakeBack:
-    case Phase::kEnded:
-      phase_ = Phase::kEnded;
-      break;
-  }
-  return phase_ != Phase::kEnded;
+void Minimum::Decide() {
+  bool second = most_[1] < most_[0];
+  const auto blocked = [this](bool path) {
+    return down_[path] || (parameters_.other_if_full && full_[path]);
+  };
+  if (blocked(second) && !blocked(!second)) second = !second;
+  second_[now_] = second;
 }
 
-int MinimumRun::Emit(Probe* burst, int room) {
+const Pass* Minimum::NextPass() {
+  next_ = 0;
+  if (phase_ == Phase::kAsk) {
+    Decide();
+    phase_ = Phase::kInstall;
+    return installer_.pass();
+  }
+  if (phase_ == Phase::kInstall) ++now_;
+  if (phase_ == Phase::kInstall && installer_.refused()) {
+    phase_ = Phase::kTakeBack;
+    return &kReleasePass;
+  }
+  const bool ended = phase_ == Phase::kTakeBack || phase_ == Phase::kEnded;
+  phase_ = !ended && now_ < requests_.size() ? Phase::kAsk : Phase::kEnded;
+  return phase_ == Phase::kAsk ? &kAskPass : nullptr;
+}
+
+int Minimum::Emit(Message* burst, int room) {
   if (phase_ == Phase::kTakeBack) return installer_.EmitReleases(burst, room);
   const bool asking = phase_ == Phase::kAsk;
   int count = 0;
   for (; next_ < (asking ? 2 : 1) && count < room; ++next_) {
-    burst[count++] =
-        asking ? Probe{.tag = request().tags[next_],
-                       .row = request().input,
-                       .slot = next_,
-                       .kind = ProbeKind::kAsk}
-               : installer_.ProbeFor(request().input, chosen(), static_cast<uint32_t>(now_));
+    burst[count++] = {.tag = asking ? request().tags[next_] : chosen(),
+                      .row = request().input,
+                      .slot = asking ? next_ : static_cast<uint32_t>(now_)};
   }
   return count;
 }
 
-void MinimumRun::Return(const Probe* burst, int count) {
+void Minimum::Return(const Message* burst, int count) {
   if (phase_ == Phase::kInstall) return installer_.Acknowledge(burst, count);
   if (phase_ == Phase::kTakeBack) return installer_.AcknowledgeReleases(burst, count);
   for (int i = 0; i < count; ++i) {
-    most_[burst[i].slot] = burst[i].most;
-    full_[burst[i].slot] = burst[i].full != 0;
-    down_[burst[i].slot] = burst[i].down != 0;
+    most_[burst[i].slot] = burst[i].value;
+    full_[burst[i].slot] = burst[i].notes[kFullNote] != 0;
+    down_[burst[i].slot] = burst[i].notes[kDownNote] != 0;
   }
 }
 
-void MinimumRun::PassReturned(const PassTimes& times) {
+void Minimum::PassReturned(const PassTimes& times) {
   if (begun_ == 0) begun_ = times.begun;
   if (phase_ == Phase::kInstall) {
     decide_ += times.begun - returned_;
@@ -81,7 +98,7 @@ void MinimumRun::PassReturned(const PassTimes& times) {
   returned_ = times.returned;
 }
 
-InBandReport MinimumRun::Report(const Network& network, double cycles_a_second) const {
+InBandReport Minimum::Report(const Network& network, double cycles_a_second) const {
   InBandReport report;
   report.refusal = installer_.Refusal(network);
   if (report.refusal.has_value()) return report;

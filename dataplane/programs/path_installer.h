@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "dataplane/core/route_table.h"
-#include "dataplane/programs/message.h"
+#include "dataplane/programs/circuit_passes.h"
+#include "dataplane/programs/program.h"
 #include "dataplane/programs/report.h"
 #include "topologies/pass_steps.h"
 
@@ -23,22 +24,20 @@ class PathInstaller {
     if (limited) installed_.reserve(requests);
   }
 
-  // The probe that installs a path; `slot` is the place of its request, and requests come in order.
-  Probe ProbeFor(Row input, Tag tag, uint32_t slot) const {
-    return {.tag = tag,
-            .row = input,
-            .slot = slot,
-            .kind = limited_ ? ProbeKind::kReserve : ProbeKind::kInstall};
+  // The pass that installs the paths.
+  const Pass* pass() const {
+    return limited_ ? static_cast<const Pass*>(&kReservePass) : &kInstallPass;
   }
-  // Probes of ProbeFor, back at their inputs.
-  void Acknowledge(const Probe* burst, int count);
+  // Messages of that pass, back at their inputs; the slot of each is the place of its request.
+  void Acknowledge(const Message* burst, int count);
   // Whether a path had no room or was broken: what is installed is to be taken back.
   bool refused() const { return refused_.has_value(); }
 
-  // The probes that take everything back, at most `room`; fewer are the last ones.
-  int EmitReleases(Probe* burst, int room);
+  // The messages of a kReleasePass that takes everything back, at most `room`; fewer are the last
+  // ones.
+  int EmitReleases(Message* burst, int room) { return EmitAlong(installed_, next_, burst, room); }
   // These, back at their inputs.
-  void AcknowledgeReleases(const Probe* burst, int count);
+  void AcknowledgeReleases(const Message* burst, int count);
 
   // The first request refused; null if all are installed. Its capacity is not filled in.
   std::optional<InBandRefusal> Refusal(const Network& network) const;
@@ -47,7 +46,7 @@ class PathInstaller {
   RouteTable& routes_;
   const bool limited_;
   std::vector<TaggedPath> installed_;  // where limited
-  std::optional<Probe> refused_;       // of the first request
+  std::optional<Message> refused_;     // of the first request
   size_t next_ = 0;                    // of installed_
 };
 

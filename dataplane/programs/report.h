@@ -74,20 +74,20 @@ struct InBandReport {
   uint32_t rounds = 0;            // minimum: one a request
   std::vector<uint32_t> left_per_round;
   std::vector<uint32_t> requests_left;  // by their place among the requests
-  // Probes that crossed the network once, in one direction.
+  // Messages that crossed the network once, in one direction.
   uint64_t messages = 0;          // to choose
   uint64_t install_messages = 0;  // to install or release, and acknowledge
   PassSteps steps;
   PassSteps install_steps;
-  // Of the choosing passes: until the last probe is at the outputs, until it is back, and between
+  // Of the choosing passes: until the last message is at the outputs, until it is back, and between
   // passes at the inputs. Of the installing ones all together.
   double forward_seconds = 0;
   double backward_seconds = 0;
   double decide_seconds = 0;
   double install_seconds = 0;
-  // From the first probe to the last acknowledgement.
+  // From the first message to the last acknowledgement.
   double seconds = 0;
-  // minimum: from each request's probes to its acknowledgement.
+  // minimum: from each request's messages to its acknowledgement.
   std::vector<double> set_up_seconds;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a stage knows of the paths over its links, and how it handles a burst of probes. No DPDK, no
-// threads: the worker of the stage calls it.
+// The nodes of one stage as programs see them: what they know of the links that leave them, and how
+// messages cross these. No DPDK, no threads: the worker of the stage calls it.
 #pragma once
 
 #include <atomic>
@@ -9,56 +9,77 @@
 #include <vector>
 
 #include "dataplane/programs/message.h"
+#include "dataplane/programs/pass.h"
 #include "topologies/link_capacity.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
 
-class StageCounts {
+class StageNodes {
  public:
   // Stage `stage` of a network with one hop a stage whose straight links keep the row (BB_n, RB_n).
   // `collides`: the stage's links are ones that candidate paths may share.
-  StageCounts(const Network& network, int stage, bool collides, const LinkCapacity& capacity = {});
+  StageNodes(const Network& network, int stage, bool collides, const LinkCapacity& capacity = {});
 
-  // Carry probes over their next link. Of the markers only kBegin means something here.
-  void Forward(Probe* burst, int count);
-  void Backward(Probe* burst, int count);
+  // A burst, markers and messages, in the order in which it was sent: has the pass that runs carry
+  // the messages. kBegin can only be the first of a burst and kEnd the last.
+  void Forward(Message* burst, int count);
+  void Backward(Message* burst, int count);
 
-  // Any one thread. Probes that were sent before may find the link as it was.
+  // Any one thread. Messages that were sent before may find the link as it was.
   void SetLinkUp(uint32_t link, bool up);
-
-  uint32_t links() const { return links_; }
   // Circuits on a link; any thread.
   uint32_t circuits(uint32_t link) const { return circuits_[link].load(std::memory_order_relaxed); }
+  uint32_t links() const { return links_; }
 
- private:
-  template <ProbeKind kKind>
-  void ForwardAs(Probe* burst, int count);
-  template <ProbeKind kKind, bool kRandomCross>
-  void ForwardOver(Probe* burst, int count);
-  // What a probe collects: the paths counted on its link or, without kActive, `itself`; with
-  // kCircuits, circuits are added; with neither, nothing.
-  void Reserve(Probe* burst, int count);
-  // Before the probes go back over their links.
-  void TakeBack(const Probe* burst, int count);
-  void NoteFull(Probe* burst, int count) const;
-  void NoteDown(Probe* burst, int count) const;
-  uint32_t LinkBack(const Probe& p) const;
+  // What follows is for passes.
+
+  int stage() const { return stage_; }
+  bool collides() const { return collides_; }
   bool HasRoom(uint32_t link) const {
     return capacity_.empty() || circuits(link) < capacity_[link];
   }
+  bool has_capacities() const { return !capacity_.empty(); }
   bool IsDown(uint32_t link) const {
     return (down_[link / 64].load(std::memory_order_relaxed) >> link % 64 & 1) != 0;
   }
-  void Add(uint32_t link, uint32_t circuits) {
-    circuits_[link].store(circuits_[link].load(std::memory_order_relaxed) + circuits,
-                          std::memory_order_relaxed);
+  bool has_down_links() const { return downs_.load(std::memory_order_relaxed) != 0; }
+
+  // Circuits by link, and whether there are any.
+  const std::atomic<uint32_t>* all_circuits() const { return circuits_.get(); }
+  bool has_circuits() const { return crossings_ != 0; }
+  // `more` is 1, or ~0u for one less.
+  void AddCircuits(uint32_t link, uint32_t more) {
+    circuits_[link].store(circuits(link) + more, std::memory_order_relaxed);
+    crossings_ += static_cast<uint64_t>(static_cast<int32_t>(more));
   }
-  template <bool kActive, bool kCircuits>
-  void BackwardAs(Probe* burst, int count, uint32_t itself = 0);
-  template <bool kActive, bool kCircuits, bool kRandomCross>
-  void BackwardOver(Probe* burst, int count, uint32_t itself);
-  void Begin();
+  // By link, where candidate paths collide: a byte that a pass writes and reads. 0 when it begins.
+  const uint8_t* marks() const { return marks_.get(); }
+  uint8_t* WriteMarks() {
+    marked_ = true;
+    return marks_.get();
+  }
+
+  // Carry messages over their next link. `at_link(message, link)` is called at the tail, before a
+  // message goes forward and after it has come back.
+  template <class AtLink>
+  void Cross(Message* burst, int count, AtLink at_link) const;
+  template <class AtLink>
+  void CrossBack(Message* burst, int count, AtLink at_link) const;
+  void Cross(Message* burst, int count) const;
+  void CrossBack(Message* burst, int count) const;
+  // The link that a message at its tail goes forward over.
+  uint32_t LinkAhead(const Message& m) const {
+    return m.row * 2 + (static_cast<uint32_t>(m.tag >> shift_) & 1);
+  }
+  // Forward, and every link they cross has `more` circuits more; as AddCircuits.
+  void CrossAndAdd(Message* burst, int count, uint32_t more);
+
+ private:
+  template <bool kRandomCross, class AtLink>
+  void CrossOver(Message* burst, int count, AtLink at_link) const;
+  template <bool kRandomCross, class AtLink>
+  void CrossBackOver(Message* burst, int count, AtLink at_link) const;
 
   const uint32_t links_;
   const uint32_t mask_;
@@ -73,13 +94,70 @@ class StageCounts {
   // order.
   std::vector<std::atomic<uint64_t>> down_;
   std::atomic<uint32_t> downs_{0};  // links that are down; control: writes, worker: relaxed loads
-  bool counted_ = false;            // some of active_ is not 0
+  const Pass* pass_ = nullptr;      // that was begun last
+  bool marked_ = false;             // some of marks_ is not 0
   uint64_t crossings_ = 0;          // sum of circuits_
-  // By link: paths counted in this pass, 255 and more as 255, which is above every threshold. A
-  // byte each, so that the counts of all stages stay in a core's cache where n is some thousands.
+  // A byte each, so that the marks of all stages stay in a core's cache where n is some thousands.
   // Null if nothing collides.
-  std::unique_ptr<uint8_t[]> active_;
+  std::unique_ptr<uint8_t[]> marks_;
   std::unique_ptr<std::atomic<uint32_t>[]> circuits_;  // worker: writes, readers: relaxed loads
 };
+
+template <bool kRandomCross, class AtLink>
+void StageNodes::CrossOver(Message* burst, int count, AtLink at_link) const {
+  // Locals: what at_link stores must not make the compiler read these again.
+  const uint32_t mask = mask_;
+  const int shift = shift_;
+  [[maybe_unused]] const Row* const cross = cross_.data();
+  for (int i = 0; i < count; ++i) {
+    Message& m = burst[i];
+    const uint32_t port = static_cast<uint32_t>(m.tag >> shift) & 1;
+    const uint32_t left = (m.row & mask) != 0;
+    at_link(m, m.row * 2 + port);
+    if constexpr (kRandomCross) {
+      m.row = port == left ? m.row : cross[m.row];
+    } else {
+      m.row = (m.row & ~mask) | (mask & (0u - port));
+    }
+    m.tag ^= Tag{port ^ left} << shift;
+  }
+}
+
+template <bool kRandomCross, class AtLink>
+void StageNodes::CrossBackOver(Message* burst, int count, AtLink at_link) const {
+  const uint32_t mask = mask_;
+  const int shift = shift_;
+  [[maybe_unused]] const Row* const crossed_from = crossed_from_.data();
+  for (int i = 0; i < count; ++i) {
+    Message& m = burst[i];
+    const uint32_t port = (m.row & mask) != 0;
+    const uint32_t left = static_cast<uint32_t>(m.tag >> shift) & 1;
+    if constexpr (kRandomCross) {
+      m.row = port == left ? m.row : crossed_from[m.row];
+    } else {
+      m.row = (m.row & ~mask) | (mask & (0u - left));
+    }
+    m.tag ^= Tag{port ^ left} << shift;
+    at_link(m, m.row * 2 + port);
+  }
+}
+
+template <class AtLink>
+void StageNodes::Cross(Message* burst, int count, AtLink at_link) const {
+  if (cross_.empty()) {
+    CrossOver<false>(burst, count, at_link);
+  } else {
+    CrossOver<true>(burst, count, at_link);
+  }
+}
+
+template <class AtLink>
+void StageNodes::CrossBack(Message* burst, int count, AtLink at_link) const {
+  if (cross_.empty()) {
+    CrossBackOver<false>(burst, count, at_link);
+  } else {
+    CrossBackOver<true>(burst, count, at_link);
+  }
+}
 
 }  // namespace bfly::dataplane

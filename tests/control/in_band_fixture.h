@@ -45,7 +45,6 @@ class InBandServiceTest : public testing::Test {
     ExpectCountsEqualRecount(*controller_, agent_.get());
     // An exchange of nothing, as the owner of the data plane.
     InBandTask nothing;
-    nothing.protocol = "minimum";
     nothing.link_circuits = true;
     const auto answer = agent_->host().ExchangeInBand(nothing);
     ASSERT_TRUE(answer.ok()) << answer.status();

@@ -38,8 +38,8 @@ TEST_F(CircuitBookTest, HoursOfSetUpsAndReleasesCostAnEntryARow) {
   EXPECT_LE(book_.to_look_at(), kBookRows);
 }
 
-// What the links count, kept by hand from the probes, is what stands in the end.
-TEST_F(CircuitBookTest, ProbesMakeTheLinksCountWhatStandsInTheEnd) {
+// What the links count, kept by hand from the messages, is what stands in the end.
+TEST_F(CircuitBookTest, MessagesMakeTheLinksCountWhatStandsInTheEnd) {
   std::map<Row, Tag> counted;
   for (int batch = 0; batch < 50; ++batch) {
     for (int i = 0; i < 40; ++i) {
@@ -50,13 +50,13 @@ TEST_F(CircuitBookTest, ProbesMakeTheLinksCountWhatStandsInTheEnd) {
         Install(input, static_cast<Tag>((31 * i + batch) % 256));
       }
     }
-    for (const PassProbe& probe : book_.Behind()) {
-      if (probe.kind == ProbeKind::kRelease) {
-        ASSERT_EQ(counted.at(probe.input), probe.tag);
-        counted.erase(probe.input);
-      } else {
-        ASSERT_TRUE(counted.emplace(probe.input, probe.tag).second);
-      }
+    const GivenCircuits behind = book_.Behind();
+    for (const auto& [input, tag] : behind.release) {
+      ASSERT_EQ(counted.at(input), tag);
+      counted.erase(input);
+    }
+    for (const auto& [input, tag] : behind.install) {
+      ASSERT_TRUE(counted.emplace(input, tag).second);
     }
     book_.CaughtUp();
     EXPECT_EQ(book_.to_look_at(), 0u);

@@ -63,9 +63,9 @@ absl::StatusOr<control::DataServerResult> ByController(const std::string& protoc
 
 absl::StatusOr<InBandReport> Choose(InBand& in_band, const std::string& protocol,
                                     const std::vector<InBandRead>& reads, int dimension) {
-  if (protocol == "minimum") return in_band.ReadByMinimum(reads);
+  if (protocol == "minimum") return in_band.SetUpReads(reads, MinimumParameters{});
   const control::DataServerOptions in_force = control::WithThresholds({}, dimension);
-  return in_band.ReadByCollision(reads, {.c = in_force.c, .c_disk = in_force.c_disk});
+  return in_band.SetUpReads(reads, CollisionParameters{.c = in_force.c, .c_disk = in_force.c_disk});
 }
 
 void ExpectSameReads(const InBandReport& in_band, const control::RouteResult& controller) {
@@ -150,7 +150,7 @@ TEST(InBandReads, SlowAndLossyLinksDoNotHoldProbes) {
   ASSERT_NE(fabric, nullptr);
   ReadAndRelease(*fabric, 2);
   const absl::StatusOr<InBandReport> report =
-      (*fabric->in_band())->ReadByMinimum(EveryUserReads(64, 2));
+      (*fabric->in_band())->SetUpReads(EveryUserReads(64, 2), MinimumParameters{});
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_LT(report->seconds, 1);  // 64 reads, each over the network six times
 }
@@ -172,7 +172,7 @@ TEST(InBandReads, CircuitsInstalledByOthersCount) {
   InBand& in_band = **fabric->in_band();
   const std::vector<InBandRead> some(all.begin() + 8, all.begin() + 20);
   auto expected = ByController("minimum", books, some);
-  absl::StatusOr<InBandReport> report = in_band.ReadByMinimum(some);
+  absl::StatusOr<InBandReport> report = in_band.SetUpReads(some, MinimumParameters{});
   ASSERT_TRUE(report.ok()) << report.status();
   ExpectSameReads(*report, expected->route);
   EXPECT_EQ(report->paths[1].output, all[9].disks[1]);  // the other is full of readers
@@ -194,7 +194,7 @@ TEST(InBandReads, RefusesWhatCannotBeAndChangesNothing) {
   const std::unique_ptr<Fabric> fabric = MustLoad(InParts(kKind, 8, 1, 1));
   ASSERT_NE(fabric, nullptr);
   InBand& in_band = **fabric->in_band();
-  ASSERT_TRUE(in_band.ReadByMinimum({{.user = 3, .disks = {1, 6}}}).ok());
+  ASSERT_TRUE(in_band.SetUpReads({{.user = 3, .disks = {1, 6}}}, MinimumParameters{}).ok());
   const std::vector<uint32_t> before = in_band.circuits_on_links();
   const auto expect = [&](const absl::Status& status, absl::StatusCode code, const char* message) {
     EXPECT_EQ(status.code(), code) << status;
@@ -204,7 +204,7 @@ TEST(InBandReads, RefusesWhatCannotBeAndChangesNothing) {
   };
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   const auto read = [&](const std::vector<InBandRead>& reads) {
-    return in_band.ReadByMinimum(reads).status();
+    return in_band.SetUpReads(reads, MinimumParameters{}).status();
   };
   expect(read({{0, {0, 4}}, {8, {0, 4}}}), kInvalid, "users[1]: 8 is outside 0..7");
   expect(read({{0, {0, 4}}, {0, {1, 5}}}), kInvalid, "users[1]: 0 is used twice");
@@ -215,11 +215,12 @@ TEST(InBandReads, RefusesWhatCannotBeAndChangesNothing) {
          "users[1]: 1 reads an object in 1 copies, the first one 2");
   expect(read({{3, {0, 4}}}), absl::StatusCode::kFailedPrecondition,
          "users[0]: 3 is busy with a circuit");
-  expect(in_band.ReadByCollision({{0, {0, 4}}}, {.c = 0, .c_disk = 5}).status(), kInvalid,
-         "c: 0 is outside 1..254");
-  expect(in_band.ReadByCollision({{0, {0, 4}}}, {.c = 5, .c_disk = 255}).status(), kInvalid,
-         "c_disk: 255 is outside 1..254");
-  expect(in_band.Minimum({{0, 1}}).status(), absl::StatusCode::kFailedPrecondition,
+  expect(in_band.SetUpReads({{0, {0, 4}}}, CollisionParameters{.c = 0, .c_disk = 5}).status(),
+         kInvalid, "c: 0 is outside 1..254");
+  expect(in_band.SetUpReads({{0, {0, 4}}}, CollisionParameters{.c = 5, .c_disk = 255}).status(),
+         kInvalid, "c_disk: 255 is outside 1..254");
+  expect(in_band.SetUp({{0, 1}}, MinimumParameters{}).status(),
+         absl::StatusCode::kFailedPrecondition,
          "in_band: the inputs choose among the two paths of a two_fold_butterfly; on a "
          "randomly_wired_butterfly only reads of the data server are set up in band");
   EXPECT_TRUE(read({}).ok());

@@ -64,9 +64,10 @@ TEST(InBandRoom, APermutationIsRefusedUntilItFits) {
           }
           const absl::StatusOr<InBandReport> report =
               protocol == "minimum"
-                  ? in_band.Minimum(requests)
-                  : in_band.Collision(requests,
-                                      {.c = control::CollisionThreshold(network.dimension())});
+                  ? in_band.SetUp(requests, MinimumParameters{})
+                  : in_band.SetUp(
+                        requests,
+                        CollisionParameters{.c = control::CollisionThreshold(network.dimension())});
           ASSERT_TRUE(report.ok()) << report.status();
           ASSERT_EQ(report->refusal.has_value(), expected.has_value());
           if (expected.has_value()) {
@@ -112,7 +113,7 @@ TEST(InBandRoom, CircuitsInstalledByOthersTakeRoom) {
   int refused = 0;
   for (Row input = 8; input < 16; ++input) {
     const absl::StatusOr<InBandReport> report =
-        in_band.Minimum({{input, input}}, {.other_if_full = true});
+        in_band.SetUp({{input, input}}, MinimumParameters{.other_if_full = true});
     ASSERT_TRUE(report.ok()) << report.status();
     if (report->refusal.has_value()) {
       EXPECT_EQ(report->refusal->circuits, load.on(report->refusal->link));

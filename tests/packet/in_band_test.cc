@@ -30,8 +30,8 @@ std::vector<InBandRequest> Whole(const char* name, uint32_t rows, uint64_t seed)
 
 absl::StatusOr<InBandReport> Choose(InBand& in_band, const std::string& protocol,
                                     const std::vector<InBandRequest>& requests, int dimension) {
-  if (protocol == "minimum") return in_band.Minimum(requests);
-  return in_band.Collision(requests, {.c = control::CollisionThreshold(dimension)});
+  if (protocol == "minimum") return in_band.SetUp(requests, MinimumParameters{});
+  return in_band.SetUp(requests, CollisionParameters{.c = control::CollisionThreshold(dimension)});
 }
 
 control::RouteResult ByController(const std::string& protocol, const LinkLoad& load,
@@ -145,7 +145,8 @@ TEST(InBand, PacketsFollowTheCircuitsItSetUp) {
       MustLoad(InParts(NetworkKind::kTwoFoldButterfly, 16, 2, 2));
   ASSERT_NE(fabric, nullptr);
   const std::vector<InBandRequest> requests = Whole("random", 16, 5);
-  const absl::StatusOr<InBandReport> report = (*fabric->in_band())->Minimum(requests);
+  const absl::StatusOr<InBandReport> report =
+      (*fabric->in_band())->SetUp(requests, MinimumParameters{});
   ASSERT_TRUE(report.ok()) << report.status();
   std::vector<Row> all(16);
   std::vector<std::pair<Row, Tag>> walks;
@@ -185,7 +186,7 @@ TEST(InBand, CircuitsInstalledByOthersCount) {
   }
   InBand& in_band = **fabric->in_band();
   const std::vector<InBandRequest> some(all.begin() + 8, all.begin() + 20);
-  absl::StatusOr<InBandReport> report = in_band.Minimum(some);
+  absl::StatusOr<InBandReport> report = in_band.SetUp(some, MinimumParameters{});
   ASSERT_TRUE(report.ok()) << report.status();
   ExpectSame(*report, ByController("minimum", load, some));
   Add(load, *report);
@@ -210,7 +211,7 @@ TEST(InBand, RefusesWhatCannotBeAndChangesNothing) {
   const std::unique_ptr<Fabric> fabric = MustLoad(Fold(8, 1));
   ASSERT_NE(fabric, nullptr);
   InBand& in_band = **fabric->in_band();
-  ASSERT_TRUE(in_band.Minimum({{3, 4}}).ok());
+  ASSERT_TRUE(in_band.SetUp({{3, 4}}, MinimumParameters{}).ok());
   const std::vector<uint32_t> before = in_band.circuits_on_links();
   const auto expect = [&](const absl::Status& status, absl::StatusCode code, const char* message) {
     EXPECT_EQ(status.code(), code) << status;
@@ -220,23 +221,29 @@ TEST(InBand, RefusesWhatCannotBeAndChangesNothing) {
   };
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
-  expect(in_band.Minimum({{0, 0}, {8, 1}}).status(), kInvalid, "inputs[1]: 8 is outside 0..7");
-  expect(in_band.Minimum({{0, 9}}).status(), kInvalid, "outputs[0]: 9 is outside 0..7");
-  expect(in_band.Collision({{0, 1}, {0, 2}}, {.c = 2}).status(), kInvalid,
+  expect(in_band.SetUp({{0, 0}, {8, 1}}, MinimumParameters{}).status(), kInvalid,
+         "inputs[1]: 8 is outside 0..7");
+  expect(in_band.SetUp({{0, 9}}, MinimumParameters{}).status(), kInvalid,
+         "outputs[0]: 9 is outside 0..7");
+  expect(in_band.SetUp({{0, 1}, {0, 2}}, CollisionParameters{.c = 2}).status(), kInvalid,
          "inputs[1]: 0 is used twice");
-  expect(in_band.Collision({{0, 1}, {1, 1}}, {.c = 2}).status(), kInvalid,
+  expect(in_band.SetUp({{0, 1}, {1, 1}}, CollisionParameters{.c = 2}).status(), kInvalid,
          "outputs[1]: 1 is used twice");
-  expect(in_band.Collision({{0, 1}}, {.c = 0}).status(), kInvalid, "c: 0 is outside 1..254");
-  expect(in_band.Collision({{0, 1}}, {.c = 255}).status(), kInvalid, "c: 255 is outside 1..254");
-  expect(in_band.Minimum({{3, 0}}).status(), kPrecondition, "inputs[0]: 3 is busy with a circuit");
-  expect(in_band.Minimum({{0, 4}}).status(), kPrecondition, "outputs[0]: 4 is busy with a circuit");
+  expect(in_band.SetUp({{0, 1}}, CollisionParameters{.c = 0}).status(), kInvalid,
+         "c: 0 is outside 1..254");
+  expect(in_band.SetUp({{0, 1}}, CollisionParameters{.c = 255}).status(), kInvalid,
+         "c: 255 is outside 1..254");
+  expect(in_band.SetUp({{3, 0}}, MinimumParameters{}).status(), kPrecondition,
+         "inputs[0]: 3 is busy with a circuit");
+  expect(in_band.SetUp({{0, 4}}, MinimumParameters{}).status(), kPrecondition,
+         "outputs[0]: 4 is busy with a circuit");
   expect(in_band.Release({3, 5}).status(), absl::StatusCode::kNotFound,
          "inputs[1]: row 5 has no circuit");
   expect(in_band.Release({3, 3}).status(), kInvalid, "inputs[1]: 3 is used twice");
   expect(in_band.Release({8}).status(), kInvalid, "inputs[0]: 8 is outside 0..7");
-  EXPECT_TRUE(in_band.Minimum({}).ok());
+  EXPECT_TRUE(in_band.SetUp({}, MinimumParameters{}).ok());
   ASSERT_TRUE(fabric->Unload().ok());
-  EXPECT_EQ(in_band.Minimum({{0, 0}}).status().code(), kPrecondition);
+  EXPECT_EQ(in_band.SetUp({{0, 0}}, MinimumParameters{}).status().code(), kPrecondition);
   EXPECT_EQ(fabric->in_band().status().code(), kPrecondition);
 }
 
@@ -258,7 +265,7 @@ TEST(InBand, ExchangesOfSeveralThreadsTakeTurns) {
   for (uint32_t t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       for (uint32_t i = t; i < 64; i += 4) {
-        const absl::StatusOr<InBandReport> report = in_band.Minimum({all[i]});
+        const absl::StatusOr<InBandReport> report = in_band.SetUp({all[i]}, MinimumParameters{});
         ASSERT_TRUE(report.ok()) << report.status();
         found[t].push_back(report->paths[0]);
         if (i % 8 == t) {
@@ -283,7 +290,7 @@ TEST(InBand, SaysWhereTheTimeWent) {
   ASSERT_NE(fabric, nullptr);
   InBand& in_band = **fabric->in_band();
   const std::vector<InBandRequest> all = Whole("random", 64, 2);
-  const absl::StatusOr<InBandReport> report = in_band.Collision(all, {.c = 4});
+  const absl::StatusOr<InBandReport> report = in_band.SetUp(all, CollisionParameters{.c = 4});
   ASSERT_TRUE(report.ok()) << report.status();
   for (const double part : {report->forward_seconds, report->backward_seconds,
                             report->decide_seconds, report->install_seconds}) {

@@ -123,8 +123,8 @@ TEST(InBandFaults, ABatchChoosesAmongWholePathsAsTheControllerDoes) {
           const auto candidates = CandidatesOf(model.candidates(), requests);
           InBandReport report;
           if (protocol == "collision") {
-            CollisionRun run(candidates, {.c = control::CollisionThreshold(network.dimension())},
-                             routes, /*limited=*/true);
+            Collision run(candidates, {.c = control::CollisionThreshold(network.dimension())},
+                          routes, /*limited=*/true);
             model.Run(run);
             report = run.Report(network, 1);
             if (!report.refusal.has_value()) {
@@ -132,7 +132,7 @@ TEST(InBandFaults, ABatchChoosesAmongWholePathsAsTheControllerDoes) {
               EXPECT_EQ(report.messages, routed.messages);
             }
           } else {
-            MinimumRun run(candidates, {}, routes, /*limited=*/true);
+            Minimum run(candidates, {}, routes, /*limited=*/true);
             model.Run(run);
             report = run.Report(network, 1);
           }
@@ -173,11 +173,11 @@ TEST(InBandFaults, SoDoReads) {
                                         : *control::RouteDataServerMinimum(rb, requests, standing);
           InBandReport report;
           if (collision) {
-            CollisionRun run(CandidatesOf(rb, reads), {.c = 5, .c_disk = 5}, routes, true);
+            Collision run(CandidatesOf(rb, reads), {.c = 5, .c_disk = 5}, routes, true);
             model.Run(run);
             report = run.Report(rb, 1);
           } else {
-            MinimumRun run(CandidatesOf(rb, reads), {}, routes, true);
+            Minimum run(CandidatesOf(rb, reads), {}, routes, true);
             model.Run(run);
             report = run.Report(rb, 1);
           }
@@ -222,7 +222,7 @@ TEST(InBandFaults, OneAtATimeWhileLinksGoDownAndComeBack) {
       const Row input = random() % rows;
       if (held[input].has_value()) {
         // Also one that is broken.
-        OnePass release({{input, *held[input], ProbeKind::kRelease}}, &routes);
+        SetGivenCircuits release({.release = {{input, *held[input]}}, .install = {}}, &routes);
         model.Run(release);
         load.Remove(input, *held[input]);
         output_busy[OutputOfTag(network, *held[input])] = false;
@@ -244,7 +244,7 @@ TEST(InBandFaults, OneAtATimeWhileLinksGoDownAndComeBack) {
           chosen = candidates.tags[!second];
           ++gave_way;
         }
-        MinimumRun run({candidates}, {.other_if_full = true}, routes, /*limited=*/true);
+        Minimum run({candidates}, {.other_if_full = true}, routes, /*limited=*/true);
         model.Run(run);
         const InBandReport report = run.Report(network, 1);
         const std::optional<InBandRefusal> wanted = refused(chosen);

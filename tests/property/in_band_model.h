@@ -33,7 +33,7 @@ class InBandModel {
     if (!IsDataServer()) candidates_.emplace(*SwitchSettings::Make(network));
     const int first = IsDataServer() ? 0 : candidates_->first_collision_hop();
     for (int s = 0; s < network.stages(); ++s) {
-      stages_.push_back(std::make_unique<StageCounts>(
+      stages_.push_back(std::make_unique<StageNodes>(
           network, s, s >= first && s < first + network.dimension(), capacity));
     }
   }
@@ -45,8 +45,8 @@ class InBandModel {
   // Of a two-fold butterfly.
   const CandidatePaths& candidates() const { return *candidates_; }
 
-  void Run(Exchange& exchange) {
-    inputs_.Start(&exchange);
+  void Run(Program& program) {
+    inputs_.Start(&program);
     for (uint64_t turn = 0; turn < 100'000'000; ++turn) {
       if (inputs_.TakeFinished() != nullptr) {
         EXPECT_EQ(inputs_.sent(), inputs_.returned());
@@ -56,7 +56,7 @@ class InBandModel {
       }
       Turn();
     }
-    ADD_FAILURE() << "the exchange does not end";
+    ADD_FAILURE() << "the program does not end";
   }
 
   // Circuits that end at each disk of a data server.
@@ -75,7 +75,7 @@ class InBandModel {
   }
 
  private:
-  using Queue = std::deque<Probe>;
+  using Queue = std::deque<Message>;
 
   bool IsDataServer() const { return network_.kind() == NetworkKind::kRandomlyWiredButterfly; }
 
@@ -83,8 +83,8 @@ class InBandModel {
   void Turn() {
     const uint32_t places = static_cast<uint32_t>(network_.hops()) + 2;
     const uint32_t place = static_cast<uint32_t>(random_() % places);
-    const int size = static_cast<int>(random_() % kProbeBurst) + 1;
-    Probe burst[kProbeBurst];
+    const int size = static_cast<int>(random_() % kMessageBurst) + 1;
+    Message burst[kMessageBurst];
     if (place == 0) {
       inputs_.Return(burst, Pop(backward_[0], burst, size));
       Push(forward_[0], burst, inputs_.Emit(burst, size));
@@ -92,7 +92,7 @@ class InBandModel {
       outputs_.Take(burst, Pop(forward_.back(), burst, size));
       Push(backward_.back(), burst, outputs_.Emit(burst, size));
     } else {
-      StageCounts& stage = *stages_[place - 1];
+      StageNodes& stage = *stages_[place - 1];
       int count = Pop(forward_[place - 1], burst, size);
       stage.Forward(burst, count);
       Push(forward_[place], burst, count);
@@ -102,21 +102,21 @@ class InBandModel {
     }
   }
 
-  static int Pop(Queue& queue, Probe* burst, int size) {
+  static int Pop(Queue& queue, Message* burst, int size) {
     int count = 0;
     for (; count < size && !queue.empty(); queue.pop_front()) burst[count++] = queue.front();
     return count;
   }
-  static void Push(Queue& queue, const Probe* burst, int count) {
+  static void Push(Queue& queue, const Message* burst, int count) {
     queue.insert(queue.end(), burst, burst + count);
   }
 
   const Network& network_;
   std::optional<CandidatePaths> candidates_;
-  DiskCounts disks_;
+  DiskNodes disks_;
   InputNodes inputs_;
   OutputNodes outputs_;
-  std::vector<std::unique_ptr<StageCounts>> stages_;
+  std::vector<std::unique_ptr<StageNodes>> stages_;
   std::vector<Queue> forward_;   // forward_[k]: towards stage k, the last one towards the outputs
   std::vector<Queue> backward_;  // backward_[k]: out of stage k backwards
   std::mt19937 random_;

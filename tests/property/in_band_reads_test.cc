@@ -8,6 +8,7 @@
 #include "dataplane/programs/collision.h"
 #include "dataplane/programs/given_paths.h"
 #include "dataplane/programs/minimum.h"
+#include "dataplane/programs/single_paths.h"
 #include "tests/property/in_band_model.h"
 #include "tests/property/slow_data_server.h"
 
@@ -84,7 +85,7 @@ TEST(InBandReads, CollisionSelectsRoundByRoundWhatThePaperAndTheControllerDo) {
                      << rows << " rows, seed " << seed << ", c " << c << ", c_disk " << c_disk);
         RouteTable routes(rb, WithoutCircuit::kDrop);
         InBandModel model(rb, static_cast<uint32_t>(seed) + rows + c);
-        CollisionRun run(CandidatesOf(rb, reads), {.c = c, .c_disk = c_disk}, routes);
+        Collision run(CandidatesOf(rb, reads), {.c = c, .c_disk = c_disk}, routes);
         model.Run(run);
         const InBandReport report = run.Report(rb, 1);
         const paper::SlowReads slow = paper::RunSlowly(rb, ForPaper(reads), static_cast<int>(c),
@@ -122,7 +123,7 @@ TEST(InBandReads, MinimumTakesTheCopyThatThePaperAndTheControllerTake) {
       const std::vector<InBandRead> reads = EveryUserReads(rows, seed);
       RouteTable routes(rb, WithoutCircuit::kDrop);
       InBandModel model(rb, static_cast<uint32_t>(seed) + rows);
-      MinimumRun run(CandidatesOf(rb, reads), {}, routes);
+      Minimum run(CandidatesOf(rb, reads), {}, routes);
       model.Run(run);
       const InBandReport report = run.Report(rb, 1);
       paper::ServerLoad load;
@@ -159,31 +160,31 @@ TEST(InBandReads, OnTopOfStandingReadsToo) {
     InBandModel model(rb, static_cast<uint32_t>(seed));
     Recount recount(rb);
     const std::vector<InBandRead> third(all.begin(), all.begin() + rows / 3);
-    MinimumRun minimum(CandidatesOf(rb, third), {}, routes);
+    Minimum minimum(CandidatesOf(rb, third), {}, routes);
     model.Run(minimum);
     const InBandReport first = minimum.Report(rb, 1);
     ExpectSame(first, *control::RouteDataServerMinimum(rb, ForController(third)));
     for (const InBandPath& path : first.paths) recount.Add(path);
     recount.Expect(model);
 
-    std::vector<PassProbe> ended;
+    std::vector<TaggedPath> ended;
     std::vector<InBandRead> rest(all.begin() + rows / 3, all.end());
     for (size_t i = 0; i < first.paths.size(); i += 2) {
-      ended.push_back({first.paths[i].input, first.paths[i].tag, ProbeKind::kRelease});
+      ended.push_back({first.paths[i].input, first.paths[i].tag});
       recount.Remove(first.paths[i]);
       rest.push_back(third[i]);
     }
-    OnePass release(ended, &routes);
+    SetGivenCircuits release({.release = ended, .install = {}}, &routes);
     model.Run(release);
     recount.Expect(model);
-    for (const PassProbe& probe : ended) EXPECT_EQ(routes.circuit(probe.input), 0u);
+    for (const TaggedPath& path : ended) EXPECT_EQ(routes.circuit(path.input), 0u);
 
     paper::ServerLoad load;
     for (size_t i = 1; i < first.paths.size(); i += 2) {
       load.Count(WalkTag(rb, first.paths[i].input, first.paths[i].tag));
     }
     for (const uint32_t c_disk : {2u, 1 + rows / 6}) {
-      CollisionRun collision(CandidatesOf(rb, rest), {.c = rows, .c_disk = c_disk}, routes);
+      Collision collision(CandidatesOf(rb, rest), {.c = rows, .c_disk = c_disk}, routes);
       model.Run(collision);
       const InBandReport second = collision.Report(rb, 1);
       EXPECT_EQ(second.left_per_round, paper::RunSlowly(rb, ForPaper(rest), static_cast<int>(rows),
@@ -194,12 +195,12 @@ TEST(InBandReads, OnTopOfStandingReadsToo) {
                              {.links = &recount.load, .disks = &recount.disks}));
       ended.clear();
       for (const InBandPath& path : second.paths) {
-        ended.push_back({path.input, path.tag, ProbeKind::kRelease});
+        ended.push_back({path.input, path.tag});
         recount.Add(path);
       }
       recount.Expect(model);
       for (const InBandPath& path : second.paths) recount.Remove(path);
-      OnePass again(ended, &routes);
+      SetGivenCircuits again({.release = ended, .install = {}}, &routes);
       model.Run(again);
       recount.Expect(model);
     }
@@ -216,7 +217,7 @@ TEST(InBandReads, OfObjectsInOneCopyNothingIsChosen) {
   for (const Row user : users) reads.push_back({user, {disks[user], 0}, 1});
   RouteTable routes(rb, WithoutCircuit::kDrop);
   InBandModel model(rb, 1);
-  CollisionRun run(CandidatesOf(rb, reads), {}, routes);
+  SinglePaths run(CandidatesOf(rb, reads), routes);
   model.Run(run);
   const InBandReport report = run.Report(rb, 1);
   const control::DataServerResult controller =

@@ -96,24 +96,24 @@ TEST(InBandRoom, ABatchIsSetUpWholeOrNotAtAllAndNamesTheLinkThatTheBooksName) {
           InBandModel model(network, static_cast<uint32_t>(seed) + most, capacity);
           RouteTable routes(network, WithoutCircuit::kDrop);
           LinkLoad load(network);
-          std::vector<PassProbe> before;
+          std::vector<TaggedPath> before;
           for (const Candidates& c : CandidatesOf(model.candidates(), standing)) {
-            before.push_back({c.input, c.tags[0], ProbeKind::kInstall});
+            before.push_back({c.input, c.tags[0]});
             load.Add(c.input, c.tags[0]);
           }
-          OnePass install(before, nullptr);
+          SetGivenCircuits install({.release = {}, .install = before});
           model.Run(install);
           const auto routed = *control::RoutePermutation(protocol, load, wanted_by_controller);
           const Booked booked = Book(load, routed.paths, capacity);
           const std::vector<Candidates> candidates = CandidatesOf(model.candidates(), wanted);
           InBandReport report;
           if (protocol == "collision") {
-            CollisionRun run(candidates, {.c = control::CollisionThreshold(network.dimension())},
-                             routes, /*limited=*/true);
+            Collision run(candidates, {.c = control::CollisionThreshold(network.dimension())},
+                          routes, /*limited=*/true);
             model.Run(run);
             report = run.Report(network, 1);
           } else {
-            MinimumRun run(candidates, {}, routes, /*limited=*/true);
+            Minimum run(candidates, {}, routes, /*limited=*/true);
             model.Run(run);
             report = run.Report(network, 1);
           }
@@ -152,11 +152,11 @@ TEST(InBandRoom, SoIsABatchOfReads) {
           const Booked booked = Book(LinkLoad(rb), routed.route.paths, capacity);
           InBandReport report;
           if (collision) {
-            CollisionRun run(CandidatesOf(rb, reads), {.c = 5, .c_disk = 5}, routes, true);
+            Collision run(CandidatesOf(rb, reads), {.c = 5, .c_disk = 5}, routes, true);
             model.Run(run);
             report = run.Report(rb, 1);
           } else {
-            MinimumRun run(CandidatesOf(rb, reads), {}, routes, true);
+            Minimum run(CandidatesOf(rb, reads), {}, routes, true);
             model.Run(run);
             report = run.Report(rb, 1);
           }
@@ -200,7 +200,7 @@ TEST(InBandRoom, OneAtATimeTheOtherPathIsTakenWhereTheChoiceIsFull) {
         SCOPED_TRACE(testing::Message() << KindName(kind) << ", seed " << seed << ", " << step);
         const Row input = random() % rows;
         if (held[input].has_value()) {
-          OnePass release({{input, *held[input], ProbeKind::kRelease}}, &routes);
+          SetGivenCircuits release({.release = {{input, *held[input]}}, .install = {}}, &routes);
           model.Run(release);
           load.Remove(input, *held[input]);
           --at_output[OutputOfTag(network, *held[input])];
@@ -211,7 +211,7 @@ TEST(InBandRoom, OneAtATimeTheOtherPathIsTakenWhereTheChoiceIsFull) {
           if (!server && draw(4) == 0) {
             // A path that was given, which may fill a link of any stage.
             const Tag tag = TagThrough(network, draw(rows), output);
-            OnePass install({{input, tag, ProbeKind::kInstall}}, &routes);
+            SetGivenCircuits install({.release = {}, .install = {{input, tag}}}, &routes);
             model.Run(install);
             hold(input, tag);
             continue;
@@ -240,7 +240,7 @@ TEST(InBandRoom, OneAtATimeTheOtherPathIsTakenWhereTheChoiceIsFull) {
             chosen = candidates.tags[!second];
             ++gave_way;
           }
-          MinimumRun run({candidates}, {.other_if_full = true}, routes, /*limited=*/true);
+          Minimum run({candidates}, {.other_if_full = true}, routes, /*limited=*/true);
           model.Run(run);
           const InBandReport report = run.Report(network, 1);
           ASSERT_EQ(report.refusal.has_value(), full(chosen).has_value());

@@ -73,12 +73,12 @@ TEST(InBand, AWholePermutationGetsTheControllersPaths) {
           InBandModel model(network, static_cast<uint32_t>(seed) + rows);
           InBandReport report;
           if (std::string(protocol) == "collision") {
-            CollisionRun run(CandidatesOf(model.candidates(), requests),
-                             {.c = control::CollisionThreshold(network.dimension())}, routes);
+            Collision run(CandidatesOf(model.candidates(), requests),
+                          {.c = control::CollisionThreshold(network.dimension())}, routes);
             model.Run(run);
             report = run.Report(network, 1);
           } else {
-            MinimumRun run(CandidatesOf(model.candidates(), requests), {}, routes);
+            Minimum run(CandidatesOf(model.candidates(), requests), {}, routes);
             model.Run(run);
             report = run.Report(network, 1);
           }
@@ -109,28 +109,28 @@ TEST(InBand, OnTopOfStandingCircuitsToo) {
     LinkLoad load(network);
 
     const std::vector<InBandRequest> third(all.begin(), all.begin() + rows / 3);
-    MinimumRun minimum(CandidatesOf(model.candidates(), third), {}, routes);
+    Minimum minimum(CandidatesOf(model.candidates(), third), {}, routes);
     model.Run(minimum);
     const InBandReport first = minimum.Report(network, 1);
     ExpectSame(first, *control::RoutePermutation("minimum", load, ForController(third)));
     Add(load, first);
 
-    std::vector<PassProbe> released;
+    std::vector<TaggedPath> released;
     std::vector<InBandRequest> rest(all.begin() + rows / 3, all.end());
     for (size_t i = 0; i < first.paths.size(); i += 2) {
       const InBandPath& path = first.paths[i];
-      released.push_back({path.input, path.tag, ProbeKind::kRelease});
+      released.push_back({path.input, path.tag});
       rest.push_back({path.input, path.output});
       load.Remove(path.input, path.tag);
     }
-    OnePass release(released, &routes);
+    SetGivenCircuits release({.release = released, .install = {}}, &routes);
     model.Run(release);
     EXPECT_EQ(model.circuits(), load.counts());
-    for (const PassProbe& probe : released) EXPECT_EQ(routes.circuit(probe.input), 0u);
+    for (const TaggedPath& path : released) EXPECT_EQ(routes.circuit(path.input), 0u);
 
     for (const uint32_t c : {1u, 2u}) {  // the first time nearly nobody finds a path
-      CollisionRun collision(CandidatesOf(model.candidates(), rest), {.c = c, .max_rounds = 3},
-                             routes);
+      Collision collision(CandidatesOf(model.candidates(), rest), {.c = c, .max_rounds = 3},
+                          routes);
       model.Run(collision);
       const InBandReport second = collision.Report(network, 1);
       ExpectSame(second, *control::RoutePermutation("collision", load, ForController(rest),
@@ -139,44 +139,44 @@ TEST(InBand, OnTopOfStandingCircuitsToo) {
       EXPECT_EQ(model.circuits(), load.counts());
       released.clear();
       for (const InBandPath& path : second.paths) {
-        released.push_back({path.input, path.tag, ProbeKind::kRelease});
+        released.push_back({path.input, path.tag});
         load.Remove(path.input, path.tag);
       }
-      OnePass again(released, &routes);
+      SetGivenCircuits again({.release = released, .install = {}}, &routes);
       model.Run(again);
     }
     EXPECT_EQ(model.circuits(), load.counts());
   }
 }
 
-TEST(InBand, ACountingProbeBringsBackItsFullestLink) {
+TEST(InBand, ACountingMessageBringsBackItsFullestLink) {
   const Network network = Fold(64, 5);
   const std::vector<InBandRequest> requests = Whole("random", 64, 9);
   InBandModel model(network, 1);
-  std::vector<PassProbe> standing, counting;
+  std::vector<TaggedPath> standing, counting;
   LinkLoad load(network);
   for (const auto& [input, output] : requests) {
     const auto tags = model.candidates().tags(input, output);
-    counting.push_back({input, tags[0], ProbeKind::kCount});
-    counting.push_back({input, tags[1], ProbeKind::kCount});
-    if (input % 3 == 0) standing.push_back({input, tags[0], ProbeKind::kInstall});
+    counting.push_back({input, tags[0]});
+    counting.push_back({input, tags[1]});
+    if (input % 3 == 0) standing.push_back({input, tags[0]});
   }
-  OnePass install(standing, nullptr);
+  SetGivenCircuits install({.release = {}, .install = standing});
   model.Run(install);
-  for (const auto& probes : {standing, counting}) {
-    for (const PassProbe& probe : probes) load.Add(probe.input, probe.tag);
+  for (const auto& paths : {standing, counting}) {
+    for (const TaggedPath& path : paths) load.Add(path.input, path.tag);
   }
   // Twice: the counts of a round are gone in the next.
   for (int round = 0; round < 2; ++round) {
-    OnePass pass(counting, nullptr);
+    GivenPaths pass(kCountPass, counting);
     model.Run(pass);
     for (size_t i = 0; i < counting.size(); ++i) {
-      ASSERT_EQ(pass.most()[i], load.MaxOnPath(counting[i].input, counting[i].tag)) << i;
+      ASSERT_EQ(pass.values()[i], load.MaxOnPath(counting[i].input, counting[i].tag)) << i;
     }
   }
 }
 
-// Why MinimumRun serves one request after the other.
+// Why Minimum serves one request after the other.
 TEST(InBand, TwoSetUpsInFlightMayMissEachOther) {
   int differ = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
@@ -185,17 +185,17 @@ TEST(InBand, TwoSetUpsInFlightMayMissEachOther) {
     InBandModel together(network, 1), in_turn(network, 1);
     const std::vector<InBandRequest> both = {{0, static_cast<Row>(seed % 4)},
                                              {1, static_cast<Row>((seed + 1) % 4)}};
-    std::vector<PassProbe> ask;
+    std::vector<TaggedPath> ask;
     for (const auto& [input, output] : both) {
       for (const Tag tag : together.candidates().tags(input, output)) {
-        ask.push_back({input, tag, ProbeKind::kAsk});
+        ask.push_back({input, tag});
       }
     }
-    OnePass asked(ask, nullptr);
+    GivenPaths asked(kAskPass, ask);
     together.Run(asked);
-    MinimumRun minimum(CandidatesOf(in_turn.candidates(), both), {}, routes);
+    Minimum minimum(CandidatesOf(in_turn.candidates(), both), {}, routes);
     in_turn.Run(minimum);
-    const bool second = asked.most()[3] < asked.most()[2];
+    const bool second = asked.values()[3] < asked.values()[2];
     differ += minimum.Report(network, 1).paths[1].tag != ask[2 + second].tag;
   }
   EXPECT_GT(differ, 0);
