@@ -16,8 +16,8 @@
 namespace bfly::control {
 namespace {
 
-// Runs are repeated to so many operations: the clock can see them, and what the other contestant
-// left in the caches does not count.
+// A run is repeated until it has this many operations, so that the clock can resolve it and the
+// cache contents that the other contestant left do not matter.
 constexpr uint32_t kLeastOperations = 1 << 20;
 
 double CpuSeconds() {
@@ -37,8 +37,7 @@ BenchSpread SpreadOf(std::vector<double> seconds) {
   return {seconds[seconds.size() / 2], seconds.front(), seconds.back()};
 }
 
-// What is measured, and what it is measured against. Each call is one run; both return what was
-// chosen by input, to be compared.
+// bfly's implementation and the textbook's. Each call is one run. `agree` compares what both chose.
 struct Contest {
   uint64_t operations = 0;
   std::function<void()> ours;
@@ -105,7 +104,7 @@ struct RouteState {
   uint32_t congestion = 0;
 };
 
-// A whole permutation at once.
+// Routes a whole permutation at once.
 Contest RouteContest(const CircuitBenchOptions& options, const Network& network) {
   const std::string& protocol = options.protocol;
   const uint64_t seed = options.seed;
@@ -174,7 +173,7 @@ absl::StatusOr<CircuitBenchResult> RunCircuitBench(const CircuitBenchOptions& op
   }
   const NetworkKind kind =
       options.protocol == "benes" ? NetworkKind::kBenes : NetworkKind::kTwoFoldButterfly;
-  // A batch of nothing on the smallest network tells whether the protocol takes the option.
+  // An empty batch on the smallest network shows whether the protocol takes the option.
   const Network smallest = Network::Make({.kind = kind, .rows = kMinRows}).value();
   if (const auto taken =
           RoutePermutation(options.protocol, LinkLoad(smallest), {}, {.workers = options.workers});
@@ -199,7 +198,7 @@ absl::StatusOr<CircuitBenchResult> RunCircuitBench(const CircuitBenchOptions& op
     wall.push_back(since(start));
     cpu.push_back(CpuSeconds() - cpu_start);
     if (run == 0) peak_bytes = PeakBytes();
-    // The textbook is slow: half as many runs are enough of it.
+    // The textbook is slow, so it gets half as many runs.
     if (run % 2 != 0) continue;
     start = Clock::now();
     contest.textbook();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the circuit protocols choose, beside plain textbook implementations in the same run and
-// on the same requests. The two must choose the same.
+// Measures how fast the circuit protocols choose paths, beside plain textbook implementations in
+// the same run and on the same requests. Both must choose the same paths.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,20 @@ struct CircuitBenchOptions {
   uint32_t workers = 1;  // threads that choose the paths; the textbook has one
 };
 
-// Seconds of one run; of repeated runs.
+// The seconds of one run: median, smallest and largest of the repeated runs.
 struct BenchSpread {
   double median = 0, lowest = 0, highest = 0;
 };
 
 struct CircuitBenchResult {
-  std::string network;  // its kind
-  // Of one run: set-ups and releases one at a time for minimum; requests of one random permutation
-  // for the others.
+  std::string network;  // kind of network
+  // Operations in one run: for minimum, set-ups and releases one at a time; for the other
+  // protocols, the requests of one random permutation.
   uint64_t operations = 0;
   BenchSpread seconds;      // by the wall clock
   BenchSpread cpu_seconds;  // of all threads together
   BenchSpread textbook_seconds;
-  // The most memory the process had after the first run, before the textbook's.
+  // The most memory that the process had after the first run, before the textbook's first run.
   uint64_t peak_bytes = 0;
 };
 

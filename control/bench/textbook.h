@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The circuit protocols as a textbook would write them: walk the paths, count in arrays, no tables
-// and no regard for caches. The benchmarks compare with these, and check that both choose the same
-// paths.
+// The circuit protocols as a textbook would write them: they walk the paths and count in arrays,
+// without tables and without regard for caches. The benchmarks compare with these, and check that
+// both choose the same paths.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,7 @@ inline Path CandidatePath(const Network& network, const SwitchSettings& settings
   return path;
 }
 
-// THEORY.md 2.5.
+// The minimum protocol, THEORY.md 2.5.
 class Minimum {
  public:
   explicit Minimum(const Network& network)
@@ -56,7 +56,7 @@ class Minimum {
         counts_(network.link_count()),
         paths_(network.rows()) {}
 
-  // Whether p' was taken.
+  // Returns whether p' was taken.
   bool SetUp(Row input, Row output) {
     std::array<Path, 2> candidates;
     std::array<uint32_t, 2> most = {};
@@ -83,7 +83,7 @@ class Minimum {
   std::vector<Path> paths_;
 };
 
-// THEORY.md 2.3: which path each request takes, 2 if none.
+// The collision protocol, THEORY.md 2.3: returns which path each request takes, 2 if none.
 inline std::vector<int> Collision(const Network& network, const Permutation& pi, uint32_t c) {
   const SwitchSettings settings = SwitchSettings::Make(network).value();
   std::vector<std::array<Path, 2>> paths(pi.size());
@@ -117,7 +117,7 @@ inline std::vector<int> Collision(const Network& network, const Permutation& pi,
   return choice;
 }
 
-// Congestion of the baselines on BB_n that take one path a request, whatever the load (THEORY.md
+// The congestion of a baseline on BB_n that takes one path a request, whatever the load (THEORY.md
 // 2.8).
 inline uint32_t OneRandomPath(const Network& network, const Permutation& pi,
                               absl::string_view protocol, uint64_t seed) {

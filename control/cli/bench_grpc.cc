@@ -34,7 +34,7 @@ struct GrpcBenchOptions {
   uint64_t seed = 1;
 };
 
-// A second, of every run; `ratio` of the two.
+// Calls a second in every run, and the ratio of `calls` to `empty`.
 struct Unary {
   std::vector<double> calls, empty, ratio;
 };
@@ -43,8 +43,8 @@ struct Result {
   Unary many, one;
 };
 
-// A controller and a data plane with one worker and no ports, in a directory of their own; stopped
-// and removed at the end.
+// A controller and a data plane with one worker and no ports, in a run directory of their own. The
+// destructor stops the processes and removes the directory.
 class ServedFabric {
  public:
   static absl::StatusOr<std::unique_ptr<ServedFabric>> Start(const GrpcBenchOptions& options,
@@ -113,7 +113,7 @@ absl::Status Measure(const absl::StatusOr<Rate>& rate, std::vector<double>& rate
   return rate.status();
 }
 
-// Set-ups beside empty calls; which comes first changes from run to run.
+// Measures set-ups and empty calls in turn. The one that comes first changes from run to run.
 absl::Status MeasureUnary(const GrpcLoad& load, uint32_t callers, int run, Unary& unary) {
   absl::Status status;
   for (const int half : {0, 1}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly bench in-band: what circuits set up by the stage workers themselves take, beside the bare
+// bfly bench in-band: the time that stage workers take to set circuits up in band, beside a bare
 // walk of the same packets.
 #include <cstdio>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reports of all benches have in common.
+// The parts that the reports of all benches share.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@
 
 namespace bfly::control {
 
-// The processor this runs on, as the system calls it.
+// The name of this machine's processor, as the operating system gives it.
 std::string ProcessorName();
 
 // "43.1M (41.0M to 44.2M)".
@@ -20,7 +20,7 @@ std::string SpreadText(const dataplane::RunStatistics& runs);
 nlohmann::ordered_json SpreadJson(const dataplane::RunStatistics& runs);
 nlohmann::ordered_json AccountJson(const dataplane::Conservation& account);
 
-// Internal if packets are unaccounted for: the figures are void then.
+// Internal: packets are unaccounted for, so the figures are void.
 absl::Status CheckAccount(const dataplane::Conservation& account);
 
 void AddFabricBench(CLI::App& bench, Invocation& invocation);

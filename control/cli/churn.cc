@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly circuit churn: circuits that come and go, on a running fabric or computed.
+// bfly circuit churn: circuits that come and go, on a running fabric or by computation alone.
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
@@ -22,7 +22,7 @@ namespace bfly::control {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-// Seconds; the machine itself may be so late now and then.
+// Seconds. A busy machine may be this late now and then without a warning.
 constexpr double kLate = 0.1;
 
 void PrintEnd(const v1::ChurnReport& report, bool dry_run) {
@@ -85,7 +85,7 @@ absl::StatusOr<v1::ChurnReport> DryRun(ChurnCommand options) {
   return ToMessage(*report, dataplane::SecondsSince(start));
 }
 
-// The file of `--arrivals adversary FILE` or adversary:FILE; none of poisson.
+// Returns FILE of `--arrivals adversary FILE` or adversary:FILE, and nothing for poisson.
 std::string AdversaryOf(const std::vector<std::string>& arrivals) {
   if (arrivals.empty() || (arrivals.size() == 1 && arrivals[0] == "poisson")) return "";
   if (arrivals.size() == 2 && arrivals[0] == "adversary" && !arrivals[1].empty()) {

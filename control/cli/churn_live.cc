@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Circuits that come and go on a running fabric: all that is due goes out in one message.
+// Circuits that come and go on a running fabric. Everything that is due goes out in one message.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -22,9 +22,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kNap{20};   // between two looks for a signal
-constexpr std::chrono::seconds kLastAnswer{5};  // how long one is awaited after a signal
+constexpr std::chrono::seconds kLastAnswer{5};  // how long an answer is awaited after a signal
 
-// SIGINT or SIGTERM, told again whenever it is asked for.
+// Remembers SIGINT or SIGTERM, so that it can be asked for repeatedly.
 class StopSignal {
  public:
   bool came() {
@@ -41,7 +41,7 @@ class StopSignal {
   std::optional<Clock::time_point> at_;
 };
 
-// Circuits of a running fabric, by input row.
+// The circuits that this churn has set up on a running fabric, by input row.
 class LiveTarget {
  public:
   LiveTarget(const Common& common, Row rows, int stages, StopSignal& stop)
@@ -75,7 +75,7 @@ class LiveTarget {
     return answers;
   }
 
-  // Also after an error, then over a stream of its own.
+  // Also works after an error; then it opens a new stream.
   absl::Status ReleaseAll() {
     if (stream_->is_over()) stream_ = NewStream();
     std::vector<ChurnStep> steps;
@@ -94,7 +94,7 @@ class LiveTarget {
   size_t standing() const {
     return id_.size() - static_cast<size_t>(std::count(id_.begin(), id_.end(), 0));
   }
-  // Operations without an answer.
+  // The number of operations that have no answer.
   size_t lost() const { return lost_; }
 
  private:
@@ -123,7 +123,7 @@ class LiveTarget {
   const int levels_;
   StopSignal& stop_;
   std::unique_ptr<CircuitStream> stream_;
-  std::vector<uint64_t> id_;  // 0: none of ours
+  std::vector<uint64_t> id_;  // 0: the row has no circuit of this churn
   size_t lost_ = 0;
 };
 
@@ -161,10 +161,11 @@ absl::StatusOr<v1::ChurnReport> RunLiveChurn(ChurnCommand command, const Common&
         shown = now;
         v1::ChurnReport message = told(report, now);
         message.set_seconds(std::max(report.seconds, std::min(now, at)));  // nothing came since
+                                                                           // then
         if (!common.json) {
           PrintChurnLine(message);
         } else if (command.lines && !PrintJsonLine(message).ok()) {
-          return std::nullopt;  // nobody reads it any more
+          return std::nullopt;  // nobody reads the output any more
         }
       }
       if (stop.came()) return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `bfly circuit churn` was asked for, and how it is run.
+// The options of `bfly circuit churn`, and the two ways to run it.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ namespace bfly::control {
 
 struct ChurnCommand {
   ChurnOptions churn;
-  std::string adversary;  // file of its steps; empty: Poisson
+  std::string adversary;  // file of the adversary's steps; empty: Poisson
   std::string protocol = "minimum";
   double interval = 1;
-  bool lines = false;  // JSON: a message a line, one each interval, instead of one at the end
+  bool lines = false;  // JSON: a message on a line at every interval, instead of one at the end
   bool dry_run = false;
   std::string network;
 };
@@ -27,8 +27,8 @@ absl::StatusOr<std::vector<ChurnStep>> ReadAdversary(const std::string& path, Ro
 v1::ChurnReport ToMessage(const ChurnReport& report, double wall_seconds);
 void PrintChurnLine(const v1::ChurnReport& report);
 
-// Circuits of a running fabric, over one stream. Interrupted it ends early, and releases what it
-// set up in any case.
+// Sets circuits up and releases them on a running fabric, over one stream. A signal ends it early.
+// In any case it releases at the end what it set up.
 absl::StatusOr<v1::ChurnReport> RunLiveChurn(ChurnCommand command, const Common& common);
 
 }  // namespace bfly::control

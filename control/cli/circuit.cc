@@ -69,7 +69,7 @@ absl::Status ReleaseAll(const Common& common) {
     for (const v1::CircuitResult& result : results->results()) {
       const auto code = static_cast<absl::StatusCode>(result.code());
       released += code == absl::StatusCode::kOk;
-      // Somebody else was quicker.
+      // Another client released the circuit first.
       if (code == absl::StatusCode::kOk || code == absl::StatusCode::kNotFound) continue;
       ++refused;
       if (first.ok()) first = WithAdvice(absl::Status(code, result.message()));

@@ -4,7 +4,7 @@
 namespace bfly::control {
 namespace {
 
-// Circuits asked for at once.
+// Circuits in a page.
 constexpr uint32_t kPage = 10'000;
 
 }  // namespace

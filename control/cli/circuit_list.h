@@ -8,7 +8,8 @@
 
 namespace bfly::control {
 
-// Those that match the filters of `request`; its pages are chosen here.
+// Returns the circuits that match the filters of `request`. This function sets the request's page
+// fields.
 absl::StatusOr<v1::ListResponse> ListCircuits(v1::ListRequest request, const Common& common);
 
 }  // namespace bfly::control

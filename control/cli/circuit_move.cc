@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly circuit move: another path for a circuit that stands.
+// bfly circuit move: moves a standing circuit to another path.
 #include <cstdio>
 #include <memory>
 

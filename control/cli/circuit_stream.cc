@@ -11,20 +11,20 @@ namespace bfly::control {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kStreamNap{20};  // between two questions whether to give up
+constexpr std::chrono::milliseconds kStreamNap{20};  // how often give_up_ is asked
 
 }  // namespace
 
 CircuitStream::CircuitStream(const Common& common, std::function<bool()> give_up)
     : common_(common), give_up_(std::move(give_up)), stub_(v1::Circuits::NewStub(Connect(common))) {
   stub_->async()->Stream(&context_, this);
-  AddHold();  // messages are sent by CarryOut, not by what the last one caused
+  AddHold();  // CarryOut starts reads and writes outside of reactions
   StartCall();
 }
 
 CircuitStream::~CircuitStream() {
   if (over_) return;
-  // Every message has its answer, so nothing is lost.
+  // Every message has its answer, so cancelling loses nothing.
   context_.TryCancel();
   End().IgnoreError();
 }
@@ -64,7 +64,7 @@ absl::StatusOr<v1::CircuitResult> CircuitStream::CarryOut(const v1::CircuitOpera
     const absl::Status end = End();
     return cancelled.ok() ? end : cancelled;
   }
-  // A batch that is refused as a whole.
+  // The batch was refused as a whole.
   if (result_.code() != 0) {
     return WithAdvice(
         absl::Status(static_cast<absl::StatusCode>(result_.code()), result_.message()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Circuits.Stream for one who sends a message of many operations and waits for its answer.
+// A client of Circuits.Stream that sends one message of many operations and waits for its answer.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -19,14 +19,15 @@ namespace bfly::control {
 class CircuitStream final
     : private grpc::ClientBidiReactor<v1::CircuitOperation, v1::CircuitResult> {
  public:
-  // `give_up` is asked again and again while an answer is awaited; true: the stream is over.
+  // While an answer is awaited, `give_up` is called repeatedly. If it returns true the stream is
+  // over.
   explicit CircuitStream(const Common& common, std::function<bool()> give_up = {});
   ~CircuitStream() override;
   CircuitStream(const CircuitStream&) = delete;
   CircuitStream& operator=(const CircuitStream&) = delete;
 
-  // Carries out at most 4,096 operations in order: a result each. After an error the stream is
-  // over, and nobody knows which of the operations were carried out.
+  // Carries out at most 4,096 operations in order and returns a result for each. After an error the
+  // stream is over, and nobody knows which of the operations were carried out.
   absl::StatusOr<v1::CircuitResult> CarryOut(const v1::CircuitOperations& operations);
   bool is_over() const { return over_; }
 
@@ -34,7 +35,7 @@ class CircuitStream final
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
   void OnDone(const grpc::Status& status) override;
-  // Waits for the end of the call, which must be near: why it ended.
+  // Waits for the call to end, which must be about to happen, and returns why it ended.
   absl::Status End();
 
   const Common common_;
@@ -42,13 +43,13 @@ class CircuitStream final
   const std::unique_ptr<v1::Circuits::Stub> stub_;
   grpc::ClientContext context_;
   bool over_ = false;
-  // gRPC's, while a message is under way.
+  // gRPC owns these two while a message is under way.
   v1::CircuitOperation operation_;
   v1::CircuitResult result_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  // Under mutex_.
+  // mutex_ guards these four.
   bool writing_ = false, reading_ = false;
   bool has_result_ = false;
   bool done_ = false;

@@ -10,7 +10,8 @@
 
 namespace bfly::control {
 
-// "circuit 7: 3 -> 12, path p, rows 3 7 12, congestion 1", and where it is broken.
+// "circuit 7: 3 -> 12, path p, rows 3 7 12, congestion 1", and the faulty links of a broken
+// circuit.
 std::string CircuitLine(const v1::Circuit& circuit);
 
 inline constexpr char kAvoidHelp[] =

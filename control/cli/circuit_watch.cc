@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly circuit list --watch: what stands, then a line for every circuit that comes or goes.
+// bfly circuit list --watch: prints the standing circuits, then a line for every circuit that comes
+// or goes.
 #include "control/cli/circuit_watch.h"
 
 #include <poll.h>
@@ -32,7 +33,7 @@ void Print(const v1::WatchResponse& news, bool first) {
   if (first && news.complete()) printf("this is what stands; changes follow\n");
 }
 
-// Cancels the call when a signal asks to end, until the other end of `over` is closed.
+// Cancels the call when SIGINT or SIGTERM comes. Returns once the other end of `over` is closed.
 void WaitForSignal(SignalReader& signals, int over, grpc::ClientContext& context,
                    std::atomic<bool>& interrupted) {
   pollfd ends[] = {{.fd = signals.descriptor(), .events = POLLIN, .revents = 0},
@@ -42,7 +43,7 @@ void WaitForSignal(SignalReader& signals, int over, grpc::ClientContext& context
     if (ends[1].revents != 0) return;
     const int signal = signals.Next();
     if (signal != SIGINT && signal != SIGTERM) continue;
-    interrupted = true;  // before the call ends for it
+    interrupted = true;  // set before the call ends because of it
     context.TryCancel();
     return;
   }

@@ -7,8 +7,8 @@
 
 namespace bfly::control {
 
-// Prints what stands and then every change until a signal asks to end, or the stream does: its
-// error.
+// Prints the standing circuits and then every change, until a signal asks to end or the stream
+// ends. In the latter case it returns the stream's error.
 absl::Status WatchCircuits(const v1::WatchRequest& request, const Common& common);
 
 }  // namespace bfly::control

@@ -9,8 +9,8 @@
 namespace bfly::control {
 
 // Unloads the fabric, prints the closing account, stops every process and empties the run
-// directory. Processes are stopped also if the fabric could not be unloaded; the status says so
-// then.
+// directory. If the fabric could not be unloaded, it stops the processes nevertheless and returns
+// that error.
 absl::Status CloseFabric(Fleet& fleet, const Common& common);
 
 }  // namespace bfly::control

@@ -42,7 +42,7 @@ void Collect(const CLI::App& app, const std::string& path, std::vector<Completio
   for (const CLI::App* child : children) Collect(*child, path + " " + child->get_name(), verbs);
 }
 
-// Every word that may stand at this place, other than a path.
+// Every word that may stand at this place, except paths.
 std::vector<std::string> WordsOf(const CompletionVerb& verb) {
   std::vector<std::string> words = verb.verbs;
   for (const CompletionOption& option : verb.options) {
@@ -59,8 +59,8 @@ bool WantsFile(const CompletionVerb& verb) {
   return false;
 }
 
-// `case` arms shared by bash and zsh: which verb the words so far name, and what may follow.
-// "path" and "prev" are set by the caller; the arms set "words" and "files".
+// The `case` arms that bash and zsh share: which verb the words so far name, and what may follow.
+// The caller sets "path" and "prev"; the arms set "words" and "files".
 std::string Arms(const std::vector<CompletionVerb>& verbs) {
   std::string out = "  local words= files=\n  case \"$path $prev\" in\n";
   for (const CompletionVerb& verb : verbs) {
@@ -138,7 +138,8 @@ std::string ZshCompletion(const CLI::App& app) {
       ") path_=\"$path_ $word\" ;;\n"
       "    esac\n"
       "  done\n",
-      // In zsh `path` is the search path and `words` the command line: other names for both.
+      // In zsh `path` is the search path and `words` the command line, so other names stand for
+      // both.
       absl::StrReplaceAll(Arms(verbs), {{"$path", "$path_"}, {"words=", "list="}}),
       "  [[ -n $list ]] && compadd -- ${=list}\n"
       "  [[ -n $files ]] && _files\n"
@@ -150,7 +151,8 @@ std::string ZshCompletion(const CLI::App& app) {
 std::string FishCompletion(const CLI::App& app) {
   std::string out = "# fish completion for bfly, written by `bfly completion fish`\n";
   for (const CompletionVerb& verb : CompletionVerbs(app)) {
-    // A verb's words count when all words of its path were typed and none of the verbs below it.
+    // The words of a verb count when all words of its path were typed and none of the verbs below
+    // it was.
     std::vector<std::string> path = absl::StrSplit(verb.path, ' ');
     std::vector<std::string> seen;
     for (size_t i = 1; i < path.size(); ++i)

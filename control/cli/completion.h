@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion files for shells, written from the parser itself so that they cannot go stale.
+// Completion files for shells. They are written from the parser's declarations, so they cannot go
+// stale.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -13,10 +14,10 @@ struct CompletionOption {
   std::string help;
   bool takes_value = false;
   bool file = false;                 // the value is a path
-  std::vector<std::string> choices;  // the values there are, if there is a list of them
+  std::vector<std::string> choices;  // the allowed values, if the option has a list of them
 };
 
-// One verb (or the program itself) as a shell must know it.
+// What a shell must know of one verb (or of the program itself).
 struct CompletionVerb {
   std::string path;  // "bfly circuit setup"
   std::string help;

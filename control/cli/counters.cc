@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly counters: what every link, port and worker counted, once or as a live drawing.
+// bfly counters: the counts of every link, port and worker, once or as a live drawing.
 #include <cinttypes>
 #include <cstdio>
 #include <map>
@@ -27,7 +27,7 @@ struct CountersOptions {
   std::string by;
 };
 
-// Links asked for at a time.
+// Links in a page.
 constexpr uint32_t kLinksAtATime = 32'768;
 
 std::map<std::string, v1::CounterFilter::Figure> Figures() {
@@ -53,8 +53,8 @@ std::string Drops(const google::protobuf::RepeatedPtrField<v1::DropCount>& drops
   return out;
 }
 
-// Answers of pages, one after the other, as one text: each page is printed as it comes, and beside
-// links the first one tells what there is.
+// Prints the pages of an answer one by one as one text. The first page also has everything that is
+// not about links.
 class Output {
  public:
   virtual ~Output() = default;
@@ -84,7 +84,7 @@ class TableOutput final : public Output {
   bool any_ = false;
 };
 
-// The text of the first answer, with the links of all in it.
+// Prints JSON: the text of the first page, with the links of all pages in it.
 class JsonOutput final : public Output {
  public:
   void Begin(const v1::Counters& first) override {
@@ -158,7 +158,7 @@ void AddTo(const std::vector<uint32_t>& numbers,
 
 absl::Status PrintPages(v1::GetCountersRequest request, const Common& common, Output& output) {
   auto stub = v1::Telemetry::NewStub(Connect(common));
-  // Answers to `top` are one page.
+  // An answer to `top` has one page only.
   if (request.filter().top() == 0) request.set_page_size(kLinksAtATime);
   v1::Counters first;
   bool more = true;

@@ -28,7 +28,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kPollStep{20};
 
-// A process that was started by hand in the place of a daemon that died, most likely.
+// True if a process accepts connections there. Most likely somebody started it by hand after a
+// daemon died.
 bool SomebodyServes(const std::string& path) {
   sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
   if (path.size() >= sizeof(address.sun_path)) return false;
@@ -41,7 +42,7 @@ bool SomebodyServes(const std::string& path) {
   return served;
 }
 
-// What went wrong between fork and exec, told to the parent through a pipe.
+// An error between fork and exec, which the child tells its parent through a pipe.
 struct ChildError {
   int error;
   char what[32];
@@ -104,7 +105,7 @@ absl::StatusOr<pid_t> StartDaemon(const DaemonFiles& files, const DaemonStart& s
   close(log);
   if (netns >= 0) close(netns);
   ChildError failure{};
-  // The pipe closes without a word when exec succeeds.
+  // If exec succeeds, the pipe closes without a byte.
   const ssize_t told = pid < 0 ? 0 : read(pipe_ends[0], &failure, sizeof(failure));
   close(pipe_ends[0]);
   if (pid < 0) return Failed("fork", fork_error);
@@ -129,7 +130,8 @@ pid_t RunningDaemon(const DaemonFiles& files) {
   pid_t pid = 0;
   uint64_t started = 0;
   if (!(file >> pid >> started) || pid <= 1) return 0;
-  waitpid(pid, nullptr, WNOHANG);  // a child of ours that ended is no longer running
+  waitpid(pid, nullptr, WNOHANG);  // reaps a child of this process, so that it does not count as
+                                   // running
   return started != 0 && dataplane::ProcessStart(pid) == started ? pid : 0;
 }
 
@@ -189,7 +191,7 @@ absl::StatusOr<RunDirLock> RunDirLock::Take(const std::string& run_dir) {
                                absl::StrCat("cannot create ", run_dir,
                                             " (run it with sudo, or name another directory with "
                                             "--run-dir)"));
-  // The directory itself is what is locked: nothing is left behind.
+  // The lock is on the directory itself, so that no lock file is left behind.
   const int descriptor = open(run_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0 || access(run_dir.c_str(), W_OK) != 0) {
     const int open_error = errno;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes `bfly up` starts and `bfly down` stops: each has a pid file and a log in the run
-// directory.
+// The processes that `bfly up` starts and `bfly down` stops. Each has a pid file and a log in the
+// run directory.
 #pragma once
 
 #include <sys/types.h>
@@ -14,8 +14,7 @@
 
 namespace bfly::control {
 
-// One process of a fabric, known by its name: NAME.pid, NAME.log and NAME.sock in the run
-// directory.
+// The files of one process of a fabric in the run directory: NAME.pid, NAME.log and NAME.sock.
 struct DaemonFiles {
   std::string run_dir;
   std::string name;
@@ -26,31 +25,32 @@ struct DaemonFiles {
 
 struct DaemonStart {
   std::vector<std::string> command;  // path of the program, then its arguments
-  std::string network_namespace;     // name as `ip netns` has it; empty: the caller's
+  std::string network_namespace;     // as `ip netns` names it; empty: the caller's
 };
 
-// Starts it in a session of its own, its output in the log, and writes the pid file. The error says
-// why it could not be started (no such program, no such namespace, no permission).
+// Starts the process in a session of its own with its output in the log, and writes the pid file.
+// The error says why it could not be started (no such program, no such namespace, no permission).
 absl::StatusOr<pid_t> StartDaemon(const DaemonFiles& files, const DaemonStart& start);
 
-// The process of a pid file, or 0 if it runs no more. A pid that was given to another process since
-// is told apart by the time its process started.
+// Returns the process of the pid file, or 0 if it no longer runs. A later process with the same pid
+// is recognized by its start time.
 pid_t RunningDaemon(const DaemonFiles& files);
 
-// SIGTERM; after `patience` SIGKILL. Removes pid file and socket and leaves the log, and the socket
-// too if another process serves there by now. True if it had to be killed.
+// Sends SIGTERM, and SIGKILL after `patience`. Removes the pid file and, unless another process
+// serves there by now, the socket. The log stays. Returns true if the process had to be killed.
 bool StopDaemon(const DaemonFiles& files, std::chrono::milliseconds patience);
 
-// Every name with a pid file in the run directory.
+// Returns the name of every pid file in the run directory.
 std::vector<std::string> DaemonNames(const std::string& run_dir);
 
 // The last `lines` lines of a log, indented.
 std::string LogTail(const DaemonFiles& files, int lines);
 
-// The program `name` beside the one that runs now.
+// The path of the program `name` in the directory of the running program.
 std::string SiblingProgram(const std::string& name);
 
-// Held while a run directory is changed, so that two `bfly up` cannot meet. Creates the directory.
+// A lock that is held while a run directory is changed, so that two `bfly up` cannot meet. It
+// creates the directory.
 class RunDirLock {
  public:
   static absl::StatusOr<RunDirLock> Take(const std::string& run_dir);

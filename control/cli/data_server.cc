@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly data-server: objects behind the outputs of a randomly-wired butterfly, and users who read
-// them.
+// bfly data-server: objects on disks at the outputs of a randomly-wired butterfly, and users who
+// read them.
 #include "control/protocols/data_server.h"
 
 #include <chrono>
@@ -27,7 +27,7 @@ namespace bfly::control {
 namespace {
 
 constexpr uint32_t kPictureColumns = 80;
-constexpr int kReadsShown = 32;  // paths, in text
+constexpr int kReadsShown = 32;  // paths that text output lists
 
 struct BatchOptions {
   std::string users = "all";
@@ -55,7 +55,7 @@ absl::StatusOr<std::vector<Row>> UsersOf(const BatchOptions& options, uint32_t r
       absl::StrCat("--users: ", users.status().message(), "; or all"));
 }
 
-// User u asks for object u.
+// Routes one batch in which user u asks for object u.
 absl::StatusOr<DataServerResult> RouteBatch(const BatchOptions& options, const Network& network,
                                             const std::vector<Row>& users) {
   const uint32_t rows = network.rows();
@@ -119,7 +119,7 @@ void Print(const v1::ObjectBatchResponse& response, bool dry_run) {
     printf("  and %d more (--json has them all)\n", response.paths_size() - kReadsShown);
 }
 
-// On a running fabric, whose objects were placed before.
+// Serves the batch on a running fabric, whose objects were placed before.
 absl::StatusOr<v1::ObjectBatchResponse> ServeBatch(const BatchOptions& options,
                                                    const Common& common) {
   auto channel = Connect(common);
@@ -212,7 +212,7 @@ void AddBatch(CLI::App& group, Invocation& invocation) {
                  "The stage workers choose the copies and set the reads up themselves")
       ->excludes(dry_run)
       ->excludes(avoid);
-  // On a running fabric `place` has decided that.
+  // On a running fabric `place` has decided the number of copies.
   copies->needs(network);
   seed->needs(network);
   verb->callback([&invocation, options, protocol, c, c_disk, max_rounds] {

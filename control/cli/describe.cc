@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly describe FILE: the network a topology file asks for, with no fabric running.
+// bfly describe FILE: describes the network of a topology file. No fabric has to run.
 #include "topologies/describe.h"
 
 #include <cinttypes>
@@ -50,7 +50,7 @@ v1::DescribeResponse ToMessage(const std::string& name, const Network& network, 
   return out;
 }
 
-// "0101" of a row, as many bits as the network's addresses have.
+// The row's address in binary, such as "0101", with as many bits as the network's addresses have.
 std::string Bits(Row row, int dimension) {
   std::string bits;
   for (int bit = dimension - 1; bit >= 0; --bit) bits += (row >> bit) & 1 ? '1' : '0';

@@ -23,16 +23,16 @@ absl::Status CloseFabric(Fleet& fleet, const Common& common) {
   status = Call(stub.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &now, common);
   if (status.ok() && now.status().loaded()) {
     v1::UnloadRequest request;
-    // Whoever may stop the processes may unload the fabric, also while a client holds the primary
-    // role.
+    // A user who may stop the processes may also unload the fabric, even while a client holds the
+    // primary role.
     if (now.status().primary_election_id() != 0) {
       request.set_election_id(ReadOperatorId(common.run_dir));
     }
     status = Call(stub.get(), &v1::Fabric::Stub::Unload, request, &account, common);
     accounted = status.ok();
   }
-  // A controller that was started by hand has no pid file and answers all the same; without either
-  // there is none to unload through.
+  // A controller that was started by hand has no pid file but answers. If there is neither a pid
+  // file nor an answer, no controller can unload the fabric.
   if (fleet.pid(kControllerName) == 0 && !accounted) {
     status = fleet.Running().empty()
                  ? absl::OkStatus()
@@ -74,7 +74,7 @@ void AddDown(CLI::App& app, Invocation& invocation) {
   verb->callback([&invocation] {
     invocation.action = [common = invocation.common]() -> absl::Status {
       Fleet fleet(common.run_dir);
-      // Somebody else's empty account must not need a directory that is not there.
+      // An empty account of another user's fabric must not need a directory that does not exist.
       if (!std::filesystem::exists(common.run_dir)) return CloseFabric(fleet, common);
       absl::StatusOr<RunDirLock> lock = RunDirLock::Take(common.run_dir);
       if (!lock.ok()) return lock.status();

@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long a process may take until it serves: reserving memory is what takes time.
+// How long a process may take until it serves. Reserving memory takes most of this time.
 constexpr std::chrono::seconds kServeDeadline{60};
 // How long a process may take to end: a data plane empties its links and closes its devices first.
 constexpr std::chrono::seconds kStopPatience{15};
@@ -126,7 +126,7 @@ Fleet::Stopped Fleet::Stop(bool keep_logs) { return Stop(DaemonNames(run_dir_), 
 
 Fleet::Stopped Fleet::Stop(std::vector<std::string> names, bool keep_logs) {
   Stopped result;
-  // The controller goes first: it must not take the end of a data plane for a crash.
+  // The controller goes first, so that it does not take the end of a data plane for a crash.
   std::stable_partition(names.begin(), names.end(),
                         [](const std::string& name) { return name == kControllerName; });
   for (const std::string& name : names) {

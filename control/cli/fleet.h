@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes of one fabric on this machine: bfly-controller, and a bfly-dataplane for every data
-// plane of the topology that has no address of its own.
+// The processes of one fabric on this machine: bfly-controller, and one bfly-dataplane for every
+// data plane of the topology that has no address of its own.
 #pragma once
 
 #include <functional>
@@ -21,23 +21,23 @@ class Fleet {
   explicit Fleet(const std::string& run_dir) : run_dir_(run_dir) {}
 
   // Starts every process that `topology` needs and that does not run yet, and waits until each
-  // serves, or until `interrupted` says true. Returns the names of those started. On an error they
-  // are stopped again, and the message ends with the log of the process at fault. Data planes may
-  // use the files that the topology's devices name, and those in `device_dirs`, for the fabrics
-  // that clients load later too.
+  // serves or `interrupted` returns true. Returns the names of the started processes. After an
+  // error it stops them again, and the message ends with the log of the process at fault. The data
+  // planes may use the files that the topology's devices name, and the files in `device_dirs`, also
+  // for fabrics that clients load later.
   absl::StatusOr<std::vector<std::string>> Start(const v1::Topology& topology,
                                                  const std::vector<std::string>& device_dirs,
                                                  const std::function<bool()>& interrupted);
 
-  // Stops every process with a pid file in the run directory, the controller first; then removes
-  // what it left there. The names of those that ran and the names of those that had to be killed.
+  // Stops every process with a pid file in the run directory, the controller first, and removes its
+  // files. Returns the names of the processes that ran and of those that had to be killed.
   struct Stopped {
     std::vector<std::string> stopped, killed;
   };
   Stopped Stop(bool keep_logs);
-  // The same for these alone.
+  // The same for the named processes only.
   Stopped Stop(std::vector<std::string> names, bool keep_logs);
-  // Stops the data planes that `topology` does not have.
+  // Stops the data planes that are not in `topology`.
   void StopAllBut(const v1::Topology& topology);
 
   // Names of the processes that run now.

@@ -21,16 +21,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// For answers that are still to come when the time is over.
+// How long answers may still come after the measured time.
 constexpr std::chrono::seconds kPatience{30};
 
-// Some rows, whose circuits are set up by one message and released by the next.
+// Rows whose circuits one message sets up and the next message releases.
 struct Group {
   v1::CircuitOperation set_up;
   v1::CircuitOperation release;
   bool standing = false;
 
-  // The operations of a message, also of one that is no batch.
+  // The number of operations in a message; a message that is not a batch has one.
   static int size(const v1::CircuitOperation& m) {
     return m.has_batch() ? m.batch().operations_size() : 1;
   }
@@ -59,7 +59,7 @@ std::vector<Group> MakeGroups(const std::vector<uint32_t>& outputs, uint32_t bat
   return groups;
 }
 
-// Groups whose next message is to be written. One thread pushes, one takes.
+// The groups whose next message is to be written. One thread pushes, one thread takes.
 class Turns {
  public:
   void Push(size_t group) {
@@ -72,7 +72,7 @@ class Turns {
     closed_ = true;
     changed_.notify_all();
   }
-  // Empty: closed.
+  // Empty: the queue is closed.
   std::vector<size_t> Take() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !groups_.empty() || closed_; });
@@ -90,7 +90,7 @@ absl::Status ErrorOf(const v1::CircuitResult& result) {
   return absl::Status(static_cast<absl::StatusCode>(result.code()), result.message());
 }
 
-// Remembers the ids of what was set up, or that it was released.
+// Remembers the ids of the circuits that were set up, or that the circuits were released.
 absl::Status Learn(const v1::CircuitResult& result, Group& group) {
   if (result.code() != 0) return ErrorOf(result);
   const int members = Group::size(group.release);
@@ -107,11 +107,12 @@ absl::Status Learn(const v1::CircuitResult& result, Group& group) {
   return absl::OkStatus();
 }
 
-// `callers` calls at a time until the time is over, each begun when the one before it is answered.
+// Keeps `callers` calls under way until the time is over: a caller begins a call when its last one
+// is answered.
 class Callers {
  public:
-  // Begins the call of a caller; what is given must be called when it is answered. False: this
-  // caller has nothing more to do.
+  // Begins a call of a caller; `done` must be called when the call is answered. Returns false if
+  // the caller has nothing more to do.
   using Done = std::function<void(grpc::Status)>;
   using Begin = std::function<bool(uint32_t caller, bool last, Done done)>;
 
@@ -152,8 +153,8 @@ class Callers {
   std::atomic<bool> failed_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;
-  uint32_t busy_;       // mutex_
-  absl::Status error_;  // mutex_
+  uint32_t busy_;       // under mutex_
+  absl::Status error_;  // under mutex_
 };
 
 }  // namespace

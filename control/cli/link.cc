@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly link set|show|up|down: what links are like, and whether they are there.
+// bfly link set|show|up|down: the rate, delay and queue of links, and whether they are up.
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -21,7 +21,8 @@ constexpr uint32_t kPorts = 2;
 // Each is a call of its own.
 constexpr size_t kMostLinks = 4096;
 
-// The links that `selector` names on the loaded fabric. InvalidArgument if one lies outside it.
+// Returns the links of the loaded fabric that `selector` names. InvalidArgument: a link is outside
+// the fabric.
 absl::StatusOr<std::vector<v1::SetLinkStateRequest>> LinksOf(const v1::LinkOverride& selector,
                                                              const Common& common) {
   auto stub = v1::Fabric::NewStub(Connect(common));
@@ -53,7 +54,7 @@ absl::StatusOr<std::vector<v1::SetLinkStateRequest>> LinksOf(const v1::LinkOverr
   return links;
 }
 
-// Throws CLI::ValidationError, which is wrong usage, if `words` select no links.
+// Throws CLI::ValidationError, which means wrong usage, if `words` select no links.
 void CheckSelector(const std::vector<std::string>& words) {
   const absl::Status status = SelectorOf(words).status();
   if (!status.ok()) throw CLI::ValidationError("links", std::string(status.message()));

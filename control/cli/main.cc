@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   try {
     app->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const bool asked = error.get_exit_code() == 0;  // --help and --version are no errors
+    const bool asked = error.get_exit_code() == 0;  // --help and --version are not errors
     const std::string meant =
         asked ? ""
               : bfly::control::Suggestion(*app, std::vector<std::string>(argv + 1, argv + argc));

@@ -35,7 +35,7 @@ struct MeasureOptions {
   std::vector<std::string> set;
 };
 
-// On a terminal one line that is redrawn; elsewhere a line for every tenth part.
+// On a terminal, redraws one line. Elsewhere, prints a line for every tenth part.
 void Show(const Progress& progress) {
   static size_t last_tenth = SIZE_MAX;
   const bool terminal = isatty(STDERR_FILENO);
@@ -50,8 +50,8 @@ void Show(const Progress& progress) {
           static_cast<unsigned long long>(progress.seed), terminal ? "" : "\n");
 }
 
-// Ctrl-C ends a measurement between two trials, or while it draws; a second one ends it at once,
-// and costs the trial that runs.
+// The first Ctrl-C ends a measurement between two trials, or the drawing. A second one ends the
+// process at once, and the trial that runs is lost.
 class Interruptible {
  public:
   Interruptible() {
@@ -74,7 +74,8 @@ class Interruptible {
 
 bool Interrupted() { return interrupted != 0; }
 
-// Draws the plots once all else is written. The results say that they are complete only then.
+// Draws the plots after everything else is written. The results say that they are complete only
+// then.
 absl::Status Draw(const std::string& out) {
   const absl::Status status = DrawFolder(out, Interrupted).status();
   if (!absl::IsCancelled(status)) return status;
@@ -85,8 +86,8 @@ absl::Status Draw(const std::string& out) {
       out));
 }
 
-// What is wrong at the end of a run, the worst first. `unjudged`: NamedButNotJudged. A run that was
-// asked for a verdict and has none to give failed.
+// Returns the worst error of a run. `unjudged` comes from NamedButNotJudged. A run that was asked
+// for a verdict fails if it has none to give.
 absl::Status Conclude(bool measured, int failed, const std::vector<std::string>& unjudged,
                       const absl::Status& drawn, const std::string& out) {
   if (!measured) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The network a topology file names, for the verbs that need no running fabric.
+// Reads the network of a topology file, for the verbs that need no running fabric.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct NetworkFile {
   Network network;
 };
 
-// Reads and checks the whole file: every error, each with its line.
+// Reads and checks the whole file. The status lists all errors, each with its line.
 absl::StatusOr<NetworkFile> ReadNetwork(const std::string& path);
 
 }  // namespace bfly::control

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // bfly circuit permutation: routes a whole permutation by a named protocol, on a running fabric or,
-// with
-// --dry-run, in this process.
+// with --dry-run, in this process.
 #include "topologies/permutation.h"
 
 #include <algorithm>
@@ -30,7 +29,7 @@
 namespace bfly::control {
 namespace {
 
-constexpr int kPathsShown = 32;  // paths or rows, in text
+constexpr int kPathsShown = 32;  // paths or rows that text output lists
 constexpr uint32_t kPathColumns = 80;
 
 struct PermutationOptions {
@@ -52,7 +51,7 @@ bool IsNamed(const std::string& permutation) {
   return std::find(names.begin(), names.end(), permutation) != names.end();
 }
 
-// What is to be connected to what, in a network of `rows` rows.
+// The requests of the options, in a network of `rows` rows.
 absl::StatusOr<std::vector<Request>> RequestsOf(const PermutationOptions& options, uint32_t rows) {
   std::vector<Request> requests;
   if (!options.rows.empty()) {
@@ -115,7 +114,7 @@ absl::StatusOr<v1::RoutePermutationResponse> Route(const PermutationOptions& opt
   if (absl::Status avoid = AddLinks(options.avoid, request.mutable_avoid()); !avoid.ok()) {
     return avoid;
   }
-  // Text shows the first few paths only.
+  // Text output lists the first few paths only.
   request.set_summary(options.summary);
   if (IsNamed(options.permutation) && options.rows.empty()) {
     request.set_permutation(options.permutation);
@@ -174,7 +173,7 @@ void Print(const v1::RoutePermutationResponse& response, const PermutationOption
   }
   for (const std::string& line : DrawStageLoad(response.stage_load(), kPathColumns))
     printf("%s\n", line.c_str());
-  // A screenful; --json has all.
+  // Text output is a screenful; --json lists all.
   for (int i = 0; i < std::min(kPathsShown, response.paths_size()); ++i) {
     const v1::PermutationPath& path = response.paths(i);
     printf("  %3u -> %3u  %-9s rows %s\n", path.input(), path.output(), path.choice().c_str(),
@@ -262,7 +261,8 @@ void AddPermutation(CLI::App& circuit, Invocation& invocation) {
           ->needs(dry_run)
           ->excludes(avoid)
           ->type_name("FILE");
-  // A controller computes on one thread: the cores of its machine are for the stage workers.
+  // A controller computes on one thread, because the stage workers need the other cores of its
+  // machine.
   verb->add_option("--workers", options->protocol_options.workers,
                    "collision, benes: threads that compute the paths of a dry run; they are the "
                    "same for any number [1]")

@@ -14,8 +14,7 @@
 namespace bfly::control {
 namespace {
 
-// Five shades from "something" to "the busiest": xterm's 256 colours, and characters where there
-// are none.
+// Five shades from "some" to "the busiest", in xterm's 256 colours or as characters.
 constexpr int kShades = 5;
 constexpr int kColours[kShades] = {23, 29, 100, 130, 124};
 constexpr const char* kGlyphs[kShades] = {"\u2581", "\u2582", "\u2584", "\u2586", "\u2588"};
@@ -31,8 +30,8 @@ std::string Digit(uint32_t circuits) {
   return absl::StrCat(circuits);
 }
 
-// One link: its circuits on a background that says how busy it is. `wide` takes three columns
-// (colour) or two (shade characters), narrow takes one.
+// Draws the number of circuits of one link on a background that says how busy it is. A wide cell
+// takes three columns (colour) or two (shade characters), a narrow cell takes one.
 std::string Link(const LinkFigures& load, double busiest, bool colour, bool wide) {
   const int shade = Shade(load.rate, busiest);
   const std::string digit = Digit(load.circuits);
@@ -79,8 +78,8 @@ std::map<LinkKey, uint64_t> PacketsOf(const v1::Counters& counters) {
   return packets;
 }
 
-// Packets a second of a link since `before`; a link that was not in that picture had carried
-// nothing.
+// The packets a second of a link since the picture `before`; a link that is not in that picture had
+// carried none.
 double PacketRate(const v1::LinkCounters& link, const std::map<LinkKey, uint64_t>& before,
                   double seconds) {
   if (seconds <= 0) return 0;
@@ -98,7 +97,8 @@ std::vector<uint32_t> Below(std::vector<uint32_t> numbers, uint32_t end) {
   return numbers;
 }
 
-// Where `number` is drawn: at its own place if all are, that is, if nothing was `asked` for.
+// The place at which stage or row `number` is drawn: its own number if nothing was `asked` for,
+// since then all are drawn.
 std::optional<uint32_t> PlaceIn(const std::vector<uint32_t>& asked,
                                 const std::vector<uint32_t>& drawn, uint32_t number) {
   if (asked.empty()) return number;
@@ -159,7 +159,8 @@ std::vector<std::string> DrawCongestion(const CongestionField& field, const Canv
     label = std::max(label, static_cast<uint32_t>(GroupName(field, row, group).size()));
   }
 
-  // The widest cells with which every stage fits; else as many stages as fit with the narrowest.
+  // Picks the widest cells with which every stage fits. If none do, picks the narrowest cells and
+  // draws as many stages as fit.
   const uint32_t wide = (canvas.colour ? 3 : 2) * field.ports + 1;
   const uint32_t narrow = field.ports + 1;
   const uint32_t space = canvas.columns > label + 1 ? canvas.columns - label - 1 : 0;
@@ -173,7 +174,7 @@ std::vector<std::string> DrawCongestion(const CongestionField& field, const Canv
   std::vector<std::string> lines;
   std::string heading = absl::StrFormat("%*s ", label, "row");
   for (uint32_t stage = 0; stage < stages; ++stage) {
-    // Headings of narrow cells have room for two figures.
+    // Headings of narrow cells have room for two digits.
     const uint32_t number = field.stage_number(stage);
     const std::string name = is_wide ? absl::StrCat("s", number) : absl::StrCat(number % 100);
     absl::StrAppend(&heading, absl::StrFormat("%-*s", cell, name));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The congestion of a network as lines of text: stages as columns, rows as lines, two links a node.
-// A pure function of what was counted; the terminal is somewhere else (watch.cc).
+// The congestion of a network as lines of text: stages are columns, rows are lines, a node has two
+// links. Drawing is a pure function of the counters; watch.cc has the terminal.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ struct Part {
   std::vector<uint32_t> rows;
 };
 
-// What is drawn: every link of the part, stage-major as Network::link_index has it.
+// The links of the drawn part, stage-major as in Network::link_index.
 struct CongestionField {
   uint32_t rows = 0;    // drawn
   uint32_t stages = 0;  // drawn
-  Part part;            // their numbers
+  Part part;            // the numbers of the drawn stages and rows
   uint32_t ports = 2;
   std::vector<LinkFigures> links;
 
-  // Numbers of the i-th row and stage that are drawn.
+  // The number of the i-th row or stage that is drawn.
   uint32_t row_number(uint32_t i) const { return part.rows.empty() ? i : part.rows[i]; }
   uint32_t stage_number(uint32_t i) const { return part.stages.empty() ? i : part.stages[i]; }
 
@@ -49,20 +49,22 @@ struct Canvas {
   bool colour = false;  // background colours; otherwise shade characters
 };
 
-// The field of `now` on a network of `rows` and `stages`; rates come from the packets counted since
-// `before`, none without it. What `part` names outside the network is left out.
+// Returns the field of `now` on a network of `rows` and `stages`. Rates come from the packets
+// counted since `before`; without it there are none. Stages and rows of `part` outside the network
+// are left out.
 CongestionField MakeField(uint32_t rows, uint32_t stages, const v1::Counters& now,
                           const v1::Counters* before, const Part& part = {});
 
-// Heading, one line for each group of 2^k drawn rows (k as small as fits), legend. Every line is at
-// most canvas.columns wide; stages that do not fit are left out from the right and the legend says
-// so.
+// Returns a heading, one line for each group of 2^k drawn rows (k is as small as fits) and a
+// legend. No line is wider than canvas.columns. Stages that do not fit are left out from the right,
+// and the legend says so.
 std::vector<std::string> DrawCongestion(const CongestionField& field, const Canvas& canvas);
 
 // "s3 r4 p1 -> r5: 2 circuits, 12.3k packets/s, 1.2M packets", fullest first.
 std::vector<std::string> TopLinks(const v1::Counters& now, const v1::Counters* before, uint32_t k);
 
-// Columns a line takes on the terminal: escape sequences take none, a UTF-8 character takes one.
+// The columns that a line takes on the terminal: an escape sequence takes none, a UTF-8 character
+// one.
 uint32_t Width(const std::string& line);
 
 }  // namespace bfly::control

@@ -8,8 +8,8 @@
 namespace bfly::control {
 namespace {
 
-// One character a place, `places` of them, in proportion to `links`; at least one for each that is
-// not zero if there is room.
+// Returns `places` characters, shared out in proportion to `links`. A number above zero gets at
+// least one character if there is room.
 std::string Bar(const google::protobuf::RepeatedField<uint32_t>& links, uint32_t places) {
   uint64_t total = 0;
   uint32_t kinds = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a protocol found, as text: shared by the verbs that route.
+// Text about a protocol's results, for all verbs that route.
 #pragma once
 
 #include <cinttypes>
@@ -12,8 +12,8 @@
 
 namespace bfly::control {
 
-// A line for each stage: its fullest link, and the share of its links that carry 0, 1, 2 ...
-// circuits as a bar of these digits ('+' from ten on). Every number of circuits that occurs has at
+// Writes a line for each stage: its fullest link, and a bar of digits for the share of its links
+// that carry 0, 1, 2 ... circuits ('+' from ten on). Every number of circuits that occurs has at
 // least one place in the bar. Lines are at most `columns` wide, which must be at least 40.
 std::vector<std::string> DrawStageLoad(
     const google::protobuf::RepeatedPtrField<v1::StageLoad>& stages, uint32_t columns);
@@ -21,8 +21,8 @@ std::vector<std::string> DrawStageLoad(
 // "in band: forward 31.2 us, back 40.1 us, ...".
 void PrintInBand(const v1::InBandReport& report);
 
-// "set-up: 3 rounds, 1234 messages, 88 steps of the model, 1.2 ms", and who was left after each
-// round.
+// "set-up: 3 rounds, 1234 messages, 88 steps of the model, 1.2 ms", and how many requests were left
+// after each round.
 template <typename Response>
 void PrintSetUp(const Response& response) {
   printf("set-up: %u round%s, %" PRIu64 " messages, %" PRIu64 " steps of the model, %.3g ms\n",

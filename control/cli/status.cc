@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly status: what is loaded, which data planes and workers run it, and the account of packets.
+// bfly status: the loaded fabric, the data planes and workers that run it, and the account of
+// packets.
 #include <cinttypes>
 #include <cstdio>
 #include <string>
@@ -61,7 +62,8 @@ void Print(const v1::FabricStatus& status) {
   if (status.loaded()) printf("%s\n", ConservationLine(status.conservation()).c_str());
 }
 
-// Scripts ask by the exit code whether all is well. UNAVAILABLE names the data planes that are not.
+// Scripts see from the exit code whether all is well. UNAVAILABLE names the data planes that are
+// not.
 absl::Status Health(const v1::FabricStatus& status) {
   std::vector<std::string> lost;
   for (const v1::DataPlaneStatus& plane : status.data_planes()) {

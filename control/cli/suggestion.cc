@@ -13,7 +13,8 @@
 namespace bfly::control {
 namespace {
 
-// The closest of `names` that at most a third of the letters part from `word`, or nothing.
+// Returns the closest of `names`, or nothing if it differs from `word` by more than a third of the
+// letters.
 std::string Closest(const std::string& word, const std::vector<std::string>& names) {
   std::string closest;
   size_t least = std::max<size_t>(1, word.size() / 3) + 1;

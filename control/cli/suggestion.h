@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers a mistyped verb or option with the closest one there is.
+// Answers a mistyped verb or option with the closest one that exists.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -8,13 +8,13 @@
 
 namespace bfly::control {
 
-// The number of characters to insert, remove, exchange or swap with their neighbour that turns one
-// word into the other (Damerau-Levenshtein distance, optimal string alignment).
+// The least number of characters to insert, remove, replace or swap with a neighbour in order to
+// turn one word into the other (Damerau-Levenshtein distance, optimal string alignment).
 size_t EditDistance(const std::string& a, const std::string& b);
 
 // "there is no verb `bfly cuonters`; did you mean `bfly counters`?" for the first of `words` (the
-// command line without the program's name) that is no verb or no option where it stands. Names
-// every verb there is if none is close. Empty if each word is known.
+// command line without the program's name) that is neither a verb nor an option at its place. Lists
+// every verb if none is close. Empty if every word is known.
 std::string Suggestion(const CLI::App& app, const std::vector<std::string>& words);
 
 }  // namespace bfly::control

@@ -20,10 +20,10 @@
 namespace bfly::control {
 namespace {
 
-// Networks have no more rows than this.
+// No network has more rows than this.
 constexpr uint32_t kMostNumbers = 1u << 20;
 
-// Each unit by its name, as a multiple of the base unit.
+// The multiple of the base unit that each unit's name stands for.
 using Units = std::map<std::string, double>;
 
 const Units& Times() {
@@ -32,8 +32,8 @@ const Units& Times() {
   return units;
 }
 
-// Rewrites `text`, a number with one of the units, to a plain number; returns what is wrong with
-// it, or nothing. A number without a unit counts in `unit`.
+// Replaces `text`, a number with one of the units, by a plain number. Returns an error text, or
+// nothing. A number without a unit counts in `unit`.
 std::string Rewrite(std::string& text, const Units& units, const std::string& unit,
                     const std::string& allowed) {
   const size_t letters = text.find_first_not_of("0123456789.+-eE");

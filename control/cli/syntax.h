@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How links, rows, rates and times are written on the command line: one syntax for every verb.
+// The syntax of links, rows, rates and times on the command line, which all verbs share.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -14,25 +14,26 @@
 namespace bfly::control {
 
 // An option that takes numbers and ranges separated by commas, such as 0-3,8, and may be given
-// several times. `numbers` gets every number of them in the order written, at most 2^20 in all.
+// several times. `numbers` gets all numbers in the order written, at most 2^20 in total.
 CLI::Option* AddRanges(CLI::App& verb, const std::string& name, std::vector<uint32_t>& numbers,
                        const std::string& help);
 
-// Rewrites "20k", "1.5M" and "20.0k/s", as bfly prints rates, to a plain number. Letters k, M and G
-// stand for 1e3, 1e6 and 1e9.
+// Replaces "20k", "1.5M" or "20.0k/s", which is how bfly prints rates, by a plain number. The
+// letters k, M and G stand for 1e3, 1e6 and 1e9.
 CLI::Validator RatePerSecond();
 
-// Rewrites "50us", "1.5ms", "2s", "5min" and "1h" to a plain number of seconds. A number without a
-// unit counts in `unit`, one of the same names, or is refused where `unit` is empty.
+// Replaces "50us", "1.5ms", "2s", "5min" or "1h" by a plain number of seconds. A number without a
+// unit counts in `unit`, which is one of these names; if `unit` is empty such a number is refused.
 CLI::Validator TimeInSeconds(const std::string& unit = "s");
-// The same to a plain number of milliseconds, rounded to the next whole one.
+// The same for milliseconds, rounded to a whole number.
 CLI::Validator TimeInMilliseconds();
 
-// The words of a link selector as the shell parted them, "'s1 r4 p1'" or "s1 r4 p1", and the older
-// form of one link, "1 4 1" or "1,4,1" (stage, row, port). InvalidArgument says what is wrong.
+// Reads a link selector from words as the shell split them: "'s1 r4 p1'" or "s1 r4 p1", or the
+// older form of one link, "1 4 1" or "1,4,1" (stage, row, port). InvalidArgument says what is
+// wrong.
 absl::StatusOr<v1::LinkOverride> SelectorOf(const std::vector<std::string>& words);
 
-// The same of exactly one link.
+// The same for exactly one link.
 absl::StatusOr<v1::LinkRef> OneLink(const std::vector<std::string>& words);
 
 // How a link is written: "s1 r4 p1". SelectorOf reads it.

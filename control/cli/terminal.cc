@@ -38,7 +38,8 @@ bool Interrupted(SignalReader& signals) {
 }
 
 Screen::Screen() : terminal_(isatty(STDOUT_FILENO) == 1) {
-  // The second screen, so that what stood on the first is there again at the end; no cursor.
+  // Switches to the second screen, so that the first one comes back unchanged at the end, and hides
+  // the cursor.
   if (terminal_) fputs("\x1b[?1049h\x1b[?25l", stdout);
 }
 

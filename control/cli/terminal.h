@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The terminal under a live drawing, and the signals that end or resize it.
+// The terminal of a live drawing, and the signals that end or resize it.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace bfly::control {
 
-// Blocks SIGINT, SIGTERM and SIGWINCH in this thread and those started after, and reads them from a
-// descriptor instead. Make it before the first thread.
+// Blocks SIGINT, SIGTERM and SIGWINCH in this thread and in the threads that it starts later, and
+// reads the signals from a descriptor. Make it before the first thread.
 class SignalReader {
  public:
   SignalReader();
@@ -18,18 +18,18 @@ class SignalReader {
   SignalReader(const SignalReader&) = delete;
   SignalReader& operator=(const SignalReader&) = delete;
   int descriptor() const { return descriptor_; }
-  // The next signal that waits, or 0.
+  // Returns the next pending signal, or 0.
   int Next();
 
  private:
   int descriptor_ = -1;
 };
 
-// Whether a signal came that asks to end.
+// Reads the pending signals and returns whether one of them asks to end.
 bool Interrupted(SignalReader& signals);
 
-// A full-screen drawing. On anything that is no terminal it is inert and is_terminal() says so. The
-// destructor gives the screen back as it was.
+// A full-screen drawing. If the output is not a terminal it does nothing, and is_terminal() returns
+// false. The destructor restores the screen.
 class Screen {
  public:
   Screen();
@@ -38,7 +38,7 @@ class Screen {
   Screen& operator=(const Screen&) = delete;
 
   bool is_terminal() const { return terminal_; }
-  // The room there is now, and whether colours may be used (NO_COLOR, TERM=dumb: no).
+  // The size of the screen, and whether colours may be used (not with NO_COLOR or TERM=dumb).
   Canvas canvas() const;
   void Draw(const std::vector<std::string>& lines);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How values look on the terminal: shared by every verb.
+// How every verb prints values on the terminal.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -14,23 +14,25 @@
 
 namespace bfly::control {
 
-// Four digits at most and a unit: "812", "43.1k", "7.25M".
+// At most four digits and a unit: "812", "43.1k", "7.25M".
 std::string Count(double value);
 
-// "conservation: injected 12 = delivered 10 + dropped 1 + in flight 1", followed by what is wrong
-// if the two sides differ.
+// "conservation: injected 12 = delivered 10 + dropped 1 + in flight 1". If the two sides differ the
+// line says what is wrong.
 std::string ConservationLine(const v1::Conservation& conservation);
-// "worker on lcore 1 fell behind by 0.4 us in the mean, 1.2 us at p99, 80 us at most (12 packets)",
+// "worker on lcore 1 fell behind by 0.4 us in the mean, 1.2 us at p99, 80 us at most (12 packets)":
 // a line for each worker that released packets from links that take time.
 std::string LatenessLines(const google::protobuf::RepeatedPtrField<v1::WorkerStatus>& workers);
-// Frames that the ports' devices dropped because nobody took them in time: the account of the
-// fabric does not know them.
+// Frames that the ports' devices dropped because no worker took them in time. The fabric's account
+// of packets does not have them.
 uint64_t Missed(const v1::Counters& counters);
-// "ports missed 12 frames before the fabric saw them: a 7, b 5", ports that missed none left out.
+// "ports missed 12 frames before the fabric saw them: a 7, b 5". Ports that missed none are left
+// out.
 std::string MissedLine(const v1::Counters& counters);
 bool Balances(const v1::Conservation& conservation);
 
-// Prints a message as JSON with the proto's field names, defaults included, numbers as numbers.
+// Prints a message as JSON with the proto's field names. Defaults are included, and numbers are
+// JSON numbers.
 absl::Status PrintJson(const google::protobuf::Message& message);
 // The same on one line.
 absl::Status PrintJsonLine(const google::protobuf::Message& message);

@@ -43,7 +43,7 @@ struct SourceOptions {
   bool latency = false;
 };
 
-// Patterns that --to takes by their name alone.
+// Patterns that --to takes without further options.
 std::vector<std::string> PatternNames() {
   std::vector<std::string> names = TrafficPatternNames();
   std::erase_if(names,
@@ -137,7 +137,7 @@ absl::Status SetSource(const SourceOptions& options, const Common& common,
   source.set_packets(options.packets);
   const absl::StatusOr<ArrivalProcess> process = ArrivalProcessByName(options.process);
   if (!process.ok()) return process.status();
-  // The two lists have one order.
+  // The two enums have the same order.
   source.set_process(static_cast<v1::TrafficSource::Process>(*process));
   source.set_slot(options.slot);
   source.set_on(options.on);

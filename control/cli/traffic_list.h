@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly traffic list|latency: what the built-in sources have sent, and how long it took.
+// bfly traffic list|latency: how many packets the built-in sources have sent, and their latency.
 #pragma once
 
 #include "control/cli/verb.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly up FILE: from a topology file to a running fabric on this machine.
+// bfly up FILE: starts the fabric of a topology file on this machine.
 #include <signal.h>
 
 #include <chrono>
@@ -28,7 +28,7 @@
 namespace bfly::control {
 namespace {
 
-// How long a signal may wait for an answer.
+// How often a pending signal is looked for.
 constexpr std::chrono::milliseconds kSignalStep{100};
 
 struct UpOptions {
@@ -43,7 +43,7 @@ struct Source {
   std::string file;
   std::string text;
   v1::Topology topology;
-  std::vector<int> spread_over;  // CPUs that the rows were spread over, as the file does not say
+  std::vector<int> spread_over;  // CPUs that get the rows because the file has no placement
 };
 
 absl::StatusOr<Source> ReadSource(const std::string& path) {
@@ -60,7 +60,7 @@ absl::StatusOr<Source> ReadSource(const std::string& path) {
   return source;
 }
 
-// An error of the controller, with file and line where it names fields of the topology.
+// An error of the controller. Fields of the topology that it names get their file and line.
 absl::Status WithLines(const grpc::Status& answer, const Source& source, const Common& common) {
   const absl::Status status = FromGrpc(answer);
   std::vector<Violation> errors;
@@ -120,7 +120,7 @@ void Print(const Source& source, const v1::FabricStatus& status, const Fleet& fl
   printf("see it: bfly counters --watch%s    stop it: bfly down%s\n", where.c_str(), where.c_str());
 }
 
-// Waits for a signal that asks to end, or for a process of the fabric to die.
+// Waits until a signal asks to end, or a process of the fabric dies.
 absl::Status StayInForeground(SignalReader& signals, const Fleet& fleet) {
   const std::vector<std::string> started = fleet.Running();
   for (;;) {
@@ -157,17 +157,17 @@ absl::Status Up(const UpOptions& options, const Common& common) {
                   "its controller is gone; a new one takes it over, `bfly-controller --run-dir ",
                   common.run_dir, "`"),
         ", stop it with `bfly down`"));
-  // What a fabric that was killed left behind.
+  // Removes what a killed fabric left behind.
   if (!replace) fleet.Stop(/*keep_logs=*/false);
 
-  // Children get the signals of the terminal unblocked again (daemon.cc).
+  // Child processes start with the terminal's signals unblocked again (daemon.cc).
   SignalReader signals;
   const absl::StatusOr<std::vector<std::string>> started =
       fleet.Start(topology, options.device_dirs, [&signals] { return Interrupted(signals); });
   if (!started.ok()) return started.status();
   const absl::StatusOr<v1::FabricStatus> loaded = Load(*source, replace, common, signals);
   if (!loaded.ok()) {
-    // A fabric that was to be replaced runs on as it was.
+    // The fabric that was to be replaced keeps running.
     fleet.Stop(*started, /*keep_logs=*/true);
     return loaded.status();
   }

@@ -14,8 +14,8 @@ constexpr char kVersion[] = "bfly " BFLY_VERSION;
 constexpr char kExitCodes[] =
     "Exit codes: 0 done, 1 refused or failed (standard error says why), 2 wrong usage.";
 
-// What is wrong with a number without a sign, or nothing. Words that are no numbers at all are left
-// to the parser.
+// Returns what is wrong with a number that is negative or too large, or nothing. The parser refuses
+// words that are not numbers.
 std::string WrongWholeNumber(const std::string& value) {
   if (absl::StartsWith(value, "-")) return value + " is below 0";
   errno = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line: every verb is a function that declares itself on the parser. One file a verb.
+// The command line: every verb is a function, in its own file, that declares itself on the parser.
 //
-// The parser's declarations are the only list of verbs, options and choices: help texts, the checks
-// of what was typed and the completion files of the shells all come from them.
+// The parser's declarations are the only list of verbs, options and choices. Help texts, the checks
+// of typed values and the completion files of the shells all come from them.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -17,42 +17,43 @@
 
 namespace bfly::control {
 
-// What every verb understands.
+// The options of every verb.
 struct Common {
   std::string run_dir;     // where `bfly up` keeps sockets, logs and pid files
   std::string controller;  // gRPC address; empty: the Unix socket in run_dir
   bool json = false;
-  // The primary role's, where a controller of one's own holds it; 0: nobody does.
+  // The primary role's election id, if the user's own controller holds the role; 0: nobody holds
+  // it.
   uint64_t election_id = 0;
 
   std::string controller_address() const;
 };
 
-// A parsed command line: what to do, and with which common options.
+// A parsed command line: the verb to run and the common options.
 struct Invocation {
   Common common;
   std::function<absl::Status()> action;
 };
 
-// Exit codes of bfly. kUsage is what the parser refuses, kFailed is everything that was tried and
-// failed.
+// Exit codes of bfly. The parser's refusals are kUsage; everything that was tried and failed is
+// kFailed.
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 
-// Declares a verb with the common options. `example` is shown at the end of its help, and is a line
-// that can be typed as it stands.
+// Declares a verb with the common options. `example` is shown at the end of its help and can be
+// typed as it stands.
 CLI::App* NewVerb(CLI::App& parent, Invocation& invocation, const std::string& name,
                   const std::string& help, const std::string& example);
-// A verb that only holds others, such as `bfly circuit`.
+// A verb that only has other verbs below it, such as `bfly circuit`.
 CLI::App* NewGroup(CLI::App& parent, const std::string& name, const std::string& help,
                    const std::string& example);
 
-// Declares --election-id, for a verb that changes the fabric: every call of the verb carries it.
+// Declares --election-id for a verb that changes the fabric. Every call of the verb carries the id.
 void TakesElectionId(CLI::App* verb, Invocation& invocation);
 
-// A wrong use (CLI::ValidationError) of an option that was given with a protocol that has no such
-// thing: names both, and who takes it.
+// Throws CLI::ValidationError, which means wrong usage, if `option` was given with a protocol that
+// does not take it. The message names the protocol, and `taker`, the protocol that does.
 void CheckTakes(const CLI::Option* option, const std::string& protocol, const std::string& taker);
 
 void AddDescribe(CLI::App& app, Invocation& invocation);
@@ -71,8 +72,8 @@ void AddDown(CLI::App& app, Invocation& invocation);
 void AddBench(CLI::App& app, Invocation& invocation);
 void AddCompletion(CLI::App& app, Invocation& invocation);
 
-// The whole parser. `invocation` must outlive it. Whole numbers below 0 or too large for their 64
-// bits are wrong usage; the parser by itself would take another number.
+// Builds the whole parser. `invocation` must outlive it. Whole numbers that are negative or do not
+// fit into 64 bits are wrong usage; CLI11 alone would silently take another number.
 std::unique_ptr<CLI::App> BuildParser(Invocation& invocation);
 
 }  // namespace bfly::control

@@ -29,12 +29,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A network with more links is shown by its fullest links only: no terminal could draw the rest.
+// A larger network is shown by its fullest links only, because no terminal can draw all links.
 constexpr uint64_t kMostLinksDrawn = 400'000;
 constexpr uint32_t kLinksOfLargeNetwork = 1000;
 
-// The newest picture of a stream, read by a thread of its own so that signals and resizes never
-// wait.
+// The newest picture of a stream. A thread of its own reads the stream, so that signals and resizes
+// never wait.
 class PictureStream {
  public:
   // With `asks` the stream asks for a picture every interval. Without, it subscribes to pictures.
@@ -55,8 +55,8 @@ class PictureStream {
   }
 
   int descriptor() const { return event_; }
-  // The newest picture since the last call. `ended` is set once the stream has ended, `status` says
-  // how.
+  // Returns the picture that came since the last call, if any. Sets `ended` once the stream has
+  // ended, and then `status` to the reason.
   std::optional<v1::Counters> Take(bool& ended, absl::Status& status) {
     uint64_t ignored;
     if (read(event_, &ignored, sizeof(ignored)) < 0) return std::nullopt;
@@ -100,7 +100,7 @@ class PictureStream {
   }
   void Wake() {
     const uint64_t one = 1;
-    // It can only fail when 2^64 - 1 wake-ups wait already.
+    // The write fails only if 2^64 - 1 wake-ups are pending already.
     (void)!write(event_, &one, sizeof(one));
   }
 
@@ -111,7 +111,7 @@ class PictureStream {
   grpc::ClientContext context_;
   std::unique_ptr<grpc::ClientReader<v1::Counters>> reader_;
   std::condition_variable stop_;
-  std::mutex mutex_;  // guards the four below
+  std::mutex mutex_;  // guards the four fields below
   bool stopping_ = false;
   std::optional<v1::Counters> newest_;
   bool ended_ = false;
@@ -126,7 +126,7 @@ std::string ClockTime(int64_t time_ns) {
   return absl::StrFormat("%02d:%02d:%02d", local.tm_hour, local.tm_min, local.tm_sec);
 }
 
-// The pictures of one watch: which fabric, the newest, and the one before it for the rates.
+// The pictures of one watch: the fabric, the newest picture, and the one before it for the rates.
 struct Shown {
   v1::FabricStatus fabric;
   std::optional<v1::Counters> now, before;
@@ -177,7 +177,7 @@ std::vector<std::string> Frame(const Shown& shown, const Canvas& canvas, uint32_
                                   shown.fabric.stages(), congestion, ClockTime(now.time_ns())));
   lines.push_back(shown.RatesLine());
   std::string account = ConservationLine(now.conservation());
-  // A narrow terminal has no room for the first word.
+  // A narrow terminal has no room for the line's first word.
   if (Width(account) > canvas.columns) account = account.substr(account.find(' ') + 1);
   std::vector<std::string> below = {account};
   if (Missed(now) > 0) below.push_back(MissedLine(now));
@@ -186,7 +186,7 @@ std::vector<std::string> Frame(const Shown& shown, const Canvas& canvas, uint32_
   for (const std::string& link : links) below.push_back("  " + link);
 
   Canvas middle = canvas;
-  // A low terminal keeps the drawing and gives up the list of links.
+  // On a low terminal the drawing stays and the list of links shrinks.
   while (below.size() > 1 && canvas.lines < lines.size() + below.size() + 2 + 8) below.pop_back();
   middle.lines = canvas.lines > lines.size() + below.size()
                      ? canvas.lines - static_cast<uint32_t>(lines.size() + below.size())
@@ -201,7 +201,7 @@ std::vector<std::string> Frame(const Shown& shown, const Canvas& canvas, uint32_
   lines.insert(lines.end(), below.begin(), below.end());
   for (std::string& line : lines)
     if (Width(line) > canvas.columns)
-      line.resize(canvas.columns);  // no line with escapes is as wide
+      line.resize(canvas.columns);  // lines with escape sequences are never this wide
   if (lines.size() > canvas.lines) lines.resize(canvas.lines);
   return lines;
 }
@@ -214,7 +214,8 @@ std::string PlainLine(const Shown& shown) {
   return line;
 }
 
-// Without a screen: JSON, one document a line.
+// Draws the picture on a terminal, and prints it as a line of text elsewhere, or as a line of JSON
+// if `screen` is null.
 absl::Status Show(Screen* screen, const Shown& shown, const WatchOptions& options) {
   if (screen == nullptr) return PrintJsonLine(*shown.now);
   if (screen->is_terminal()) {
@@ -226,7 +227,7 @@ absl::Status Show(Screen* screen, const Shown& shown, const WatchOptions& option
   return absl::OkStatus();
 }
 
-// Runs until the end; what was shown last is left in `shown`.
+// Runs until the end and leaves the last picture in `shown`.
 absl::Status Follow(PictureStream& stream, SignalReader& signals, Screen* screen, Shown& shown,
                     const WatchOptions& options) {
   const Clock::time_point end =
@@ -279,7 +280,8 @@ absl::Status Watch(const WatchOptions& options, const Common& common) {
   const uint64_t links = 2 * count(shown.part.rows, shown.fabric.rows()) *
                          count(shown.part.stages, shown.fabric.stages());
   shown.drawn_whole = links <= kMostLinksDrawn && options.filter.top() == 0;
-  // The controller takes no pictures of all links of a large network: what is shown is asked for.
+  // The controller does not push pictures of all links of a large network, so this client asks for
+  // the part that it shows.
   const bool asks = uint64_t{2} * shown.fabric.rows() * shown.fabric.stages() > kMostLinksDrawn &&
                     !options.filter.summary();
   if (links > kMostLinksDrawn && common.json && options.filter.top() == 0) {
@@ -310,7 +312,7 @@ absl::Status Watch(const WatchOptions& options, const Common& common) {
     status = Follow(stream, signals, &screen, shown, options);
     canvas = screen.canvas();
   }
-  // What was drawn last stays to be read.
+  // Prints the last drawing once more, so that it stays readable.
   if (terminal && shown.now)
     for (const std::string& line : Frame(shown, canvas, options.top)) printf("%s\n", line.c_str());
   return status;

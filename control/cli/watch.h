@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The live drawing of `bfly counters --watch`: a stream of pictures from the controller, redrawn on
-// the terminal until a signal, the end of the stream or the time asked for.
+// the terminal until a signal comes, the stream ends or the given time is over.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace bfly::control {
 
 struct WatchOptions {
   v1::CounterFilter filter;
-  std::vector<uint32_t> stages, rows;  // those of the filter, one by one; none: all
+  std::vector<uint32_t> stages, rows;  // the filter's numbers one by one; empty: all
   uint32_t interval_ms = 1000;
   double seconds = 0;  // 0: until a signal
   uint32_t top = 5;    // lines of the fullest links

@@ -20,7 +20,7 @@ using nlohmann::ordered_json;
 
 ordered_json Enum(const EnumDescriptor& type, int number) {
   const auto* value = type.FindValueByNumber(number);
-  if (value == nullptr) return number;  // of a newer schema than this program's
+  if (value == nullptr) return number;  // of a newer schema than this program has
   return absl::AsciiStrToLower(value->name());
 }
 
@@ -126,7 +126,7 @@ void BeginLine(int depth, std::string& out) {
   out.append(static_cast<size_t>(2 * depth), ' ');
 }
 
-// A value that has its own line breaks is moved in with them.
+// Appends a value and indents the lines of a value that spans several.
 void AppendTree(const ordered_json& value, int depth, std::string& out) {
   for (const char c : value.dump(2)) {
     if (c == '\n') {

@@ -8,7 +8,8 @@
 namespace bfly::control {
 namespace {
 
-// 1, 2, 2.5 or 5 times a power of ten, so that at most `most` of it fit into `range`.
+// The smallest step of 1, 2, 2.5 or 5 times a power of ten of which at most `most` fit into
+// `range`.
 double RoundStep(double range, int most, bool whole) {
   const double least = whole ? std::max(1.0, range / most) : range / most;
   const double power = std::pow(10, std::floor(std::log10(least)));
@@ -28,7 +29,8 @@ std::vector<double> LinearTics(double low, double high, int most, bool whole) {
   return tics;
 }
 
-// The densest of these that has at most `most` tics; linear ones where the axis is too short.
+// The densest of several sets of round numbers that has at most `most` tics; linear tics if the
+// axis is too short for any.
 std::vector<double> LogTics(double low, double high, int most) {
   const auto within = [&](std::initializer_list<double> digits, int every) {
     std::vector<double> tics;
@@ -89,9 +91,9 @@ std::vector<double> SpreadLabels(const std::vector<double>& wanted, double gap) 
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return wanted[a] < wanted[b]; });
-  // Labels that would touch form a block, centred on the mean of where they want to be.
+  // Labels that would overlap form a block, centred on the mean of their wanted places.
   struct Block {
-    double sum = 0;  // of the places wanted, each less the label's distance from the block's first
+    double sum = 0;  // over its labels: the wanted place less the offset from the block's first
     size_t labels = 0;
     double Start(double gap) const {
       const double last = static_cast<double>(labels - 1) * gap;

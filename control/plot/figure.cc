@@ -14,12 +14,12 @@
 namespace bfly::control {
 namespace {
 
-// Text in gnuplot's single quotes.
+// Encloses text in gnuplot's single quotes.
 std::string Quoted(const std::string& text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}, {"\n", " "}, {"\r", " "}}), "'");
 }
 
-// 100000 and more as powers of ten, in gnuplot's enhanced text.
+// Writes 100000 and more as powers of ten, in gnuplot's enhanced text.
 std::string TicText(double tic) {
   if (std::fabs(tic) < 1e5) return absl::StrFormat("%.6g", tic);
   const double power = std::floor(std::log10(std::fabs(tic)) + 1e-9);
@@ -84,7 +84,8 @@ class Script {
   }
 
  private:
-  // Of all panels in a row: the means and their bars, and theory where it is beside a mean.
+  // The y axis of all panels in a row: it holds the means, their bars, and theory's values beside
+  // means.
   Axis RowAxis(int row) const {
     std::vector<double> y;
     bool saturated = false;
@@ -112,7 +113,7 @@ class Script {
     return name;
   }
 
-  // Title, names of the axes and key. They are labels of the first panel.
+  // The title, the names of the axes and the key. They are labels of the first panel.
   std::string Around() const {
     std::string out;
     double from_top = Layout::kTop + Layout::kTitleLine / 2;
@@ -160,7 +161,7 @@ class Script {
     return out;
   }
 
-  // A band, its edges thin lines.
+  // Draws bounds as a band with thin lines at its edges.
   void AddBounds(const FigureCurve& curve, std::vector<std::string>& plots) {
     std::string band, lower, upper;
     const auto add = [](std::string& line, double x, double y) {
@@ -191,7 +192,7 @@ class Script {
       absl::StrAppendFormat(&means, "%.9g %.9g %.9g %.9g\n", p.x, p.y, p.low, p.high);
       if (!std::isnan(p.exact)) absl::StrAppendFormat(&exact, "%.9g %.9g\n", p.x, p.exact);
     }
-    // At the top of the panel, one row of marks for each curve.
+    // The marks stand at the top of the panel, one row of marks for each curve.
     for (const double x : curve.saturated) {
       absl::StrAppendFormat(&saturated, "%.9g %.9g\n", x, y_.At(0.93 - 0.1 * which));
     }

@@ -8,16 +8,16 @@
 
 namespace bfly::control {
 
-// A measured mean with its error bar from `low` to `high`; both are `y` where there is no bar.
+// A measured mean with its error bar from `low` to `high`; both equal `y` if there is no bar.
 struct FigurePoint {
   double x = 0;
   double y = 0;
   double low = 0;
   double high = 0;
-  double exact = std::numeric_limits<double>::quiet_NaN();  // what y is in theory, if it says so
+  double exact = std::numeric_limits<double>::quiet_NaN();  // theory's value of y; NaN: none
 };
 
-// The bounds of theory at x. NaN where there is none.
+// The bounds of theory at x; NaN means no bound.
 struct FigureBounds {
   double x = 0;
   double lower = 0;
@@ -25,7 +25,7 @@ struct FigureBounds {
 };
 
 struct FigureCurve {
-  std::string label;                 // empty: the panel's title says enough
+  std::string label;                 // empty: the panel's title is enough
   int colour = 0;                    // an index of the palette: the same in every panel
   std::vector<FigurePoint> points;   // joined by a line, x ascending
   std::vector<double> saturated;     // x of points that have no stationary mean: marked, not joined
@@ -54,8 +54,8 @@ struct Figure {
 // name-dark.svg and name-dark.png there.
 std::string GnuplotScript(const Figure& figure);
 
-// Moves the means of each panel's curves sideways, all of them over `width` of the x axis, and says
-// so in the figure. Bounds stay.
+// Moves the means of each panel's curves sideways, by `width` of the x axis in total, and says so
+// in the figure. Bounds are not moved.
 void SetApart(Figure& figure, double width);
 
 }  // namespace bfly::control

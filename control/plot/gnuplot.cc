@@ -18,7 +18,7 @@ extern char** environ;
 namespace bfly::control {
 namespace {
 
-// Between two questions whether gnuplot has ended and whether it should end.
+// How often it looks whether gnuplot has ended and whether it should end.
 constexpr std::chrono::milliseconds kInterval{20};
 
 }  // namespace
@@ -27,8 +27,8 @@ absl::Status RunGnuplot(const std::string& folder, const std::string& script,
                         const std::function<bool()>& interrupted) {
   if (interrupted()) return absl::CancelledError("interrupted before " + script);
   std::string name = "gnuplot", file = script;
-  // Gnuplot's warnings, about a curve that is flat for example, are not for whoever measures. The
-  // log is kept only if gnuplot fails.
+  // The user does not need gnuplot's warnings, for example about a flat curve. The log is kept only
+  // if gnuplot fails.
   const std::string said = script + ".log";
   const std::string said_path = absl::StrCat(folder, "/", said);
   char* argv[] = {name.data(), file.data(), nullptr};

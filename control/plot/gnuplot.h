@@ -8,9 +8,9 @@
 
 namespace bfly::control {
 
-// Runs gnuplot on a script of `folder`, in the folder. FailedPrecondition if there is no gnuplot.
-// Internal if it failed; what it said is then in SCRIPT.log. Cancelled, with gnuplot ended, when
-// `interrupted` says yes: it is asked many times a second.
+// Runs gnuplot on a script of `folder`, in the folder. FailedPrecondition: there is no gnuplot.
+// Internal: gnuplot failed, and its output is in SCRIPT.log. Cancelled: `interrupted`, which is
+// called many times a second, returned true, and gnuplot was ended.
 absl::Status RunGnuplot(const std::string& folder, const std::string& script,
                         const std::function<bool()>& interrupted);
 

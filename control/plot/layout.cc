@@ -82,7 +82,7 @@ std::vector<Layout::PlacedKey> Layout::Key() const {
   return placed;
 }
 
-// Between words, to the width of the figure.
+// Breaks the title between words, to fit the width of the figure.
 void Layout::WrapTitle() {
   const auto most = static_cast<size_t>((width_ - kLeft - kRight) / kTitleLetter);
   for (const absl::string_view word : absl::StrSplit(figure_.title, ' ')) {

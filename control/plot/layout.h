@@ -14,7 +14,7 @@ struct KeyItem {
   std::string text;
 };
 
-// In pixels of the SVG; the PNG has twice as many.
+// Coordinates are pixels of the SVG; the PNG has twice as many.
 class Layout {
  public:
   static constexpr double kTop = 16, kTitleLine = 24, kLabelLine = 18;
@@ -32,7 +32,7 @@ class Layout {
   bool FirstOfItsRow(int panel) const { return panel % columns_ == 0; }
 
   const std::vector<std::string>& title() const { return title_; }
-  // Coordinates as gnuplot writes them.
+  // Converts coordinates to gnuplot's notation.
   std::string X(double x) const;
   std::string Y(double from_top) const;
   double PanelLeft(int panel) const;

@@ -26,11 +26,11 @@ namespace bfly::control {
 namespace {
 
 constexpr absl::string_view kUnix = "unix:";
-// A process that was killed keeps its sockets until its last thread is gone.
+// A killed process keeps its sockets until its last thread is gone.
 constexpr std::chrono::seconds kDyingProcess{1};
 constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
 
-// An IP address in numbers: text of its own, and whether only this machine can reach it.
+// An IP address in numbers: its canonical text, and whether only this machine can reach it.
 struct Numeric {
   std::string text;
   bool loopback = false;
@@ -56,7 +56,7 @@ bool SomebodyAnswers(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.data(), path.size());
-  // EAGAIN: there is one, and others are waiting for it already.
+  // EAGAIN: a process listens there, and its queue of connections is full.
   const bool answers =
       connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ||
       errno == EAGAIN;

@@ -45,7 +45,7 @@ absl::Status CannotUse(absl::string_view what, const std::string& path) {
                    "; run as root or set --run-dir (or BFLY_RUN_DIR) to a directory of yours"));
 }
 
-// The words of the file: id, then process.
+// The words of the file: the id, then the process.
 std::vector<std::string> ReadWords(int fd) {
   std::array<char, 128> text{};
   const ssize_t length = pread(fd, text.data(), text.size() - 1, 0);
@@ -58,8 +58,7 @@ bool IsOwnerId(const std::string& word) {
          std::all_of(word.begin(), word.end(), [](char c) { return absl::ascii_isxdigit(c); });
 }
 
-// Whether the descriptor is of the file at the path: a lock on one that was removed holds nobody
-// off.
+// True if the descriptor is of the file at the path. A lock on a removed file excludes nobody.
 bool IsAt(int fd, const std::string& path) {
   struct stat mine {};
   struct stat there {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One controller for one run directory: it holds a lock on RUN_DIR/controller.lock for as long as
-// it lives. The file keeps the controller's id, so that one that starts after a crash is known to
-// the data planes as the same owner.
+// Ensures that a run directory has one controller, which holds a lock on RUN_DIR/controller.lock
+// for as long as it lives. The file keeps the controller's id, so that data planes recognize a
+// controller that starts after a crash as the same owner.
 #pragma once
 
 #include <string>
@@ -13,15 +13,15 @@ namespace bfly::control {
 
 class ControllerLock {
  public:
-  // Makes the directory. ALREADY_EXISTS: another controller holds the lock, and still does after a
-  // second, for a process that was killed a moment ago; the error says which.
+  // Creates the directory. ALREADY_EXISTS: another controller, which the error names, holds the
+  // lock and still does after a second; a process that was just killed would let go within it.
   static absl::StatusOr<ControllerLock> Take(const std::string& run_directory);
-  // Removes the file of a controller that was killed; does nothing while one runs.
+  // Removes the file of a killed controller. Does nothing while a controller runs.
   static void RemoveStale(const std::string& run_directory);
 
   ControllerLock(ControllerLock&& other) noexcept;
   ControllerLock& operator=(ControllerLock&&) = delete;
-  // The file goes too: a controller that ended in order needs no heir.
+  // Removes the file too: a controller that ended in order needs no successor.
   ~ControllerLock();
 
   // 32 hexadecimal digits.

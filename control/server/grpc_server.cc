@@ -16,7 +16,7 @@
 namespace bfly::control {
 namespace {
 
-// Time for open calls to end by themselves.
+// How long open calls may take to end by themselves.
 constexpr std::chrono::milliseconds kGrace{200};
 
 }  // namespace
@@ -39,7 +39,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
 
   grpc::ServerBuilder builder;
   for (const std::string& address : options.addresses) {
-    if (!SocketPath(address).empty()) continue;  // a UnixListener's
+    if (!SocketPath(address).empty()) continue;  // a UnixListener serves it
     builder.AddListeningPort(address, grpc::InsecureServerCredentials());
   }
   for (grpc::Service* service : services) builder.RegisterService(service);
@@ -47,7 +47,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   quota.SetMaxThreads(options.max_threads);
   if (options.max_bytes != 0) {
     quota.Resize(options.max_bytes);
-    // Otherwise a connection's window grows to megabytes that nobody reads.
+    // Without this a connection's window grows to megabytes that nobody reads.
     builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   }
   builder.SetResourceQuota(quota);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A gRPC server as both daemons run it: Unix sockets for root, owner and group only, health and
-// reflection on, a bounded number of threads that sleep when nobody calls.
+// reflection services, and a bounded number of threads that sleep if nobody calls.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -18,14 +18,14 @@ class GrpcServer {
  public:
   struct Options {
     std::vector<std::string> addresses;  // from ListenAddress() and InsecureTcpAddress()
-    // Calls beyond what these can serve get RESOURCE_EXHAUSTED.
+    // Calls that find no free thread get RESOURCE_EXHAUSTED.
     int max_threads = 64;
-    // Of one message; beyond it RESOURCE_EXHAUSTED.
+    // The size of one message; a larger one gets RESOURCE_EXHAUSTED.
     int max_message_bytes = 256 << 20;
-    // What connections and calls may take together; 0: as much as they do. gRPC ends calls and
-    // connections when they take more.
+    // The memory that connections and calls may take together; 0: no limit. gRPC ends calls and
+    // connections that take more.
     size_t max_bytes = 0;
-    // Of one connection; what its client begins beyond them waits there. 0: no limit.
+    // The calls of one connection; further calls of its client wait in the connection. 0: no limit.
     int max_calls_of_connection = 0;
   };
   // The services must outlive the server.
@@ -33,10 +33,10 @@ class GrpcServer {
       const Options& options, const std::vector<grpc::Service*>& services);
   ~GrpcServer();
 
-  // grpc.health.v1; "" is the server as a whole. Everything starts as serving.
+  // Sets the status in grpc.health.v1; "" is the server as a whole. Everything starts as serving.
   void SetServing(const std::string& service, bool serving);
 
-  // Refuses new calls, cancels what is still open after a moment, removes the sockets. Idempotent.
+  // Refuses new calls, cancels open calls after a moment, removes the sockets. Idempotent.
   void Stop();
 
  private:

@@ -19,9 +19,9 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
-// protobuf's own parser follows messages in messages no deeper.
+// protobuf's own parser follows nested messages to the same depth.
 constexpr int kMaxDepth = 100;
-// A string, or a message in a list, takes so much beside what it holds.
+// A string, or a message in a list, takes this many bytes besides its contents.
 constexpr size_t kOverhead = 32;
 
 size_t EmptySize(const Descriptor& type) {
@@ -41,7 +41,7 @@ size_t ElementSize(const FieldDescriptor& field) {
   }
 }
 
-// The most that packed numbers take once they are parsed: each has at least a byte.
+// The most memory that packed numbers take once they are parsed; each has at least one byte.
 size_t MostPacked(const FieldDescriptor& field, size_t length) {
   switch (
       WireFormatLite::WireTypeForFieldType(static_cast<WireFormatLite::FieldType>(field.type()))) {
@@ -53,8 +53,8 @@ size_t MostPacked(const FieldDescriptor& field, size_t length) {
   }
 }
 
-// Adds what the message in the rest of the input takes, itself apart. False: the bytes are not a
-// message of this type.
+// Adds the memory that the contents of the message in the rest of the input take, without the
+// message object itself. False: the bytes are not a message of this type.
 bool AddMessage(CodedInputStream& in, const Descriptor& type, int depth, size_t* size) {
   if (depth > kMaxDepth) return false;
   while (const uint32_t tag = in.ReadTag()) {
@@ -83,8 +83,8 @@ bool AddMessage(CodedInputStream& in, const Descriptor& type, int depth, size_t*
   return in.ConsumedEntireMessage() || in.BytesUntilLimit() == 0;
 }
 
-// gRPC hands over a buffer without bytes for a call that ended before its message came. Such a
-// buffer would parse as a message of default values.
+// gRPC passes an empty buffer for a call that ended before its message came. Such a buffer would
+// parse as a message of default values.
 absl::Status CheckThere(const grpc::ByteBuffer& bytes, const Descriptor& type) {
   if (bytes.Valid()) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -100,7 +100,7 @@ absl::Status NotA(const Descriptor& type) {
 
 absl::Status ParsedSize(const grpc::ByteBuffer& bytes, const Descriptor& type, size_t* size) {
   if (absl::Status status = CheckThere(bytes, type); !status.ok()) return status;
-  grpc::ByteBuffer copy(bytes);  // of references
+  grpc::ByteBuffer copy(bytes);  // copies references, not bytes
   grpc::ProtoBufferReader reader(&copy);
   CodedInputStream in(&reader);
   *size = EmptySize(type);
@@ -110,7 +110,7 @@ absl::Status ParsedSize(const grpc::ByteBuffer& bytes, const Descriptor& type, s
 absl::Status Parse(const grpc::ByteBuffer& bytes, google::protobuf::Message* message) {
   absl::Status status = CheckThere(bytes, *message->GetDescriptor());
   if (!status.ok()) return status;
-  grpc::ByteBuffer copy(bytes);  // of references
+  grpc::ByteBuffer copy(bytes);  // copies references, not bytes
   grpc::ProtoBufferReader reader(&copy);
   if (message->ParseFromZeroCopyStream(&reader)) return absl::OkStatus();
   return NotA(*message->GetDescriptor());

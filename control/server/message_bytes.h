@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages as the bytes that came or that will be sent. gRPC would parse a message before a handler
-// sees it, and two bytes of a message can take a hundred of memory. Here the memory is known first.
+// Messages as the bytes that came or will be sent. gRPC would parse a message before a handler sees
+// it, and two bytes of a message can take a hundred bytes of memory. Here the size is checked
+// first.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -12,8 +13,8 @@
 
 namespace bfly::control {
 
-// Estimates the memory that a message of this type takes once it is parsed, and allocates nothing
-// for what is in the message. INVALID_ARGUMENT: the bytes are not a message of this type.
+// Estimates the memory that a message of this type takes once it is parsed, without allocating any
+// for its contents. INVALID_ARGUMENT: the bytes are not a message of this type.
 absl::Status ParsedSize(const grpc::ByteBuffer& bytes, const google::protobuf::Descriptor& type,
                         size_t* size);
 

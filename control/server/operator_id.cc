@@ -33,11 +33,11 @@ absl::StatusOr<uint64_t> WriteOperatorId(const std::string& run_directory) {
   const std::string path = OperatorIdPath(run_directory);
   uint64_t drawn = 0;
   if (getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn)) return Failed(path);
-  // Never the top bit alone, which clients may ask for.
+  // The lowest bit keeps it apart from kTopBit alone, which clients may ask for.
   const uint64_t id = kTopBit | drawn | 1;
   std::error_code ignored;
   std::filesystem::create_directories(run_directory, ignored);
-  // A new file: one that is there may be open to others.
+  // Creates a new file, because an existing one may be open to others.
   if (unlink(path.c_str()) != 0 && errno != ENOENT) return Failed(path);
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return Failed(path);

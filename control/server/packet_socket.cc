@@ -22,7 +22,7 @@ absl::Status Failed(absl::string_view what, const std::string& path) {
   return absl::UnavailableError(absl::StrCat(what, " ", path, ": ", std::strerror(errno)));
 }
 
-// -1: the path is too long for a socket, or there are no descriptors.
+// Returns -1 if the path is too long for a socket or no descriptors are left.
 int NewSocket(const std::string& path, sockaddr_un* address) {
   *address = {.sun_family = AF_UNIX, .sun_path = {}};
   if (path.empty() || path.size() >= sizeof(address->sun_path)) {
@@ -55,8 +55,8 @@ absl::StatusOr<PacketSocket> PacketSocket::Listen(const std::string& path) {
   PacketSocket listening(NewSocket(path, &address));
   if (listening.fd_ < 0) return Failed("cannot make socket", path);
   if (unlink(path.c_str()) != 0 && errno != ENOENT) return Failed("cannot remove", path);
-  // First what the file may have at most, for the moment until the rest is done: the process's mask
-  // takes away from it.
+  // fchmod before bind limits the mode that the file is created with, so that it is never wider
+  // than kMode. The process's umask may narrow it.
   if (fchmod(listening.fd_, kMode) != 0 ||
       bind(listening.fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
       chmod(path.c_str(), kMode) != 0 || listen(listening.fd_, kBacklog) != 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages between two processes of one machine over a Unix socket (SOCK_SEQPACKET): each arrives
-// whole or not at all, and the end of the other side is noticed at once.
+// Messages between two processes of one machine over a Unix socket (SOCK_SEQPACKET). A message
+// arrives whole or not at all, and each side notices at once when the other side ends.
 #pragma once
 
 #include <chrono>
@@ -17,13 +17,14 @@ namespace bfly::control {
 // Owns its descriptor. Not thread-safe.
 class PacketSocket {
  public:
-  // Bytes of a message. Far below what a socket buffer holds, so that one message always fits.
+  // The largest message in bytes. It is far below the size of a socket buffer, so one message
+  // always fits.
   static constexpr size_t kMaxMessage = 64 << 10;
 
   // UNAVAILABLE: nobody listens there. Receive waits for `patience` at most.
   static absl::StatusOr<PacketSocket> Connect(const std::string& path,
                                               std::chrono::milliseconds patience);
-  // Takes the place of a socket nobody listens at; owner and group may connect.
+  // Replaces a socket at which nobody listens. The owner and the group may connect.
   static absl::StatusOr<PacketSocket> Listen(const std::string& path);
 
   PacketSocket(PacketSocket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
@@ -33,14 +34,15 @@ class PacketSocket {
   }
   ~PacketSocket();
 
-  // Of a listening socket, whose poll says that somebody connects. Accepted sockets do not wait in
-  // Receive.
+  // For a listening socket whose poll reports a connection. Receive on the accepted socket does not
+  // wait.
   absl::StatusOr<PacketSocket> Accept() const;
-  // Does not wait. UNAVAILABLE: the other side is gone, or does not take what it was sent;
-  // OUT_OF_RANGE: longer than kMaxMessage. Nothing was sent then.
+  // Does not wait. After an error nothing was sent. UNAVAILABLE: the other side is gone, or does
+  // not read what it was sent. OUT_OF_RANGE: the message is longer than kMaxMessage.
   absl::Status Send(absl::string_view message) const;
-  // The message, in `buffer`. UNAVAILABLE: the other side is gone, or sent an empty message;
-  // DEADLINE_EXCEEDED; OUT_OF_RANGE: it was longer than the buffer and is lost.
+  // Returns the message, which is in `buffer`. UNAVAILABLE: the other side is gone, or sent an
+  // empty message. DEADLINE_EXCEEDED: no message came in time. OUT_OF_RANGE: the message was longer
+  // than the buffer and is lost.
   absl::StatusOr<absl::string_view> Receive(std::span<char> buffer) const;
 
   int fd() const { return fd_; }

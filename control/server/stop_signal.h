@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How both daemons are told to end: SIGTERM or SIGINT, taken by the main thread and by no other.
+// How both daemons learn that they should end: the main thread alone takes SIGTERM and SIGINT.
 #pragma once
 
 #include <chrono>
@@ -9,13 +9,14 @@ namespace bfly::control {
 
 class StopSignal {
  public:
-  // Make it before any thread is started: threads inherit the blocked signals. Ignores SIGPIPE.
+  // Make it before any other thread starts, because threads inherit the blocked signals. Ignores
+  // SIGPIPE.
   StopSignal();
   // Blocks until the process is told to end.
   void Wait() const;
-  // The same for at most this long; whether it was told to.
+  // The same, but waits at most `timeout`. Returns whether the process was told to end.
   bool WaitFor(std::chrono::milliseconds timeout) const;
-  // Tells this process to end; from any thread.
+  // Tells this process to end. Any thread may call it.
   static void Request();
 
  private:

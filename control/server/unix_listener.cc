@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kBacklog = 128;
 constexpr mode_t kMode = 0660;
-// Where descriptors have run out, before the next attempt.
+// The pause before the next attempt if no descriptors are left.
 constexpr std::chrono::milliseconds kBreath{20};
 
 absl::Status Failed(const std::string& path) {
@@ -37,7 +37,7 @@ bool Listen(int fd, const std::string& path) {
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   if (unlink(path.c_str()) != 0 && errno != ENOENT) return false;
-  // fchmod before bind is what the file may have at most; the process's mask takes away from it.
+  // fchmod before bind limits the mode of the file; the process's umask may narrow it.
   return fchmod(fd, kMode) == 0 &&
          bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 &&
          chmod(path.c_str(), kMode) == 0 && listen(fd, kBacklog) == 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accepts connections at a Unix socket for a gRPC server. gRPC listens at such sockets too, but
-// does not tell who called; here a caller is looked at before gRPC sees the connection.
+// Accepts connections at a Unix socket for a gRPC server. gRPC can listen at such sockets too, but
+// does not tell who calls. Here the caller is checked before gRPC gets the connection.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,12 @@ namespace bfly::control {
 
 class UnixListener {
  public:
-  // `take` owns the connected, non-blocking descriptor; called by the listener's thread. The socket
-  // is made with mode 0660, in the place of a file that is there. UNAVAILABLE: it cannot be made.
+  // The listener's thread calls `take` with the connected, non-blocking descriptor, which `take`
+  // then owns. The socket has mode 0660 and replaces a file of its name. UNAVAILABLE: it cannot be
+  // made.
   static absl::StatusOr<std::unique_ptr<UnixListener>> Start(std::string path,
                                                              std::function<void(int fd)> take);
-  // No connection is taken any more, and the socket's file is gone.
+  // Stops accepting connections and removes the socket's file.
   ~UnixListener();
 
  private:

@@ -29,7 +29,7 @@ bool IsPathCharacter(char c) {
          c == ']';
 }
 
-// Length of the field path a message starts with, 0 if it starts with none.
+// The length of the field path at the start of a message, or 0.
 size_t PathLength(absl::string_view message) {
   const size_t colon = message.find(": ");
   if (colon == absl::string_view::npos || colon == 0) return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors that name the field they are about. The fields travel inside absl::Status as a
-// google.rpc.BadRequest payload, whatever the code, so plain code needs no gRPC to report them.
+// Errors that name their field. absl::Status carries the fields as a google.rpc.BadRequest payload,
+// whatever the code, so plain code needs no gRPC to report them.
 #pragma once
 
 #include <string>
@@ -24,21 +24,21 @@ absl::Status ErrorAtField(absl::StatusCode code, absl::string_view field,
 // "input: 16 is outside 0..15", INVALID_ARGUMENT.
 absl::Status OutOfRange(absl::string_view field, uint64_t value, uint64_t min, uint64_t max);
 
-// The fields a status names. A status without payload whose message starts with a field path and ":
-// " names that one (topologies/ and dataplane/ write their messages so).
+// The fields that a status names. A status without payload names one if its message starts with a
+// field path and ": ", which is how topologies/ and dataplane/ write their messages.
 std::vector<FieldError> FieldErrorsOf(const absl::Status& status);
 
 // The same status with "prefix." before each of its fields and before its message.
 absl::Status WithPrefix(const absl::Status& status, absl::string_view prefix);
 
-// Gathers every error of a request, so that a caller learns them all at once.
+// Collects every error of a request, so that a caller gets all of them at once.
 class FieldErrors {
  public:
   void Add(absl::string_view field, absl::string_view description);
-  // Takes over what an error status names; OK adds nothing.
+  // Adds the errors that a status names; OK adds nothing.
   void Add(const absl::Status& status);
   bool empty() const { return errors_.empty(); }
-  // OK if there are none, otherwise one status that names them all.
+  // OK if there are no errors, otherwise one status that names them all.
   absl::Status ToStatus(absl::StatusCode code = absl::StatusCode::kInvalidArgument) const;
 
  private:

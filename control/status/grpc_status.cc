@@ -15,27 +15,27 @@
 namespace bfly::control {
 namespace {
 
-// Clients take 8 KiB of trailers, in which the message stands twice: percent-encoded by itself, and
-// in details that are base64.
+// Clients take 8 KiB of trailers, and the message stands in them twice: percent-encoded by itself,
+// and in the details as base64.
 constexpr size_t kMaxMessage = 1200;
 constexpr size_t kMaxFields = 2400;
 constexpr absl::string_view kMore = "...; and more";
 
-// Bytes of `text` in a trailer.
+// The number of bytes that `text` takes in a trailer.
 size_t EncodedSize(absl::string_view text) {
   size_t size = 0;
   for (const char c : text) size += c >= ' ' && c <= '~' && c != '%' ? 1 : 3;
   return size;
 }
 
-// The beginning of `text` that fits, cut at the end of a part if there is one.
+// The beginning of `text` that fits, cut at the end of a part if possible.
 std::string Shortened(absl::string_view text, size_t size) {
   if (EncodedSize(text) <= size) return std::string(text);
   size_t length = std::min(text.size(), size - kMore.size());
   while (EncodedSize(text.substr(0, length)) > size - kMore.size()) --length;
   const size_t part = text.substr(0, length).rfind("; ");
   if (part != absl::string_view::npos && part > length / 2) length = part;
-  // Never half of a character.
+  // A character of several bytes is not cut.
   while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0) == 0x80) --length;
   return absl::StrCat(text.substr(0, length), kMore);
 }
@@ -63,7 +63,7 @@ google::rpc::BadRequest FieldsOf(const absl::Status& status) {
 
 grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  // The numbers of absl::StatusCode are those of google.rpc.Code and of grpc::StatusCode.
+  // absl::StatusCode, google.rpc.Code and grpc::StatusCode have the same numbers.
   const auto code = static_cast<grpc::StatusCode>(status.code());
   const std::string message = Shortened(status.message(), kMaxMessage);
   google::rpc::Status details;

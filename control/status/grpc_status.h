@@ -8,13 +8,13 @@
 
 namespace bfly::control {
 
-// Same code, same message. The fields the status names go into grpc-status-details-bin as a
-// google.rpc.Status with a google.rpc.BadRequest, which clients of any language can read. Of a
-// great many fields the first are told, with how many there are, so that the whole fits the
-// trailers every client takes.
+// Keeps code and message. The fields that the status names go into grpc-status-details-bin as a
+// google.rpc.Status with a google.rpc.BadRequest, which clients of any language can read. If there
+// are very many fields, the first ones and their total number are sent, so that everything fits the
+// trailers that every client takes.
 grpc::Status ToGrpc(const absl::Status& status);
 
-// What a client gets back; FieldErrorsOf() finds the fields again.
+// Converts back; FieldErrorsOf() finds the fields again.
 absl::Status FromGrpc(const grpc::Status& status);
 
 }  // namespace bfly::control

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The description of a network as the API and `bfly describe --json` give it.
+// The description of a network that the API and `bfly describe --json` give.
 #pragma once
 
 #include <string>

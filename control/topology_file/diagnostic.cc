@@ -9,7 +9,7 @@ namespace bfly::control {
 namespace {
 
 constexpr size_t kLongestQuote = 80;
-constexpr size_t kMostErrors = 100;  // quoted in one status; more help nobody
+constexpr size_t kMostErrors = 100;  // that one status quotes; more would not help
 
 }  // namespace
 
@@ -46,7 +46,7 @@ absl::Status ToStatus(const std::vector<Violation>& violations) {
 }
 
 std::string Quotable(absl::string_view input) {
-  // A cut must not fall inside a character of several bytes.
+  // The cut must not fall inside a character of several bytes.
   size_t length = input.size();
   if (length > kLongestQuote) {
     length = kLongestQuote;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a topology, said so that its author can put it right.
+// Errors of a topology, described so that its author can correct them.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace bfly::control {
 
-// One error in a bfly.v1.Topology, wherever it came from. The message says what would be right.
+// One error in a bfly.v1.Topology from any source. The message says what would be right.
 struct Violation {
   std::string field;    // "ports[0].rows", empty for the topology as a whole
   std::string value;    // as given; empty if nothing was
@@ -33,13 +33,12 @@ struct Diagnostic {
 // "topo.yaml:7: network.rows: 12 is not a power of two (...)".
 std::string ToString(const Diagnostic& diagnostic);
 
-// InvalidArgument with every message (the first hundred, to be exact), one a line. OK if there is
-// none.
+// InvalidArgument with the first hundred messages, one a line. OK if there is no error.
 absl::Status ToStatus(const std::vector<Diagnostic>& diagnostics);
 // The same, naming the fields in the status (control/status/field_errors.h).
 absl::Status ToStatus(const std::vector<Violation>& violations);
 
-// Input as it may be quoted in a message: control characters escaped, long text cut.
+// Makes input safe to quote in a message: escapes control characters and cuts long text.
 std::string Quotable(absl::string_view input);
 
 }  // namespace bfly::control

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What links are, links that are alike together.
+// Groups links with equal settings.
 #include <algorithm>
 #include <utility>
 
@@ -25,7 +25,7 @@ absl::StatusOr<std::vector<v1::LinkGroup>> GroupLinks(const LinkPlan& plan, cons
   if (absl::Status status = CheckRanges(*rows, network.rows() - 1, "row"); !status.ok()) {
     return status;
   }
-  // Between two of these rows all links of a stage and port are alike.
+  // Between two of these rows all links of a stage and port have equal settings.
   std::vector<uint64_t> cuts;
   for (const LinkRule& rule : plan.rules) {
     cuts.push_back(rule.first_row);

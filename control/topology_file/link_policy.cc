@@ -22,7 +22,7 @@ bool SaysSomething(const v1::LinkOverride& o) {
          o.discipline() != v1::LinkPolicy::DISCIPLINE_UNSPECIFIED || o.has_loss();
 }
 
-// Empty text is everything.
+// Empty text means the whole range.
 absl::StatusOr<std::vector<Range>> RangesOf(absl::string_view text, uint32_t largest,
                                             absl::string_view what) {
   if (text.empty()) return std::vector<Range>{{0, largest}};
@@ -90,7 +90,7 @@ std::vector<Violation> CheckLinkOverrides(const LinkOverrides& overrides, const 
       violations.push_back(
           {at, "", "changes nothing (give rate, delay, queue_limit, discipline or loss)"});
     }
-    // What is no range was reported by the field's rule.
+    // The check of the field's rule has reported text that is not a range.
     const auto stages = ParseRanges(o.stages().empty() ? "0" : o.stages());
     const auto rows = ParseRanges(o.rows().empty() ? "0" : o.rows());
     if (stages.ok()) {
@@ -131,9 +131,9 @@ std::vector<Violation> CheckLinkSelector(const v1::LinkOverride& selector, const
   CheckRules(selector, "", &violations);
   LinkOverrides one;
   *one.Add() = selector;
-  one[0].set_rate("none");  // so that it says something
+  one[0].set_rate("none");  // an override must change something
   for (Violation& violation : CheckLinkOverrides(one, network, "")) {
-    // "[0].rows" is "rows" here.
+    // The field "[0].rows" is called "rows" here.
     violation.field = violation.field.substr(std::min<size_t>(violation.field.size(), 4));
     violations.push_back(std::move(violation));
   }

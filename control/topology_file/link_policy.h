@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The links of a topology, and changes made to them live: checked, compiled for a data plane, and
-// told to people. Pure.
+// The links section of a topology and live changes to it: checks, compilation for a data plane, and
+// descriptions for people. Pure functions.
 #pragma once
 
 #include <string>
@@ -18,34 +18,35 @@ namespace bfly::control {
 
 using LinkOverrides = google::protobuf::RepeatedPtrField<v1::LinkOverride>;
 
-// Overrides make one rule for each of their stage ranges and row ranges; this many in all.
+// An override makes one rule for each pair of a stage range and a row range. There are at most this
+// many rules.
 inline constexpr size_t kMaxLinkRules = 4096;
 
-// What is wrong with overrides on this network, besides what their rules say; fields are
+// Returns what is wrong with overrides on this network, apart from broken field rules. Fields are
 // "PATH[i].rows" and so on.
 std::vector<Violation> CheckLinkOverrides(const LinkOverrides& overrides, const Network& network,
                                           const std::string& path);
 
-// The same with what the rules of the fields say, for changes made live; fields are "changes[i]..".
+// The same, and broken field rules too, for live changes. Fields are "changes[i]...".
 std::vector<Violation> CheckLinkChanges(const LinkOverrides& changes, const Network& network);
-// Of a selector: "stages", "rows" and "port".
+// Checks a selector; fields are "stages", "rows" and "port".
 std::vector<Violation> CheckLinkSelector(const v1::LinkOverride& selector, const Network& network);
 bool Selects(const v1::LinkOverride& selector, LinkId link);
 
-// The policy, and after it the changes. Both must have been checked.
+// The policy followed by the changes. Both must have been checked.
 absl::StatusOr<dataplane::LinkPlan> ToLinkPlan(const v1::LinkPolicy& policy,
                                                const LinkOverrides& changes,
                                                const Network& network);
 
-// Adds a change behind others; what it says anew of the same links is taken out of them, so that
-// the list does not grow for ever.
+// Appends a change to earlier ones. Settings that it gives anew for the same links are removed from
+// earlier changes, so that the list does not grow without bound.
 void AddLinkChange(const v1::LinkOverride& change, LinkOverrides* changes);
 
-// "s3 r0-15 p1", any part left out for all, "all" or nothing for all links. Only the selecting
-// fields are set. InvalidArgument quotes the wrong word.
+// Reads "s3 r0-15 p1". A part that is left out means all of its kind; "all" or nothing means all
+// links. Sets the selecting fields only. InvalidArgument quotes the wrong word.
 absl::StatusOr<v1::LinkOverride> ParseLinkSelector(absl::string_view text);
 
-// What the selected links are, links that are alike together.
+// Describes the selected links, with links of equal settings in one group.
 absl::StatusOr<std::vector<v1::LinkGroup>> GroupLinks(const dataplane::LinkPlan& plan,
                                                       const Network& network,
                                                       const v1::LinkOverride& selector);

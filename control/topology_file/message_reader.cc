@@ -128,7 +128,8 @@ void MessageReader::ReadField(const YamlNode& node, const FieldDescriptor& field
   }
 }
 
-// "3..6" for 3, 4, 5, 6, where one value may stand for a list. False if the text is no such range.
+// Reads "3..6" as 3, 4, 5, 6 where a list is allowed. Returns false if the text is not such a
+// range.
 bool MessageReader::ReadRange(const YamlNode& node, const FieldDescriptor& field, Message* message,
                               const std::string& path) {
   const std::vector<absl::string_view> ends = absl::StrSplit(node.text, "..");

@@ -21,8 +21,8 @@ class MessageReader {
   MessageReader(std::string file, std::vector<Diagnostic>* diagnostics)
       : file_(std::move(file)), diagnostics_(*diagnostics) {}
 
-  // Reads all of `text` into `message`. False if nothing could be read at all (no YAML, empty, too
-  // long, an alias bomb): then the one diagnostic says why. `what` names the kind of file ("a
+  // Reads all of `text` into `message`. Returns false if nothing could be read (not YAML, empty,
+  // too long, an alias bomb); then the only diagnostic says why. `what` names the kind of file ("a
   // topology file"), `minimum` what it must have ("name, network and placement").
   bool Read(absl::string_view text, absl::string_view what, absl::string_view minimum,
             google::protobuf::Message* message);
@@ -31,13 +31,14 @@ class MessageReader {
                 const std::string& message) {
     diagnostics_.push_back({file_, place.line, place.column, field, value, message});
   }
-  // Where `field`, or what contains it, stands.
+  // The place of `field` or, if it is absent, of the nearest field that contains it.
   Place PlaceOf(std::string field) const;
   // Puts the diagnostics in the order of their lines.
   void Sort();
 
  private:
-  // Values visited, those behind aliases each time anew: the bound on what an alias bomb can cost.
+  // Values that may be visited, with those behind aliases counted every time. It bounds the cost of
+  // an alias bomb.
   static constexpr int kMaxValues = 200'000;
 
   bool too_long() const { return values_ > kMaxValues; }

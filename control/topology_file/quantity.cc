@@ -51,7 +51,7 @@ absl::StatusOr<uint64_t> Parse(absl::string_view text, absl::Span<const Unit> un
   }
   if (negative) return Wrong(whole, "is negative", allowed);
   const double value = number * static_cast<double>(unit->size);
-  // Finer than the smallest unit is nothing that can be kept.
+  // A value between 0 and the smallest unit cannot be represented.
   if (!(value <= static_cast<double>(most)) || (number > 0 && value < 1) ||
       value < static_cast<double>(least)) {
     return Wrong(whole, "is out of range", allowed);

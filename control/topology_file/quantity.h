@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rates and times as people write them: "100Mbps", "50us". Pure; topology files and the command
-// line share it.
+// Rates and times as people write them: "100Mbps", "50us". Pure functions; topology files and the
+// command line share them.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ absl::StatusOr<uint64_t> ParseRate(absl::string_view text);
 // Nanoseconds.
 absl::StatusOr<uint64_t> ParseDuration(absl::string_view text);
 
-// The same back, in the largest unit that needs no fraction.
+// Writes the rate in the largest unit that needs no fraction.
 std::string FormatRate(uint64_t bits_per_second);
 std::string FormatDuration(uint64_t nanoseconds);
 

@@ -14,7 +14,7 @@
 namespace bfly::control {
 namespace {
 
-// Digits only: SimpleAtoi would also take a sign.
+// Takes digits only; SimpleAtoi would also take a sign.
 bool ParseNumber(absl::string_view text, uint32_t* number) {
   text = absl::StripAsciiWhitespace(text);
   return !text.empty() && absl::ascii_isdigit(text[0]) && absl::SimpleAtoi(text, number);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of ranges as they stand in topology files and on the command line: "0-3,8".
+// Lists of ranges in topology files and on the command line: "0-3,8".
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,20 @@ struct Range {
 inline constexpr absl::string_view kRangesSyntax =
     "numbers and ranges separated by commas, such as 0-3,8";
 
-// The ranges in the order written; they may overlap. InvalidArgument quotes the piece that is
-// wrong.
+// Returns the ranges in the order written; they may overlap. InvalidArgument quotes the wrong
+// piece.
 absl::StatusOr<std::vector<Range>> ParseRanges(absl::string_view text);
 
-// InvalidArgument if a number is above `largest`, which is called `what` in the message ("row 16 is
-// outside 0..15"), or stands there twice. Looks at the ends only, however long the ranges are.
+// InvalidArgument: a number is above `largest` (it is called `what` in the message, "row 16 is
+// outside 0..15") or comes twice. The check looks at the ends of ranges only, so long ranges cost
+// nothing.
 absl::Status CheckRanges(const std::vector<Range>& ranges, uint32_t largest,
                          absl::string_view what);
 
 // How many numbers the ranges hold.
 uint64_t CountOf(const std::vector<Range>& ranges);
 
-// Every number of ParseRanges(text), in order, if CheckRanges agrees.
+// Every number of ParseRanges(text), in order, or the error of CheckRanges.
 absl::StatusOr<std::vector<uint32_t>> ExpandRanges(absl::string_view text, uint32_t largest,
                                                    absl::string_view what);
 

@@ -41,8 +41,8 @@ absl::StatusOr<std::string> ReadTopologyText(const std::string& path) {
     return absl::FailedPreconditionError(
         absl::StrCat(Quotable(path), ": is a directory, not a topology file"));
   }
-  // One byte more than allowed tells ParseTopology that it is too long; a device file may have no
-  // end.
+  // One byte more than allowed tells ParseTopology that the text is too long. The bound also ends
+  // the read of a device file that has no end.
   std::string text(kMaxTopologyFileBytes + 1, '\0');
   size_t length = 0;
   while (length < text.size()) {

@@ -51,7 +51,7 @@ std::vector<Diagnostic> PlaceErrors(absl::string_view text, const std::string& f
   MessageReader reader(file_name, &diagnostics);
   v1::Topology topology;
   reader.Read(text, "a topology file", "name, network and placement", &topology);
-  diagnostics.clear();  // what the text says was read without an error before
+  diagnostics.clear();  // the text was read without errors before
   for (const Violation& error : errors) {
     reader.Complain(reader.PlaceOf(error.field), error.field, error.value, error.message);
   }

@@ -16,23 +16,23 @@ namespace bfly::control {
 
 inline constexpr size_t kMaxTopologyFileBytes = 1 << 20;
 
-// What a text says, and everything that is wrong with it, in the order of the lines.
+// The content of a text, and all of its errors in the order of the lines.
 struct TopologyReading {
-  v1::Topology topology;  // complete (validate.h) as far as it could be understood
+  v1::Topology topology;  // complete (validate.h), as far as it was readable
   std::vector<Diagnostic> diagnostics;
   bool ok() const { return diagnostics.empty(); }
-  // Whether `network` alone is free of errors: enough to describe it.
+  // True if `network` has no errors, which is enough to describe it.
   bool network_ok() const;
 };
 
-// Never fails as a whole: what cannot be read is a diagnostic. `file_name` is quoted in messages.
+// Never fails as a whole: every unreadable part is a diagnostic. `file_name` is quoted in messages.
 TopologyReading ParseTopology(absl::string_view text, const std::string& file_name);
 
-// The same as statuses: InvalidArgument with the text of all diagnostics, one a line.
+// The same, with InvalidArgument for any error: the text of all diagnostics, one a line.
 absl::StatusOr<v1::Topology> ReadTopology(absl::string_view text, const std::string& file_name);
 
-// Errors that somebody else found in the topology of `text` (a controller, a data plane), with the
-// lines their fields stand at.
+// Adds lines to errors that a controller or data plane found in the topology of `text`: the lines
+// at which their fields stand.
 std::vector<Diagnostic> PlaceErrors(absl::string_view text, const std::string& file_name,
                                     const std::vector<Violation>& errors);
 

@@ -129,7 +129,7 @@ std::string Code(const std::string& text) {
   return text.empty() ? "" : absl::StrCat("`", text, "`");
 }
 
-// A string's ranges are explained once, at the top.
+// Leaves out a string's ranges, which the top of the page explains once.
 std::string AllowedColumn(const FieldDescriptor& field) {
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) return "";
   if (field.cpp_type() != FieldDescriptor::CPPTYPE_ENUM) return Allowed(field);

@@ -20,7 +20,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// Where no `max` is given, the type's.
+// The field's `max` or, if it has none, the largest value of the type.
 uint64_t Largest(const FieldDescriptor& field) {
   if (const v1::FieldRule& rule = RuleOf(field); rule.max() != 0) return rule.max();
   return field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64 ? UINT64_MAX : UINT32_MAX;
@@ -55,8 +55,8 @@ uint64_t NumberAt(const Message& message, const FieldDescriptor& field, int inde
                              : reflection.GetUInt32(message, &field);
 }
 
-// The value at `index` of a repeated field, or the value of a singular one (index is then not
-// used).
+// Checks the value at `index` of a repeated field, or the value of a singular field, for which
+// `index` is not used.
 void CheckValue(const Message& message, const FieldDescriptor& field, int index,
                 const std::string& path, std::vector<Violation>* violations) {
   const Reflection& reflection = *message.GetReflection();

@@ -25,10 +25,10 @@ std::optional<int> EnumNumber(const google::protobuf::EnumDescriptor& type, absl
 std::string EnumName(const google::protobuf::EnumValueDescriptor& value);
 
 // The allowed values in words, for messages and the reference: "1 to 64", "one of mac,
-// ipv4_prefix". Empty where the type says it all.
+// ipv4_prefix". Empty if the type says it all.
 std::string Allowed(const google::protobuf::FieldDescriptor& field);
 
-// Why a value breaks the field's rule, or nothing. The caller adds the field's path.
+// Returns why a value breaks the field's rule, or nothing. The caller adds the field's path.
 std::optional<std::string> Breaks(const google::protobuf::FieldDescriptor& field, uint64_t value);
 std::optional<std::string> Breaks(const google::protobuf::FieldDescriptor& field,
                                   absl::string_view value);
@@ -38,16 +38,16 @@ std::optional<std::string> BreaksEnum(const google::protobuf::FieldDescriptor& f
 // "is missing (...)", with the rule's example or allowed values.
 std::string MissingMessage(const google::protobuf::FieldDescriptor& field);
 
-// The name among `candidates` that `word` was probably meant to be.
+// Returns the candidate that `word` was probably meant to be.
 std::optional<std::string> Nearest(absl::string_view word,
                                    const std::vector<std::string>& candidates);
 
-// Sets every unset field that has a default (an empty list gets the default as its one element),
-// also in absent sub-messages that are not required.
+// Sets every unset field that has a default, also in absent sub-messages that are not required. An
+// empty list gets the default as its only element.
 void FillDefaults(google::protobuf::Message* message);
 
-// Every field of `message` and its sub-messages that breaks its rule. A number or enum that is 0
-// counts as unset: defaults are filled in first.
+// Reports every field of `message` and its sub-messages that breaks its rule. A number or enum that
+// is 0 counts as unset. Defaults must have been filled in.
 void CheckRules(const google::protobuf::Message& message, const std::string& path,
                 std::vector<Violation>* violations);
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint32_t kFirstMulticast = 0xe0000000;  // 224.0.0.0
 
-// A decimal number of at most `largest`, without sign or leading zeros.
+// Parses a decimal number of at most `largest`, without sign or leading zeros.
 bool ParseSmall(absl::string_view text, uint32_t largest, uint32_t* number) {
   const bool digits = !text.empty() && text.size() <= 3 && (text == "0" || text[0] != '0') &&
                       std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
@@ -85,7 +85,7 @@ dataplane::TrunkConfig ToTrunkEnd(const v1::Trunk& trunk, bool sends) {
 }  // namespace
 
 absl::StatusOr<NetworkSpec> ToNetworkSpec(const v1::Network& network) {
-  // The schema's enum and topologies/ use the same names, so a new kind needs nothing here.
+  // The schema's enum and topologies/ use the same names, so a new kind needs no change here.
   const std::string& name = v1::NetworkKind_Name(network.kind());
   const absl::StatusOr<NetworkKind> kind =
       KindFromName(name.empty() ? absl::StrCat(network.kind()) : absl::AsciiStrToLower(name));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the API's messages to the plain values of topologies/ and dataplane/.
+// Converts the API's messages to the plain values of topologies/ and dataplane/.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,13 @@
 
 namespace bfly::control {
 
-// The network a message describes; unset passes mean 1. InvalidArgument names the field within
+// The network that a message describes; unset passes mean 1. InvalidArgument names the field within
 // `network`.
 absl::StatusOr<Network> NetworkOf(const v1::Network& network);
 absl::StatusOr<NetworkSpec> ToNetworkSpec(const v1::Network& network);
 
-// How many circuits each link may carry. The topology was checked: every link it names exists.
+// The number of circuits that each link may carry. The topology must have been checked: every link
+// that it names exists.
 LinkCapacity CapacityOf(const v1::Topology& topology, const Network& network);
 
 struct Ipv4Block {
@@ -31,8 +32,8 @@ struct Ipv4Block {
 // "10.77.0.16/28". InvalidArgument says what is wrong with it, without naming a field.
 absl::StatusOr<Ipv4Block> ParseIpv4Block(absl::string_view text);
 
-// What the data plane called `data_plane` is told to be: its stages, ports and trunk ends. The
-// topology must have passed CheckTopology or the reader. NotFound if it has no such data plane.
+// The configuration of the data plane called `data_plane`: its stages, ports and trunk ends. The
+// topology must have passed CheckTopology or the reader. NotFound: it has no such data plane.
 absl::StatusOr<dataplane::FabricConfig> ToFabricConfig(const v1::Topology& topology,
                                                        const std::string& data_plane);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold between the fields of a bfly.v1.Topology, whether it came from a file or over
-// gRPC. What a machine has (lcores, devices) is checked by its data plane,
-// dataplane::Fabric::Verify.
+// Checks the relations between the fields of a bfly.v1.Topology, whether it came from a file or
+// over gRPC. The data plane checks what depends on its machine, such as lcores and devices
+// (dataplane::Fabric::Verify).
 #pragma once
 
 #include <vector>
@@ -11,17 +11,17 @@
 
 namespace bfly::control {
 
-// Fills in what a topology may leave out: defaults of the schema, the one data plane "dp0", the
-// data plane of placements and ports where there is only one, translate_mac. Completing twice
+// Fills in what a topology may leave out: defaults of the schema, the data plane "dp0" if none is
+// named, the only data plane for placements and ports that name none, translate_mac. A second call
 // changes nothing.
 void CompleteTopology(v1::Topology* topology);
 
-// Every contradiction within a complete topology. Fields that break their own rule are passed over:
-// they are reported elsewhere, and what follows from them is not reported at all.
+// Returns every contradiction within a complete topology. It skips fields that break their own
+// rule, because CheckRules reports them, and it does not report consequences of such fields.
 std::vector<Violation> ValidateTopology(const v1::Topology& topology);
 
-// For topologies that did not come from a file: completes, then reports broken field rules and
-// contradictions together.
+// For topologies that did not come from a file: completes the topology, then reports broken field
+// rules and contradictions together.
 std::vector<Violation> CheckTopology(v1::Topology* topology);
 
 }  // namespace bfly::control

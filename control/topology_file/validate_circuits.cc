@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Circuits: links that carry another number of them.
+// Checks the circuits section: links whose capacity differs.
 #include <map>
 #include <string>
 
@@ -11,7 +11,7 @@ namespace bfly::control::validation {
 void CheckCircuits(Context& context) {
   if (!context.network) return;
   const Network& network = *context.network;
-  std::map<uint64_t, std::string> given;  // links, and where
+  std::map<uint64_t, std::string> given;  // where each link was given first
   for (int i = 0; i < context.topology.circuits().link_capacities_size(); ++i) {
     const v1::LinkCapacity& entry = context.topology.circuits().link_capacities(i);
     const std::string at = absl::StrCat("circuits.link_capacities[", i, "]");

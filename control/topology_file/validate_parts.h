@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of ValidateTopology and what they share.
+// The parts of ValidateTopology, and what the parts share.
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@ struct Context {
 
   std::optional<Network> network;          // absent if it is wrong
   std::map<std::string, int> data_planes;  // index by name
-  std::vector<int> owner;                  // data plane that runs the stage, kNobody if unknown
+  std::vector<int> owner;                  // by stage: its data plane, kNobody if unknown
   bool placed = false;                     // every stage has exactly one owner
 
   void Report(std::string field, std::string value, std::string message) {
@@ -32,10 +32,11 @@ struct Context {
   }
   const std::string& DataPlaneName(int index) const { return topology.data_planes(index).name(); }
   std::string DataPlaneNames() const;
-  // Index of the data plane called `name`, reporting an unknown one at `field`; kNobody for those
-  // and for an empty name, which is reported only if `required`.
+  // Returns the index of the data plane called `name`. An unknown name is reported at `field` and
+  // gives kNobody, and so does an empty name, which is reported only if `required`.
   int FindDataPlane(const std::string& field, const std::string& name, bool required);
-  // Reports a `name` given to a second thing; `taken` maps names to the field that has them.
+  // Reports a `name` that another thing has already; `taken` maps names to the fields that have
+  // them.
   void CheckUnique(std::map<std::string, std::string>& taken, const std::string& field,
                    const std::string& name);
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which data plane runs which stage, and the trunks between them.
+// Checks which data plane runs which stage, and the trunks between the data planes.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -15,7 +15,7 @@ namespace {
 
 using Ranges = std::vector<Range>;
 
-// A data plane runs a contiguous range: its counters and its trunks are laid out so.
+// A data plane runs a contiguous range of stages, because its counters and trunks are laid out so.
 void CheckContiguous(Context& context) {
   for (const auto& [name, plane] : context.data_planes) {
     std::vector<uint32_t> stages;
@@ -50,7 +50,7 @@ std::string Text(const Ranges& ranges, absl::string_view one) {
 
 std::string Is(const Ranges& ranges) { return IsOne(ranges) ? " is" : " are"; }
 
-// Sorted, and neighbours joined.
+// Sorts the ranges and joins neighbours.
 Ranges Joined(Ranges ranges) {
   std::sort(ranges.begin(), ranges.end(),
             [](const Range& a, const Range& b) { return a.first < b.first; });
@@ -65,7 +65,7 @@ Ranges Joined(Ranges ranges) {
   return joined;
 }
 
-// What both have.
+// The numbers that are in both.
 Ranges Common(const Ranges& a, const Ranges& b) {
   Ranges common;
   for (const Range& x : a) {
@@ -77,7 +77,7 @@ Ranges Common(const Ranges& a, const Ranges& b) {
   return Joined(std::move(common));
 }
 
-// What of 0..count-1 none of the ranges, which are joined, has.
+// The numbers 0..count-1 that are in none of the ranges, which must be joined.
 Ranges Missing(const Ranges& ranges, uint32_t count) {
   Ranges missing;
   uint32_t next = 0;
@@ -89,7 +89,7 @@ Ranges Missing(const Ranges& ranges, uint32_t count) {
   return missing;
 }
 
-// Every row of every stage is placed once, and all rows of a stage on one data plane.
+// Checks that every row of every stage is placed once, and all rows of a stage on one data plane.
 class PlacementCheck {
  public:
   explicit PlacementCheck(Context& context)
@@ -101,7 +101,8 @@ class PlacementCheck {
     readable_ = understood_;
     for (int i = 0; i < topology.placement_size(); ++i) Place(i);
     if (!context_.network) return;
-    // An entry that cannot be read may be the one that places what is missing.
+    // An unreadable entry may be the one that places the missing rows, so nothing is said of them
+    // then.
     if (readable_) FindUnplaced();
     context_.placed = understood_;
     if (context_.placed) CheckContiguous(context_);
@@ -110,7 +111,7 @@ class PlacementCheck {
  private:
   uint32_t rows() const { return context_.network->rows(); }
 
-  // The rows of an entry: all if it names none.
+  // The rows of an entry; all rows if it names none.
   std::optional<Ranges> RowsOf(const std::string& at, const v1::StagePlacement& placement) {
     if (placement.rows().empty()) return Ranges{{0, rows() - 1}};
     const absl::StatusOr<Ranges> ranges = ParseRanges(placement.rows());
@@ -135,7 +136,7 @@ class PlacementCheck {
     readable_ = readable_ && rows.has_value();
     if (!stages.ok() || !rows) return;
     std::map<int, Ranges> twice;      // stages, by the entry that placed them first
-    std::map<int, Ranges> elsewhere;  // likewise, on another data plane
+    std::map<int, Ranges> elsewhere;  // the same for an entry on another data plane
     for (const Range& range : *stages) {
       if (range.last >= context_.owner.size()) {
         context_.Report(at + ".stages", Quotable(placement.stages()),

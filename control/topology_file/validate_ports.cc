@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host ports: rows, devices and queues.
+// Checks host ports: rows, devices and queues.
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
@@ -12,9 +12,9 @@
 namespace bfly::control::validation {
 namespace {
 
-// What two device strings of one data plane must not have in common: the kernel interface, else the
-// name of a numbered device or a PCI address. Empty for "net_null" and its like, which get a number
-// of their own (dataplane/ports/ethdev.h, NumberedDevice).
+// The part of a device string that no other port of the data plane may have: the kernel interface,
+// or else the name of a numbered device or a PCI address. Empty for "net_null" and the like, which
+// get a number of their own (dataplane/ports/ethdev.h, NumberedDevice).
 std::string DeviceKey(absl::string_view device) {
   const std::vector<absl::string_view> parts = absl::StrSplit(device, ',');
   for (const absl::string_view part : parts) {
@@ -91,8 +91,8 @@ class PortCheck {
     }
   }
 
-  // Stops at the first row that is taken, so all ports together cost no more than the network has
-  // rows.
+  // Stops at the first row that is taken, so that all ports together cost no more time than the
+  // network has rows.
   bool Attach(std::vector<int>& port_of_row, int index, const std::string& at,
               const std::vector<Range>& rows) {
     for (const Range& range : rows) {
@@ -112,8 +112,8 @@ class PortCheck {
   }
 
   Context& context_;
-  // By row, kNobody if free. Frames enter at the data plane of the first stage and leave at that of
-  // the last; in a fabric that is not split a port is both.
+  // By row: its port, kNobody if it has none. Frames enter at the data plane of the first stage and
+  // leave at the data plane of the last stage. In a fabric that is not split a port does both.
   std::vector<int> input_port_;
   std::vector<int> output_port_;
   std::map<int, std::map<std::string, std::string>> devices_;  // by data plane
@@ -123,11 +123,12 @@ class PortCheck {
 
 namespace {
 
-// Every queue pair keeps at least this many buffers in its receive ring, of at least this size.
+// Every queue pair keeps at least this many buffers in its receive ring.
 constexpr uint64_t kBuffersOfQueue = 1024;
 constexpr uint64_t kSmallestBuffer = 2048;
 
-// A floor only: the data plane knows its devices and checks what it really needs.
+// This is a lower bound only. The data plane knows its devices and checks the memory that it really
+// needs.
 void CheckMemory(Context& context) {
   const v1::Topology& topology = context.topology;
   std::vector<uint64_t> queue_pairs(topology.data_planes_size());

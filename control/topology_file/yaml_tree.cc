@@ -19,12 +19,12 @@ Place PlaceOf(const YAML::Mark& mark) {
   return Place{.line = mark.line + 1, .column = mark.column + 1};
 }
 
-// Leaves the parser of yaml-cpp, which reports by exception.
+// Thrown to leave the parser of yaml-cpp, which reports errors as exceptions.
 struct Refused {
   YamlError error;
 };
 
-// The line of the first byte that is no UTF-8 text, 0 if there is none. NUL is not text either.
+// Returns the line of the first byte that is not UTF-8 text, or 0. NUL is not text either.
 int FirstBadLine(absl::string_view text) {
   int line = 1;
   for (size_t i = 0; i < text.size();) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A YAML document as a tree that knows its lines. Input may be hostile: depth and size are bounded,
-// and aliases are links to what they name, never copies.
+// A YAML document as a tree whose nodes have line numbers. Input may be hostile: depth and size are
+// bounded, and aliases are links to the node that they name, never copies.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ struct YamlError {
 
 class YamlTree {
  public:
-  // Nesting of a topology file is 3; the rest is room for mistakes that deserve a better message.
+  // A topology file nests 3 deep. The rest is room for mistakes that deserve a better message.
   static constexpr int kMaxDepth = 32;
   static constexpr size_t kMaxNodes = 1'000'000;
 

@@ -15,7 +15,7 @@ namespace {
 constexpr int kMaxErrors = 20;
 constexpr uint32_t kMinFrameBytes = 64;
 constexpr uint32_t kMaxFrameBytes = 9018;
-constexpr double kMaxSeconds = 1e9;  // what nanoseconds in 64 bits hold many times over
+constexpr double kMaxSeconds = 1e9;  // far below the largest number of nanoseconds in 64 bits
 
 class CsvReader {
  public:
@@ -105,7 +105,7 @@ absl::StatusOr<TraceFile> TraceFromCsv(absl::string_view text, uint32_t rows,
     ++line;
     const absl::string_view content = absl::StripAsciiWhitespace(rest.substr(0, rest.find('#')));
     if (content.empty()) continue;
-    // Names of columns.
+    // The line names the columns.
     if (!any && absl::ascii_isalpha(static_cast<unsigned char>(content[0]))) {
       any = true;
       continue;

@@ -21,7 +21,7 @@ constexpr size_t kMaxCsvBytes = 64u << 20;  // far more than the most packets ta
 
 using File = std::unique_ptr<FILE, int (*)(FILE*)>;
 
-// pcap in either byte order, with micro- or nanoseconds, and pcapng.
+// True for pcap in either byte order, with micro- or nanoseconds, and for pcapng.
 bool IsCapture(const uint8_t* magic) {
   constexpr uint32_t kMagics[] = {0xa1b2c3d4, 0xd4c3b2a1, 0xa1b23c4d, 0x4d3cb2a1, 0x0a0d0d0a};
   uint32_t word = 0;
@@ -29,7 +29,8 @@ bool IsCapture(const uint8_t* magic) {
   return std::find(std::begin(kMagics), std::end(kMagics), word) != std::end(kMagics);
 }
 
-// 0: it was taken. Otherwise why not.
+// Adds the frame to the trace, or counts it as foreign. The error says what is wrong with the
+// frame.
 absl::Status AddFrame(const pcap_pkthdr& header, const uint8_t* bytes, uint32_t rows,
                       const std::string& where, TraceFile& file) {
   const dataplane::MacAddress to = header.caplen >= kAddressBytes ? dataplane::LoadMac(bytes) : 0;
@@ -55,7 +56,7 @@ absl::Status AddFrame(const pcap_pkthdr& header, const uint8_t* bytes, uint32_t 
         absl::StrCat(where, "a trace has at most ", kMaxTracePackets, " packets"));
   }
   if (header.len < kMinBytes) ++file.padded;
-  // tv_usec holds nanoseconds, as asked for when the file was opened.
+  // tv_usec holds nanoseconds, because the file was opened with that precision.
   file.trace.push_back({.nanoseconds = static_cast<uint64_t>(header.ts.tv_sec) * 1'000'000'000 +
                                        static_cast<uint64_t>(header.ts.tv_usec),
                         .row = row,
