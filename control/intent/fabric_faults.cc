@@ -31,8 +31,7 @@ void FabricState::NoteBroken(Row input) {
   }
 }
 
-std::vector<Row> FabricState::SetLinkUp(LinkId link, bool up) {
-  faults_.SetLinkUp(link, up);
+std::vector<Row> FabricState::Crossing(LinkId link) const {
   std::vector<Row> crossing;
   const uint32_t circuits = circuits_.load().on(link);
   // A path of two passes counts twice on a link; the last rows are then looked at for nothing.
@@ -40,6 +39,12 @@ std::vector<Row> FabricState::SetLinkUp(LinkId link, bool up) {
     const CircuitPath* path = circuits_.AtInput(input);
     if (path != nullptr && Crosses(*network_, *path, link)) crossing.push_back(input);
   }
+  return crossing;
+}
+
+std::vector<Row> FabricState::SetLinkUp(LinkId link, bool up) {
+  faults_.SetLinkUp(link, up);
+  std::vector<Row> crossing = Crossing(link);
   for (const Row input : crossing) NoteBroken(input);
   return crossing;
 }

@@ -31,26 +31,8 @@ std::string TextOf(const InBandOrder& order) {
 
 }  // namespace
 
-size_t FabricState::BytesOf(const Answer& answer) {
-  const auto of_route = [](const RouteResult& route) {
-    return sizeof(route) + route.paths.size() * sizeof(CircuitPath) +
-           route.buddies.size() * sizeof(route.buddies[0]);
-  };
-  if (const auto* outcomes = std::get_if<std::vector<Outcome>>(&answer)) {
-    return outcomes->size() * sizeof(Outcome);
-  }
-  if (const auto* route = std::get_if<RouteResult>(&answer)) return of_route(*route);
-  if (const auto* read = std::get_if<DataServerResult>(&answer)) return of_route(read->route);
-  if (const auto* in_band = std::get_if<std::shared_ptr<const InBandOutcome>>(&answer)) {
-    return sizeof(InBandOutcome) + of_route((*in_band)->route) +
-           (*in_band)->circuits.size() * sizeof(StandingCircuit);
-  }
-  return sizeof(StandingCircuit);
-}
-
 void FabricState::Remember(const std::string& key, const std::string& request, Answer answer) {
-  const size_t bytes = BytesOf(answer);
-  keys_.Put(key, request, std::move(answer), bytes);
+  keys_.Put(key, request, std::move(answer));
   log_.emplace_back().kind = Step::Kind::kKey;
 }
 

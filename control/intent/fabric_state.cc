@@ -12,9 +12,6 @@
 namespace bfly::control {
 namespace {
 
-constexpr size_t kMaxKeys = 1 << 16;
-// What keys may hold altogether, requests and answers.
-constexpr size_t kMaxKeyMemory = 64 << 20;
 // Orders of a batch between two looks at the interrupt.
 constexpr size_t kInterruptStep = 256;
 
@@ -70,8 +67,7 @@ FabricState::FabricState(std::shared_ptr<const Network> network, uint64_t last_i
       last_id_(last_id),
       faults_(*network_),
       capacity_(std::move(capacity)),
-      objects_(std::make_shared<ObjectDirectory>(network_->rows())),
-      keys_(kMaxKeys, kMaxKeyMemory) {}
+      objects_(std::make_shared<ObjectDirectory>(network_->rows())) {}
 
 uint64_t FabricState::NextId(Row input) {
   const uint64_t rows = network_->rows();
@@ -223,10 +219,8 @@ Outcome FabricState::Release(const ReleaseOrder& order) {
 // Releases the circuit at `input`, which must stand.
 Outcome FabricState::Undo(Row input) {
   const StandingCircuit circuit = *AtInput(input);
-  circuits_.Release(input).IgnoreError();
-  if (circuit.object.has_value()) reader_of_.erase(*circuit.object);
+  TakeDown(circuit);
   log_.push_back({Step::Kind::kRelease, circuit, nullptr});
-  broken_.erase(input);
   return circuit;
 }
 
@@ -281,29 +275,6 @@ std::vector<StandingCircuit> FabricState::circuits() const {
   return standing;
 }
 
-std::vector<StandingCircuit> FabricState::committed() const {
-  // What is not committed, by the first thing that was done at each input.
-  std::unordered_map<Row, const Step*> first;
-  for (const Step& step : log_) {
-    if (step.kind == Step::Kind::kSetUp || step.kind == Step::Kind::kRelease) {
-      first.emplace(step.circuit.path.input, &step);
-    }
-  }
-  if (first.empty()) return circuits();
-  std::vector<StandingCircuit> standing;
-  for (Row input = 0; input < network_->rows(); ++input) {
-    const auto found = first.find(input);
-    if (found == first.end()) {
-      if (auto circuit = AtInput(input)) standing.push_back(*circuit);
-    } else if (found->second->kind == Step::Kind::kRelease) {
-      standing.push_back(found->second->circuit);
-      const CircuitPath& path = standing.back().path;
-      standing.back().broken = faults_.OnPath(path.input, path.tag);
-    }
-  }
-  return standing;
-}
-
 FabricState::Placed FabricState::placed() const {
   Placed placed;
   for (const Step& step : log_) {
@@ -333,26 +304,65 @@ FabricState::Change FabricState::change() const {
   return change;
 }
 
+void FabricState::PutUp(const StandingCircuit& circuit) {
+  const Row input = circuit.path.input;
+  (circuit.object.has_value() ? circuits_.SetUpRead(circuit.path) : circuits_.SetUp(circuit.path))
+      .IgnoreError();
+  labels_[input] = {circuit.id, circuit.congestion, circuit.object};
+  if (circuit.object.has_value() && *circuit.object != kUnknownObject) {
+    reader_of_[*circuit.object] = input;
+  }
+  NoteBroken(input);
+}
+
+void FabricState::TakeDown(const StandingCircuit& circuit) {
+  circuits_.Release(circuit.path.input).IgnoreError();
+  if (circuit.object.has_value()) reader_of_.erase(*circuit.object);
+  broken_.erase(circuit.path.input);
+}
+
+void FabricState::Withdraw() {
+  if (std::exchange(withdrawn_, true)) return;
+  for (auto step = log_.rbegin(); step != log_.rend(); ++step) {
+    if (step->kind == Step::Kind::kSetUp) TakeDown(step->circuit);
+    if (step->kind == Step::Kind::kRelease) PutUp(step->circuit);
+    if (step->kind == Step::Kind::kPlace) std::swap(objects_, step->objects);
+  }
+}
+
+void FabricState::Commit() {
+  if (std::exchange(withdrawn_, false)) {
+    for (Step& step : log_) {
+      if (step.kind == Step::Kind::kSetUp) PutUp(step.circuit);
+      if (step.kind == Step::Kind::kRelease) TakeDown(step.circuit);
+      if (step.kind == Step::Kind::kPlace) std::swap(objects_, step.objects);
+    }
+  }
+  log_.clear();
+  keys_.Commit();
+  blocking_.asked += now_.asked;
+  blocking_.blocked += now_.blocked;
+  now_ = {};
+}
+
+void FabricState::RollBack() {
+  Withdraw();
+  withdrawn_ = false;
+  log_.clear();
+  keys_.RollBack();
+  now_ = {};
+}
+
 void FabricState::RollBackTo(size_t mark) {
   while (log_.size() > mark) {
-    const Step step = log_.back();
+    const Step step = std::move(log_.back());
     log_.pop_back();
-    const StandingCircuit& circuit = step.circuit;
     switch (step.kind) {
       case Step::Kind::kSetUp:
-        circuits_.Release(circuit.path.input).IgnoreError();
-        if (circuit.object.has_value()) reader_of_.erase(*circuit.object);
-        broken_.erase(circuit.path.input);
+        TakeDown(step.circuit);
         break;
       case Step::Kind::kRelease:
-        (circuit.object.has_value() ? circuits_.SetUpRead(circuit.path)
-                                    : circuits_.SetUp(circuit.path))
-            .IgnoreError();
-        labels_[circuit.path.input] = {circuit.id, circuit.congestion, circuit.object};
-        if (circuit.object.has_value() && *circuit.object != kUnknownObject) {
-          reader_of_[*circuit.object] = circuit.path.input;
-        }
-        NoteBroken(circuit.path.input);
+        PutUp(step.circuit);
         break;
       case Step::Kind::kKey:
         keys_.RemoveNewest();

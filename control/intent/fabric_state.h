@@ -18,8 +18,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "control/intent/idempotency.h"
+#include "control/intent/answered_keys.h"
 #include "control/intent/in_band_order.h"
+#include "control/intent/order.h"
 #include "control/intent/read_order.h"
 #include "control/protocols/circuit_set.h"
 #include "control/protocols/data_server.h"
@@ -32,79 +33,6 @@
 #include "topologies/switch_settings.h"
 
 namespace bfly::control {
-
-struct StandingCircuit {
-  uint64_t id = 0;
-  CircuitPath path;
-  // Circuits on the fullest link of the path when it was set up, itself included.
-  uint32_t congestion = 0;
-  std::optional<uint64_t> object;   // what the user at the input reads from the disk at the output
-  uint32_t disk_contention = 0;     // of a read just set up: readers of its disk, itself included
-  std::vector<LinkId> broken = {};  // links of the path that are down
-};
-
-// Of a read taken over from a data plane, which knows paths but no objects.
-inline constexpr uint64_t kUnknownObject = ~uint64_t{0};
-
-struct InBandOutcome;
-
-struct SetUpOrder {
-  Row input = 0;
-  Row output = 0;
-  std::vector<Row> rows;  // the path wanted; empty: the minimum protocol chooses
-  std::vector<LinkId> avoid = {};
-};
-struct ReleaseOrder {
-  uint64_t id = 0;
-};
-// A circuit gets another path and keeps its id.
-struct MoveOrder {
-  uint64_t id = 0;           // 0: the circuit at `input`
-  std::optional<Row> input;  // none: the circuit `id`
-  std::vector<Row> rows;     // the path wanted; empty: the protocol chooses
-  std::string protocol;      // empty: the one that sets circuits up
-  uint64_t seed = 0;         // of the protocol
-  std::vector<LinkId> avoid = {};
-};
-// Of the data server: the user reads an object, or no longer does.
-struct ReadOrder {
-  Row user = 0;
-  uint64_t object = 0;
-  std::vector<LinkId> avoid = {};
-};
-struct StopReadingOrder {
-  Row user = 0;
-};
-struct Order {
-  std::variant<SetUpOrder, ReleaseOrder, MoveOrder, ReadOrder, StopReadingOrder> what;
-  std::string key;  // empty: none
-};
-// The circuit set up or moved, or the one released.
-using Outcome = absl::StatusOr<StandingCircuit>;
-
-struct PermutationOrder {
-  std::string protocol;
-  std::vector<Request> requests;
-  ProtocolOptions options;
-  bool replace = false;  // circuits at these inputs and outputs are released first
-  std::vector<LinkId> avoid = {};
-};
-
-struct PlaceOrder {
-  std::vector<Placement> objects;
-  uint32_t room = 0;     // objects a disk may hold; 0: no limit
-  bool replace = false;  // forget what is placed first
-  std::string record;    // by which it can be done again after a restart
-};
-
-// Asked again and again while something long is done: an error says why to stop now.
-using Interrupt = std::function<absl::Status()>;
-
-// Requests for a circuit since the fabric was loaded, reads among them.
-struct Blocking {
-  uint64_t asked = 0;
-  uint64_t blocked = 0;  // refused because a link had no room
-};
 
 // RESOURCE_EXHAUSTED names the link.
 absl::Status NoRoom(LinkId link, uint32_t circuits, uint32_t capacity);
@@ -175,17 +103,15 @@ class FabricState {
     bool replaces = false;
   };
   Placed placed() const;
-  void Commit() {
-    log_.clear();
-    blocking_.asked += now_.asked;
-    blocking_.blocked += now_.blocked;
-    now_ = {};
-  }
+  void Commit();
   // Undoes what was executed since the last Commit().
-  void RollBack() {
-    RollBackTo(0);
-    now_ = {};
-  }
+  void RollBack();
+  // For readers while it is not certain whether what was executed since the last Commit() stands:
+  // from here on the state is as if it had not been. The next Commit() does it again. Nothing may
+  // be executed in between.
+  void Withdraw();
+  // Whether a reader would see what is not committed.
+  bool shows_uncommitted() const { return !withdrawn_ && !log_.empty(); }
 
   // A circuit that a data plane holds already, with the id it was given by an earlier controller
   // (0: none), and as a read of `object` if there is one.
@@ -196,14 +122,14 @@ class FabricState {
   // Null if there is none.
   std::optional<StandingCircuit> AtInput(Row input) const;
   std::vector<StandingCircuit> circuits() const;  // by input
-  // Those that stood after the last Commit(), by input.
-  std::vector<StandingCircuit> committed() const;
   const LinkLoad& load() const { return circuits_.load(); }
   const CircuitSet& circuit_set() const { return circuits_; }
 
   const LinkCapacity& capacity() const { return capacity_; }
   const Blocking& blocking() const { return blocking_; }
 
+  // Inputs of the circuits that cross the link.
+  std::vector<Row> Crossing(LinkId link) const;
   // Links that are down are avoided from then on, and break the circuits that cross them. Not
   // undone by RollBack. Returns the inputs of the circuits that cross the link.
   std::vector<Row> SetLinkUp(LinkId link, bool up);
@@ -214,15 +140,11 @@ class FabricState {
   const FaultSet& faults() const { return faults_; }
 
  private:
-  // What a key answers: one outcome, those of a batch, what a batch protocol chose, or what the
-  // stage workers did.
-  using Answer = std::variant<StandingCircuit, std::vector<Outcome>, RouteResult, DataServerResult,
-                              std::shared_ptr<const InBandOutcome>>;
-  static size_t BytesOf(const Answer& answer);
+  using Answer = AnsweredKeys::Answer;
   struct Step {
     enum class Kind { kSetUp, kRelease, kKey, kPlace } kind;
     StandingCircuit circuit;
-    std::shared_ptr<const ObjectDirectory> objects;  // kPlace: those before
+    std::shared_ptr<const ObjectDirectory> objects;  // kPlace: those before, or after if undone
     std::string record = {};
     bool replaces = false;
   };
@@ -283,6 +205,9 @@ class FabricState {
   uint64_t NextId(Row input);
   void Remember(const std::string& key, const std::string& request, Answer answer);
   void RollBackTo(size_t mark);
+  // What the step put up or took down.
+  void PutUp(const StandingCircuit& circuit);
+  void TakeDown(const StandingCircuit& circuit);
 
   std::shared_ptr<const Network> network_;
   CircuitSet circuits_;
@@ -303,8 +228,9 @@ class FabricState {
   Blocking now_;       // since
   std::shared_ptr<const ObjectDirectory> objects_;
   std::unordered_map<uint64_t, Row> reader_of_;
-  IdempotencyKeys<Answer> keys_;
+  AnsweredKeys keys_;
   std::vector<Step> log_;  // since the last Commit()
+  bool withdrawn_ = false;
 };
 
 }  // namespace bfly::control

@@ -14,6 +14,12 @@
 
 namespace bfly::control {
 
+inline absl::Status UsedForAnotherRequest() {
+  return absl::InvalidArgumentError(
+      "idempotency_key: was used for a different request before; "
+      "use a new key, or the same request");
+}
+
 // Only answers of requests that were done are kept: one that was refused changed nothing and may be
 // sent again with its key. The oldest keys go when there are more than `capacity`, or when they
 // hold more than `max_bytes`; the newest always stays.
@@ -28,17 +34,17 @@ class IdempotencyKeys {
                                                      absl::string_view request) const {
     const auto it = entries_.find(key);
     if (it == entries_.end()) return std::shared_ptr<const Answer>();
-    if (it->second.request != DigestOf(request)) {
-      return absl::InvalidArgumentError(
-          "idempotency_key: was used for a different request before; "
-          "use a new key, or the same request");
-    }
+    if (it->second.request != DigestOf(request)) return UsedForAnotherRequest();
     return it->second.answer;
   }
 
   // The answer holds about `answer_bytes`.
   void Put(const std::string& key, absl::string_view request, Answer answer, size_t answer_bytes) {
-    Entry entry{DigestOf(request), std::make_shared<const Answer>(std::move(answer)), 0};
+    Put(key, request, std::make_shared<const Answer>(std::move(answer)), answer_bytes);
+  }
+  void Put(const std::string& key, absl::string_view request, std::shared_ptr<const Answer> answer,
+           size_t answer_bytes) {
+    Entry entry{DigestOf(request), std::move(answer), 0};
     entry.bytes = 2 * key.size() + entry.request.size() + answer_bytes;
     bytes_ += entry.bytes;
     entries_[key] = std::move(entry);
@@ -49,13 +55,7 @@ class IdempotencyKeys {
     }
   }
 
-  // Keys put so far and not forgotten; RemoveNewest undoes Put, except that what Put forgot stays
-  // forgotten.
-  void RemoveNewest() {
-    Forget(order_.back());
-    order_.pop_back();
-  }
-
+  // Keys put so far and not forgotten.
   size_t size() const { return order_.size(); }
   size_t bytes() const { return bytes_; }
 

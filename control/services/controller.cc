@@ -155,13 +155,16 @@ void Controller::Settle(const FabricState::Change& change) {
 
 absl::Status Controller::Watch(CircuitListener* listener,
                                const std::function<absl::Status(const Network&)>& check) {
-  // Shared is enough: changes are told with the lock held exclusively.
-  const std::shared_lock lock(state_);
-  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
-  if (absl::Status status = check(intent_->state.network()); !status.ok()) return status;
-  listener->OnFabric(intent_->state.shared_network(), intent_->state.committed());
-  feed_.Add(listener);
-  return absl::OkStatus();
+  absl::Status status;
+  // Changes are told with the lock held exclusively, so none is lost between the two lines.
+  ReadCommitted([&] {
+    status = CheckLoaded();
+    if (status.ok()) status = check(intent_->state.network());
+    if (!status.ok()) return;
+    listener->OnFabric(intent_->state.shared_network(), intent_->state.circuits());
+    feed_.Add(listener);
+  });
+  return status;
 }
 
 absl::Status Controller::Push(const FabricState::Change& change) {
@@ -199,25 +202,38 @@ absl::Status Controller::AtIngress(const absl::Status& status) const {
                                                   status.message()));
 }
 
+void Controller::ReadCommitted(const std::function<void()>& reader) const {
+  {
+    const std::shared_lock lock(state_);
+    if (intent_ == nullptr || !intent_->state.shows_uncommitted()) return reader();
+  }
+  const std::unique_lock lock(state_);
+  if (intent_ != nullptr && intent_->state.shows_uncommitted()) intent_->state.Withdraw();
+  reader();
+}
+
 absl::Status Controller::Read(const std::function<void(const FabricState&)>& reader) const {
-  const std::shared_lock lock(state_);
-  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
-  reader(intent_->state);
-  return absl::OkStatus();
+  absl::Status status;
+  ReadCommitted([&] {
+    status = CheckLoaded();
+    if (status.ok()) reader(intent_->state);
+  });
+  return status;
 }
 
 absl::StatusOr<Controller::View> Controller::view(bool circuits) const {
-  const std::shared_lock lock(state_);
-  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
   View view;
-  view.name = intent_->topology.name();
-  view.network = intent_->state.shared_network();
-  view.planes = intent_->planes;
-  if (circuits) view.circuits = intent_->state.load().counts();
-  view.capacity = intent_->state.capacity();
-  view.standing = intent_->state.size();
-  view.broken = intent_->state.broken().size();
-  view.blocking = intent_->state.blocking();
+  const absl::Status status = Read([&](const FabricState& state) {
+    view.name = intent_->topology.name();
+    view.network = state.shared_network();
+    view.planes = intent_->planes;
+    if (circuits) view.circuits = state.load().counts();
+    view.capacity = state.capacity();
+    view.standing = state.size();
+    view.broken = state.broken().size();
+    view.blocking = state.blocking();
+  });
+  if (!status.ok()) return status;
   return view;
 }
 
@@ -244,23 +260,19 @@ v1::FabricStatus Controller::Status() {
   uint64_t objects = 0;
   uint64_t sources = 0;
   uint64_t source_bytes = 0;
-  {
-    const std::shared_lock lock(state_);
-    if (intent_ != nullptr) {
-      const Network& network = intent_->state.network();
-      status.set_loaded(true);
-      status.set_name(intent_->topology.name());
-      status.set_kind(std::string(KindName(network.kind())));
-      status.set_rows(network.rows());
-      status.set_stages(network.stages());
-      status.set_circuits(intent_->state.size());
-      status.set_broken_circuits(intent_->state.broken().size());
-      objects = intent_->state.objects().size();
-      sources = intent_->sources.size();
-      for (const v1::TrafficSource& source : intent_->sources)
-        source_bytes += source.ByteSizeLong();
-    }
-  }
+  Read([&](const FabricState& state) {
+    const Network& network = state.network();
+    status.set_loaded(true);
+    status.set_name(intent_->topology.name());
+    status.set_kind(std::string(KindName(network.kind())));
+    status.set_rows(network.rows());
+    status.set_stages(network.stages());
+    status.set_circuits(state.size());
+    status.set_broken_circuits(state.broken().size());
+    objects = state.objects().size();
+    sources = intent_->sources.size();
+    for (const v1::TrafficSource& source : intent_->sources) source_bytes += source.ByteSizeLong();
+  }).IgnoreError();
   resources_.objects.Set(objects);
   resources_.sources.Set(sources);
   resources_.source_bytes.Set(source_bytes);

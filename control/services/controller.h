@@ -115,7 +115,8 @@ class Controller {
   absl::StatusOr<InBandOutcome> ExecuteInBand(const InBandCaller& caller,
                                               const MakeInBandOrder& make_order);
 
-  // FAILED_PRECONDITION: no fabric is loaded.
+  // What is committed, and nothing that may be taken back. FAILED_PRECONDITION: no fabric is
+  // loaded.
   absl::Status Read(const std::function<void(const FabricState&)>& reader) const;
 
   // Tells the listener what stands now and every change from then on, until Unwatch. `check` may
@@ -143,6 +144,9 @@ class Controller {
 
  private:
   absl::Status CheckLoaded() const;
+  // Calls `reader` with state_, which is shared unless this is the first reader since something was
+  // executed that is not committed yet: that one has it withdrawn first.
+  void ReadCommitted(const std::function<void()>& reader) const;
   // UNAVAILABLE names the first data plane that cannot be used.
   absl::Status CheckUsable() const;
 
@@ -197,8 +201,12 @@ class Controller {
   // What the topology wants done with circuits that are broken, and `crossing`, circuits over a
   // link whose state changed, are told.
   void DealWithBroken(const std::vector<Row>& crossing);
-  // All in one step where the data plane allows it. An error means that it cannot be asked now.
-  absl::Status ForEachBroken(const std::function<void(FabricState&, Row)>& deal);
+  // `deal` is executed for each. All in one step where the data plane allows it. An error means
+  // that it cannot be asked now.
+  absl::Status ForEach(const std::vector<Row>& inputs,
+                       const std::function<void(FabricState&, Row)>& deal);
+  // Circuits that have another path leave the link.
+  void MoveOff(LinkId link);
   void TellCircuits(const std::vector<Row>& inputs);
   v1::CircuitPolicy::OnFailure on_failure() const {
     return intent_->topology.circuits().on_failure();

@@ -27,36 +27,42 @@ absl::Status Controller::SetLinkState(const v1::SetLinkStateRequest& request) {
   if (absl::Status status = CheckUsable(); !status.ok()) return status;
   const LinkId link{static_cast<int>(request.stage()), request.row(),
                     static_cast<int>(request.port())};
-  const auto set = [&](bool up) {
-    const std::unique_lock lock(state_);
-    return intent_->state.SetLinkUp(link, up);
-  };
-  DataPlane& owner = *intent_->planes[intent_->plane_of_stage[request.stage()]];
-  const bool was_up = !intent_->state.faults().is_down(link);
-  const std::vector<Row> crossing = set(request.up());
   // Circuits leave a link before it goes down: make before break.
-  const bool before = !request.up() && on_failure() == v1::CircuitPolicy::REPAIR;
-  if (before) DealWithBroken(crossing);
-  const absl::Status status = owner.client().SetLinkState(request);
-  if (!status.ok()) {
-    TellCircuits(set(was_up));
-    return status;
+  if (!request.up() && on_failure() == v1::CircuitPolicy::REPAIR) MoveOff(link);
+  DataPlane& owner = *intent_->planes[intent_->plane_of_stage[request.stage()]];
+  if (absl::Status status = owner.client().SetLinkState(request); !status.ok()) return status;
+  std::vector<Row> crossing;
+  {
+    const std::unique_lock lock(state_);
+    crossing = intent_->state.SetLinkUp(link, request.up());
   }
-  if (!before) DealWithBroken(crossing);
+  DealWithBroken(crossing);
   return absl::OkStatus();
+}
+
+void Controller::MoveOff(LinkId link) {
+  const absl::Status status =
+      ForEach(intent_->state.Crossing(link), [link](FabricState& state, Row input) {
+        MoveOrder order;
+        order.input = input;
+        order.avoid = {link};
+        state.Execute(Order{std::move(order), ""}).status().IgnoreError();
+      });
+  if (!status.ok()) options_.log("circuits to be moved: " + std::string(status.message()));
 }
 
 void Controller::DealWithBroken(const std::vector<Row>& crossing) {
   absl::Status status;
-  if (!intent_->state.broken().empty() && CheckUsable().ok()) {
+  const std::vector<Row> broken(intent_->state.broken().begin(), intent_->state.broken().end());
+  if (!broken.empty() && CheckUsable().ok()) {
     if (on_failure() == v1::CircuitPolicy::REPAIR) {
-      status = ForEachBroken([](FabricState& state, Row input) {
+      status = ForEach(broken, [](FabricState& state, Row input) {
         MoveOrder order;
         order.input = input;
         state.Execute(Order{std::move(order), ""}).status().IgnoreError();
       });
     } else if (on_failure() == v1::CircuitPolicy::RELEASE) {
-      status = ForEachBroken([](FabricState& state, Row input) {
+      status = ForEach(broken, [](FabricState& state, Row input) {
         state.Execute(Order{ReleaseOrder{state.AtInput(input)->id}, ""}).status().IgnoreError();
       });
     }
@@ -66,8 +72,9 @@ void Controller::DealWithBroken(const std::vector<Row>& crossing) {
   TellCircuits(crossing);
 }
 
-absl::Status Controller::ForEachBroken(const std::function<void(FabricState&, Row)>& deal) {
-  const std::vector<Row> inputs(intent_->state.broken().begin(), intent_->state.broken().end());
+absl::Status Controller::ForEach(const std::vector<Row>& inputs,
+                                 const std::function<void(FabricState&, Row)>& deal) {
+  if (inputs.empty()) return absl::OkStatus();
   Job all;
   all.plan = [&](FabricState& state) {
     for (const Row input : inputs) deal(state, input);

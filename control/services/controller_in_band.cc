@@ -214,6 +214,13 @@ absl::StatusOr<InBandOutcome> Controller::LearnInBand(const InBandCaller& caller
     if (!interrupted.ok()) {
       state.RollBack();
       change = StandingAt(state, change);
+    } else if (status.ok()) {
+      if (order.reads.has_value()) {
+        const std::vector<uint32_t>& readers = state.circuit_set().readers();
+        outcome.disk_contention = order.single ? readers[outcome.circuits[0].path.output]
+                                               : *std::max_element(readers.begin(), readers.end());
+      }
+      if (!caller.key.empty()) state.RememberInBand(order, caller.key, outcome);
     }
   }
   // The data plane holds the circuits already. It is told their ids, or to undo what nobody waits
@@ -222,12 +229,6 @@ absl::StatusOr<InBandOutcome> Controller::LearnInBand(const InBandCaller& caller
   const std::unique_lock lock(state_);
   if (status.ok() && !interrupted.ok()) return interrupted;
   if (status.ok()) {
-    if (order.reads.has_value()) {
-      const std::vector<uint32_t>& readers = state.circuit_set().readers();
-      outcome.disk_contention = order.single ? readers[outcome.circuits[0].path.output]
-                                             : *std::max_element(readers.begin(), readers.end());
-    }
-    if (!caller.key.empty()) state.RememberInBand(order, caller.key, outcome);
     Settle(change);
     return outcome;
   }

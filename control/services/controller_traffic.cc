@@ -52,6 +52,33 @@ absl::Status CheckRoom(const Sources& sources, Resources& resources) {
   return absl::OkStatus();
 }
 
+// What the data planes count of the sources in `response`, and the latencies they recorded.
+absl::Status FillCounts(const DataPlanes& planes, const DataPlane* ingress,
+                        v1::ListTrafficResponse* response) {
+  google::protobuf::RepeatedPtrField<v1::StageLatency> stages;
+  for (const auto& plane : planes) {
+    const absl::StatusOr<v1::AgentTrafficState> state = plane->client().GetTraffic();
+    if (!state.ok()) return state.status();
+    const v1::LatencyReport& latency = state->latency();
+    stages.MergeFrom(latency.stages());
+    // One data plane delivers: the one of the last stage.
+    if (plane == planes.back()) *response->mutable_latency() = latency;
+    if (plane.get() != ingress) continue;
+    for (v1::TrafficSourceStatus& status : *response->mutable_sources()) {
+      for (const v1::AgentSourceCounters& counters : state->sources()) {
+        if (counters.id() != status.source().id()) continue;
+        status.set_packets(counters.packets());
+        status.set_bytes(counters.bytes());
+        status.set_no_circuit(counters.no_circuit());
+        status.set_seconds(counters.seconds());
+        status.set_finished(counters.finished());
+      }
+    }
+  }
+  response->mutable_latency()->mutable_stages()->Swap(&stages);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 uint64_t LatencyIdOf(const Sources& sources) {
@@ -137,27 +164,7 @@ absl::StatusOr<v1::ListTrafficResponse> Controller::ListTraffic() const {
       out.clear_trace();
     }
   }
-  google::protobuf::RepeatedPtrField<v1::StageLatency> stages;
-  for (const auto& plane : planes) {
-    const absl::StatusOr<v1::AgentTrafficState> state = plane->client().GetTraffic();
-    if (!state.ok()) return state.status();
-    const v1::LatencyReport& latency = state->latency();
-    stages.MergeFrom(latency.stages());
-    // One data plane delivers: the one of the last stage.
-    if (plane == planes.back()) *response.mutable_latency() = latency;
-    if (plane.get() != ingress) continue;
-    for (v1::TrafficSourceStatus& status : *response.mutable_sources()) {
-      for (const v1::AgentSourceCounters& counters : state->sources()) {
-        if (counters.id() != status.source().id()) continue;
-        status.set_packets(counters.packets());
-        status.set_bytes(counters.bytes());
-        status.set_no_circuit(counters.no_circuit());
-        status.set_seconds(counters.seconds());
-        status.set_finished(counters.finished());
-      }
-    }
-  }
-  response.mutable_latency()->mutable_stages()->Swap(&stages);
+  if (absl::Status status = FillCounts(planes, ingress, &response); !status.ok()) return status;
   return response;
 }
 

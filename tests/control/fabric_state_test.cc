@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "control/status/field_errors.h"
 
 namespace bfly::control {
@@ -232,6 +233,61 @@ TEST(FabricState, RollingBackUndoesEverythingSinceTheCommitKeysToo) {
   EXPECT_EQ(TotalLoad(state), 8u);
   // The key is free again.
   EXPECT_TRUE(state.Execute(SetUpOf(3, 4, {}, "k")).ok());
+}
+
+TEST(FabricState, MoreKeysThanAreKeptAreRolledBackAndLeaveTheOldOnes) {
+  FabricState state(TwoFold(16), 0);
+  const Outcome stays = state.Execute(SetUpOf(1, 1, {}, "old"));
+  state.Commit();
+  // 65,536 are kept.
+  for (int i = 0; i < 40'000; ++i) {
+    const Outcome circuit = state.Execute(SetUpOf(2, 2, {}, absl::StrCat("s", i)));
+    ASSERT_TRUE(circuit.ok()) << circuit.status();
+    ASSERT_TRUE(state.Execute(ReleaseOf(circuit->id, absl::StrCat("r", i))).ok());
+  }
+  state.RollBack();
+  EXPECT_EQ(state.size(), 1u);
+  EXPECT_EQ(state.Execute(SetUpOf(1, 1, {}, "old"))->id, stays->id);
+  EXPECT_TRUE(state.Execute(SetUpOf(3, 3, {}, "s39999")).ok());
+}
+
+TEST(FabricState, WhatIsWithdrawnForReadersIsThereAgainOnceItIsCommitted) {
+  FabricState state(TwoFold(16), 0);
+  const Outcome moved = state.Execute(SetUpOf(1, 1));
+  const Outcome goes = state.Execute(SetUpOf(2, 2));
+  state.Commit();
+  EXPECT_FALSE(state.shows_uncommitted());
+  ASSERT_TRUE(state.Execute(ReleaseOf(moved->id)).ok());
+  ASSERT_TRUE(state.Execute(ReleaseOf(goes->id, "gone")).ok());
+  const Outcome later = state.Execute(SetUpOf(1, 9, {}, "later"));
+  ASSERT_TRUE(later.ok());
+  const std::vector<uint32_t> wanted = state.load().counts();
+  EXPECT_TRUE(state.shows_uncommitted());
+
+  state.Withdraw();
+  EXPECT_FALSE(state.shows_uncommitted());
+  ASSERT_EQ(state.size(), 2u);
+  EXPECT_EQ(state.AtInput(1)->id, moved->id);
+  EXPECT_EQ(state.AtInput(2)->id, goes->id);
+  EXPECT_EQ(TotalLoad(state), 16u);
+
+  state.Commit();
+  ASSERT_EQ(state.size(), 1u);
+  EXPECT_EQ(state.AtInput(1)->id, later->id);
+  EXPECT_EQ(state.AtInput(1)->congestion, later->congestion);
+  EXPECT_EQ(state.load().counts(), wanted);
+  EXPECT_EQ(state.Execute(SetUpOf(1, 9, {}, "later"))->id, later->id);
+}
+
+TEST(FabricState, WhatIsWithdrawnMayBeRolledBack) {
+  FabricState state(TwoFold(16), 0);
+  ASSERT_TRUE(state.Execute(SetUpOf(1, 1, {}, "k")).ok());
+  state.Withdraw();
+  state.RollBack();
+  EXPECT_EQ(state.size(), 0u);
+  state.Commit();
+  EXPECT_EQ(state.size(), 0u);
+  EXPECT_TRUE(state.Execute(SetUpOf(2, 3, {}, "k")).ok());
 }
 
 TEST(FabricState, APermutationReplacesOnlyIfAsked) {

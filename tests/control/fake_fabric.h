@@ -4,6 +4,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
@@ -28,7 +30,30 @@ struct FakeBoard {
   std::set<Row> refused_inputs;                        // InstallCircuit fails there
   std::set<std::string> refused_planes;                // loading fails there
   std::set<int> missing_lcores;                        // Verify complains about them
+  std::condition_variable gate_changed;
+  bool gate_closed = false;  // changes of circuits and links wait until it is open
+  int at_gate = 0;           // changes that wait
 
+  void CloseGate() {
+    const std::lock_guard lock(mutex);
+    gate_closed = true;
+  }
+  void OpenGate() {
+    const std::lock_guard lock(mutex);
+    gate_closed = false;
+    gate_changed.notify_all();
+  }
+  bool SomethingWaits() {
+    const std::lock_guard lock(mutex);
+    return at_gate != 0;
+  }
+  // At most 30 s.
+  void PassGate() {
+    std::unique_lock lock(mutex);
+    ++at_gate;
+    gate_changed.wait_for(lock, std::chrono::seconds(30), [this] { return !gate_closed; });
+    --at_gate;
+  }
   void RefuseInputs(std::set<Row> inputs) {
     const std::lock_guard lock(mutex);
     refused_inputs = std::move(inputs);
@@ -65,6 +90,7 @@ class FakeFabric final : public dataplane::Fabric {
   }
 
   absl::Status InstallCircuit(Row input, Tag tag) override {
+    board_.PassGate();
     const std::lock_guard lock(board_.mutex);
     if (board_.refused_inputs.count(input) != 0) return absl::InternalError("no room at the input");
     board_.log.push_back("install " + std::to_string(input));
@@ -72,6 +98,7 @@ class FakeFabric final : public dataplane::Fabric {
     return absl::OkStatus();
   }
   absl::Status RemoveCircuit(Row input) override {
+    board_.PassGate();
     board_.Note("remove " + std::to_string(input));
     circuits_.erase(input);
     return absl::OkStatus();
@@ -98,6 +125,7 @@ class FakeFabric final : public dataplane::Fabric {
   }
   dataplane::LatencyReport latency() const override { return {.recording = recording_}; }
   absl::Status SetLinkUp(LinkId link, bool up) override {
+    board_.PassGate();
     board_.Note("link " + std::to_string(network_.link_index(link)) + (up ? " up" : " down"));
     return absl::OkStatus();
   }

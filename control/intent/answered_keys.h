@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a fabric answered to orders that had an idempotency key. Not thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "control/intent/idempotency.h"
+#include "control/intent/order.h"
+#include "control/protocols/data_server.h"
+
+namespace bfly::control {
+
+struct InBandOutcome;
+
+class AnsweredKeys {
+ public:
+  // One outcome, those of a batch, what a batch protocol chose, or what the stage workers did.
+  using Answer = std::variant<StandingCircuit, std::vector<Outcome>, RouteResult, DataServerResult,
+                              std::shared_ptr<const InBandOutcome>>;
+
+  AnsweredKeys();
+
+  // Null: the key is new. INVALID_ARGUMENT: it was used for another request.
+  absl::StatusOr<std::shared_ptr<const Answer>> Find(const std::string& key,
+                                                     const std::string& request) const;
+  // The key is new. Find knows it from now on; other keys are forgotten for it at Commit.
+  void Put(const std::string& key, std::string request, Answer answer);
+  // Takes back the newest Put since the last Commit.
+  void RemoveNewest();
+  // What was put since the last Commit is kept, or forgotten.
+  void Commit();
+  void RollBack();
+
+ private:
+  struct Pending {
+    std::string request;
+    std::shared_ptr<const Answer> answer;
+  };
+  IdempotencyKeys<Answer> committed_;
+  std::unordered_map<std::string, Pending> pending_;
+  std::vector<std::string> order_;  // keys of pending_, oldest first
+};
+
+}  // namespace bfly::control
