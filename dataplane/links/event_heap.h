@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the next packet of each link arrives at the other end, earliest first. Links with nothing on
-// them are not in it.
+// The times at which the next packet of each link arrives at its other end, earliest first. A link
+// without packets is not in the heap.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ class EventHeap {
   struct Event {
     uint64_t time;
     uint32_t link;
-    // Links with equal times in the order of their numbers, so that runs are the same.
+    // Links with equal times are ordered by their numbers, so that runs are reproducible.
     bool Before(const Event& other) const {
       return time < other.time || (time == other.time && link < other.link);
     }
@@ -77,7 +77,7 @@ class EventHeap {
   }
 
   std::unique_ptr<Event[]> events_;
-  std::unique_ptr<uint32_t[]> place_;  // of each link in events_, plus 1; 0: not there
+  std::unique_ptr<uint32_t[]> place_;  // by link: its place in events_ plus 1; 0: not there
   uint32_t count_ = 0;
 };
 

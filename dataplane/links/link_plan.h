@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a plan of links makes sense on a network. Pure.
+// Checks a plan of links against a network. Pure functions.
 #pragma once
 
 #include <string>

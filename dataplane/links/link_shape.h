@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a link is told to be: rate, delay, queue limit, discipline, loss. Plain values.
+// The settings of a link: rate, delay, queue limit, discipline, loss. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@ namespace bfly::dataplane {
 
 enum class LinkDiscipline : uint8_t {
   kFifo,
-  kPriority,          // the waiting packet of highest priority next, non-preemptive
+  kPriority,          // the waiting packet of highest priority goes next, non-preemptive
   kProcessorSharing,  // n packets present are each served at rate/n
 };
 
 struct LinkShape {
   uint64_t bits_per_second = 0;  // of frames without FCS; 0: no rate, sending takes no time
   uint64_t delay_ns = 0;         // from the end of sending to the next node
-  // Packets that may wait, the one being sent not among them; 0: no limit. Under processor sharing
-  // one more than this many are served at a time.
+  // The most packets that may wait, not counting the one being sent; 0: no limit. Under processor
+  // sharing, which lets no packet wait, queue_limit + 1 packets are served at a time.
   uint32_t queue_limit = 0;
   LinkDiscipline discipline = LinkDiscipline::kFifo;
-  double loss = 0;  // probability that a packet that was sent does not arrive
+  double loss = 0;  // probability that a sent packet does not arrive
 
-  // Whether packets have to be kept for it.
+  // True if the link has to keep packets.
   bool takes_part() const { return bits_per_second != 0 || delay_ns != 0 || loss > 0; }
   friend bool operator==(const LinkShape&, const LinkShape&) = default;
 };
@@ -34,7 +34,8 @@ inline constexpr uint64_t kMaxLinkRate = 1'000'000'000'000;  // 1 Tbit/s
 inline constexpr uint64_t kMaxLinkDelayNs = 60'000'000'000;  // 1 min
 inline constexpr uint32_t kMaxLinkQueue = 1u << 20;
 
-// Says something about the links of some stages and rows; what it does not say stays as it was.
+// Settings for the links of some stages and rows. A setting that a rule does not give stays as it
+// was.
 struct LinkRule {
   int first_stage = 0, last_stage = 0;  // inclusive
   Row first_row = 0, last_row = 0;      // inclusive
@@ -59,7 +60,7 @@ struct LinkRule {
   }
 };
 
-// All links of a network: what every link is, and rules in the order they are applied.
+// All links of a network: the settings of every link, and rules in the order in which they apply.
 struct LinkPlan {
   LinkShape base;
   std::vector<LinkRule> rules;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A LinkPlan compiled for the links of one stage, in the units a worker counts in.
+// A LinkPlan compiled for the links of one stage, in a worker's units.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct ServedLink {
 
 ServedLink ToServed(const LinkShape& shape, double tsc_hz);
 
-// Never changes once made. Link of (row, port) is number row * ports + port.
+// Immutable. The link of (row, port) has the number row * ports + port.
 class ShapeTable {
  public:
   ShapeTable(const LinkPlan& plan, int stage, uint32_t rows, int ports, double tsc_hz);
@@ -27,7 +27,7 @@ class ShapeTable {
   const ServedLink& of(uint32_t link) const {
     return served_[shape_of_link_.empty() ? 0 : shape_of_link_[link]];
   }
-  // Whether any link keeps packets.
+  // True if any link has to keep packets.
   bool takes_part() const { return takes_part_; }
   bool SameAs(const ShapeTable& other) const {
     return shapes_ == other.shapes_ && shape_of_link_ == other.shape_of_link_;
@@ -38,8 +38,8 @@ class ShapeTable {
   uint32_t NumberOf(const LinkShape& shape);
 
   std::vector<LinkShape> shapes_;
-  std::vector<uint32_t> shape_of_link_;  // empty: all are shapes_[0]
-  std::vector<ServedLink> served_;       // of shapes_
+  std::vector<uint32_t> shape_of_link_;  // empty: all links have shapes_[0]
+  std::vector<ServedLink> served_;       // by shape, as shapes_
   bool takes_part_ = false;
 };
 

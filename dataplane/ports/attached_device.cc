@@ -12,10 +12,10 @@
 namespace bfly::dataplane {
 namespace {
 
-// A device that is refused is refused for a reason that does not pass in a tenth of a second.
+// Attaching is tried again after this time. What makes a device refuse rarely passes faster.
 constexpr std::chrono::seconds kTryEvery{1};
 
-// Rows stay in order.
+// Adds counters; rows stay in ascending order.
 void AddXdpCounters(const XdpCounters& more, XdpCounters& sum) {
   std::map<Row, uint64_t> rows;
   for (const XdpCounters* counters : {&more, &std::as_const(sum)}) {

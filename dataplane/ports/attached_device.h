@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device as a port or trunk has it: workers reach it through a gate, so that it can be taken away
-// from them when its driver or the other side goes.
+// The device of a port or trunk. Workers reach it through a gate, so that it can be taken away from
+// them when its driver or its other side goes away.
 #pragma once
 
 #include <chrono>
@@ -23,28 +23,28 @@ class DeviceKeeper;
 
 class AttachedDevice {
  public:
-  // The errors of Ethdev::Open. `keeper` outlives the device; null: nobody looks after it, and
-  // memif peers talk to the driver themselves.
+  // Returns the errors of Ethdev::Open. `keeper` must outlive the device. If it is null, nobody
+  // tends the device, and memif peers talk to the driver directly.
   static absl::StatusOr<std::unique_ptr<AttachedDevice>> Open(const EthdevConfig& config,
                                                               DeviceKeeper* keeper);
-  // Workers have stopped.
+  // The workers must have stopped.
   ~AttachedDevice();
 
   const DeviceGate* gate() const { return &gate_; }
-  // Any thread. Sums over all attachments.
+  // Any thread. The sum over all attachments of the device.
   uint64_t missed() const;
   XdpCounters xdp() const;
-  // What is wrong with it: "interface bf0 is gone; ..."; empty: nothing.
+  // What is wrong with the device: "interface bf0 is gone; ..."; empty: nothing.
   std::string problem() const;
 
-  // Of the host behind it, 0: nobody can tell (host_behind.h).
+  // The address of the host behind the device; 0: unknown (host_behind.h).
   MacAddress HostBehind() const;
 
-  // What to do after the device was attached again. Set before the keeper starts.
+  // The chore that runs after the device was attached again. Set it before the keeper starts.
   void AfterAttaching(std::function<void()> chore) { after_attaching_ = std::move(chore); }
 
-  // Keeper: takes a device away from the workers whose interface is gone, and attaches one by the
-  // same name when it is there again.
+  // Keeper: takes the device away from the workers if its interface is gone, and attaches it again
+  // when an interface of the same name exists.
   void Tend();
 
  private:
@@ -58,16 +58,17 @@ class AttachedDevice {
   DeviceKeeper* const keeper_;
   DeviceGate gate_;
   mutable std::mutex mutex_;
-  std::unique_ptr<Ethdev> device_;  // mutex_, for all but the keeper; null: its interface is gone
-  std::string problem_;             // mutex_
-  uint64_t missed_before_ = 0;      // mutex_; counted by earlier attachments
-  XdpCounters xdp_before_;          // mutex_; likewise
-  // The keeper's, once its thread runs.
+  std::unique_ptr<Ethdev> device_;  // guarded by mutex_, except in the keeper; null: its interface
+                                    // is gone
+  std::string problem_;             // guarded by mutex_
+  uint64_t missed_before_ = 0;      // guarded by mutex_; frames missed by earlier attachments
+  XdpCounters xdp_before_;          // guarded by mutex_; counters of earlier attachments
+  // Only the keeper's thread uses it, once that runs.
   DevicePresence presence_;
   std::chrono::steady_clock::time_point next_try_;
   std::function<void()> after_attaching_;
   uint32_t memif_id_ = 0;
-  std::shared_ptr<MemifRelay> relay_;  // of a memif, null for other devices
+  std::shared_ptr<MemifRelay> relay_;  // only for memif
 };
 
 }  // namespace bfly::dataplane

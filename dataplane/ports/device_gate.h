@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only way of workers to a device. A device whose driver is about to let go of memory, or that
-// is gone, stands behind a closed gate.
+// Workers reach a device through its gate only. The gate is closed while the driver lets go of
+// memory, and while the device is gone.
 #pragma once
 
 #include <atomic>
@@ -8,8 +8,8 @@
 
 namespace bfly::dataplane {
 
-// A worker loads the gate once a burst and touches no closed device. Control closes the gate, waits
-// until every worker has begun another pass, and after that no worker is inside the driver.
+// A worker loads the gate once a burst and does not touch a closed device. Control closes the gate
+// and waits until every worker has begun another pass; then no worker is inside the driver.
 class DeviceGate {
  public:
   static constexpr uint32_t kClosed = UINT32_MAX;

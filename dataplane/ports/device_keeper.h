@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread that keeps the devices of a fabric in touch with what is on their other side: it
-// carries the control channels of memif peers, and looks after devices ten times a second.
+// The thread that tends the devices of a fabric: it carries the control channels of memif peers,
+// and checks devices ten times a second.
 #pragma once
 
 #include <functional>
@@ -22,23 +22,24 @@ class AttachedDevice;
 class DeviceKeeper {
  public:
   // `wait_for_workers` returns when no worker uses a device whose gate was closed before the call.
-  // It is called from the keeper's thread.
+  // The keeper's thread calls it.
   explicit DeviceKeeper(std::function<void()> wait_for_workers);
   ~DeviceKeeper() { Stop(); }
 
-  // The relay at the socket of `device`: one for all servers of a socket, one for each client.
+  // Returns the relay for the socket of `device`. All servers of a socket share one; each client
+  // has its own.
   absl::StatusOr<std::shared_ptr<MemifRelay>> RelayAt(const MemifDevice& device);
 
   void WaitForWorkers() const { wait_for_workers_(); }
 
-  // While the thread does not run.
+  // Call it before Start.
   void Add(AttachedDevice* device) { devices_.push_back(device); }
   void Remove(AttachedDevice* device) { std::erase(devices_, device); }
 
-  // The thread calls it ten times a second too.
+  // Adds a chore that the thread runs ten times a second.
   void AlsoDo(std::function<void()> chore) { chores_.push_back(std::move(chore)); }
 
-  // After the workers have started, and after they have stopped.
+  // Start follows the start of the workers, Stop follows their end.
   void Start();
   void Stop();
 

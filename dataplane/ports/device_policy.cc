@@ -22,12 +22,13 @@ namespace {
 
 struct Driver {
   const char* name;
-  std::vector<absl::string_view> files;  // arguments whose value is the path of a file or socket
+  std::vector<absl::string_view> files;  // arguments whose value is a path of a file or socket
   std::vector<absl::string_view> others;
 };
 
-// DPDK 22.11's drivers without hardware that make an ethernet port of something outside, with the
-// arguments they document. net_ring takes an argument besides that is an address in memory.
+// The software drivers of DPDK 22.11 that make an ethernet port of something outside DPDK, with the
+// arguments that they document. net_ring has one more argument, an address in memory, which is left
+// out.
 const std::vector<Driver>& Drivers() {
   static const std::vector<Driver> drivers = {
       {"net_af_packet", {}, {"iface", "qpairs", "blocksz", "framesz", "framecnt", "qdisc_bypass"}},
@@ -101,7 +102,7 @@ std::string DriverNames() {
   });
 }
 
-// The path without links, as far as it exists.
+// The path with its links resolved, as far as it exists.
 std::string Canonical(const std::string& path) {
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(path, error);
@@ -109,7 +110,7 @@ std::string Canonical(const std::string& path) {
   return (error ? absolute.lexically_normal() : canonical).string();
 }
 
-// Where others may write they may put links too, after the check and before the driver opens it.
+// Users who may write to a directory may put links there between the check and the driver's open.
 bool OthersMayWrite(const std::string& directory) {
   struct stat info {};
   if (stat(directory.c_str(), &info) != 0) return false;
@@ -133,7 +134,7 @@ void DevicePolicy::AllowFile(const std::string& path) { files_.push_back(Canonic
 absl::Status DevicePolicy::CheckFile(const std::string& path) const {
   const std::string canonical = Canonical(path);
   std::error_code error;
-  // weakly_canonical leaves a link to nothing as it is, and a driver would make what it leads to.
+  // weakly_canonical does not resolve a dangling link, and a driver would create the link's target.
   const bool link = std::filesystem::is_symlink(std::filesystem::symlink_status(canonical, error));
   if (!link && std::find(files_.begin(), files_.end(), canonical) != files_.end()) {
     return absl::OkStatus();
@@ -171,7 +172,7 @@ absl::Status DevicePolicy::Check(const std::string& field, const std::string& de
       return refused(driver->name, " has no argument \"", key, "\" here; it takes ",
                      AllArguments(*driver));
     }
-    // DPDK reads what stands behind a slash or between brackets in a syntax of its own.
+    // DPDK gives a slash or brackets a special meaning.
     const char* special = file ? "=[]()" : pci ? "=/()" : "=/[]()";
     if (value.empty() || value.find_first_of(special) != absl::string_view::npos) {
       return refused("\"", value, "\" is no value of ", key);
@@ -187,7 +188,7 @@ absl::Status DevicePolicy::Check(const std::string& field, const std::string& de
 std::vector<absl::Status> DevicePolicy::Check(const FabricConfig& config) const {
   std::vector<absl::Status> errors;
   const auto add = [&](const std::string& field, const std::string& device) {
-    if (device.empty()) return;  // Fabric::Verify says so
+    if (device.empty()) return;  // Fabric::Verify reports it
     if (absl::Status status = Check(field, device); !status.ok()) errors.push_back(status);
   };
   for (size_t i = 0; i < config.ports.size(); ++i) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kDescriptions[] = "/proc/self/fdinfo";
 
-// The name of the TAP that a file descriptor is attached to; empty where there is none.
+// The name of the TAP that a file descriptor is attached to, or empty.
 std::string TapOf(const std::string& description) {
   std::ifstream file(description);
   for (std::string line; std::getline(file, line);) {

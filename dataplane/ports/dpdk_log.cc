@@ -16,12 +16,12 @@ namespace {
 constexpr size_t kLinesKept = 3;
 constexpr size_t kBytesKept = 4096;
 
-// Threads of DPDK may write at any time, also to a stream they fetched before it was replaced; so
-// the collecting stream is made once and never closed.
+// DPDK's threads may write at any time, also to a stream that they fetched before it was replaced.
+// So the collecting stream is made once and never closed.
 struct Collector {
   std::mutex mutex;
   std::string text;        // guarded by mutex
-  FILE* before = nullptr;  // guarded by mutex; where lines go as well
+  FILE* before = nullptr;  // guarded by mutex; lines go there too
   FILE* stream = nullptr;
 };
 

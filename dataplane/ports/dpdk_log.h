@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What DPDK writes to its log while a device is opened is the best explanation of a failure there
-// is.
+// DPDK's log lines while a device is opened are the best available explanation of a failure.
 #pragma once
 
 #include <string>
 
 namespace bfly::dataplane {
 
-// While one lives, DPDK's log lines are collected; they still reach the log. One at a time.
+// Collects DPDK's log lines while it lives. The lines still reach the log. Only one may exist at a
+// time.
 class DpdkLogCapture {
  public:
   DpdkLogCapture();

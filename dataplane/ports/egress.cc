@@ -11,7 +11,8 @@ void Egress::Attach(const std::vector<Row>& rows, HostTransmitter* transmitter) 
   transmitters_.push_back(transmitter);
 }
 
-// Every packet, also one whose row has no port: its journey through the network ends here.
+// Records every packet, also one whose row has no port, because its path through the network ends
+// here.
 void Egress::Record(const Descriptor* burst, int count, DeliveryLatency& latency) {
   const uint64_t now = rte_rdtsc();
   for (int i = 0; i < count; ++i) {
@@ -22,8 +23,8 @@ void Egress::Record(const Descriptor* burst, int count, DeliveryLatency& latency
   }
 }
 
-// Devices read both cache lines of a header when they send or free a frame. Asked for together, the
-// lines of a burst come while the first of them are used.
+// Devices read both cache lines of a frame's header when they send or free the frame. The lines of
+// a burst are requested together, so that later ones arrive while the first are in use.
 void Egress::FetchHeaders(const Descriptor* burst, int count) {
   for (int i = 0; i < count; ++i) {
     if (burst[i].mbuf == nullptr) continue;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Behind the last stage: every packet goes to the host port of the row it arrived at.
+// The outlet behind the last stage. Every packet goes to the host port of the row at which it
+// arrived.
 #pragma once
 
 #include <atomic>
@@ -12,18 +13,19 @@
 
 namespace bfly::dataplane {
 
-// Takes every descriptor it is offered. Frames go to the transmitter of their row, or are dropped
-// as kNoPortAtRow; synthetic packets end here, in the row's built-in sink, and count as delivered.
+// Takes every descriptor that it is offered. A frame goes to the transmitter of its row, or is
+// dropped as kNoPortAtRow. A synthetic packet ends here, in the row's built-in sink, and counts as
+// delivered.
 class Egress final : public Outlet {
  public:
-  // `from_others`: frames may come from another worker, whose core has their headers.
+  // `from_others`: frames may come from another worker, whose core has their headers in its cache.
   explicit Egress(uint32_t rows, bool from_others = false)
       : from_others_(from_others), of_row_(rows, kNone) {}
 
-  // Frames that reach one of `rows` leave by `transmitter`, which this worker alone uses.
+  // Frames for `rows` leave by `transmitter`, which only this worker uses.
   void Attach(const std::vector<Row>& rows, HostTransmitter* transmitter);
 
-  // Control: what is delivered from now on is recorded there; null: nowhere.
+  // Control: deliveries from now on are recorded there. Null: they are not recorded.
   void RecordLatency(DeliveryLatency* latency) {
     latency_.store(latency, std::memory_order_release);
   }

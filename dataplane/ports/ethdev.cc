@@ -22,7 +22,7 @@ namespace bfly::dataplane {
 namespace {
 
 constexpr uint16_t kDescriptors = 1024;
-// Ethernet header and one VLAN tag: what DPDK takes an MTU to leave out.
+// Ethernet header and one VLAN tag, which DPDK does not count in an MTU.
 constexpr uint32_t kMtuLeavesOut = 18;
 constexpr uint32_t kUsualMtu = 1500;
 
@@ -37,18 +37,18 @@ absl::Status At(const std::string& field, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(field, ": ", status.message()));
 }
 
-// With the Ethernet header, without FCS.
+// The longest frame that the device takes, with the Ethernet header and without FCS.
 uint32_t LongestFrame(const rte_eth_dev_info& info) {
-  // memif chains buffers for frames of any length, and says 1,518 all the same.
+  // memif chains buffers for frames of any length, although it reports 1,518.
   if (std::strcmp(info.driver_name, "net_memif") == 0) return 0xffff;
   // A buffer of AF_XDP is at most a page with all its headers (frame_pool.h), less the cache line
-  // that DPDK adds where the size would hit the same memory channel over and over.
+  // that DPDK adds so that buffers do not all begin on the same memory channel.
   if (std::strcmp(info.driver_name, "net_af_xdp") == 0) return 3402;
   return std::min(info.max_rx_pktlen, info.max_mtu + kMtuLeavesOut);
 }
 
-// What is most likely wrong with an AF_XDP device that does not open: DPDK takes the queues of an
-// interface to be its combined channels.
+// The most likely reason why an AF_XDP device does not open: DPDK takes an interface to have as
+// many queues as combined channels.
 std::string TooManyQueues(const EthdevConfig& config, const XdpEdge* edge) {
   if (edge == nullptr || config.queue_pairs == 1) return "";
   return absl::StrCat("; queue_pairs is ", config.queue_pairs,
@@ -115,7 +115,7 @@ absl::Status Ethdev::Probe(const EthdevConfig& config) {
     if (absl::Status status = CheckPciDevice(config.field, device); !status.ok()) return status;
     DpdkLogCapture log;
     const int ret = rte_dev_probe(device.c_str());
-    if (ret == -EFAULT) {  // no bus of DPDK knows a driver for such a name
+    if (ret == -EFAULT) {  // no bus of DPDK knows a driver for this name
       return absl::InvalidArgumentError(absl::StrCat(
           config.field, ": DPDK has no driver for \"", name_,
           "\"; a device begins with its driver's name, such as net_memif, net_tap, net_af_xdp, "
@@ -171,8 +171,8 @@ absl::Status Ethdev::Configure(const EthdevConfig& config) {
                      " bytes are to pass, but \"", config.device, "\" carries at most ",
                      LongestFrame(info), "; lower max_frame_bytes or use another device"));
   }
-  // Never below the usual: frames over a smaller limit are to be seen, dropped and counted. And
-  // never above what DPDK lets us say.
+  // The MTU is never below the usual one, so that frames over a smaller limit are received, counted
+  // and dropped, and never above DPDK's limit.
   const uint32_t wanted = std::max(config.max_frame_bytes, kUsualMtu + kMtuLeavesOut);
   const uint32_t sayable = std::min(info.max_rx_pktlen, info.max_mtu + kMtuLeavesOut);
   const auto mtu = static_cast<uint16_t>(std::min(wanted, sayable) - kMtuLeavesOut);
@@ -184,13 +184,14 @@ absl::Status Ethdev::Configure(const EthdevConfig& config) {
     conf.rx_adv_conf.rss_conf.rss_hf =
         info.flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_TCP);
   }
-  // Every frame sent comes from the one pool and has one owner.
+  // Every frame that is sent comes from this pool and has one owner.
   conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
   if (int ret = rte_eth_dev_configure(id_, queues, queues, &conf); ret != 0) {
     return refused(absl::StrCat("cannot be configured with ", queues, " queue pairs and MTU ", mtu),
                    ret);
   }
-  // A driver that asks for longer rings has reason to: AF_XDP's are filled while we do not look.
+  // A driver may ask for longer rings. AF_XDP does, because the kernel fills its rings between two
+  // polls.
   uint16_t rx_descriptors = std::max(kDescriptors, info.default_rxportconf.ring_size);
   uint16_t tx_descriptors = std::max(kDescriptors, info.default_txportconf.ring_size);
   if (int ret = rte_eth_dev_adjust_nb_rx_tx_desc(id_, &rx_descriptors, &tx_descriptors); ret != 0) {

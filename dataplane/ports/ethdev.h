@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One DPDK ethernet device, opened, configured and started; closed and removed at the end of its
-// life.
+// One DPDK ethernet device. It is opened, configured and started by Open, and closed and removed by
+// the destructor.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ struct rte_mempool;
 namespace bfly::dataplane {
 
 struct EthdevConfig {
-  std::string field;  // where the device is named, for messages: "ports[2].device"
+  std::string field;  // the device's place in the config, for messages: "ports[2].device"
   std::string
-      device;  // "net_memif0,role=server", "0000:00:04.0", or the name of a device that is there
-  std::string to_driver = {};  // what DPDK is given in place of `device`; empty: `device`
+      device;  // "net_memif0,role=server", "0000:00:04.0", or the name of an existing device
+  std::string to_driver = {};  // the string for DPDK instead of `device`; empty: `device`
   int queue_pairs = 1;
   uint32_t max_frame_bytes = 1518;  // with the Ethernet header and room for one VLAN tag
   rte_mempool* pool = nullptr;      // outlives the device
-  EdgeRules edge;                   // what the XDP program of a kernel interface goes by
+  EdgeRules edge;                   // the rules of a kernel interface's XDP program
 };
 
 class Ethdev {
  public:
-  // InvalidArgument or Unavailable starts with `field` and says what DPDK said.
+  // InvalidArgument or Unavailable starts with `field` and quotes DPDK.
   static absl::StatusOr<std::unique_ptr<Ethdev>> Open(const EthdevConfig& config);
   ~Ethdev();
   Ethdev(const Ethdev&) = delete;
@@ -39,12 +39,13 @@ class Ethdev {
   uint16_t id() const { return id_; }
   const std::string& name() const { return name_; }
   bool link_up() const;
-  // Frames the device lost before anybody took them: no descriptor, errors, no buffer.
+  // Frames that the device lost before a worker took them: no descriptor, errors, no buffer.
   uint64_t missed() const;
-  // Gives the buffers back to the pool that the driver of an AF_XDP device would keep for ever. The
-  // interface is gone and no worker uses the device, which is to be closed.
+  // Returns the buffers to the pool that an AF_XDP device's driver would otherwise never return.
+  // Call it when the interface is gone and no worker uses the device, just before the device is
+  // closed.
   void Reclaim();
-  // Empty where the device has no XDP program of ours.
+  // Empty if the device does not have bfly's XDP program.
   XdpCounters xdp() const;
 
  private:
@@ -53,19 +54,19 @@ class Ethdev {
   absl::Status Own(const EthdevConfig& config);
   absl::Status Configure(const EthdevConfig& config);
 
-  std::unique_ptr<XdpEdge> edge_;  // of an AF_XDP device: goes after the device
-  std::vector<XskRing> rings_;     // likewise
+  std::unique_ptr<XdpEdge> edge_;  // of an AF_XDP device; destroyed after the device is closed
+  std::vector<XskRing> rings_;     // of an AF_XDP device
   rte_mempool* pool_ = nullptr;
   uint16_t id_ = 0;
   std::string name_;
-  uint64_t owner_ = 0;   // DPDK's owner id: two ports cannot share a device
-  bool probed_ = false;  // by us, so ours to remove
+  uint64_t owner_ = 0;   // DPDK's owner id, because two ports cannot share a device
+  bool probed_ = false;  // this object probed the device, so it removes it
   bool started_ = false;
 };
 
-// `device` with a name DPDK does not know yet: "net_af_xdp,iface=a" becomes
-// "net_af_xdp_b0,iface=a". A name that ends in a digit was numbered by the user and stays; a PCI
-// address is written out.
+// Returns `device` with a name that DPDK does not know yet: "net_af_xdp,iface=a" becomes
+// "net_af_xdp_b0,iface=a". A name that ends in a digit stays, because the user numbered it. A PCI
+// address is written in full.
 std::string NumberedDevice(const std::string& device);
 
 }  // namespace bfly::dataplane

@@ -18,20 +18,20 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr uint32_t kDefaultRoom = 2048;  // what devices expect of a buffer at least
-// A device that keeps its rings full: AF_XDP 2,048 to receive and 2,048 to send, plus our own
-// bursts.
+constexpr uint32_t kDefaultRoom = 2048;  // the least that devices expect of a buffer
+// Enough for a device that keeps its rings full (AF_XDP has 2,048 to receive and 2,048 to send) and
+// for the workers' bursts.
 constexpr uint32_t kMbufsPerQueuePair = 5120;
 constexpr uint32_t kMbufsInFabric = 8192;
-// AF_XDP leaves this free in front of each frame. Others need less: virtio-net writes its own
-// header of 12 bytes there, and is refused a buffer without room for it.
+// AF_XDP leaves this free in front of each frame. Other devices need less: virtio-net writes its
+// own header of 12 bytes there, and is refused a buffer without room for it.
 constexpr uint32_t kXdpHeadroom = 256;
 constexpr uint32_t kCachedPerLcore = 256;
 static_assert(RTE_PKTMBUF_HEADROOM >= kTrunkOverhead,
               "a trunk header fits in front of every frame");
 
-// DPDK leaves out the DMA address of a buffer that need not be contiguous. By virtual addresses it
-// is the buffer's own.
+// DPDK leaves out the DMA address of a buffer that need not be contiguous. With virtual addresses
+// it equals the buffer's own address.
 void InitBuffer(rte_mempool* pool, void* argument, void* object, unsigned index) {
   if (rte_eal_iova_mode() == RTE_IOVA_VA) {
     rte_mempool_get_header(object)->iova = reinterpret_cast<rte_iova_t>(object);
@@ -45,17 +45,17 @@ bool HasAfXdp(const FabricConfig& config) {
          std::any_of(config.trunks.begin(), config.trunks.end(), is_af_xdp);
 }
 
-// As rte_pktmbuf_pool_create, but without the gap it leaves where a buffer would cross a page.
-// net_af_xdp (22.11) tells the kernel that the pool is as long as its buffers together: with gaps
-// those at the end lie outside, the kernel silently swallows them, and the port dries up. Only
-// where DMA goes by physical addresses must buffers keep within a page.
+// Like rte_pktmbuf_pool_create, but without the gap that DPDK leaves where a buffer would cross a
+// page. net_af_xdp (22.11) tells the kernel that the pool is as long as the sum of its buffers.
+// With gaps the last buffers would lie outside, the kernel would silently swallow them, and the
+// port would run dry. Buffers must keep within a page only if DMA uses physical addresses.
 FramePool MakeDensePool(const std::string& name, uint32_t mbufs, uint16_t room) {
   const unsigned flags = rte_eal_iova_mode() == RTE_IOVA_VA ? RTE_MEMPOOL_F_NO_IOVA_CONTIG : 0;
   FramePool pool(rte_mempool_create_empty(name.c_str(), mbufs, sizeof(rte_mbuf) + room,
                                           kCachedPerLcore, sizeof(rte_pktmbuf_pool_private),
                                           SOCKET_ID_ANY, flags));
   if (pool == nullptr) return nullptr;
-  pool->flags &= ~RTE_MEMPOOL_F_NON_IO;  // devices do write here (InitBuffer)
+  pool->flags &= ~RTE_MEMPOOL_F_NON_IO;  // devices do write to these buffers (InitBuffer)
   rte_pktmbuf_pool_private sizes{};
   sizes.mbuf_data_room_size = room;
   int error = rte_mempool_set_ops_byname(pool.get(), rte_mbuf_best_mempool_ops(), nullptr);
@@ -77,22 +77,23 @@ FramePool MakeRingPool(const std::string& name, uint32_t mbufs, uint16_t room) {
       rte_pktmbuf_pool_create(name.c_str(), mbufs, kCachedPerLcore, 0, room, SOCKET_ID_ANY));
 }
 
-// A stack gives out the buffers that came back last, which a cache still has. Out of a ring, DPDK's
-// default, every buffer of the pool comes in turn, and all of them are more than a cache holds.
-// Where one worker takes buffers and gives them back, the lcore's own cache of buffers is such a
+// A stack hands out the buffers that came back last, which may still be in a cache. A ring, DPDK's
+// default, hands out every buffer of the pool in turn, and together they are larger than a cache.
+// If one worker both takes and returns buffers, the lcore's own cache of buffers works as such a
 // stack.
 FramePool MakeStackPool(const std::string& name, uint32_t mbufs, uint16_t room) {
   FramePool pool(rte_pktmbuf_pool_create_by_ops(name.c_str(), mbufs, kCachedPerLcore, 0, room,
                                                 SOCKET_ID_ANY, "stack"));
-  // DPDK's stack is a plugin, which may not be installed.
+  // DPDK's stack is a plugin, and may not be installed.
   return pool != nullptr ? std::move(pool) : MakeRingPool(name, mbufs, room);
 }
 
-// For writing: a header that another core has read must leave that core before it can be written.
+// Fetches a line for writing. If another core has read a header, that core's copy must go before
+// the header can be written.
 void FetchToWrite(const char* line) {
 #ifdef __x86_64__
-  // The compiler knows the instruction only where it may use those of later processors too. Older
-  // ones do nothing.
+  // The compiler offers this instruction only when it may use those of newer processors too. Older
+  // processors ignore it.
   asm volatile("prefetchw %0" : : "m"(*line));
 #else
   __builtin_prefetch(line, 1);
@@ -107,12 +108,12 @@ void FetchBuffers(rte_mempool* pool) {
   const rte_mempool_cache* const cache = rte_mempool_default_cache(pool, rte_lcore_id());
   if (cache == nullptr) return;
   if (cache->len < 2 * kBurst) {
-    // Fills the lcore's cache before the device has to, so that the buffers can be fetched.
+    // Fills the lcore's cache before the device would, so that the buffers' headers can be fetched.
     void* buffers[2 * kBurst];
     if (rte_mempool_get_bulk(pool, buffers, 2 * kBurst) != 0) return;
     rte_mempool_put_bulk(pool, buffers, 2 * kBurst);
   }
-  // The device takes from the end.
+  // The device takes buffers from the end.
   for (uint32_t i = cache->len - std::min<uint32_t>(cache->len, kBurst); i < cache->len; ++i) {
     const auto* const header = static_cast<const char*>(cache->objs[i]);
     FetchToWrite(header);
@@ -137,8 +138,8 @@ absl::StatusOr<FramePool> MakeFramePool(const std::string& name, const FabricCon
                                         bool several_workers) {
   const uint32_t mbufs = FramePoolSize(config);
   const uint32_t room = FramePoolRoom(config.max_frame_bytes);
-  // PCI cards of qemu lose a frame whose buffer crosses into a page that lies elsewhere, so buffers
-  // keep within pages wherever they can.
+  // PCI cards of qemu lose a frame whose buffer crosses into a page at another place, so buffers
+  // keep within pages if possible.
   const auto data_room = static_cast<uint16_t>(room);
   FramePool pool = HasAfXdp(config)  ? MakeDensePool(name, mbufs, data_room)
                    : several_workers ? MakeStackPool(name, mbufs, data_room)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The buffers frames live in: one pool a data plane, each buffer holds a whole frame.
+// The buffers of frames: a data plane has one pool, and each buffer holds a whole frame.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,22 @@ struct FramePoolDeleter {
 };
 using FramePool = std::unique_ptr<rte_mempool, FramePoolDeleter>;
 
-// Bytes of a buffer: DPDK's headroom, in which a trunk writes its header, and the longest frame
-// with that header, as the other end of a trunk receives it, and with what a device puts beside it.
+// Bytes of a buffer. It holds DPDK's headroom, in which a trunk writes its header, the longest
+// frame with that header, as the other end of a trunk receives it, and what a device writes beside
+// it.
 uint32_t FramePoolRoom(uint32_t max_frame_bytes);
 
-// Buffers the config needs: what it says, else what the rings of its devices can hold and a share
-// for frames inside the fabric.
+// The number of buffers for the config: the number it gives or, by default, as many as the rings of
+// its devices can hold and some more for frames inside the fabric.
 uint32_t FramePoolSize(const FabricConfig& config);
 
-// `name` is unique among DPDK's memory zones. ResourceExhausted says how much memory was asked for.
-// `several_workers`: one worker may take a buffer and another one give it back.
+// `name` must be unique among DPDK's memory zones. `several_workers`: one worker may take a buffer
+// and another one return it. ResourceExhausted says how much memory was asked for.
 absl::StatusOr<FramePool> MakeFramePool(const std::string& name, const FabricConfig& config,
                                         bool several_workers = false);
 
-// On the lcore that is about to take a burst of buffers: has their headers brought to its core,
-// where other workers gave the buffers back.
+// Fetches the headers of the next burst of buffers to the cache of the calling lcore, which is
+// about to take them after other workers returned them.
 void FetchBuffers(rte_mempool* pool);
 
 }  // namespace bfly::dataplane

@@ -26,8 +26,8 @@ struct Interface {
   MacAddress mac = 0;
   bool veth = false;
   bool in_a_bridge = false;
-  int other_end = 0;                   // its index, 0: none
-  std::optional<int32_t> other_netns;  // where the other end is, if not here
+  int other_end = 0;                   // index of the veth's other end, 0: none
+  std::optional<int32_t> other_netns;  // namespace of the other end, if it is not in this one
 };
 
 struct Request {
@@ -86,7 +86,7 @@ Interface Read(const nlmsghdr* message) {
   return out;
 }
 
-// What the kernel says of the interface with this index, here or in the namespace that it calls
+// Asks the kernel for the interface with this index, here or in the namespace that the kernel calls
 // `netns`.
 std::optional<Interface> Ask(int index, std::optional<int32_t> netns) {
   const OwnedFd netlink(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The address of the host behind a kernel interface, where the kernel can tell before the host has
-// said anything.
+// The address of the host behind a kernel interface, if the kernel knows it before the host has
+// sent anything.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,14 @@
 
 namespace bfly::dataplane {
 
-// Of a TAP its own address, because the host uses the TAP itself. Of a veth that net_af_xdp or
-// net_af_packet use the other end's, also in another network namespace, unless that end belongs to
-// a bridge: then any host may be behind it. 0: nobody can tell, or `device` is another driver's.
+// For a TAP, its own address, because the host uses the TAP itself. For a veth under net_af_xdp or
+// net_af_packet, the address of the other end, also in another network namespace; but not if the
+// other end belongs to a bridge, because any host may be behind that. 0: unknown, or `device` has
+// another driver.
 MacAddress HostBehind(const std::string& device, uint16_t ethdev);
 
-// Whether the host behind the device is a kernel, which takes frames that are addressed to it or to
-// everybody, and drops others.
+// True if the host behind the device is a kernel. A kernel takes only frames that are addressed to
+// it or to everybody.
 bool LeadsToAKernel(const std::string& device);
 
 }  // namespace bfly::dataplane

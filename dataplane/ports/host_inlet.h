@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a receive queue of a host port into the fabric.
+// Brings frames from a receive queue of a host port into the fabric.
 #pragma once
 
 #include <vector>
@@ -21,11 +21,11 @@ struct HostInletConfig {
   FrameRules rules;
   const RouteTable* routes = nullptr;
   std::vector<Row> rows;                    // attached to this port
-  const std::vector<Row>* flood = nullptr;  // attached anywhere
+  const std::vector<Row>* flood = nullptr;  // all rows that are attached to any port
   rte_mempool* pool = nullptr;              // for copies
-  bool kernel_interface = false;            // frames may come with the checksum left to the device
-  LearnedMac* learned = nullptr;            // null: addresses are not translated
-  bool several_workers = false;             // others give back buffers that this one takes
+  bool kernel_interface = false;            // the sender may have left the checksum to the device
+  LearnedMac* learned = nullptr;            // null: no address translation
+  bool several_workers = false;             // others return buffers that this worker takes
 };
 
 class HostInlet final : public Inlet {
@@ -38,10 +38,10 @@ class HostInlet final : public Inlet {
   const PortQueueCounters& counters() const { return counters_; }
 
  private:
-  // Takes the frame: to `burst`, dropped, or kept as the flood in progress. Returns descriptors
-  // written.
+  // Decides on the frame: writes it to `burst`, drops it, or keeps it as the flood in progress.
+  // Returns the number of descriptors written.
   int Admit(rte_mbuf* frame, uint64_t now, Descriptor* out, Ledger& ledger);
-  // Copies the flood in progress to the next rows. Returns descriptors written.
+  // Copies the flood in progress to the next rows. Returns the number of descriptors written.
   int ContinueFlood(uint64_t now, Descriptor* burst, int room, Ledger& ledger);
   static int Inject(rte_mbuf* frame, Row input, WireTag tag, uint64_t now, Descriptor* out);
   int Reject(rte_mbuf* frame, DropReason reason, Ledger& ledger);
@@ -52,13 +52,12 @@ class HostInlet final : public Inlet {
   std::vector<bool> attached_;  // by row; empty for a port of one row
   PortQueueCounters counters_;
 
-  // Frames received and not admitted yet: frames_[next_ .. count_). They are not injected yet
-  // either.
+  // Frames received and not admitted yet: frames_[next_ .. count_). They do not count as injected.
   rte_mbuf* frames_[kBurst];
   int next_ = 0;
   int count_ = 0;
 
-  // A frame that is being copied to one row after another, and where in the list it is.
+  // A frame that is being copied to one row after another, and its place in the list of rows.
   rte_mbuf* flooding_ = nullptr;
   Row flood_input_ = 0;
   size_t flood_next_ = 0;

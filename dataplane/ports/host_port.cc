@@ -68,13 +68,14 @@ absl::StatusOr<std::unique_ptr<HostPort>> HostPort::Open(const std::string& fiel
   return port;
 }
 
-// A kernel drops frames for any address but its own and everybody's, so until the host is known
-// they go to everybody. What the kernel says of the interface now is newer than what was kept.
+// A kernel drops frames that are neither for its own address nor for everybody, so frames are sent
+// to everybody until the host is known. What the kernel says about the interface now is newer than
+// the kept address.
 void HostPort::FindHost(KnownHosts* hosts) {
   if (LeadsToAKernel(config_.device)) learned_.until_known = kBroadcastMac;
   if (hosts != nullptr) hosts->Watch(config_.name, config_.rows[0], &learned_);
   learned_.Learn(device_->HostBehind());
-  // An interface that was made again may have another host behind it.
+  // An interface that was created again may have another host behind it.
   device_->AfterAttaching(
       [this] { learned_.host.store(device_->HostBehind(), std::memory_order_relaxed); });
 }

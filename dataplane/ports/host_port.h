@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host port: the ethdev where the outside world is attached to rows. One inlet a receive queue
-// and one transmitter a transmit queue; each is used by exactly one worker.
+// A host port: the ethdev that attaches the outside world to rows. Each receive queue has an inlet
+// and each transmit queue a transmitter; exactly one worker uses each.
 #pragma once
 
 #include <memory>
@@ -19,15 +19,15 @@
 
 namespace bfly::dataplane {
 
-// What all host ports of a fabric share. Everything pointed to outlives the ports.
+// What all host ports of a fabric share. All pointers must outlive the ports.
 struct HostPortContext {
   const RouteTable* routes = nullptr;
   FrameRules rules;                         // MakeFrameRules(network, addressing, max_frame_bytes)
-  const std::vector<Row>* flood = nullptr;  // every row of the fabric that has a host port
+  const std::vector<Row>* flood = nullptr;  // all rows of the fabric that have a host port
   rte_mempool* pool = nullptr;              // MakeFramePool
-  bool several_workers = false;             // as there
-  DeviceKeeper* keeper = nullptr;           // null: nobody looks after the devices
-  KnownHosts* hosts = nullptr;              // null: addresses of hosts are not kept
+  bool several_workers = false;             // as in MakeFramePool
+  DeviceKeeper* keeper = nullptr;           // null: nobody tends the devices
+  KnownHosts* hosts = nullptr;              // null: addresses of hosts are not kept in a file
 };
 
 class HostPort {
@@ -39,7 +39,7 @@ class HostPort {
 
   const HostPortConfig& config() const { return config_; }
   int queue_pairs() const { return config_.queue_pairs; }
-  // Both live as long as the port.
+  // The inlets and transmitters live as long as the port.
   HostInlet& inlet(int queue) { return *inlets_[queue]; }
   HostTransmitter& transmitter(int queue) { return *transmitters_[queue]; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the fabric to a transmit queue of a host port.
+// Brings packets from the fabric to a transmit queue of a host port.
 #pragma once
 
 #include "dataplane/core/descriptor.h"
@@ -10,26 +10,26 @@
 
 namespace bfly::dataplane {
 
-// Buffers frames in front of one transmit queue, so that a slow device delays its own frames and
-// nobody else's: what its buffer cannot hold is dropped as kPortFull. Used by one worker.
+// Buffers frames in front of one transmit queue, so that a slow device delays only its own frames.
+// A frame that does not fit the buffer is dropped as kPortFull. One worker uses it.
 class HostTransmitter {
  public:
-  // How long a device may take nothing before the frames that wait for it are dropped. A peer that
-  // the kernel schedules away for a while loses nothing.
+  // How long a device may take nothing before the frames that wait for it are dropped. It is long
+  // enough for a peer that the kernel does not schedule for a while.
   static constexpr double kPatienceSeconds = 0.1;
 
-  // `learned` null: addresses are not translated.
+  // `learned` null: no address translation.
   HostTransmitter(const DeviceGate* gate, uint16_t queue, const LearnedMac* learned,
                   double patience_seconds = kPatienceSeconds);
   ~HostTransmitter();
 
   // Takes `packet` with its frame: sends it now or in a later Flush, or drops it.
   void Push(const Descriptor& packet, Ledger& ledger);
-  // Once a pass: offers the device what is buffered. When the device has taken nothing for as long
-  // as the patience lasts, the frames are dropped, and later frames are dropped in the pass that
-  // brings them until the device takes one.
+  // Once a pass: offers the buffered frames to the device. When the device has taken nothing for
+  // kPatienceSeconds, the frames are dropped. From then on each frame is dropped in the pass that
+  // brings it, until the device takes one.
   void Flush(Ledger& ledger);
-  // Frees what is buffered and returns how many frames that were.
+  // Frees the buffered frames and returns their number.
   uint64_t Discard();
 
   uint64_t held() const { return end_ - begin_; }
@@ -44,8 +44,10 @@ class HostTransmitter {
   const uint16_t queue_;
   const LearnedMac* const learned_;
   const uint64_t patience_;   // in TSC ticks
-  uint64_t stuck_since_ = 0;  // TSC of the pass that found it stuck; 0: it takes frames
-  // Waiting: [begin_, end_). Moved to the front when the end is reached.
+  uint64_t stuck_since_ = 0;  // TSC of the pass in which the device took nothing; 0: it takes
+                              // frames
+  // The frames in [begin_, end_) wait. They move to the front when the end of the buffer is
+  // reached.
   uint32_t begin_ = 0;
   uint32_t end_ = 0;
   rte_mbuf* frames_[kCapacity];

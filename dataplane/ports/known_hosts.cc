@@ -8,7 +8,7 @@
 
 namespace bfly::dataplane {
 
-// A line for each host: port, row, address as a number in base 16.
+// The file has a line for each host: port, row, address as a hexadecimal number.
 KnownHosts::KnownHosts(std::string path) : path_(std::move(path)) {
   if (path_.empty()) return;
   std::ifstream file(path_);
@@ -36,7 +36,7 @@ void KnownHosts::Save() {
     }
   }
   if (now == saved_) return;
-  // A crash leaves the old file or the new one, never half of one.
+  // After a crash the file is the old one or the new one, never a part of one.
   const std::string next = path_ + ".next";
   {
     std::ofstream file(next, std::ios::trunc);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The addresses of the hosts behind ports, kept in a file over a crash of the data plane: a host
-// that only listens would stay in the dark until it speaks.
+// Keeps the addresses of the hosts behind ports in a file across a crash of the data plane.
+// Otherwise a host that only listens would be unknown until it sends.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@
 
 namespace bfly::dataplane {
 
-// One thread at a time.
+// Only one thread at a time may use it.
 class KnownHosts {
  public:
-  // Reads what the file has. `path` empty: nothing is kept.
+  // Reads the file. An empty `path` keeps nothing.
   explicit KnownHosts(std::string path);
 
-  // Gives `learned` the address that the file has for the host at the port of one row, and keeps
-  // what workers learn from now on. `learned` outlives the calls of Save.
+  // Gives `learned` the address that the file has for the host at the port of one row, and watches
+  // what workers learn from now on. `learned` must outlive the calls of Save.
   void Watch(const std::string& port, Row row, LearnedMac* learned);
 
-  // Writes the file if something was learned since the last time.
+  // Writes the file if an address was learned since the last call.
   void Save();
-  // The fabric is unloaded in order, and whatever comes next learns anew.
+  // Removes the file. Called when the fabric is unloaded in order: the next fabric learns anew.
   void Forget();
 
  private:

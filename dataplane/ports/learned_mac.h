@@ -7,12 +7,13 @@
 
 namespace bfly::dataplane {
 
-// The address of the host behind a port of one row: receiving workers write what they see, the
-// transmitting ones read. One word, so no worker waits; relaxed, because nothing else hangs on it.
+// The address of the host behind a port of one row. Receiving workers write the addresses that they
+// see, transmitting workers read them. It is one word, so no worker waits; accesses are relaxed,
+// because no other data depends on it.
 struct LearnedMac {
   std::atomic<MacAddress> host{0};
-  // Where frames for the host go until its address is known; 0: they keep the row's address, as a
-  // tester wants it.
+  // The destination of frames for the host until its address is known. 0: frames keep the row's
+  // address, as a tester wants it.
   MacAddress until_known = 0;
 
   void Learn(MacAddress mac) {

@@ -23,7 +23,7 @@ namespace {
 constexpr char kDriver[] = "net_memif";
 constexpr char kDefaultSocket[] = "/run/memif.sock";
 constexpr char kSocketName[] = "driver";
-// Peers that connect to a socket and go no further must not take every file descriptor.
+// The bound keeps peers that connect and then do nothing from taking every file descriptor.
 constexpr size_t kMostSessions = 64;
 constexpr double kEndSeconds = 5;
 
@@ -78,7 +78,7 @@ absl::StatusOr<std::unique_ptr<MemifRelay>> MemifRelay::Open(
 
 absl::Status MemifRelay::MakeInside() {
   if (!server_) {
-    // The driver connects, and AcceptDriver believes nobody else.
+    // The driver connects to this address. AcceptDriver accepts connections from this process only.
     inside_ = {.path = NextAbstractName(), .abstract = true};
     auto listener = ListenAt(inside_, SOCK_SEQPACKET);
     if (!listener.ok()) return listener.status();
@@ -135,7 +135,7 @@ void MemifRelay::Remove(uint32_t id) {
   devices_.erase(device);
   if (!server_ || !devices_.empty()) return;
   sessions_.clear();
-  // The driver removes the name of its socket, and complains if there is none.
+  // The driver removes the name of its socket, and would complain if there were none.
   drivers_socket_.Reset();
   mkdir(directory_.c_str(), 0700);
   OwnedFd(open(inside_.path.c_str(), O_CREAT | O_EXCL | O_CLOEXEC, 0600)).Reset();
@@ -193,8 +193,8 @@ void MemifRelay::Tend() {
   auto answer = ConnectTo(outside_, SOCK_SEQPACKET);
   if (!answer.ok()) return;
   answer_ = *std::move(answer);
-  // The driver of a client connects when it starts, and never again. No worker is inside: the gate
-  // is closed between two connections.
+  // The driver of a client connects only when it starts, so it is stopped and started. No worker is
+  // inside the driver, because the gate is closed between two connections.
   const uint16_t port = devices_.begin()->second.port;
   if (rte_eth_dev_stop(port) != 0 || rte_eth_dev_start(port) != 0) answer_.Reset();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control channels of the memif devices at one socket: bfly has the socket that peers know,
-// DPDK's driver has one that nobody else can reach, and sessions carry messages between the two.
+// Relays the control channels of the memif devices at one socket. bfly has the socket that peers
+// know, DPDK's driver has a socket that no other process can reach, and sessions carry messages
+// between the two.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +20,14 @@
 
 namespace bfly::dataplane {
 
-// What a device string says of a memif, with the driver's defaults for what it leaves out.
+// A memif device string, with the driver's defaults for arguments that it leaves out.
 struct MemifDevice {
   UnixAddress socket;
   uint32_t id = 0;
   bool server = false;
 
-  // Of "net_memif0,role=server,id=3,socket=/tmp/a.sock,socket-abstract=no". Nothing for a device of
-  // another driver, and for values that the driver refuses.
+  // Reads "net_memif0,role=server,id=3,socket=/tmp/a.sock,socket-abstract=no". Returns nothing for
+  // a device of another driver, and for values that the driver refuses.
   static std::optional<MemifDevice> Of(const std::string& device);
 };
 
@@ -34,26 +35,27 @@ struct MemifDevice {
 class MemifRelay {
  public:
   // `wait_for_workers` returns when no worker uses a device whose gate was closed before the call.
-  // AlreadyExists or Unavailable: the socket cannot be had, or nobody answers there.
+  // AlreadyExists: another process has the socket. Unavailable: the socket cannot be created, or
+  // nobody answers there.
   static absl::StatusOr<std::unique_ptr<MemifRelay>> Open(const MemifDevice& device,
                                                           std::function<void()> wait_for_workers);
-  // All devices are gone.
+  // All devices must have been removed.
   ~MemifRelay();
 
-  // What to give to the driver in place of `device`, which is at this relay's socket.
+  // The string for the driver instead of `device`, which is at this relay's socket.
   std::string DriversDevice(const std::string& device) const;
 
-  // After the driver opened the device: from now on a peer can connect, and `gate` opens when it
-  // has.
+  // Call it after the driver opened the device. From now on a peer can connect, and `gate` opens
+  // once a peer has.
   void Add(uint32_t id, uint16_t port, DeviceGate* gate);
-  // Before the driver closes the device, and after workers have left it for good: hangs up.
+  // Call it before the driver closes the device, and after workers have left it for good. Hangs up.
   void Remove(uint32_t id);
 
-  // Carries what there is to carry.
+  // Carries the messages that are waiting.
   void Serve();
-  // Ten times a second: a client whose server is gone looks for another.
+  // Ten times a second: a client whose server is gone tries to connect again.
   void Tend();
-  // All that Serve may have to look at.
+  // The descriptors that Serve waits for.
   void AppendFds(std::vector<int>& fds) const;
 
   const UnixAddress& socket() const { return outside_; }
@@ -65,7 +67,7 @@ class MemifRelay {
     DeviceGate* gate;
   };
   struct Session {
-    Device* device = nullptr;  // that the messages are about, once that is known
+    Device* device = nullptr;  // the device that the messages are about, once it is known
     std::unique_ptr<MemifSession> channel;
   };
 
@@ -84,10 +86,11 @@ class MemifRelay {
   const std::function<void()> wait_for_workers_;
   OwnedFd outside_listener_;  // of a server
   OwnedFd inside_listener_;   // of a client
-  OwnedFd answer_;            // of a client: its server's, before the driver asked
-  UnixAddress inside_;        // what the driver knows
-  // Where a driver that is the server made its socket. The socket has no name any more: nobody but
-  // this process can reach it, and a crash leaves nothing behind.
+  OwnedFd answer_;            // of a client: the connection to its server, made before the driver
+                              // asked for it
+  UnixAddress inside_;        // the address that the driver knows
+  // The directory in which a driver that is the server created its socket. The socket's name is
+  // removed, so only this process can reach it, and a crash leaves nothing behind.
   std::string directory_;
   OwnedFd drivers_socket_;
   std::map<uint32_t, Device> devices_;  // by interface id

@@ -14,12 +14,12 @@
 namespace bfly::dataplane {
 namespace {
 
-// Of the memif protocol, version 2.0: a message is one packet of 128 bytes that starts with its
-// type, and brings at most one file descriptor.
+// Version 2.0 of the memif protocol: a message is one packet of 128 bytes that starts with its type
+// and carries at most one file descriptor.
 constexpr size_t kMessageBytes = 128;
 constexpr uint16_t kInit = 3;
 constexpr uint16_t kConnected = 7;
-// In INIT, behind the type and the version.
+// place in an INIT message, behind the type and the version
 constexpr size_t kInterfaceIdAt = 4;
 
 struct Message {
@@ -40,7 +40,7 @@ struct Message {
   }
 };
 
-// Nothing: no message is there now.
+// Returns nothing if no message is there now.
 std::optional<Message> Receive(const OwnedFd& from) {
   Message message;
   iovec part = {.iov_base = message.bytes.data(), .iov_len = message.bytes.size()};
@@ -100,8 +100,8 @@ void MemifSession::FromPeer() {
   while (state_ != State::kEnding) {
     const std::optional<Message> message = Receive(peer_);
     if (!message.has_value()) return;
-    // A connected peer says nothing but that it disconnects. Whatever it says, the driver might
-    // answer by letting go of the memory.
+    // A connected peer sends nothing but a disconnect. Any message ends the session here, because
+    // the driver might answer one by releasing the memory.
     const bool goes = message->size == 0 || state_ == State::kConnected;
     if (goes) return HangUp();
     if (message->is_init()) hooks_.asks_for(message->interface_id());
@@ -128,8 +128,9 @@ bool MemifSession::FromDriver() {
   }
 }
 
-// The server says it last of all. A driver that is the server is connected by then. A driver that
-// is the client has mapped all memory before, and lets workers in when it has read the message.
+// The server sends this message last. A driver that is the server is connected by then. A driver
+// that is the client has mapped all memory before, and lets workers in when it has read the
+// message.
 void MemifSession::NoteConnected(uint16_t type) {
   if (type != kConnected) return;
   state_ = State::kConnected;

@@ -2,9 +2,9 @@
 // One connection of a memif peer to DPDK's driver, carried message by message.
 //
 // net_memif (22.11) serves its control channel in DPDK's interrupt thread. When a peer hangs up,
-// the driver unmaps the memory it shared with the peer there and then, also while a worker copies
-// frames from it. So no peer talks to the driver: bfly carries the messages, and the driver learns
-// that a peer left when no worker is inside the driver any more.
+// the driver at once unmaps the memory that it shared with the peer, even while a worker copies
+// frames from it. So peers do not talk to the driver: bfly carries the messages, and the driver
+// learns that a peer left only when no worker is inside the driver any more.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,22 @@ namespace bfly::dataplane {
 
 class MemifSession {
  public:
-  // What a session asks of the relay it belongs to.
+  // The calls that a session makes to its relay.
   struct Hooks {
-    // The client, be it the peer or the driver, names the interface it wants.
+    // The client, which is the peer or the driver, names the interface that it wants.
     std::function<void(uint32_t id)> asks_for;
     // The driver is connected: workers may use the device.
     std::function<void()> connected;
-    // Returns when no worker is inside the driver. Called once after `connected`, before the driver
-    // hears of the end of the connection.
+    // Returns when no worker is inside the driver. It is called once after `connected`, before the
+    // driver learns of the end of the connection.
     std::function<void()> take_away;
   };
 
   MemifSession(OwnedFd peer, OwnedFd driver, Hooks hooks)
       : peer_(std::move(peer)), driver_(std::move(driver)), hooks_(std::move(hooks)) {}
 
-  // Carries what there is to carry; never waits for the peer. False: both sides have hung up.
+  // Carries the messages that are waiting, and never waits for the peer. Returns false once both
+  // sides have hung up.
   bool Serve();
   // Hangs up on both sides and waits until the driver has let go, at most `seconds`.
   void End(double seconds);
@@ -40,8 +41,8 @@ class MemifSession {
   int driver_fd() const { return driver_.get(); }
 
  private:
-  // kOpening: messages pass. kConnected: a peer has nothing to say any more but that it leaves.
-  // kEnding: the driver was told, and its end is awaited.
+  // kOpening: messages pass. kConnected: the peer can only leave. kEnding: the driver was told, and
+  // its end is awaited.
   enum class State { kOpening, kConnected, kEnding };
 
   void FromPeer();

@@ -12,7 +12,7 @@
 namespace bfly::dataplane {
 namespace {
 
-// Drivers that hand a device to user space, and one whose devices DPDK shares with the kernel.
+// The drivers that give a device to user space, and one whose devices DPDK shares with the kernel.
 constexpr std::array<const char*, 4> kUsableDrivers = {"vfio-pci", "igb_uio", "uio_pci_generic",
                                                        "mlx5_core"};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PCI devices as a topology names them: what is there, and who holds it.
+// The PCI devices that a topology names: whether they exist, and which driver holds them.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace bfly::dataplane {
 
-// The device string with its address written out, as DPDK names devices: "00:04.0,a=1" becomes
-// "0000:00:04.0,a=1". Empty if it does not begin with a PCI address.
+// The device string with its address in full, as DPDK names devices: "00:04.0,a=1" becomes
+// "0000:00:04.0,a=1". Empty if the string does not begin with a PCI address.
 std::string PciDevice(const std::string& device);
 
-// What stands between DPDK and the PCI device that `device` names, after `field` and with what to
-// do about it: NotFound if there is none at the address, FailedPrecondition if no driver or the
-// kernel's own holds it. OK if it is free for DPDK, or `device` names no PCI device.
+// The error starts with `field` and says what to do. NotFound: there is no device at the address
+// that `device` names. FailedPrecondition: no driver holds it, or the kernel's own does. OK: DPDK
+// can use the device, or `device` does not name a PCI device.
 absl::Status CheckPciDevice(const std::string& field, const std::string& device,
                             const std::string& sysfs = "/sys/bus/pci/devices");
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters of one queue of a port: one worker writes, anybody reads.
+// Counters of one queue of a port. One worker writes them, any thread reads them.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@ struct alignas(64) PortQueueCounters {
   std::atomic<uint64_t> bytes{0};
   std::array<std::atomic<uint64_t>, kDropReasons> drops{};
 
-  // Only for the one writer.
+  // Only the writer may call it.
   static void Add(std::atomic<uint64_t>& counter, uint64_t n) {
     counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
-  // A packet dropped at this queue, in the worker's account and in the port's.
+  // Counts a packet dropped at this queue, in the worker's account and in the port's.
   void Drop(DropReason reason, Ledger& ledger, uint64_t n = 1) {
     ledger.Drop(reason, n);
     Add(drops[static_cast<int>(reason)], n);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trunk: an ethdev that carries the boundary after one stage to another data plane. The device's
-// MTU must let a host's frame pass with kTrunkOverhead more bytes; Open asks for that, and the
-// other end's kernel or peer must allow it too.
+// MTU must let a host's frame pass with kTrunkOverhead more bytes. Open sets it; the other end's
+// kernel or peer must allow it too.
 #pragma once
 
 #include <memory>
@@ -19,8 +19,8 @@
 
 namespace bfly::dataplane {
 
-// The sending end. Steers packets over the queues by their destination bits. A queue of the device
-// that is full stops the burst: what waits, waits on the links of the stage.
+// The sending end distributes packets over the queues by their destination bits. When a queue of
+// the device is full the burst stops there, and the rest waits on the links of the stage.
 class TrunkOutlet final : public Outlet {
  public:
   TrunkOutlet(const DeviceGate* gate, const TrunkRules& rules, rte_mempool* pool);
@@ -29,8 +29,8 @@ class TrunkOutlet final : public Outlet {
   int Send(const Descriptor* burst, int count, Ledger& ledger) override;
   uint64_t held() const override;
   void Flush(Ledger& ledger) override;
-  // Numbers of packets that were never sent are given to the next ones: the receiver misses
-  // nothing.
+  // The numbers of packets that were never sent go to the next packets, so the receiver misses
+  // none.
   uint64_t Discard() override;
 
   const PortQueueCounters& counters() const { return counters_; }
@@ -38,11 +38,11 @@ class TrunkOutlet final : public Outlet {
  private:
   struct Queue {
     rte_mbuf*
-        frames[kBurst];  // with their trunk header, numbered in a row; the first is next to go
+        frames[kBurst];  // with their trunk header and consecutive numbers; the first goes next
     uint32_t count = 0;
     uint64_t sequence = 0;  // of the next packet
   };
-  // False: no buffer for it now.
+  // Returns false if there is no buffer for the packet now.
   bool Append(const Descriptor& packet, uint32_t queue, uint64_t now);
   void Transmit(uint32_t queue, Ledger& ledger);
 
@@ -55,9 +55,10 @@ class TrunkOutlet final : public Outlet {
   PortQueueCounters counters_;
 };
 
-// The receiving end. Trusts nothing; what the sequence numbers show missing is taken over and
-// dropped as kTrunkLost, so that the account over both data planes stays exact. Frames that the
-// sender did not send, or that come twice, enter the account and are dropped here.
+// The receiving end trusts nothing. Packets that the sequence numbers show to be missing are
+// counted as received and dropped as kTrunkLost, so that the account over both data planes stays
+// exact. Frames that the sender did not send, or that come twice, are counted as received and
+// dropped too.
 class TrunkInlet final : public Inlet {
  public:
   TrunkInlet(const DeviceGate* gate, const TrunkRules& rules, rte_mempool* pool);
@@ -74,14 +75,15 @@ class TrunkInlet final : public Inlet {
   const TrunkRules rules_;
   rte_mempool* const pool_;
   const double ticks_per_ns_;
-  uint16_t next_queue_ = 0;               // polled first, in turn
+  uint16_t next_queue_ = 0;               // polled first; it changes in turn
   std::vector<TrunkSequence> sequences_;  // by the sender's queue
   PortQueueCounters counters_;
 };
 
 class Trunk {
  public:
-  // `field` is the trunk's place in the config, "trunks[0]"; `pool` and `keeper` outlive the trunk.
+  // `field` is the trunk's place in the config, "trunks[0]". `pool` and `keeper` must outlive the
+  // trunk.
   static absl::StatusOr<std::unique_ptr<Trunk>> Open(const std::string& field,
                                                      const TrunkConfig& config,
                                                      const Network& network,
@@ -89,7 +91,7 @@ class Trunk {
                                                      DeviceKeeper* keeper);
 
   const TrunkConfig& config() const { return config_; }
-  // By config().sends one of the two, the other is null.
+  // A trunk that sends has an outlet, one that receives an inlet; the other pointer is null.
   TrunkOutlet* outlet() { return outlet_.get(); }
   TrunkInlet* inlet() { return inlet_.get(); }
   PortCounters counters() const;

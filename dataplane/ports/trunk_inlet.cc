@@ -13,8 +13,8 @@
 namespace bfly::dataplane {
 namespace {
 
-// A queue without a frame for this long is quiet: reordering does not take so long, and no sender
-// starts again sooner.
+// A queue is quiet if it got no frame for this long. Reordering does not take so long, and no
+// sender starts again sooner.
 uint64_t QuietTicks() { return rte_get_tsc_hz() / 10; }
 
 }  // namespace
@@ -55,7 +55,7 @@ void TrunkInlet::CountLost(uint64_t packets, Ledger& ledger) {
 }
 
 bool TrunkInlet::Admit(rte_mbuf* frame, uint64_t now, Descriptor& out, Ledger& ledger) {
-  // A frame nobody sent into the trunk enters and leaves the account here.
+  // A frame that the sender did not send enters and leaves the account here.
   const auto reject = [&](DropReason reason) {
     ++ledger.injected;
     counters_.Drop(reason, ledger);

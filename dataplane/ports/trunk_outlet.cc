@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kPadding = 60 - kTrunkOverhead;
 
-// A number that no earlier sender had, and that nobody outside can guess.
+// Draws a number that no earlier sender had and that outsiders cannot guess.
 uint32_t DrawSession() { return std::random_device{}(); }
 
 }  // namespace
@@ -43,7 +43,7 @@ bool TrunkOutlet::Append(const Descriptor& packet, uint32_t queue, uint64_t now)
   if (frame == nullptr) {
     frame = rte_pktmbuf_alloc(pool_);
     if (frame == nullptr) return false;
-    // Ethernet's shortest frame is 60 bytes.
+    // The shortest Ethernet frame has 60 bytes.
     std::memset(rte_pktmbuf_append(frame, kPadding), 0, kPadding);
   } else if (rte_pktmbuf_headroom(frame) < kTrunkOverhead) {
     frame = rte_pktmbuf_copy(packet.mbuf, pool_, 0, UINT32_MAX);

@@ -46,7 +46,7 @@ OwnedFd NewSocket(int type) {
   return OwnedFd(socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
-// 0, or the errno.
+// Returns 0 or the errno.
 int Connect(const KernelAddress& to, int type, OwnedFd& connection) {
   connection = NewSocket(type);
   return connection && connect(connection.get(), to.get(), to.length) == 0 ? 0 : errno;

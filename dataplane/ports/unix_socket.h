@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unix sockets at a path or an abstract address: listening, connecting, and what a crash left.
+// Unix sockets at a path or an abstract address: listening, connecting, and removing a socket that
+// a crash left.
 #pragma once
 
 #include <string>
@@ -12,20 +13,19 @@ namespace bfly::dataplane {
 
 struct UnixAddress {
   std::string path;       // or the name of an abstract address
-  bool abstract = false;  // in the network namespace, with no file
+  bool abstract = false;  // a name in the network namespace, without a file
 
   // For messages: "/tmp/a.sock", "@a" for an abstract address.
   std::string Text() const { return abstract ? "@" + path : path; }
 };
 
-// `type` is SOCK_STREAM or SOCK_SEQPACKET. Sockets don't block.
+// `type` is SOCK_STREAM or SOCK_SEQPACKET. The sockets do not block.
 absl::StatusOr<OwnedFd> ListenAt(const UnixAddress& address, int type);
 // Unavailable: nobody answers.
 absl::StatusOr<OwnedFd> ConnectTo(const UnixAddress& address, int type);
 
-// Makes way for a socket at `path`: removes a socket that nobody listens at, which a process left
-// behind that crashed. AlreadyExists: somebody listens there. FailedPrecondition: the file is not a
-// socket.
+// Prepares `path` for a socket: removes a socket that nobody listens at, which a crashed process
+// left. AlreadyExists: a process listens there. FailedPrecondition: the file is not a socket.
 absl::Status RemoveStaleSocket(const std::string& path, int type);
 
 }  // namespace bfly::dataplane

@@ -6,8 +6,8 @@
 namespace bfly::dataplane {
 
 // Inside the fabric a frame is one piece, so that every device can send it and edges can rewrite
-// it. Puts a copy from `pool` in place of a frame in pieces; false if the pool is empty, and
-// `frame` is as it was.
+// it. MakeWhole replaces a frame in pieces by a copy from `pool`. It returns false and leaves
+// `frame` as it was if the pool is empty.
 inline bool MakeWhole(rte_mbuf*& frame, rte_mempool* pool) {
   if (frame->nb_segs == 1) return true;
   rte_mbuf* whole = rte_pktmbuf_copy(frame, pool, 0, UINT32_MAX);

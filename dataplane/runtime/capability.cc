@@ -19,7 +19,7 @@ struct Need {
   const char* name;
 };
 
-// What each driver calls into the kernel for.
+// The capability that each driver's system calls need.
 constexpr Need kNeeds[] = {
     {"net_af_xdp", CAP_NET_ADMIN, "CAP_NET_ADMIN"},
     {"net_af_xdp", CAP_NET_RAW, "CAP_NET_RAW"},
@@ -37,7 +37,7 @@ uint64_t EffectiveCapabilities() {
     status >> std::hex >> bits;
     return bits;
   }
-  return ~uint64_t{0};  // no /proc: let the driver say what it lacks
+  return ~uint64_t{0};  // no /proc: the driver will say what it lacks
 }
 
 }  // namespace

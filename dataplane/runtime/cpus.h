@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CPUs a data plane may run workers on. The worker of lcore N runs on CPU N and nowhere else,
-// but for lcores that tests add.
+// The CPUs on which a data plane may run workers. The worker of lcore N runs on CPU N only, except
+// for lcores that tests add.
 #pragma once
 
 #include <string>
@@ -10,12 +10,13 @@
 
 namespace bfly::dataplane {
 
-// lcores are numbered 0..kLcoreLimit-1; the highest one that is no CPU of this machine is the
+// lcores are numbered 0..kLcoreLimit-1. The highest number that is not a CPU of this machine is the
+// control's lcore.
 // control's.
 inline constexpr int kLcoreLimit = 128;
 
-// CPUs this process was allowed to use when it first asked (taskset, cgroups), below kLcoreLimit,
-// ascending.
+// The CPUs below kLcoreLimit, ascending, that this process was allowed to use at the first call
+// (taskset, cgroups).
 const std::vector<int>& UsableCpus();
 
 // "0-1,4".
@@ -26,10 +27,11 @@ struct Lcore {
   int cpu = 0;
 };
 
-// The lcores that EAL is started with: one for each usable CPU, and those that were added.
+// The lcores with which EAL is started: one for each usable CPU, and the added ones.
 const std::vector<Lcore>& Lcores();
-// Before EAL starts: adds lcores until there are `count`. They have the lowest free numbers and
-// share the usable CPUs in turn. For tests of more workers than the machine has CPUs.
+// Adds lcores until there are `count`; call it before EAL starts. The new lcores have the lowest
+// free numbers and share the usable CPUs in turn. For tests of more workers than the machine has
+// CPUs.
 void AddLcores(int count);
 
 // InvalidArgument "`field`: 9 is not a CPU this process may use (0-1)".

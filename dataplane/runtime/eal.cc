@@ -31,9 +31,9 @@ static_assert(kLcoreLimit <= RTE_MAX_LCORE);
 
 constexpr int kMinMemoryMb = 64;
 constexpr int kMaxMemoryMb = 262144;
-constexpr char kFilePrefix[] = "bfly";  // and the process id
+constexpr char kFilePrefix[] = "bfly";  // followed by the process id
 
-// Free hugepage memory of the size the machine has most of, in MiB.
+// Free hugepage memory in MiB, of the page size that the machine has most of.
 uint64_t FreeHugepageMb() {
   uint64_t best = 0;
   const std::string root = "/sys/kernel/mm/hugepages";
@@ -66,8 +66,8 @@ std::vector<std::string> Arguments(const EalOptions& options, bool hugepages, in
       absl::StrCat("--file-prefix=", kFilePrefix, getpid()),
       absl::StrCat("--lcores=", LcoreMap(control_lcore)),
       absl::StrCat("--main-lcore=", control_lcore),
-      // An allow list with nothing real in it: PCI devices wait until a fabric names them, and can
-      // still be plugged then, which --no-pci would rule out.
+      // The allow list names no real device. So PCI devices are not touched until a fabric names
+      // them, and can still be plugged then, which --no-pci would prevent.
       "--allow=ffff:ff:1f.7",
       absl::StrCat("--log-level=*:", options.verbose ? "info" : "error"),
       "-m",
@@ -76,13 +76,13 @@ std::vector<std::string> Arguments(const EalOptions& options, bool hugepages, in
   if (hugepages) {
     args.push_back("--in-memory");
   } else {
-    // Ordinary pages rule out --in-memory; this leaves no file behind either.
+    // Ordinary pages exclude --in-memory. --no-shconf leaves no file behind either.
     args.insert(args.end(), {"--no-huge", "--no-shconf"});
   }
   return args;
 }
 
-// What DPDK said while it started, for the error message.
+// Collects what DPDK writes while it starts, for the error message.
 class LogCapture {
  public:
   LogCapture() : stream_(open_memstream(&text_, &size_)) { rte_openlog_stream(stream_); }
@@ -107,7 +107,7 @@ class LogCapture {
   FILE* stream_;
 };
 
-// Removes the directories of data planes that were killed and could not do so themselves.
+// Removes the directories of killed data planes, which could not remove them.
 void RemoveLeftovers(const std::filesystem::path& parent) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(parent, ignored)) {
@@ -161,7 +161,7 @@ absl::StatusOr<Eal> StartOnce(const EalOptions& options) {
           "DPDK did not start: ", rte_strerror(rte_errno), ". ", log.text(), PrivilegeHint()));
     }
   }
-  // DPDK makes this directory even where nothing is to be shared.
+  // DPDK creates this directory even if nothing is to be shared.
   const std::filesystem::path directory = rte_eal_get_runtime_dir();
   if (!options.telemetry) rmdir(directory.c_str());
   RemoveLeftovers(directory.parent_path());
@@ -177,7 +177,7 @@ std::optional<absl::StatusOr<Eal>> started;  // guarded by start_mutex
 absl::StatusOr<Eal> StartEal(const EalOptions& options) {
   const std::lock_guard<std::mutex> lock(start_mutex);
   // Drivers write to the sockets of their peers (memif, vhost, virtio-user) as if that could not
-  // fail: a peer that ends must not end us.
+  // fail. A peer that ends must not end this process.
   signal(SIGPIPE, SIG_IGN);
   if (!started) started = StartOnce(options);
   return *started;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DPDK's environment: once a process, before the first Fabric::Load.
+// DPDK's environment. A process starts it once, before the first Fabric::Load.
 #pragma once
 
 #include <string>
@@ -19,25 +19,26 @@ struct EalOptions {
   bool telemetry = false;
 };
 
-// What StartEal found and did.
+// The result of StartEal.
 struct Eal {
   bool hugepages = false;
   // "hugepages" or "no hugepages (slower): ..." with what to do about it.
   std::string memory;
   std::string dpdk_version;
-  int control_lcore = 0;  // of the thread that called StartEal; floats over all usable CPUs
+  int control_lcore = 0;  // of the thread that called StartEal; it may run on any usable CPU
 };
 
-// Every usable CPU N becomes lcore N with a thread pinned to it, asleep until a worker is launched.
-// The caller becomes an lcore too, but one that takes no CPU from a worker. No PCI device is
-// touched until a fabric names it, no file is left behind, and no socket opened but the one of
-// telemetry; data planes side by side on one machine do not meet. Calling it again returns what the
-// first call returned.
+// Every usable CPU N becomes lcore N with a thread pinned to it, which sleeps until a worker is
+// launched. The caller becomes an lcore too, but one that takes no CPU from a worker. StartEal
+// touches no PCI device before a fabric names it, leaves no file behind, and opens no socket but
+// the one of telemetry; so data planes on one machine do not disturb each other. A second call
+// returns what the first call returned.
 //
-// FailedPrecondition carries DPDK's own words, and the capability that is missing if that is why.
+// FailedPrecondition quotes DPDK, and names a missing capability if that is the reason.
 absl::StatusOr<Eal> StartEal(const EalOptions& options);
 
-// Frees what StartEal took. Fabrics must be gone. EAL cannot be started again in this process.
+// Frees what StartEal took. Fabrics must have been unloaded. EAL cannot start again in this
+// process.
 void StopEal();
 
 }  // namespace bfly::dataplane

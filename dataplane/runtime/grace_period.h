@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// When control may free what it took away from workers. Quiescent-state-based reclamation as in
-// rte_rcu_qsbr, but a worker keeps pointers from pass to pass, so its report follows what it took
-// up anew in the same pass, where rte_rcu_qsbr_quiescent reads and reports at once.
+// Tells when control may free what it took away from workers. This is quiescent-state-based
+// reclamation as in rte_rcu_qsbr. But a worker keeps pointers from pass to pass, so it must read
+// the question, take up what is new in the same pass, and only then answer; rte_rcu_qsbr_quiescent
+// reads and answers at once.
 #pragma once
 
 #include <atomic>
@@ -13,18 +14,18 @@
 
 namespace bfly::dataplane {
 
-// Of one worker. Control publishes something and asks; the worker sees the question at the start of
-// a pass, takes up all that was published, lets go of what it had, and answers.
+// The epoch of one worker. Control publishes something and asks. The worker sees the question at
+// the start of a pass, takes up everything that was published, lets go of what it had, and answers.
 class PassEpoch {
  public:
-  // Worker.
+  // For the worker.
   uint64_t asked() const { return asked_.load(std::memory_order_acquire); }
   bool answered(uint64_t asked) const { return answered_.load(std::memory_order_relaxed) == asked; }
   void Answer(uint64_t asked) { answered_.store(asked, std::memory_order_release); }
-  // The worker makes no pass any more.
+  // The worker makes no further pass.
   void Leave() { answered_.store(UINT64_MAX, std::memory_order_release); }
 
-  // Control, any thread: what the worker is to answer from now on.
+  // For control, on any thread: asks, and returns the number that the worker will answer.
   uint64_t Ask() { return asked_.fetch_add(1, std::memory_order_release) + 1; }
   bool Reached(uint64_t asked) const { return answered_.load(std::memory_order_acquire) >= asked; }
 
@@ -33,27 +34,27 @@ class PassEpoch {
   std::atomic<uint64_t> answered_{0};  // worker: writes, control: acquire loads
 };
 
-// Questions to some workers. Over when all have answered. Control only; several threads
-// may each have one.
+// Questions to some workers; the period is over when all workers have answered. For control only,
+// but several threads may each have a period.
 class GracePeriod {
  public:
   // Asks a worker; a second question to the same worker replaces the first.
   void Ask(PassEpoch* worker);
   bool over() const;
-  // False if it was not over at the deadline.
+  // Returns false if the period is not over at the deadline.
   bool Wait(std::chrono::steady_clock::time_point deadline) const;
 
  private:
   std::vector<std::pair<PassEpoch*, uint64_t>> questions_;
 };
 
-// What workers may still use, each with the grace period after which they do not. Control only, one
-// thread at a time. The destructor frees all of it: the workers have stopped.
+// Things that workers may still use, each with the grace period after which none does. For control
+// only, one thread at a time. The destructor frees everything, so the workers must have stopped.
 class Retired {
  public:
-  // Takes `what` away from the workers, which can't find it any more.
+  // Keeps `what` until the period is over. The workers must no longer be able to find it.
   void Add(GracePeriod period, std::shared_ptr<const void> what);
-  // Frees what nobody uses any more.
+  // Frees everything whose period is over.
   void Collect();
   size_t size() const { return things_.size(); }
 

@@ -20,7 +20,7 @@ uint64_t ProcessStart(pid_t pid) {
   for (int field = 4; field < 20; ++field) rest >> skipped;
   uint64_t threads = 0, ticks = 0;
   rest >> threads >> skipped >> ticks;
-  // Its first thread may have ended before the others, which hold its descriptors still.
+  // The first thread may have ended before the others, which still hold the process's descriptors.
   const bool ended = (state == "Z" || state == "X") && threads <= 1;
   return ended ? 0 : ticks;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which process a number stood for when it was written down: numbers are given out again, the time
-// of start is not.
+// Identifies a process by its number and start time. Numbers are reused; the pair is not.
 #pragma once
 
 #include <sys/types.h>
@@ -9,9 +8,9 @@
 
 namespace bfly::dataplane {
 
-// Clock ticks after boot at which process `pid` was started. 0 if there is none, or if it has ended
-// with all of its threads and only waits for its parent (a zombie): that one serves nobody, and
-// under an init that collects no orphans it stays for ever.
+// Clock ticks after boot at which process `pid` started. Returns 0 if there is no such process, or
+// if it ended with all of its threads and only waits for its parent (a zombie). A zombie serves
+// nobody, and if init does not collect orphans it stays for ever.
 uint64_t ProcessStart(pid_t pid);
 
 }  // namespace bfly::dataplane

@@ -32,7 +32,7 @@ LatencySummary Summarize(const std::vector<const LatencyHistogram*>& histograms,
       seen += counts[bucket];
       if (seen >= wanted) break;
     }
-    // No more than the largest there was, which a bucket's end may be.
+    // The end of the largest value's bucket may be above that value, so the value bounds it.
     return static_cast<double>(std::min(LatencyHistogram::UpperEnd(bucket), max)) * ns;
   };
   summary.p50 = quantile(0.50);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long things took, without keeping each: HDR histograms, that is buckets of equal relative
-// width. Debian 12 packages HDR libraries for Java and Go, not for C or C++.
+// Statistics of durations without a record of each: HDR histograms, whose buckets have equal
+// relative width. Debian 12 packages HDR libraries for Java and Go, not for C or C++.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,8 @@
 
 namespace bfly::dataplane {
 
-// Nanoseconds. Percentiles are known to one part in 256, and never too small; the rest is exact.
+// Nanoseconds. Percentiles are exact to one part in 256, and never too small; the other figures are
+// exact.
 struct LatencySummary {
   uint64_t count = 0;
   double mean = 0;
@@ -20,7 +21,7 @@ struct LatencySummary {
   double max = 0;
 };
 
-// Of TSC cycles. One thread adds, any thread reads.
+// A histogram of TSC cycles. One thread adds, any thread reads.
 class LatencyHistogram {
  public:
   LatencyHistogram() : counts_(std::make_unique<std::atomic<uint64_t>[]>(kBuckets)) {}
@@ -33,7 +34,8 @@ class LatencyHistogram {
       max_.store(cycles, std::memory_order_relaxed);
     }
   }
-  // Of two times that workers read or computed: a time before the first counts as 0.
+  // Adds the time from `from` to `to`, both of which workers read or computed. A negative time
+  // counts as 0.
   void AddBetween(uint64_t from, uint64_t to) { Add(to > from ? to - from : 0); }
 
  private:
@@ -41,13 +43,13 @@ class LatencyHistogram {
                                   double tsc_hz);
 
   static constexpr int kSubBits = 8;
-  static constexpr int kMaxBits = 44;  // hours; longer counts in the last bucket
+  static constexpr int kMaxBits = 44;  // hours; longer times count in the last bucket
   static constexpr size_t kBuckets = static_cast<size_t>(kMaxBits - kSubBits + 1) << kSubBits;
 
   static void Increase(std::atomic<uint64_t>& counter, uint64_t by) {
     counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
   }
-  // Values below 2^kSubBits have buckets of their own; above, 2^kSubBits buckets share an octave.
+  // Values below 2^kSubBits have buckets of their own. Above, each octave has 2^kSubBits buckets.
   static size_t BucketOf(uint64_t value) {
     if (value < (1u << kSubBits)) return value;
     if (value >> kMaxBits != 0) return kBuckets - 1;
@@ -69,7 +71,7 @@ class LatencyHistogram {
   std::atomic<uint64_t> max_{0};
 };
 
-// Of everything the histograms hold together; the null ones are skipped.
+// Summarizes the histograms together; null pointers are skipped.
 LatencySummary Summarize(const std::vector<const LatencyHistogram*>& histograms, double tsc_hz);
 
 }  // namespace bfly::dataplane

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How late a worker released packets: when it did, minus when the packet was due. What the sharing
-// of cores does to a run shows here.
+// The lateness of a worker: the time at which it released a packet minus the time at which the
+// packet was due. Workers that share cores are late.
 #pragma once
 
 #include <array>
@@ -13,11 +13,11 @@ namespace bfly::dataplane {
 struct Lateness {
   uint64_t packets = 0;
   double mean = 0;
-  uint64_t p99 = 0;  // at most 1/16 above the true one
+  uint64_t p99 = 0;  // at most 1/16 above the true value
   uint64_t max = 0;
 };
 
-// One writer, any number of readers, who may see the last packets in one figure and not yet in
+// One writer, any number of readers. A reader may see the last packets in one figure and not yet in
 // another.
 class LatenessMeter {
  public:
@@ -46,7 +46,7 @@ class LatenessMeter {
   }
 
  private:
-  // 16 buckets for each power of two from 16 on, one for each value below.
+  // Each value below 16 has a bucket; above, each power of two has 16 buckets.
   static constexpr int kBuckets = 16 + 60 * 16;
   static int BucketOf(uint64_t value) {
     if (value < 16) return static_cast<int>(value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value one thread publishes and any thread reads whole, without the writer ever waiting.
+// A value that one thread publishes and any thread reads as a whole. The writer never waits.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 namespace bfly::dataplane {
 
 // A seqlock. The version is odd while the value is being written. Every store is a release and
-// every load an acquire, rather than relaxed with fences: on x86 it costs the same, and
-// ThreadSanitizer understands it.
+// every load an acquire, instead of relaxed accesses with fences: on x86 both cost the same, and
+// ThreadSanitizer understands this form.
 template <typename T>
 class Published {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % sizeof(uint64_t) == 0);
@@ -20,7 +20,7 @@ class Published {
   using Words = std::array<uint64_t, kWords>;
 
  public:
-  // One thread only.
+  // Only one thread may publish.
   void Publish(const T& value) {
     const Words words = std::bit_cast<Words>(value);
     const uint64_t version = version_.load(std::memory_order_relaxed);
@@ -35,7 +35,7 @@ class Published {
     return Read(version);
   }
 
-  // Also says which version it was: while version() is the same, so is the value.
+  // Also returns the version that was read: while version() is the same, so is the value.
   T Read(uint64_t& before) const {
     Words words;
     uint64_t after;

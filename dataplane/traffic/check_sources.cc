@@ -12,8 +12,8 @@ using Destination = SourceConfig::Destination;
 // Smallest and largest Ethernet frame, without FCS.
 constexpr uint32_t kMinBytes = 64;
 constexpr uint32_t kMaxBytes = 9018;
-// Of a slot, and of an on period: shorter ones would have the worker count slots instead of
-// packets.
+// The shortest slot and the shortest on period, in seconds. With a shorter one the worker would
+// count slots instead of packets.
 constexpr double kShortestTime = 1e-9;
 
 template <typename... Part>

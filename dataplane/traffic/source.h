@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A built-in source: synthetic packets at input rows. What it sends, where to and when each packet
-// is due follow from its config alone, never from when the worker looked.
+// A built-in source of synthetic packets at input rows. Its config alone determines what it sends,
+// where to, and when each packet is due; the times at which a worker looks do not matter.
 #pragma once
 
 #include <atomic>
@@ -19,15 +19,16 @@ namespace bfly::dataplane {
 
 class Source {
  public:
-  // The config has passed CheckSources. start_tsc is the source's time 0. Sends what starts at
-  // `rows` and leaves the rest of what the config says to others; null if nothing starts there.
+  // CheckSources has accepted the config. start_tsc is the source's time 0. The source sends the
+  // packets that start at `rows`; other parts send the rest of the config's packets. Returns null
+  // if no packet starts at `rows`.
   static std::shared_ptr<Source> Make(const SourceConfig& config, const Network& network,
                                       uint64_t start_tsc, double tsc_hz, RowRange rows = {});
   virtual ~Source() = default;
 
-  // Worker: fills in packets that are due at `now`, at most `room`.
+  // Worker: fills in the packets that are due at `now`, at most `room`.
   int Emit(Descriptor* burst, int room, uint64_t now, const RouteTable& routes, Ledger& ledger);
-  // Worker: TSC at which the next packet is due; UINT64_MAX: none will come, or nobody knows.
+  // Worker: the TSC at which the next packet is due. UINT64_MAX: none will come, or it is unknown.
   virtual uint64_t NextDue() const = 0;
 
   // Any thread.
@@ -48,7 +49,7 @@ class Source {
   Source(const SourceConfig& config, const Network& network, uint64_t start_tsc, double tsc_hz);
 
   virtual void Fill(Batch& batch) = 0;
-  // Packet `index` of row `input`, born at TSC `born`, as the config's destination says.
+  // Sends packet `index` of row `input`, born at TSC `born`, to the config's destination.
   void Send(Batch& batch, Row input, uint64_t index, uint64_t born);
   void SendTo(Batch& batch, Row input, Row output, uint32_t bytes, uint64_t born);
   void Finish() { finished_.store(true, std::memory_order_relaxed); }

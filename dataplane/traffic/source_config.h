@@ -12,7 +12,7 @@
 
 namespace bfly::dataplane {
 
-// Packets from built-in sources: synthetic descriptors that start at input rows.
+// A built-in source: synthetic descriptors that start at input rows.
 struct SourceConfig {
   enum class Destination { kCircuit, kUniform, kRow, kPattern, kTrace };
   std::vector<Row> rows = {};     // input rows that send; none for kTrace
@@ -23,24 +23,24 @@ struct SourceConfig {
   uint8_t priority = 0;                             // 0..7, see Descriptor
   uint64_t seed = 0;
   uint64_t packets = 0;  // per row, 0: until stopped
-  // When packets are born; what its process needs besides the rate, in seconds.
+  // The process that says when packets are born, and its parameters besides the rate, in seconds.
   ArrivalProcess process = ArrivalProcess::kConstant;
   double slot = 0;
   double on = 0;
   double duty = 0;
   TrafficPatternSpec pattern = {};               // kPattern; its seed is `seed`
-  std::shared_ptr<const Trace> trace = nullptr;  // kTrace: sends what it says, once
-  uint64_t id = 0;  // a source that runs under this id already goes on undisturbed; 0: never
+  std::shared_ptr<const Trace> trace = nullptr;  // kTrace: sent once
+  uint64_t id = 0;  // a running source with this id goes on undisturbed; 0: never
 };
 
-// What a source did so far.
+// What a source has done so far.
 struct SourceCounters {
   uint64_t id = 0;
-  uint64_t packets = 0;     // started on their way
-  uint64_t bytes = 0;       // of those
-  uint64_t no_circuit = 0;  // dropped before: no circuit, and the fabric sends nothing without one
-  double seconds = 0;       // since it was started
-  bool finished = false;    // everything it had to send is sent
+  uint64_t packets = 0;     // packets injected
+  uint64_t bytes = 0;       // bytes of those packets
+  uint64_t no_circuit = 0;  // not injected: no circuit, and the fabric sends nothing without one
+  double seconds = 0;       // since the source was started
+  bool finished = false;    // all of its packets were sent
 };
 
 }  // namespace bfly::dataplane

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The built-in sources of some rows, as an inlet of the segment that begins with these rows.
+// The inlet of a segment's rows at which built-in sources inject packets.
 #pragma once
 
 #include <atomic>
@@ -22,12 +22,12 @@ class SourceInlet final : public Inlet {
       : routes_(routes), rows_(rows), worker_(worker) {}
   ~SourceInlet() override;
 
-  // Worker: takes up what was published last. Called before the worker answers its epoch.
+  // Worker: takes up what was published last. The worker calls it before it answers its epoch.
   void Refresh();
   int Receive(Descriptor* burst, int room, Ledger& ledger) override;
   uint64_t NextDue() const override;
 
-  // Control: the sources that are to run from now on. `sources` stays until the worker has answered
+  // Control: the sources that run from now on. `sources` must stay until the worker has answered
   // its epoch after another set was published.
   void Publish(Set* sources) { wanted_.store(sources, std::memory_order_release); }
   RowRange rows() const { return rows_; }
@@ -39,7 +39,7 @@ class SourceInlet final : public Inlet {
   PassEpoch* const worker_;
   std::atomic<Set*> wanted_{nullptr};  // control: writes, worker: acquire loads
   Set* current_ = nullptr;             // worker only
-  size_t turn_ = 0;                    // worker only: source asked first
+  size_t turn_ = 0;                    // worker only: the source that is asked first
 };
 
 }  // namespace bfly::dataplane

@@ -8,7 +8,7 @@
 namespace bfly::dataplane {
 namespace {
 
-// Random arrivals are computed in picoseconds: 2^64 of them are 213 days.
+// Random arrivals are computed in picoseconds; 2^64 of them are 213 days.
 constexpr double kTicksPerSecond = 1e12;
 
 ArrivalSpec SpecOf(const SourceConfig& config) {
@@ -34,7 +34,8 @@ PacedSource::PacedSource(const SourceConfig& config, const Network& network, uin
 
 uint64_t PacedSource::NextDue() const {
   if (next_ >= end_) return UINT64_MAX;
-  // As fast as the worker allows: it needs no waking, and none where no row has a circuit.
+  // A source that sends as fast as the worker allows needs no waking, and nothing can wake it if no
+  // row has a circuit.
   if (cycles_ == 0) return UINT64_MAX;
   return start_ + static_cast<uint64_t>(static_cast<double>(next_) * cycles_);
 }
@@ -46,7 +47,7 @@ void PacedSource::Fill(Batch& batch) {
     if (elapsed < 0) return;
     due = std::min(due, static_cast<uint64_t>(elapsed / cycles_) + 1);
   }
-  // A round over rows without a circuit sends nothing and has to end all the same.
+  // A round over rows without a circuit sends nothing. The bound ends it nevertheless.
   uint64_t looks = cycles_ > 0 ? UINT64_MAX : places_.size() + static_cast<uint64_t>(batch.room);
   for (; next_ < due && looks > 0 && !batch.full(); --looks) {
     const uint64_t born = cycles_ > 0
@@ -91,7 +92,8 @@ void RandomSource::SiftDown(size_t at) {
 }
 
 void RandomSource::Fill(Batch& batch) {
-  // Rows without a circuit take their turns too: a pass looks at a bounded number of packets.
+  // Rows without a circuit take their turns too, so the bound limits how many packets a pass looks
+  // at.
   for (int looked = 0; looked < 4 * batch.room && !heap_.empty() && !batch.full(); ++looked) {
     const uint64_t born = TscOf(heap_.front().time);
     if (static_cast<int64_t>(batch.now - born) < 0) return;
@@ -121,7 +123,7 @@ uint64_t TraceSource::NextDue() const {
 
 void TraceSource::Fill(Batch& batch) {
   const Trace& trace = *config_.trace;
-  // Packets without a circuit take their turns too.
+  // Packets without a circuit take their turns too, so the bound limits how many a pass looks at.
   for (int looked = 0; looked < 4 * batch.room && next_ < trace.size() && !batch.full();
        ++looked, ++next_) {
     const TracePacket& packet = trace[next_];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of sources, by how they know what is due.
+// The kinds of sources; they differ in how they know which packets are due.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace bfly::dataplane {
 
-// Constant gaps, or as fast as the worker allows. Its packets are numbered 0, 1, ... over all its
-// rows in turn: packet j starts at row j mod R and is due at start + j / (R rate). `places` are the
-// indices in config.rows of the rows that this source sends for.
+// Sends with constant gaps, or as fast as the worker allows. Packets are numbered 0, 1, ... over
+// all rows of the config in turn: packet j starts at row j mod R and is due at start + j / (R
+// rate). `places` are the indices in config.rows of the rows for which this source sends.
 class PacedSource final : public Source {
  public:
   PacedSource(const SourceConfig& config, const Network& network, uint64_t start_tsc, double tsc_hz,
@@ -20,16 +20,16 @@ class PacedSource final : public Source {
  private:
   void Fill(Batch& batch) override;
 
-  const double cycles_;  // between packets of this source; 0: not paced
-  const uint64_t end_;   // packets in all
+  const double cycles_;  // between packets; 0: as fast as the worker allows
+  const uint64_t end_;   // number of packets in all
   const std::vector<uint32_t> places_;
-  uint64_t next_;            // packet
-  size_t next_place_ = 0;    // index of its place
-  uint64_t row_packet_ = 0;  // its number in its row
+  uint64_t next_;            // number of the next packet
+  size_t next_place_ = 0;    // index in places_ of the next packet
+  uint64_t row_packet_ = 0;  // the next packet's number in its row
 };
 
-// A random arrival process for each row; `places` as above. The rows' next packets stand in a heap
-// by time.
+// Sends by a random arrival process for each row; `places` as above. A heap orders the rows by the
+// times of their next packets.
 class RandomSource final : public Source {
  public:
   RandomSource(const SourceConfig& config, const Network& network, uint64_t start_tsc,
@@ -51,13 +51,13 @@ class RandomSource final : public Source {
   void SiftDown(size_t at);
 
   const Arrivals arrivals_;
-  const double cycles_;  // in a tick
+  const double cycles_;  // cycles in a tick
   const std::vector<uint32_t> places_;
   std::vector<Arrivals::RowState> states_;
-  std::vector<Entry> heap_;  // the earliest first
+  std::vector<Entry> heap_;  // a heap, the earliest first
 };
 
-// Packets of a trace, once.
+// Sends the packets of a trace, once.
 class TraceSource final : public Source {
  public:
   TraceSource(const SourceConfig& config, const Network& network, uint64_t start_tsc,
@@ -70,7 +70,7 @@ class TraceSource final : public Source {
     return start_ + static_cast<uint64_t>(static_cast<double>(packet.nanoseconds) * cycles_);
   }
 
-  const double cycles_;  // in a nanosecond
+  const double cycles_;  // cycles in a nanosecond
   size_t next_ = 0;
 };
 

@@ -17,12 +17,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Between two looks at the population.
+// The time between two samples of the population.
 constexpr std::chrono::milliseconds kSampleInterval{5};
-// Looks between two questions whether to go on.
+// `interrupted` is called at every so many samples.
 constexpr int kLooksPerQuestion = 20;
 
-// On the hypercube a link that stays in its row stands for no link: crossing it takes no time.
+// A hypercube's link that stays in its row represents no link of the cube, so crossing it takes no
+// time.
 LinkPlan PlanOf(const WallRunConfig& config, const Network& network) {
   LinkPlan plan;
   plan.base.bits_per_second = config.bits_per_second;
@@ -119,7 +120,7 @@ class WallRun {
 
   absl::Status WaitFor(double seconds) {
     if (end_ == Clock::time_point()) end_ = Clock::now();
-    // From one end to the next, so that what happens between them does not add up.
+    // The end is counted from the end before, so that delays between the parts do not accumulate.
     end_ += Length(seconds);
     for (int look = 0; Clock::now() < end_; ++look) {
       if (look % kLooksPerQuestion == 0 && interrupted_()) {
@@ -182,7 +183,7 @@ absl::StatusOr<WallRunResult> RunWall(const WallRunConfig& config,
   const absl::StatusOr<std::unique_ptr<Fabric>> fabric = Fabric::Load(*fabric_config);
   if (!fabric.ok()) return fabric.status();
   absl::StatusOr<WallRunResult> result = WallRun(**fabric, config, interrupted).Run();
-  // Counts what is inside as dropped; the result was taken before.
+  // Unloading counts packets that are inside as dropped; the result was taken before.
   if (absl::Status status = (*fabric)->Unload(); !status.ok()) return status;
   return result;
 }

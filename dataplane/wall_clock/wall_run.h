@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run of a network on the wall clock: real workers, links with a rate, built-in sources, and
-// what was delivered when.
+// One run of a network on the wall clock, with real workers, links with a rate and built-in
+// sources. It measures what is delivered and when.
 #pragma once
 
 #include <cstdint>
@@ -19,27 +19,27 @@ namespace bfly::dataplane {
 struct WallRunConfig {
   NetworkSpec network;
   uint32_t bytes = 125;           // of every packet
-  uint64_t bits_per_second = 0;   // of every link, or on a hypercube of every link that crosses
+  uint64_t bits_per_second = 0;   // of every link; on a hypercube, of every cross link
   double packets_per_second = 0;  // of every row
   ArrivalProcess process = ArrivalProcess::kPoisson;
-  double slot = 0;  // seconds, of a process that has slots
+  double slot = 0;  // seconds, for a process that has slots
   TrafficPatternSpec pattern = {.name = "uniform"};
   LinkDiscipline discipline = LinkDiscipline::kFifo;
   uint64_t seed = 0;
   double warmup = 0;    // seconds, not measured
   double duration = 0;  // seconds measured
-  double drain = 0;     // seconds at most, for what is inside at the end
-  int batches = 20;     // of equal length, for confidence intervals
+  double drain = 0;     // the most seconds to wait for packets that are inside at the end
+  int batches = 20;     // batches of equal length, for confidence intervals
   int workers = 1;      // on different CPUs
 };
 
 struct WallRunResult {
   uint64_t offered = 0;     // packets started in the measured time
-  uint64_t delivered = 0;   // in it
-  double seconds = 0;       // the measured time as it was
+  uint64_t delivered = 0;   // packets delivered in the measured time
+  double seconds = 0;       // the length of the measured time
   uint64_t unfinished = 0;  // still inside after the drain
   LatencyReport latency;    // of packets delivered in the measured time
-  // Of consecutive parts of it: packets, and the mean of latency.end_to_end.
+  // For consecutive parts of the measured time: packets, and the mean of latency.end_to_end.
   struct Batch {
     uint64_t packets = 0;
     double mean_ns = 0;
@@ -50,9 +50,9 @@ struct WallRunResult {
   std::vector<uint64_t> link_packets;
 };
 
-// Loads a fabric of its own, runs it and unloads it again. EAL must be up (runtime/eal.h).
-// `interrupted` is asked now and then; when it says yes the run ends with Cancelled.
-// InvalidArgument: more workers than CPUs or stages. Internal: packets got lost, which means a bug.
+// Loads a fabric of its own, runs it and unloads it. EAL must be up (runtime/eal.h). Calls
+// `interrupted` now and then; if it returns true the run ends with Cancelled. InvalidArgument: more
+// workers than CPUs or stages. Internal: packets were lost, which means a bug.
 absl::StatusOr<WallRunResult> RunWall(const WallRunConfig& config,
                                       const std::function<bool()>& interrupted);
 

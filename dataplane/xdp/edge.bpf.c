@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The XDP program at a kernel interface of the fabric: what is the fabric's goes to the AF_XDP
-// socket of its queue, what is foreign goes to the kernel, what is malformed stops here. It reads a
-// frame exactly as dataplane/frames/frame.h does; tests/packet/xdp_agreement_test.cc holds the two
-// together.
+// The XDP program at a kernel interface of the fabric. It sends the fabric's frames to the AF_XDP
+// socket of their queue, passes foreign frames to the kernel and drops malformed ones. It reads a
+// frame exactly as dataplane/frames/frame.h does; tests/packet/xdp_agreement_test.cc checks that
+// the two agree.
 // clang-format off: bpf_helpers.h takes its types from linux/bpf.h.
 #include <linux/bpf.h>
 // clang-format on
@@ -102,7 +102,8 @@ static __always_inline struct verdict to_row(const struct edge_config* config, _
 
 static __always_inline int is_group_mac(const __u8* mac) { return mac[0] & 1; }
 
-// 02:bf:KK:..: locally administered, "bf"; KK 00 names a row, 01 an end of a trunk.
+// 02:bf:KK:... is locally administered, with "bf" as a mark. KK 00 names a row, 01 an end of a
+// trunk.
 static __always_inline int is_fabric_mac(const __u8* mac, __u8 kind) {
   return mac[0] == 0x02 && mac[1] == 0xbf && mac[2] == kind;
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the XDP program and its loader agree on. Plain C: both clang -target bpf and C++ read it.
+// The interface between the XDP program and its loader. It is plain C, because both clang -target
+// bpf and C++ read it.
 #pragma once
 
 #include <linux/types.h>
 
-// Row counters come in chunks of this many rows, so that a fabric pays for the rows that it has.
+// Row counters come in chunks of this many rows, so that a fabric takes memory only for its own
+// rows.
 #define EDGE_ROWS_PER_CHUNK 4096
-#define EDGE_MAX_CHUNKS 256  // * EDGE_ROWS_PER_CHUNK = 2^20 rows, the largest network
+#define EDGE_MAX_CHUNKS 256  // times EDGE_ROWS_PER_CHUNK is 2^20 rows, the largest network
 #define EDGE_MAX_QUEUES 256
 
 enum edge_mode {
@@ -16,10 +18,10 @@ enum edge_mode {
 
 enum edge_role {
   EDGE_HOST = 0,   // hosts and testers behind the interface
-  EDGE_TRUNK = 1,  // another data plane: only trunk frames are the fabric's
+  EDGE_TRUNK = 1,  // another data plane: only trunk frames belong to the fabric
 };
 
-// One for each interface. Written by the loader while `ready` is 0, then only read.
+// One for each interface. The loader writes it while `ready` is 0; then it is only read.
 struct edge_config {
   __u32 ready;  // 0: every frame passes to the kernel
   __u32 mode;
@@ -27,24 +29,24 @@ struct edge_config {
   __u32 rows;
   __u32 hops;
   __u32 ipv4_base;       // address of row 0, host byte order
-  __u32 ipv4_addresses;  // in the block; 0 stands for all 2^32
+  __u32 ipv4_addresses;  // number of addresses in the block; 0 stands for 2^32
   __u32 max_frame_bytes;
   __u64 owner_start;  // when the owner started, clock ticks since boot: a pid alone may be reused
   __u32 owner_pid;    // the process whose sockets are in xsks_map
   __u32 unused;
 };
 
-// What became of a frame. Every frame counts exactly once.
+// The outcome of a frame. Every frame counts exactly once.
 enum edge_count {
-  EDGE_TO_ROW = 0,       // to the fabric, for one row; counted by row too
+  EDGE_TO_ROW = 0,       // to the fabric, for one row; also counted by row
   EDGE_FLOOD = 1,        // to the fabric, for every row
   EDGE_TO_TRUNK = 2,     // to the fabric, from another data plane
-  EDGE_NO_SOCKET = 3,    // the fabric's, but no socket on this queue: passed to the kernel
-  EDGE_FOREIGN = 4,      // not the fabric's: passed to the kernel
-  EDGE_NOT_READY = 5,    // before the loader was done: passed to the kernel
+  EDGE_NO_SOCKET = 3,    // for the fabric, but this queue has no socket: passed to the kernel
+  EDGE_FOREIGN = 4,      // not for the fabric: passed to the kernel
+  EDGE_NOT_READY = 5,    // the loader was not done yet: passed to the kernel
   EDGE_TRUNCATED = 6,    // dropped: shorter than the headers it announces
   EDGE_OVERSIZED = 7,    // dropped: longer than the fabric's frame limit
-  EDGE_BAD_HEADER = 8,   // dropped: a bfly header that lies
+  EDGE_BAD_HEADER = 8,   // dropped: a bfly header with false contents
   EDGE_UNKNOWN_ROW = 9,  // dropped: the row is outside the network
   EDGE_COUNTS = 10,
 };

@@ -104,7 +104,7 @@ absl::Status EdgeMaps::Configure(const EdgeRules& rules) {
     fds.push_back(chunk.get());
     chunks_.push_back(std::move(chunk));
   }
-  // One by one each update waits for a grace period of RCU, 12 ms; in a batch they wait together.
+  // Single updates would each wait for a grace period of RCU, 12 ms. In a batch they wait together.
   uint32_t placed = static_cast<uint32_t>(fds.size());
   if (bpf_map_update_batch(rows_.get(), keys.data(), fds.data(), &placed, nullptr) != 0) {
     return Failed("place row counters");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The maps of one loaded XDP program (edge_abi.h): its parameters are written and its counters read
-// here.
+// The maps of one loaded XDP program (edge_abi.h). EdgeMaps writes its parameters and reads its
+// counters.
 #pragma once
 
 #include <array>
@@ -16,28 +16,28 @@
 
 namespace bfly::dataplane {
 
-// What the program must know of the fabric.
+// What the program must know about the fabric.
 struct EdgeRules {
-  FrameRules frames;   // on a trunk, max_frame_bytes is with the trunk's headers
+  FrameRules frames;   // on a trunk, max_frame_bytes includes the trunk's headers
   bool trunk = false;  // the interface leads to another data plane, not to hosts
 };
 
-// "to_row" and so on: the names in JSON.
+// The outcome's name in JSON, such as "to_row".
 const char* EdgeCountName(edge_count count);
 
 class EdgeMaps {
  public:
-  // The maps of the program with this id. NotFound if it is not our program.
+  // The maps of the program with this id. NotFound: the program is not bfly's.
   static absl::StatusOr<EdgeMaps> OfProgram(uint32_t program_id);
 
-  // Makes room for the row counters, then lets the program go. `owner_pid` and `owner_start` say
-  // whose sockets it serves (see OwnerLives).
+  // Makes room for the row counters, then starts the program. Records this process as the owner of
+  // the sockets that the program serves (see OwnerLives).
   absl::Status Configure(const EdgeRules& rules);
 
-  // Whether the process that configured the program still runs.
+  // True if the process that configured the program still runs.
   absl::StatusOr<bool> OwnerLives() const;
 
-  // Rows in order, those without frames left out.
+  // Rows ascend; rows without frames are left out.
   absl::StatusOr<XdpCounters> Read() const;
   // By edge_count, summed over the CPUs.
   absl::StatusOr<std::array<uint64_t, EDGE_COUNTS>> ReadCounts() const;
@@ -46,7 +46,7 @@ class EdgeMaps {
   absl::Status ReadChunk(const OwnedFd& chunk, uint32_t first_row, XdpCounters& counters) const;
 
   OwnedFd config_, counts_, rows_;
-  std::vector<OwnedFd> chunks_;  // EDGE_ROWS_PER_CHUNK rows each
+  std::vector<OwnedFd> chunks_;  // each has EDGE_ROWS_PER_CHUNK rows
 };
 
 }  // namespace bfly::dataplane

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiled XDP program, carried inside the binary.
+// The compiled XDP program, which is part of the binary.
 #pragma once
 
 #include <cstddef>

@@ -12,9 +12,9 @@ constexpr uint8_t kUdp = 17;
 
 uint32_t Be16At(const uint8_t* p) { return static_cast<uint32_t>(p[0]) << 8 | p[1]; }
 
-// The Internet checksum's sum of `bytes` (RFC 1071), not folded. It is taken in words of the
-// machine's own byte order: one's complement sums are the same in either, swapped, and the field is
-// compared and stored in the same order.
+// The unfolded sum of `bytes` for the Internet checksum (RFC 1071), in words of the machine's own
+// byte order. One's complement sums in the other byte order are the same with bytes swapped, and
+// the field is compared and stored in the machine's order too.
 uint64_t Sum(const uint8_t* bytes, uint32_t length) {
   uint64_t sum = 0;
   uint32_t i = 0;
@@ -92,9 +92,9 @@ bool FinishChecksum(uint8_t* frame, uint32_t length) {
   std::memcpy(&field, segment.bytes + field_at, sizeof(field));
   if (field != pseudo) return false;
 
-  // The field already adds the pseudo header to the sum.
+  // The sum includes the pseudo header, because the field holds it.
   field = static_cast<uint16_t>(~Fold(Sum(segment.bytes, segment.length)));
-  if (field == 0 && segment.protocol == kUdp) field = 0xffff;  // 0 would say "none"
+  if (field == 0 && segment.protocol == kUdp) field = 0xffff;  // 0 would mean "no checksum"
   if (field == pseudo) return false;
   std::memcpy(segment.bytes + field_at, &field, sizeof(field));
   return true;

@@ -64,7 +64,7 @@ absl::StatusOr<uint32_t> AttachedProgram(const std::string& interface, int index
   return id;
 }
 
-// Takes program `id` off the interface if it is the one that is attached still.
+// Takes program `id` off the interface if it is still the attached one.
 absl::Status Detach(const std::string& interface, int index, uint32_t id) {
   const OwnedFd program(bpf_prog_get_fd_by_id(id));
   LIBBPF_OPTS(bpf_xdp_attach_opts, options);
@@ -130,8 +130,8 @@ XdpEdge::XdpEdge(std::string interface, int index, OwnedFd object, std::string d
       object_(std::move(object)),
       device_(std::move(device)) {}
 
-// The driver takes the program off when the port is closed; this is for a port that never got so
-// far.
+// The driver removes the program when the port is closed. The destructor covers a port that never
+// got that far.
 XdpEdge::~XdpEdge() {
   const auto id = AttachedProgram(interface_, index_);
   if (id.ok() && *id != 0 && *id == program_id_) (void)Detach(interface_, index_, *id);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly's XDP program on the kernel interface of one net_af_xdp port, from before the probe to the
-// close.
+// bfly's XDP program on the kernel interface of one net_af_xdp port, from before DPDK probes the
+// port until the port is closed.
 //
 //   auto edge = XdpEdge::Prepare(port.device);     // makes the interface free, adds the program
 //   rte_eth_dev ... probe (*edge)->device(), set up queues: the driver attaches the program
@@ -23,25 +23,25 @@ namespace bfly::dataplane {
 
 class XdpEdge {
  public:
-  // Whether this device string gets the program: net_af_xdp, unless the user brings one by
-  // xdp_prog=.
+  // True if this device string gets the program: a net_af_xdp device, unless the user names
+  // another program by xdp_prog=.
   static bool Wanted(absl::string_view device);
 
-  // Brings the interface up and takes a program of bfly's off it that a dead data plane left
-  // behind. InvalidArgument: no such interface; FailedPrecondition: a living data plane or someone
-  // else's XDP program has it. Says what to do.
+  // Brings the interface up and removes a program that a dead bfly data plane left on it.
+  // InvalidArgument: there is no such interface. FailedPrecondition: the interface has the program
+  // of a living data plane, or an XDP program that is not bfly's; the message says what to do.
   static absl::StatusOr<std::unique_ptr<XdpEdge>> Prepare(absl::string_view device);
 
   ~XdpEdge();
   XdpEdge(const XdpEdge&) = delete;
   XdpEdge& operator=(const XdpEdge&) = delete;
 
-  // What to probe instead of the device string given to Prepare. Good while this object lives.
+  // The device string to probe instead of the one given to Prepare. Valid while this object lives.
   const std::string& device() const { return device_; }
   const std::string& interface() const { return interface_; }
 
-  // After the queues of the port are set up, which is when the driver attaches the program. Until
-  // then every frame passes to the kernel.
+  // Call it after the queues of the port are set up, which is when the driver attaches the program.
+  // Until then every frame passes to the kernel.
   absl::Status Start(const EdgeRules& rules);
 
   // Any thread. Fails before Start.
@@ -52,7 +52,7 @@ class XdpEdge {
 
   std::string interface_;
   int index_;
-  OwnedFd object_;  // the program as an ELF file in memory: the driver wants a path
+  OwnedFd object_;  // the program as an ELF file in memory, because the driver wants a path
   std::string device_;
   uint32_t program_id_ = 0;
   std::optional<EdgeMaps> maps_;

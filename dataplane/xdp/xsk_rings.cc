@@ -71,12 +71,12 @@ uint32_t IndexAt(uint8_t* at) {
       .load(std::memory_order_acquire);
 }
 
-// What the entries between consumer and producer say: addresses in the memory of the socket.
+// The entries between consumer and producer: addresses in the memory of the socket.
 std::vector<uint64_t> AddressesIn(const XskRing& ring, const xdp_ring_offset& at) {
   const bool of_descriptors = ring.kind == XDP_PGOFF_RX_RING || ring.kind == XDP_PGOFF_TX_RING;
   const size_t entry = of_descriptors ? sizeof(xdp_desc) : sizeof(uint64_t);
-  // Entries are a power of two, of a thousand and more, and fill their pages but for less than
-  // half.
+  // The number of entries is a power of two, at least a thousand, and they fill more than half of
+  // their pages.
   const auto slots = static_cast<uint32_t>(std::bit_floor((ring.bytes - at.desc) / entry));
   const uint32_t producer = IndexAt(ring.start + at.producer);
   std::vector<uint64_t> addresses;
@@ -120,8 +120,8 @@ std::vector<XskRing> Without(const std::vector<XskRing>& rings,
 }
 
 std::vector<rte_mbuf*> BuffersIn(const std::vector<XskRing>& rings, const rte_mempool* pool) {
-  // As the driver has it: the memory begins at the page of the pool's first object, and an address
-  // is that of the object, behind which the buffer begins.
+  // The layout that the driver uses: the memory begins at the page of the pool's first object, and
+  // an address is that of the object, behind which the buffer begins.
   const rte_mempool_memhdr* const memory = STAILQ_FIRST(&pool->mem_list);
   const auto page = static_cast<uintptr_t>(getpagesize());
   const uintptr_t begin = reinterpret_cast<uintptr_t>(memory->addr) & ~(page - 1);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rings that an AF_XDP device shares with the kernel, as this process has them mapped, and the
-// packet buffers in them. When net_af_xdp (22.11) is closed, it returns none of its buffers to
-// their pool, some 2,000 a queue pair, which a fabric would miss after an interface went and came a
-// few times. It also forgets the socket with the device's memory, because it counts users wrongly,
-// so that nobody else could have the interface's queue while this process lives.
+// The rings that an AF_XDP device shares with the kernel, as this process has mapped them, and the
+// packet buffers in them. When net_af_xdp (22.11) is closed, it does not return its buffers to
+// their pool. These are some 2,000 a queue pair, and a fabric would run short after an interface
+// went and came a few times. The driver also forgets to close the socket that has the device's
+// memory, because it counts users wrongly, so that nobody else could use the interface's queue
+// while this process lives.
 #pragma once
 
 #include <cstddef>
@@ -24,17 +25,16 @@ struct XskRing {
   bool operator==(const XskRing&) const = default;
 };
 
-// Every such ring of this process now. What is there after a device was opened, and was not before,
-// is the device's.
+// All such rings of this process at this moment. The rings that appear while a device is opened are
+// the device's.
 std::vector<XskRing> XskRings();
 std::vector<XskRing> Without(const std::vector<XskRing>& rings, const std::vector<XskRing>& others);
 
-// The buffers of `pool` that lie in `rings`. Nobody uses the device, and its interface is gone: the
-// kernel takes and gives no more.
+// The buffers of `pool` that lie in `rings`. Call it when nobody uses the device and its interface
+// is gone, so that the kernel takes and gives no more buffers.
 std::vector<rte_mbuf*> BuffersIn(const std::vector<XskRing>& rings, const rte_mempool* pool);
 
-// Closes the sockets of `rings`, and unmaps those of the rings, that the driver left open when it
-// closed their device.
+// Closes and unmaps those of `rings` that the driver left open when it closed their device.
 void CloseLeft(const std::vector<XskRing>& rings);
 
 }  // namespace bfly::dataplane
