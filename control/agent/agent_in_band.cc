@@ -56,16 +56,21 @@ void CheckCount(const char* field, int count, int inputs, bool optional, FieldEr
   errors.Add(field, absl::StrCat("has ", count, " entries and inputs ", inputs, "; give as many"));
 }
 
+// A case a program.
 absl::StatusOr<dataplane::ProgramParameters> ToProgram(const v1::AgentInBandRequest& request) {
-  if (request.protocol() == dataplane::CollisionParameters::kName) {
-    return dataplane::CollisionParameters{
-        .c = request.c(), .c_disk = request.c_disk(), .max_rounds = request.max_rounds()};
+  switch (request.program_case()) {
+    case v1::AgentInBandRequest::kCollision: {
+      const v1::AgentCollisionParameters& collision = request.collision();
+      return dataplane::CollisionParameters{
+          .c = collision.c(), .c_disk = collision.c_disk(), .max_rounds = collision.max_rounds()};
+    }
+    case v1::AgentInBandRequest::kMinimum:
+      return dataplane::MinimumParameters{.other_if_full = request.minimum().other_if_full()};
+    case v1::AgentInBandRequest::PROGRAM_NOT_SET:
+      break;
   }
-  if (request.protocol() == dataplane::MinimumParameters::kName) {
-    return dataplane::MinimumParameters{.other_if_full = request.other_if_full()};
-  }
-  return ErrorAtField(absl::StatusCode::kInvalidArgument, "protocol",
-                      absl::StrCat("\"", request.protocol(), "\" does not run in band; use ",
+  return ErrorAtField(absl::StatusCode::kInvalidArgument, "program",
+                      absl::StrCat("is not one that this data plane knows; use ",
                                    absl::StrJoin(dataplane::ProgramNames(), " or ")));
 }
 
@@ -79,15 +84,18 @@ absl::StatusOr<InBandTask> ToTask(const v1::AgentInBandRequest& request) {
     errors.Add("second_outputs", "are given without objects; only reads have two outputs");
   }
   if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
-  const absl::StatusOr<dataplane::ProgramParameters> program = ToProgram(request);
-  if (!program.ok()) return program.status();
-  InBandTask task{.program = *program,
+  InBandTask task{.program = {},
                   .requests = {},
                   .reads = {},
                   .objects = {request.objects().begin(), request.objects().end()},
                   .release = {request.release().begin(), request.release().end()},
                   .base_revision = request.base_revision(),
                   .link_circuits = request.link_circuits()};
+  if (inputs > 0) {
+    const absl::StatusOr<dataplane::ProgramParameters> program = ToProgram(request);
+    if (!program.ok()) return program.status();
+    task.program = *program;
+  }
   const bool two_copies = !request.second_outputs().empty();
   for (int i = 0; i < inputs; ++i) {
     if (request.objects().empty()) {

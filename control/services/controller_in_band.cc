@@ -24,6 +24,25 @@ PathChoice ChoiceOf(v1::AgentInBandPath::Choice choice) {
   }
 }
 
+// Names the program of the order and its parameters, a case a program.
+void SetProgram(const InBandOrder& order, int dimension, v1::AgentInBandRequest& request) {
+  const std::string& name = order.reads.has_value() ? order.reads->protocol : order.protocol;
+  if (name == "minimum") {
+    request.mutable_minimum()->set_other_if_full(order.single);
+    return;
+  }
+  v1::AgentCollisionParameters& collision = *request.mutable_collision();
+  if (order.reads.has_value()) {
+    const DataServerOptions options = WithThresholds(order.reads->options, dimension);
+    collision.set_c(options.c);
+    collision.set_c_disk(options.c_disk);
+    collision.set_max_rounds(options.max_rounds);
+  } else {
+    collision.set_c(order.options.c != 0 ? order.options.c : CollisionThreshold(dimension));
+    collision.set_max_rounds(order.options.max_rounds);
+  }
+}
+
 RouteResult RouteOf(const Network& network, const v1::AgentInBandRequest& request,
                     const v1::AgentInBandResponse& response) {
   RouteResult route;
@@ -33,7 +52,7 @@ RouteResult RouteOf(const Network& network, const v1::AgentInBandRequest& reques
   }
   route.rounds = response.rounds();
   route.messages = response.report().messages();
-  route.c = request.c();
+  route.c = request.collision().c();
   route.left_per_round.assign(response.left_per_round().begin(), response.left_per_round().end());
   for (const uint32_t left : response.requests_left()) {
     route.requests_left.push_back(left);
@@ -88,20 +107,10 @@ absl::Status Controller::CheckInBand(const InBandOrder& order) const {
 
 v1::AgentInBandRequest Controller::RequestInBand(const InBandOrder& order) const {
   const FabricState& state = intent_->state;
-  const int dimension = state.network().dimension();
   v1::AgentInBandRequest request;
-  request.set_protocol(order.reads.has_value() ? order.reads->protocol : order.protocol);
-  const bool collision = request.protocol() == "collision";
+  SetProgram(order, state.network().dimension(), request);
   if (order.reads.has_value()) {
     const ReadBatchOrder& reads = *order.reads;
-    const DataServerOptions options = WithThresholds(reads.options, dimension);
-    const bool choice =
-        !reads.objects.empty() && state.objects().Find(reads.objects[0])->copies == 2;
-    if (collision && choice) {
-      request.set_c(options.c);
-      request.set_c_disk(options.c_disk);
-      request.set_max_rounds(options.max_rounds);
-    }
     request.mutable_inputs()->Add(reads.users.begin(), reads.users.end());
     request.mutable_objects()->Add(reads.objects.begin(), reads.objects.end());
     for (const uint64_t object : reads.objects) {
@@ -109,17 +118,16 @@ v1::AgentInBandRequest Controller::RequestInBand(const InBandOrder& order) const
       request.add_outputs(at.disks[0]);
       if (at.copies == 2) request.add_second_outputs(at.disks[1]);
     }
-  } else {
-    if (collision) {
-      request.set_c(order.options.c != 0 ? order.options.c : CollisionThreshold(dimension));
-      request.set_max_rounds(order.options.max_rounds);
+    // Objects in one copy leave nothing to choose, so nothing is below a threshold.
+    if (request.has_collision() && request.second_outputs().empty()) {
+      request.mutable_collision()->Clear();
     }
+  } else {
     for (const Request& wanted : order.requests) {
       request.add_inputs(wanted.input);
       request.add_outputs(wanted.output);
     }
   }
-  request.set_other_if_full(order.single);
   for (const Row input : state.ReleasedBy(order)) request.add_release(input);
   return request;
 }
@@ -200,7 +208,7 @@ absl::StatusOr<InBandOutcome> Controller::LearnInBand(const InBandCaller& caller
                         .circuits = {},
                         .report = response.report(),
                         .disk_contention = 0,
-                        .c_disk = request.c_disk(),
+                        .c_disk = request.collision().c_disk(),
                         .copies = request.objects().empty()          ? 0u
                                   : request.second_outputs().empty() ? 1u
                                                                      : 2u};
