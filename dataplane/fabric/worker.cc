@@ -45,12 +45,12 @@ bool Worker::Pass() {
   }
   account_.ledger.held = held;
   InBandWorker* const in_band = in_band_.load(std::memory_order_acquire);
-  const bool probes = in_band != nullptr && in_band->Run();
+  const bool runs_program = in_band != nullptr && in_band->Run();
   passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   const bool moved = std::memcmp(&account_, &last_published_, sizeof(Account)) != 0;
   if (!moved) {
-    if (!probes) Bump<uint64_t>(idle_passes_, 1);
-    return probes;
+    if (!runs_program) Bump<uint64_t>(idle_passes_, 1);
+    return runs_program;
   }
   published_.Publish(account_);
   last_published_ = account_;

@@ -43,7 +43,7 @@ class InBandServiceTest : public testing::Test {
   // List, telemetry, the agent, and the workers' own counts.
   void ExpectEverybodyCountsTheSame() {
     ExpectCountsEqualRecount(*controller_, agent_.get());
-    // An exchange of nothing, as the owner of the data plane.
+    // A request for nothing, as the owner of the data plane.
     InBandTask nothing;
     nothing.link_circuits = true;
     const auto answer = agent_->host().ExchangeInBand(nothing);

@@ -123,7 +123,7 @@ TEST_F(InBandReadsTest, OneByOneTheLessBusyCopyServes) {
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(first->path().output(), 0u);
   EXPECT_EQ(first->path().choice(), "p");
-  // Two probes over 4 links each, there and back; and the one that installs.
+  // Two messages over 4 links each, there and back; and the one that installs.
   EXPECT_EQ(first->in_band().messages(), 4u);
   EXPECT_EQ(first->in_band().forward_steps(), 4u);
   EXPECT_EQ(first->in_band().install_steps(), 8u);

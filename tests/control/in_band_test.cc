@@ -71,7 +71,7 @@ TEST_F(InBandServiceTest, SingleCircuitsComeAndGoBesideThoseOfTheController) {
       EXPECT_EQ(set_up->circuit().input(), input);
       EXPECT_EQ(set_up->circuit().output(), output);
       if (in_band) {
-        // Both probes forward and back, no link shared; one install and its acknowledgement.
+        // Both messages forward and back, no link shared; one install and its acknowledgement.
         EXPECT_EQ(set_up->in_band().forward_steps(), 8u);
         EXPECT_EQ(set_up->in_band().backward_steps(), 8u);
         EXPECT_EQ(set_up->in_band().install_steps(), 16u);

@@ -142,8 +142,8 @@ TEST(InBandReads, DataGoesOnFlowingAndFollowsThem) {
             drained.conservation.delivered + drained.conservation.dropped);
 }
 
-// Probes are no packets: links that take a second and lose everything do not matter to them.
-TEST(InBandReads, SlowAndLossyLinksDoNotHoldProbes) {
+// Messages are not packets: links that take a second and lose everything do not matter to them.
+TEST(InBandReads, SlowAndLossyLinksDoNotHoldMessages) {
   FabricConfig config = InParts(kKind, 64, 5, 2);
   config.links.base = {.bits_per_second = 1'000'000, .delay_ns = 1'000'000'000, .loss = 1};
   const std::unique_ptr<Fabric> fabric = MustLoad(config);
@@ -155,7 +155,7 @@ TEST(InBandReads, SlowAndLossyLinksDoNotHoldProbes) {
   EXPECT_LT(report->seconds, 1);  // 64 reads, each over the network six times
 }
 
-// Circuits that a controller installs and removes between two exchanges count, on disks too.
+// Circuits that a controller installs and removes between two programs count, on disks too.
 TEST(InBandReads, CircuitsInstalledByOthersCount) {
   const std::unique_ptr<Fabric> fabric = MustLoad(InParts(kKind, 32, 9, 2));
   ASSERT_NE(fabric, nullptr);
@@ -167,7 +167,7 @@ TEST(InBandReads, CircuitsInstalledByOthersCount) {
     ASSERT_TRUE(fabric->InstallCircuit(input, tag).ok());
     books.Add(input, tag);
   };
-  // Many at one disk, before the first exchange.
+  // Many at one disk, before the first program.
   for (Row user = 0; user < 8; ++user) install(user, all[9].disks[0]);
   InBand& in_band = **fabric->in_band();
   const std::vector<InBandRead> some(all.begin() + 8, all.begin() + 20);

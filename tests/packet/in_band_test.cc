@@ -154,7 +154,7 @@ TEST(InBand, PacketsFollowTheCircuitsItSetUp) {
     all[path.input] = path.input;
     walks.emplace_back(path.input, path.tag);
   }
-  // Probes are no packets: nothing has been counted yet.
+  // Messages are not packets: nothing has been counted yet.
   EXPECT_EQ(fabric->summary().conservation.injected, 0u);
   ASSERT_TRUE(
       fabric->SetSources({{.rows = all, .destination = Destination::kCircuit, .packets = 10}})
@@ -164,7 +164,7 @@ TEST(InBand, PacketsFollowTheCircuitsItSetUp) {
   EXPECT_EQ(PacketCounts(WaitForDeliveries(*fabric, 160)), expected);
 }
 
-// Circuits that a controller installs and removes between two exchanges are counted too.
+// Circuits that a controller installs and removes between two programs are counted too.
 TEST(InBand, CircuitsInstalledByOthersCount) {
   const std::unique_ptr<Fabric> fabric =
       MustLoad(InParts(NetworkKind::kTwoFoldButterfly, 32, 9, 4));
@@ -180,7 +180,7 @@ TEST(InBand, CircuitsInstalledByOthersCount) {
     ASSERT_TRUE(fabric->RemoveCircuit(input).ok());
     load.Remove(input, tag);
   };
-  // Before the first exchange, and all over one middle row.
+  // Before the first program, and all over one middle row.
   for (Row input = 0; input < 8; ++input) {
     install(input, TagThrough(network, 3, all[input].output));
   }
@@ -253,8 +253,8 @@ TEST(InBand, IsOnlyForTwoFoldButterflies) {
   EXPECT_EQ(fabric->in_band().status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
-// Several control threads at once: one exchange after the other, and no circuit is lost.
-TEST(InBand, ExchangesOfSeveralThreadsTakeTurns) {
+// Several control threads at once: one program after the other, and no circuit is lost.
+TEST(InBand, ProgramsOfSeveralThreadsTakeTurns) {
   const std::unique_ptr<Fabric> fabric =
       MustLoad(InParts(NetworkKind::kTwoFoldButterfly, 64, 6, 2));
   ASSERT_NE(fabric, nullptr);
