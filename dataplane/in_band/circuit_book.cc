@@ -33,6 +33,21 @@ void CircuitBook::Settle(Row input) {
   counted_[input] = standing_[input];
 }
 
+void CircuitBook::TakeBack(const GivenCircuits& done, RouteTable& routes) {
+  for (const auto& [input, tag] : done.release) counted_[input] = 0;
+  for (const auto& [input, tag] : done.install) counted_[input] = ToWire(tag, network_.hops());
+  for (const auto* paths : {&done.release, &done.install}) {
+    for (const auto& [input, tag] : *paths) {
+      if (standing_[input] == 0) {
+        routes.Remove(input);
+      } else {
+        routes.Install(input, TagOf(standing_[input]));
+      }
+      Note(input);
+    }
+  }
+}
+
 GivenCircuits CircuitBook::Behind() {
   std::sort(behind_.begin(), behind_.end());
   GivenCircuits circuits;

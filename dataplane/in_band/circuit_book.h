@@ -26,6 +26,10 @@ class CircuitBook {
   // The circuit at an input is what the route table says now, and the links count it.
   void Settle(Row input);
 
+  // A program of which nobody was told has released and installed these, and the links count it.
+  // The route table says again what was noted last, and Behind() has what the links must be told.
+  void TakeBack(const GivenCircuits& done, RouteTable& routes);
+
   // What the links must be told to count what stands. They have been told once CaughtUp is called.
   GivenCircuits Behind();
   void CaughtUp();

@@ -103,10 +103,27 @@ LoadedInBand::LoadedInBand(const Network& network, const FabricPlan& plan, Route
   }
 }
 
+absl::Status LoadedInBand::CheckReady() {
+  absl::Status status = post_.CheckReady();
+  if (status.ok() && given_up_ != nullptr) {
+    book_.TakeBack(std::exchange(given_up_, nullptr)(), routes_);
+  }
+  return status;
+}
+
+absl::Status LoadedInBand::RunProgram(std::unique_ptr<Program> program,
+                                      std::function<GivenCircuits()> done) {
+  absl::Status status = post_.Run(std::move(program));
+  if (!status.ok()) given_up_ = std::move(done);
+  return status;
+}
+
 absl::Status LoadedInBand::CatchUp() {
-  GivenCircuits behind = book_.Behind();
+  const GivenCircuits behind = book_.Behind();
   absl::Status status;
-  if (!behind.empty()) status = post_.Run(std::make_unique<SetGivenCircuits>(std::move(behind)));
+  if (!behind.empty()) {
+    status = RunProgram(std::make_unique<SetGivenCircuits>(behind), [behind] { return behind; });
+  }
   if (status.ok()) book_.CaughtUp();
   return status;
 }
@@ -143,12 +160,19 @@ absl::StatusOr<InBandReport> LoadedInBand::SetUpReads(const std::vector<InBandRe
 
 absl::StatusOr<InBandReport> LoadedInBand::Run(const ProgramParameters& parameters,
                                                std::vector<Candidates> requests) {
-  if (absl::Status status = post_.CheckReady(); !status.ok()) return status;
+  if (absl::Status status = CheckReady(); !status.ok()) return status;
   if (absl::Status status = CatchUp(); !status.ok()) return status;
   auto program =
       MakeProgram(parameters, requests, routes_, capacity_.limited() || !faults_.empty());
   const CircuitProgram& ran = *program;
-  if (absl::Status status = post_.Run(std::move(program)); !status.ok()) return status;
+  const auto done = [this, &ran] {
+    GivenCircuits circuits;
+    for (const InBandPath& path : ran.Report(network_, CyclesASecond()).paths) {
+      circuits.install.push_back({path.input, path.tag});
+    }
+    return circuits;
+  };
+  if (absl::Status status = RunProgram(std::move(program), done); !status.ok()) return status;
   for (const Candidates& request : requests) book_.Settle(request.input);
   InBandReport report = ran.Report(network_, CyclesASecond());
   if (report.refusal.has_value()) {
@@ -159,7 +183,7 @@ absl::StatusOr<InBandReport> LoadedInBand::Run(const ProgramParameters& paramete
 
 absl::StatusOr<InBandReport> LoadedInBand::Release(const std::vector<Row>& inputs) {
   const std::lock_guard lock(mutex_);
-  if (absl::Status status = post_.CheckReady(); !status.ok()) return status;
+  if (absl::Status status = CheckReady(); !status.ok()) return status;
   InBandReport report;
   std::vector<TaggedPath> paths;
   std::vector<bool> used(network_.rows());
@@ -184,10 +208,12 @@ absl::StatusOr<InBandReport> LoadedInBand::Release(const std::vector<Row>& input
              : InBandChoice::kP});
   }
   if (absl::Status status = CatchUp(); !status.ok()) return status;
-  auto release =
-      std::make_unique<SetGivenCircuits>(GivenCircuits{.release = paths, .install = {}}, &routes_);
+  const GivenCircuits done = {.release = paths, .install = {}};
+  auto release = std::make_unique<SetGivenCircuits>(done, &routes_);
   const SetGivenCircuits& ran = *release;
-  if (absl::Status status = post_.Run(std::move(release)); !status.ok()) return status;
+  if (absl::Status status = RunProgram(std::move(release), [done] { return done; }); !status.ok()) {
+    return status;
+  }
   for (const Row input : inputs) book_.Settle(input);
   report.install_messages = 2 * uint64_t{inputs.size()};
   report.install_steps = CountSteps(network_, paths);
@@ -198,7 +224,7 @@ absl::StatusOr<InBandReport> LoadedInBand::Release(const std::vector<Row>& input
 absl::StatusOr<LoadedInBand::WalkSeconds> LoadedInBand::Walk(
     const std::vector<InBandRequest>& requests) {
   const std::lock_guard lock(mutex_);
-  if (absl::Status status = post_.CheckReady(); !status.ok()) return status;
+  if (absl::Status status = CheckReady(); !status.ok()) return status;
   if (absl::Status status = CheckTwoFold(); !status.ok()) return status;
   std::vector<TaggedPath> paths;
   for (const auto& [input, output] : requests) {
@@ -210,7 +236,10 @@ absl::StatusOr<LoadedInBand::WalkSeconds> LoadedInBand::Walk(
   }
   auto walk = std::make_unique<GivenPaths>(kWalkPass, std::move(paths));
   const GivenPaths& ran = *walk;
-  if (absl::Status status = post_.Run(std::move(walk)); !status.ok()) return status;
+  if (absl::Status status = RunProgram(std::move(walk), [] { return GivenCircuits(); });
+      !status.ok()) {
+    return status;
+  }
   const PassTimes& times = ran.times();
   return WalkSeconds{
       .forward = static_cast<double>(times.turned - times.begun) / CyclesASecond(),

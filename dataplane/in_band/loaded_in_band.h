@@ -2,6 +2,7 @@
 // The concrete InBand: the messages' side of every worker of one loaded fabric.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -60,6 +61,11 @@ class LoadedInBand final : public InBand {
   // All of these need mutex_.
   absl::Status CheckFree(const std::vector<InBandRequest>& requests) const;
   absl::Status CheckReads(const std::vector<InBandRead>& reads) const;
+  // FailedPrecondition as ProgramPost's. What a program that was given up did after all is taken
+  // back.
+  absl::Status CheckReady();
+  // Runs it. `done` says, once it has ended, what it released and installed.
+  absl::Status RunProgram(std::unique_ptr<Program> program, std::function<GivenCircuits()> done);
   absl::Status CatchUp();
   absl::StatusOr<InBandReport> Run(const ProgramParameters& parameters,
                                    std::vector<Candidates> requests);
@@ -79,6 +85,9 @@ class LoadedInBand final : public InBand {
   std::mutex mutex_;
   CircuitBook book_;  // mutex_
   FaultSet faults_;   // mutex_
+  // mutex_. Of a program that was given up and whose caller was told that nothing was done; it uses
+  // the program, which post_ keeps. Else null.
+  std::function<GivenCircuits()> given_up_;
 };
 
 }  // namespace bfly::dataplane
