@@ -18,7 +18,7 @@ class CircuitListener {
   // Another fabric, and at first the one there is, with what stands on it; null: none.
   virtual void OnFabric(std::shared_ptr<const Network> network,
                         const std::vector<StandingCircuit>& standing) = 0;
-  virtual void OnChange(const FabricState::Change& change) = 0;
+  virtual void OnChange(const CircuitChange& change) = 0;
 };
 
 // Thread-safe.
@@ -37,7 +37,7 @@ class CircuitFeed {
     const std::lock_guard lock(mutex_);
     for (CircuitListener* listener : listeners_) listener->OnFabric(network, {});
   }
-  void Tell(const FabricState::Change& change) {
+  void Tell(const CircuitChange& change) {
     const std::lock_guard lock(mutex_);
     if (change.empty()) return;
     for (CircuitListener* listener : listeners_) listener->OnChange(change);

@@ -59,7 +59,7 @@ class WatchStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     }
   }
 
-  void OnChange(const FabricState::Change& change) override {
+  void OnChange(const CircuitChange& change) override {
     const std::lock_guard lock(mutex_);
     for (const StandingCircuit& circuit : change.install) NoteLocked(circuit);
     for (const Row input : change.remove) NoteLocked(input, std::nullopt);

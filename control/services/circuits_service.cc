@@ -5,6 +5,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "control/intent/execute.h"
 #include "control/services/circuit_filter.h"
 #include "control/services/circuit_messages.h"
 #include "control/services/interrupt_of.h"
@@ -140,8 +141,8 @@ grpc::Status CircuitsService::SetUpBatch(const grpc::ServerContextBase* context,
   std::shared_ptr<const Network> network;
   const absl::Status status = controller_.Commit(request->election_id(), [&](FabricState& state) {
     network = state.shared_network();
-    outcomes = state.ExecuteBatch(*orders, request->all_or_nothing(), request->idempotency_key(),
-                                  InterruptOf(context, !request->all_or_nothing()));
+    outcomes = ExecuteBatch(state, *orders, request->all_or_nothing(), request->idempotency_key(),
+                            InterruptOf(context, !request->all_or_nothing()));
   });
   if (!status.ok()) return ToGrpc(status);
   if (!outcomes.ok()) return ToGrpc(outcomes.status());
@@ -169,15 +170,15 @@ grpc::Status CircuitsService::RoutePermutation(const grpc::ServerContextBase* co
   absl::Status status = controller_.Read([&](const FabricState& state) {
     network = state.shared_network();
     order = ToPermutationOrder(*request, network->rows());
-    if (order.ok() && request->dry_run()) route = state.Route(*order);
+    if (order.ok() && request->dry_run()) route = state.planner().Route(*order);
   });
   if (status.ok()) status = order.status();
   if (status.ok() && !request->dry_run()) {
     status = controller_.Commit(request->election_id(), [&](FabricState& state) {
       network = state.shared_network();
       order = ToPermutationOrder(*request, network->rows());
-      route = order.ok() ? state.Execute(*order, request->idempotency_key(),
-                                         InterruptOf(context, /*answer_in_time=*/false))
+      route = order.ok() ? Execute(state, *order, request->idempotency_key(),
+                                   InterruptOf(context, /*answer_in_time=*/false))
                          : order.status();
     });
   }

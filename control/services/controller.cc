@@ -124,13 +124,13 @@ void Controller::CarryOutAllowed(const std::vector<Job*>& jobs) {
 
 absl::Status Controller::TryCarryOut(const std::vector<Job*>& jobs) {
   FabricState& state = intent_->state;
-  FabricState::Change change;
-  FabricState::Placed placed;
+  CircuitChange change;
+  PlacedRecords placed;
   {
     const std::unique_lock lock(state_);
     for (Job* job : jobs) job->plan(state);
-    change = state.change();
-    placed = state.placed();
+    change = state.changed_circuits();
+    placed = state.change().placed();
   }
   absl::Status status = store_->Append(placed.records);
   if (status.ok()) {
@@ -148,7 +148,7 @@ absl::Status Controller::TryCarryOut(const std::vector<Job*>& jobs) {
   return status;
 }
 
-void Controller::Settle(const FabricState::Change& change) {
+void Controller::Settle(const CircuitChange& change) {
   intent_->state.Commit();
   feed_.Tell(change);
 }
@@ -167,7 +167,7 @@ absl::Status Controller::Watch(CircuitListener* listener,
   return status;
 }
 
-absl::Status Controller::Push(const FabricState::Change& change) {
+absl::Status Controller::Push(const CircuitChange& change) {
   if (change.empty()) return absl::OkStatus();
   DataPlane& ingress = intent_->ingress();
   v1::AgentUpdateRequest request;

@@ -154,7 +154,7 @@ class Controller {
   void CarryOut(const std::vector<Job*>& jobs);
   void CarryOutAllowed(const std::vector<Job*>& jobs);
   absl::Status TryCarryOut(const std::vector<Job*>& jobs);
-  absl::Status Push(const FabricState::Change& change);
+  absl::Status Push(const CircuitChange& change);
   // The same error, saying that it is the data plane's that runs stage 0.
   absl::Status AtIngress(const absl::Status& status) const;
   absl::Status SetTraffic(std::vector<v1::TrafficSource> sources);
@@ -217,7 +217,7 @@ class Controller {
   DataPlanes planes() const;
 
   // With state_: what was done stands, and is told.
-  void Settle(const FabricState::Change& change);
+  void Settle(const CircuitChange& change);
 
   const Options options_;
   Arbitration arbitration_;

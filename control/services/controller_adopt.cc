@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/intent/execute.h"
 #include "control/server/address.h"
 #include "control/services/agent_answers.h"
 #include "control/services/controller.h"
@@ -128,7 +129,7 @@ void Controller::AdoptObjects() {
   for (const std::string& record : *records) {
     const auto order = OrderOfRecord(record, state.network().rows(), state.objects().size(),
                                      resources_.objects.limit());
-    const absl::Status status = order.ok() ? state.Execute(*order) : order.status();
+    const absl::Status status = order.ok() ? Execute(state, *order) : order.status();
     if (status.ok()) continue;
     options_.log(NotTakenOver(status, order.ok() ? nullptr : &resources_.objects));
   }

@@ -3,6 +3,7 @@
 #include <functional>
 #include <utility>
 
+#include "control/intent/execute.h"
 #include "control/services/controller.h"
 #include "control/status/field_errors.h"
 
@@ -42,11 +43,11 @@ absl::Status Controller::SetLinkState(const v1::SetLinkStateRequest& request) {
 
 void Controller::MoveOff(LinkId link) {
   const absl::Status status =
-      ForEach(intent_->state.Crossing(link), [link](FabricState& state, Row input) {
+      ForEach(intent_->state.standing().Crossing(link), [link](FabricState& state, Row input) {
         MoveOrder order;
         order.input = input;
         order.avoid = {link};
-        state.Execute(Order{std::move(order), ""}).status().IgnoreError();
+        Execute(state, Order{std::move(order), ""}).status().IgnoreError();
       });
   if (!status.ok()) options_.log("circuits to be moved: " + std::string(status.message()));
 }
@@ -59,11 +60,11 @@ void Controller::DealWithBroken(const std::vector<Row>& crossing) {
       status = ForEach(broken, [](FabricState& state, Row input) {
         MoveOrder order;
         order.input = input;
-        state.Execute(Order{std::move(order), ""}).status().IgnoreError();
+        Execute(state, Order{std::move(order), ""}).status().IgnoreError();
       });
     } else if (on_failure() == v1::CircuitPolicy::RELEASE) {
       status = ForEach(broken, [](FabricState& state, Row input) {
-        state.Execute(Order{ReleaseOrder{state.AtInput(input)->id}, ""}).status().IgnoreError();
+        Execute(state, Order{ReleaseOrder{state.AtInput(input)->id}, ""}).status().IgnoreError();
       });
     }
   }
@@ -94,15 +95,7 @@ absl::Status Controller::ForEach(const std::vector<Row>& inputs,
 void Controller::TellCircuits(const std::vector<Row>& inputs) {
   if (inputs.empty()) return;
   const std::unique_lock lock(state_);
-  FabricState::Change now;
-  for (const Row input : inputs) {
-    if (auto circuit = intent_->state.AtInput(input)) {
-      now.install.push_back(*std::move(circuit));
-    } else {
-      now.remove.push_back(input);
-    }
-  }
-  feed_.Tell(now);
+  feed_.Tell(intent_->state.NowAt(inputs));
 }
 
 }  // namespace bfly::control

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "control/intent/in_band.h"
 #include "control/services/agent_answers.h"
 #include "control/services/controller.h"
 #include "control/status/field_errors.h"
@@ -61,21 +62,6 @@ RouteResult RouteOf(const Network& network, const v1::AgentInBandRequest& reques
   return route;
 }
 
-// What `state` holds at the inputs that `touched` names.
-FabricState::Change StandingAt(const FabricState& state, const FabricState::Change& touched) {
-  std::vector<Row> inputs = touched.remove;
-  for (const StandingCircuit& circuit : touched.install) inputs.push_back(circuit.path.input);
-  FabricState::Change change;
-  for (const Row input : inputs) {
-    if (auto circuit = state.AtInput(input)) {
-      change.install.push_back(*circuit);
-    } else {
-      change.remove.push_back(input);
-    }
-  }
-  return change;
-}
-
 }  // namespace
 
 absl::Status Controller::CheckInBand(const InBandOrder& order) const {
@@ -102,7 +88,7 @@ absl::Status Controller::CheckInBand(const InBandOrder& order) const {
                         "the stages are split over data planes; circuits are set up in band where "
                         "one data plane runs them all");
   }
-  return state.CheckInBand(order);
+  return control::CheckInBand(state, order);
 }
 
 v1::AgentInBandRequest Controller::RequestInBand(const InBandOrder& order) const {
@@ -128,7 +114,7 @@ v1::AgentInBandRequest Controller::RequestInBand(const InBandOrder& order) const
       request.add_outputs(wanted.output);
     }
   }
-  for (const Row input : state.ReleasedBy(order)) request.add_release(input);
+  for (const Row input : ReleasedBy(state, order)) request.add_release(input);
   return request;
 }
 
@@ -145,7 +131,7 @@ absl::StatusOr<InBandOutcome> Controller::ExecuteInBand(const InBandCaller& call
   const FabricState& state = intent_->state;
   const absl::StatusOr<InBandOrder> order = make_order(state.network());
   if (!order.ok()) return order.status();
-  const auto known = state.FindInBand(*order, caller.key);
+  const auto known = FindInBand(state, *order, caller.key);
   if (!known.ok()) return known.status();
   if (*known != nullptr) return **known;
   if (absl::Status status = CheckInBand(*order); !status.ok()) return status;
@@ -189,11 +175,14 @@ absl::StatusOr<v1::AgentInBandResponse> Controller::AskInBand(v1::AgentInBandReq
 
 absl::Status Controller::LearnRefusal(const InBandOrder& order,
                                       const v1::AgentInBandRefusal& refusal) {
-  const LinkId link = {static_cast<int>(refusal.stage()), refusal.row(),
-                       static_cast<int>(refusal.port())};
+  const InBandRefusal why{
+      .request = refusal.request(),
+      .link = {static_cast<int>(refusal.stage()), refusal.row(), static_cast<int>(refusal.port())},
+      .down = refusal.down(),
+      .circuits = refusal.circuits(),
+      .capacity = refusal.capacity()};
   const std::unique_lock lock(state_);
-  absl::Status status = intent_->state.LearnRefusal(order, refusal.request(), link, refusal.down(),
-                                                    refusal.circuits(), refusal.capacity());
+  absl::Status status = control::LearnRefusal(intent_->state, order, why);
   intent_->state.Commit();
   return status;
 }
@@ -212,23 +201,22 @@ absl::StatusOr<InBandOutcome> Controller::LearnInBand(const InBandCaller& caller
                         .copies = request.objects().empty()          ? 0u
                                   : request.second_outputs().empty() ? 1u
                                                                      : 2u};
-  FabricState::Change change;
+  CircuitChange change;
   absl::Status status, interrupted;
   {
     const std::unique_lock lock(state_);
-    status = state.Learn(order, outcome.route, &outcome.circuits);
-    if (status.ok()) change = state.change();
+    status = Learn(state, order, outcome.route, &outcome.circuits);
+    const std::vector<Row> inputs = state.change().inputs();
     if (status.ok() && caller.interrupt) interrupted = caller.interrupt();
-    if (!interrupted.ok()) {
-      state.RollBack();
-      change = StandingAt(state, change);
-    } else if (status.ok()) {
+    if (!interrupted.ok()) state.RollBack();
+    change = state.NowAt(inputs);
+    if (status.ok() && interrupted.ok()) {
       if (order.reads.has_value()) {
         const std::vector<uint32_t>& readers = state.circuit_set().readers();
         outcome.disk_contention = order.single ? readers[outcome.circuits[0].path.output]
                                                : *std::max_element(readers.begin(), readers.end());
       }
-      if (!caller.key.empty()) state.RememberInBand(order, caller.key, outcome);
+      if (!caller.key.empty()) RememberInBand(state, order, caller.key, outcome);
     }
   }
   // The data plane holds the circuits already. It is told their ids, or to undo what nobody waits

@@ -5,6 +5,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "control/intent/execute.h"
 #include "control/services/data_server_service.h"
 #include "control/services/interrupt_of.h"
 #include "control/services/read_messages.h"
@@ -39,8 +40,8 @@ grpc::Status DataServerService::RequestBestEffort(const grpc::ServerContextBase*
   std::shared_ptr<const Network> network;
   const absl::Status status = controller_.Commit(request.election_id(), [&](FabricState& state) {
     network = state.shared_network();
-    outcomes = state.ExecuteBatch(orders, /*all_or_nothing=*/false, request.idempotency_key(),
-                                  InterruptOf(context, /*answer_in_time=*/true));
+    outcomes = ExecuteBatch(state, orders, /*all_or_nothing=*/false, request.idempotency_key(),
+                            InterruptOf(context, /*answer_in_time=*/true));
   });
   if (!status.ok()) return ToGrpc(status);
   if (!outcomes.ok()) return ToGrpc(outcomes.status());
@@ -76,11 +77,11 @@ grpc::Status DataServerService::ReleaseBatch(const grpc::ServerContextBase* cont
   std::vector<Row> users;
   const absl::Status status = controller_.Commit(request->election_id(), [&](FabricState& state) {
     users.assign(request->users().begin(), request->users().end());
-    if (request->all()) users = state.Readers();
+    if (request->all()) users = state.standing().Readers();
     std::vector<Order> orders;
     for (const Row user : users) orders.emplace_back().what = StopReadingOrder{user};
-    outcomes = state.ExecuteBatch(orders, !request->best_effort(), request->idempotency_key(),
-                                  InterruptOf(context, request->best_effort()));
+    outcomes = ExecuteBatch(state, orders, !request->best_effort(), request->idempotency_key(),
+                            InterruptOf(context, request->best_effort()));
   });
   if (!status.ok()) return ToGrpc(status);
   if (!outcomes.ok()) return ToGrpc(outcomes.status());
@@ -120,7 +121,7 @@ grpc::Status DataServerService::List(const grpc::ServerContextBase*,
     if (!listed.ok()) return;
     const uint32_t page = request->page_size() == 0 ? kDefaultReadsPage : request->page_size();
     uint64_t total = 0;
-    for (const Row user : state.Readers()) {
+    for (const Row user : state.standing().Readers()) {
       const StandingCircuit read = *state.AtInput(user);
       if ((request->has_user() && request->user() != user) ||
           (request->has_object() && request->object() != *read.object) ||

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "control/intent/execute.h"
 #include "control/services/interrupt_of.h"
 #include "control/services/operation_stream.h"
 #include "control/services/place_message.h"
@@ -58,7 +59,7 @@ grpc::Status DataServerService::Place(const grpc::ServerContextBase*,
     const uint64_t before = order->replace ? 0 : state.objects().size();
     placed = before + order->objects.size() > objects.limit()
                  ? objects.Exhausted("objects", "replace those that are placed")
-                 : state.Execute(*order);
+                 : Execute(state, *order);
     response->set_objects(state.objects().size());
     response->set_most_on_disk(state.objects().most_on_disk());
   });
@@ -121,12 +122,12 @@ grpc::Status DataServerService::RequestBatch(const grpc::ServerContextBase* cont
   const absl::Status status =
       request->dry_run() ? controller_.Read([&](const FabricState& state) {
         look(state);
-        result = state.Route(order);
+        result = state.planner().Route(order);
       })
                          : controller_.Commit(request->election_id(), [&](FabricState& state) {
                              look(state);
-                             result = state.Execute(order, request->idempotency_key(),
-                                                    InterruptOf(context, /*answer_in_time=*/false));
+                             result = Execute(state, order, request->idempotency_key(),
+                                              InterruptOf(context, /*answer_in_time=*/false));
                            });
   if (!status.ok()) return ToGrpc(status);
   if (!result.ok()) return ToGrpc(result.status());

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "control/intent/execute.h"
 #include "control/server/message_bytes.h"
 #include "control/services/operation_message.h"
 #include "control/services/order_queue.h"
@@ -118,7 +119,7 @@ class MessageWork final : public OrderQueue::Work {
         network_ = state.shared_network();
         for (size_t i = run.first; i < run.end; ++i) {
           const absl::StatusOr<Order>& order = message_.steps[i].order;
-          outcomes_[i] = order.ok() ? state.Execute(*order) : order.status();
+          outcomes_[i] = order.ok() ? Execute(state, *order) : order.status();
         }
       };
     }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/intent/execute.h"
 #include "control/services/interrupt_of.h"
 #include "control/status/grpc_status.h"
 
@@ -19,7 +20,7 @@ class UnaryOrder final : public OrderQueue::Work {
     job_.election_id = election_id;
     job_.plan = [this](FabricState& state) {
       network_ = state.shared_network();
-      outcome_ = state.Execute(order_);
+      outcome_ = Execute(state, order_);
     };
   }
 

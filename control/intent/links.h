@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which links of a fabric are down, and how many circuits each has room for. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "control/protocols/link_load.h"
+#include "control/protocols/protocol.h"
+#include "topologies/fault_set.h"
+#include "topologies/link_capacity.h"
+#include "topologies/network.h"
+
+namespace bfly::control {
+
+// RESOURCE_EXHAUSTED names the link.
+absl::Status NoRoom(LinkId link, uint32_t circuits, uint32_t capacity);
+
+class Links {
+ public:
+  // `network` must outlive the object.
+  Links(const Network& network, LinkCapacity capacity);
+
+  const FaultSet& faults() const { return faults_; }
+  const LinkCapacity& capacity() const { return capacity_; }
+  void SetUp(LinkId link, bool up) { faults_.SetLinkUp(link, up); }
+
+  // INVALID_ARGUMENT names "avoid[i].row" and the like.
+  absl::Status CheckAvoid(const std::vector<LinkId>& avoid) const;
+  // RESOURCE_EXHAUSTED names the first link of the path without room for one more than `load`.
+  absl::Status CheckRoom(const CircuitPath& path, const LinkLoad& load) const;
+  // The same, and UNAVAILABLE names the first link of the path that `faults` block.
+  absl::Status CheckPath(const CircuitPath& path, const LinkLoad& load,
+                         const FaultSet& faults) const;
+
+ private:
+  const Network& network_;
+  FaultSet faults_;
+  LinkCapacity capacity_;
+};
+
+// What paths must not cross: what is down, and what a request wants avoided. The faults are those
+// of the links themselves unless there is something to avoid.
+class Forbidden {
+ public:
+  // `avoid` was checked.
+  Forbidden(const Links& links, const std::vector<LinkId>& avoid);
+  const FaultSet& faults() const { return own_.has_value() ? *own_ : faults_; }
+
+ private:
+  const FaultSet& faults_;
+  std::optional<FaultSet> own_;
+};
+
+}  // namespace bfly::control

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data server of a fabric: which object is on which disks, and who reads it. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "control/intent/circuits.h"
+#include "control/intent/order.h"
+#include "control/intent/read_order.h"
+#include "control/protocols/object_directory.h"
+#include "topologies/network.h"
+
+namespace bfly::control {
+
+// The error of a read as that of number `i` of many: its fields "user", "object" as "users[i]",
+// "objects[i]", others under "users[i]". An error without fields stays as it is.
+absl::Status AsOneOfMany(const absl::Status& status, size_t i);
+
+class Objects {
+ public:
+  using Directory = std::shared_ptr<const ObjectDirectory>;
+
+  // Both must outlive the object.
+  Objects(const Network& network, const Circuits& circuits);
+
+  const Directory& directory() const { return directory_; }
+  void SetDirectory(Directory directory) { directory_ = std::move(directory); }
+  // What the directory is after the order. All or none; errors name "objects[i]" and "replace".
+  absl::StatusOr<Directory> WithPlaced(const PlaceOrder& order) const;
+
+  bool IsRead(uint64_t object) const { return reader_of_.count(object) != 0; }
+  // The circuit is put up, or taken down; one that reads no object is of no account.
+  void NotePutUp(const StandingCircuit& circuit);
+  void NoteTakenDown(const StandingCircuit& circuit);
+
+  // FAILED_PRECONDITION: the network is no RB_n.
+  absl::Status CheckDataServer() const;
+  // Errors name "user" and "object".
+  absl::Status CheckRead(Row user, uint64_t object) const;
+  // Errors name "users[i]" and "objects[i]".
+  absl::Status CheckReads(const ReadBatchOrder& order) const;
+  // NOT_FOUND: the user reads nothing.
+  absl::Status CheckStopReading(Row user) const;
+
+ private:
+  const Network& network_;
+  const Circuits& circuits_;
+  Directory directory_;
+  std::unordered_map<uint64_t, Row> reader_of_;
+};
+
+}  // namespace bfly::control

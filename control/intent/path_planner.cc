@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/intent/path_planner.h"
+
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/status/field_errors.h"
+
+namespace bfly::control {
+namespace {
+
+// BB_n has the minimum protocol; a network of one path has no choice to make.
+std::unique_ptr<PathChooser> ChooserFor(const Network& network) {
+  auto minimum = MakeChooser("minimum", network);
+  if (minimum.ok()) return *std::move(minimum);
+  return *MakeChooser("greedy", network);
+}
+
+std::optional<CandidatePaths> CandidatesOf(const Network& network) {
+  const auto settings = SwitchSettings::Make(network);
+  if (!settings.ok()) return std::nullopt;
+  return CandidatePaths(*settings);
+}
+
+// A path the caller named. INVALID_ARGUMENT names the row that is wrong.
+absl::StatusOr<CircuitPath> GivenPath(const Network& network, Row input, Row output,
+                                      const std::vector<Row>& rows) {
+  const absl::StatusOr<Tag> tag = TagOfPath(network, rows);
+  if (!tag.ok()) return tag.status();
+  if (rows.front() != input) {
+    return ErrorAtField(absl::StatusCode::kInvalidArgument, "rows[0]",
+                        absl::StrCat(rows.front(), " is not the input, ", input));
+  }
+  if (rows.back() != output) {
+    return ErrorAtField(absl::StatusCode::kInvalidArgument,
+                        absl::StrCat("rows[", rows.size() - 1, "]"),
+                        absl::StrCat(rows.back(), " is not the output, ", output));
+  }
+  return CircuitPath{input, output, *tag, PathChoice::kGiven};
+}
+
+std::string At(absl::string_view field, size_t index) {
+  return absl::StrCat(field, "[", index, "]");
+}
+
+// A row out of range, or used by an earlier request too.
+void AddMisuse(absl::string_view field, size_t i, Row row, Row rows,
+               std::unordered_map<Row, size_t>& users, FieldErrors& errors) {
+  if (row >= rows) {
+    errors.Add(OutOfRange(At(field, i), row, 0, rows - 1));
+    return;
+  }
+  const auto [user, is_new] = users.try_emplace(row, i);
+  if (is_new) return;
+  errors.Add(At(field, i),
+             absl::StrCat("row ", row, " is used twice, first by ", At(field, user->second)));
+}
+
+}  // namespace
+
+PathPlanner::PathPlanner(const Network& network, const Links& links, const Circuits& circuits,
+                         const Objects& objects)
+    : network_(network),
+      links_(links),
+      circuits_(circuits),
+      objects_(objects),
+      chooser_(ChooserFor(network)),
+      candidates_(CandidatesOf(network)) {}
+
+bool PathPlanner::IsFit(const CircuitPath& path, const FaultSet& faults) const {
+  return links_.CheckPath(path, circuits_.load(), faults).ok();
+}
+
+absl::StatusOr<CircuitPath> PathPlanner::ChoosePath(const SetUpOrder& order,
+                                                    const FaultSet& faults) const {
+  if (!order.rows.empty()) return GivenPath(network_, order.input, order.output, order.rows);
+  const CircuitPath chosen = chooser_->Choose(circuits_.load(), order.input, order.output);
+  if (!candidates_.has_value() || IsFit(chosen, faults)) return chosen;
+  // The protocol's choice is blocked or broken: the other path, if that is neither.
+  const bool second = chosen.choice != PathChoice::kPPrime;
+  const CircuitPath other = {order.input, order.output,
+                             candidates_->tag(order.input, order.output, second),
+                             second ? PathChoice::kPPrime : PathChoice::kP};
+  return IsFit(other, faults) ? other : chosen;
+}
+
+CircuitPath PathPlanner::ChooseRead(Row user, uint64_t object, const FaultSet& faults) const {
+  const ObjectDirectory::Disks& at = *objects_.directory()->Find(object);
+  const auto to_disk = [&](Row disk, PathChoice choice) {
+    return CircuitPath{user, disk, GreedyTag(network_, user, disk), choice};
+  };
+  if (at.copies != 2) return to_disk(at.disks[0], PathChoice::kGreedy);
+  const CircuitPath chosen =
+      ChooseCopy(circuits_.load(), circuits_.set().readers(), user, at.disks);
+  if (IsFit(chosen, faults)) return chosen;
+  // The protocol's choice is blocked or broken: the other copy, if the way to it is neither.
+  const bool first = chosen.output == at.disks[0];
+  const CircuitPath other =
+      to_disk(at.disks[first ? 1 : 0], first ? PathChoice::kPPrime : PathChoice::kP);
+  return IsFit(other, faults) ? other : chosen;
+}
+
+absl::StatusOr<CircuitPath> PathPlanner::ChooseMove(const MoveOrder& order,
+                                                    const StandingCircuit& before,
+                                                    const FaultSet& faults) const {
+  const auto& [input, output, tag, choice] = before.path;
+  if (!order.rows.empty() && !order.protocol.empty()) {
+    return ErrorAtField(absl::StatusCode::kInvalidArgument, "protocol",
+                        "is given and rows too; give one or the other");
+  }
+  if (!order.rows.empty()) return GivenPath(network_, input, output, order.rows);
+  if (before.object.has_value()) {
+    if (!order.protocol.empty() && order.protocol != "minimum") {
+      return ErrorAtField(absl::StatusCode::kFailedPrecondition, "protocol",
+                          absl::StrCat(order.protocol, " moves no read; use minimum"));
+    }
+    // Where the object is not known, neither is another copy.
+    if (*before.object == kUnknownObject) return before.path;
+    return ChooseRead(input, *before.object, faults);
+  }
+  if (order.protocol.empty()) return ChoosePath({input, output, {}}, faults);
+  const auto chooser =
+      MakeChooser(order.protocol, network_, {.seed = order.seed, .faults = &faults});
+  if (!chooser.ok()) return chooser.status();
+  return (*chooser)->Choose(circuits_.load(), input, output);
+}
+
+absl::StatusOr<RouteResult> PathPlanner::Route(const PermutationOrder& order) const {
+  if (absl::Status status = links_.CheckAvoid(order.avoid); !status.ok()) return status;
+  const Forbidden forbidden(links_, order.avoid);
+  const FaultSet& faults = forbidden.faults();
+  absl::StatusOr<RouteResult> routed = ChoosePaths(order, faults);
+  if (!routed.ok()) return routed;
+  for (size_t i = 0; i < routed->paths.size(); ++i) {
+    const CircuitPath& path = routed->paths[i];
+    if (const auto link = faults.FirstOnPath(path.input, path.tag); link.has_value()) {
+      return ErrorAtField(absl::StatusCode::kUnavailable, absl::StrCat(At("paths", i), ".link"),
+                          faults.WhyBlocked(*link));
+    }
+  }
+  return routed;
+}
+
+absl::StatusOr<RouteResult> PathPlanner::ChoosePaths(const PermutationOrder& order,
+                                                     const FaultSet& faults) const {
+  // What is wrong whatever stands, all of it, before what stands is looked at.
+  FieldErrors wrong;
+  const auto protocol = FindProtocol(order.protocol, network_.kind());
+  if (absl::IsInvalidArgument(protocol.status())) wrong.Add(protocol.status());
+  std::unordered_map<Row, size_t> inputs, outputs;
+  for (size_t i = 0; i < order.requests.size(); ++i) {
+    AddMisuse("inputs", i, order.requests[i].input, network_.rows(), inputs, wrong);
+    AddMisuse("outputs", i, order.requests[i].output, network_.rows(), outputs, wrong);
+  }
+  if (!wrong.empty()) return wrong.ToStatus();
+  absl::Status routing = CheckRouting(order.protocol, network_, order.requests, order.options);
+  if (!routing.ok()) return routing;
+
+  LinkLoad standing = circuits_.load();
+  if (order.replace) {
+    for (const StandingCircuit& circuit : circuits_.HoldersOf(order.requests)) {
+      standing.Remove(circuit.path.input, circuit.path.tag);
+    }
+  } else {
+    FieldErrors busy;
+    for (size_t i = 0; i < order.requests.size(); ++i) {
+      circuits_.AddBusyInput(At("inputs", i), order.requests[i].input, busy);
+      circuits_.AddBusyOutput(At("outputs", i), order.requests[i].output, busy);
+    }
+    if (!busy.empty()) return busy.ToStatus(absl::StatusCode::kFailedPrecondition);
+  }
+  ProtocolOptions options = order.options;
+  if (!faults.empty()) options.faults = &faults;
+  return RoutePermutation(order.protocol, standing, order.requests, options);
+}
+
+absl::StatusOr<DataServerResult> PathPlanner::Route(const ReadBatchOrder& order) const {
+  if (absl::Status status = links_.CheckAvoid(order.avoid); !status.ok()) return status;
+  const Forbidden forbidden(links_, order.avoid);
+  const FaultSet& faults = forbidden.faults();
+  absl::StatusOr<DataServerResult> routed = ChooseReads(order, faults);
+  if (!routed.ok()) return routed;
+  for (size_t i = 0; i < routed->route.paths.size(); ++i) {
+    const CircuitPath& path = routed->route.paths[i];
+    if (const auto link = faults.FirstOnPath(path.input, path.tag); link.has_value()) {
+      return ErrorAtField(absl::StatusCode::kUnavailable, absl::StrCat(At("users", i), ".link"),
+                          faults.WhyBlocked(*link));
+    }
+  }
+  return routed;
+}
+
+absl::StatusOr<DataServerResult> PathPlanner::ChooseReads(const ReadBatchOrder& order,
+                                                          const FaultSet& faults) const {
+  if (absl::Status status = objects_.CheckReads(order); !status.ok()) return status;
+  const StandingReads standing{.links = &circuits_.load(),
+                               .disks = &circuits_.set().readers(),
+                               .faults = faults.empty() ? nullptr : &faults};
+  if (!order.objects.empty() && objects_.directory()->Find(order.objects[0])->copies == 1) {
+    std::vector<Row> disks;
+    for (const uint64_t object : order.objects)
+      disks.push_back(objects_.directory()->Find(object)->disks[0]);
+    return RouteDataServerSingleCopy(network_, order.users, disks, standing);
+  }
+  std::vector<DataServerRequest> requests;
+  for (size_t i = 0; i < order.users.size(); ++i) {
+    requests.push_back({order.users[i], objects_.directory()->Find(order.objects[i])->disks});
+  }
+  if (order.protocol == "minimum") return RouteDataServerMinimum(network_, requests, standing);
+  return RouteDataServerCollision(network_, requests, order.options, standing);
+}
+
+PathChoice PathPlanner::ChoiceOf(const CircuitPath& path, const ObjectDirectory::Disks* at) const {
+  if (at != nullptr && at->copies == 2) {
+    return path.output == at->disks[0] ? PathChoice::kP : PathChoice::kPPrime;
+  }
+  if (candidates_.has_value()) {
+    if (candidates_->tag(path.input, path.output, 0) == path.tag) return PathChoice::kP;
+    if (candidates_->tag(path.input, path.output, 1) == path.tag) return PathChoice::kPPrime;
+  } else if (GreedyTag(network_, path.input, path.output) == path.tag) {
+    return PathChoice::kGreedy;
+  }
+  return PathChoice::kGiven;
+}
+
+}  // namespace bfly::control

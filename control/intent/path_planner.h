@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which paths orders get, by what stands and by what is down. Changes nothing.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "control/intent/circuits.h"
+#include "control/intent/links.h"
+#include "control/intent/objects.h"
+#include "control/intent/order.h"
+#include "control/intent/read_order.h"
+#include "control/protocols/data_server.h"
+#include "control/protocols/protocol.h"
+#include "topologies/switch_settings.h"
+
+namespace bfly::control {
+
+class PathPlanner {
+ public:
+  // All must outlive the object.
+  PathPlanner(const Network& network, const Links& links, const Circuits& circuits,
+              const Objects& objects);
+
+  // Where the protocol's choice crosses `faults` or a link without room, the other path if that one
+  // does not.
+  absl::StatusOr<CircuitPath> ChoosePath(const SetUpOrder& order, const FaultSet& faults) const;
+  // To the object's copies, likewise.
+  CircuitPath ChooseRead(Row user, uint64_t object, const FaultSet& faults) const;
+  // `before` does not stand any more.
+  absl::StatusOr<CircuitPath> ChooseMove(const MoveOrder& order, const StandingCircuit& before,
+                                         const FaultSet& faults) const;
+  absl::StatusOr<RouteResult> ChoosePaths(const PermutationOrder& order,
+                                          const FaultSet& faults) const;
+  absl::StatusOr<DataServerResult> ChooseReads(const ReadBatchOrder& order,
+                                               const FaultSet& faults) const;
+  // What executing the order would choose. Errors name "inputs[i]" and "outputs[i]", or "users[i]"
+  // and "objects[i]".
+  absl::StatusOr<RouteResult> Route(const PermutationOrder& order) const;
+  absl::StatusOr<DataServerResult> Route(const ReadBatchOrder& order) const;
+
+  // Which of the paths that a protocol may choose this one is; a read of an object that is `at`
+  // these disks, if not null.
+  PathChoice ChoiceOf(const CircuitPath& path, const ObjectDirectory::Disks* at) const;
+  // None: the network has one path for a request.
+  const std::optional<CandidatePaths>& candidates() const { return candidates_; }
+
+ private:
+  bool IsFit(const CircuitPath& path, const FaultSet& faults) const;
+
+  const Network& network_;
+  const Links& links_;
+  const Circuits& circuits_;
+  const Objects& objects_;
+  std::unique_ptr<PathChooser> chooser_;
+  std::optional<CandidatePaths> candidates_;
+};
+
+}  // namespace bfly::control
