@@ -31,7 +31,7 @@ class GivenUpTest : public testing::Test {
     lcore.join();
     return result;
   }
-  absl::StatusOr<InBandReport> SetUp(Row input, Row output) {
+  absl::StatusOr<InBandReport> SetUpOne(Row input, Row output) {
     return in_band_->SetUp({{input, output}}, MinimumParameters{});
   }
   // The worker comes back and ends what it was given.
@@ -40,7 +40,7 @@ class GivenUpTest : public testing::Test {
   }
   // Another circuit is set up as if nothing had been, beside the circuits that `load` has.
   void ExpectTheNextFinds(LinkLoad load) {
-    const auto next = Served([&] { return SetUp(0, 1); });
+    const auto next = Served([&] { return SetUpOne(0, 1); });
     ASSERT_TRUE(next.ok()) << next.status();
     load.Add(0, next->paths[0].tag);
     EXPECT_EQ(in_band_->circuits_on_links(), load.counts());
@@ -55,15 +55,15 @@ class GivenUpTest : public testing::Test {
 };
 
 TEST_F(GivenUpTest, ACircuitThatWasSetUpTooLateIsTakenBack) {
-  EXPECT_EQ(SetUp(3, 4).status().code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_EQ(SetUp(3, 4).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(SetUpOne(3, 4).status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(SetUpOne(3, 4).status().code(), absl::StatusCode::kFailedPrecondition);
   Resume();
   ExpectTheNextFinds(LinkLoad(network_));
   EXPECT_EQ(routes_.circuit(3), 0u);
 }
 
 TEST_F(GivenUpTest, ACircuitThatWasReleasedTooLateStandsAgain) {
-  const auto standing = Served([&] { return SetUp(3, 4); });
+  const auto standing = Served([&] { return SetUpOne(3, 4); });
   ASSERT_TRUE(standing.ok()) << standing.status();
   const WireTag before = routes_.circuit(3);
   LinkLoad load(network_);
@@ -81,7 +81,7 @@ TEST_F(GivenUpTest, ACircuitThatLinksWereToldOfTooLateCountsOnce) {
   in_band_->NoteCircuit(2);
   LinkLoad load(network_);
   load.Add(2, tag);
-  EXPECT_EQ(SetUp(3, 4).status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(SetUpOne(3, 4).status().code(), absl::StatusCode::kDeadlineExceeded);
   Resume();
   ExpectTheNextFinds(load);
   EXPECT_EQ(routes_.circuit(3), 0u);
@@ -89,7 +89,7 @@ TEST_F(GivenUpTest, ACircuitThatLinksWereToldOfTooLateCountsOnce) {
 
 // What control did meanwhile is not undone with it.
 TEST_F(GivenUpTest, ACircuitThatControlInstalledMeanwhileStays) {
-  EXPECT_EQ(SetUp(3, 4).status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(SetUpOne(3, 4).status().code(), absl::StatusCode::kDeadlineExceeded);
   const Tag tag = TagThrough(network_, 1, 7);
   routes_.Install(3, tag);
   in_band_->NoteCircuit(3);
