@@ -126,7 +126,8 @@ std::string TelemetryGreeting(const std::string& path) {
 }
 
 TEST(Eal, TelemetryAnswersAndLeavesNothingBehindNeitherDoesAProcessThatWasKilled) {
-  if (geteuid() != 0) GTEST_SKIP() << "this test needs root: without it DPDK keeps its runtime directory elsewhere";
+  if (geteuid() != 0)
+    GTEST_SKIP() << "this test needs root: without it DPDK keeps its runtime directory elsewhere";
   EalOptions options = kSmall;
   options.telemetry = true;
   const pid_t killed =
