@@ -30,7 +30,7 @@ class Socket : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
-  // A socket somebody listens at, until the descriptor is closed.
+  // A socket at which this process listens until it closes the descriptor.
   int Listen(const std::string& path) {
     const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     sockaddr_un address{};

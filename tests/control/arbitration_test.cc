@@ -12,7 +12,7 @@
 namespace bfly::control {
 namespace {
 
-// A client that remembers the last it was told.
+// A client that remembers the last message it got.
 struct Client {
   std::optional<bool> primary;
   uint64_t primary_id = 0;
@@ -94,7 +94,7 @@ TEST(Arbitration, TheOperatorMayChangeTheFabricWhoeverIsPrimary) {
   EXPECT_TRUE(arbitration.Check(kOperator).ok());
   EXPECT_EQ(arbitration.Check(kOperator + 1).code(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(arbitration.Check(0).code(), absl::StatusCode::kPermissionDenied);
-  // Without an operator nobody has that id.
+  // Without an operator nobody has the operator's id.
   EXPECT_FALSE(Arbitration().Check(kOperator).ok());
 }
 
@@ -105,7 +105,7 @@ TEST(Arbitration, ClientsThatAskAreLimited) {
     ASSERT_TRUE(clients[i].Ask(arbitration, i + 1).ok());
   }
   EXPECT_EQ(clients.back().Ask(arbitration, 1000).code(), absl::StatusCode::kResourceExhausted);
-  // One that has asked may ask anew, and one that leaves makes room.
+  // A client that has asked may ask again, and a client that leaves makes room for another.
   EXPECT_TRUE(clients[0].Ask(arbitration, 2000).ok());
   arbitration.Leave(&clients[0]);
   EXPECT_TRUE(clients.back().Ask(arbitration, 1000).ok());

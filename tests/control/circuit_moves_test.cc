@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Circuits that get another path: because somebody asks, or because a link failed and the topology
-// says so.
+// Circuits that move to another path, because a client asks or because a link failed and the
+// topology says that circuits are repaired.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -32,12 +32,12 @@ TEST_F(FaultsTest, AMoveReplacesThePathInOneStepAndKeepsTheId) {
   // One word of the route table was overwritten; nothing was removed.
   EXPECT_THAT(TakeRouteLog(), ElementsAre("install 3"));
   ExpectCountsEqualRecount(*controller_, agent_.get());
-  // Back, by naming the path.
+  // Moves it back by naming the path.
   v1::MoveRequest back;
   back.set_id(before.id());
   *back.mutable_rows() = before.rows();
   EXPECT_EQ(Move(back)->choice(), "given");
-  // By another protocol.
+  // Moves it by another protocol.
   v1::MoveRequest valiant;
   valiant.set_id(before.id());
   valiant.set_protocol("valiant");
@@ -95,7 +95,7 @@ TEST_F(FaultsTest, AMoveDoesNotStandInItsOwnWay) {
   controller_ = std::make_unique<TestController>(directory_.path(), 20);
   ASSERT_TRUE(Load(*controller_, topology).ok());
   const v1::Circuit before = SetUpOne(3, 9);
-  // Valiant's path shares the last links with the old one, which the circuit fills itself.
+  // The last links of Valiant's path are also on the old path, which the circuit itself fills.
   v1::MoveRequest request;
   request.set_id(before.id());
   request.set_protocol("valiant");
@@ -127,7 +127,7 @@ TEST_F(FaultsTest, ByRepairCircuitsAreMovedBeforeTheirLinkGoesDown) {
   EXPECT_LT(installed, taken_down);
   EXPECT_EQ(std::count(log.begin(), log.end(), "remove 0"), 0);
   ExpectCountsEqualRecount(*controller_, agent_.get());
-  // With no path left it stays, broken, and is moved when one comes back.
+  // While no path is left the circuit stays broken. It is moved when a path comes back.
   const v1::LinkRef second = LinkOf(after, 3);
   ASSERT_TRUE(SetLink(second, false).ok());
   EXPECT_THAT(Broken(), SizeIs(1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches over real gRPC: a million requests in one message, deadlines and cancellation half way.
+// Batches over real gRPC: a million requests in one message, and deadlines and cancellation midway.
 #include <gmock/gmock.h>
 
 #include <future>
@@ -60,7 +60,8 @@ class CircuitsBatchTest : public CircuitsServiceTest {
         controller_->controller().Commit(0, [&](FabricState& state) { size = state.size(); }).ok());
     return size;
   }
-  // By the state itself: the figures of so many links are no message. After all calls before it.
+  // Recounts from the state itself, because the figures of so many links do not fit a message. It
+  // runs after all calls before it.
   void ExpectRecount() {
     const absl::Status status = controller_->controller().Commit(0, [](FabricState& state) {
       LinkLoad recount(state.network());
@@ -122,12 +123,12 @@ TEST_F(CircuitsBatchTest, AllOrNothingThatRunsOutOfTimeLeavesNothing) {
   EXPECT_EQ(Standing(), kBatchRows);
   Clear();
   for (const bool cancel : {false, true}) {
-    // Sooner and sooner, until it was soon enough.
+    // The call is cancelled earlier and earlier until it is caught midway.
     bool given_up = false;
     for (double part = 0.6; part > 0.005 && !given_up; part *= 0.7) {
       const auto response =
           cancel ? AskWithin(all_, 60, part * whole) : AskWithin(all_, part * whole);
-      // A client that is not told does not know; all or none it is.
+      // A client without an answer does not know what happened, but all circuits stand or none.
       const size_t standing = Standing();
       EXPECT_THAT(standing, testing::AnyOf(0u, kBatchRows));
       given_up = standing == 0;
@@ -215,7 +216,7 @@ TEST_F(CircuitsBatchTest, AMessageOfAStreamMayHaveMany) {
   EXPECT_EQ(result.results(256).code(), 3);  // a batch in a batch
   ExpectCountsEqualRecount(*controller_, agent_.get());
 
-  // More than a message may have: refused as a whole, and the stream goes on.
+  // The message has too many operations, so it is refused as a whole, and the stream goes on.
   operation.Clear();
   for (int i = 0; i <= 4096; ++i) operation.mutable_batch()->add_operations();
   ASSERT_TRUE(stream->Write(operation));

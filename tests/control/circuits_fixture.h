@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A controller with one data plane and a small fabric loaded, and short ways to ask for circuits.
+// A controller with one data plane and a small loaded fabric, and short calls for circuits.
 #pragma once
 
 #include <gtest/gtest.h>

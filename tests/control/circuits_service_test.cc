@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Circuits over real gRPC: what a client is answered, and that the data plane holds it by then.
+// Circuits over real gRPC: the client's answer, and that the data plane holds the circuit by then.
 #include <gmock/gmock.h>
 
 #include "tests/control/circuits_fixture.h"
@@ -243,7 +243,7 @@ TEST_F(CircuitsServiceTest, AListIsFilteredAndComesInPages) {
   by_output.set_output(5);
   ASSERT_EQ(Ask(by_output)->circuits_size(), 1);
   EXPECT_EQ(Ask(by_output)->circuits(0).input(), 5u);
-  // Over the second link of circuit 9's path: by the rows of all circuits.
+  // The circuits over the second link of circuit 9's path, found from the rows of all circuits.
   v1::ListRequest by_link;
   by_link.mutable_link()->set_stage(1);
   by_link.mutable_link()->set_row(all[9].rows(1));

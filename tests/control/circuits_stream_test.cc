@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Circuits over real gRPC, many at a time: streams, clients that stop reading, callers at the same
-// time, and random sequences of everything.
+// Many circuit operations at a time over real gRPC: streams, clients that stop reading, callers at
+// the same time, and random sequences of all of these.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -23,7 +23,7 @@ TEST_F(CircuitsServiceTest, AStreamAnswersEveryOperationInOrder) {
       if (i % 4 == 3) {
         operation.mutable_release()->set_id(4711'000'000);
       } else if (i % 4 == 2) {
-        // Neither: refused, and the stream goes on.
+        // neither field is set: refused, and the stream goes on
       } else {
         operation.mutable_set_up()->set_input(i / 4);
         operation.mutable_set_up()->set_output(i / 4);
@@ -36,7 +36,8 @@ TEST_F(CircuitsServiceTest, AStreamAnswersEveryOperationInOrder) {
   uint64_t expected = 0;
   while (stream->Read(&result)) {
     EXPECT_EQ(result.tag(), expected);
-    // First of its four: set up. Then the same again, nothing asked, and an unknown circuit.
+    // Of every four operations the first sets a circuit up, the second repeats it, the third is
+    // empty, and the fourth names an unknown circuit.
     const int codes[] = {0, 9, 3, 5};
     EXPECT_EQ(result.code(), codes[expected % 4]) << result.message();
     ++expected;
@@ -48,8 +49,9 @@ TEST_F(CircuitsServiceTest, AStreamAnswersEveryOperationInOrder) {
   ExpectCountsEqualRecount(*controller_, agent_.get());
 }
 
-// As many operations on the way as a client with a thousand rows has, one a message, the writes of
-// a burst held together: every one is answered, with nothing else to wake anybody up.
+// As many operations are under way as a client with a thousand rows has, one in each message, and
+// the writes of a burst are held together. Every operation is answered, although nothing else wakes
+// the server.
 TEST_F(CircuitsServiceTest, AStreamOfSingleOperationsNeverStandsStill) {
   constexpr uint32_t kRows = 1024;
   constexpr uint32_t kRounds = 20;
@@ -99,7 +101,7 @@ TEST_F(CircuitsServiceTest, AClientThatStopsReadingItsStreamHoldsNobodyUp) {
   grpc::ClientContext context;
   SetDeadline(context);
   const auto stream = controller_->circuits->Stream(&context);
-  // Far more answers than a stream that nobody reads takes, so writing is held back at last.
+  // A stream that nobody reads takes fewer answers than these, so writing is held back at last.
   std::atomic<int> written = 0;
   std::thread writer([&] {
     v1::CircuitOperation operation;
@@ -146,9 +148,9 @@ TEST_F(CircuitsServiceTest, CallersAtTheSameTimeAreAllServedOnceEach) {
   ExpectCountsEqualRecount(*controller_, agent_.get());
 }
 
-// The property: after random sequences of everything, also of what is refused and of what the data
-// plane cannot do, the counts of every link equal a recount and the data plane holds the listed
-// circuits.
+// The property: after random sequences of all operations, including refused ones and ones that the
+// data plane cannot carry out, the counts of every link equal a recount, and the data plane holds
+// the listed circuits.
 TEST_F(CircuitsServiceTest, AfterRandomSequencesOfEverythingTheCountsEqualARecount) {
   Start();
   for (uint32_t seed = 1; seed <= 8; ++seed) {

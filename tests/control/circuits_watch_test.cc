@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watching circuits over real gRPC: what a client that adds up what it is told knows.
+// Watching circuits over real gRPC: what a client knows that adds up all messages.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A client that keeps count.
+// A client that adds up the messages.
 class Watcher {
  public:
   explicit Watcher(TestController& controller, const v1::WatchRequest& request = {})
@@ -22,7 +22,7 @@ class Watcher {
     if (!ended_) static_cast<void>(stream_->Finish());
   }
 
-  // What does not change while a circuit stands.
+  // The fields that do not change while a circuit stands.
   static std::string Fixed(v1::Circuit circuit) {
     circuit.clear_congestion();
     return circuit.SerializeAsString();
@@ -38,7 +38,7 @@ class Watcher {
     }
     return true;
   }
-  // Reads until what is known is complete.
+  // Reads until a message is complete.
   void Snapshot() {
     do {
       ASSERT_TRUE(Next());
@@ -154,8 +154,8 @@ TEST_F(CircuitsWatchTest, AnotherFabricStartsItAnewAndNoneEndsIt) {
   EXPECT_EQ(late.End().error_code(), grpc::StatusCode::FAILED_PRECONDITION);
 }
 
-// Its messages are held back by the transport; what changes meanwhile is kept once a row, whoever
-// else is served, and at the end it knows what stands.
+// The transport holds the client's messages back. Meanwhile changes are kept once a row, other
+// clients are served, and at the end the client knows what stands.
 TEST_F(CircuitsWatchTest, AClientThatReadsSlowlyIsToldTheRightEnd) {
   Start(256);
   Watcher slow(*controller_);
@@ -195,7 +195,7 @@ TEST_F(CircuitsWatchTest, AClientThatReadsSlowlyIsToldTheRightEnd) {
   EXPECT_LT(told, changes);
 }
 
-// Told in pieces and by several hands, the sum is what is listed.
+// The changes come in pieces and from several clients. Their sum is what List returns.
 TEST_F(CircuitsWatchTest, AfterRandomChangesTheClientKnowsWhatIsListed) {
   Start(64);
   Watcher watcher(*controller_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The account of a fabric whose data planes did not all live to its end.
+// The closing account of a fabric some of whose data planes died before the end.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class ClosingAccountTest : public testing::Test {
 
 TEST_F(ClosingAccountTest, TheLastAccountOfAKilledDataPlaneIsWhatItLastSaidAndIsNotCalledComplete) {
   auto dp0 = Agent("dp0");
-  // The sums are looked at without anybody asking for them.
+  // The controller reads the sums by itself, without a client's request.
   TestController controller(directory_.path(), 20, {.idle_interval = std::chrono::milliseconds(5)});
   ASSERT_TRUE(Load(controller, SmallTopology()).ok());
   {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads whose requests name links that no path shall cross. Stage 0 of a randomly-wired butterfly
-// leads user u to the first half of the disks over link s0 ru p0 and to the second half over
-// s0 ru p1, so the link that a request avoids decides which copy is read.
+// Reads whose requests name links that no path may cross. Stage 0 of a randomly-wired butterfly
+// leads user u to the first half of the disks over link s0 ru p0 and to the second half over s0 ru
+// p1, so the avoided link decides which copy is read.
 #include <gmock/gmock.h>
 
 #include "tests/control/data_server_fixture.h"
@@ -50,7 +50,7 @@ TEST_F(DataServerAvoidTest, ARequestReadsTheCopyThatItsLinksLeave) {
   EXPECT_EQ(around->path().output(), 8u);
   EXPECT_EQ(around->path().choice(), "p_prime");
   ASSERT_TRUE(EndRead(3).ok());
-  // The wish is of that request alone.
+  // Only that request avoids the link.
   EXPECT_EQ(Ask(3, 1)->path().output(), 0u);
   ASSERT_TRUE(EndRead(3).ok());
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A controller with one data plane and a small randomly-wired butterfly, and short ways to ask for
+// A controller with one data plane and a small randomly-wired butterfly, and short calls for
 // objects.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data server over real gRPC, down to what the data plane holds.
+// The data server over real gRPC, down to the circuits that the data plane holds.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -17,7 +17,7 @@ TEST_F(DataServerServiceTest, ABatchIsThatOfTheDryRunAndStandsInTheDataPlane) {
   ASSERT_EQ(Place(64, 2)->objects(), 64u);
   const auto served = AskAll(64);
   ASSERT_TRUE(served.ok()) << served.status();
-  // The same by the plain functions.
+  // The plain functions give the same.
   const Network rb =
       Network::Make({.kind = NetworkKind::kRandomlyWiredButterfly, .rows = 64, .seed = 7}).value();
   const std::vector<Copies> placed = PlaceInTwoCopies(64, 64, 5);
@@ -43,7 +43,7 @@ TEST_F(DataServerServiceTest, ABatchIsThatOfTheDryRunAndStandsInTheDataPlane) {
 
 TEST_F(DataServerServiceTest, OneByOneTheLessBusyCopyServes) {
   Start();
-  // Both have their first copy on disk 0: the second user is sent to the other half.
+  // Both objects have their first copy on disk 0, so the second user is sent to the other half.
   ASSERT_TRUE(PlaceAt(1, {0, 8}).ok());
   ASSERT_TRUE(PlaceAt(2, {0, 9}).ok());
   const auto first = Ask(3, 1);
@@ -68,7 +68,7 @@ TEST_F(DataServerServiceTest, SingleCopiesMayMeetAtADisk) {
   ASSERT_TRUE(PlaceAt(2, {6}).ok());
   ASSERT_TRUE(Ask(3, 1).ok());
   EXPECT_EQ(Ask(4, 2)->disk_contention(), 2u);
-  // A circuit cannot have the disk for itself.
+  // No circuit can hold the disk exclusively.
   const auto circuit = SetUpCircuit(*controller_, 9, 6);
   EXPECT_EQ(circuit.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(FieldsOf(circuit.status()), ElementsAre("output"));
@@ -118,7 +118,7 @@ TEST_F(DataServerServiceTest, RefusesWhatIsWrongAndLeavesNothingBehind) {
   ExpectCountsEqualRecount(*controller_, agent_.get());
 }
 
-// Data planes keep circuits but know of no objects; the run directory does.
+// Data planes keep circuits but do not know objects. The run directory keeps the objects.
 TEST_F(DataServerServiceTest, AControllerThatRestartsKnowsTheObjectsAndWhoReadsThem) {
   Start();
   ASSERT_TRUE(Place(8, 2).ok());
@@ -133,14 +133,14 @@ TEST_F(DataServerServiceTest, AControllerThatRestartsKnowsTheObjectsAndWhoReadsT
   EXPECT_EQ(Status().SerializeAsString(), before.SerializeAsString());
   EXPECT_EQ(Status().objects(), 10u);
   ExpectCountsEqualRecount(*controller_, agent_.get());
-  // An object that is read still is, one that is placed too, and the reads end as any.
+  // Reads go on, placed objects stay placed, and the reads end as usual.
   EXPECT_EQ(FieldsOf(Ask(9, 100).status()), std::vector<std::string>{"object"});
   EXPECT_EQ(PlaceAt(100, {4}).code(), absl::StatusCode::kAlreadyExists);
   EXPECT_TRUE(EndRead(5).ok());
   EXPECT_TRUE(Ask(9, 100).ok());
   ExpectCountsEqualRecount(*controller_, agent_.get());
 
-  // Also what is placed after the restart, and what replaces all before.
+  // Placements after the restart also hold, and so does one that replaces all before.
   for (const uint32_t user : {6, 7, 9}) ASSERT_TRUE(EndRead(user).ok());
   v1::PlaceRequest anew;
   anew.set_count(3);
@@ -163,7 +163,7 @@ TEST_F(DataServerServiceTest, AControllerThatRestartsKnowsTheObjectsAndWhoReadsT
 
 TEST_F(DataServerServiceTest, WhatCannotBeKeptIsNotPlaced) {
   Start();
-  // A directory in its place: nothing can be written there.
+  // A directory stands in the file's place, so nothing can be written there.
   std::filesystem::create_directories(directory_.path() + "/objects.db/in");
   const absl::Status status = PlaceAt(1, {3});
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
@@ -184,8 +184,9 @@ TEST_F(DataServerServiceTest, OtherNetworksHaveNoDataServer) {
   EXPECT_THAT(std::string(released.status().message()), HasSubstr("randomly_wired_butterfly"));
 }
 
-// After random sequences of everything, also of what the data plane cannot do and what links have
-// no room for, the counts equal a recount and the data plane holds what is listed.
+// After random sequences of all operations, including ones that the data plane cannot carry out and
+// ones for which links have no room, the counts equal a recount, and the data plane holds the
+// listed circuits.
 TEST_F(DataServerServiceTest, AfterRandomSequencesOfEverythingTheCountsEqualARecount) {
   for (const uint32_t capacity : {0u, 2u}) {
     controller_.reset();

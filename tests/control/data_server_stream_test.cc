@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many reads at a time: streams, batches in which each stands for itself, keys, lists.
+// Many reads at a time: streams, best-effort batches, keys, lists.
 #include <gmock/gmock.h>
 
 #include "tests/control/data_server_fixture.h"
@@ -63,7 +63,7 @@ TEST_F(DataServerServiceTest, AStreamAnswersEveryOperationInOrder) {
   ASSERT_EQ(result.results_size(), 3);
   EXPECT_EQ(result.results(0).path().output(), 0u);
   EXPECT_EQ(result.results(1).code(), 3);  // INVALID_ARGUMENT: there are users 0 to 15
-  // Disk 0 has a reader by now: the second copy serves.
+  // Disk 0 has a reader by now, so the second copy serves.
   EXPECT_EQ(result.results(2).path().output(), 9u);
   ASSERT_TRUE(stream->Read(&result));
   EXPECT_EQ(result.code(), 3);
@@ -115,7 +115,7 @@ TEST_F(DataServerServiceTest, WithBestEffortWhatCanBeServedIs) {
   const uint64_t objects[] = {1, 2, 77, 4, 5};
   batch.mutable_users()->Add(std::begin(users), std::end(users));
   batch.mutable_objects()->Add(std::begin(objects), std::end(objects));
-  // All or none first.
+  // First all or none.
   batch.set_protocol("minimum");
   EXPECT_FALSE(Call(*controller_->data_server, &Stub::RequestBatch, batch).ok());
   EXPECT_EQ(Status().reads(), 0u);

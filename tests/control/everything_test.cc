@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything at the same time, and everything in random order: after whatever was refused the
-// counts of the links equal a recount, and the data plane holds what is listed.
+// All operations at the same time, and all in random order. Whatever was refused, the counts of the
+// links equal a recount afterwards, and the data plane holds the listed circuits.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -31,7 +31,7 @@ TEST_F(EverythingTest, ACircuitIsReleasedOnce) {
   const absl::Status again = ReleaseCircuit(*controller_, id).status();
   EXPECT_EQ(again.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(FieldsOf(again), std::vector<std::string>{"id"});
-  // Nor the next one at this input by the id of the one before.
+  // The next circuit at this input is not released by the id of the one before.
   ASSERT_TRUE(SetUpCircuit(*controller_, 3, 5).ok());
   EXPECT_EQ(ReleaseCircuit(*controller_, id).status().code(), absl::StatusCode::kNotFound);
   ExpectCountsEqualRecount(*controller_, agent_.get());
@@ -48,7 +48,7 @@ TEST_F(EverythingTest, SetUpsWhileTheTopologyIsReplacedAreOfOneFabricOrTheOther)
       while (!over) {
         const auto circuit = SetUpCircuit(*controller_, random() % 32, random() % 32);
         if (!circuit.ok()) {
-          // A row the smaller fabric has not, or one that is busy.
+          // a row that the smaller fabric does not have, or a busy one
           EXPECT_THAT(circuit.status().code(), AnyOf(absl::StatusCode::kInvalidArgument,
                                                      absl::StatusCode::kFailedPrecondition))
               << circuit.status();
@@ -77,8 +77,8 @@ TEST_F(EverythingTest, SetUpsWhileTheTopologyIsReplacedAreOfOneFabricOrTheOther)
   ExpectCountsEqualRecount(*controller_, agent_.get());
 }
 
-// Each of two clients takes the role from the other again and again; a set-up counts only if its
-// client was primary then.
+// Two clients take the primary role from each other again and again. A set-up counts only if its
+// client was primary at that moment.
 TEST_F(EverythingTest, OfTwoPrimariesOneAtATimeSetsCircuitsUp) {
   Start(64);
   std::atomic<uint64_t> next_id = 1;
@@ -174,7 +174,7 @@ class Actor {
   void Keep(const absl::StatusOr<v1::SetUpResponse>& circuit) {
     if (circuit.ok()) ids_.push_back(circuit->circuit().id());
   }
-  // Some calls are cancelled a moment after they were begun, or have next to no time.
+  // Some calls are cancelled a moment after they begin, or have hardly any time.
   void Hurry(grpc::ClientContext& context) {
     if (Of(3) == 0) {
       context.set_deadline(std::chrono::system_clock::now() +
@@ -234,7 +234,7 @@ class Actor {
       }
       if (!stream->Write(message)) break;
     }
-    // Half of the clients go without hearing the answers.
+    // Half of the clients leave without reading the answers.
     if (Of(2) == 0) {
       context.TryCancel();
       static_cast<void>(stream->Finish());
@@ -247,7 +247,7 @@ class Actor {
     }
     EXPECT_TRUE(stream->Finish().ok());
   }
-  // Also with another capacity of the links.
+  // Also loads a fabric whose links have another capacity.
   void Replace() {
     if (Of(4) != 0) return;
     v1::Topology topology = RandomlyWired(16, Of(3));
@@ -297,7 +297,7 @@ TEST_F(EverythingTest, InRandomOrderLeavesNoPartialState) {
     Actor actor(*controller_, board_, seed);
     for (int step = 0; step < 80; ++step) {
       actor.Act();
-      // What a client that is gone asked for may still be under way.
+      // Requests of clients that have left may still be under way.
       ASSERT_TRUE(controller_->controller().Commit(0, [](FabricState&) {}).ok());
       ExpectCountsEqualRecount(*controller_, agent_.get());
       most = std::max(most, List(*controller_).size());

@@ -55,14 +55,14 @@ TEST(FabricAccount, WhatADeadDataPlaneHeldAndWhatWasOnItsWayIsLostAndCounted) {
   FabricAccount account;
   Take(account, {.boot_id = "a", .injected = 100, .trunk_out = 100},
        {.boot_id = "b", .delivered = 80, .held = 7, .trunk_in = 87});
-  // dp1 died; 50 more went its way before it was back, counting from zero.
+  // dp1 died. 50 more packets were sent to it before it came back, counting from zero.
   const Picture back =
       Take(account, {.boot_id = "a", .injected = 150, .trunk_out = 150}, {.boot_id = "c"});
   EXPECT_EQ(back.conservation.delivered(), 80u);
   EXPECT_EQ(back.conservation.dropped(), 7u + 63u);
   EXPECT_EQ(back.conservation.in_flight(), 0u);
   EXPECT_EQ(back.drops.at(FabricAccount::kLost), 70u);
-  // From then on as usual.
+  // From then on it counts as usual.
   const Picture later = Take(account, {.boot_id = "a", .injected = 160, .trunk_out = 160},
                              {.boot_id = "c", .delivered = 8, .trunk_in = 8});
   EXPECT_EQ(later.conservation.delivered(), 88u);

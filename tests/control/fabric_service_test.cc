@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loading, describing and arbitrating over real gRPC: client, controller, agents.
+// Loading, describing and arbitrating over real gRPC, with a client, a controller and agents.
 #include <gmock/gmock.h>
 #include <grpcpp/generic/generic_stub.h>
 
@@ -276,7 +276,7 @@ TEST_F(FabricServiceTest, OnlyThePrimaryMayChangeTheFabric) {
   EXPECT_EQ(first.Hear(), std::pair(false, uint64_t{9}));
   EXPECT_EQ(StatusOf(controller).primary_election_id(), 9u);
 
-  // The id that was primary's is stale now, in every call that changes something.
+  // The id of the former primary is stale now, in every call that changes something.
   const auto denied = [](const absl::Status& status) {
     EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
     EXPECT_THAT(FieldsOf(status), ElementsAre("election_id"));

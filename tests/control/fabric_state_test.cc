@@ -114,7 +114,7 @@ TEST(FabricState, AGivenPathIsTakenIfItIsOne) {
   EXPECT_THAT(WalkTag(state.network(), 0, circuit->path.tag), ElementsAre(0, 2, 3, 1, 1));
 }
 
-TEST(FabricState, AGivenPathThatIsNoneIsRefusedWhereItGoesWrong) {
+TEST(FabricState, AGivenPathThatIsNotAPathIsRefusedWhereItGoesWrong) {
   FabricState state(TwoFold(4), 0);
   const auto field = [&](Row input, Row output, std::vector<Row> rows) {
     const absl::Status status = Execute(state, SetUpOf(input, output, std::move(rows))).status();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fabric without workers: it remembers what it was told and shows the figures a test gives it.
-// Between it and the test stand the real agent, real gRPC and the real controller.
+// A fabric without workers. It remembers the calls that it gets and shows the figures that a test
+// sets. The real agent, real gRPC and the real controller stand between it and the test.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@
 
 namespace bfly::control {
 
-// What a test and its fake fabrics share; outlives them. Thread-safe.
+// The state that a test and its fake fabrics share. It outlives the fabrics. Thread-safe.
 struct FakeBoard {
   std::mutex mutex;
   std::vector<std::string> log;                        // "load dp0", "install 3", "remove 3", ...

@@ -66,7 +66,7 @@ class FaultsTest : public CircuitsServiceTest {
         ->circuits()
         .broken();
   }
-  // What the data plane's route tables were told since the last time.
+  // The changes of the data plane's route tables since the last call.
   std::vector<std::string> TakeRouteLog() {
     std::vector<std::string> routes;
     for (const std::string& line : board_.TakeLog()) {

@@ -19,7 +19,8 @@ namespace {
 using Edge = std::array<Row, 3>;  // level, row, next row
 using Walk = std::vector<Row>;
 
-// What should stand. It knows edges by their two ends, and nothing of tags, ports or counts.
+// The expected state. The model knows edges by their two ends, and does not know tags, ports or
+// counts.
 class Model {
  public:
   Model()
@@ -48,7 +49,7 @@ class Model {
     return edges;
   }
   bool IsWhole(const Walk& walk) const { return BrokenAt(walk).empty(); }
-  // Candidate paths without an edge that is down.
+  // The candidate paths that cross no edge that is down.
   std::vector<Walk> WholePaths(Row input, Row output) const {
     std::vector<Walk> whole;
     for (const int which : {0, 1}) {
@@ -151,7 +152,7 @@ class FaultsRandomTest : public FaultsTest {
   void SetOneLink() {
     const Network& network = model_.network();
     LinkId link = network.link_at(random_() % network.link_count());
-    // Rather one that carries something; and back up what is down when it is many.
+    // Prefers a link that carries circuits, and brings links back when many are down.
     if (!model_.standing.empty() && Draw(3) != 0) {
       const Walk& walk = model_.standing.begin()->second.walk;
       const int stage = static_cast<int>(Draw(8));
@@ -195,7 +196,7 @@ class FaultsRandomTest : public FaultsTest {
     }
   }
 
-  // Lists, both filters, status and telemetry.
+  // Compares lists, both filters, status and telemetry.
   void ExpectModel() {
     const std::vector<v1::Circuit> listed = List(*controller_);
     ASSERT_EQ(listed.size(), model_.standing.size());
@@ -229,9 +230,15 @@ class FaultsRandomTest : public FaultsTest {
   int moved_ = 0;
 };
 
-TEST_F(FaultsRandomTest, KeepingBrokenCircuits) { Run(v1::CircuitPolicy::KEEP, 1); }
-TEST_F(FaultsRandomTest, RepairingThem) { Run(v1::CircuitPolicy::REPAIR, 2); }
-TEST_F(FaultsRandomTest, ReleasingThem) { Run(v1::CircuitPolicy::RELEASE, 3); }
+TEST_F(FaultsRandomTest, EverybodyCountsTheSameWhileBrokenCircuitsAreKept) {
+  Run(v1::CircuitPolicy::KEEP, 1);
+}
+TEST_F(FaultsRandomTest, EverybodyCountsTheSameWhileBrokenCircuitsAreRepaired) {
+  Run(v1::CircuitPolicy::REPAIR, 2);
+}
+TEST_F(FaultsRandomTest, EverybodyCountsTheSameWhileBrokenCircuitsAreReleased) {
+  Run(v1::CircuitPolicy::RELEASE, 3);
+}
 
 }  // namespace
 }  // namespace bfly::control

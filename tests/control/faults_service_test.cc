@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Circuits and links that are down: paths around them, circuits that break and are whole again.
+// Links that are down: circuits are set up around them, break, and become whole again.
 #include <gmock/gmock.h>
 
 #include "tests/control/faults_fixture.h"
@@ -22,7 +22,7 @@ TEST_F(FaultsTest, ASetUpTakesTheOtherPathAroundALinkThatIsDown) {
   EXPECT_EQ(around.choice(), "p_prime");
   EXPECT_THAT(around.broken(), IsEmpty());
   ASSERT_TRUE(ReleaseCircuit(*controller_, around.id()).ok());
-  // With the link back it is as before.
+  // When the link is back the paths are as before.
   ASSERT_TRUE(SetLink(LinkOf(free, 1), true).ok());
   EXPECT_EQ(SetUpOne(0, 7).choice(), "p");
 }
@@ -39,7 +39,7 @@ TEST_F(FaultsTest, WithoutAWholePathASetUpIsUnavailableAndNamesTheLink) {
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(FieldsOf(refused), ElementsAre("link"));
   EXPECT_THAT(std::string(refused.message()), HasSubstr(NameOf(LinkOf(p, 2)) + " is down"));
-  // A path given that crosses one of them.
+  // A given path that crosses one of the links is refused.
   v1::SetUpRequest given;
   given.set_input(0);
   given.set_output(7);
@@ -130,7 +130,7 @@ TEST_F(FaultsTest, CircuitsOverALinkThatGoesDownAreBrokenUntilItIsBack) {
   EXPECT_EQ(Broken(false)[0].id(), whole.id());
   EXPECT_EQ(StatusOf(*controller_).broken_circuits(), 1u);
   EXPECT_EQ(BrokenInTelemetry(), 1u);
-  // Whether it goes down twice or not; and one of the two links is not enough.
+  // Taking a link down twice changes nothing, and bringing one of the two links back is not enough.
   ASSERT_TRUE(SetLink(LinkOf(broken, 1), false).ok());
   ASSERT_TRUE(SetLink(LinkOf(broken, 1), true).ok());
   EXPECT_THAT(Broken(), SizeIs(1));
@@ -154,7 +154,7 @@ TEST_F(FaultsTest, AControllerThatComesBackKnowsWhatIsBroken) {
   EXPECT_EQ(Broken()[0].id(), broken.id());
   EXPECT_EQ(Broken()[0].broken_size(), 1);
   EXPECT_THAT(Broken(), SizeIs(1));
-  // And goes around it.
+  // A new circuit goes around it.
   ASSERT_TRUE(ReleaseCircuit(*controller_, broken.id()).ok());
   EXPECT_NE(SetUpOne(0, 7).choice(), broken.choice());
 }

@@ -17,7 +17,7 @@ using testing::SizeIs;
 
 class InBandCallsTest : public InBandServiceTest {
  protected:
-  // An order for one circuit, or for one and what stands at its rows released first.
+  // An order for one circuit or, with `replace`, for one that replaces the circuits at its rows.
   static Controller::MakeInBandOrder Order(Row input, Row output, bool replace = false) {
     return [=](const Network&) {
       InBandOrder order;
@@ -27,7 +27,7 @@ class InBandCallsTest : public InBandServiceTest {
       return order;
     };
   }
-  // Says nothing `quiet` times.
+  // Returns OK `quiet` times, then a cancellation.
   static Interrupt CancelledAfter(int quiet) {
     return [left = std::make_shared<int>(quiet)] {
       return (*left)-- > 0 ? absl::OkStatus() : absl::CancelledError("cancelled by the test");
@@ -66,7 +66,7 @@ TEST_F(InBandCallsTest, WhatTheWorkersDidForACallThatIsCancelledMeanwhileIsUndon
     order.release = before[0].id();
     return order;
   });
-  // Undone, it may be sent again with its key.
+  // The order was undone, so its key may be used again.
   EXPECT_TRUE(Execute(Order(4, 6), nullptr, "a key").ok());
 }
 
@@ -93,7 +93,7 @@ TEST_F(InBandCallsTest, CallsWithAMillisecondLeaveNoCircuit) {
                                           });
   }
   ASSERT_TRUE(Eventually([&] { return done == kCalls; }));
-  // The queue is empty once a call that came later is answered.
+  // Once a later call is answered the queue is empty.
   v1::ReleaseRequest last;
   last.set_id(1);
   last.set_in_band(true);
@@ -118,7 +118,7 @@ TEST_F(InBandCallsTest, ACallSentTwiceWithItsKeyIsDoneOnceAndAnsweredTheSame) {
   EXPECT_EQ(again->SerializeAsString(), first->SerializeAsString());
   EXPECT_THAT(List(*controller_), SizeIs(1));
 
-  // The key is one key, in band or not.
+  // A key covers calls in band and other calls alike.
   one.set_output(6);
   EXPECT_EQ(ask().status().code(), absl::StatusCode::kInvalidArgument);
   one.set_output(5);
@@ -175,7 +175,7 @@ TEST_F(InBandCallsTest, ReadsSentTwiceWithTheirKeyAreDoneOnce) {
   EXPECT_THAT(List(*controller_), SizeIs(8));
 }
 
-// A piece of slow work of the test's own.
+// A piece of slow work that the test controls.
 class Piece final : public OrderQueue::SlowWork {
  public:
   struct Told {
@@ -208,7 +208,7 @@ TEST_F(InBandCallsTest, TheQueueOfSlowCallsIsBoundedAndCancelledCallsMakeRoom) {
   {
     OrderQueue queue(controller_->controller());
     for (int i = 0; i < 3 * kMost; ++i) queue.PushSlow(std::make_unique<Piece>(told, go));
-    // One may have been taken out of the queue to be carried out.
+    // The worker may already have taken one of them out of the queue.
     EXPECT_GE(told.refused, 2 * kMost - 1);
     EXPECT_LE(told.refused, 2 * kMost);
     told.wanted = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole control plane over a fabric of real workers, and everybody who counts its circuits.
+// A whole control plane over a fabric of real workers, and all who count its circuits.
 #pragma once
 
 #include <gtest/gtest.h>

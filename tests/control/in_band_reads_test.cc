@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads of the data server set up in band, the whole way: a client asks, the workers choose, the
-// controller learns, and everybody counts the same.
+// Reads of the data server set up in band, end to end: a client asks, the workers choose, the
+// controller learns the result, and all of them count the same.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -68,7 +68,7 @@ TEST_F(InBandReadsTest, ABatchIsThatOfTheDryRun) {
     Start(RandomlyWired(rows));
     ASSERT_TRUE(Place(rows, 2).ok());
     ASSERT_TRUE(Place(rows, 1, rows).ok());
-    // Whole batches, and half ones on top of reads that stand; the last one of single copies.
+    // Whole batches, and half batches on top of standing reads. The last batch is of single copies.
     for (const auto& [protocol, first] :
          {std::pair{"collision", 0u}, {"minimum", 0u}, {"collision", rows}, {"minimum", rows}}) {
       SCOPED_TRACE(testing::Message() << rows << " rows, " << protocol << ", from " << first);
@@ -148,7 +148,7 @@ TEST_F(InBandReadsTest, OneByOneTheLessBusyCopyServes) {
   ExpectEverybodyCountsTheSame();
 }
 
-// The objects that are read are known to the data plane before the controller says so again.
+// The data plane knows the objects that are read before the controller sends them again.
 TEST_F(InBandReadsTest, AControllerThatRestartsKnowsWhoReadsWhat) {
   Start(RandomlyWired(16));
   ASSERT_TRUE(Place(16, 2).ok());
@@ -202,7 +202,7 @@ TEST_F(InBandReadsTest, RefusesWhatIsWrongAndLeavesNothingBehind) {
   batch.set_dry_run(true);
   expect(ask({5}, {100}), kInvalid, "dry_run");
   batch.set_dry_run(false);
-  // A disk that a circuit has for itself: output nodes count what ends there, whatever it is.
+  // A circuit holds the disk exclusively. Output nodes count whatever ends there.
   const uint32_t disk = 12;
   ASSERT_TRUE(PlaceAt(3, {4, disk}).ok());
   const auto circuit = SetUpCircuit(*controller_, 9, disk);

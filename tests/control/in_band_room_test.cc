@@ -12,8 +12,8 @@
 namespace bfly::control {
 namespace {
 
-// Beside the fabric of workers, where everything is asked in band, stands one without workers whose
-// controller chooses by itself.
+// The fabric of workers, where every request is in band, stands beside a fabric without workers,
+// whose controller chooses by itself.
 class InBandRoomTest : public InBandServiceTest {
  protected:
   void StartBoth(const v1::Topology& topology) {
@@ -25,7 +25,7 @@ class InBandRoomTest : public InBandServiceTest {
     books_controller_ = std::make_unique<TestController>(books_directory_.path());
     ASSERT_TRUE(Load(*books_controller_, topology).ok());
   }
-  // What both answer to the same request; they must agree.
+  // Sends the request to both and returns their answer; the answers must agree.
   template <class Stub, class Method, class Request>
   auto AskBoth(std::unique_ptr<Stub> TestController::*stub, Method method, Request request) {
     auto by_books = Call(*((*books_controller_).*stub), method, request);
@@ -81,7 +81,7 @@ TEST_F(InBandRoomTest, CircuitsAreRefusedAsTheControllerWould) {
     const auto held = std::find_if(standing.begin(), standing.end(),
                                    [&](const v1::Circuit& c) { return c.input() == input; });
     if (step % 10 == 9) {
-      // A permutation of some rows, in place of the circuits at them.
+      // A permutation of some rows replaces the circuits at these rows.
       v1::RoutePermutationRequest request;
       request.set_protocol(step % 20 == 9 ? "collision" : "minimum");
       request.set_replace(true);
@@ -177,7 +177,7 @@ TEST_F(InBandRoomTest, AroundLinksThatAreDownBothTakeTheSamePaths) {
   }
 }
 
-TEST_F(InBandRoomTest, SoAreReads) {
+TEST_F(InBandRoomTest, ReadsAreRefusedAsTheControllerWould) {
   v1::Topology topology = RandomlyWired(16);
   topology.mutable_circuits()->set_capacity(1);
   StartBoth(topology);
@@ -228,7 +228,7 @@ TEST_F(InBandRoomTest, SoAreReads) {
   EXPECT_EQ(CircuitsOf(*controller_).blocked(), static_cast<uint64_t>(refused_));
 }
 
-// What was to be replaced stands again, with its id, and carries what it carried.
+// Circuits that were to be replaced stand again with their ids, and carry packets again.
 TEST_F(InBandRoomTest, ARefusalLeavesTheCircuitsItWasToReplace) {
   v1::Topology topology = SmallTopology(false, 16);
   topology.mutable_circuits()->set_capacity(1);
@@ -252,7 +252,7 @@ TEST_F(InBandRoomTest, ARefusalLeavesTheCircuitsItWasToReplace) {
     EXPECT_EQ(after[i].DebugString(), before[i].DebugString());
   }
   ExpectEverybodyCountsTheSame();
-  // And the controller is still in step with its data plane.
+  // The controller still agrees with its data plane.
   ASSERT_TRUE(Release(before[1].id()).ok());
   ASSERT_TRUE(SetUpCircuit(*controller_, before[1].input(), before[1].output()).ok());
   ExpectEverybodyCountsTheSame();

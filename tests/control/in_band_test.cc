@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Circuits set up in band, the whole way: a client asks, the workers choose, the controller learns,
-// and everybody counts the same circuits on every link.
+// Circuits set up in band, end to end: a client asks, the workers choose, the controller learns the
+// result, and all of them count the same circuits on every link.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -83,7 +83,7 @@ TEST_F(InBandServiceTest, SingleCircuitsComeAndGoBesideThoseOfTheController) {
   }
 }
 
-// Workers and controller in turn, much of it refused.
+// Workers and controller set circuits up in turn, and many requests are refused.
 TEST_F(InBandServiceTest, AfterRandomSequencesOfBothKindsEverybodyCountsTheSame) {
   Start(16);
   std::mt19937 random(11);
@@ -162,7 +162,7 @@ TEST_F(InBandServiceTest, RefusesWhatCannotBeAndChangesNothing) {
     request.mutable_inputs()->Assign(inputs.begin(), inputs.end());
     request.mutable_outputs()->Assign(outputs.begin(), outputs.end());
   };
-  // A circuit to be replaced stands as long as anything else is wrong.
+  // While anything else is wrong the circuit that was to be replaced stands.
   request.set_replace(true);
   pairs({3, 3}, {12, 1});
   expect(Route(request).status(), kInvalid, "inputs[1]");

@@ -17,7 +17,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// Stands at an agent's socket for an agent that hangs: connections are taken, nothing is answered.
+// Listens at an agent's socket in place of an agent that hangs: it accepts connections and never
+// answers.
 class Hanging {
  public:
   Hanging(const std::string& directory, const std::string& name)
@@ -39,7 +40,7 @@ class Hanging {
   int fd_;
 };
 
-// An agent that holds what a test says, and may take its time to load.
+// An agent that holds what a test sets, and can take its time to load.
 class ScriptedAgent final : public v1::Agent::Service {
  public:
   ScriptedAgent(const std::string& directory, const std::string& name)
@@ -60,7 +61,7 @@ class ScriptedAgent final : public v1::Agent::Service {
                           v1::AgentLoadResponse* response) override {
     std::unique_lock lock(mutex);
     if (!may_load) {
-      // The caller is told that it waited in vain, and the load goes on all the same.
+      // The caller gets a timeout, and the load goes on nevertheless.
       lost_ = std::thread([this, topology = request->topology()] {
         std::unique_lock late(mutex);
         changed.wait(late, [this] { return may_load; });
@@ -138,8 +139,8 @@ class LateAgentsTest : public testing::Test {
 };
 
 TEST_F(LateAgentsTest, AFabricOfAnAgentThatHungWhenTheControllerStartedIsTakenOverOnceItAnswers) {
-  // The agent's own socket stands aside meanwhile, as that of a process that was stopped would
-  // hang.
+  // Meanwhile another socket stands in place of the agent's own, because the socket of a stopped
+  // process would hang.
   auto agent = std::make_unique<TestAgent>(directory_.path(), "dp0", FakeBackend(board_, "dp0"));
   {
     TestController before(directory_.path());
@@ -220,7 +221,7 @@ TEST_F(LateAgentsTest, NonsenseInCountersIsAProblemInStatusAndInTelemetry) {
   EXPECT_THAT(ProblemOf(controller), HasSubstr("bytes: has 1 entries and packets 256"));
 }
 
-// Fields by hand, on a network of 8 stages, 16 rows and 2 ports.
+// The fields are computed by hand, for a network of 8 stages, 16 rows and 2 ports.
 TEST(AgentAnswers, EveryIndexIsHeldAgainstTheNetwork) {
   const Network network =
       *Network::Make({.kind = NetworkKind::kTwoFoldButterfly, .rows = 16, .seed = 7});

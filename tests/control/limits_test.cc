@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers that could grow without end: errors of many fields, answers kept by key.
+// Answers that could grow without bound: errors of many fields, and answers kept by key.
 #include <gmock/gmock.h>
 
 #include "control/intent/idempotency.h"
@@ -49,7 +49,7 @@ TEST(GrpcStatus, OneEndlessFieldIsCutToo) {
   EXPECT_LT(TrailerSize(ToGrpc(errors.ToStatus())), 7500u);
 }
 
-// Through real gRPC, whose default limits a client has.
+// Through real gRPC, with a client's default limits.
 TEST_F(CircuitsServiceTest, AllInputsBusyIsToldAsSuch) {
   Start(256);
   v1::RoutePermutationRequest request;
@@ -81,7 +81,7 @@ TEST_F(CircuitsServiceTest, WhatIsWrongWithAPermutationIsToldAtOnceBeforeWhatIsB
   EXPECT_EQ(FieldsOf(Ask(request).status()), std::vector<std::string>{"inputs[0]"});
 }
 
-// Also after the circuits that came later.
+// Circuits that came later do not matter.
 TEST_F(CircuitsServiceTest, ListTellsTheCongestionOfNow) {
   Start(256);
   v1::RoutePermutationRequest request;
@@ -116,7 +116,7 @@ TEST(IdempotencyKeys, TheOldestGoWhenAnswersHoldTooMuch) {
   EXPECT_EQ(*keys.Find("a", "request a"), nullptr);
   EXPECT_EQ(**keys.Find("b", "request b"), 2);
   EXPECT_LE(keys.bytes(), 1000u);
-  // The newest stays however large it is.
+  // The newest answer stays, however large it is.
   keys.Put("d", "request d", 4, 5000);
   EXPECT_EQ(keys.size(), 1u);
   EXPECT_EQ(**keys.Find("d", "request d"), 4);

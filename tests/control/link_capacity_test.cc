@@ -58,7 +58,7 @@ TEST_F(LinkCapacityTest, BlockedRequestsAreCountedAndChangeNothing) {
   EXPECT_THAT(std::string(blocked.status().message()),
               HasSubstr("s1 r0 p0 carries 1 circuits, its capacity is 1"));
   EXPECT_EQ(List(*controller_).size(), 1u);
-  // A batch: all or nothing, or best effort.
+  // Batches: all or nothing, and best effort.
   v1::SetUpBatchRequest batch;
   for (const auto& [input, output] : {std::pair{2u, 2u}, {8u, 3u}}) {
     batch.add_requests()->set_input(input);
@@ -74,12 +74,12 @@ TEST_F(LinkCapacityTest, BlockedRequestsAreCountedAndChangeNothing) {
   EXPECT_EQ(results->results(0).code(), 0);
   EXPECT_EQ(results->results(1).code(), static_cast<int>(grpc::StatusCode::RESOURCE_EXHAUSTED));
   ExpectCountsEqualRecount(*controller_, agent_.get());
-  // Asked: 1 + 1 + 2 * 2 + 2; blocked: 1 + 2 + 1.
+  // Asked: 1 + 1 + 2 * 2 + 2. Blocked: 1 + 2 + 1.
   const v1::CircuitCounters circuits = Counters().circuits();
   EXPECT_EQ(circuits.asked(), 8u);
   EXPECT_EQ(circuits.blocked(), 4u);
   EXPECT_EQ(circuits.blocking_ratio(), 0.5);
-  // A permutation that does not fit is refused whole.
+  // A permutation that does not fit is refused as a whole.
   v1::RoutePermutationRequest permutation;
   permutation.set_protocol("greedy");
   permutation.set_permutation("bitrev");
@@ -89,15 +89,15 @@ TEST_F(LinkCapacityTest, BlockedRequestsAreCountedAndChangeNothing) {
   ExpectCountsEqualRecount(*controller_, agent_.get());
 }
 
-// On BB_n the other candidate path is taken if the protocol's choice has no room.
+// On BB_n the other candidate path is taken if the one that the protocol chooses has no room.
 TEST_F(LinkCapacityTest, TheOtherPathServesWhereTheChosenOneIsFull) {
   Start();
   const auto free = SetUpCircuit(*controller_, 3, 9);
   ASSERT_TRUE(free.ok());
   ASSERT_EQ(free->circuit().choice(), "p");
   const auto& rows = free->circuit().rows();
-  // The second link of p may carry one circuit, and another input fills it. It is no collision
-  // link, so the protocol, which asks those alone, still chooses p.
+  // The second link of p may carry one circuit, and another input fills it. It is not a collision
+  // link, and the protocol looks at collision links only, so it still chooses p.
   v1::Topology topology = SmallTopology();
   v1::LinkCapacity* narrow = topology.mutable_circuits()->add_link_capacities();
   narrow->set_stage(1);
@@ -107,8 +107,8 @@ TEST_F(LinkCapacityTest, TheOtherPathServesWhereTheChosenOneIsFull) {
   narrow->set_port((rows[2] >> 2) & 1);
   narrow->set_capacity(1);
   ASSERT_TRUE(Load(*controller_, topology, /*replace=*/true).ok());
-  // The other input that leads to the node: 3 with the first position complemented. Behind the
-  // narrow link its path goes the other way, and meets p on no collision link.
+  // The other input whose path reaches the node is 3 with the first position complemented. Behind
+  // the narrow link this path goes the other way, and shares no collision link with p.
   v1::SetUpRequest given;
   given.set_input(11);
   given.set_output(15);

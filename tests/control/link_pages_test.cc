@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters in pages: together they are what one answer would be, and what cannot be answered is
-// refused by name.
+// Counters in pages: all pages together equal one answer, and wrong requests are refused by field.
 #include "control/services/agent_answers.h"
 #include "tests/control/links_fixture.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a data plane answers of its links, against a plain implementation on random counters.
+// The answers of a data plane about its links, against a plain implementation on random counters.
 #include "dataplane/fabric/link_query.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The links that stand out, of two data planes together, against a sort of all links.
+// The top links of two data planes together, against a sort of all links.
 #include <map>
 
 #include "tests/control/links_fixture.h"
@@ -65,7 +65,7 @@ TEST_F(LinkTopTest, WithManyCircuitsItIsTheSort) {
   CompareWithASort(150);
 }
 
-// More links have the same number of circuits than a request names one by one.
+// More links have the same number of circuits than one request can name.
 TEST_F(LinkTopTest, OfManyLinksWithAsManyCircuitsThoseWithMostPacketsComeFirst) {
   constexpr uint32_t kMany = 8192;
   dp0_ = std::make_unique<TestAgent>(directory_.path(), "dp0", FakeBackend(board_, "dp0"));
@@ -103,7 +103,7 @@ TEST_F(LinkTopTest, OfManyLinksWithAsManyCircuitsThoseWithMostPacketsComeFirst) 
   EXPECT_EQ(counters->links(0).packets(), 9u);
   EXPECT_EQ(counters->links(1).stage(), 3u);
   EXPECT_EQ(counters->links(1).packets(), 7u);
-  // Then those of the lowest stage and row.
+  // Then come the links of the lowest stage and row.
   for (int i : {2, 3}) {
     EXPECT_EQ(counters->links(i).stage(), 0u);
     EXPECT_EQ(counters->links(i).row(), static_cast<uint32_t>(i - 2));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links changed live through the controller: told to every data plane, kept, told again to those
-// that come back.
+// Links that the controller changes live: every data plane gets the change, the controller keeps
+// it, and data planes that come back get it again.
 #include <gmock/gmock.h>
 
 #include "tests/control/service_fixture.h"

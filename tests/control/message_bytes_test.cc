@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of messages is known before they are parsed.
+// The memory of a message is known before the message is parsed.
 #include "control/server/message_bytes.h"
 
 #include <gmock/gmock.h>
@@ -58,13 +58,13 @@ TEST(ParsedSize, BytesThatAreNoMessageAreToldAsSuch) {
   }
   const absl::Status status = ParsedSize(BufferOf("\x0a\xff\xff\xff\xff\x0f"), type, &size);
   EXPECT_THAT(std::string(status.message()), HasSubstr("bfly.v1.SetUpBatchRequest"));
-  // A call without a message has no bytes, and is not a message of default values.
+  // A call without a message has no bytes, which is not the same as a message of default values.
   EXPECT_EQ(Parse(grpc::ByteBuffer(), &batch).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(ParsedSize(grpc::ByteBuffer(), type, &size).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(Parse(BufferOf(""), &batch).ok());
 }
 
-// `depth` batches and operations, each in the one before.
+// `depth` batches and operations, each inside the one before.
 grpc::ByteBuffer Nested(int depth) {
   std::string deep;
   for (int i = 0; i < depth; ++i) {

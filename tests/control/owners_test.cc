@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One controller owns a fabric: a second one is refused by the data planes, and says whose they
-// are.
+// One controller owns a fabric. Data planes refuse a second controller and name their owner.
 #include <gmock/gmock.h>
 
 #include "control/agent/ownership.h"
@@ -59,7 +58,7 @@ TEST_F(OwnershipTest, AnOwnerThatIsHeardKeepsItAndASilentOneLosesItToTheNextThat
   EXPECT_EQ(ownership_.owner().id(), "");
   ownership_.Claim(Owner("b"));
   EXPECT_EQ(ownership_.owner().id(), "b");
-  // The first comes to itself again, and it is too late.
+  // The first controller wakes up too late.
   ownership_.Renew("a");
   EXPECT_FALSE(ownership_.Check("a").ok());
 }
@@ -85,7 +84,7 @@ class TwoControllersTest : public testing::Test {
  protected:
   TwoControllersTest() : agent_(mine_.path(), "dp0", FakeBackend(board_, "dp0")) {}
   std::string agent_address() const { return SocketAddress(mine_.path(), "dp0"); }
-  // Changes the data plane was told of.
+  // The changes that the data plane got.
   std::vector<std::string> Told() {
     std::vector<std::string> told;
     for (const std::string& line : board_.TakeLog()) {
@@ -93,7 +92,7 @@ class TwoControllersTest : public testing::Test {
     }
     return told;
   }
-  // The fabric at its address, as a controller of another directory names it.
+  // The address of the fabric as a controller of another directory writes it.
   v1::Topology TopologyThere() {
     v1::Topology topology = SmallTopology();
     topology.mutable_data_planes(0)->set_address(agent_address());
@@ -144,7 +143,7 @@ TEST_F(TwoControllersTest, ADataPlaneThatWasLostToAnotherIsNotFoughtOver) {
   TestController first(mine_.path());
   ASSERT_TRUE(Load(first, SmallTopology()).ok());
   ASSERT_TRUE(SetUpCircuit(first, 3, 5).ok());
-  // As if the first had been silent for so long.
+  // The thief takes the data plane as if the first controller had been silent long enough.
   Ownership& ownership = agent_.host().ownership();
   ownership.Release(ownership.owner().id());
   ownership.Claim(Owner("thief"));
@@ -157,7 +156,7 @@ TEST_F(TwoControllersTest, ADataPlaneThatWasLostToAnotherIsNotFoughtOver) {
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(refused.message()), HasSubstr("controller thief"));
   EXPECT_THAT(Told(), IsEmpty());
-  // Given up again, it is brought into step.
+  // Once the thief gives it up, the first controller brings it into step.
   ownership.Release("thief");
   EXPECT_TRUE(Eventually([&] { return SetUpCircuit(first, 4, 6).ok(); }));
   ExpectCountsEqualRecount(first, &agent_);

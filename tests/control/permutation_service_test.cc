@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole permutations over gRPC: thresholds, who is left, both candidate paths.
+// Whole permutations over gRPC: thresholds, requests that are left, both candidate paths.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -30,8 +30,8 @@ std::vector<uint32_t> In(const google::protobuf::RepeatedField<uint32_t>& field)
   return {field.begin(), field.end()};
 }
 
-// A threshold under what can end: it stops after the stated round and says who is left; those take
-// p, marked, and everything is installed.
+// With a threshold too low to end, the protocol stops after the given rounds and names the requests
+// that are left. These take p, are marked, and everything is installed.
 TEST_F(PermutationServiceTest, CollisionSaysWhoIsLeftAndGivesThemTheFirstPath) {
   Start(64);
   const auto routed = Ask(Collision(1, 2));

@@ -43,7 +43,7 @@ void CallStatus(const std::string& address) {
 
 }  // namespace
 
-// The one argument is the path of a socket.
+// The only argument is the path of a socket.
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   const std::string address = std::string("unix:") + argv[1];

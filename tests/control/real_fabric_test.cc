@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole way over real workers: a client sets circuits up, built-in sources send along them, and
-// exactly the links of their paths count the packets. No ports, no root, no hugepages.
+// End to end over real workers: a client sets circuits up, built-in sources send along them, and
+// exactly the links of their paths count the packets. It needs no ports, no root and no hugepages.
 #include <gmock/gmock.h>
 
 #include <iostream>
@@ -88,7 +88,7 @@ TEST(RealFabric, AccountsBalanceWhileTrafficRunsAndALinkGoesDown) {
   v1::SetLinkStateRequest down;
   down.set_stage(4);
   ASSERT_TRUE(Call(*controller.fabric, &v1::Fabric::Stub::SetLinkState, down).ok());
-  // Every picture on the way balances; CountersOf looks.
+  // Every picture on the way balances; CountersOf checks that.
   EXPECT_TRUE(Eventually([&] {
     const v1::Counters counters = CountersOf(controller);
     for (const v1::DropCount& drop : counters.drops()) {

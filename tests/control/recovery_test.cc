@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Either side dies and comes back: the controller compares and makes up the difference, never
-// clearing first.
+// Either side dies and comes back. The controller compares and makes up the difference; it never
+// clears first.
 #include <gmock/gmock.h>
 
 #include "tests/control/service_fixture.h"
@@ -29,7 +29,7 @@ class RecoveryTest : public testing::Test {
     const v1::DataPlaneStatus plane = Plane(controller, name);
     return plane.state() == v1::DataPlaneStatus::RUNNING && plane.problem().empty();
   }
-  // What the data planes were told, without what they were asked.
+  // The changes that the data planes got, without the questions.
   std::vector<std::string> Told() {
     std::vector<std::string> told;
     for (const std::string& line : board_.TakeLog()) {
@@ -48,7 +48,7 @@ TEST_F(RecoveryTest, ADataPlaneThatDiesIsUnreachableAndSetUpsAreUnavailable) {
   TestController controller(directory_.path());
   ASSERT_TRUE(Load(controller, SmallTopology(/*split=*/true)).ok());
   ASSERT_TRUE(SetUpCircuit(controller, 3, 5).ok());
-  // The circuits are installed at dp0, but their paths go through dp1.
+  // The circuits are installed at dp0, but their paths cross dp1.
   dp1.reset();
   EXPECT_TRUE(Eventually(
       [&] { return Plane(controller, "dp1").state() == v1::DataPlaneStatus::UNREACHABLE; }));
@@ -97,7 +97,7 @@ TEST_F(RecoveryTest, ARestartThatNobodyNoticedIsMadeUpByTheNextSetUp) {
   ASSERT_TRUE(SetUpCircuit(controller, 1, 1).ok());
   agent.reset();
   agent = Agent("dp0");
-  // While the connection is made again the answer is UNAVAILABLE and nothing changes.
+  // While the connection is made again the answer is UNAVAILABLE, and nothing changes.
   EXPECT_TRUE(Eventually([&] { return SetUpCircuit(controller, 2, 2).ok(); }));
   EXPECT_EQ(List(controller).size(), 2u);
   ExpectCountsEqualRecount(controller, agent.get());
@@ -110,7 +110,8 @@ TEST_F(RecoveryTest, WhatIsMissingIsInstalledAndWhatIsStaleRemovedAndNothingElse
   for (Row row : {1, 2, 3}) ASSERT_TRUE(SetUpCircuit(controller, row, row).ok());
   EXPECT_TRUE(Eventually([&] { return Running(controller, "dp0"); }));
   Told();
-  // Behind the controller's back: 2 is lost, 9 is nobody's, 3 has another path.
+  // Behind the controller's back circuit 2 is lost, circuit 9 has no owner, and circuit 3 has
+  // another path.
   ASSERT_TRUE(agent->host()
                   .UpdateCircuits(
                       {{.input = 9, .tag = 9, .id = 77}, {.input = 3, .tag = 3, .id = 78}}, {2}, 0)
@@ -174,7 +175,7 @@ TEST_F(RecoveryTest, AnotherFabricInADataPlaneIsNotThrownOut) {
   agent = Agent("dp0");
   v1::Topology other = SmallTopology(false, 4);
   other.set_name("other");
-  // Between its start and this load the controller may have loaded its own.
+  // Between its start and this load the controller may have loaded its own fabric.
   ASSERT_TRUE(Eventually([&] {
     agent->host().Unload().status().IgnoreError();
     return agent->host().Load(other).ok();

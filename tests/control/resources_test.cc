@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What clients may take: memory of messages, pictures, places in queues.
+// The limits of what clients may take: memory of messages, pictures, places in queues.
 #include "control/services/resources.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ TEST(Resource, TakesUpToItsLimitAndCountsRefusals) {
   EXPECT_EQ(resource.refused(), 1u);
   resource.Give(3);
   EXPECT_EQ(resource.in_use(), 0u);
-  // Something larger than the limit goes alone.
+  // A request above the limit is served alone.
   EXPECT_TRUE(resource.Take(5));
   EXPECT_FALSE(resource.Take());
 }
@@ -48,7 +48,7 @@ class ResourcesTest : public testing::Test {
     return {};
   }
 
-  // A call of any kind that sends these bytes, or no message at all if there are none.
+  // Makes a call of any method with these bytes, or without a message if there are none.
   grpc::Status SendBytes(const std::string& method, const std::string& bytes) {
     grpc::GenericStub stub(controller_->channel);
     grpc::ClientContext context;
@@ -145,12 +145,12 @@ TEST_F(ResourcesTest, SubscribersOfTheSameShareOneMessage) {
   ASSERT_TRUE(Parse(one->WithSkipped(7), &told).ok());
   EXPECT_EQ(told.skipped(), 7u);
   EXPECT_EQ(told.links_size(), 256);
-  // What does not fit is not made.
+  // A picture that does not fit is not taken.
   memory.SetLimit(1);
   EXPECT_EQ(pictures.Make(picture, nullptr, row, false), nullptr);
 }
 
-// The error of a stream that ends without an answer.
+// Returns the error of a stream that ends without an answer.
 template <class Answer, class Stream>
 absl::Status FirstAnswer(Stream& stream) {
   Answer answer;
@@ -263,7 +263,7 @@ TEST_F(ResourcesTest, MalformedBytesAndNoBytesAreInvalidArgumentsOfEveryKindOfCa
       EXPECT_THAT(status.error_message(), HasSubstr("message"));
     }
   }
-  // Neither was carried out as a set-up from row 0 to row 0.
+  // Neither message was carried out as a set-up from row 0 to row 0.
   EXPECT_EQ(StatusOf(*controller_).circuits(), 0u);
 }
 

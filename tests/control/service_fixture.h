@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole control plane in one process: agents and controller as real gRPC servers at Unix sockets
-// of a directory that is the test's own.
+// A whole control plane in one process: agents and a controller as real gRPC servers at Unix
+// sockets, in a directory that belongs to the test.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -66,8 +66,7 @@ inline std::unique_ptr<GrpcServer> MustStart(const std::string& address,
   return *std::move(server);
 }
 
-// A data plane: the agent over a fabric of `backend`. Destroyed, it is gone as if it had been
-// killed.
+// A data plane: the agent over a fabric of `backend`. Destroying it looks like a kill.
 class TestAgent {
  public:
   TestAgent(const std::string& directory, const std::string& name, FabricBackend backend)
@@ -89,7 +88,7 @@ class TestAgent {
   absl::StatusOr<std::unique_ptr<UpdateSocket>> updates_;
 };
 
-// Beside a test nobody reads counters.
+// In tests no other client reads the counters.
 inline CounterPoll::Options PollOnlyWhenAsked() { return {.idle_interval = std::chrono::hours(1)}; }
 
 class TestController {
@@ -153,12 +152,13 @@ class TestController {
   std::unique_ptr<v1::Traffic::Stub> traffic;
 };
 
-// Every call of a test ends.
+// Gives every call of a test a deadline.
 inline void SetDeadline(grpc::ClientContext& context) {
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
 }
 
-// Call(*stub, &v1::Circuits::Stub::SetUp, request): the response, or the status with its fields.
+// Call(*stub, &v1::Circuits::Stub::SetUp, request) returns the response, or the status with its
+// fields.
 template <class Stub, class Request, class Response>
 absl::StatusOr<Response> Call(Stub& stub,
                               grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
@@ -172,14 +172,14 @@ absl::StatusOr<Response> Call(Stub& stub,
   return response;
 }
 
-// Fields that the details of an error name.
+// The fields that the details of an error name.
 inline std::vector<std::string> FieldsOf(const absl::Status& status) {
   std::vector<std::string> fields;
   for (const FieldError& error : FieldErrorsOf(status)) fields.push_back(error.field);
   return fields;
 }
 
-// Polls; false after 30 s.
+// Polls until the condition holds. Returns false after 30 s.
 inline bool Eventually(const std::function<bool()>& holds) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (!holds()) {
@@ -275,16 +275,17 @@ inline v1::FabricStatus StatusOf(TestController& controller) {
   return response.ok() ? response->status() : v1::FabricStatus();
 }
 
-// What the controller lists, what telemetry counts and what the data plane holds, of one moment.
+// What the controller lists, what telemetry counts and what the data plane holds, all at one
+// moment.
 struct CircuitBooks {
   std::vector<v1::Circuit> circuits;
   v1::Counters counters;
   std::map<uint32_t, uint64_t> held;  // circuit id by input; empty without an ingress
 };
 
-// Calls that nobody waits for any more may still be carried out, so it is read until nothing has
-// changed from the first look to the last, and the data plane, which is told first, has nothing
-// that is not listed yet. Ids are never given twice.
+// Calls whose clients have left may still be carried out. So it reads until nothing has changed
+// between the first and the last read, and the data plane, which learns of changes first, has
+// nothing that is not listed yet. Ids are never reused.
 inline CircuitBooks ReadBooks(TestController& controller, TestAgent* ingress) {
   const auto ids = [](const std::vector<v1::Circuit>& circuits) {
     std::set<uint64_t> all;
@@ -313,8 +314,8 @@ inline CircuitBooks ReadBooks(TestController& controller, TestAgent* ingress) {
   return books;
 }
 
-// Circuits on every link as telemetry tells them equal a recount from the rows of the listed
-// circuits, and the data plane holds exactly these circuits.
+// The circuits on every link in telemetry equal a recount from the rows of the listed circuits, and
+// the data plane holds exactly these circuits.
 inline void ExpectCountsEqualRecount(TestController& controller, TestAgent* ingress) {
   const CircuitBooks books = ReadBooks(controller, ingress);
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> recount;  // (stage, row, next row)

@@ -32,7 +32,7 @@ class SqliteStoreTest : public testing::Test {
     EXPECT_TRUE(records.ok()) << records.status();
     return records.value_or(std::vector<std::string>{"unread"});
   }
-  // What SQLite itself does with the file, beside the store.
+  // Changes the file with SQLite itself, past the store.
   void Execute(const char* sql) {
     sqlite3* database = nullptr;
     ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
@@ -44,7 +44,7 @@ class SqliteStoreTest : public testing::Test {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   }
-  // Every call returns this error, and the file stays as it is.
+  // Every call returns this error, and the file stays unchanged.
   void ExpectLeftAlone(absl::StatusCode code, const char* text) {
     const std::string before = Bytes(path_);
     SqliteStore store(path_);
@@ -111,8 +111,8 @@ TEST_F(SqliteStoreTest, TakesBackTheLastAndForgetsWhatIsReplaced) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
-// Killed while it wrote: cut the log anywhere, and what is left is the placements up to a whole
-// one.
+// A process is killed while it writes: wherever the log is cut, the placements up to the last whole
+// one are left.
 TEST_F(SqliteStoreTest, ATransactionThatWasNotWrittenToItsEndLeavesNothing) {
   const std::string log = path_ + "-wal";
   const std::string copy = directory_ + "/copy";
@@ -157,7 +157,7 @@ TEST_F(SqliteStoreTest, ADamagedStoreIsNotTakenForAnEmptyOne) {
     ASSERT_TRUE(store.Begin("f").ok());
     ASSERT_TRUE(store.Append(std::vector<std::string>(200, std::string(100, 'x'))).ok());
   }
-  // Its tables are gone from the pages behind the header.
+  // Its tables are erased from the pages behind the header.
   std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(4096) << std::string(8192, '\xff');
   file.close();
@@ -170,7 +170,7 @@ TEST_F(SqliteStoreTest, AStoreOfANewerVersionIsLeftAlone) {
   ExpectLeftAlone(absl::StatusCode::kFailedPrecondition, "version 7");
 }
 
-TEST_F(SqliteStoreTest, AStoreThatAnotherProcessHoldsIsSaid) {
+TEST_F(SqliteStoreTest, AStoreThatAnotherProcessHoldsIsReported) {
   SqliteStore store(path_);
   ASSERT_TRUE(store.Begin("f").ok());
   ASSERT_TRUE(store.Append({"one"}).ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters over real gRPC: sums over data planes, filters, and clients of every pace.
+// Counters over real gRPC: sums over data planes, filters, and clients of every speed.
 #include <gmock/gmock.h>
 
 #include "tests/control/service_fixture.h"
@@ -22,7 +22,7 @@ class TelemetryServiceTest : public testing::Test {
     controller_ = std::make_unique<TestController>(directory_.path(), 20, poll);
     ASSERT_TRUE(Load(*controller_, SmallTopology(split, rows)).ok());
   }
-  // What the link shows from now on.
+  // Sets what the link shows from now on.
   void SetPackets(LinkId link, uint64_t packets, uint32_t rows = 16) {
     const std::lock_guard lock(board_.mutex);
     std::vector<dataplane::LinkCounters>& links = board_.figures["dp0"].links;
@@ -167,14 +167,14 @@ TEST_F(TelemetryServiceTest, FiltersChooseStagesRowsAndWhatIsNotZero) {
 
 TEST_F(TelemetryServiceTest, TheHottestLinksHaveMostCircuitsThenMostPackets) {
   Start();
-  // Two circuits over link (0, 0, 0)? Not on two inputs: they meet at stage 4, the second copy's
-  // first.
+  // Two circuits over link (0, 0, 0) would need the same input. Circuits of two inputs meet at
+  // stage 4, the first stage of the second copy.
   v1::SetUpRequest request;
   for (uint32_t input : {0u, 8u}) {
     request.set_input(input);
     request.set_output(input == 0 ? 1 : 2);
     request.clear_rows();
-    // Both to row 0 at stage 1, straight to the second copy, then to the output.
+    // Both go to row 0 at stage 1, straight on to the second copy, and then to their outputs.
     for (uint32_t row : {input, 0u, 0u, 0u, 0u, 0u, 0u, request.output() & 2, request.output()}) {
       request.add_rows(row);
     }
@@ -183,8 +183,8 @@ TEST_F(TelemetryServiceTest, TheHottestLinksHaveMostCircuitsThenMostPackets) {
   SetPackets({7, 9, 0}, 1000);
   SetPackets({7, 9, 1}, 999);
   v1::CounterFilter filter;
-  // Shared by both: stages 1 to 5, five links. Then eight links of one circuit less ... then
-  // packets.
+  // Both circuits share the five links of stages 1 to 5. Behind these links come links with one
+  // circuit, then links by packets.
   filter.set_top(5);
   const v1::Counters shared = Get(filter);
   EXPECT_EQ(shared.links_size(), 5);
@@ -192,7 +192,8 @@ TEST_F(TelemetryServiceTest, TheHottestLinksHaveMostCircuitsThenMostPackets) {
   filter.set_top(12);
   const v1::Counters counters = Get(filter);
   ASSERT_EQ(counters.links_size(), 12);
-  // 5 of two circuits, 6 of one (stages 0, 6, 7 of each), then the most packets.
+  // 5 links with two circuits, 6 with one (stages 0, 6 and 7 of each circuit), then the link with
+  // the most packets.
   for (int i = 5; i < 11; ++i) EXPECT_EQ(counters.links(i).circuits(), 1u);
   EXPECT_EQ(counters.links(11).packets(), 1000u);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources by name over real gRPC: what runs beside what, what is listed, what is refused.
+// Named sources over real gRPC: which run together, which are listed, which are refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -75,7 +75,8 @@ TEST_F(TrafficServiceTest, SourcesRunSideBySideByName) {
   ASSERT_TRUE(Start({Named("a", "0-3"), Named("b", "4")}).ok());
   ASSERT_TRUE(Start({Named("", "5")}).ok());
   EXPECT_THAT(Listed(), ElementsAre("a 0-3 1", "b 4 2", " 5 3"));
-  // One of a name takes the place of the one before, and those without a name of those without.
+  // A source replaces the one of the same name. Sources without a name replace those without a
+  // name.
   ASSERT_TRUE(Start({Named("a", "6")}).ok());
   EXPECT_THAT(Listed(), ElementsAre("b 4 2", " 5 3", "a 6 4"));
   ASSERT_TRUE(Start({Named("", "7"), Named("", "8")}).ok());
@@ -109,7 +110,7 @@ TEST_F(TrafficServiceTest, TheListSaysWhatEachHasSentAndLeavesTracesOut) {
   EXPECT_EQ(response.sources(1).packets(), 20u);
   EXPECT_FALSE(response.sources(1).source().has_trace());
   EXPECT_FALSE(response.latency().recording());
-  // A controller that restarts takes them over, and goes on counting.
+  // A controller that restarts takes the sources over, and goes on counting.
   controller_.reset();
   controller_ = std::make_unique<TestController>(directory_.path());
   ASSERT_TRUE(Start({Named("b")}).ok());
@@ -123,7 +124,7 @@ TEST_F(TrafficServiceTest, LatencyIsRecordedOnEveryDataPlaneWhileASourceWantsIt)
   timed.set_latency(true);
   ASSERT_TRUE(Start({Named("a")}).ok());
   EXPECT_THAT(board_.TakeLog(), ElementsAre("sources 1"));
-  // Where packets arrive first, then where they start.
+  // The data plane where packets arrive comes first, then the one where they start.
   ASSERT_TRUE(Start({timed}).ok());
   EXPECT_THAT(board_.TakeLog(), ElementsAre("latency on", "sources 0", "latency on", "sources 2"));
   EXPECT_TRUE(List().latency().recording());

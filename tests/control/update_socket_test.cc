@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Updates of circuits beside gRPC: the same outcome, and every way in which the other side may be
-// gone, silent or wrong.
+// Updates of circuits past gRPC: they have the same outcome, and the other side may be gone, silent
+// or wrong in every way.
 #include "control/agent/update_socket.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ class UpdateSocketTest : public testing::Test {
     request.mutable_install(0)->set_id(7);
     return request;
   }
-  // What comes back for `message`.
+  // Returns the answer to `message`.
   static v1::AgentUpdateResult Exchange(const PacketSocket& socket, const std::string& message) {
     v1::AgentUpdateResult result;
     EXPECT_TRUE(socket.Send(message).ok());
@@ -87,11 +87,11 @@ TEST_F(UpdateSocketTest, ErrorsAreThoseOfTheHostAndChangeNothing) {
   EXPECT_TRUE(agent_->host().held(true).circuits.empty());
 }
 
-TEST_F(UpdateSocketTest, WhatIsNoUpdateIsRefusedAndTheNextIsServed) {
+TEST_F(UpdateSocketTest, AMessageThatIsNotAnUpdateIsRefusedAndTheNextIsServed) {
   const PacketSocket socket = Connect();
   EXPECT_EQ(Exchange(socket, "\xff\xff").code(),
             static_cast<int>(absl::StatusCode::kInvalidArgument));
-  // Longer than allowed, by a client that does not keep to it.
+  // A client ignores the limit and sends a longer message.
   const std::string long_message(PacketSocket::kMaxMessage + 1, 'x');
   ASSERT_EQ(send(socket.fd(), long_message.data(), long_message.size(), 0),
             static_cast<ssize_t>(long_message.size()));
@@ -153,13 +153,13 @@ TEST_F(UpdateSocketTest, ASilentDataPlaneIsGivenUpAndItsLateAnswerIsNotTakenForT
   ASSERT_TRUE(response.has_value());
   EXPECT_TRUE(absl::IsDeadlineExceeded(response->status())) << response->status();
 
-  // It wakes up and answers, too late; then somebody answers the second update.
+  // The data plane wakes up and answers too late. Then the second update is answered.
   const auto first = listening->Accept();
   ASSERT_TRUE(first.ok());
   v1::AgentUpdateResult late;
   late.mutable_response()->set_revision(111);
   first->Send(late.SerializeAsString()).IgnoreError();
-  // Stays open until the client has read the answer.
+  // The connection stays open until the client has read the answer.
   absl::StatusOr<PacketSocket> second = absl::UnknownError("nobody connected");
   std::thread answering([&] {
     pollfd waiting = {.fd = listening->fd(), .events = POLLIN, .revents = 0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting DPDK as a data plane does. EAL starts once a process, so every case has a child of its
-// own.
+// Starting DPDK as a data plane does. A process can start EAL once only, so every case runs in a
+// child process.
 #include "dataplane/runtime/eal.h"
 
 #include <gtest/gtest.h>
@@ -160,7 +160,7 @@ TEST(Eal, TwoDataPlanesRunSideBySide) {
     if (!Says(StartEal(kSmall).status()) || !DeliversAPacket()) return false;
     const bool told = write(both_up[1], "x", 1) == 1;
     char c;
-    // Ends when the parent has seen both.
+    // It ends when the parent has seen both children.
     return told && read(release[0], &c, 1) == 0 && DeliversAPacket();
   };
   const pid_t first = InChild(data_plane);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices as a user names them: opened, refused with a reason, closed and opened again.
+// Device strings as users write them: opened, refused with a reason, closed and opened again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rte_ethdev.h>
@@ -148,8 +148,8 @@ std::vector<Bytes> ReadCapture(const std::string& path) {
   return frames;
 }
 
-// Capture in -> fabric -> capture out, frames byte for byte. The output goes where the input came
-// from: one port of all rows, whose frames are of row form.
+// From capture to fabric to capture, frames byte for byte. The output has the same port as the
+// input: one port of all rows, whose frames have row addresses.
 TEST_F(JumboDeviceTest, ACaptureFileIsForwardedByteForByte) {
   const std::string in = absl::StrCat(testing::TempDir(), "edge_in_", getpid(), ".pcap");
   const std::string out = absl::StrCat(testing::TempDir(), "edge_out_", getpid(), ".pcap");

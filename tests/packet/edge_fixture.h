@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host ports over rings whose other ends the test holds, and between them the slowest fabric there
-// is: each packet is walked through the wiring one hop at a time.
+// Host ports over rings whose other ends the test holds. Between the ports is the slowest possible
+// fabric: it walks each packet through the wiring hop by hop.
 #pragma once
 
 #include <gtest/gtest.h>

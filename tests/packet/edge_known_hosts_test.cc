@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses of hosts over a crash: what one data plane learned the next one knows.
+// Addresses of hosts across a crash: the next data plane knows what the one before learned.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A peer nobody here wrote: dpdk-testpmd in a process of its own answers ARP and ping (its icmpecho
-// mode) at one row; the test asks from another, byte by byte.
+// A peer that is not bfly's own: dpdk-testpmd in another process answers ARP and ping (its icmpecho
+// mode) at one row, and the test asks from another row, byte by byte.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ constexpr Row kAliceRow = 3;
 constexpr Row kPeerRow = 12;
 constexpr double kStartSeconds = 60;
 
-// Goes after the ports that have their sockets in it.
+// Destroyed after the ports, which have their sockets in it.
 struct PeerDirectory {
   PeerDirectory() {
     if (mkdtemp(directory_.data()) == nullptr) ADD_FAILURE() << "no directory " << directory_;

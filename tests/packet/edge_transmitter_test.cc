@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that is paused for a while, as a peer is that the kernel schedules away: what waits for
-// it, and for how long.
+// A device that stops for a while, like a peer that the kernel does not schedule: which frames wait
+// for it, and how long.
 #include <gtest/gtest.h>
 #include <rte_cycles.h>
 
@@ -100,12 +100,12 @@ TEST_F(PausedDeviceTest, BeyondThePatienceItsFramesAreDroppedAndCounted) {
   EXPECT_EQ(transmitter_->held(), 0u);
   EXPECT_EQ(transmitter_->counters().drops[static_cast<int>(DropReason::kPortFull)], 100 - kInRing);
 
-  // Nobody waits for it a second time.
+  // Later frames do not wait again.
   Push(100, 10);
   Flush(1);
   EXPECT_EQ(dropped(), 100 - kInRing + 10);
 
-  // When it takes frames again, it has the whole patience again.
+  // Once it takes frames again, it has the full patience again.
   EXPECT_EQ(Taken().size(), kInRing);
   Push(200, 3);
   Flush(1);

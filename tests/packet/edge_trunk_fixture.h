@@ -20,7 +20,7 @@ inline constexpr int kBoundary = 1;  // of a butterfly of 16 rows: two hops done
 // A tag with the two hops to go left.
 inline WireTag HalfWay(uint64_t bits) { return ToWire(bits, 2); }
 
-// Both ends of a trunk; the test is the cable between their devices.
+// Both ends of a trunk. The test plays the cable between their devices.
 class TrunkTest : public testing::Test {
  protected:
   void Build(int queues = 1, unsigned ring = 1024) {
@@ -87,8 +87,8 @@ class TrunkTest : public testing::Test {
     sender_->outlet()->Flush(near_ledger_);
   }
 
-  // Carries what the sender gave its device; `keep` says of the n-th frame whether the cable passes
-  // it on.
+  // Carries the frames that the sender gave to its device. `keep` says whether the cable passes the
+  // n-th frame on.
   template <typename Keep>
   void Carry(Keep keep) {
     for (int q = 0; q < queues_; ++q) {
@@ -116,7 +116,7 @@ class TrunkTest : public testing::Test {
     EXPECT_EQ(far_ledger_.injected + far_ledger_.taken_over,
               arrived_.size() + far_ledger_.dropped_total());
   }
-  // So many frames that the receiver believes in what is missing before them, and a pause.
+  // Sends enough frames for the receiver to give up what is missing before them, and pauses.
   void GoOnAndPause() {
     for (uint32_t i = 0; i < TrunkSequence::kEvidence; ++i) Send(Synthetic(HalfWay(0), 0, 64));
     CarryAll();

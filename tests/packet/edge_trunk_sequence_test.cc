@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of a trunk whose sequence numbers lie, at the devices of both ends.
+// Frames of a trunk with false sequence numbers, at the devices of both ends.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,8 +36,8 @@ TEST_F(TrunkTest, AForgedFrameAheadOfEachThousandHidesNothing) {
     sent += 1000;
   }
   EXPECT_EQ(near_ledger_.handed_on, 5000u);
-  // A forged number takes the place of the real frame of this number, and of no other. The last
-  // forged number is beyond the real ones.
+  // A forged number replaces the real frame of this number and no other frame. The last forged
+  // number is above all real ones.
   EXPECT_EQ(arrived_.size(), 5001u);
   EXPECT_EQ(dropped(DropReason::kTrunkLost), 0u);
   EXPECT_EQ(dropped(DropReason::kTrunkDuplicate), 4u);

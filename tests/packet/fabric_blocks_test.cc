@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stage shared by rows: sources, ports, circuits, links that take time and unloading are as on
-// one worker.
+// A stage whose rows are shared by workers: sources, ports, circuits, links that take time and
+// unloading behave as on one worker.
 #include <cstring>
 #include <map>
 
@@ -26,8 +26,8 @@ TEST(Blocks, AJourneyTakesWhatItsLinksTake) {
   WaitForDeliveries(*fabric, 16 * 50);
   const LatencyReport report = *fabric->RecordLatency(false);
   EXPECT_EQ(report.links.count, 800u);
-  // A link that packets come to from two workers has them in the order in which they came, so that
-  // a worker that is late makes some of them later.
+  // A link to which two workers send has the packets in the order in which they came, so a late
+  // worker makes some packets later.
   EXPECT_GE(report.links.mean, 4e6 - 10);
   ASSERT_EQ(report.stages.size(), 4u);
   for (const LatencySummary& stage : report.stages) {

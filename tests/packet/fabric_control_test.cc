@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What control does to a running fabric: circuits, sources, links up and down, limits; and that the
-// account holds whenever anybody looks.
+// Control changes a running fabric: circuits, sources, links up and down, limits. The account
+// balances whenever it is read.
 #include <atomic>
 #include <numeric>
 
@@ -96,7 +96,7 @@ TEST(Circuits, AFrameToAnotherOutputThanTheCircuitsGoesBestEffortOrIsDropped) {
     const uint64_t without = policy == WithoutCircuit::kDrop ? 9 : 0;
     EXPECT_EQ(DroppedBy(s, DropReason::kNoCircuit), without);
     EXPECT_EQ(s.conservation.delivered, 14 - without);
-    // Released, the pair is one without a circuit.
+    // After the release the pair has no circuit.
     ASSERT_TRUE(fabric->RemoveCircuit(2).ok());
     ASSERT_TRUE(
         fabric

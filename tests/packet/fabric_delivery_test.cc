@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where packets go, and that every placement of the stages sends them there.
+// Where packets go, and that every placement of the stages sends them to the same place.
 #include <set>
 
 #include "tests/packet/fabric_fixture.h"
@@ -13,7 +13,7 @@ void ExpectAllPairsWalked(const FabricConfig& config) {
   ASSERT_NE(fabric, nullptr);
   const Snapshot s = SendAllPairs(*fabric);
   for (const LinkCounters& link : s.links) EXPECT_EQ(link.bytes, 64 * link.packets);
-  // Every worker had a part in it.
+  // Every worker took part.
   EXPECT_FALSE(s.workers.empty());
   for (const WorkerCounters& worker : s.workers) {
     EXPECT_GT(worker.ledger.handed_on + worker.ledger.delivered, 0u) << "CPU " << worker.lcore;

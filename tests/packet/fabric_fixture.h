@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of a loaded fabric share: small configs, bounded waiting, and the slow walker that
-// says what the links must have counted.
+// What the tests of a loaded fabric share: small configs, bounded waiting, and a slow walker that
+// computes what the links must have counted.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -43,8 +43,8 @@ inline FabricConfig Placed(NetworkKind kind, uint32_t rows, const std::vector<in
   return config;
 }
 
-// The number of a second usable CPU. A test that asks for two workers fails where there is one CPU
-// alone: with both on one CPU it would be a test of one worker.
+// The number of a second usable CPU. A test that asks for two workers fails on a machine with one
+// CPU, because both workers on one CPU would test one worker only.
 inline int OtherCpu() {
   if (UsableCpus().size() < 2) {
     throw std::runtime_error("this test runs two workers and may use one CPU alone (" +
@@ -83,8 +83,8 @@ inline std::vector<Row> AllRows(uint32_t rows) {
 inline void ExpectConserved(const Snapshot& s) {
   const Conservation& c = s.conservation;
   EXPECT_EQ(c.injected + s.trunk_in, c.delivered + c.dropped + c.in_flight + s.trunk_out);
-  // The sum above holds modulo 2^64. No more can be inside than has entered, so a count that fell
-  // below 0 is seen here.
+  // The sum above holds modulo 2^64. No more packets can be inside than have entered, so this check
+  // finds a count that fell below 0.
   EXPECT_LE(c.in_flight, c.injected + s.trunk_in);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loaded fabric whose links take time: packets take it, the account holds, and changes come while
-// workers run.
+// A loaded fabric whose links take time: packets take that time, the account balances, and links
+// change while workers run.
 #include <array>
 #include <numeric>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One worker's passes, played by hand: what waits, what is promised, what is dropped, and that the
+// The passes of one worker, played by hand: which packets wait, are promised or are dropped. The
 // account balances after every pass.
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace bfly::dataplane {
 namespace {
 
-// Gives out a fixed list of packets.
+// Hands out a fixed list of packets.
 class ListInlet final : public Inlet {
  public:
   explicit ListInlet(const Network& network) : network_(network) {}
@@ -40,7 +40,7 @@ class ListInlet final : public Inlet {
   size_t next_ = 0;
 };
 
-// Takes `room` packets in all.
+// Takes `room` packets in total.
 class BoundedSink final : public Outlet {
  public:
   int Send(const Descriptor*, int count, Ledger& ledger) override {
@@ -57,7 +57,7 @@ class BoundedSink final : public Outlet {
   bool trunk = false;
 };
 
-// Counts by input what it takes.
+// Counts the packets that it takes, by input.
 class CountingSink final : public Outlet {
  public:
   int Send(const Descriptor* burst, int count, Ledger& ledger) override {
@@ -93,7 +93,7 @@ class FirstStage : public testing::Test {
   uint32_t peak(Row row, int port) {
     return stage_.cold(row * 2 + static_cast<uint32_t>(port)).peak.load();
   }
-  // As the next worker would.
+  // Takes packets as the next worker would.
   uint32_t Take(uint32_t count) {
     Descriptor burst[kBurst];
     return ring_.Pop(burst, count);
@@ -175,7 +175,7 @@ TEST_F(FirstStage, OfEachLinkNoMoreThanTheLimitWait) {
 TEST_F(FirstStage, PromisedPacketsAreInTheAccountBeforeTheNextWorkerCanTakeThem) {
   Build();
   inlet_.Add(2, 1, 3);
-  // The steps of a pass, with a look between them.
+  // The steps of a pass, with checks between them.
   Account account;
   segment_.Run(account);
   segment_.Settle(account);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fabric split over two data planes, joined by a trunk, is the same fabric.
+// A fabric that is split over two data planes with a trunk between them behaves like a fabric in
+// one.
 #include <numeric>
 
 #include "tests/packet/fabric_fixture.h"

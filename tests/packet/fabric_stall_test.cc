@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker stands still inside a device call while control replaces what it uses. Nothing is freed
-// under it; AddressSanitizer sees it if something is.
+// A worker stands still inside a device call while control replaces what the worker uses. Nothing
+// may be freed; AddressSanitizer reports it if something is.
 #include <atomic>
 #include <numeric>
 
@@ -10,7 +10,7 @@
 namespace bfly::dataplane {
 namespace {
 
-// Keeps the worker inside Receive while it is told to.
+// Keeps the worker inside Receive while the test says so.
 class StallingInlet final : public Inlet {
  public:
   StallingInlet(std::atomic<bool>& stall, std::atomic<bool>& inside)

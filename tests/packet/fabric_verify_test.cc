@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fabric::Verify names every error at once, each with its place, value and range.
+// Fabric::Verify names all errors at once, each with its place, value and range.
 #include <gmock/gmock.h>
 
 #include "dataplane/fabric/memory_need.h"
@@ -68,7 +68,7 @@ TEST(Verify, ANetworkThatTheMachineHasNoMemoryForIsRefusedWithNumbers) {
   EXPECT_GT(AvailableMemory(), 1u << 20);
 }
 
-TEST(Verify, AStagePlacedTwiceOrNowhere) {
+TEST(Verify, NamesAStagePlacedTwiceOrNowhere) {
   FabricConfig config = Good();
   const int cpu = UsableCpus().front();
   config.placement = {{.first_stage = 0, .last_stage = 1, .lcore = cpu},
@@ -90,7 +90,7 @@ TEST(Verify, AStagePlacedTwiceOrNowhere) {
   EXPECT_THAT(Errors(config), Contains("placement[0].stages: 2-3 is no range within 0-2"));
 }
 
-TEST(Verify, RowsThatOverlapLeaveAGapOrLieOutside) {
+TEST(Verify, NamesRowsThatOverlapLeaveAGapOrLieOutside) {
   FabricConfig config = Good();
   const StagePlacement whole = config.placement[0];
   const auto rows = [&](Row first, Row last) {
@@ -120,7 +120,7 @@ TEST(Verify, RowsThatOverlapLeaveAGapOrLieOutside) {
                                           "placement[2].rows: 3-2 is no range within 0-7"));
 }
 
-TEST(Verify, AnLcoreTheMachineLacks) {
+TEST(Verify, NamesAnLcoreThatTheMachineLacks) {
   FabricConfig config = Good();
   config.placement[0].lcore = 120;
   EXPECT_THAT(Errors(config),
@@ -128,7 +128,7 @@ TEST(Verify, AnLcoreTheMachineLacks) {
                           FormatCpus(UsableCpus()) + ")"));
 }
 
-TEST(Verify, PortsThatClash) {
+TEST(Verify, NamesPortsThatClash) {
   FabricConfig config = Good();
   config.ports = {Port("h0", "net_null0", {0, 1}), Port("h0", "net_null0", {1, 8}),
                   Port("", "", {})};
@@ -145,7 +145,7 @@ TEST(Verify, PortsThatClash) {
           HasSubstr("ports[2].rows: empty")));
 }
 
-TEST(Verify, NumbersOutOfRangeAllAtOnce) {
+TEST(Verify, NamesAllNumbersOutOfRangeAtOnce) {
   FabricConfig config = Good();
   config.max_frame_bytes = 63;
   config.links.base.queue_limit = 2'000'000;
@@ -155,7 +155,7 @@ TEST(Verify, NumbersOutOfRangeAllAtOnce) {
                                           HasSubstr("network.rows: 12")));
 }
 
-TEST(Verify, AnAddressBlockTooSmall) {
+TEST(Verify, NamesAnAddressBlockThatIsTooSmall) {
   FabricConfig config = Good();
   config.addressing = {.mode = AddressingMode::kIpv4Prefix, .ipv4_base = 0, .ipv4_prefix_len = 30};
   EXPECT_THAT(Errors(config),
@@ -163,7 +163,7 @@ TEST(Verify, AnAddressBlockTooSmall) {
                           "rows; use /29 or shorter"));
 }
 
-TEST(Verify, ATrunkThatLeadsNowhere) {
+TEST(Verify, NamesATrunkThatLeadsNowhere) {
   FabricConfig config = Good();
   config.placement = {{.first_stage = 0, .last_stage = 1, .lcore = UsableCpus().front()}};
   config.trunks = {TrunkAfter(0, true)};

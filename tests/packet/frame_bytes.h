@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames written byte by byte, so that tests do not depend on the code they test.
+// Frames written byte by byte, so that tests do not depend on the code that they test.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads of the data server set up by running stage workers: the copies and paths of the
-// controller's protocols, however the stages are placed, while data goes on flowing.
+// Reads of the data server set up by running stage workers. However the stages are placed, they get
+// the copies and paths of the controller's protocols, and data goes on flowing.
 #include <numeric>
 
 #include "control/protocols/data_server.h"
@@ -28,7 +28,7 @@ std::vector<control::DataServerRequest> ForController(const std::vector<InBandRe
   return all;
 }
 
-// What stands, by a controller's books.
+// The standing reads by a controller's books.
 struct Books {
   explicit Books(const Network& network) : load(network), disks(network.rows()) {}
   void Add(Row input, Tag tag) {
@@ -78,7 +78,7 @@ void ExpectSameReads(const InBandReport& in_band, const control::RouteResult& co
   EXPECT_EQ(in_band.left_per_round, controller.left_per_round);
 }
 
-// Everybody reads, on top of what one third reads already; then nobody.
+// All users read, on top of the reads of one third of them; then nobody reads.
 void ReadAndRelease(Fabric& fabric, uint64_t seed) {
   const Network& network = fabric.network();
   const std::vector<InBandRead> all = EveryUserReads(network.rows(), seed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links with a circuit capacity under running stage workers: what does not fit is refused with the
-// link named, and nothing of it stays behind, while data goes on flowing.
+// Links with a circuit capacity under running stage workers. A request that does not fit is refused
+// with the link's name and leaves nothing behind, and data goes on flowing.
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -30,8 +30,8 @@ std::vector<control::CircuitPath> ByController(const std::string& protocol,
   return control::RoutePermutation(protocol, load, wanted)->paths;
 }
 
-// Whole permutations over capacities from 1 on: refused until they fit, and after each refusal
-// nothing stands.
+// Whole permutations over capacities from 1 on are refused until they fit, and no circuit stands
+// after a refusal.
 TEST(InBandRoom, APermutationIsRefusedUntilItFits) {
   int refused = 0, set_up = 0;
   for (const uint32_t rows : {8u, 64u, 256u}) {
@@ -96,7 +96,7 @@ TEST(InBandRoom, APermutationIsRefusedUntilItFits) {
   EXPECT_GT(set_up, 10);
 }
 
-// Circuits installed by a controller count against the capacity too, even where they exceed it.
+// Circuits that a controller installs count against the capacity too, even if they exceed it.
 TEST(InBandRoom, CircuitsInstalledByOthersTakeRoom) {
   const std::unique_ptr<Fabric> fabric =
       MustLoad(FoldInParts(16, 5, 2, {.every_link = 1, .of_link = {}}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Circuits set up by running stage workers themselves: the same paths as the controller's
-// protocols, however the stages are placed, while data goes on flowing.
+// Circuits set up by running stage workers. However the stages are placed, they get the paths of
+// the controller's protocols, and data goes on flowing.
 #include "dataplane/in_band/in_band.h"
 
 #include <numeric>
@@ -55,7 +55,7 @@ void Add(LinkLoad& load, const InBandReport& report) {
   for (const InBandPath& path : report.paths) load.Add(path.input, path.tag);
 }
 
-// Chooses, compares, releases, compares; with what is on the links recounted each time.
+// Chooses, compares, releases and compares, and recounts the circuits on the links each time.
 void ChooseAndRelease(Fabric& fabric, const char* permutation, uint64_t seed) {
   const Network& network = fabric.network();
   const std::vector<InBandRequest> requests = Whole(permutation, network.rows(), seed);
@@ -97,7 +97,7 @@ TEST(InBand, OneWorkerChoosesAsTheControllerDoes) {
   }
 }
 
-TEST(InBand, TwoWorkersDoToo) {
+TEST(InBand, TwoWorkersChooseAsTheControllerDoes) {
   for (const int runs : {2, 5}) {
     for (const uint32_t rows : {8u, 64u, 1024u}) {
       const std::unique_ptr<Fabric> fabric =
@@ -108,7 +108,7 @@ TEST(InBand, TwoWorkersDoToo) {
   }
 }
 
-TEST(InBand, WorkersThatShareStagesByRowsDoToo) {
+TEST(InBand, WorkersThatShareStagesByRowsChooseAsTheControllerDoes) {
   for (const uint32_t rows : {8u, 64u, 1024u}) {
     const std::unique_ptr<Fabric> fabric = MustLoad(Halves(NetworkKind::kTwoFoldButterfly, rows));
     ASSERT_NE(fabric, nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checksums left to a device that does not do them are finished; all others are left as they are.
+// Checksums that a kernel left to a device are finished, and all others are left alone.
 #include "dataplane/xdp/kernel_checksum.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One link, simulated event by event the way a textbook would: the tests' word on when packets
-// leave it. Knows nothing of bfly's data plane but the names of the disciplines.
+// One link, simulated event by event as in a textbook. The tests compare with the times at which
+// packets leave it. It uses nothing of bfly's data plane but the names of the disciplines.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The XDP program loaded into the kernel but attached nowhere: frames are fed by BPF_PROG_TEST_RUN.
+// The XDP program, loaded into the kernel but attached to no interface. BPF_PROG_TEST_RUN feeds it
+// frames.
 #pragma once
 
 #include <bpf/bpf.h>

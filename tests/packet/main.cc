@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests in this directory move packets through a data plane inside the test process: ordinary
-// pages, no root, no device of the machine.
+// The tests in this directory move packets through a data plane inside the test process, with
+// ordinary pages, without root and without a device of the machine.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -10,7 +10,7 @@
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  // Tests of blocks of rows run four workers, whatever the machine has.
+  // Tests of blocks of rows run four workers, whatever the number of CPUs.
   bfly::dataplane::AddLcores(4);
   const auto eal = bfly::dataplane::StartEal({.memory_mb = 512, .use_hugepages = false});
   if (!eal.ok()) {

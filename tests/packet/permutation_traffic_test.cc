@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traffic over all circuits of a random permutation at once, by each protocol on each network it is
-// defined on: every link carries the packets of the circuits over it and no others, and its fullest
-// link is as full as the protocol said.
+// Traffic over all circuits of a random permutation at once, by each protocol on each network that
+// it is defined on. Every link carries the packets of its circuits and no others, and the fullest
+// link carries as many circuits as the protocol said.
 #include <algorithm>
 #include <numeric>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host port of two rings in memory (net_ring), with the host played by the test: frames it sends
-// come from a pool of its own, so that every buffer can be counted.
+// A host port of two rings in memory (net_ring). The test plays the host; its frames come from a
+// pool of its own, so that every buffer can be counted.
 #pragma once
 
 #include <gtest/gtest.h>

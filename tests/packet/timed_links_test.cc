@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links that take time, against a plain simulation: whatever moments the worker looks at, packets
-// arrive when the simulation says. One tick is a nanosecond here.
+// Links that take time, against a plain simulation: whenever the worker looks, packets arrive at
+// the times of the simulation. One tick is a nanosecond here.
 #include "dataplane/stages/timed_links.h"
 
 #include <gtest/gtest.h>
@@ -89,7 +89,7 @@ void Compare(LinkDiscipline discipline, uint32_t queue_limit, uint64_t rate, uin
                         .discipline = discipline,
                         .loss = 0},
                .rules = {}});
-  // The worker looks now and then, sometimes after very long.
+  // The worker looks now and then, and sometimes only after a very long time.
   for (size_t i = 0; i < packets.size();) {
     const uint64_t look = packets[i].arrival + (random() % 3 == 0 ? random() % 100000 : 0);
     for (; i < packets.size() && packets[i].arrival <= look; ++i) {
@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(Disciplines, AgainstTheReference,
                          testing::Values(LinkDiscipline::kFifo, LinkDiscipline::kPriority,
                                          LinkDiscipline::kProcessorSharing));
 
-TEST(TimedLinks, CountByHandOfThreePacketsOnOneLink) {
+TEST(TimedLinks, CarryThreePacketsOnOneLinkAsCountedByHand) {
   // 100 bytes at 1 Gbit/s are 800 ns.
   Bench bench({.base = {.bits_per_second = 1'000'000'000, .delay_ns = 50}, .rules = {}});
   bench.Enter({1000, 1, 100, 0}, 0);
@@ -252,7 +252,7 @@ TEST(TimedLinks, ShorterWiresDoNotLetPacketsOvertake) {
   EXPECT_EQ(bench.arrived, (std::map<uint32_t, uint64_t>{{0, 11'000}, {1, 11'000}}));
 }
 
-TEST(Lateness, OfAThousandValuesByHand) {
+TEST(Lateness, OfAThousandValuesEqualsTheHandCount) {
   LatenessMeter meter;
   EXPECT_EQ(meter.Read().packets, 0u);
   for (uint64_t i = 1; i <= 1000; ++i) meter.Add(i * 10);

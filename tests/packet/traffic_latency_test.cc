@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Latencies of a running fabric: what is recorded, from when to when.
+// Latencies of a running fabric: which packets are recorded, and when recording begins and ends.
 #include <gtest/gtest.h>
 
 #include "tests/packet/fabric_fixture.h"
@@ -54,7 +54,8 @@ TEST(Latency, IsRecordedOfEveryDeliveryWhileItIsAskedFor) {
   EXPECT_EQ(fabric->RecordLatency(true).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
-// A mean divides a sum by a count; both are of the same packets though workers went on to the end.
+// A mean is a sum divided by a count. Both must be of the same packets, although workers go on
+// meanwhile.
 TEST(Latency, WhatARecordingEndsWithAddsUp) {
   const std::unique_ptr<Fabric> fabric = MustLoad(OneWorker(NetworkKind::kButterfly, 8));
   ASSERT_NE(fabric, nullptr);
@@ -103,7 +104,7 @@ TEST(Latency, OfStagesIsWhatTheirLinksTake) {
   EXPECT_NEAR(report.end_to_end.mean, report.links.mean + report.late.mean, 1);
 }
 
-// More packets are due than a worker can send: they are late, and that is said.
+// More packets are due than a worker can send, so they are late, and the latency shows it.
 TEST(Latency, CountsFromWhenAPacketWasDue) {
   const std::unique_ptr<Fabric> fabric = MustLoad(OneWorker(NetworkKind::kButterfly, 4));
   ASSERT_NE(fabric, nullptr);

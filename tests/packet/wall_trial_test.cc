@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same point under both clocks: real workers and links with a rate against exact arithmetic.
+// The same point under both clocks: real workers on links with a rate, against exact arithmetic.
 #include "control/measure/packets/wall_trial.h"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ void ExpectClocksAgree(const PacketPoint& point) {
   EXPECT_NEAR(wall->figure("links_p99") / exact->p99, 1, 0.15);
   EXPECT_EQ(wall->unfinished, 0u);
   EXPECT_GE(wall->measured, 36'000u);
-  // Delays are what the sinks saw: what the links account for, and how late the workers were.
+  // The sinks measure delays: the part that the links account for, and the lateness of the workers.
   EXPECT_EQ(wall->figure("delivered_delay"), wall->mean_delay);
   EXPECT_NEAR(wall->mean_delay - wall->figure("links_delay"),
               wall->figure("late_mean_us") / experiment.unit_us(), 1e-6);
@@ -62,7 +62,7 @@ TEST(WallTrial, AHypercubeAgreesWithTheVirtualClock) {
   ExpectClocksAgree({.network = NetworkKind::kHypercube, .d = 3, .p = 0.5, .rho = 0.5});
 }
 
-// The mean delay of links that share their rate is another one than FIFO's.
+// Links that share their rate have another mean delay than FIFO links.
 TEST(WallTrial, SharedLinksAgreeWithTheVirtualClock) {
   ExpectClocksAgree({.network = NetworkKind::kButterfly,
                      .d = 3,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packet in, verdict out: one table of frames says what the XDP program must do with each, what it
-// must count, and serves for timing.
+// One table of frames says what the XDP program must do with each frame and what it must count. The
+// same table serves to time the program.
 #include <gtest/gtest.h>
 
 #include <array>

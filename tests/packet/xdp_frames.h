@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames written byte by byte, from the RFCs and docs rather than from the code under test.
+// Frames written byte by byte, from the RFCs and documents instead of from the code under test.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ struct Plant {
     if (!path.ok()) return path.status();
     return WalkTag(network, step.input, path->tag);
   }
-  // Looks at the time every `pace` seconds; 0: whenever a step is due.
+  // Wakes up every `pace` seconds; 0: whenever a step is due.
   ChurnTarget target(double pace = 0) {
     return {.carry_out =
                 [this](const std::vector<ChurnStep>& some) {

@@ -11,7 +11,7 @@
 namespace bfly::control {
 namespace {
 
-// Every count again from the list of circuits, node by node.
+// Recounts every link from the list of circuits, node by node.
 std::map<std::array<Row, 3>, int> Recount(const CircuitSet& circuits) {
   paper::EdgeLoad load;
   for (const CircuitPath& path : circuits.circuits()) {
@@ -39,8 +39,8 @@ void ExpectCountsEqualRecount(const CircuitSet& circuits) {
   ASSERT_EQ(circuits.load().Congestion(), static_cast<uint32_t>(most));
 }
 
-// Set-ups, releases, given paths and batches, many of them wrong, in random order; a plain map says
-// what must stand.
+// Set-ups, releases, given paths and batches in random order, many of them wrong. A plain map has
+// the expected circuits.
 TEST(CircuitSet, CountsEqualARecountAfterRandomSetUpsReleasesAndRefusals) {
   for (NetworkKind kind : AllKinds()) {
     for (uint64_t seed = 1; seed <= 4; ++seed) {

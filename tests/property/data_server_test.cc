@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data server on RB_n (Cole et al. 1998, section 3), held against the rules of the paper
-// written down slowly.
+// The data server on RB_n (Cole et al. 1998, section 3), compared with a slow implementation of the
+// paper's rules.
 #include "control/protocols/data_server.h"
 
 #include <gmock/gmock.h>
@@ -149,7 +149,7 @@ TEST(DataServer, TwoCopiesAreUniformOverTheHalvesOfTheDisks) {
   for (int count : seen) EXPECT_NEAR(count, 2000, 5 * 42);  // sd = sqrt(16000 * 1/8 * 7/8)
 }
 
-// Why there are two copies: on average over seeds, one copy is worse on both counts.
+// The reason for two copies: on average over seeds, one copy is worse on both counts.
 TEST(DataServer, OneCopyIsFullerThanTwo) {
   uint32_t one_contention = 0, two_contention = 0, one_congestion = 0, two_congestion = 0;
   const uint32_t rows = 1024;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protocols among links that are down, held against slow ones that know every edge by its two ends.
+// Protocols around links that are down, compared with slow protocols that know every edge by its
+// two ends.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -205,7 +206,7 @@ TEST(Faults, ProtocolsOfOnePathKeepTheirChoiceWhereItIsWholeAndElseTakeAWholeOne
   }
 }
 
-// Hardly any row is left between the copies: the one that is, is found.
+// Hardly any row is left between the copies. The protocol finds the only one.
 TEST(Faults, ValiantFindsTheOnlyMiddleRowThatIsLeft) {
   for (Row left : {0u, 17u, 63u}) {
     const Network bb = FaultlessNetwork(NetworkKind::kTwoFoldButterfly, 64);
@@ -223,7 +224,8 @@ TEST(Faults, ValiantFindsTheOnlyMiddleRowThatIsLeft) {
   }
 }
 
-// A faulty link bears no circuit, and what would cross it takes no place on any other.
+// A faulty link carries no circuit, and a request that would cross it takes no place on other
+// links.
 TEST(Faults, QLimitedLosesWhatHasNoWholePath) {
   for (const NetworkKind kind : {NetworkKind::kButterfly, NetworkKind::kTwoFoldButterfly}) {
     const Network network = FaultlessNetwork(kind, 64);
@@ -295,7 +297,8 @@ TEST(Faults, BenesKeepsOneCircuitALinkAroundAFewFaults) {
   }
 }
 
-// So many that no solution is whole: what it sends over faults goes another way, and says so.
+// So many faults that no solution is whole. Paths over faults are replaced by others, and the
+// result says so.
 TEST(Faults, BenesReroutesWhatNoSolutionLeavesWhole) {
   int rerouted = 0, lost = 0;
   for (uint64_t seed = 1; seed <= 8; ++seed) {

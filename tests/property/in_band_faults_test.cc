@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links that are down: in band the same paths are chosen around them, and the same request is
-// refused for the same link, as by books kept one request after the other; also where links have a
-// capacity.
+// Links that are down. Requests in band get the same paths around them, or are refused for the same
+// link, as with books that are kept one request after the other; also if links have a capacity.
 #include <algorithm>
 #include <optional>
 #include <random>
@@ -67,7 +66,7 @@ struct Tally {
   int down = 0, full = 0, set_up = 0;
 };
 
-// Whole or not at all.
+// Sets all of them up or none.
 void ExpectBatch(const Network& network, const FaultSet& faults, const LinkCapacity& capacity,
                  const std::vector<control::CircuitPath>& wanted, const InBandReport& report,
                  const InBandModel& model, const RouteTable& routes, Tally& tally) {
@@ -146,7 +145,7 @@ TEST(InBandFaults, ABatchChoosesAmongWholePathsAsTheControllerDoes) {
   EXPECT_GT(tally.set_up, 10);
 }
 
-TEST(InBandFaults, SoDoReads) {
+TEST(InBandFaults, ReadsChooseAmongWholePathsAsTheControllerDoes) {
   Tally tally;
   for (uint32_t rows : {8u, 32u, 128u}) {
     for (uint64_t seed = 0; seed < 8; ++seed) {
@@ -193,9 +192,9 @@ TEST(InBandFaults, SoDoReads) {
   EXPECT_GT(tally.set_up, 10);
 }
 
-// Circuits come and go, links go down and come back: the protocol's choice, or the other path where
-// that one is down or full, or a refusal that names the link of the first choice.
-TEST(InBandFaults, OneAtATimeWhileLinksGoDownAndComeBack) {
+// Circuits come and go, and links go down and come back. A request gets the protocol's choice, the
+// other path if that one is down or full, or a refusal that names the link of the first choice.
+TEST(InBandFaults, SingleRequestsChooseAsTheControllerDoesWhileLinksGoDownAndComeBack) {
   int down = 0, full = 0, gave_way = 0;
   for (uint64_t seed = 0; seed < 12; ++seed) {
     const uint32_t rows = 8u << (seed % 3);

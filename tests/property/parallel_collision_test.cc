@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rounds of collision on several threads select what one thread selects. That one thread
-// selects what the paper says is shown in route_test.cc and data_server_test.cc.
+// The rounds of collision on several threads select what they select on one thread. route_test.cc
+// and data_server_test.cc show that one thread selects what the paper says.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ TEST(ParallelCollision, SelectsTheSameForAnyNumberOfWorkers) {
   }
 }
 
-// So that the comparison above is about something.
+// This shows that the comparison above compares something.
 TEST(ParallelCollision, LeavesRequestsAndTakesRounds) {
   const Network bb = Make(NetworkKind::kTwoFoldButterfly, 65536, 3);
   const std::vector<Request> requests = RequestsOf(65536, 65536, 65536);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looping on several threads: the paths that a slow sequential looping gives, whoever computes.
+// Looping on several threads gives the paths of a slow sequential looping, whatever the number of
+// threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -135,7 +136,7 @@ TEST(ParallelLooping, RoutesTheSameForAnyNumberOfWorkersAndNodeDisjointly) {
   }
 }
 
-// By element, the smallest on its orbit, each orbit walked twice.
+// By element: the smallest element of its orbit, with each orbit walked twice.
 std::vector<Row> SlowSmallest(const std::vector<Row>& next) {
   std::vector<Row> smallest(next.size(), ~Row{0});
   for (Row start = 0; start < next.size(); ++start) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protocols that route a whole permutation, held against slow ones written down from the paper.
+// Protocols that route a whole permutation, compared with slow implementations of the paper.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@ Network Make(NetworkKind kind, uint32_t rows, uint64_t seed = 1) {
   return Network::Make({.kind = kind, .rows = rows, .seed = seed}).value();
 }
 
-// Every path joins its request's ends over links of the network, and congestion is what a recount
-// gives.
+// Every path joins its request's ends over links of the network, and the congestion equals a
+// recount.
 void ExpectPathsAndCongestion(const Network& network, const std::vector<Request>& requests,
                               const RouteResult& result) {
   paper::EdgeLoad load;
@@ -303,7 +303,8 @@ TEST(QLimited, LocksDownTheExpectedFractionOfUniformRequests) {
   }
 }
 
-// What locks down fits the links; what does not wanted a link that was full when it came there.
+// The paths that lock down fit the links. Every other path wanted a link that was full when it came
+// there.
 TEST(QLimited, KeepsExactlyAsManyAsALinkBears) {
   for (NetworkKind kind : {NetworkKind::kButterfly, NetworkKind::kTwoFoldButterfly}) {
     for (uint32_t q : {1u, 2u}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// That two results of a protocol agree in every field.
+// Checks that two results of a protocol agree in every field.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ inline void ExpectSameRoute(const RouteResult& one, const RouteResult& other) {
   EXPECT_EQ(one.stage_congestion, other.stage_congestion);
   EXPECT_EQ(one.stage_load, other.stage_load);
   EXPECT_EQ(one.dilation, other.dilation);
-  // Not EXPECT_EQ: nobody wants to read a million paths.
+  // Not EXPECT_EQ, because it would print a million paths.
   EXPECT_TRUE(one.paths == other.paths);
   EXPECT_EQ(one.left_per_round, other.left_per_round);
   EXPECT_TRUE(one.requests_left == other.requests_left);

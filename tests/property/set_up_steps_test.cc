@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Set-up time in steps, held against a network in which every step is played with a queue in front
+// Set-up time in steps, compared with a network in which every step is played with a queue in front
 // of every link.
 #include "control/protocols/set_up_steps.h"
 
@@ -99,7 +99,7 @@ TEST(SetUpSteps, ProtocolsPayForTheirPasses) {
   const Network benes = NetworkOf(NetworkKind::kBenes, 64);
   EXPECT_EQ(SetUpSteps(benes, RoutePermutation("benes", benes, pi).value()), 12u);
 
-  // Round by round: who is left after a round asks again in the next.
+  // Round by round: a request that is left after a round asks again in the next.
   for (uint32_t c : {1u, 2u, 4u}) {
     const RouteResult collision = RoutePermutation("collision", bb, pi, {.c = c}).value();
     uint64_t steps = 0;

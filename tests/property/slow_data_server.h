@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The data server's protocols as Cole et al. 1998 (section 3) write them down: every edge of every
-// path, every round anew. Slow on purpose: the tests hold the controller's and the in-band ones
-// against it.
+// path, and every round anew. They are slow on purpose. The tests compare the controller's
+// protocols and the in-band programs with them.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ inline std::vector<Row> PathTo(const Network& network, Row user, Row disk) {
   return Walk(network, user, tag);
 }
 
-// What stands on the edges and at the disks.
+// The standing circuits on the edges and at the disks.
 struct ServerLoad {
   EdgeLoad edges;
   std::map<Row, int> readers;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest thing behind an AF_XDP interface: takes what bfly's XDP program hands over and
-// counts it. usage: xdp_receiver mac|ipv4 INTERFACE. 16 rows; ipv4: 10.77.0.16/28. Prints "ready",
-// then for every line on stdin one line of JSON; ends with stdin.
+// The smallest receiver behind an AF_XDP interface: it takes the frames that bfly's XDP program
+// hands over, and counts them. Usage: xdp_receiver mac|ipv4 INTERFACE. 16 rows; ipv4:
+// 10.77.0.16/28. It prints "ready" and then one line of JSON for every line on stdin, and ends with
+// stdin.
 #include <poll.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -73,7 +74,7 @@ int Main(const std::string& mode, const std::string& interface) {
     rte_pktmbuf_free_bulk(frames, count);
     received += count;
     if (count != 0) continue;
-    // An empty ring: a millisecond for whoever asks.
+    // The ring is empty: wait a millisecond.
     pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
     if (poll(&input, 1, 1) <= 0) continue;
     char line[64];

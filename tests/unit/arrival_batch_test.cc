@@ -99,7 +99,7 @@ TEST(ArrivalBatch, FlipsAreTheWordsBelowTheThreshold) {
   }
 }
 
-TEST(ArrivalBatch, CertainAndImpossibleFlips) {
+TEST(ArrivalBatch, CertainFlipsHappenAndImpossibleOnesDoNot) {
   uint64_t flips[kArrivalBatch];
   DrawFlips(1, 0, 10, uint64_t{1} << 32, flips);
   for (const uint64_t f : flips) EXPECT_EQ(f, 1023u);

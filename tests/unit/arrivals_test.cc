@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrival processes against their closed forms. Seeds are fixed; the bounds would be passed by a
-// right process with any of 999 seeds of a thousand.
+// Arrival processes against their closed forms. Seeds are fixed. A correct process would pass the
+// bounds with 999 of a thousand seeds.
 #include "topologies/arrivals.h"
 
 #include <gmock/gmock.h>
@@ -64,7 +64,7 @@ TEST(Arrivals, ConstantIsOneEveryGapFromThePhaseOn) {
   const ArrivalSpec spec{.rate = 3};
   const std::vector<double> births = Births(spec, 4, 0, 1, 0.25);
   for (int i = 0; i < 4; ++i) EXPECT_NEAR(births[i], (i + 0.25) / 3, 1e-9);
-  // Packet 10^7 is where it should be to a nanosecond: errors do not add up.
+  // Packet 10^7 is at its place to a nanosecond, because errors do not accumulate.
   const Arrivals arrivals(spec, 1, kTicks);
   Arrivals::RowState state = arrivals.First(0, 0.25);
   for (int i = 0; i < 10'000'000; ++i) arrivals.Next(0, state);
@@ -77,7 +77,7 @@ TEST(Arrivals, PoissonGapsAreExponentialWithTheExactRate) {
   for (const double rate : {0.5, 1000.0}) {
     std::vector<double> births = Births({ArrivalProcess::kPoisson, rate}, kPackets);
     std::vector<double> gaps = Gaps(births);
-    gaps.push_back(births[0]);  // the first gap is one like the others
+    gaps.push_back(births[0]);  // the first gap is distributed like the others
     const Moments m = MomentsOf(gaps);
     // Standard errors of mean and variance of n exponentials: 1/sqrt(n) and sqrt(8/n).
     EXPECT_NEAR(m.mean * rate, 1, 3.3 / std::sqrt(kPackets));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a claim about circuit protocols passes, how growth is fitted, and how protocols are
-// compared.
+// The verdicts of claims about circuit protocols, the fits of growth, and the comparison of
+// protocols.
 #include "control/measure/circuits/circuit_claims.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ TEST(CircuitClaims, AStatementAboutEveryTrialFailsByOne) {
   EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail);
   EXPECT_EQ(Check(claim, m).reason, "an invariant is broken: the fault is in bfly");
   EXPECT_EQ(Check(claim, m).measured, 5);
-  // Where requests were left over the paper forfeits the bound.
+  // If requests were left over the paper's bound does not hold.
   m.trials[1].figures["left"] = 2;
   EXPECT_EQ(Check(claim, m).verdict, Verdict::kInvariant);
   EXPECT_EQ(Check(claim, m).trials, 2);

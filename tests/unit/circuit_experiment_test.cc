@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Experiments about circuit protocols: what a file may say, and that a run is the same to the bit.
+// Experiments about circuit protocols: what a file may contain, and that equal runs give equal
+// bits.
 #include "control/measure/circuits/circuit_experiment.h"
 
 #include <gmock/gmock.h>

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::IsSupersetOf;
 using testing::Not;
 
-// What a real bash offers after `words`, the last of which is still being typed.
+// What bash itself offers after `words`, the last of which is still being typed.
 std::vector<std::string> Offers(const std::vector<std::string>& words) {
   Invocation invocation;
   const std::string path = testing::TempDir() + "bfly-completion-" + std::to_string(getpid());
@@ -78,8 +78,8 @@ TEST(BashCompletion, StaysAtTheVerbWhenAnOptionsValueLooksLikeOne) {
   EXPECT_THAT(Offers({"bfly", "status", "--run-dir", "circuit", "--j"}), ElementsAre("--json"));
 }
 
-// Every verb of the parser says what it does and shows a line to type; every option says what it is
-// for.
+// Every verb of the parser has a help text and an example that can be typed, and every option has a
+// help text.
 TEST(Parser, EveryVerbHasHelpAndAnExampleAndEveryOptionHasHelp) {
   Invocation invocation;
   const std::unique_ptr<CLI::App> app = BuildParser(invocation);
@@ -106,7 +106,7 @@ TEST(Parser, EveryVerbIsInEveryShellsFile) {
   }
 }
 
-TEST(Parser, RefusesWhatIsNoVerbAndWhatLacksAnArgument) {
+TEST(Parser, RefusesUnknownVerbsAndMissingArguments) {
   for (const std::string line :
        {"bfly", "bfly nonsense", "bfly describe", "bfly circuit", "bfly circuit setup 1",
         "bfly circuit setup one 2", "bfly counters --top 0", "bfly link up 1 2 7",

@@ -95,10 +95,10 @@ TEST_F(Daemon, IsKilledWhenItIgnoresSigterm) {
 }
 
 TEST_F(Daemon, AnotherProcessWithThePidOfTheFileIsNotOurs) {
-  // This very process, said to have started at another time.
+  // This process, but with another start time.
   std::ofstream(Files("a").pid_file()) << getpid() << " 1\n";
   EXPECT_EQ(RunningDaemon(Files("a")), 0);
-  EXPECT_FALSE(StopDaemon(Files("a"), std::chrono::seconds(1)));  // and we live on
+  EXPECT_FALSE(StopDaemon(Files("a"), std::chrono::seconds(1)));  // and this process lives on
   EXPECT_THAT(DaemonNames(run_dir_), IsEmpty());
 }
 

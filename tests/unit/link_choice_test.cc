@@ -21,7 +21,7 @@ TEST(LinkChoice, RangesAreMergedWhereTheyMeet) {
               ElementsAre(NumberRange{0, UINT32_MAX}));
 }
 
-TEST(LinkChoice, RangesThatAreNoneAreRefusedByName) {
+TEST(LinkChoice, WrongRangesAreRefusedByName) {
   EXPECT_TRUE(CheckRanges("rows", {{0, 3}, {4, 15}}, 16).ok());
   EXPECT_THAT(CheckRanges("rows", {{0, 3}, {7, 4}}, 16).message(),
               HasSubstr("rows[1]: 7-4 ends before it begins"));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rates and times with units, links of a topology file, selectors, and what links are in the end.
+// Rates and times with units, links of a topology file, selectors, and the resulting settings of
+// links.
 #include "control/topology_file/link_policy.h"
 
 #include <gmock/gmock.h>
@@ -205,7 +206,7 @@ TEST(LinkGroups, LinksThatAreAlikeStandTogether) {
   EXPECT_EQ((*groups)[1].rows(), "2-7");
   EXPECT_EQ((*groups)[1].rate(), "10Mbps");
   EXPECT_EQ((*groups)[2].rows(), "8-15");
-  // Every link of the network is in exactly one group, and is what the group says.
+  // Every link of the network is in exactly one group and has the group's settings.
   const auto all = GroupLinks(*plan, network, {});
   ASSERT_TRUE(all.ok());
   for (int stage = 0; stage < 4; ++stage) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which panels and curves come of the results of a measurement.
+// The panels and curves that the results of a measurement give.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -54,7 +54,7 @@ TEST(Rounds, AloneAPacketTravelsAtOnce) {
 }
 
 TEST(Rounds, CarryOnePacketARoundAndNoMore) {
-  // Far beyond what it can carry every node sends in every round: accepted = 1 / E[round].
+  // Far above capacity every node sends in every round: accepted = 1 / E[round].
   const Network cube = NetworkOf(NetworkKind::kHypercube, 16);
   const RoundsResult over = RunRoundsOn(cube, RoundsConfig(1, 4000));
   EXPECT_NEAR(over.run.accepted * over.full_round, 1, .01);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seams between control and the workers of a data plane, with plain threads: what control hands
-// to a worker that runs, and what readers copy from it. ThreadSanitizer sees here what it can't see
-// on lcores. The suite `control` runs it so.
+// The interfaces between control and the workers of a data plane, on plain threads: what control
+// gives to a running worker, and what readers copy from a worker. ThreadSanitizer cannot observe
+// lcores, but it observes these threads. The suite `control` runs this test under it.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -81,7 +81,7 @@ TEST(Seams, AWorkerSeesTheOldCircuitOrTheNewOne) {
   EXPECT_GE(found.load(), 10'000);
 }
 
-// A plain word that its destructor overwrites: a worker that still reads it is a race.
+// A plain word that its destructor overwrites. If a worker still reads it, that is a race.
 struct Fragile {
   explicit Fragile(int* to_free) : freed(to_free) {}
   ~Fragile() {
@@ -123,7 +123,7 @@ TEST(Seams, NothingIsFreedThatAWorkerUses) {
     GracePeriod period;
     for (PassEpoch& epoch : epochs) period.Ask(&epoch);
     retired.Add(period, std::exchange(current, std::move(next)));
-    // As a call that ran into its deadline leaves it to a later one.
+    // A call that hit its deadline leaves this to a later call.
     if (i % 3 != 0) {
       ASSERT_TRUE(period.Wait(InAMinute()));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small topologies, and what is wrong with them.
+// Small topologies, and the errors of topologies.
 #pragma once
 
 #include <string>
@@ -62,7 +62,7 @@ inline v1::Topology Split() {
   return topology;
 }
 
-// "field: message" of everything wrong.
+// All errors, as "field: message".
 inline std::vector<std::string> Wrong(v1::Topology topology) {
   std::vector<std::string> messages;
   for (const Violation& violation : CheckTopology(&topology)) {

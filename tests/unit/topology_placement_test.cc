@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which lcore runs which rows of which stages: what is refused, and what is done where nothing is
-// said.
+// Which lcore runs which rows of which stages: the refused placements, and the default placement.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -113,7 +112,7 @@ TEST(Placement, ThatIsLeftOutSpreadsRowsOverCpus) {
   constexpr char kNoPlacement[] = "name: a\nnetwork: {kind: butterfly, rows: 8}\n";
   absl::StatusOr<v1::Topology> topology = ReadTopology(kNoPlacement, "a.yaml");
   ASSERT_TRUE(topology.ok()) << topology.status();
-  // Three CPUs: the network is cut by leading bits, so into two parts.
+  // Three CPUs give two parts, because the network is cut by leading bits.
   EXPECT_THAT(SpreadRows({1, 4, 5}, &*topology), ElementsAre(1, 4));
   ASSERT_EQ(topology->placement_size(), 2);
   EXPECT_EQ(topology->placement(0).rows(), "0-3");

@@ -155,7 +155,7 @@ TEST(TopologyReader, SuggestsTheNearestName) {
                 "randomly_wired_butterfly, benes)"));
 }
 
-TEST(TopologyReader, RefusesNumbersThatAreNone) {
+TEST(TopologyReader, RefusesTextThatIsNotANumber) {
   const auto with_rows = [](const std::string& rows) {
     return Errors("name: a\nnetwork: {kind: butterfly, rows: " + rows +
                   "}\nplacement: [{stages: 0}]\n");
@@ -188,7 +188,7 @@ TEST(TopologyReader, RefusesTheWrongShape) {
   EXPECT_THAT(Errors("? [a]\n: b\n"), HasSubstr("a key must be a word, not a list"));
 }
 
-TEST(TopologyReader, RefusesTextThatIsNoYamlWithItsLine) {
+TEST(TopologyReader, RefusesTextThatIsNotYamlWithItsLine) {
   EXPECT_THAT(Errors("name: a\nnetwork: [\n"), HasSubstr("is not YAML"));
   EXPECT_THAT(Errors("name: a\n\tnetwork: c\n"), HasSubstr("topo.yaml:2: is not YAML"));
   EXPECT_EQ(Errors("name: a\nx: \xff\xfe\n"), "topo.yaml:2: is not UTF-8 text");

@@ -15,7 +15,7 @@ constexpr uint64_t kQuiet = 1000;
 constexpr uint32_t kSession = 0xabcd1234;
 constexpr uint32_t kOther = 0x1234abcd;
 
-// A receiver and the sums of its steps. Time goes on by one for each frame.
+// A receiver and the sums of its steps. Each frame takes one unit of time.
 struct Receiver {
   TrunkSequence sequence{kQuiet};
   uint64_t now = 1'000'000;
@@ -38,10 +38,10 @@ struct Receiver {
   }
 };
 
-// The window in the plainest words: a set of all numbers that came, and no ring of bits.
+// A plain model of the window: a set of all numbers that came, instead of a ring of bits.
 class PlainWindow {
  public:
-  // False: a copy. Adds to `lost` what is given up.
+  // Returns false for a copy. Adds the numbers that it gives up to `lost`.
   bool Get(uint64_t number, uint64_t& lost) {
     if (number < base_ || !came_.insert(number).second) return false;
     Skip();
@@ -209,7 +209,7 @@ TEST(TrunkSequence, ALiarWhoIsBelievedIsLeftAgainAndCountsNothing) {
   Receiver r;
   r.GetRun(0, 1000);
   r.now += uint64_t{1} << 32;
-  // The true sender is silent, and the liar knows its session.
+  // The true sender is silent, and the forger knows its session.
   r.GetRun(uint64_t{1} << 31, (uint64_t{1} << 31) + 500);
   EXPECT_GT(r.taken, 1000u);
   const uint64_t forged = r.taken - 1000;
@@ -266,7 +266,7 @@ TEST(TrunkSequence, AStreamThatLosesNineInTenIsFollowedAndCountedWhole) {
       ++r.now;
     }
   }
-  // Sixteen frames lead the window on, four hundred fit in it.
+  // Sixteen frames move the window on, and four hundred fit into it.
   EXPECT_GE(r.taken, 20'000u / 416 * 400);
   r.GetRun(sent, sent + 2000);
   EXPECT_EQ(r.taken + r.lost, sent + 2000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a claim passes or fails, how often the intervals that decide it hold the truth, and where a
-// claim applies.
+// When a claim passes or fails, how often the deciding intervals hold the truth, and where a claim
+// applies.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -240,7 +240,7 @@ TEST(Power, AClaimFarOffFailsWithTheSeedsThatAreShipped) {
   Claim wrong = right;
   const double off = 23 * Examine(right, m).ci95;
   wrong.theory = [&](const PacketPoint& x) { return right.theory(x) + off; };
-  // Among as many tests as the whole experiment has.
+  // The claim is judged among as many tests as the whole experiment has.
   std::vector<ClaimResult> run(250, Examine(right, m));
   run.push_back(Examine(wrong, m));
   Decide(run);
