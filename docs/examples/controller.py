@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A controller of one's own: takes the primary role, reads counters, installs paths it chose by itself.
+"""A controller of your own: it takes the primary role, reads counters, installs paths it chose by itself.
 
 Needs Debian's python3-grpcio and python3-protobuf, and no file of bfly: the server describes itself.
 Usage: controller.py [ADDRESS]    (default unix:/run/bfly/controller.sock)

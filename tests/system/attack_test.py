@@ -26,14 +26,14 @@ class AttackTest(unittest.TestCase):
         self.lab = lab.Lab()
         self.addCleanup(self.lab.close)
         self.run_dir = self.lab.directory / "run"
-        # Everybody may look into it, so that only the checks of bfly stand in the way.
+        # Every user may read it, so only the checks of bfly stop the attacker.
         self.lab.directory.chmod(0o755)
 
     def daemon(self, program, *arguments):
         return lab.Process(self.lab, [lab.BUILD / program, "--run-dir", self.run_dir, *arguments], program)
 
     def attack(self, address, device):
-        """What nobody gets to hear who asks the controller for a port on this device."""
+        """The answer that user nobody gets from the controller when it asks for a port on this device."""
         return lab.run(*NOBODY, ATTACKER, address, device, LCORE)
 
     def test_nobody_writes_a_file_as_root_through_loopback_tcp(self):
@@ -48,7 +48,7 @@ class AttackTest(unittest.TestCase):
         self.assertFalse(target.exists(), f"nobody had root write {target}")
         self.assertIn("--insecure-tcp", controller.text())
 
-        # With the flag that says so everybody may call, and still no file is written.
+        # With --insecure-tcp every user may call, and still no file is written.
         self.daemon("bfly-controller", "--insecure-tcp", f"127.0.0.1:{port}").wait_for("answers at")
         link = self.run_dir / "link"
         link.symlink_to(target)
@@ -78,7 +78,7 @@ class AttackTest(unittest.TestCase):
         address = f"unix:{self.run_dir}/controller.sock"
         self.assertIn("UNAVAILABLE", self.attack(address, "net_null0"))
         self.assertFalse(fabric_status(self.run_dir)["loaded"])
-        # The socket of updates is no gRPC: nobody is cut off before a word is read.
+        # The socket of updates is not gRPC, so it reads a message before it closes the connection.
         closed = lab.run(*NOBODY, "import socket, sys\n"
                          "s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
                          "s.settimeout(20)\ns.connect(sys.argv[1])\nprint(len(s.recv(10)))", self.run_dir / "dp0.updates")
@@ -86,7 +86,7 @@ class AttackTest(unittest.TestCase):
         self.assertEqual(lab.run("/usr/bin/python3", "-c", ATTACKER, address, "net_null0", LCORE).strip(), "OK")
 
     def test_a_run_directory_of_somebody_else_is_not_used(self):
-        """Whoever owns it could have root write logs and process ids through links."""
+        """The owner of the run directory could make root write logs and process ids through links."""
         self.run_dir.mkdir()
         os.chown(self.run_dir, 65534, 65534)
         victim = self.lab.directory / "victim"

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a local user without rights may try: asks the controller at ADDRESS to load a fabric with a port on DEVICE.
+"""The attack of a local user without rights: asks the controller at ADDRESS to load a fabric with a port on DEVICE.
 
 Usage: attacker.py ADDRESS DEVICE LCORE    prints the gRPC code, and what the error says
 """

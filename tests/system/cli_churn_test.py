@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Circuits that come and go (`bfly circuit churn`), as fast as asked and beside those of others."""
+"""Circuits that come and go (`bfly circuit churn`), at the wanted rate and beside circuits of other clients."""
 
 import json
 import os
@@ -57,7 +57,7 @@ class Churn(CommandLineTest):
         self.assertAlmostEqual(live["wall_seconds"], 1, delta=live["behind_seconds_max"] + 0.5)
         self.assertGreater(live["set_up"], 4500)
         self.assertEqual((live["busy"], live["blocked"], live["gone"]), (0, 0, 0))
-        # More than anybody answers: it says so, and sets up all the same.
+        # The controller cannot answer this rate: churn says so, and sets circuits up nevertheless.
         late = self.bfly("circuit", "churn", "--rate", 1e6, "--holding", 1e-4, "--duration", 0.25).stdout
         self.assertRegex(late, r"behind by \d\d\d+\.\d ms at most\nthe rate was not kept")
         # The same requests as those computed.
@@ -85,7 +85,7 @@ class Churn(CommandLineTest):
         live = self.json("circuit", "churn", "--rate", 1000, "--holding", 0.002, "--duration", 0.5)
         self.assertEqual((live["busy"], live["refused"], live["others"]), (0, 0, 8))
         self.assertGreater(live["set_up"], 300)
-        # The steps of a file are what they are: busy, and what follows from them left out.
+        # Steps of a file may be refused as busy; their releases are then left out.
         steps = self.write("steps", "setup 3 12\nsetup 9 10\nrelease 3\nsetup 10 7\nrelease 9\n")
         live = self.json("circuit", "churn", "--arrivals", f"adversary:{steps}", "--rate", 1000)
         self.assertEqual((live["requests"], live["busy"], live["set_up"], live["released"]), (3, 2, 1, 1))
@@ -130,14 +130,14 @@ circuits: {{capacity: 1}}
             self.assertEqual(churn.wait(timeout=20), 0)
             self.assertIn("congestion over time", churn.stdout.read())
             self.assertEqual(self.json("circuit", "list")["total"], 0)
-        # Somebody else releases what it set up: it goes on.
+        # Another client releases circuits that churn set up, and churn goes on.
         churn = self.churn("--rate", 500, "--duration", 600, "--interval", 0.1, "--json")
         wait_until(lambda: self.json("circuit", "list")["total"] > 0, "circuits stand")
         for circuit in self.json("circuit", "list")["circuits"]:
             self.bfly("circuit", "release", circuit["id"], check=False)
         wait_until(lambda: self.json("circuit", "list")["total"] > 50, "it goes on")
         controller = int((self.run_dir / "controller.pid").read_text().split()[0])
-        # A controller that does not answer holds nobody up for long.
+        # churn does not wait long for a controller that does not answer.
         os.kill(controller, signal.SIGSTOP)
         self.addCleanup(lambda: alive(controller) and os.kill(controller, signal.SIGCONT))
         churn.send_signal(signal.SIGINT)

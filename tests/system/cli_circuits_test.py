@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Circuits, the data server and built-in sources as the command line has them."""
+"""Circuits, the data server and built-in sources, by the command line."""
 
 import signal
 import subprocess

@@ -41,7 +41,7 @@ class Faults(CommandLineTest):
         return [circuit["id"] for circuit in self.json("circuit", "list", "--broken")["circuits"]]
 
     def send(self, row, packets):
-        """What became of packets that a row sent over its circuit: (delivered, dropped)."""
+        """The packets that a row sent over its circuit: (delivered, dropped)."""
         before = self.json("counters")["conservation"]
         self.bfly("traffic", "start", "--name", "some", "--to", "circuit", "--rows", row, "--rate", 0, "--packets", packets)
 
@@ -100,7 +100,7 @@ class Faults(CommandLineTest):
         p = self.json("circuit", "setup", 0, 7)
         p_prime = self.json("circuit", "move", p["id"], "--avoid", link_of(p, 3))
         self.assertEqual((p["choice"], p_prime["choice"]), ("p", "p_prime"))
-        # The wish is of that request alone.
+        # Only that request avoids the link.
         self.assertEqual(self.json("circuit", "move", "--input", 0)["rows"], p["rows"])
         down, left = link_of(p, 2), link_of(p_prime, 4)
         self.bfly("link", "down", down)

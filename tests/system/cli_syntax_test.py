@@ -71,13 +71,13 @@ class SyntaxTest(CommandLineTest):
         self.assertEqual((status["name"], status["rows"], int(status["circuits"])), ("other", 8, 0))
         self.assertEqual(dict(zip(("controller", "dp0"), self.pids_by_name("controller", "dp0"))), before)
 
-        # Another data plane: the one that nobody needs ends.
+        # The new topology has another data plane, and the old one is stopped.
         third = self.write("third.yaml", BB16.replace("name: life", "name: third") + "data_planes: [{name: east}]\n")
         self.bfly("up", third, "--replace")
         self.assertEqual(self.json("status")["name"], "third")
         wait_until(lambda: not alive(before["dp0"]), "the old data plane has ended")
 
-        # What cannot be loaded leaves the fabric that runs.
+        # If the new fabric cannot be loaded the old one keeps running.
         bad = self.write("bad.yaml", BB16 + "ports:\n  - {name: h0, rows: 0, device: 'net_af_xdp,iface=bfly-nix'}\n"
                          "data_planes: [{name: east}]\n")
         refused = self.bfly("up", bad, "--replace", check=False)

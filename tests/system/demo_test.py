@@ -12,7 +12,7 @@ from lab import BUILD, PATIENCE, ROOT, require_root, run, wait_until
 
 
 def leftovers(pid):
-    """What of the demo of this pid is still there: namespaces, processes, directories."""
+    """What the demo with this pid left behind: namespaces, processes, directories."""
     left = [line.split()[0] for line in run("ip", "netns", "list").splitlines()
             if f"bfly-demo-{pid}-" in line]
     for process in pathlib.Path("/proc").iterdir():

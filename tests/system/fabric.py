@@ -86,7 +86,7 @@ class Fabric:
         return lab.wait_until(quiet, what)
 
     def counters_when(self, predicate, what="traffic flows"):
-        """The counters as soon as `predicate` holds, whatever is in flight."""
+        """The counters as soon as `predicate` holds, also while packets are in flight."""
 
         def holds():
             counters = self.counters()
@@ -121,7 +121,7 @@ class Fabric:
         return self._closing_account(self.bfly("down", "--json"))
 
     def down_incomplete(self):
-        """Ends a fabric some of whose processes were killed: the account says what it misses, and so does the exit."""
+        """Ends a fabric some of whose processes were killed: the account and the exit code say that counts are missing."""
         done = subprocess.run([*self.namespace.argv(lab.BUILD / "bfly", "down", "--json", "--run-dir", self.run_dir)],
                               capture_output=True, text=True, timeout=lab.PATIENCE, check=False)
         if done.returncode != 1 or "the closing account is not complete" not in done.stderr:
@@ -145,7 +145,7 @@ class Fabric:
 
 
 def _has_ended(pid):
-    """Whether every thread of the process is gone; nobody may have waited for it yet."""
+    """True if every thread of the process has ended; its parent may not have reaped it yet."""
     try:
         with open(f"/proc/{pid}/stat") as stat:
             fields = stat.read().rsplit(")", 1)[1].split()

@@ -38,7 +38,7 @@ class HostsTest(unittest.TestCase):
             self.assertGreaterEqual(port["rx_packets"], 3 * 2 * (HOSTS - 1))
             self.assertGreaterEqual(port["tx_packets"], 3 * 2 * (HOSTS - 1))
             by_row = {count["row"]: count["packets"] for count in port["xdp_rows"]}
-            # A row that never asked is not there, a host never sends to itself.
+            # Rows without a host get no frames, and a host sends none to itself.
             self.assertEqual(set(by_row), set(range(HOSTS)) - {row})
             actions = {action["reason"]: action["packets"] for action in port["xdp_actions"]}
             self.assertEqual(sum(by_row.values()), actions["to_row"])

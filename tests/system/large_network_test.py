@@ -68,7 +68,7 @@ class LargeNetwork(CommandLineTest):
         return int(re.search(field + r":\s+(\d+) kB", status).group(1)) / 1024
 
     def measured(self, *words, consume=lambda out: out.read()):
-        """What the words print, given to `consume`; their peak memory and that of the fabric stay bounded."""
+        """Runs the command and gives its output to `consume`; checks the peak memory of the command and of the fabric."""
         before = {}
         for name, pid in self.pid_of.items():
             pathlib.Path("/proc", str(pid), "clear_refs").write_text("5")  # the peak begins anew
@@ -91,7 +91,7 @@ class LargeNetwork(CommandLineTest):
 
     def test_the_top_links_are_those_of_the_hot_path(self):
         links = json.loads(self.measured("counters", "--top", DIMENSION, "--json"))["links"]
-        # Of equal ones the lower stage first, which is the order of the path.
+        # Among equal links the lower stage comes first, which is the order of the path.
         expected = sorted(path(HOT_FROM, HOT_TO), key=lambda link: (-packets_on(link), link))
         self.assertEqual([(link["stage"], link["row"], link["port"], link["next_row"]) for link in links], expected)
         self.assertEqual([link["packets"] for link in links], [packets_on(link) for link in expected])

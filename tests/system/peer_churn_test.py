@@ -77,7 +77,7 @@ class PeerChurnTest(unittest.TestCase):
             last.leave()
             steady.leave()
             counters = net.settled()
-            # What is lost is lost at the port whose peers left.
+            # All losses are at the port whose peers left.
             self.assertEqual({drop["reason"] for drop in counters["drops"]} - {"port_full"}, set())
             net.down()
 

@@ -25,7 +25,7 @@ def tour():
 
 
 def shape(line):
-    """What of a line is the same in every run: measured numbers become N, spaces one."""
+    """The part of a line that is the same in every run: measured numbers become N, several spaces one."""
     line = re.sub(r"unix:\S*/", "unix:", line)
     return re.sub(r"\s+", " ", re.sub(r"\d+(\.\d+)?(e-\d+)?", "N", line)).strip()
 
@@ -45,7 +45,7 @@ class Readme(unittest.TestCase):
                 done = subprocess.run(["bash", "-c", command], cwd=ROOT, env=environment, capture_output=True, text=True,
                                       stdin=subprocess.DEVNULL, timeout=2 * PATIENCE, check=False)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-                # What depends on nothing but the file must be there letter for letter.
+                # Output that depends on the file alone must be the same letter for letter.
                 exact = " describe " in command or "--dry-run" in command
                 printed = done.stdout.splitlines()
                 for line in expected:

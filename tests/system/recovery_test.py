@@ -61,7 +61,7 @@ class RecoveryTest(unittest.TestCase):
         # A new process counts from zero, and its packets 0 -> 3 take the circuit.
         now = self.net.settled()
         self.assertGreater(min(self.packets_at(now, circuit)), 3)
-        # The sums go on where the first process was last seen, to the end, which says what it misses.
+        # The sums go on from the last read of the first process. The closing account says what is missing.
         self.assertGreaterEqual(now["conservation"]["injected"], before["conservation"]["injected"])
         account, unknown = self.net.down_incomplete()
         self.assertGreaterEqual(account["injected"], now["conservation"]["injected"])
@@ -98,13 +98,13 @@ class RecoveryTest(unittest.TestCase):
         self.assertIn("conservation: injected", (self.net.run_dir / "dp0.log").read_text())
 
     def test_one_controller_works_in_a_run_directory(self):
-        """Whatever it listens at: two would undo each other's circuits."""
+        """Also if it listens elsewhere: two controllers would undo each other's circuits."""
         circuit = self.set_up_away_from_the_greedy_path()
         second = self.switch.spawn(lab.BUILD / "bfly-controller", "--run-dir", self.net.run_dir,
                                    "--listen", f"unix:{self.lab.directory}/second.sock")
         self.assertEqual(second.popen.wait(lab.PATIENCE), 1)
         self.assertRegex(second.text(), f"another controller, process {self.net.pid('controller')}, works in")
-        # From another directory it finds the data plane owned, and leaves it alone.
+        # A controller of another directory finds that the data plane has an owner, and leaves it alone.
         third = self.switch.spawn(lab.BUILD / "bfly-controller", "--run-dir", self.lab.directory / "third",
                                   "--agent", f"unix:{self.net.run_dir}/dp0.sock").wait_for("answers at")
         self.assertRegex(third.text(), f"data plane dp0 .* belongs to another controller, process "
@@ -113,7 +113,7 @@ class RecoveryTest(unittest.TestCase):
         self.net.down()
 
     def know_each_other(self, *rows):
-        """Hosts that need not ask for each other: nobody speaks but who pings or answers."""
+        """Hosts that know each other's addresses: only a host that pings or answers sends."""
         for here in rows:
             for there in rows:
                 if here != there:
@@ -163,7 +163,7 @@ class BridgedHostsTest(unittest.TestCase):
         self.hosts = []
         for row in range(2):
             middle.ip("link", "add", f"br{row}", "type", "bridge")
-            # A port learns whoever speaks last, and a bridge with IPv6 has things to say of its own.
+            # A port learns the last sender, and a bridge with IPv6 sends frames of its own.
             middle.run("sysctl", "-qw", f"net.ipv6.conf.br{row}.disable_ipv6=1")
             middle.ip("link", "set", f"br{row}", "up")
             self.lab.wire(self.switch, f"bf{row}", middle, f"up{row}")
@@ -200,7 +200,7 @@ class BridgedHostsTest(unittest.TestCase):
         self.net.down_incomplete()
         self.assertFalse(kept.exists())
         self.net.bfly("up", self.net.file)
-        # Nobody knows the hosts now: what is for one of them goes to everybody behind its port.
+        # No port knows its host now, so frames for a host go to the broadcast address behind its port.
         self.hosts[0].run("ping", "-c", "1", "-W", "20", self.hosts[1].address)
         self.net.down()
 

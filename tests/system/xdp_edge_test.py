@@ -120,7 +120,7 @@ class XdpEdgeTest(unittest.TestCase):
         first.counters_when(1)
         first.process.kill()
         self.assertEqual(self.attached_program(), "bfly_edge")
-        # Nobody is home: what was the fabric's passes to the kernel, and nothing hangs.
+        # No data plane runs: the fabric's frames pass to the kernel, and nothing hangs.
         send(self.host, [frame_to(row_mac(1))])
         second = Receiver(self.switch, "mac")
         send(self.host, [frame_to(row_mac(2))] * 2)
