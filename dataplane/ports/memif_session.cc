@@ -22,7 +22,7 @@ constexpr uint16_t kConnected = 7;
 // place in an INIT message, behind the type and the version
 constexpr size_t kInterfaceIdAt = 4;
 
-struct Message {
+struct MemifMessage {
   std::array<char, kMessageBytes> bytes;
   size_t size = 0;  // 0: the other side hung up
   OwnedFd fd;
@@ -41,8 +41,8 @@ struct Message {
 };
 
 // Returns nothing if no message is there now.
-std::optional<Message> Receive(const OwnedFd& from) {
-  Message message;
+std::optional<MemifMessage> Receive(const OwnedFd& from) {
+  MemifMessage message;
   iovec part = {.iov_base = message.bytes.data(), .iov_len = message.bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
   msghdr header = {};
@@ -69,7 +69,7 @@ std::optional<Message> Receive(const OwnedFd& from) {
   return message;
 }
 
-bool Send(const OwnedFd& to, const Message& message) {
+bool Send(const OwnedFd& to, const MemifMessage& message) {
   iovec part = {.iov_base = const_cast<char*>(message.bytes.data()), .iov_len = message.size};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr header = {};
@@ -98,7 +98,7 @@ bool MemifSession::Serve() {
 
 void MemifSession::FromPeer() {
   while (state_ != State::kEnding) {
-    const std::optional<Message> message = Receive(peer_);
+    const std::optional<MemifMessage> message = Receive(peer_);
     if (!message.has_value()) return;
     // A connected peer sends nothing but a disconnect. Any message ends the session here, because
     // the driver might answer one by releasing the memory.
@@ -112,7 +112,7 @@ void MemifSession::FromPeer() {
 
 bool MemifSession::FromDriver() {
   while (true) {
-    const std::optional<Message> message = Receive(driver_);
+    const std::optional<MemifMessage> message = Receive(driver_);
     if (!message.has_value()) return true;
     if (message->size == 0) {
       if (state_ != State::kEnding) HangUp();
