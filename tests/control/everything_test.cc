@@ -297,7 +297,7 @@ TEST_F(EverythingTest, InRandomOrderLeavesNoPartialState) {
     Actor actor(*controller_, board_, seed);
     for (int step = 0; step < 80; ++step) {
       actor.Act();
-      // Requests of clients that have left may still be under way.
+      // What a client that is gone asked for may still be under way.
       ASSERT_TRUE(controller_->controller().Commit(0, [](FabricState&) {}).ok());
       ExpectCountsEqualRecount(*controller_, agent_.get());
       most = std::max(most, List(*controller_).size());

@@ -175,7 +175,7 @@ TEST_F(InBandCallsTest, ReadsSentTwiceWithTheirKeyAreDoneOnce) {
   EXPECT_THAT(List(*controller_), SizeIs(8));
 }
 
-// A piece of slow work that the test controls.
+// A piece of slow work of the test's own.
 class Piece final : public OrderQueue::SlowWork {
  public:
   struct Told {
@@ -208,7 +208,7 @@ TEST_F(InBandCallsTest, TheQueueOfSlowCallsIsBoundedAndCancelledCallsMakeRoom) {
   {
     OrderQueue queue(controller_->controller());
     for (int i = 0; i < 3 * kMost; ++i) queue.PushSlow(std::make_unique<Piece>(told, go));
-    // The worker may already have taken one of them out of the queue.
+    // One may have been taken out of the queue to be carried out.
     EXPECT_GE(told.refused, 2 * kMost - 1);
     EXPECT_LE(told.refused, 2 * kMost);
     told.wanted = false;

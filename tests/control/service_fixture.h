@@ -152,7 +152,7 @@ class TestController {
   std::unique_ptr<v1::Traffic::Stub> traffic;
 };
 
-// Gives every call of a test a deadline.
+// Every call of a test ends.
 inline void SetDeadline(grpc::ClientContext& context) {
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
 }
