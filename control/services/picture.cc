@@ -28,9 +28,9 @@ struct LinkFigures {
 };
 
 // A picture's links by index.
-class Links {
+class PictureLinks {
  public:
-  explicit Links(const Picture& picture) : picture_(picture) {
+  explicit PictureLinks(const Picture& picture) : picture_(picture) {
     const uint64_t per_stage = uint64_t{picture.network->rows()} * picture.network->ports();
     for (const Picture::Part& part : picture.parts) {
       const uint64_t first = part.counters.first_stage() * per_stage;
@@ -86,9 +86,9 @@ struct Chosen {
 std::vector<Chosen> ChooseLinks(const Picture& now, const Picture* before,
                                 const v1::CounterFilter& filter, bool changed_only) {
   const Network& network = *now.network;
-  const Links links(now);
+  const PictureLinks links(now);
   const bool comparable = before != nullptr && before->with_links && before->network == now.network;
-  const Links old(comparable ? *before : now);
+  const PictureLinks old(comparable ? *before : now);
   std::vector<Chosen> chosen;
   ChoiceOf(filter, network).ForEachFrom(0, [&](uint64_t index) {
     LinkFigures figures = links.at(index);
