@@ -8,6 +8,21 @@
 
 namespace bfly {
 
+std::string NodeText(NodeId node) { return absl::StrCat("l", node.level, " r", node.row); }
+
+absl::Status CheckFault(const Fault& fault, const Network& network) {
+  if (const auto* const link = std::get_if<LinkId>(&fault)) return network.CheckLink(*link);
+  const NodeId node = std::get<NodeId>(fault);
+  const auto outside = [](const char* field, uint64_t value, uint64_t count) {
+    return absl::OutOfRangeError(absl::StrCat(field, ": ", value, " is outside 0..", count - 1));
+  };
+  const auto levels = static_cast<uint64_t>(network.levels());
+  const auto level = static_cast<uint32_t>(node.level);
+  if (level >= levels) return outside("level", level, levels);
+  if (node.row >= network.rows()) return outside("row", node.row, network.rows());
+  return absl::OkStatus();
+}
+
 FaultSet::FaultSet(const Network& network)
     : network_(&network), blocked_of_stage_(network.stages()) {}
 
@@ -32,13 +47,21 @@ void FaultSet::SetLinkUp(LinkId link, bool up) {
 }
 
 void FaultSet::SetNodeUp(NodeId node, bool up) {
-  const uint64_t number = static_cast<uint64_t>(node.level) * network_->rows() + node.row;
   if (up) {
-    if (nodes_.erase(number) == 0) return;
-    for (const uint64_t link : LinksOf(node)) Unblock(link);
-  } else if (nodes_.insert(number).second) {
-    for (const uint64_t link : LinksOf(node)) Block(link);
+    if (nodes_.erase(NumberOf(node)) == 0) return;
+    for (const uint64_t link : LinksOfNode(node)) Unblock(link);
+  } else if (nodes_.insert(NumberOf(node)).second) {
+    for (const uint64_t link : LinksOfNode(node)) Block(link);
   }
+}
+
+void FaultSet::SetUp(const Fault& fault, bool up) {
+  if (const auto* const link = std::get_if<LinkId>(&fault)) return SetLinkUp(*link, up);
+  SetNodeUp(std::get<NodeId>(fault), up);
+}
+
+bool FaultSet::is_down(const Fault& fault) const {
+  return std::visit([this](const auto& part) { return is_down(part); }, fault);
 }
 
 void FaultSet::Avoid(LinkId link) {
@@ -46,7 +69,12 @@ void FaultSet::Avoid(LinkId link) {
   if (avoided_.insert(index).second) Block(index);
 }
 
-std::vector<uint64_t> FaultSet::LinksOf(NodeId node) const {
+std::vector<uint64_t> FaultSet::LinksOf(const Fault& fault) const {
+  if (const auto* const link = std::get_if<LinkId>(&fault)) return {network_->link_index(*link)};
+  return LinksOfNode(std::get<NodeId>(fault));
+}
+
+std::vector<uint64_t> FaultSet::LinksOfNode(NodeId node) const {
   std::vector<uint64_t> links;
   if (node.level < network_->stages()) {
     for (int port = 0; port < network_->ports(); ++port) {
@@ -71,6 +99,22 @@ std::vector<LinkId> FaultSet::down_links() const {
   std::vector<LinkId> links;
   for (const uint64_t index : links_) links.push_back(network_->link_at(index));
   return links;
+}
+
+std::vector<NodeId> FaultSet::down_nodes() const {
+  std::vector<NodeId> nodes;
+  for (const uint64_t number : nodes_) {
+    nodes.push_back(
+        {static_cast<int>(number / network_->rows()), static_cast<Row>(number % network_->rows())});
+  }
+  return nodes;
+}
+
+std::vector<Fault> FaultSet::down() const {
+  std::vector<Fault> all;
+  for (const LinkId& link : down_links()) all.emplace_back(link);
+  for (const NodeId& node : down_nodes()) all.emplace_back(node);
+  return all;
 }
 
 std::vector<LinkId> FaultSet::blocked_links() const {
@@ -130,8 +174,13 @@ std::string FaultSet::WhyBlocked(LinkId link) const {
   const std::string name = LinkText(link);
   const auto reasons = blocked_.find(index);
   if (reasons == blocked_.end() || links_.count(index) != 0) return absl::StrCat(name, " is down");
-  const bool only_avoided = avoided_.count(index) != 0 && reasons->second == 1;
-  return absl::StrCat(name, only_avoided ? " is to be avoided" : " is down with one of its nodes");
+  const NodeId tail{link.stage, link.row};
+  const NodeId head{(link.stage + 1) % network_->levels(),
+                    network_->next_row(link.stage, link.row, link.port)};
+  for (const NodeId& node : {tail, head}) {
+    if (is_down(node)) return absl::StrCat(name, " is down with node ", NodeText(node));
+  }
+  return absl::StrCat(name, " is to be avoided");
 }
 
 }  // namespace bfly

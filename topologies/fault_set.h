@@ -8,19 +8,31 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "topologies/network.h"
 #include "topologies/tag.h"
 
 namespace bfly {
 
-// Nodes of level 0 are the inputs.
+// Nodes of level 0 are the inputs. Those of the last level only have links that lead to them,
+// unless the network is wrapped.
 struct NodeId {
   int level = 0;
   Row row = 0;
   friend bool operator==(const NodeId&, const NodeId&) = default;
 };
+
+// "l2 r6". The command line reads it back.
+std::string NodeText(NodeId node);
+
+// What may be down by itself.
+using Fault = std::variant<LinkId, NodeId>;
+
+// OutOfRange names the field that is no stage, level, row or port of the network.
+absl::Status CheckFault(const Fault& fault, const Network& network);
 
 class FaultSet {
  public:
@@ -30,13 +42,22 @@ class FaultSet {
   // The link or node must be one of the network. A node that is down takes its links with it.
   void SetLinkUp(LinkId link, bool up);
   void SetNodeUp(NodeId node, bool up);
+  void SetUp(const Fault& fault, bool up);
   // The link works, but no path shall cross it.
   void Avoid(LinkId link);
 
+  // By itself: a link whose node is down is not.
   bool is_down(LinkId link) const { return links_.count(network_->link_index(link)) != 0; }
+  bool is_down(NodeId node) const { return nodes_.count(NumberOf(node)) != 0; }
+  bool is_down(const Fault& fault) const;
   bool empty() const { return blocked_.empty(); }
   // Links that were taken down by themselves, in the order of their index.
   std::vector<LinkId> down_links() const;
+  std::vector<NodeId> down_nodes() const;  // by level, then by row
+  std::vector<Fault> down() const;         // both
+
+  // The link, or every link of the node, into it and out of it, once, by index.
+  std::vector<uint64_t> LinksOf(const Fault& fault) const;
 
   // Whether no path may cross the link: it is down, one of its nodes is down, or it is avoided.
   bool blocks(uint64_t link_index) const { return blocked_.count(link_index) != 0; }
@@ -51,18 +72,21 @@ class FaultSet {
   // Outputs that some whole path leads to from this input.
   std::vector<bool> ReachableFrom(Row input) const;
 
-  // Why no path may cross the link, such as "s6 r32 p0 is down".
+  // Why no path may cross the link, such as "s6 r32 p0 is down" or "s6 r32 p0 is down with node l7
+  // r32".
   std::string WhyBlocked(LinkId link) const;
 
  private:
-  // Every link of the node, into it and out of it, once.
-  std::vector<uint64_t> LinksOf(NodeId node) const;
+  uint64_t NumberOf(NodeId node) const {
+    return static_cast<uint64_t>(node.level) * network_->rows() + node.row;
+  }
+  std::vector<uint64_t> LinksOfNode(NodeId node) const;
   void Block(uint64_t link_index);
   void Unblock(uint64_t link_index);
 
   const Network* network_;
   std::set<uint64_t> links_;    // down by themselves
-  std::set<uint64_t> nodes_;    // level * rows + row
+  std::set<uint64_t> nodes_;    // NumberOf
   std::set<uint64_t> avoided_;  // links
   // By link: for how many of these reasons no path may cross it.
   std::unordered_map<uint64_t, uint32_t> blocked_;

@@ -48,7 +48,7 @@ TEST(FaultSet, TakingALinkDownTwiceIsTakingItDownOnce) {
   EXPECT_TRUE(faults.empty());
 }
 
-TEST(FaultSet, ANodeTakesAllItsLinksWithItAndGivesBackOnlyThose) {
+TEST(FaultSet, ANodeTakesAllItsLinksWithItAndIsNamedAsTheReason) {
   const Network network = NetworkFor(NetworkKind::kButterfly, 8);
   FaultSet faults(network);
   faults.SetLinkUp({2, 6, 0}, false);
@@ -57,8 +57,24 @@ TEST(FaultSet, ANodeTakesAllItsLinksWithItAndGivesBackOnlyThose) {
   EXPECT_THAT(faults.blocked_links(),
               ElementsAre(LinkId{1, 4, 1}, LinkId{1, 6, 1}, LinkId{2, 6, 0}, LinkId{2, 6, 1}));
   EXPECT_THAT(faults.down_links(), ElementsAre(LinkId{2, 6, 0}));
-  EXPECT_EQ(faults.WhyBlocked({2, 6, 1}), "s2 r6 p1 is down with one of its nodes");
+  EXPECT_EQ(faults.WhyBlocked({2, 6, 1}), "s2 r6 p1 is down with node l2 r6");
+  EXPECT_EQ(faults.WhyBlocked({1, 4, 1}), "s1 r4 p1 is down with node l2 r6");
   EXPECT_EQ(faults.WhyBlocked({2, 6, 0}), "s2 r6 p0 is down");
+  EXPECT_THAT(faults.down_nodes(), ElementsAre(NodeId{2, 6}));
+  EXPECT_TRUE(faults.is_down(NodeId{2, 6}));
+  EXPECT_FALSE(faults.is_down(LinkId{2, 6, 1}));
+  // A link to be avoided is not the reason while its node is down.
+  faults.Avoid({2, 6, 1});
+  EXPECT_EQ(faults.WhyBlocked({2, 6, 1}), "s2 r6 p1 is down with node l2 r6");
+  faults.SetNodeUp({2, 6}, true);
+  EXPECT_EQ(faults.WhyBlocked({2, 6, 1}), "s2 r6 p1 is to be avoided");
+}
+
+TEST(FaultSet, ANodeGivesBackOnlyTheLinksItTook) {
+  const Network network = NetworkFor(NetworkKind::kButterfly, 8);
+  FaultSet faults(network);
+  faults.SetLinkUp({2, 6, 0}, false);
+  faults.SetNodeUp({2, 6}, false);
   faults.SetNodeUp({2, 6}, true);
   EXPECT_THAT(faults.blocked_links(), ElementsAre(LinkId{2, 6, 0}));
 }
@@ -94,6 +110,26 @@ TEST(FaultSet, AWrappedPathMeetsALinkInBothOfItsPasses) {
   node.SetNodeUp({0, 0}, false);
   EXPECT_THAT(node.blocked_links(),
               ElementsAre(LinkId{0, 0, 0}, LinkId{0, 0, 1}, LinkId{2, 0, 0}, LinkId{2, 1, 0}));
+  EXPECT_EQ(node.WhyBlocked({2, 1, 0}), "s2 r1 p0 is down with node l0 r0");
+}
+
+TEST(FaultSet, ALinkIsBackWhenBothOfItsNodesAre) {
+  const Network network = NetworkFor(NetworkKind::kButterfly, 8);
+  FaultSet faults(network);
+  // Link 2 6 1 leads from node 110 of level 2 to node 111 of level 3.
+  faults.SetUp(NodeId{2, 6}, false);
+  faults.SetUp(NodeId{3, 7}, false);
+  const uint64_t link = network.link_index({2, 6, 1});
+  EXPECT_TRUE(faults.blocks(link));
+  faults.SetUp(NodeId{2, 6}, true);
+  EXPECT_EQ(faults.WhyBlocked({2, 6, 1}), "s2 r6 p1 is down with node l3 r7");
+  EXPECT_THAT(faults.blocked_links(), ElementsAre(LinkId{2, 6, 1}, LinkId{2, 7, 1}));
+  faults.SetUp(LinkId{2, 6, 1}, false);
+  EXPECT_THAT(faults.down(), ElementsAre(Fault(LinkId{2, 6, 1}), Fault(NodeId{3, 7})));
+  faults.SetUp(NodeId{3, 7}, true);
+  EXPECT_THAT(faults.blocked_links(), ElementsAre(LinkId{2, 6, 1}));
+  faults.SetUp(LinkId{2, 6, 1}, true);
+  EXPECT_TRUE(faults.empty());
 }
 
 // Against all paths, one by one.
