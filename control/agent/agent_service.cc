@@ -93,6 +93,11 @@ grpc::Status AgentService::GetState(grpc::ServerContext*, const v1::AgentStateRe
       out->set_row(link.row);
       out->set_port(link.port);
     }
+    for (const NodeId& node : held.down_nodes) {
+      v1::NodeRef* out = response->add_down_nodes();
+      out->set_level(static_cast<uint32_t>(node.level));
+      out->set_row(node.row);
+    }
     *response->mutable_link_changes() = held.link_changes;
     response->mutable_sources()->Add(held.sources.begin(), held.sources.end());
   }
@@ -158,7 +163,15 @@ grpc::Status AgentService::SetLinkState(grpc::ServerContext* context,
   const LinkId link{.stage = static_cast<int>(request->stage()),
                     .row = request->row(),
                     .port = static_cast<int>(request->port())};
-  return ToGrpc(host_.SetLinkUp(link, request->up()));
+  return ToGrpc(host_.SetLinkOrNodeUp(link, request->up()));
+}
+
+grpc::Status AgentService::SetNodeState(grpc::ServerContext* context,
+                                        const v1::SetNodeStateRequest* request,
+                                        v1::SetNodeStateResponse*) {
+  if (absl::Status status = CheckOwner(*context); !status.ok()) return ToGrpc(status);
+  const NodeId node{.level = static_cast<int>(request->level()), .row = request->row()};
+  return ToGrpc(host_.SetLinkOrNodeUp(node, request->up()));
 }
 
 grpc::Status AgentService::SetLinks(grpc::ServerContext* context,

@@ -42,6 +42,8 @@ class AgentService final : public v1::Agent::Service {
                           v1::AgentTrafficState* response) override;
   grpc::Status SetLinkState(grpc::ServerContext*, const v1::SetLinkStateRequest* request,
                             v1::SetLinkStateResponse*) override;
+  grpc::Status SetNodeState(grpc::ServerContext*, const v1::SetNodeStateRequest* request,
+                            v1::SetNodeStateResponse*) override;
   grpc::Status SetLinks(grpc::ServerContext* context, const v1::AgentLinksRequest* request,
                         v1::AgentLinksResponse* response) override;
   grpc::Status Shutdown(grpc::ServerContext*, const v1::AgentShutdownRequest*,

@@ -79,7 +79,7 @@ absl::StatusOr<uint64_t> FabricHost::Load(const v1::Topology& topology) {
   ++loads_;
   topology_ = topology;
   circuits_.assign(fabric_->network().rows(), Slot{});
-  down_links_.clear();
+  faults_.emplace(fabric_->network());
   link_changes_.Clear();
   sources_.clear();
   latency_id_ = 0;
@@ -92,10 +92,10 @@ absl::StatusOr<dataplane::Snapshot> FabricHost::Unload() {
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
   if (absl::Status status = fabric_->Unload(); !status.ok()) return status;
   dataplane::Snapshot last = fabric_->summary();
+  faults_.reset();
   fabric_.reset();
   topology_.Clear();
   circuits_.clear();
-  down_links_.clear();
   link_changes_.Clear();
   sources_.clear();
   latency_id_ = 0;
@@ -180,13 +180,27 @@ absl::Status FabricHost::SetSources(const std::vector<v1::TrafficSource>& source
   return absl::OkStatus();
 }
 
-absl::Status FabricHost::SetLinkUp(LinkId link, bool up) {
+absl::Status FabricHost::SetLinkOrNodeUp(const Fault& fault, bool up) {
   const std::lock_guard change(change_);
   const std::unique_lock state(state_);
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
-  if (absl::Status status = fabric_->SetLinkUp(link, up); !status.ok()) return status;
-  down_links_.erase(std::remove(down_links_.begin(), down_links_.end(), link), down_links_.end());
-  if (!up) down_links_.push_back(link);
+  const Network& network = fabric_->network();
+  if (absl::Status status = CheckFault(fault, network); !status.ok()) {
+    return absl::InvalidArgumentError(status.message());
+  }
+  FaultSet after = *faults_;
+  after.SetUp(fault, up);
+  const auto [first, last] = fabric_->stages();
+  for (const uint64_t index : after.LinksOf(fault)) {
+    const LinkId link = network.link_at(index);
+    const bool own = first <= link.stage && link.stage <= last;
+    // Another data plane may run some links of a node. The fabric refuses a link of another's.
+    if (std::holds_alternative<NodeId>(fault) && !own) continue;
+    if (absl::Status status = fabric_->SetLinkUp(link, !after.blocks(index)); !status.ok()) {
+      return status;
+    }
+  }
+  faults_ = std::move(after);
   return absl::OkStatus();
 }
 
@@ -216,7 +230,8 @@ FabricHost::Held FabricHost::held(bool full) const {
   held.problems = fabric_->problems();
   if (!full) return held;
   held.topology = topology_;
-  held.down_links = down_links_;
+  held.down_links = faults_->down_links();
+  held.down_nodes = faults_->down_nodes();
   held.link_changes = link_changes_;
   held.sources = sources_;
   for (Row input = 0; input < circuits_.size(); ++input) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one fabric a data-plane process may hold, with what the API knows about it and the packets do
-// not: the topology it came from, the controller's circuit ids, links taken down by hand, the
-// sources asked for. No gRPC.
+// not: the topology it came from, the controller's circuit ids, links and nodes taken down by hand,
+// the sources asked for. No gRPC.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@
 #include "dataplane/fabric/fabric.h"
 #include "dataplane/fabric/link_query.h"
 #include "dataplane/in_band/in_band.h"
+#include "topologies/fault_set.h"
 
 namespace bfly::control {
 
@@ -88,7 +89,9 @@ class FabricHost {
   // All that are to run. latency_id: of the newest that wants latencies recorded, 0: none; a larger
   // one than before starts recording anew.
   absl::Status SetSources(const std::vector<v1::TrafficSource>& sources, uint64_t latency_id);
-  absl::Status SetLinkUp(LinkId link, bool up);
+  // A link works while neither it nor one of its nodes is down. INVALID_ARGUMENT: the network has
+  // no such link or node, or another data plane runs the link.
+  absl::Status SetLinkOrNodeUp(const Fault& fault, bool up);
   // Replaces the changes to the topology's links. INVALID_ARGUMENT names every error under
   // "changes".
   absl::Status SetLinks(const LinkOverrides& changes);
@@ -99,7 +102,8 @@ class FabricHost {
     uint64_t revision = 0;  // changes with the fabric and its circuits
     v1::Topology topology;
     std::vector<HeldCircuit> circuits;  // by input
-    std::vector<LinkId> down_links;
+    std::vector<LinkId> down_links;     // by themselves
+    std::vector<NodeId> down_nodes;
     LinkOverrides link_changes;
     std::vector<v1::TrafficSource> sources;
     std::vector<dataplane::StagePlacement> placement;
@@ -144,8 +148,8 @@ class FabricHost {
     uint64_t id = 0;
     std::optional<uint64_t> object = {};
   };
-  std::vector<Slot> circuits_;  // by input row
-  std::vector<LinkId> down_links_;
+  std::vector<Slot> circuits_;      // by input row
+  std::optional<FaultSet> faults_;  // of the fabric's network; none: there is no fabric
   LinkOverrides link_changes_;
   std::vector<v1::TrafficSource> sources_;
   uint64_t latency_id_ = 0;  // 0: latencies are not recorded

@@ -204,6 +204,8 @@ void AddShow(CLI::App& group, Invocation& invocation) {
       PrintGroups(response.links());
       for (const v1::LinkRef& link : response.down())
         printf("down: %s\n", LinkText(link.stage(), link.row(), link.port()).c_str());
+      for (const v1::NodeRef& node : response.down_nodes())
+        printf("down: node l%u r%u\n", node.level(), node.row());
       return absl::OkStatus();
     };
   });

@@ -132,4 +132,22 @@ absl::StatusOr<v1::LinkRef> OneLink(const std::vector<std::string>& words) {
   return link;
 }
 
+absl::StatusOr<NodeSelector> NodesOf(const std::vector<std::string>& words) {
+  const std::string text = absl::StrJoin(words, " ");
+  const std::vector<std::string> pieces =
+      absl::StrSplit(text, absl::ByAnyChar(" \t"), absl::SkipEmpty());
+  if (pieces.size() == 2) {
+    absl::string_view levels = pieces[0], rows = pieces[1];
+    const bool letters = absl::ConsumePrefix(&levels, "l") && absl::ConsumePrefix(&rows, "r");
+    if (!letters) levels = pieces[0];
+    if (ParseRanges(levels).ok() && ParseRanges(rows).ok()) {
+      return NodeSelector{std::string(levels), std::string(rows)};
+    }
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", text,
+                   "\" names no nodes (allowed: level and row, or ranges of them, such as 2 6 or "
+                   "'l2 r0-3')"));
+}
+
 }  // namespace bfly::control

@@ -39,4 +39,12 @@ absl::StatusOr<v1::LinkRef> OneLink(const std::vector<std::string>& words);
 // How a link is written: "s1 r4 p1". SelectorOf reads it.
 std::string LinkText(uint32_t stage, uint32_t row, uint32_t port);
 
+// Ranges of levels and rows, such as 2 and 0-3.
+struct NodeSelector {
+  std::string levels;
+  std::string rows;
+};
+// The words "2 6", "2 0-3" or "l2 r0-3". InvalidArgument says what is wrong.
+absl::StatusOr<NodeSelector> NodesOf(const std::vector<std::string>& words);
+
 }  // namespace bfly::control

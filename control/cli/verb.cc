@@ -98,6 +98,7 @@ std::unique_ptr<CLI::App> BuildParser(Invocation& invocation) {
   AddDataServer(*app, invocation);
   AddTraffic(*app, invocation);
   AddLink(*app, invocation);
+  AddNode(*app, invocation);
   AddMeasure(*app, invocation);
   AddDown(*app, invocation);
   AddBench(*app, invocation);

@@ -8,16 +8,16 @@
 namespace bfly::control {
 namespace {
 
-bool Crosses(const Network& network, const CircuitPath& path, LinkId link) {
+// Whether the path crosses one of the links. They are of at most two stages, one after the other.
+bool CrossesOne(const Network& network, const CircuitPath& path, const std::vector<LinkId>& links) {
   const int hops = network.hops();
   Row row = path.input;
   for (int hop = 0; hop < hops; ++hop) {
-    const int stage = network.stage_of_hop(hop);
-    const int port = PortOfHop(path.tag, hop, hops);
-    if (stage == link.stage && row == link.row && port == link.port) return true;
+    const LinkId link{network.stage_of_hop(hop), row, PortOfHop(path.tag, hop, hops)};
+    if (std::find(links.begin(), links.end(), link) != links.end()) return true;
     // Only a wrapped network has the stage once more.
-    if (stage == link.stage && !network.wrapped()) return false;
-    row = network.next_row(stage, row, port);
+    if (link.stage == links.back().stage && !network.wrapped()) return false;
+    row = network.next_row(link.stage, row, link.port);
   }
   return false;
 }
@@ -94,13 +94,21 @@ std::vector<StandingCircuit> Circuits::HoldersOf(const std::vector<Request>& req
   return holders;
 }
 
-std::vector<Row> Circuits::Crossing(LinkId link) const {
+std::vector<Row> Circuits::Crossing(const Fault& fault) const {
+  std::vector<LinkId> links;
+  for (const uint64_t index : faults_.LinksOf(fault)) links.push_back(network_.link_at(index));
+  // A path through a node crosses a link of the stage before it and one of the stage after it.
+  uint64_t before = 0, after = 0;
+  for (const LinkId& link : links) {
+    (link.stage < links.back().stage ? before : after) += load().on(link);
+  }
+  // On a wrapped network it may begin or end there, or come twice; the last rows are then looked at
+  // for nothing.
+  const uint64_t most = network_.wrapped() ? before + after : std::max(before, after);
   std::vector<Row> crossing;
-  const uint32_t circuits = load().on(link);
-  // A path of two passes counts twice on a link; the last rows are then looked at for nothing.
-  for (Row input = 0; crossing.size() < circuits && input < network_.rows(); ++input) {
+  for (Row input = 0; crossing.size() < most && input < network_.rows(); ++input) {
     const CircuitPath* path = set_.AtInput(input);
-    if (path != nullptr && Crosses(network_, *path, link)) crossing.push_back(input);
+    if (path != nullptr && CrossesOne(network_, *path, links)) crossing.push_back(input);
   }
   return crossing;
 }

@@ -39,8 +39,8 @@ class Circuits {
   absl::StatusOr<StandingCircuit> Find(const MoveOrder& order) const;
   // Circuits at these inputs and outputs, each once, by input.
   std::vector<StandingCircuit> HoldersOf(const std::vector<Request>& requests) const;
-  // Inputs of the circuits that cross the link, ascending.
-  std::vector<Row> Crossing(LinkId link) const;
+  // Inputs of the circuits that cross the link, or a link of the node, ascending.
+  std::vector<Row> Crossing(const Fault& fault) const;
   // Users that read something, ascending.
   std::vector<Row> Readers() const;
 

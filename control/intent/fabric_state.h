@@ -52,7 +52,6 @@ class FabricState {
   const std::set<Row>& broken() const { return circuits_.broken(); }
   const ObjectDirectory& objects() const { return *objects_.directory(); }
   const FaultSet& faults() const { return links_.faults(); }
-  std::vector<LinkId> down_links() const { return faults().down_links(); }  // by index
   const LinkCapacity& capacity() const { return links_.capacity(); }
   const Blocking& blocking() const { return blocking_; }
 
@@ -91,9 +90,9 @@ class FabricState {
   // A circuit that a data plane holds already, with the id it was given by an earlier controller
   // (0: none), and as a read of `object` if there is one. Nothing may be uncommitted.
   absl::Status Adopt(Row input, Tag tag, uint64_t id, std::optional<uint64_t> object = {});
-  // Links that are down are avoided from then on, and break the circuits that cross them. Returns
-  // the inputs of the circuits that cross the link.
-  std::vector<Row> SetLinkUp(LinkId link, bool up);
+  // Links and nodes that are down are avoided from then on, and break the circuits that cross them.
+  // Returns the inputs of these circuits.
+  std::vector<Row> SetUp(const Fault& fault, bool up);
 
  private:
   // The only places where what is standing or placed changes.

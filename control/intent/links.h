@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which links of a fabric are down, and how many circuits each has room for. Not thread-safe.
+// Which links and nodes of a fabric are down, and how many circuits each link has room for. Not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ class Links {
 
   const FaultSet& faults() const { return faults_; }
   const LinkCapacity& capacity() const { return capacity_; }
-  void SetUp(LinkId link, bool up) { faults_.SetLinkUp(link, up); }
+  void SetUp(const Fault& fault, bool up) { faults_.SetUp(fault, up); }
 
   // INVALID_ARGUMENT names "avoid[i].row" and the like.
   absl::Status CheckAvoid(const std::vector<LinkId>& avoid) const;

@@ -91,6 +91,13 @@ absl::Status CheckAnswer(const v1::AgentState& state, const Network& network) {
         CheckLink(At("down_links", i), link.stage(), link.row(), link.port(), network);
     if (!status.ok()) return status;
   }
+  for (int i = 0; i < state.down_nodes_size(); ++i) {
+    const v1::NodeRef& node = state.down_nodes(i);
+    absl::Status status = CheckBelow(At("down_nodes", i, "level"), node.level(),
+                                     static_cast<uint64_t>(network.levels()));
+    status.Update(CheckBelow(At("down_nodes", i, "row"), node.row(), network.rows()));
+    if (!status.ok()) return status;
+  }
   for (const Violation& violation : CheckLinkChanges(state.link_changes(), network)) {
     return Wrong(absl::StrCat("link_", violation.field), violation.message);
   }

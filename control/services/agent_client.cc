@@ -148,8 +148,21 @@ absl::StatusOr<v1::AgentTrafficState> AgentClient::GetTraffic() {
                           kCallDeadline);
 }
 
-absl::Status AgentClient::SetLinkState(const v1::SetLinkStateRequest& request) {
-  return connection_->Ask(&v1::Agent::Stub::SetLinkState, request, kCallDeadline).status();
+absl::Status AgentClient::SetUp(const Fault& fault, bool up) {
+  if (const auto* const link = std::get_if<LinkId>(&fault)) {
+    v1::SetLinkStateRequest request;
+    request.set_stage(static_cast<uint32_t>(link->stage));
+    request.set_row(link->row);
+    request.set_port(static_cast<uint32_t>(link->port));
+    request.set_up(up);
+    return connection_->Ask(&v1::Agent::Stub::SetLinkState, request, kCallDeadline).status();
+  }
+  const NodeId& node = std::get<NodeId>(fault);
+  v1::SetNodeStateRequest request;
+  request.set_level(static_cast<uint32_t>(node.level));
+  request.set_row(node.row);
+  request.set_up(up);
+  return connection_->Ask(&v1::Agent::Stub::SetNodeState, request, kCallDeadline).status();
 }
 
 absl::Status AgentClient::SetLinks(const v1::AgentLinksRequest& request) {

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bfly/v1/agent.pb.h"
+#include "topologies/fault_set.h"
 
 namespace bfly::control {
 
@@ -37,7 +38,7 @@ class AgentClient {
   absl::StatusOr<v1::AgentLinkReading> ReadLinks(const v1::AgentReadLinksRequest& request);
   absl::Status SetTraffic(const v1::AgentTrafficRequest& request);
   absl::StatusOr<v1::AgentTrafficState> GetTraffic();
-  absl::Status SetLinkState(const v1::SetLinkStateRequest& request);
+  absl::Status SetUp(const Fault& fault, bool up);
   absl::Status SetLinks(const v1::AgentLinksRequest& request);
 
  private:

@@ -75,7 +75,10 @@ class Controller {
   absl::StatusOr<v1::DescribeResponse> Describe(bool links) const;
   // All but the conservation.
   v1::FabricStatus Status();
-  absl::Status SetLinkState(const v1::SetLinkStateRequest& request);
+  // All data planes that run a part of it, or none. `find` looks it up in the network of the loaded
+  // fabric.
+  using FindFault = std::function<absl::StatusOr<Fault>(const Network&)>;
+  absl::Status SetUp(uint64_t election_id, const FindFault& find, bool up);
   // All data planes or none: if one fails, the others get back what they had.
   absl::StatusOr<v1::SetLinksResponse> SetLinks(const v1::SetLinksRequest& request);
   absl::StatusOr<v1::GetLinksResponse> GetLinks(const v1::GetLinksRequest& request) const;
@@ -206,7 +209,7 @@ class Controller {
   absl::Status ForEach(const std::vector<Row>& inputs,
                        const std::function<void(FabricState&, Row)>& deal);
   // Circuits that have another path leave the link.
-  void MoveOff(LinkId link);
+  void MoveOff(const Fault& fault);
   void TellCircuits(const std::vector<Row>& inputs);
   v1::CircuitPolicy::OnFailure on_failure() const {
     return intent_->topology.circuits().on_failure();

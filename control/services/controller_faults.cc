@@ -1,52 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// Controller: links that go down and come back, and what becomes of the circuits over them.
+// Controller: links and nodes that go down and come back, and what becomes of the circuits over
+// them.
 #include <functional>
 #include <utility>
 
 #include "control/intent/execute.h"
 #include "control/services/controller.h"
-#include "control/status/field_errors.h"
+#include "control/services/faults.h"
 
 namespace bfly::control {
 
-absl::Status Controller::SetLinkState(const v1::SetLinkStateRequest& request) {
+absl::Status Controller::SetUp(uint64_t election_id, const FindFault& find, bool up) {
   const std::lock_guard change(change_);
-  if (absl::Status status = arbitration_.Check(request.election_id()); !status.ok()) return status;
+  if (absl::Status status = arbitration_.Check(election_id); !status.ok()) return status;
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
-  const Network& network = intent_->state.network();
-  FieldErrors errors;
-  if (request.stage() >= static_cast<uint32_t>(network.stages())) {
-    errors.Add(OutOfRange("stage", request.stage(), 0, network.stages() - 1));
-  }
-  if (request.row() >= network.rows()) {
-    errors.Add(OutOfRange("row", request.row(), 0, network.rows() - 1));
-  }
-  if (request.port() >= static_cast<uint32_t>(network.ports())) {
-    errors.Add(OutOfRange("port", request.port(), 0, network.ports() - 1));
-  }
-  if (!errors.empty()) return errors.ToStatus();
+  const absl::StatusOr<Fault> fault = find(intent_->state.network());
+  if (!fault.ok()) return fault.status();
   if (absl::Status status = CheckUsable(); !status.ok()) return status;
-  const LinkId link{static_cast<int>(request.stage()), request.row(),
-                    static_cast<int>(request.port())};
   // Circuits leave a link before it goes down: make before break.
-  if (!request.up() && on_failure() == v1::CircuitPolicy::REPAIR) MoveOff(link);
-  DataPlane& owner = *intent_->planes[intent_->plane_of_stage[request.stage()]];
-  if (absl::Status status = owner.client().SetLinkState(request); !status.ok()) return status;
+  if (!up && on_failure() == v1::CircuitPolicy::REPAIR) MoveOff(*fault);
+  if (absl::Status status = TellFault(*fault, up, *intent_); !status.ok()) return status;
   std::vector<Row> crossing;
   {
     const std::unique_lock lock(state_);
-    crossing = intent_->state.SetLinkUp(link, request.up());
+    crossing = intent_->state.SetUp(*fault, up);
   }
   DealWithBroken(crossing);
   return absl::OkStatus();
 }
 
-void Controller::MoveOff(LinkId link) {
+void Controller::MoveOff(const Fault& fault) {
+  const FabricState& now = intent_->state;
+  std::vector<LinkId> links;
+  for (const uint64_t index : now.faults().LinksOf(fault)) {
+    links.push_back(now.network().link_at(index));
+  }
   const absl::Status status =
-      ForEach(intent_->state.standing().Crossing(link), [link](FabricState& state, Row input) {
+      ForEach(now.standing().Crossing(fault), [&links](FabricState& state, Row input) {
         MoveOrder order;
         order.input = input;
-        order.avoid = {link};
+        order.avoid = links;
         Execute(state, Order{std::move(order), ""}).status().IgnoreError();
       });
   if (!status.ok()) options_.log("circuits to be moved: " + std::string(status.message()));

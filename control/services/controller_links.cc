@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What links are like: changed live, and told.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "control/services/controller.h"
 #include "control/status/field_errors.h"
@@ -13,6 +15,27 @@ v1::LinkOverride SelectorOf(const v1::LinkOverride& change) {
   selector.set_rows(change.rows());
   if (change.has_port()) selector.set_port(change.port());
   return selector;
+}
+
+void AddDown(const FaultSet& faults, const Network& network, const v1::LinkOverride& selector,
+             v1::GetLinksResponse* response) {
+  for (const LinkId& link : faults.down_links()) {
+    if (!Selects(selector, link)) continue;
+    v1::LinkRef* down = response->add_down();
+    down->set_stage(static_cast<uint32_t>(link.stage));
+    down->set_row(link.row);
+    down->set_port(static_cast<uint32_t>(link.port));
+  }
+  for (const NodeId& node : faults.down_nodes()) {
+    const std::vector<uint64_t> links = faults.LinksOf(node);
+    if (std::none_of(links.begin(), links.end(),
+                     [&](uint64_t link) { return Selects(selector, network.link_at(link)); })) {
+      continue;
+    }
+    v1::NodeRef* down = response->add_down_nodes();
+    down->set_level(static_cast<uint32_t>(node.level));
+    down->set_row(node.row);
+  }
 }
 
 }  // namespace
@@ -85,13 +108,7 @@ absl::StatusOr<v1::GetLinksResponse> Controller::GetLinks(
   if (!groups.ok()) return groups.status();
   v1::GetLinksResponse response;
   response.mutable_links()->Add(groups->begin(), groups->end());
-  for (const LinkId& link : intent_->state.down_links()) {
-    if (!Selects(selector, link)) continue;
-    v1::LinkRef* down = response.add_down();
-    down->set_stage(link.stage);
-    down->set_row(link.row);
-    down->set_port(link.port);
-  }
+  AddDown(intent_->state.faults(), network, selector, &response);
   return response;
 }
 

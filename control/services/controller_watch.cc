@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeping data planes in step: after either side restarted, the two are compared and the difference
 // is made up, never clearing first.
+#include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "control/services/agent_answers.h"
 #include "control/services/controller.h"
+#include "control/services/faults.h"
 #include "google/protobuf/util/message_differencer.h"
 
 namespace bfly::control {
 namespace {
 
 using google::protobuf::util::MessageDifferencer;
-
-LinkId ToLink(const v1::LinkRef& link) {
-  return {static_cast<int>(link.stage()), link.row(), static_cast<int>(link.port())};
-}
 
 }  // namespace
 
@@ -181,31 +178,29 @@ absl::StatusOr<uint64_t> Controller::ReconcileCircuits(DataPlane& plane, v1::Age
 }
 
 absl::Status Controller::ReconcileLinksAndTraffic(DataPlane& plane, const v1::AgentState& held) {
-  const auto own = [&](LinkId link) {
-    return intent_->planes[intent_->plane_of_stage[link.stage]].get() == &plane;
-  };
-  std::set<uint64_t> there;
-  const Network& network = intent_->state.network();
-  for (const v1::LinkRef& link : held.down_links()) there.insert(network.link_index(ToLink(link)));
+  const FaultSet there = FaultsOf(held, intent_->state.network());
   // A link somebody took down is taken down still: what a person did by hand is not undone.
-  for (uint64_t index : there) {
+  for (const Fault& fault : there.down()) {
+    if (intent_->state.faults().is_down(fault)) continue;
     std::vector<Row> crossing;
     {
       const std::unique_lock lock(state_);
-      if (!intent_->state.faults().is_down(network.link_at(index))) {
-        crossing = intent_->state.SetLinkUp(network.link_at(index), false);
-      }
+      crossing = intent_->state.SetUp(fault, false);
     }
     TellCircuits(crossing);
+    // Other data planes that run links of the node may not know.
+    for (const auto& other : RunnersOf(fault, *intent_)) {
+      if (other.get() != &plane) {
+        other->Learn([](DataPlane::Known& known) { known.in_step = false; });
+      }
+    }
   }
-  for (const LinkId& link : intent_->state.down_links()) {
-    if (!own(link) || there.count(network.link_index(link)) != 0) continue;
-    v1::SetLinkStateRequest request;
-    request.set_stage(link.stage);
-    request.set_row(link.row);
-    request.set_port(link.port);
-    request.set_up(false);
-    if (absl::Status status = plane.client().SetLinkState(request); !status.ok()) return status;
+  for (const Fault& fault : intent_->state.faults().down()) {
+    const DataPlanes runners = RunnersOf(fault, *intent_);
+    const bool runs = std::any_of(runners.begin(), runners.end(),
+                                  [&](const auto& runner) { return runner.get() == &plane; });
+    if (!runs || there.is_down(fault)) continue;
+    if (absl::Status status = plane.client().SetUp(fault, false); !status.ok()) return status;
   }
   // Until the data plane of stage 0 was heard after a restart, nobody knows what they should be.
   v1::AgentLinksRequest wanted, has;

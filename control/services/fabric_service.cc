@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "control/services/faults.h"
 #include "control/status/grpc_status.h"
 
 namespace bfly::control {
@@ -100,6 +101,7 @@ FabricService::FabricService(Controller& controller, CounterPoll& poll, CallDesk
   AddCall("Describe", kRead, &FabricService::Describe);
   AddCall("Status", kRead, &FabricService::Status);
   AddCall("SetLinkState", kChange, &FabricService::SetLinkState);
+  AddCall("SetNodeState", kChange, &FabricService::SetNodeState);
   AddCall("SetLinks", kChange, &FabricService::SetLinks);
   AddCall("GetLinks", kRead, &FabricService::GetLinks);
   AddStream("Arbitrate", [this](grpc::CallbackServerContext*) {
@@ -174,7 +176,17 @@ grpc::Status FabricService::Status(const grpc::ServerContextBase*, const v1::Sta
 grpc::Status FabricService::SetLinkState(const grpc::ServerContextBase*,
                                          const v1::SetLinkStateRequest* request,
                                          v1::SetLinkStateResponse*) {
-  return ToGrpc(controller_.SetLinkState(*request));
+  return ToGrpc(controller_.SetUp(
+      request->election_id(), [&](const Network& network) { return FaultOf(*request, network); },
+      request->up()));
+}
+
+grpc::Status FabricService::SetNodeState(const grpc::ServerContextBase*,
+                                         const v1::SetNodeStateRequest* request,
+                                         v1::SetNodeStateResponse*) {
+  return ToGrpc(controller_.SetUp(
+      request->election_id(), [&](const Network& network) { return FaultOf(*request, network); },
+      request->up()));
 }
 
 grpc::Status FabricService::SetLinks(const grpc::ServerContextBase*,

@@ -25,6 +25,8 @@ class FabricService final : public ByteService {
                       v1::StatusResponse* response);
   grpc::Status SetLinkState(const grpc::ServerContextBase*, const v1::SetLinkStateRequest* request,
                             v1::SetLinkStateResponse*);
+  grpc::Status SetNodeState(const grpc::ServerContextBase*, const v1::SetNodeStateRequest* request,
+                            v1::SetNodeStateResponse*);
   grpc::Status SetLinks(const grpc::ServerContextBase*, const v1::SetLinksRequest* request,
                         v1::SetLinksResponse* response);
   grpc::Status GetLinks(const grpc::ServerContextBase*, const v1::GetLinksRequest* request,

@@ -29,6 +29,7 @@ struct FakeBoard {
   std::map<std::string, dataplane::Snapshot> figures;  // by data plane; absent: zeros
   std::set<Row> refused_inputs;                        // InstallCircuit fails there
   std::set<std::string> refused_planes;                // loading fails there
+  std::set<uint64_t> refused_links;                    // SetLinkUp fails for these indexes
   std::set<int> missing_lcores;                        // Verify complains about them
   std::condition_variable gate_changed;
   bool gate_closed = false;  // changes of circuits and links wait until it is open
@@ -126,7 +127,10 @@ class FakeFabric final : public dataplane::Fabric {
   dataplane::LatencyReport latency() const override { return {.recording = recording_}; }
   absl::Status SetLinkUp(LinkId link, bool up) override {
     board_.PassGate();
-    board_.Note("link " + std::to_string(network_.link_index(link)) + (up ? " up" : " down"));
+    const std::lock_guard lock(board_.mutex);
+    const uint64_t index = network_.link_index(link);
+    if (board_.refused_links.count(index) != 0) return absl::InternalError("no hand on the link");
+    board_.log.push_back("link " + std::to_string(index) + (up ? " up" : " down"));
     return absl::OkStatus();
   }
   absl::Status SetLinks(const dataplane::LinkPlan& plan) override {

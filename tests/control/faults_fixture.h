@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fabric whose links are taken down, and short ways to ask for what became of its circuits.
+// A fabric whose links and nodes are taken down, and short ways to ask for what became of its
+// circuits.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,6 +25,14 @@ inline v1::LinkRef LinkOf(const v1::Circuit& circuit, int stage, int dimension =
 inline std::string NameOf(const v1::LinkRef& link) {
   return "s" + std::to_string(link.stage()) + " r" + std::to_string(link.row()) + " p" +
          std::to_string(link.port());
+}
+
+inline absl::Status SetNode(TestController& controller, uint32_t level, Row row, bool up) {
+  v1::SetNodeStateRequest request;
+  request.set_level(level);
+  request.set_row(row);
+  request.set_up(up);
+  return Call(*controller.fabric, &v1::Fabric::Stub::SetNodeState, request).status();
 }
 
 class FaultsTest : public CircuitsServiceTest {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Set-ups, releases, moves, links that go down and come back and controllers that restart, in
-// random order: after each step everything that is told about circuits equals what a plain model of
-// edges and walks counts.
+// Set-ups, releases, moves, links and nodes that go down and come back and controllers that
+// restart, in random order: after each step everything that is told about circuits equals what a
+// plain model of edges and walks counts.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -29,6 +29,7 @@ class Model {
 
   const Network& network() const { return network_; }
   std::set<Edge> down;
+  std::set<std::array<Row, 2>> nodes_down;  // level, row
   struct Circuit {
     uint64_t id = 0;
     Row output = 0;
@@ -44,7 +45,9 @@ class Model {
     std::vector<Edge> edges;
     for (Row level = 0; level + 1 < walk.size(); ++level) {
       const Edge edge{level, walk[level], walk[level + 1]};
-      if (down.count(edge) != 0) edges.push_back(edge);
+      const bool dark = nodes_down.count({level, walk[level]}) != 0 ||
+                        nodes_down.count({level + 1, walk[level + 1]}) != 0;
+      if (dark || down.count(edge) != 0) edges.push_back(edge);
     }
     return edges;
   }
@@ -95,7 +98,8 @@ class FaultsRandomTest : public FaultsTest {
     if (what < 7) return SetUpOne();
     if (what < 9) return ReleaseOne();
     if (what < 13) return MoveOne();
-    if (what < 19) return SetOneLink();
+    if (what < 17) return SetOneLink();
+    if (what < 19) return SetOneNode();
     controller_.reset();
     controller_ = std::make_unique<TestController>(directory_.path(), 20);
     EXPECT_TRUE(Eventually([&] {
@@ -174,6 +178,22 @@ class FaultsRandomTest : public FaultsTest {
       model_.down.erase(model_.EdgeOf(link));
     } else if (model_.down.insert(model_.EdgeOf(link)).second) {
       down_.push_back(link);
+    }
+    DealWithBroken();
+  }
+
+  void SetOneNode() {
+    std::array<Row, 2> node = {Draw(9), Draw(16)};
+    if (!model_.standing.empty() && Draw(2) == 0) {
+      node[1] = model_.standing.begin()->second.walk[node[0]];
+    }
+    const bool up = model_.nodes_down.size() > 2 || (!model_.nodes_down.empty() && Draw(3) == 0);
+    if (up) node = *std::next(model_.nodes_down.begin(), Draw(model_.nodes_down.size()));
+    ASSERT_TRUE(SetNode(*controller_, node[0], node[1], up).ok());
+    if (up) {
+      model_.nodes_down.erase(node);
+    } else {
+      model_.nodes_down.insert(node);
     }
     DealWithBroken();
   }

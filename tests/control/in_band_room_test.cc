@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links with a circuit capacity, and links that are down: what workers refuse in band, a controller
-// that is asked the same refuses with the same words, and both count it as blocked.
+// Links with a circuit capacity, and links and nodes that are down: what workers refuse in band, a
+// controller that is asked the same refuses with the same words, and both count it as blocked.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -114,8 +114,8 @@ TEST_F(InBandRoomTest, CircuitsAreRefusedAsTheControllerWould) {
   EXPECT_GT(CircuitsOf(*controller_).blocked(), 5u);
 }
 
-// Links go down and come back, with room for all and with little.
-TEST_F(InBandRoomTest, AroundLinksThatAreDownBothTakeTheSamePaths) {
+// Links and nodes go down and come back, with room for all and with little.
+TEST_F(InBandRoomTest, AroundWhatIsDownBothTakeTheSamePaths) {
   for (const uint32_t capacity : {0u, 1u}) {
     v1::Topology topology = SmallTopology(false, 16);
     topology.mutable_circuits()->set_capacity(capacity);
@@ -123,13 +123,29 @@ TEST_F(InBandRoomTest, AroundLinksThatAreDownBothTakeTheSamePaths) {
     const int refused_before = refused_;
     std::mt19937 random(5 + capacity);
     std::vector<v1::SetLinkStateRequest> down;
+    std::vector<v1::SetNodeStateRequest> nodes_down;
+    uint32_t refused_for_nodes = 0;
     for (int step = 0; step < 200; ++step) {
       SCOPED_TRACE(testing::Message() << "capacity " << capacity << ", step " << step);
       const Row input = random() % 16;
       const std::vector<v1::Circuit> standing = List(*controller_);
       const auto held = std::find_if(standing.begin(), standing.end(),
                                      [&](const v1::Circuit& c) { return c.input() == input; });
-      if (step % 3 == 0) {
+      if (step % 9 == 0) {
+        v1::SetNodeStateRequest node;
+        if (nodes_down.size() > 2) {
+          node = nodes_down.front();
+          node.set_up(true);
+          nodes_down.erase(nodes_down.begin());
+        } else {
+          node.set_level(random() % 9);
+          node.set_row(random() % 16);
+          nodes_down.push_back(node);
+        }
+        for (TestController* controller : {controller_.get(), books_controller_.get()}) {
+          ASSERT_TRUE(Call(*controller->fabric, &v1::Fabric::Stub::SetNodeState, node).ok());
+        }
+      } else if (step % 3 == 0) {
         v1::SetLinkStateRequest link;
         if (down.size() > 30 || (!down.empty() && random() % 6 == 0)) {
           link = down.front();
@@ -159,9 +175,9 @@ TEST_F(InBandRoomTest, AroundLinksThatAreDownBothTakeTheSamePaths) {
         v1::SetUpRequest request;
         request.set_input(input);
         request.set_output(random() % 16);
-        AskBoth(&TestController::circuits, &v1::Circuits::Stub::SetUp, request)
-            .status()
-            .IgnoreError();
+        const absl::Status status =
+            AskBoth(&TestController::circuits, &v1::Circuits::Stub::SetUp, request).status();
+        refused_for_nodes += status.message().find("is down with node l") != std::string::npos;
       } else {
         ASSERT_TRUE(Release(held->id()).ok());
         for (const v1::Circuit& circuit : List(*books_controller_)) {
@@ -174,6 +190,7 @@ TEST_F(InBandRoomTest, AroundLinksThatAreDownBothTakeTheSamePaths) {
       if (HasFailure()) FAIL();
     }
     EXPECT_GT(refused_, refused_before + 3);
+    EXPECT_GT(refused_for_nodes, 0u);
   }
 }
 

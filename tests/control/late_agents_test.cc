@@ -266,6 +266,15 @@ TEST(AgentAnswers, EveryIndexIsHeldAgainstTheNetwork) {
   EXPECT_TRUE(CheckAnswer(state, network).ok());
   link->set_port(2);
   EXPECT_THAT(problem(CheckAnswer(state, network)), HasSubstr("down_links[0].port: 2"));
+  link->set_port(1);
+  v1::NodeRef* node = state.add_down_nodes();
+  node->set_level(8);
+  EXPECT_TRUE(CheckAnswer(state, network).ok());
+  node->set_level(9);
+  EXPECT_THAT(problem(CheckAnswer(state, network)), HasSubstr("down_nodes[0].level: 9"));
+  node->set_level(0);
+  node->set_row(16);
+  EXPECT_THAT(problem(CheckAnswer(state, network)), HasSubstr("down_nodes[0].row: 16"));
 
   v1::AgentInBandRequest request;
   request.add_inputs(3);

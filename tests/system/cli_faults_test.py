@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links that go down under circuits, and circuits that go around them, as the command line has them."""
+"""Links and nodes that go down under circuits, and circuits that go around them, as the command line has them."""
 
 import signal
 import subprocess
 import unittest
 
-from command_line import BB16, BFLY, CommandLineTest
+from command_line import BB16, BFLY, CommandLineTest, balances
 from lab import wait_until
 
 # Of the 16 rows of each copy, a stage sets one position: the leftmost first.
@@ -162,8 +162,63 @@ class Faults(CommandLineTest):
         self.assertEqual([left["id"] for left in self.json("circuit", "list")["circuits"]], [other["id"]])
         self.assertEqual(self.json("circuit", "setup", 0, 7)["choice"], "p_prime")
 
+    def test_circuits_go_around_a_node_that_is_down(self):
+        self.up()
+        circuit = self.json("circuit", "setup", 0, 7)
+        node = (3, circuit["rows"][3])
+        watch = self.watch()
+        for _ in range(2):
+            watch.stdout.readline()
+        self.assertEqual(self.bfly("node", "down", *node).stdout, f"node l{node[0]} r{node[1]} is down\n")
+        # The links of the path into the node and out of it.
+        at = f"{link_of(circuit, 2)}, {link_of(circuit, 3)}"
+        self.assertRegex(watch.stdout.readline(), rf"^~ circuit {circuit['id']}: 0 -> 7, .*, broken at {at}$")
+        self.assertEqual(self.broken(), [circuit["id"]])
+        self.assertIn(f"down: node l{node[0]} r{node[1]}\n", self.bfly("link", "show").stdout)
+        self.assertEqual(self.send(0, 100), (0, 100))
+        moved = self.json("circuit", "move", circuit["id"])
+        self.assertNotEqual(moved["rows"][3], circuit["rows"][3])
+        self.assertEqual(self.send(0, 100), (100, 0))
+        said = f"bfly: link: {link_of(circuit, 2)} is down with node l{node[0]} r{node[1]}\n"
+        self.assertEqual(self.refused("circuit", "move", circuit["id"], "--avoid", link_of(moved, 4)), said)
+        # A link taken down by itself stays down.
+        own = link_of(circuit, 3)
+        self.bfly("link", "down", own)
+        answer = self.json("node", "up", *node)
+        self.assertEqual((answer["level"], answer["row"], answer["up"]), (*node, True))
+        shown = self.bfly("link", "show").stdout
+        self.assertIn(f"down: {own}\n", shown)
+        self.assertNotIn("down: node", shown)
+        self.bfly("link", "up", own)
+        self.assertEqual(self.json("circuit", "move", circuit["id"], "--avoid", link_of(moved, 4))["rows"], circuit["rows"])
+
+    def test_an_end_that_is_down_lets_nothing_through(self):
+        self.up()
+        self.json("circuit", "setup", 0, 7)
+        self.json("circuit", "setup", 9, 2)
+        self.json("circuit", "setup", 5, 5)
+        self.bfly("node", "down", 0, 0)
+        self.bfly("node", "down", "l8 r2")
+        self.assertEqual(self.send(0, 100), (0, 100))
+        self.assertEqual(self.send(9, 100), (0, 100))
+        self.assertEqual(self.send(5, 100), (100, 0))
+        counters = self.json("counters")
+        self.assertEqual({drop["reason"]: drop["packets"] for drop in counters["drops"]}, {"link_down": 200})
+        self.assertTrue(balances(counters["conservation"]))
+        self.assertIn("is down with node l8 r2", self.refused("circuit", "move", "--input", 9))
+        down = {key: value for key, value in self.json("link", "show").items() if key.startswith("down")}
+        self.assertEqual(down, {"down": [], "down_nodes": [{"level": 0, "row": 0}, {"level": 8, "row": 2}]})
+        self.bfly("node", "up", 0, 0)
+        self.bfly("node", "up", 8, "0-3")
+        self.assertEqual(self.send(0, 100), (100, 0))
+        self.assertEqual(self.send(9, 100), (100, 0))
+
     def test_what_is_wrong_is_refused_and_named(self):
         self.up()
+        self.assertIn("level 9 is outside 0..8", self.refused("node", "down", 9, 0))
+        self.assertIn("row 16 is outside 0..15", self.refused("node", "up", "l8 r16"))
+        for words in (("node", "down"), ("node", "down", 3), ("node", "down", "s3 r5"), ("node", "up", 1, 2, 3)):
+            self.refused(*words, code=2)
         self.assertIn("stage", self.refused("link", "down", "s8 r0 p0"))
         self.assertIn("row", self.refused("link", "down", "s0 r16 p0"))
         self.assertEqual(self.refused("circuit", "move", 99), "bfly: id: there is no circuit 99\n")

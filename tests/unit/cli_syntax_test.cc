@@ -115,5 +115,21 @@ TEST(Suggestion, SaysWhatMayHaveBeenMeant) {
   EXPECT_EQ(meant({"counters", "--rows", "a"}), "");
 }
 
+TEST(NodeSyntax, NodesAreALevelAndARowOrRangesOfThem) {
+  const auto text = [](const std::vector<std::string>& words) -> std::string {
+    const absl::StatusOr<NodeSelector> nodes = NodesOf(words);
+    if (!nodes.ok()) return std::string(nodes.status().message());
+    return nodes->levels + " and " + nodes->rows;
+  };
+  EXPECT_EQ(text({"2", "6"}), "2 and 6");
+  EXPECT_EQ(text({"2 6"}), "2 and 6");
+  EXPECT_EQ(text({"l2", "r0-3,8"}), "2 and 0-3,8");
+  for (const std::string wrong : {"", "2", "l2 6", "2 r6", "s2 r6", "r6 l2", "1 2 3", "2 x"}) {
+    EXPECT_EQ(text({wrong}), "\"" + wrong +
+                                 "\" names no nodes (allowed: level and row, or ranges of them, "
+                                 "such as 2 6 or 'l2 r0-3')");
+  }
+}
+
 }  // namespace
 }  // namespace bfly::control

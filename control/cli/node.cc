@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// bfly node up|down: whether nodes are there, and all the links that lead to them and leave them.
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "bfly/v1/fabric.grpc.pb.h"
+#include "control/cli/client.h"
+#include "control/cli/syntax.h"
+#include "control/cli/text.h"
+#include "control/cli/verb.h"
+#include "control/topology_file/ranges.h"
+
+namespace bfly::control {
+namespace {
+
+// Each is a call of its own.
+constexpr size_t kMostNodes = 4096;
+
+// The nodes that `selector` names on the loaded fabric. InvalidArgument if one lies outside it.
+absl::StatusOr<std::vector<v1::SetNodeStateRequest>> NodeRequests(const NodeSelector& selector,
+                                                                  const Common& common) {
+  auto stub = v1::Fabric::NewStub(Connect(common));
+  v1::DescribeResponse fabric;
+  const absl::Status status =
+      Call(stub.get(), &v1::Fabric::Stub::Describe, v1::DescribeRequest(), &fabric, common);
+  if (!status.ok()) return status;
+  const auto levels = ExpandRanges(selector.levels, fabric.levels() - 1, "level");
+  if (!levels.ok()) return levels.status();
+  const auto rows = ExpandRanges(selector.rows, fabric.rows() - 1, "row");
+  if (!rows.ok()) return rows.status();
+  if (levels->size() * rows->size() > kMostNodes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'l", selector.levels, " r", selector.rows, "' selects ", levels->size() * rows->size(),
+        " nodes (allowed: at most ", kMostNodes, " in a call)"));
+  }
+  std::vector<v1::SetNodeStateRequest> nodes;
+  for (const uint32_t level : *levels) {
+    for (const uint32_t row : *rows) {
+      v1::SetNodeStateRequest& node = nodes.emplace_back();
+      node.set_level(level);
+      node.set_row(row);
+    }
+  }
+  return nodes;
+}
+
+absl::Status SetNodes(const NodeSelector& selector, bool up, const Common& common) {
+  absl::StatusOr<std::vector<v1::SetNodeStateRequest>> nodes = NodeRequests(selector, common);
+  if (!nodes.ok()) return nodes.status();
+  auto stub = v1::Fabric::NewStub(Connect(common));
+  for (v1::SetNodeStateRequest& request : *nodes) {
+    request.set_up(up);
+    v1::SetNodeStateResponse response;
+    const absl::Status status =
+        Call(stub.get(), &v1::Fabric::Stub::SetNodeState, request, &response, common);
+    if (!status.ok()) return status;
+    if (common.json) {
+      const absl::Status printed = nodes->size() == 1 ? PrintJson(request) : PrintJsonLine(request);
+      if (!printed.ok()) return printed;
+    } else {
+      printf("node l%u r%u is %s\n", request.level(), request.row(), up ? "up" : "down");
+    }
+  }
+  return absl::OkStatus();
+}
+
+void AddNodeState(CLI::App& group, Invocation& invocation, bool up) {
+  CLI::App* verb = NewVerb(group, invocation, up ? "up" : "down",
+                           up ? "Bring nodes back; links taken down by themselves stay down"
+                              : "Take nodes down, and with them the links to them and from them",
+                           up ? "bfly node up 2 6" : "bfly node down 2 6");
+  TakesElectionId(verb, invocation);
+  auto words = std::make_shared<std::vector<std::string>>();
+  verb->add_option("nodes", *words,
+                   "Which: level and row, or ranges of them, such as 2 6 or 'l2 r0-3'. Of n stages "
+                   "the inputs are level 0 and the outputs level n. With --json a node a line if "
+                   "there are several")
+      ->required()
+      ->type_name("LEVEL ROW");
+  verb->callback([&invocation, words, up] {
+    const absl::StatusOr<NodeSelector> selector = NodesOf(*words);
+    if (!selector.ok()) {
+      throw CLI::ValidationError("nodes", std::string(selector.status().message()));
+    }
+    invocation.action = [common = invocation.common, selector = *selector, up] {
+      return SetNodes(selector, up, common);
+    };
+  });
+}
+
+}  // namespace
+
+void AddNode(CLI::App& app, Invocation& invocation) {
+  CLI::App* group = NewGroup(app, "node", "Take nodes down with all their links, bring them back",
+                             "bfly node down 2 6");
+  AddNodeState(*group, invocation, true);
+  AddNodeState(*group, invocation, false);
+}
+
+}  // namespace bfly::control
