@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/protocols/link_load.h"
 
+#include <algorithm>
+#include <array>
 #include <iterator>
 
 namespace bfly::control {
@@ -56,6 +58,53 @@ std::vector<uint32_t> LinkLoad::StageCongestion() const {
     most.push_back(*std::max_element(of_stage.begin(), of_stage.end()));
   }
   return most;
+}
+
+void LinkLoad::CountLinks(uint64_t first, uint64_t end, std::map<uint32_t, uint64_t>& count) const {
+  // Bytes that follow each other are often alike, and then each would wait for the one before.
+  std::array<std::array<uint64_t, 256>, 4> pairs = {};
+  constexpr uint64_t kBytes = LinkSlots::kLine / 2;
+  static_assert(kBytes % pairs.size() == 0);
+  const uint8_t* const bytes = Bytes();
+  for (uint64_t at = first * kBytes; at < end * kBytes; at += pairs.size()) {
+    for (size_t i = 0; i < pairs.size(); ++i) ++pairs[i][bytes[at + i]];
+  }
+  std::array<uint64_t, kFull + 1> slots = {};
+  for (const auto& part : pairs) {
+    for (size_t pair = 0; pair < part.size(); ++pair) {
+      slots[pair & kFull] += part[pair];
+      slots[pair >> 4] += part[pair];
+    }
+  }
+  for (uint32_t k = 1; k < kFull; ++k) {
+    if (slots[k] > 0) count[k] += slots[k];
+  }
+  if (slots[kFull] == 0) return;
+  for (uint64_t slot = first * LinkSlots::kLine; slot < end * LinkSlots::kLine; ++slot) {
+    if (const uint32_t circuits = at(slot); circuits >= kFull) ++count[circuits];
+  }
+}
+
+LinkLoad::Loaded LinkLoad::LinksWith(uint64_t first, uint64_t end, uint32_t least) const {
+  // Of a pair of slots, whether one may have as many.
+  std::array<bool, 256> may = {};
+  for (uint32_t pair = 0; pair < may.size(); ++pair) {
+    may[pair] = std::max(pair & kFull, pair >> 4) >= std::min<uint32_t>(least, kFull);
+  }
+  const uint8_t* const bytes = Bytes();
+  Loaded loaded;
+  constexpr uint64_t kBytes = LinkSlots::kLine / 2;
+  for (uint64_t byte = first * kBytes; byte < end * kBytes; ++byte) {
+    if (!may[bytes[byte]]) continue;
+    for (const uint64_t slot : {2 * byte, 2 * byte + 1}) {
+      const uint32_t circuits = at(slot);
+      if (circuits < least) continue;
+      loaded.links.push_back(slot);
+      loaded.circuits.push_back(circuits);
+    }
+  }
+  slots_.ToLinkIndexes(loaded.links);
+  return loaded;
 }
 
 uint32_t LinkLoad::Congestion() const {

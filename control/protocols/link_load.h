@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -56,6 +57,18 @@ class LinkLoad {
   // By link index: of all links, or of the links of one stage.
   std::vector<uint32_t> counts() const;
   std::vector<uint32_t> stage_counts(int stage) const;
+
+  // Readers of all links of a large network go through lines of slots, which takes a tenth of the
+  // time that links one by one take. They read the lines first..end-1 at a time.
+  uint64_t lines() const { return lines_.size(); }
+  // Adds to count[k], for every k > 0, how many links carry k circuits.
+  void CountLinks(uint64_t first, uint64_t end, std::map<uint32_t, uint64_t>& count) const;
+  // Returns the links that carry at least `least` circuits, which is above 0, in no order.
+  struct Loaded {
+    std::vector<uint64_t> links;     // by their index in the network
+    std::vector<uint32_t> circuits;  // circuits[i] are on links[i]
+  };
+  Loaded LinksWith(uint64_t first, uint64_t end, uint32_t least) const;
 
   // The most circuits on one link of a path or, in the second form, of its hops first..last-1; the
   // path stands in `row` before hop `first`.

@@ -47,4 +47,27 @@ LinkSlots::LinkSlots(const Network& network) : network_(&network) {
   }
 }
 
+void LinkSlots::ToLinkIndexes(std::vector<uint64_t>& slots) const {
+  const auto ports = static_cast<uint64_t>(network_->ports());
+  auto next = slots.begin();
+  for (int first = 0; first < network_->stages() && next != slots.end();) {
+    const Group g = groups_[first];
+    const Row below = (Row{1} << g.shift) - 1;
+    const uint64_t size = uint64_t{1} << g.log_size;
+    const uint64_t end = g.base + (uint64_t{network_->rows() >> g.stages} << g.log_size);
+    for (; next != slots.end() && *next < end; ++next) {
+      const uint64_t offset = *next - g.base;
+      const Row others = static_cast<Row>(offset >> g.log_size);
+      const auto within = static_cast<Row>(offset & (size - 1));
+      const int set = static_cast<int>(within >> (g.stages + 1));
+      const int kept = g.stages - set;
+      const Row ways = (within >> kept) & ((Row{2} << set) - 1);  // positions set, then the port
+      const Row place = (ways >> 1) << kept | (within & ((Row{1} << kept) - 1));
+      const Row row = (others & ~below) << g.stages | place << g.shift | (others & below);
+      *next = (static_cast<uint64_t>(first + set) * network_->rows() + row) * ports + (ways & 1);
+    }
+    first += g.stages;
+  }
+}
+
 }  // namespace bfly::control

@@ -33,6 +33,9 @@ class LinkSlots {
     return Base(g, row) + Within(g.stages, stage - g.first_hop, ports, place);
   }
 
+  // Replaces each slot by the index of its link. The slots ascend, and each belongs to a link.
+  void ToLinkIndexes(std::vector<uint64_t>& slots) const;
+
   // Calls visit(slot) for the links of hops first .. last - 1 of the path that `tag` describes, in
   // order; `row` is where the path stands before hop `first`.
   template <typename Visit>

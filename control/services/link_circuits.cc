@@ -2,7 +2,6 @@
 #include "control/services/link_circuits.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace bfly::control {
@@ -10,8 +9,8 @@ namespace {
 
 // Links whose circuits are read while set-ups wait.
 constexpr uint64_t kCircuitsAtOnce = 1 << 17;
-// Links that are remembered so that one look at all of them is enough, 16 bytes each.
-constexpr size_t kKept = 1 << 20;
+// Lines of the load that are read while set-ups wait. A line has the counts of 128 links.
+constexpr uint64_t kLinesAtOnce = 1 << 13;
 
 }  // namespace
 
@@ -65,53 +64,83 @@ absl::StatusOr<std::vector<uint64_t>> LinkCircuits::Find(uint64_t begin, uint64_
   return indexes;
 }
 
-absl::StatusOr<LinkCircuits::Ranking> LinkCircuits::Rank(uint64_t wanted, uint64_t room) const {
-  const uint64_t all = network_.link_count();
-  // How many links have so many circuits: few values are large.
-  std::vector<uint64_t> low(1024);
-  std::map<uint32_t, uint64_t> high;
-  std::vector<std::pair<uint64_t, uint32_t>> found;  // the first links that have circuits
-  bool found_all = true;
-  absl::Status status = ForEach(0, all, [&](uint64_t index, uint32_t circuits) {
-    if (circuits == 0) return true;
-    ++(circuits < low.size() ? low[circuits] : high[circuits]);
-    found_all = found_all && found.size() < kKept;
-    if (found_all) found.emplace_back(index, circuits);
+template <typename ReadLines>
+absl::Status LinkCircuits::ByLines(ReadLines read) const {
+  for (uint64_t line = 0, end = 1; line < end;) {
+    const absl::Status status = Read([&](const LinkLoad& load) {
+      end = load.lines();
+      const uint64_t last = std::min(end, line + kLinesAtOnce);
+      read(load, line, last);
+      line = last;
+    });
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::map<uint32_t, uint64_t>> LinkCircuits::Count() const {
+  std::map<uint32_t, uint64_t> count;
+  absl::Status status;
+  if (choice_.size() == network_.link_count()) {
+    status = ByLines([&](const LinkLoad& load, uint64_t first, uint64_t end) {
+      load.CountLinks(first, end, count);
+    });
+  } else {
+    // Few values are large.
+    std::vector<uint64_t> low(1024);
+    status = ForEach(0, network_.link_count(), [&](uint64_t, uint32_t circuits) {
+      if (circuits > 0) ++(circuits < low.size() ? low[circuits] : count[circuits]);
+      return true;
+    });
+    for (size_t circuits = 1; circuits < low.size(); ++circuits) {
+      if (low[circuits] > 0) count[static_cast<uint32_t>(circuits)] = low[circuits];
+    }
+  }
+  if (!status.ok()) return status;
+  return count;
+}
+
+template <typename Visit>
+absl::Status LinkCircuits::ForEachWith(uint32_t least, Visit visit) const {
+  if (choice_.size() == network_.link_count()) {
+    return ByLines([&](const LinkLoad& load, uint64_t first, uint64_t end) {
+      const LinkLoad::Loaded loaded = load.LinksWith(first, end, least);
+      for (size_t i = 0; i < loaded.links.size(); ++i) visit(loaded.links[i], loaded.circuits[i]);
+    });
+  }
+  return ForEach(0, network_.link_count(), [&](uint64_t index, uint32_t circuits) {
+    if (circuits >= least) visit(index, circuits);
     return true;
   });
-  if (!status.ok()) return status;
-  for (size_t circuits = 1; circuits < low.size(); ++circuits) {
-    if (low[circuits] > 0) high[static_cast<uint32_t>(circuits)] = low[circuits];
-  }
+}
+
+absl::StatusOr<LinkCircuits::Ranking> LinkCircuits::Rank(uint64_t wanted, uint64_t room) const {
+  const auto count = Count();
+  if (!count.ok()) return count.status();
   // The fewest circuits that a link among the first ones has; 0: also links without any are wanted.
   uint32_t least = 0;
   uint64_t reached = 0;
-  for (auto it = high.rbegin(); it != high.rend() && least == 0; ++it) {
+  for (auto it = count->rbegin(); it != count->rend() && least == 0; ++it) {
     reached += it->second;
     if (reached >= wanted) least = it->first;
   }
   Ranking ranking;
   ranking.complete = least > 0 && reached <= room;
   const bool by_level = least > 0 && !ranking.complete;
-  if (by_level) ranking.level.assign(all / 8 + 1, '\0');
+  if (by_level) ranking.level.assign(network_.link_count() / 8 + 1, '\0');
   const uint32_t first = by_level ? least + 1 : std::max(least, 1u);
-  const auto rank = [&](uint64_t index, uint32_t circuits) {
-    if (circuits >= first) {
-      ranking.first.push_back(index);
-    } else if (by_level && circuits == least) {
-      char& byte = ranking.level[index / 8];
-      byte = static_cast<char>(byte | 1 << index % 8);
-    }
-    return ranking.first.size() < room;
-  };
-  if (!found_all) {
-    status = ForEach(0, all, rank);
-  } else {
-    for (const auto& [index, circuits] : found) {
-      if (!rank(index, circuits)) break;
-    }
-  }
+  const absl::Status status =
+      ForEachWith(std::max(least, 1u), [&](uint64_t index, uint32_t circuits) {
+        if (circuits < first) {
+          char& byte = ranking.level[index / 8];
+          byte = static_cast<char>(byte | 1 << index % 8);
+        } else if (ranking.first.size() < room) {
+          // There is room unless more circuits were set up meanwhile.
+          ranking.first.push_back(index);
+        }
+      });
   if (!status.ok()) return status;
+  std::sort(ranking.first.begin(), ranking.first.end());
   return ranking;
 }
 

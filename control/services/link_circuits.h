@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,16 @@ class LinkCircuits {
   // false.
   template <typename Visit>
   absl::Status ForEach(uint64_t begin, uint64_t end, Visit visit) const;
+  // Returns how many chosen links carry k circuits, for every k above 0 that occurs.
+  absl::StatusOr<std::map<uint32_t, uint64_t>> Count() const;
+  // Calls visit(index, circuits) for the chosen links that carry at least `least` circuits, which
+  // is above 0, in no order.
+  template <typename Visit>
+  absl::Status ForEachWith(uint32_t least, Visit visit) const;
+  // Calls read(load, first, end) until it has seen every line of the load. Set-ups wait for one
+  // call.
+  template <typename ReadLines>
+  absl::Status ByLines(ReadLines read) const;
 
   Controller& controller_;
   const Network& network_;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -39,6 +40,20 @@ TEST(LinkSlots, EveryLinkHasOneOfItsOwn) {
       const uint64_t slot = slots.slot(link.stage, link.row, link.port);
       ASSERT_LT(slot, slots.size());
       ASSERT_TRUE(taken.insert(slot).second) << KindName(network.kind()) << " " << index;
+    }
+    // And back, some at a time.
+    for (const uint64_t part : {uint64_t{1}, uint64_t{3}}) {
+      std::vector<uint64_t> ascending;
+      for (const uint64_t slot : taken) {
+        if (slot % part == 0) ascending.push_back(slot);
+      }
+      std::vector<uint64_t> links = ascending;
+      slots.ToLinkIndexes(links);
+      for (size_t i = 0; i < links.size(); ++i) {
+        const LinkId link = network.link_at(links[i]);
+        ASSERT_EQ(slots.slot(link.stage, link.row, link.port), ascending[i])
+            << KindName(network.kind()) << " of " << network.rows();
+      }
     }
   }
 }
@@ -80,6 +95,34 @@ TEST(LinkSlots, APathOfALargeNetworkTouchesEightLines) {
   EXPECT_EQ(lines.size(), 8u);
 }
 
+// In parts of three lines, against the plain counts of the links.
+void ExpectReadByLines(const LinkLoad& load, const std::vector<uint32_t>& plain) {
+  constexpr uint64_t kPart = 3;
+  std::map<uint32_t, uint64_t> expected, counted;
+  for (const uint32_t circuits : plain) {
+    if (circuits > 0) ++expected[circuits];
+  }
+  for (uint64_t line = 0; line < load.lines(); line += kPart) {
+    load.CountLinks(line, std::min(load.lines(), line + kPart), counted);
+  }
+  ASSERT_EQ(counted, expected);
+  for (const uint32_t least : {1u, 2u, 7u, 15u, 16u, 100u}) {
+    std::map<uint64_t, uint32_t> wanted, found;
+    for (uint64_t link = 0; link < plain.size(); ++link) {
+      if (plain[link] >= least) wanted[link] = plain[link];
+    }
+    for (uint64_t line = 0; line < load.lines(); line += kPart) {
+      const LinkLoad::Loaded loaded =
+          load.LinksWith(line, std::min(load.lines(), line + kPart), least);
+      ASSERT_EQ(loaded.links.size(), loaded.circuits.size());
+      for (size_t i = 0; i < loaded.links.size(); ++i) {
+        ASSERT_TRUE(found.emplace(loaded.links[i], loaded.circuits[i]).second);
+      }
+    }
+    ASSERT_EQ(found, wanted) << "least " << least;
+  }
+}
+
 // Far beyond what a packed count holds: half the paths go over few links.
 TEST(LinkLoad, AgreesWithAPlainCountAfterAnySequence) {
   for (const Network& network : AllNetworks(32)) {
@@ -112,6 +155,7 @@ TEST(LinkLoad, AgreesWithAPlainCountAfterAnySequence) {
       ASSERT_EQ(load.counts(), plain) << KindName(network.kind()) << " of " << network.rows();
       ASSERT_EQ(load.Congestion(), *std::max_element(plain.begin(), plain.end()));
       ASSERT_EQ(load.paths(), standing.size());
+      ExpectReadByLines(load, plain);
     }
     for (uint64_t link = 0; link < plain.size(); ++link) {
       ASSERT_EQ(load.on_index(link), plain[link]);
