@@ -22,7 +22,7 @@ absl::Status ReadWithSettings(const std::string& path, absl::string_view text,
                               google::protobuf::Message* message,
                               const std::function<absl::Status()>& check);
 
-// What the (rule) options of the message forbid, one error a line.
+// What the (field_rule) options of the message forbid, one error a line.
 absl::Status CheckAllRules(const google::protobuf::Message& message);
 
 }  // namespace bfly::control

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walks a YAML tree along a message's descriptor and fills the message: the one reader of all of
-// bfly's YAML files. What a field may say is its (rule) option in proto/bfly/v1/*.proto.
+// bfly's YAML files. What a field may say is its (field_rule) option in proto/bfly/v1/*.proto.
 #pragma once
 
 #include <map>

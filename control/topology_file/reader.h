@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topology files: bfly.v1.Topology written as YAML. The message's descriptor and its (rule) options
-// are the only schema. A wrong file is refused whole, with every error and its line.
+// Topology files: bfly.v1.Topology written as YAML. The message's descriptor and its (field_rule)
+// options are the only schema. A wrong file is refused whole, with every error and its line.
 #pragma once
 
 #include <cstddef>

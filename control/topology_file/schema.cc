@@ -161,7 +161,7 @@ void SetDefault(Message* message, const FieldDescriptor& field, const std::strin
 }  // namespace
 
 const v1::FieldRule& RuleOf(const FieldDescriptor& field) {
-  return field.options().GetExtension(v1::rule);
+  return field.options().GetExtension(v1::field_rule);
 }
 
 std::string EnumName(const EnumValueDescriptor& value) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the (rule) options of proto/bfly/v1/*.proto say about a field, and whether a value obeys
-// them. The topology reader, the check of messages from gRPC clients and the reference page share
-// it.
+// What the (field_rule) options of proto/bfly/v1/*.proto say about a field, and whether a value
+// obeys them. The topology reader, the check of messages from gRPC clients and the reference page
+// share it.
 #pragma once
 
 #include <cstdint>
