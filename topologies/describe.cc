@@ -8,16 +8,20 @@
 namespace bfly {
 
 NetworkFacts Describe(const Network& network) {
-  NetworkFacts facts{.kind = std::string(KindName(network.kind())),
-                     .rows = network.rows(),
-                     .levels = network.levels(),
-                     .stages = network.stages(),
-                     .link_count = network.link_count(),
-                     .seed = network.spec().seed,
-                     .passes = network.spec().passes,
-                     .dilation = network.hops(),
-                     .tag = {},
-                     .example = {}};
+  NetworkFacts facts{
+      .kind = std::string(KindName(network.kind())),
+      .rows = network.rows(),
+      .levels = network.levels(),
+      .stages = network.stages(),
+      .link_count = network.link_count(),
+      .seed = network.spec().seed,
+      .passes = network.spec().passes,
+      .dilation = network.hops(),
+      .multiplicity = network.multiplicity(),
+      .rule = network.multiplicity() > 1 ? std::string(RuleName(network.rule())) : std::string(),
+      .tag_bits_per_hop = network.tag_layout().field_bits,
+      .tag = {},
+      .example = {}};
   for (int hop = 0; hop < network.hops(); ++hop) {
     const int stage = network.stage_of_hop(hop);
     facts.tag.push_back({hop, stage, network.position_of_stage(stage)});
@@ -37,7 +41,8 @@ std::vector<LinkEnds> AllLinks(const Network& network) {
   links.reserve(network.link_count());
   for (uint64_t index = 0; index < network.link_count(); ++index) {
     const LinkId link = network.link_at(index);
-    links.push_back({link, network.next_row(link.stage, link.row, link.port)});
+    links.push_back(
+        {link, network.next_row(link.stage, link.row, link.port), network.direction_of(link.port)});
   }
   return links;
 }

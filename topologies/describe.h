@@ -12,8 +12,8 @@
 
 namespace bfly {
 
-// One bit of the tag: which hop reads it, at which stage, and which position of the row address it
-// gives (1 is the leftmost).
+// One hop's field of the tag: which hop reads it, at which stage, and which position of the row
+// address its direction gives (1 is the leftmost).
 struct TagBit {
   int hop = 0;
   int stage = 0;
@@ -31,6 +31,7 @@ struct ExamplePath {
 struct LinkEnds {
   LinkId link;
   Row next_row = 0;
+  int direction = 0;
 };
 
 struct NetworkFacts {
@@ -42,6 +43,9 @@ struct NetworkFacts {
   uint64_t seed = 0;
   int passes = 0;
   int dilation = 0;  // links on every path
+  int multiplicity = 1;
+  std::string rule;  // empty where a direction has one port
+  int tag_bits_per_hop = 1;
   std::vector<TagBit> tag;
   ExamplePath example;
 };

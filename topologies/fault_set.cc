@@ -128,10 +128,10 @@ std::vector<LinkId> FaultSet::blocked_links() const {
 
 std::optional<LinkId> FaultSet::FirstOnPath(Row input, Tag tag) const {
   if (empty()) return std::nullopt;
-  const int hops = network_->hops();
+  const TagLayout& layout = network_->tag_layout();
   Row row = input;
-  for (int hop = 0; hop < hops; ++hop) {
-    const LinkId link{network_->stage_of_hop(hop), row, PortOfHop(tag, hop, hops)};
+  for (int hop = 0; hop < layout.hops; ++hop) {
+    const LinkId link{network_->stage_of_hop(hop), row, layout.port(tag, hop)};
     if (blocked_of_stage_[link.stage] != 0 && blocks(network_->link_index(link))) return link;
     row = network_->next_row(link.stage, row, link.port);
   }

@@ -2,10 +2,10 @@
 #include "topologies/network.h"
 
 #include <bit>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "topologies/tag.h"
 
 namespace bfly {
 namespace {
@@ -26,23 +26,42 @@ constexpr KnownKind kKinds[] = {
     {NetworkKind::kRandomlyWiredButterfly, "randomly_wired_butterfly",
      RandomlyWiredButterflyWiring},
     {NetworkKind::kBenes, "benes", [](int d, uint64_t) { return BenesWiring(d); }},
+    // The parallel links of a direction are wired alike.
+    {NetworkKind::kDilatedButterfly, "dilated_butterfly",
+     [](int d, uint64_t) { return ButterflyWiring(d); }},
 };
 
 // Two passes or two copies are the longest paths, and a tag must hold a bit for each hop.
-static_assert(2 * std::countr_zero(kMaxRows) <= kMaxHops);
+static_assert(2 * std::countr_zero(kMaxRows) <= kMaxTagBits);
 
 absl::Status OutsideOf(absl::string_view field, int64_t value, uint64_t count) {
   return absl::OutOfRangeError(absl::StrCat(field, ": ", value, " is outside 0..", count - 1));
 }
 
-// The inverse of a stage's table: every row has two links in.
-std::vector<uint32_t> LinksInto(const std::vector<Row>& table, Row rows) {
-  std::vector<uint32_t> into(table.size());
-  std::vector<uint8_t> found(table.empty() ? 0 : rows);
-  for (uint32_t link = 0; link < table.size(); ++link) {
-    into[2 * size_t{table[link]} + found[table[link]]++] = link;
+// Multiplicity and rule: what they may be on this kind, and whether a tag has room for the ports.
+absl::Status CheckPorts(const NetworkSpec& spec, const TagLayout& layout) {
+  if (spec.multiplicity < 1 || spec.multiplicity > kMaxMultiplicity) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("multiplicity: ", spec.multiplicity, " is outside 1..", kMaxMultiplicity));
   }
-  return into;
+  if (spec.multiplicity != 1 && spec.kind != NetworkKind::kDilatedButterfly) {
+    return absl::InvalidArgumentError(absl::StrCat("multiplicity: ", spec.multiplicity,
+                                                   " needs kind dilated_butterfly, not ",
+                                                   KindName(spec.kind)));
+  }
+  if (spec.rule.has_value() && spec.multiplicity == 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rule: ", RuleName(*spec.rule),
+                     " has nothing to choose from: this network has one port a direction; leave "
+                     "it out, or use kind dilated_butterfly with a multiplicity above 1"));
+  }
+  if (layout.bits() > kMaxTagBits) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "multiplicity: ", spec.multiplicity, " with ", spec.rows, " rows needs tags of ",
+        layout.bits(), " bits (", layout.hops, " hops of ", layout.field_bits, "); at most ",
+        kMaxTagBits, " have room: use fewer rows or a lower multiplicity"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -88,13 +107,27 @@ absl::StatusOr<Network> Network::Make(const NetworkSpec& spec) {
     network.spec_ = spec;
     network.dimension_ = std::countr_zero(spec.rows);
     network.wiring_ = k.wire(network.dimension_, spec.seed);
+    network.layout_ = TagLayout::Of(network.hops(), spec.multiplicity);
+    if (absl::Status status = CheckPorts(spec, network.layout_); !status.ok()) return status;
     for (const StageWiring& stage : network.wiring_) {
-      network.into_.push_back(LinksInto(stage.table, spec.rows));
+      network.into_.push_back(Invert(stage.table, spec.rows));
     }
     return network;
   }
   return absl::InvalidArgumentError(
       absl::StrCat("kind: ", static_cast<int>(spec.kind), " is not a network"));
+}
+
+Network::LinksInto Network::Invert(const std::vector<Row>& table, uint32_t rows) {
+  LinksInto into;
+  if (table.empty()) return into;
+  into.first.resize(size_t{rows} + 1);
+  for (const Row head : table) ++into.first[size_t{head} + 1];
+  std::partial_sum(into.first.begin(), into.first.end(), into.first.begin());
+  std::vector<uint32_t> next(into.first.begin(), into.first.end() - 1);
+  into.links.resize(table.size());
+  for (uint32_t link = 0; link < table.size(); ++link) into.links[next[table[link]]++] = link;
+  return into;
 }
 
 int Network::position_of_stage(int stage) const {
@@ -117,13 +150,22 @@ LinkId Network::link_at(uint64_t index) const {
 
 std::vector<LinkId> Network::feeders(int stage, Row row) const {
   const StageWiring& w = wiring_[stage];
+  std::vector<LinkId> links;
   if (w.table.empty()) {
-    const int port = (row & w.mask) != 0;
-    return {{stage, row & ~w.mask, port}, {stage, row | w.mask, port}};
+    const int direction = (row & w.mask) != 0;
+    for (const Row from : {row & ~w.mask, row | w.mask}) {
+      for (int i = 0; i < multiplicity(); ++i) {
+        links.push_back({stage, from, direction * multiplicity() + i});
+      }
+    }
+    return links;
   }
-  const uint32_t* into = &into_[stage][2 * size_t{row}];
-  return {{stage, into[0] / 2, static_cast<int>(into[0] % 2)},
-          {stage, into[1] / 2, static_cast<int>(into[1] % 2)}};
+  const LinksInto& into = into_[stage];
+  for (uint32_t i = into.first[row]; i < into.first[row + 1]; ++i) {
+    links.push_back({stage, into.links[i] / static_cast<uint32_t>(ports()),
+                     static_cast<int>(into.links[i] % static_cast<uint32_t>(ports()))});
+  }
+  return links;
 }
 
 }  // namespace bfly

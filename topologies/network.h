@@ -6,17 +6,22 @@
 //  s+1;
 //  * address position 1 is the LEFTMOST bit of a row (Cole et al. 1998, section 1), so a butterfly
 //    consumes a destination most significant bit first;
-//  * port b of a node at stage s is the link whose head has bit b at the position stage s touches.
-//    A tag is therefore the sequence of destination bits, and does not depend on the row it starts
-//    from. A link is *straight* if next_row == row and *cross* otherwise.
+//  * direction b of a node at stage s is the links whose heads have bit b at the position stage s
+//    touches. A tag is therefore the sequence of destination bits, and does not depend on the row
+//    it starts from. A link is *straight* if next_row == row and *cross* otherwise;
+//  * a direction has `multiplicity` ports, which stand together: port p serves direction
+//    p / multiplicity. Where that is 1, ports and directions are the same.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "topologies/port_rule.h"
+#include "topologies/tag_layout.h"
 #include "topologies/wiring.h"
 
 namespace bfly {
@@ -28,6 +33,7 @@ enum class NetworkKind {
   kHypercube,  // d-cube: stage s is dimension s+1, least significant first; staying takes no time
   kRandomlyWiredButterfly,  // RB_n: B_n with random cross links in its first stage
   kBenes,                   // two copies of B_n, the second one mirrored, 2 log n stages
+  kDilatedButterfly,        // B_n with `multiplicity` parallel links in place of each link
 };
 
 // The name used in topology files, on the command line and in JSON, such as "two_fold_butterfly".
@@ -41,10 +47,16 @@ struct NetworkSpec {
   uint32_t rows = 0;  // a power of two, kMinRows..kMaxRows
   uint64_t seed = 0;  // of the random switch settings and of random wiring
   int passes = 1;     // wrapped butterfly only: how often a packet goes round, 1..2
+  // Ports of a direction, 1..kMaxMultiplicity; more than one on a dilated butterfly only.
+  int multiplicity = 1;
+  // Only where a direction has several ports; kDefaultRule if left out.
+  std::optional<PortRule> rule = {};
 };
 
 inline constexpr uint32_t kMinRows = 2;
 inline constexpr uint32_t kMaxRows = 1u << 20;
+inline constexpr int kMaxMultiplicity = 8;
+inline constexpr int kDirections = 2;  // of every node: the values of one routing bit
 
 // A link leaves node (stage, row) by `port`.
 struct LinkId {
@@ -62,8 +74,12 @@ class Network {
   const NetworkSpec& spec() const { return spec_; }
   NetworkKind kind() const { return spec_.kind; }
   uint32_t rows() const { return spec_.rows; }
-  int dimension() const { return dimension_; }  // log2(rows)
-  int ports() const { return 2; }               // outgoing links of a node
+  int dimension() const { return dimension_; }                      // log2(rows)
+  int multiplicity() const { return layout_.multiplicity; }         // ports of a direction
+  int ports() const { return kDirections * layout_.multiplicity; }  // outgoing links of a node
+  int direction_of(int port) const { return port >= layout_.multiplicity; }
+  // How a node picks among the ports of a direction for a packet whose path does not say.
+  PortRule rule() const { return spec_.rule.value_or(kDefaultRule); }
   int stages() const { return static_cast<int>(wiring_.size()); }
   // Node levels: stages + 1, or stages where the last level is the first (wrapped).
   int levels() const { return wrapped() ? stages() : stages() + 1; }
@@ -72,8 +88,10 @@ class Network {
   // section 1.1).
   bool straight_is_free() const { return spec_.kind == NetworkKind::kHypercube; }
   bool wrapped() const { return spec_.kind == NetworkKind::kWrappedButterfly; }
-  // Links on every path (dilation), and tag bits a packet carries.
+  // Links on every path (dilation).
   int hops() const { return stages() * (wrapped() ? spec_.passes : 1); }
+  // Where the fields of the hops stand in a tag.
+  const TagLayout& tag_layout() const { return layout_; }
   // Whether every path runs through two copies of B_n, so that any row can be its middle.
   bool two_copies() const { return hops() == 2 * dimension_; }
   // Whether the last d hops set the positions from right to left.
@@ -89,7 +107,7 @@ class Network {
 
   Row next_row(int stage, Row row, int port) const {
     const StageWiring& w = wiring_[stage];
-    if (w.table.empty()) return port ? (row | w.mask) : (row & ~w.mask);
+    if (w.table.empty()) return direction_of(port) ? (row | w.mask) : (row & ~w.mask);
     return w.table[static_cast<size_t>(row) * ports() + port];
   }
 
@@ -102,7 +120,8 @@ class Network {
   // OutOfRange names the field that is no stage, row or port of this network.
   absl::Status CheckLink(LinkId link) const;
 
-  // The links that enter the node `row` of level `stage + 1`: who feeds this node. Ordered by row.
+  // The links that enter the node `row` of level `stage + 1`: who feeds this node. Ordered by row
+  // and port.
   std::vector<LinkId> feeders(int stage, Row row) const;
 
  private:
@@ -110,10 +129,16 @@ class Network {
 
   NetworkSpec spec_;
   int dimension_ = 0;
+  TagLayout layout_;
   std::vector<StageWiring> wiring_;
-  // By stage, for those wired by a table: the two links 2 * from + port into node `row` at [2 *
-  // row].
-  std::vector<std::vector<uint32_t>> into_;
+  // The links into the nodes behind a stage that is wired by a table: those into node `row` are
+  // links[first[row]] .. links[first[row + 1] - 1], each a number from * ports + port.
+  struct LinksInto {
+    std::vector<uint32_t> first;
+    std::vector<uint32_t> links;
+  };
+  static LinksInto Invert(const std::vector<Row>& table, uint32_t rows);
+  std::vector<LinksInto> into_;  // by stage; empty where no table is
 };
 
 }  // namespace bfly

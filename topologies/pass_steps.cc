@@ -66,19 +66,20 @@ class ArrivalTimes {
 uint64_t StepsOfPass(const Network& network, const std::vector<TaggedPath>& paths, bool backward) {
   if (paths.empty()) return 0;
   const int hops = network.hops();
+  const auto ports = static_cast<size_t>(network.ports());
   std::vector<Row> row(paths.size());
-  std::vector<uint32_t> free_at(2 * size_t{network.rows()});
+  std::vector<uint32_t> free_at(ports * network.rows());
   ArrivalTimes arrivals(paths.size());
   if (!backward) {
     for (size_t i = 0; i < paths.size(); ++i) row[i] = paths[i].input;
     for (int hop = 0; hop < hops; ++hop) {
       const int stage = network.stage_of_hop(hop);
       arrivals.Cross(free_at, [&](uint32_t i) {
-        const int port = PortOfHop(paths[i].tag, hop, hops);
+        const int port = PortOfHop(network, paths[i].tag, hop);
         const Row from = row[i];
         row[i] = network.next_row(stage, from, port);
         if (row[i] == from && network.straight_is_free()) return kNoLink;
-        return 2 * size_t{from} + port;
+        return ports * from + static_cast<size_t>(port);
       });
     }
     return arrivals.last();
@@ -92,12 +93,14 @@ uint64_t StepsOfPass(const Network& network, const std::vector<TaggedPath>& path
       const auto& [input, tag] = paths[i];
       // Only a first stage is wired at random, so behind it what was not touched yet stands in the
       // path's second row.
-      const Row second = network.next_row(0, input, PortOfHop(tag, 0, hops));
-      const bool set = before[hop] < 0 ? (second & mask) != 0 : PortOfHop(tag, before[hop], hops);
+      const Row second = network.next_row(0, input, PortOfHop(network, tag, 0));
+      const bool set = before[hop] < 0
+                           ? (second & mask) != 0
+                           : network.direction_of(PortOfHop(network, tag, before[hop])) != 0;
       const Row to = row[i];
       row[i] = hop == 0 ? input : set ? to | mask : to & ~mask;
       if (row[i] == to && network.straight_is_free()) return kNoLink;
-      return 2 * size_t{row[i]} + PortOfHop(tag, hop, hops);
+      return ports * row[i] + static_cast<size_t>(PortOfHop(network, tag, hop));
     });
   }
   return arrivals.last();

@@ -51,6 +51,7 @@ enum class RandomStream : uint32_t {
   kChurn = 31,          // circuits that come and go
   kSourceGaps = 40,     // gaps of built-in sources, by row and packet
   kOnOffPeriods = 41,   // on and off periods of built-in sources, by row and period
+  kPortRule = 42,       // where generators for the rule `random` start, by stage
   kTest = 1000,         // first of the streams tests use
 };
 

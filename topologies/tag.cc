@@ -6,12 +6,11 @@
 namespace bfly {
 
 std::vector<Row> WalkTag(const Network& network, Row input, Tag tag) {
-  const int hops = network.hops();
+  const TagLayout& layout = network.tag_layout();
   std::vector<Row> rows{input};
-  rows.reserve(hops + 1);
-  for (int hop = 0; hop < hops; ++hop) {
-    rows.push_back(
-        network.next_row(network.stage_of_hop(hop), rows.back(), PortOfHop(tag, hop, hops)));
+  rows.reserve(layout.hops + 1);
+  for (int hop = 0; hop < layout.hops; ++hop) {
+    rows.push_back(network.next_row(network.stage_of_hop(hop), rows.back(), layout.port(tag, hop)));
   }
   return rows;
 }
@@ -28,7 +27,7 @@ absl::StatusOr<Tag> TagOfPath(const Network& network, const std::vector<Row>& ro
           absl::StrCat("rows[", level, "]: ", rows[level], " is outside 0..", network.rows() - 1));
     }
   }
-  Tag tag = 0;
+  std::vector<int> ports;
   for (int hop = 0; hop < hops; ++hop) {
     const int stage = network.stage_of_hop(hop);
     int port = 0;
@@ -40,9 +39,32 @@ absl::StatusOr<Tag> TagOfPath(const Network& network, const std::vector<Row>& ro
                                                      stage, " leads from row ", rows[hop],
                                                      " to row ", rows[hop + 1]));
     }
-    tag = (tag << 1) | static_cast<Tag>(port);
+    ports.push_back(port);
+  }
+  return TagOfPorts(network, ports);
+}
+
+absl::StatusOr<Tag> TagOfPorts(const Network& network, const std::vector<int>& ports) {
+  const TagLayout& layout = network.tag_layout();
+  if (ports.size() != static_cast<size_t>(layout.hops)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("ports: ", ports.size(), " given, a path has ", layout.hops));
+  }
+  Tag tag = 0;
+  for (int hop = 0; hop < layout.hops; ++hop) {
+    if (ports[hop] < 0 || ports[hop] >= network.ports()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("ports[", hop, "]: ", ports[hop], " is outside 0..", network.ports() - 1));
+    }
+    tag = tag << layout.field_bits | static_cast<Tag>(layout.field_of(ports[hop]));
   }
   return tag;
+}
+
+std::vector<int> PortsOfTag(const Network& network, Tag tag) {
+  std::vector<int> ports;
+  for (int hop = 0; hop < network.hops(); ++hop) ports.push_back(PortOfHop(network, tag, hop));
+  return ports;
 }
 
 Tag GreedyTag(const Network& network, Row input, Row output) {
@@ -52,8 +74,15 @@ Tag GreedyTag(const Network& network, Row input, Row output) {
 std::string TagToString(const Network& network, Tag tag) {
   std::string bits;
   for (int hop = 0; hop < network.hops(); ++hop) {
+    const int port = PortOfHop(network, tag, hop);
+    const int direction = network.direction_of(port);
+    if (network.multiplicity() > 1) {
+      absl::StrAppend(&bits, hop > 0 ? " " : "", direction, ".",
+                      port - direction * network.multiplicity());
+      continue;
+    }
     if (hop > 0 && hop % network.dimension() == 0) bits += ' ';
-    bits += PortOfHop(tag, hop, network.hops()) ? '1' : '0';
+    bits += direction ? '1' : '0';
   }
   return bits;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tags: the routing bits a packet carries, one bit for each hop, first hop in the highest bit.
 //
-// A tag is a plain number of network.hops() bits. On a butterfly it is the destination row; on BB_n
-// it is the row at the middle level followed by the destination, d bits each. On a
-// Benes network and on a hypercube the bits of the destination stand in reverse order.
+// A tag is a plain number. On a network of one port a direction it has network.hops() bits: on a
+// butterfly it is the destination row; on BB_n it is the row at the middle level followed by the
+// destination, d bits each. On a Benes network and on a hypercube the bits of the destination stand
+// in reverse order. Where a direction has several ports each of these bits is followed by the port
+// within the direction (topologies/tag_layout.h).
 #pragma once
 
 #include <cstdint>
@@ -15,22 +17,20 @@
 
 namespace bfly {
 
-using Tag = uint64_t;
-
-inline constexpr int kMaxHops = 62;
-
 // The port hop h leaves by.
-inline int PortOfHop(Tag tag, int hop, int hops) { return (tag >> (hops - 1 - hop)) & 1; }
+inline int PortOfHop(const Network& network, Tag tag, int hop) {
+  return network.tag_layout().port(tag, hop);
+}
 
 // Calls visit(link_index) for each link of the path from `input` that `tag` describes, first hop
 // first.
 template <typename Visit>
 void ForEachLink(const Network& network, Row input, Tag tag, Visit&& visit) {
-  const int hops = network.hops();
+  const TagLayout layout = network.tag_layout();  // a copy: what `visit` writes can't change it
   Row row = input;
-  for (int hop = 0; hop < hops; ++hop) {
+  for (int hop = 0; hop < layout.hops; ++hop) {
     const int stage = network.stage_of_hop(hop);
-    const int port = PortOfHop(tag, hop, hops);
+    const int port = layout.port(tag, hop);
     visit(network.link_index({stage, row, port}));
     row = network.next_row(stage, row, port);
   }
@@ -48,37 +48,51 @@ constexpr Row ReverseRow(Row row, int dimension) {
   return __builtin_bswap32(row) >> (32 - dimension);
 }
 
-// The last `dimension` bits of every tag that ends at `output`, and back. They do not depend on the
-// row a path starts from.
-inline Tag LastBitsOf(const Network& network, Row output) {
+// The directions of the last `dimension` hops of every path that ends at `output`, one bit each;
+// the same as the tag by the first port of each, and back. They do not depend on the row a path
+// starts from.
+inline uint64_t LastDirectionsOf(const Network& network, Row output) {
   return network.ends_right_to_left() ? ReverseRow(output, network.dimension()) : output;
 }
+inline Tag LastBitsOf(const Network& network, Row output) {
+  return network.tag_layout().Spread(LastDirectionsOf(network, output));
+}
 inline Row OutputOfTag(const Network& network, Tag tag) {
-  const Row last = static_cast<Row>(tag) & (network.rows() - 1);
+  const Row last = static_cast<Row>(network.tag_layout().Directions(tag)) & (network.rows() - 1);
   return network.ends_right_to_left() ? ReverseRow(last, network.dimension()) : last;
 }
 
-// On a network of two copies: the tag of the path to `output` that is in row `middle` between them.
+// On a network of two copies, where every direction has one port: the tag of the path to `output`
+// that is in row `middle` between them.
 inline Tag TagThrough(const Network& network, Row middle, Row output) {
   return Tag{middle} << network.dimension() | LastBitsOf(network, output);
 }
 
 // The tag of the path through `rows` (hops() + 1 rows). InvalidArgument names the first row that is
 // none, or the first step that is no link of the network.
+// Of several links between two rows the first is taken.
 absl::StatusOr<Tag> TagOfPath(const Network& network, const std::vector<Row>& rows);
+// The tag of the path from `input` by `ports`, one a hop. InvalidArgument names the first that is
+// wrong.
+absl::StatusOr<Tag> TagOfPorts(const Network& network, const std::vector<int>& ports);
+// The ports of the path, one a hop.
+std::vector<int> PortsOfTag(const Network& network, Tag tag);
 
 // The tag of the greedy path input -> output: a network with one path takes it; one of
 // two copies (two-fold, Benes, wrapped with two passes) goes straight through the first of them
-// (THEORY.md 2.8, "Direct").
+// (THEORY.md 2.8, "Direct"). Of several ports of a direction it has the first.
 Tag GreedyTag(const Network& network, Row input, Row output);
 
-// "0110 1011": one group of bits a copy of the butterfly.
+// "0110 1011": one group of bits a copy of the butterfly. Where a direction has several ports, one
+// group a hop, the direction and then the port within it: "0.1 1.0 1.1 0.0".
 std::string TagToString(const Network& network, Tag tag);
 
-// In the data plane a tag is kept left-aligned and followed by a one bit: the next hop's bit is
-// always the top bit, a hop shifts it out, and the value kWireTagDone says that no hop is left.
+// In the data plane a tag is kept left-aligned and followed by a one bit: the next hop's direction
+// is always the top bit, a hop shifts its field out, and the value kWireTagDone says that no hop is
+// left. `bits` is tag_layout().bits().
 using WireTag = uint64_t;
 inline constexpr WireTag kWireTagDone = WireTag{1} << 63;
-inline WireTag ToWire(Tag tag, int hops) { return ((tag << 1) | 1) << (63 - hops); }
+inline WireTag ToWire(Tag tag, int bits) { return ((tag << 1) | 1) << (63 - bits); }
+inline Tag FromWire(WireTag tag, int bits) { return tag >> (64 - bits); }
 
 }  // namespace bfly

@@ -12,8 +12,8 @@ namespace bfly {
 using Row = uint32_t;
 
 // How one stage is wired. `mask` has exactly one bit: the one of the head's row address that the
-// port gives (port b leads to a row with b there). Without a table every other bit stays; with one,
-// table[2 * row + port] is the head's row.
+// direction gives (direction b leads to a row with b there). Without a table every other bit stays;
+// with one, table[row * ports + port] is the head's row.
 struct StageWiring {
   uint32_t mask = 0;
   std::vector<Row> table;

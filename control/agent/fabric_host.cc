@@ -111,9 +111,15 @@ absl::Status FabricHost::CheckUpdate(const std::vector<HeldCircuit>& install,
       return OutOfRange(absl::StrCat("install[", i, "].input"), install[i].input, 0,
                         network.rows() - 1);
     }
-    if (install[i].tag >> network.hops() != 0) {
+    const TagLayout& layout = network.tag_layout();
+    if (install[i].tag >> layout.bits() != 0) {
       return OutOfRange(absl::StrCat("install[", i, "].tag"), install[i].tag, 0,
-                        (Tag{1} << network.hops()) - 1);
+                        (Tag{1} << layout.bits()) - 1);
+    }
+    if (!layout.HasOnlyPorts(install[i].tag, layout.hops)) {
+      return absl::OutOfRangeError(absl::StrCat("install[", i, "].tag: ", install[i].tag,
+                                                " names a port beyond the ", layout.multiplicity,
+                                                " of a direction"));
     }
   }
   for (size_t i = 0; i < remove.size(); ++i) {

@@ -33,7 +33,7 @@ absl::Status AddLinks(const std::string& selector,
     return absl::InvalidArgumentError(
         absl::StrCat("\"", selector, "\" names no link; give stage and row, such as 's1 r4 p1'"));
   }
-  const auto stages = ExpandRanges(which->stages(), kMaxHops - 1, "stage");
+  const auto stages = ExpandRanges(which->stages(), kMaxTagBits - 1, "stage");
   if (!stages.ok()) return stages.status();
   const auto rows = ExpandRanges(which->rows(), kMaxRows - 1, "row");
   if (!rows.ok()) return rows.status();

@@ -10,10 +10,9 @@ namespace {
 
 // Whether the path crosses one of the links. They are of at most two stages, one after the other.
 bool CrossesOne(const Network& network, const CircuitPath& path, const std::vector<LinkId>& links) {
-  const int hops = network.hops();
   Row row = path.input;
-  for (int hop = 0; hop < hops; ++hop) {
-    const LinkId link{network.stage_of_hop(hop), row, PortOfHop(path.tag, hop, hops)};
+  for (int hop = 0; hop < network.hops(); ++hop) {
+    const LinkId link{network.stage_of_hop(hop), row, PortOfHop(network, path.tag, hop)};
     if (std::find(links.begin(), links.end(), link) != links.end()) return true;
     // Only a wrapped network has the stage once more.
     if (link.stage == links.back().stage && !network.wrapped()) return false;

@@ -25,14 +25,13 @@ std::vector<uint8_t> PortsOfStage(const Network& network, int stage,
                                   const std::vector<Request>& requests,
                                   const std::vector<Row>& middle) {
   std::vector<uint8_t> ports(network.rows(), kNoPath);
-  const int hops = network.hops();
   for (const auto& [input, output] : requests) {
     const Tag tag = TagThrough(network, middle[input], output);
     Row row = input;
     for (int hop = 0; hop < stage; ++hop) {
-      row = network.next_row(hop, row, PortOfHop(tag, hop, hops));
+      row = network.next_row(hop, row, PortOfHop(network, tag, hop));
     }
-    ports[row] = static_cast<uint8_t>(PortOfHop(tag, stage, hops));
+    ports[row] = static_cast<uint8_t>(PortOfHop(network, tag, stage));
   }
   return ports;
 }

@@ -16,6 +16,10 @@ int LinkSlots::StagesOfGroup(const Network& network, int first, int end) {
 }
 
 LinkSlots::LinkSlots(const Network& network) : network_(&network) {
+  if (network.multiplicity() > 1) {
+    size_ = (network.link_count() + kLine - 1) / kLine * kLine;
+    return;
+  }
   const int d = network.dimension();
   // The collision links of BB_n begin and end in the middle of a copy. A group that reached across
   // the middle would be read in part only.

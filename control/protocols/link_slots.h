@@ -5,6 +5,8 @@
 // Up to four consecutive stages that set neighbouring positions from left to right are a group. The
 // paths that agree on all other positions have its 4 * 32 links to themselves, and these fill one
 // cache line. So the 32 links of a path of BB_65536 are in 8 lines.
+//
+// Where a direction has several ports the slots stand in the order of the links' indexes.
 #pragma once
 
 #include <algorithm>
@@ -26,6 +28,7 @@ class LinkSlots {
   uint64_t size() const { return size_; }
 
   uint64_t slot(int stage, Row row, int port) const {
+    if (groups_.empty()) return network_->link_index({stage, row, port});
     const Group& g = groups_[stage];
     const Row place = row >> g.shift;
     const int kept = g.stages - (stage - g.first_hop);  // positions not set yet at this stage
@@ -41,6 +44,7 @@ class LinkSlots {
   template <typename Visit>
   void ForEach(Row row, Tag tag, int first, int last, Visit&& visit) const {
     const Group* const groups = groups_.data();
+    if (groups_.empty()) return ForEachByIndex(row, tag, first, last, visit);
     for (int hop = first; hop < last;) {
       const Group g = groups[hop];  // a copy, so that the compiler knows that `visit` does not
                                     // change it
@@ -82,6 +86,15 @@ class LinkSlots {
     bool wired_by_table = false;
   };
 
+  template <typename Visit>
+  void ForEachByIndex(Row row, Tag tag, int first, int last, Visit& visit) const {
+    for (int hop = first; hop < last; ++hop) {
+      const int stage = network_->stage_of_hop(hop);
+      const int port = PortOfHop(*network_, tag, hop);
+      visit(network_->link_index({stage, row, port}));
+      row = network_->next_row(stage, row, port);
+    }
+  }
   template <int kStages, typename Visit>
   static void VisitGroup(uint64_t base, Row next, Row place, Visit& visit) {
     for (int set = 0; set < kStages; ++set) {
@@ -104,7 +117,7 @@ class LinkSlots {
   }
 
   const Network* network_;
-  std::vector<Group> groups_;  // by hop
+  std::vector<Group> groups_;  // by hop; none where a direction has several ports
   uint64_t size_ = 0;
 };
 

@@ -57,46 +57,59 @@ absl::Status CheckThreshold(absl::string_view field, uint32_t value) {
 }
 
 // Fills in the load of stages first..last-1: in bytes, so that the counts of one stage stay in the
-// cache; a stage with more than 254 paths on a link is counted again in words.
+// cache; a stage with more than 254 paths on a link is counted again in words. With kOnePort, where
+// a direction has one port, the compiler knows how a tag is laid out.
+template <bool kOnePort>
 void CountStages(const Network& network, const LinkLoad* standing, int first, int last,
                  RouteResult& result) {
-  const int hops = network.hops();
-  const size_t links = 2 * size_t{network.rows()};
+  const TagLayout layout = TagLayout::Of(network.hops(), kOnePort ? 1 : network.multiplicity());
+  const size_t ports = kDirections * static_cast<size_t>(layout.multiplicity);
+  const size_t links = ports * network.rows();
   const size_t paths = result.paths.size();
   std::vector<uint8_t> small(links);
   std::vector<uint32_t> large;
-  std::vector<Row> row(paths);
-  std::vector<Tag> tag(paths);
+  std::vector<Row> rows(paths);
+  std::vector<Tag> tags(paths);
   for (size_t i = 0; i < paths; ++i) {
-    tag[i] = result.paths[i].tag;
-    row[i] = result.paths[i].input;
-    for (int stage = 0; stage < first; ++stage) {
-      row[i] = network.next_row(stage, row[i], PortOfHop(tag[i], stage, hops));
-    }
+    tags[i] = result.paths[i].tag;
+    rows[i] = result.paths[i].input;
   }
+  // Copies, which the counts written can't change.
+  const auto link_of = [layout, ports, row = rows.data(), tag = tags.data()](size_t i, int stage) {
+    return ports * row[i] + static_cast<size_t>(layout.port(tag[i], stage));
+  };
+  const auto cross = [&network, link_of, layout, paths, row = rows.data(),
+                      tag = tags.data()](int stage) {
+    const StageWiring& wiring = network.wiring(stage);
+    if (!wiring.table.empty()) {
+      for (size_t i = 0; i < paths; ++i) row[i] = wiring.table[link_of(i, stage)];
+      return;
+    }
+    const Row mask = wiring.mask;
+    const int direction = layout.field_bits * (layout.hops - stage) - 1;  // the bit that says it
+    for (size_t i = 0; i < paths; ++i) {
+      row[i] = (row[i] & ~mask) | (mask & (0u - static_cast<Row>(tag[i] >> direction & 1)));
+    }
+  };
+  for (int stage = 0; stage < first; ++stage) cross(stage);
   for (int stage = first; stage < last; ++stage) {
-    const auto link_of = [&](size_t i) {
-      return 2 * size_t{row[i]} + PortOfHop(tag[i], stage, hops);
-    };
     uint32_t most = 255;
     if (standing == nullptr) {
       std::fill(small.begin(), small.end(), uint8_t{0});
       for (size_t i = 0; i < paths; ++i) {
-        uint8_t& n = small[link_of(i)];
+        uint8_t& n = small[link_of(i, stage)];
         n = static_cast<uint8_t>(n + (n != 255));
       }
       most = *std::max_element(small.begin(), small.end());
     }
     if (most == 255) {
       large = standing != nullptr ? standing->stage_counts(stage) : std::vector<uint32_t>(links);
-      for (size_t i = 0; i < paths; ++i) ++large[link_of(i)];
+      for (size_t i = 0; i < paths; ++i) ++large[link_of(i, stage)];
       result.stage_load[stage] = LoadOfStage(large.data(), links);
     } else {
       result.stage_load[stage] = LoadOfStage(small.data(), links);
     }
-    for (size_t i = 0; i < paths; ++i) {
-      row[i] = network.next_row(stage, row[i], PortOfHop(tag[i], stage, hops));
-    }
+    cross(stage);
   }
 }
 
@@ -226,7 +239,8 @@ void MeasureCongestion(const Network& network, const LinkLoad* standing, Crew& c
   result.stage_load.resize(hops);
   const size_t share = (hops + crew.workers() - 1) / crew.workers();
   crew.ForEachPart(hops, share, [&](int, size_t first, size_t last) {
-    CountStages(network, standing, static_cast<int>(first), static_cast<int>(last), result);
+    const auto count = network.multiplicity() == 1 ? CountStages<true> : CountStages<false>;
+    count(network, standing, static_cast<int>(first), static_cast<int>(last), result);
   });
   FillCongestion(result);
   result.dilation = network.hops();

@@ -57,7 +57,7 @@ absl::StatusOr<RouteResult> RouteQLimited(const Network& network, const LinkLoad
 std::vector<bool> LockDown(const Network& network, const LinkLoad* standing,
                            const std::vector<CircuitPath>& paths, uint32_t q, uint64_t seed,
                            const FaultSet* faults) {
-  const int hops = network.hops();
+  const TagLayout layout = network.tag_layout();
   std::vector<uint32_t> alive(paths.size());
   std::iota(alive.begin(), alive.end(), 0u);
   if (faults != nullptr) {
@@ -66,9 +66,9 @@ std::vector<bool> LockDown(const Network& network, const LinkLoad* standing,
   }
   std::vector<Row> row(paths.size());
   for (size_t i = 0; i < paths.size(); ++i) row[i] = paths[i].input;
-  std::vector<uint32_t> taken(2 * size_t{network.rows()});
+  std::vector<uint32_t> taken(network.ports() * size_t{network.rows()});
   std::vector<uint32_t> winners;
-  for (int stage = 0; stage < hops; ++stage) {
+  for (int stage = 0; stage < layout.hops; ++stage) {
     if (standing == nullptr) {
       std::fill(taken.begin(), taken.end(), 0u);
     } else {
@@ -80,8 +80,8 @@ std::vector<bool> LockDown(const Network& network, const LinkLoad* standing,
          RandomPermutation(seed, RandomStream::kLinkWinners, static_cast<uint32_t>(alive.size()),
                            static_cast<uint64_t>(stage) << 32)) {
       const uint32_t path = alive[k];
-      const int port = PortOfHop(paths[path].tag, stage, hops);
-      uint32_t& places = taken[2 * size_t{row[path]} + port];
+      const int port = layout.port(paths[path].tag, stage);
+      uint32_t& places = taken[network.ports() * size_t{row[path]} + port];
       if (places >= q) continue;
       ++places;
       row[path] = network.next_row(stage, row[path], port);

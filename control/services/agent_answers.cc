@@ -28,8 +28,13 @@ std::string At(absl::string_view list, int i, absl::string_view field = "") {
 uint64_t StagesOf(const Network& network) { return static_cast<uint64_t>(network.stages()); }
 
 absl::Status CheckTag(absl::string_view field, uint64_t tag, const Network& network) {
-  if (network.hops() >= 64 || tag >> network.hops() == 0) return absl::OkStatus();
-  return Wrong(field, absl::StrCat(tag, " has more than ", network.hops(), " bits"));
+  const TagLayout& layout = network.tag_layout();
+  if (layout.IsPath(tag)) return absl::OkStatus();
+  if (tag >> layout.bits() == 0) {
+    return Wrong(field, absl::StrCat(tag, " names a port beyond the ", layout.multiplicity,
+                                     " of a direction"));
+  }
+  return Wrong(field, absl::StrCat(tag, " has more than ", layout.bits(), " bits"));
 }
 
 absl::Status CheckLink(absl::string_view field, uint32_t stage, uint32_t row, uint32_t port,

@@ -39,7 +39,7 @@ class StepInlet final : public Inlet {
       }
       ++drawn;
       if (!rows.has(p.input)) continue;
-      packets_.push_back({.tag = ToWire(GreedyTag(network, p.input, p.output), network.hops()),
+      packets_.push_back({.tag = ToWire(GreedyTag(network, p.input, p.output), network.tag_layout().bits()),
                           .mbuf = nullptr,
                           .time = 0,
                           .row = p.input,

@@ -34,7 +34,7 @@ class PacedInlet final : public Inlet {
     int count = 0;
     for (; count < room && NextDue() <= now; ++next_) {
       const Row output = static_cast<Row>(next_ % outputs_);
-      burst[count++] = {.tag = ToWire(GreedyTag(network_, 0, output), network_.hops()),
+      burst[count++] = {.tag = ToWire(GreedyTag(network_, 0, output), network_.tag_layout().bits()),
                         .mbuf = nullptr,
                         .time = NextDue(),
                         .row = 0,

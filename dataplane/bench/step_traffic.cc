@@ -88,7 +88,8 @@ LoopSpeed MeasurePlainLoop(const Network& network, const StepTraffic& traffic, d
     uint32_t i = step == 0 ? 0 : traffic.step_end[step - 1];
     for (; i < traffic.step_end[step]; ++i) {
       const StepTraffic::Packet& p = traffic.packets[i];
-      enter(0, p.input, {ToWire(GreedyTag(network, p.input, p.output), network.hops()), now, 64});
+      enter(0, p.input,
+            {ToWire(GreedyTag(network, p.input, p.output), network.tag_layout().bits()), now, 64});
     }
     step = step + 1 == traffic.step_end.size() ? 0 : step + 1;
     // Last stage first, so that a packet crosses one link a step.

@@ -58,8 +58,8 @@ Speed MeasurePlainLoop(const Network& network, double load, uint64_t seed) {
       const PhiloxBlock random = RandomBlock(seed, RandomStream::kTraffic, counter++);
       for (size_t i = 0; i < 2; ++i) {
         if (random[i] >= threshold) continue;
-        const WireTag tag =
-            ToWire(GreedyTag(network, row, random[2 + i] & (network.rows() - 1)), network.hops());
+        const WireTag tag = ToWire(GreedyTag(network, row, random[2 + i] & (network.rows() - 1)),
+                                   network.tag_layout().bits());
         links[network.link_index({0, row, static_cast<int>(tag >> 63)})].push(tag << 1);
       }
     }

@@ -17,9 +17,12 @@ struct Descriptor {
   WireTag tag;                // the next hop's port is the top bit (topologies/tag.h)
   rte_mbuf* mbuf;             // the frame, owned by whoever holds the descriptor; null if synthetic
   uint64_t time : 60;         // birth: when the packet was injected (was due, for a paced source)
-  uint64_t priority : 4 = 0;  // 0..7; higher goes first on links that serve by priority
-  uint32_t row;               // where the packet is
-  uint16_t bytes;             // frame length without FCS
+  uint64_t priority : 3 = 0;  // 0..7; higher goes first on links that serve by priority
+  // The tag says the port of each hop; without it only the direction, and where a direction has
+  // several ports the node picks.
+  uint64_t fixed : 1 = 0;
+  uint32_t row;    // where the packet is
+  uint16_t bytes;  // frame length without FCS
   uint16_t
       input;  // low 16 bits of the input row, for counters of circuits; not used for forwarding
   // When the packet reached the node it is at. Links with a rate or a delay write it; the others

@@ -10,23 +10,32 @@
 
 namespace bfly::dataplane {
 
+struct Route {
+  WireTag tag = 0;
+  bool fixed = false;  // the tag says the port of each hop, not only the direction
+};
+
 // One entry an input row. Control threads write, workers read; an entry is one word, so a worker
 // sees the old circuit or the new one and never waits.
 class RouteTable {
  public:
   RouteTable(const Network& network, WithoutCircuit without_circuit)
-      : network_(network), without_circuit_(without_circuit), circuits_(network.rows()) {}
+      : network_(network),
+        without_circuit_(without_circuit),
+        bits_(network.tag_layout().bits()),
+        end_(ToWire(network.tag_layout().Spread(network.rows() - 1), bits_)),
+        circuits_(network.rows()) {}
 
-  // The tag of a frame input -> output. False: there is no circuit and it must be dropped.
-  bool Lookup(Row input, Row output, WireTag& tag) const {
+  // The route of a frame input -> output. False: there is no circuit and it must be dropped.
+  bool Lookup(Row input, Row output, Route& route) const {
     const WireTag circuit = circuits_[input].load(std::memory_order_relaxed);
-    const WireTag greedy = ToWire(GreedyTag(network_, input, output), network_.hops());
-    // Two paths lead to one output if and only if the last `dimension` bits of their tags agree.
-    if (circuit != 0 && ((circuit ^ greedy) << (network_.hops() - network_.dimension())) == 0) {
-      tag = circuit;
+    const WireTag greedy = ToWire(GreedyTag(network_, input, output), bits_);
+    // Two paths lead to one output if and only if their last `dimension` directions agree.
+    if (circuit != 0 && ((circuit ^ greedy) & end_) == 0) {
+      route = {circuit, true};
       return true;
     }
-    tag = greedy;
+    route = {greedy, false};
     return without_circuit_ == WithoutCircuit::kBestEffort;
   }
 
@@ -34,13 +43,15 @@ class RouteTable {
   WireTag circuit(Row input) const { return circuits_[input].load(std::memory_order_relaxed); }
 
   void Install(Row input, Tag tag) {
-    circuits_[input].store(ToWire(tag, network_.hops()), std::memory_order_relaxed);
+    circuits_[input].store(ToWire(tag, bits_), std::memory_order_relaxed);
   }
   void Remove(Row input) { circuits_[input].store(0, std::memory_order_relaxed); }
 
  private:
   const Network& network_;
   const WithoutCircuit without_circuit_;
+  const int bits_;                              // of a tag
+  const WireTag end_;                           // the directions of the last `dimension` hops
   std::vector<std::atomic<WireTag>> circuits_;  // control: writes, workers: relaxed reads
 };
 

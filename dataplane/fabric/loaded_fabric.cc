@@ -112,9 +112,14 @@ absl::Status LoadedFabric::CheckInput(Row input) const {
 
 absl::Status LoadedFabric::InstallCircuit(Row input, Tag tag) {
   if (absl::Status status = CheckInput(input); !status.ok()) return status;
-  if (tag >> network_.hops() != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("tag: ", tag, " has more than the ",
-                                                   network_.hops(), " bits of this network"));
+  const TagLayout& layout = network_.tag_layout();
+  if (tag >> layout.bits() != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tag: ", tag, " has more than the ", layout.bits(), " bits of this network"));
+  }
+  if (!layout.HasOnlyPorts(tag, layout.hops)) {
+    return absl::InvalidArgumentError(absl::StrCat("tag: ", tag, " names a port beyond the ",
+                                                   layout.multiplicity, " of a direction"));
   }
   routes_.Install(input, tag);
   NoteCircuit(input);
@@ -164,8 +169,8 @@ std::vector<Fabric::Circuit> LoadedFabric::circuits() const {
   std::vector<Circuit> circuits;
   for (Row input = 0; input < network_.rows(); ++input) {
     const WireTag tag = routes_.circuit(input);
-    // Left-aligned, followed by a one bit (topologies/tag.h).
-    if (tag != 0) circuits.push_back({.input = input, .tag = tag >> (64 - network_.hops())});
+    if (tag == 0) continue;
+    circuits.push_back({.input = input, .tag = FromWire(tag, network_.tag_layout().bits())});
   }
   return circuits;
 }

@@ -39,18 +39,22 @@ Verdict ParseTester(const Payload& p, const FrameRules& rules) {
   const Row row = LoadBe32(h.row);
   const WireTag tag = LoadBe64(h.tag);
   const bool names_input = h.flags & kWireNamesInput;
+  const uint8_t flags = kWireNamesInput | (rules.tags.multiplicity > 1 ? kWireFixedPorts : 0);
   const bool honest =
       h.version == kWireVersion && h.type == static_cast<uint8_t>(WireType::kTester) &&
-      h.header_bytes == sizeof(WireHeader) && (h.flags & ~kWireNamesInput) == 0 && h.stage == 0 &&
+      h.header_bytes == sizeof(WireHeader) && (h.flags & ~flags) == 0 && h.stage == 0 &&
       h.queue == 0 && row < rules.rows && (names_input || row == 0) &&
       LoadBe16(h.inner_bytes) <= p.wire_length - sizeof(WireHeader) && tag != 0 &&
-      std::countr_zero(tag) == 63 - rules.hops;
+      std::countr_zero(tag) == 63 - rules.tags.bits() &&
+      rules.tags.HasOnlyPorts(FromWire(tag, rules.tags.bits()), rules.tags.hops);
   if (!honest) return Drop(DropReason::kBadHeader);
   return {.kind = Verdict::Kind::kTag,
           .names_input = names_input,
           .input = row,
-          .output = static_cast<Row>(tag >> (64 - rules.hops)) & (rules.rows - 1),
-          .tag = tag};
+          .output = static_cast<Row>(rules.tags.Directions(FromWire(tag, rules.tags.bits()))) &
+                    (rules.rows - 1),
+          .tag = tag,
+          .fixed = (h.flags & kWireFixedPorts) != 0};
 }
 
 // Offset of `address` in the block of row addresses, or false.
@@ -90,7 +94,7 @@ FrameRules MakeFrameRules(const Network& network, const AddressingConfig& addres
           .ipv4_base = addressing.ipv4_base,
           .ipv4_addresses = host_bits < 32 ? 1u << host_bits : 0,
           .rows = network.rows(),
-          .hops = network.hops(),
+          .tags = network.tag_layout(),
           .max_frame_bytes = max_frame_bytes};
 }
 

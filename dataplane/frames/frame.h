@@ -17,7 +17,7 @@ struct FrameRules {
   uint32_t ipv4_base = 0;       // address of row 0, host byte order
   uint32_t ipv4_addresses = 1;  // addresses in the block; 0 stands for all 2^32
   uint32_t rows = 0;
-  int hops = 0;
+  TagLayout tags;
   uint32_t max_frame_bytes = 1518;
 };
 
@@ -37,6 +37,7 @@ struct Verdict {
   Row input = 0;
   Row output = 0;
   WireTag tag = 0;
+  bool fixed = false;  // the tag says the ports too
 };
 
 // `bytes` holds the first `length` bytes of a frame of `wire_length` bytes (both without FCS).

@@ -21,6 +21,7 @@ TrunkRules MakeTrunkRules(const Network& network, int after_stage, int queues,
   return {.rows = network.rows(),
           .stage = after_stage,
           .hops_left = network.hops() - after_stage - 1,
+          .tags = network.tag_layout(),
           .queues = queues,
           .max_frame_bytes = max_frame_bytes};
 }
@@ -34,8 +35,10 @@ void WriteTrunkHeader(const TrunkPacket& packet, const TrunkRules& rules, uint8_
   h.version = kWireVersion;
   h.type = static_cast<uint8_t>(WireType::kTrunk);
   h.header_bytes = sizeof(TrunkHeader);
-  h.flags = static_cast<uint8_t>((packet.synthetic ? kWireSynthetic : 0) |
-                                 packet.priority << kWirePriorityShift);
+  h.flags =
+      static_cast<uint8_t>((packet.synthetic ? kWireSynthetic : 0) |
+                           (packet.fixed && rules.tags.multiplicity > 1 ? kWireFixedPorts : 0) |
+                           packet.priority << kWirePriorityShift);
   StoreBe32(h.row, packet.row);
   StoreBe64(h.tag, packet.tag);
   StoreBe32(h.sequence, static_cast<uint32_t>(packet.sequence));
@@ -71,13 +74,18 @@ bool ReadTrunkFrame(const uint8_t* bytes, uint32_t length, const TrunkRules& rul
   packet.age_ns = uint64_t{LoadBe16(h.age)} << 32 | LoadBe32(h.age + 2);
   packet.queue = h.queue;
   packet.synthetic = h.flags & kWireSynthetic;
+  packet.fixed = h.flags & kWireFixedPorts;
   packet.priority = (h.flags & kWirePriority) >> kWirePriorityShift;
   reason = DropReason::kBadHeader;
+  const int tag_bits = rules.hops_left * rules.tags.field_bits;
+  const uint8_t flags =
+      kWireSynthetic | kWirePriority | (rules.tags.multiplicity > 1 ? kWireFixedPorts : 0);
   const bool honest =
       h.version == kWireVersion && h.type == static_cast<uint8_t>(WireType::kTrunk) &&
-      h.header_bytes == sizeof(TrunkHeader) && (h.flags & ~(kWireSynthetic | kWirePriority)) == 0 &&
-      h.stage == rules.stage && h.queue < rules.queues && packet.row < rules.rows &&
-      packet.tag != 0 && std::countr_zero(packet.tag) == 63 - rules.hops_left;
+      h.header_bytes == sizeof(TrunkHeader) && (h.flags & ~flags) == 0 && h.stage == rules.stage &&
+      h.queue < rules.queues && packet.row < rules.rows && packet.tag != 0 &&
+      std::countr_zero(packet.tag) == 63 - tag_bits &&
+      (tag_bits == 0 || rules.tags.HasOnlyPorts(FromWire(packet.tag, tag_bits), rules.hops_left));
   if (!honest) return false;
   if (packet.synthetic) return true;
   if (packet.inner_bytes > length - kTrunkOverhead || packet.inner_bytes < kEthernetBytes) {

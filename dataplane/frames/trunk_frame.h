@@ -22,6 +22,7 @@ struct TrunkPacket {
   uint8_t queue = 0;
   uint8_t priority = 0;  // 0..7
   bool synthetic = false;
+  bool fixed = false;  // the tag says the ports too
 };
 
 // What both ends of a trunk agree on.
@@ -29,6 +30,7 @@ struct TrunkRules {
   uint32_t rows = 0;
   int stage = 0;      // that every packet crossed last
   int hops_left = 0;  // of every tag
+  TagLayout tags;
   int queues = 1;
   uint32_t max_frame_bytes = 1518;  // of the host's frame
 };

@@ -23,6 +23,8 @@ enum WireFlags : uint8_t {
   kWireNamesInput = 1,  // tester: `row` is the input row; without it the port tells
   kWireSynthetic =
       2,  // trunk: no frame follows, inner_bytes is the length the packet pretends to have
+  kWireFixedPorts = 8,   // where a direction has several ports: the tag says the port of each hop;
+                         // without it the nodes pick among those of the direction
   kWirePriority = 0x70,  // trunk: three bits, 0..7
 };
 inline constexpr int kWirePriorityShift = 4;

@@ -38,7 +38,7 @@ class CircuitBook {
   size_t to_look_at() const { return behind_.size(); }
 
  private:
-  Tag TagOf(WireTag circuit) const { return circuit >> (64 - network_.hops()); }
+  Tag TagOf(WireTag circuit) const { return FromWire(circuit, network_.tag_layout().bits()); }
   void Look(Row input);
 
   const Network& network_;

@@ -69,7 +69,7 @@ int HostInlet::Admit(rte_mbuf* frame, uint64_t now, Descriptor* out, Ledger& led
 
   if (config_.kernel_interface) FinishChecksum(bytes, frame->data_len);
 
-  WireTag tag = verdict.tag;
+  Route route{verdict.tag, verdict.fixed};
   if (verdict.kind == Verdict::Kind::kFlood) {
     flooding_ = frame;
     flood_input_ = input;
@@ -80,11 +80,12 @@ int HostInlet::Admit(rte_mbuf* frame, uint64_t now, Descriptor* out, Ledger& led
     flooding_ = nullptr;
     return Reject(frame, DropReason::kNoPortAtRow, ledger);
   }
-  if (verdict.kind == Verdict::Kind::kRow && !config_.routes->Lookup(input, verdict.output, tag)) {
+  if (verdict.kind == Verdict::Kind::kRow &&
+      !config_.routes->Lookup(input, verdict.output, route)) {
     return Reject(frame, DropReason::kNoCircuit, ledger);
   }
   ++ledger.injected;
-  return Inject(frame, input, tag, now, out);
+  return Inject(frame, input, route, now, out);
 }
 
 int HostInlet::ContinueFlood(uint64_t now, Descriptor* burst, int room, Ledger& ledger) {
@@ -94,8 +95,8 @@ int HostInlet::ContinueFlood(uint64_t now, Descriptor* burst, int room, Ledger& 
     const Row output = rows[flood_next_];
     if (output == flood_input_) continue;
     ++ledger.injected;
-    WireTag tag;
-    if (!config_.routes->Lookup(flood_input_, output, tag)) {
+    Route route;
+    if (!config_.routes->Lookup(flood_input_, output, route)) {
       counters_.Drop(DropReason::kNoCircuit, ledger);
       continue;
     }
@@ -104,7 +105,7 @@ int HostInlet::ContinueFlood(uint64_t now, Descriptor* burst, int room, Ledger& 
       counters_.Drop(DropReason::kPortFull, ledger);
       continue;
     }
-    filled += Inject(copy, flood_input_, tag, now, burst + filled);
+    filled += Inject(copy, flood_input_, route, now, burst + filled);
   }
   if (flood_next_ == rows.size()) {
     rte_pktmbuf_free(flooding_);
@@ -113,11 +114,12 @@ int HostInlet::ContinueFlood(uint64_t now, Descriptor* burst, int room, Ledger& 
   return filled;
 }
 
-int HostInlet::Inject(rte_mbuf* frame, Row input, WireTag tag, uint64_t now, Descriptor* out) {
-  *out = {.tag = tag,
+int HostInlet::Inject(rte_mbuf* frame, Row input, Route route, uint64_t now, Descriptor* out) {
+  *out = {.tag = route.tag,
           .mbuf = frame,
           .time = now,
           .priority = PriorityOf(rte_pktmbuf_mtod(frame, const uint8_t*), frame->data_len),
+          .fixed = route.fixed,
           .row = input,
           .bytes = static_cast<uint16_t>(frame->pkt_len),
           .input = static_cast<uint16_t>(input)};

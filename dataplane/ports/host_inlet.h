@@ -43,7 +43,7 @@ class HostInlet final : public Inlet {
   int Admit(rte_mbuf* frame, uint64_t now, Descriptor* out, Ledger& ledger);
   // Copies the flood in progress to the next rows. Returns the number of descriptors written.
   int ContinueFlood(uint64_t now, Descriptor* burst, int room, Ledger& ledger);
-  static int Inject(rte_mbuf* frame, Row input, WireTag tag, uint64_t now, Descriptor* out);
+  static int Inject(rte_mbuf* frame, Row input, Route route, uint64_t now, Descriptor* out);
   int Reject(rte_mbuf* frame, DropReason reason, Ledger& ledger);
   bool InputOf(const uint8_t* frame, const Verdict& verdict, Row& input) const;
 

@@ -100,6 +100,7 @@ bool TrunkInlet::Admit(rte_mbuf* frame, uint64_t now, Descriptor& out, Ledger& l
          .mbuf = frame,
          .time = now > age ? now - age : 0,
          .priority = packet.priority,
+         .fixed = packet.fixed,
          .row = packet.row,
          .bytes = packet.inner_bytes,
          .input = packet.input,

@@ -59,8 +59,9 @@ bool TrunkOutlet::Append(const Descriptor& packet, uint32_t queue, uint64_t now)
                     .input = packet.input,
                     .age_ns = static_cast<uint64_t>(static_cast<double>(age) * ns_per_tick_),
                     .queue = static_cast<uint8_t>(queue),
-                    .priority = static_cast<uint8_t>(packet.priority & 7),
-                    .synthetic = packet.mbuf == nullptr},
+                    .priority = static_cast<uint8_t>(packet.priority),
+                    .synthetic = packet.mbuf == nullptr,
+                    .fixed = packet.fixed != 0},
                    rules_, reinterpret_cast<uint8_t*>(rte_pktmbuf_prepend(frame, kTrunkOverhead)));
   q.frames[q.count++] = frame;
   return true;

@@ -26,7 +26,7 @@ std::optional<InBandRefusal> PathInstaller::Refusal(const Network& network) cons
   const int stage = refused_->notes[down ? kDownNote : kFullNote] - 1;
   return InBandRefusal{.request = refused_->slot,
                        .link = {stage, WalkTag(network, refused_->row, refused_->tag)[stage],
-                                PortOfHop(refused_->tag, stage, network.hops())},
+                                PortOfHop(network, refused_->tag, stage)},
                        .circuits = down ? 0 : refused_->value,
                        .down = down};
 }

@@ -63,11 +63,12 @@ int Source::Emit(Descriptor* burst, int room, uint64_t now, const RouteTable& ro
   return batch.count;
 }
 
-void Source::Put(Batch& batch, Row input, WireTag tag, uint32_t bytes, uint64_t born) {
-  batch.packets[batch.count++] = Descriptor{.tag = tag,
+void Source::Put(Batch& batch, Row input, Route route, uint32_t bytes, uint64_t born) {
+  batch.packets[batch.count++] = Descriptor{.tag = route.tag,
                                             .mbuf = nullptr,
                                             .time = born,
                                             .priority = config_.priority,
+                                            .fixed = route.fixed,
                                             .row = input,
                                             .bytes = static_cast<uint16_t>(bytes),
                                             .input = static_cast<uint16_t>(input)};
@@ -80,14 +81,14 @@ void Source::Send(Batch& batch, Row input, uint64_t index, uint64_t born) {
   } else if (config_.destination == Destination::kRow) {
     SendTo(batch, input, config_.row, config_.bytes, born);
   } else if (const WireTag tag = batch.routes.circuit(input); tag != 0) {
-    Put(batch, input, tag, config_.bytes, born);
+    Put(batch, input, {tag, true}, config_.bytes, born);
   }
 }
 
 void Source::SendTo(Batch& batch, Row input, Row output, uint32_t bytes, uint64_t born) {
-  WireTag tag = 0;
-  if (batch.routes.Lookup(input, output, tag)) {
-    Put(batch, input, tag, bytes, born);
+  Route route;
+  if (batch.routes.Lookup(input, output, route)) {
+    Put(batch, input, route, bytes, born);
     return;
   }
   ++batch.ledger.injected;

@@ -60,7 +60,7 @@ class Source {
   const double hz_;
 
  private:
-  void Put(Batch& batch, Row input, WireTag tag, uint32_t bytes, uint64_t born);
+  void Put(Batch& batch, Row input, Route route, uint32_t bytes, uint64_t born);
 
   std::optional<TrafficPattern> pattern_;  // kUniform, kPattern
   TrafficPattern::Words words_;

@@ -85,6 +85,8 @@ struct wire_header {
 #define WIRE_VERSION 1
 #define WIRE_TESTER 1
 #define WIRE_NAMES_INPUT 1
+#define WIRE_FIXED_PORTS 8
+#define MAX_TAG_BITS 62
 
 struct verdict {
   enum edge_count count;
@@ -137,6 +139,21 @@ static __always_inline struct verdict read_ipv4(const struct edge_config* config
   return only(is_group_mac(to) ? EDGE_FLOOD : EDGE_FOREIGN);
 }
 
+// Where a direction has several ports: the last row of the path, or ~0 where the tag names a port
+// that is none.
+static __always_inline __u32 end_of_path(const struct edge_config* config, __u64 path) {
+  const __u32 port_bits = (config->field_bits - 1) & 31;
+  __u32 row = 0;
+  for (__u32 hop = 0; hop < MAX_TAG_BITS / 2; ++hop) {
+    if (hop * config->field_bits >= config->tag_bits) break;
+    if ((path & ((1u << port_bits) - 1)) >= config->multiplicity) return ~0u;
+    path >>= port_bits;
+    row |= (__u32)(path & 1) << hop;
+    path >>= 1;
+  }
+  return row & (config->rows - 1);
+}
+
 // A tester's frame brings its tag along: the hops it goes, then a one bit, then zeros.
 static __always_inline struct verdict read_tester(const struct edge_config* config,
                                                   const void* payload, const void* end) {
@@ -145,13 +162,17 @@ static __always_inline struct verdict read_tester(const struct edge_config* conf
   const __u32 row = bpf_ntohl(h->row);
   const __u64 tag = bpf_be64_to_cpu(h->tag);
   const __u32 present = end - (const void*)(h + 1);
-  const __u32 last_bit = (63 - config->hops) & 63;
+  const __u32 last_bit = (63 - config->tag_bits) & 63;
+  const __u8 flags = WIRE_NAMES_INPUT | (config->multiplicity > 1 ? WIRE_FIXED_PORTS : 0);
   const int names_input = h->flags & WIRE_NAMES_INPUT;
   if (h->version != WIRE_VERSION || h->type != WIRE_TESTER || h->header_bytes != sizeof(*h) ||
-      (h->flags & ~WIRE_NAMES_INPUT) || h->stage || row >= config->rows || (!names_input && row) ||
+      (h->flags & ~flags) || h->stage || row >= config->rows || (!names_input && row) ||
       bpf_ntohs(h->inner_bytes) > present || (tag & ((2ULL << last_bit) - 1)) != 1ULL << last_bit)
     return only(EDGE_BAD_HEADER);
-  return to_row(config, (__u32)(tag >> (last_bit + 1)) & (config->rows - 1));
+  const __u64 path = tag >> (last_bit + 1);
+  if (config->multiplicity <= 1) return to_row(config, (__u32)path & (config->rows - 1));
+  const __u32 end_row = end_of_path(config, path);
+  return end_row == ~0u ? only(EDGE_BAD_HEADER) : to_row(config, end_row);
 }
 
 static __always_inline struct verdict read_frame(const struct edge_config* config,

@@ -27,13 +27,14 @@ struct edge_config {
   __u32 mode;
   __u32 role;
   __u32 rows;
-  __u32 hops;
+  __u32 tag_bits;
   __u32 ipv4_base;       // address of row 0, host byte order
   __u32 ipv4_addresses;  // number of addresses in the block; 0 stands for 2^32
   __u32 max_frame_bytes;
   __u64 owner_start;  // when the owner started, clock ticks since boot: a pid alone may be reused
   __u32 owner_pid;    // the process whose sockets are in xsks_map
-  __u32 unused;
+  __u16 field_bits;   // of a hop in a tag (topologies/tag_layout.h)
+  __u16 multiplicity;
 };
 
 // The outcome of a frame. Every frame counts exactly once.

@@ -116,13 +116,14 @@ absl::Status EdgeMaps::Configure(const EdgeRules& rules) {
       .mode = static_cast<uint32_t>(mac ? EDGE_MODE_MAC : EDGE_MODE_IPV4),
       .role = static_cast<uint32_t>(rules.trunk ? EDGE_TRUNK : EDGE_HOST),
       .rows = frames.rows,
-      .hops = static_cast<uint32_t>(frames.hops),
+      .tag_bits = static_cast<uint32_t>(frames.tags.bits()),
       .ipv4_base = frames.ipv4_base,
       .ipv4_addresses = frames.ipv4_addresses,
       .max_frame_bytes = frames.max_frame_bytes,
       .owner_start = ProcessStart(getpid()),
       .owner_pid = static_cast<uint32_t>(getpid()),
-      .unused = 0,
+      .field_bits = static_cast<uint16_t>(frames.tags.field_bits),
+      .multiplicity = static_cast<uint16_t>(frames.tags.multiplicity),
   };
   const uint32_t key = 0;
   if (bpf_map_update_elem(config_.get(), &key, &config, BPF_ANY) != 0) {

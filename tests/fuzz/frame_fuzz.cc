@@ -22,7 +22,7 @@ FrameRules Rules(uint8_t choice) {
                    .ipv4_base = 0x0a4d0010,
                    .ipv4_addresses = choice & 2 ? 16u : 0u,
                    .rows = 16,
-                   .hops = choice & 4 ? 8 : 4,
+                   .tags = TagLayout::Of(choice & 4 ? 8 : 4, choice & 16 ? 3 : 1),
                    .max_frame_bytes = choice & 8 ? 64u : 1518u};
   return rules;
 }

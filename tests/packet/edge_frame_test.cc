@@ -199,6 +199,29 @@ TEST(TesterFrame, ATwoFoldTagEndsInItsOutput) {
   EXPECT_EQ(verdict.output, 3u);
 }
 
+// Two hops of one direction bit and two port bits each.
+TEST(TesterFrame, MaySayThePortsWhereADirectionHasSeveral) {
+  auto network =
+      Network::Make({.kind = NetworkKind::kDilatedButterfly, .rows = 4, .multiplicity = 3});
+  const FrameRules rules = MakeFrameRules(*network, {}, 1518);
+  // 1.01 0.10, a one bit.
+  const Verdict fixed =
+      Parse(TesterFrame({.flags = 8, .tag = 0b1010'1010ull << 56 | 1ull << 57}), rules);
+  ASSERT_EQ(fixed.kind, Verdict::Kind::kTag);
+  EXPECT_TRUE(fixed.fixed);
+  EXPECT_EQ(fixed.output, 2u);
+  const Verdict free = Parse(TesterFrame({.tag = 0b1000'0010ull << 56}), rules);
+  ASSERT_EQ(free.kind, Verdict::Kind::kTag);
+  EXPECT_FALSE(free.fixed);
+  EXPECT_EQ(free.output, 2u);
+  // Port 3 of a direction that has three; a bit too few.
+  ExpectDrop(Parse(TesterFrame({.flags = 8, .tag = 0b1110'0010ull << 56}), rules),
+             DropReason::kBadHeader);
+  ExpectDrop(Parse(TesterFrame({.tag = 0b1000'0100ull << 56}), rules), DropReason::kBadHeader);
+  // Where every direction has one port the flag means nothing, and is refused.
+  ExpectDrop(Parse(TesterFrame({.flags = 8}), MacRules()), DropReason::kBadHeader);
+}
+
 TEST(TesterFrame, AHeaderThatLiesIsBad) {
   const Tester lies[] = {
       {.version = 0},

@@ -35,7 +35,7 @@ struct Bench {
     links.Enter({.tag = kWireTagDone,
                  .mbuf = nullptr,
                  .time = packet.arrival,
-                 .priority = static_cast<uint64_t>(packet.priority & 15),
+                 .priority = static_cast<uint64_t>(packet.priority & 7),
                  .row = id,
                  .bytes = packet.bytes,
                  .input = 0},

@@ -133,5 +133,25 @@ TEST_F(XdpAgreementTest, BothReadersAgreeOnRandomFrames) {
   }
 }
 
+// Tags of hops with a direction and one of three ports, right and wrong ones.
+TEST_F(XdpAgreementTest, BothReadersAgreeOnTagsThatSayPorts) {
+  EdgeRules rules = MacRules();
+  rules.frames = MakeFrameRules(
+      *Network::Make({.kind = NetworkKind::kDilatedButterfly, .rows = kRows, .multiplicity = 3}),
+      {}, 1518);
+  ASSERT_TRUE(edge_.maps().Configure(rules).ok());
+  std::mt19937_64 random(3);
+  const int bits = rules.frames.tags.bits();
+  for (int i = 0; i < 2000 && !HasFailure(); ++i) {
+    TesterHeader header;
+    header.flags = static_cast<uint8_t>(random() % 2 * 8);
+    header.tag = ToWire(random() >> (64 - bits), bits);
+    if (random() % 8 == 0) header.tag ^= uint64_t{1} << random() % 64;
+    Compare(PadTo(Ethernet(ToRowMac(1), 0x88b5) + header.bytes(), 64), rules.frames,
+            "tag " + std::to_string(header.tag));
+  }
+  CompareRows();
+}
+
 }  // namespace
 }  // namespace bfly::dataplane

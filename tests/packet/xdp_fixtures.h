@@ -23,7 +23,7 @@ inline constexpr uint64_t kTagTo5 =
 inline EdgeRules MacRules() {
   EdgeRules rules;
   rules.frames.rows = kRows;
-  rules.frames.hops = kHops;
+  rules.frames.tags = TagLayout::Of(kHops, 1);
   rules.frames.max_frame_bytes = kMaxFrame;
   return rules;
 }

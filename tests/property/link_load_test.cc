@@ -28,6 +28,10 @@ std::vector<Network> AllNetworks(uint32_t most_rows) {
       }
     }
   }
+  for (uint32_t rows = 2; rows <= most_rows; rows *= 4) {
+    networks.push_back(
+        *Network::Make({.kind = NetworkKind::kDilatedButterfly, .rows = rows, .multiplicity = 2}));
+  }
   return networks;
 }
 
@@ -62,17 +66,17 @@ TEST(LinkSlots, EveryLinkHasOneOfItsOwn) {
 TEST(LinkSlots, FollowsAPathLinkByLink) {
   for (const Network& network : AllNetworks(64)) {
     const LinkSlots slots(network);
-    const int hops = network.hops();
+    const int hops = network.hops(), bits = network.tag_layout().bits();
     for (uint64_t i = 0; i < 50; ++i) {
       const Row input = RandomBelow(1, RandomStream::kPermutation, 2 * i, network.rows());
-      const Tag tag = Random64(2, RandomStream::kPermutation, i) & ((Tag{1} << hops) - 1);
+      const Tag tag = Random64(2, RandomStream::kPermutation, i) & ((Tag{1} << bits) - 1);
       const std::vector<Row> rows = WalkTag(network, input, tag);
       for (int first = 0; first < hops; ++first) {
         for (int last = first; last <= hops; ++last) {
           std::vector<uint64_t> expected, found;
           for (int hop = first; hop < last; ++hop) {
             expected.push_back(
-                slots.slot(network.stage_of_hop(hop), rows[hop], PortOfHop(tag, hop, hops)));
+                slots.slot(network.stage_of_hop(hop), rows[hop], PortOfHop(network, tag, hop)));
           }
           slots.ForEach(rows[first], tag, first, last,
                         [&](uint64_t slot) { found.push_back(slot); });
@@ -126,7 +130,7 @@ void ExpectReadByLines(const LinkLoad& load, const std::vector<uint32_t>& plain)
 // Far beyond what a packed count holds: half the paths go over few links.
 TEST(LinkLoad, AgreesWithAPlainCountAfterAnySequence) {
   for (const Network& network : AllNetworks(32)) {
-    const int hops = network.hops();
+    const int bits = network.tag_layout().bits();
     LinkLoad load(network);
     std::vector<uint32_t> plain(network.link_count());
     std::vector<std::pair<Row, Tag>> standing;
@@ -137,7 +141,7 @@ TEST(LinkLoad, AgreesWithAPlainCountAfterAnySequence) {
       // More come than go, and then the other way round.
       const bool comes = standing.empty() || random(0) % 100 < (i < 1200 ? 80 : 20);
       if (comes) {
-        const Tag tag = random(1) & ((Tag{1} << hops) - 1);
+        const Tag tag = random(1) & ((Tag{1} << bits) - 1);
         standing.emplace_back(random(2) % 2 == 0 ? 0 : random(2) / 2 % network.rows(),
                               random(3) % 2 == 0 ? 0 : tag);
         load.Add(standing.back().first, standing.back().second);

@@ -41,6 +41,7 @@ inline int PositionOf(NetworkKind kind, int i, int d) {
     case NetworkKind::kHypercube:
       return d - i;  // dimension i + 1, counted from the right
     case NetworkKind::kRandomlyWiredButterfly:
+    case NetworkKind::kDilatedButterfly:
       return i + 1;
     case NetworkKind::kBenes:
       return i < d ? i + 1 : 2 * d - i;

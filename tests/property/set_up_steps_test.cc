@@ -31,7 +31,7 @@ Trips TripsOf(const Network& network, const std::vector<TaggedPath>& probes, boo
     for (int hop = 0; hop < network.hops(); ++hop) {
       if (network.straight_is_free() && rows[hop] == rows[hop + 1]) continue;
       trip.push_back(network.link_index(
-          {network.stage_of_hop(hop), rows[hop], PortOfHop(probe.tag, hop, network.hops())}));
+          {network.stage_of_hop(hop), rows[hop], PortOfHop(network, probe.tag, hop)}));
     }
     if (backward) std::reverse(trip.begin(), trip.end());
     trips.push_back(trip);

@@ -19,6 +19,10 @@ std::vector<NetworkSpec> EverySpecUpTo(uint32_t most_rows) {
       if (kind == NetworkKind::kWrappedButterfly) {
         specs.push_back({.kind = kind, .rows = rows, .seed = 5, .passes = 2});
       }
+      if (kind == NetworkKind::kDilatedButterfly) {
+        specs.push_back({.kind = kind, .rows = rows, .multiplicity = 2});
+        specs.push_back({.kind = kind, .rows = rows, .multiplicity = 3});
+      }
     }
   }
   return specs;
@@ -27,7 +31,7 @@ std::vector<NetworkSpec> EverySpecUpTo(uint32_t most_rows) {
 std::string Bits(const Network& network, Tag tag) {
   std::string bits;
   for (int hop = 0; hop < network.hops(); ++hop) {
-    bits += static_cast<char>('0' + PortOfHop(tag, hop, network.hops()));
+    bits += static_cast<char>('0' + network.direction_of(PortOfHop(network, tag, hop)));
   }
   return bits;
 }
@@ -51,18 +55,53 @@ TEST(Wiring, EveryPairIsJoinedByItsGreedyTagOverThePapersEdges) {
 TEST(Wiring, EveryTagOfASmallNetworkEndsAtItsOutputWhereverItStarts) {
   for (const NetworkSpec& spec : EverySpecUpTo(8)) {
     const Network network = Network::Make(spec).value();
-    for (Tag tag = 0; tag < Tag{1} << network.hops(); ++tag) {
+    for (Tag tag = 0; tag < Tag{1} << network.tag_layout().bits(); ++tag) {
+      if (!network.tag_layout().IsPath(tag)) continue;
+      const bool by_first_ports =
+          network.tag_layout().Spread(network.tag_layout().Directions(tag)) == tag;
       for (Row input = 0; input < spec.rows; ++input) {
         const std::vector<Row> rows = WalkTag(network, input, tag);
         ASSERT_EQ(rows, paper::Walk(network, input, Bits(network, tag)));
         ASSERT_EQ(rows.back(), OutputOfTag(network, tag));
-        ASSERT_EQ(TagOfPath(network, rows).value(), tag);
+        ASSERT_EQ(TagOfPath(network, rows).value() == tag, by_first_ports);
+        ASSERT_EQ(TagOfPorts(network, PortsOfTag(network, tag)).value(), tag);
       }
     }
   }
 }
 
-TEST(Wiring, EveryNodeHasTwoLinksInAndTheReverseMapFindsBoth) {
+TEST(Wiring, EveryPairOfADilatedButterflyIsJoinedByDToTheHopsPaths) {
+  for (const int multiplicity : {1, 2, 3, 4}) {
+    const Network network =
+        Network::Make(
+            {.kind = NetworkKind::kDilatedButterfly, .rows = 8, .multiplicity = multiplicity})
+            .value();
+    // Paths counted link by link, with none of the tag's code.
+    for (Row input = 0; input < 8; ++input) {
+      std::vector<int> paths(8);
+      paths[input] = 1;
+      for (int stage = 0; stage < network.stages(); ++stage) {
+        std::vector<int> next(8);
+        for (Row row = 0; row < 8; ++row) {
+          for (int port = 0; port < network.ports(); ++port) {
+            next[network.next_row(stage, row, port)] += paths[row];
+          }
+        }
+        paths.swap(next);
+      }
+      const int expected = multiplicity * multiplicity * multiplicity;
+      ASSERT_EQ(paths, std::vector<int>(8, expected));
+      // And tag by tag.
+      std::vector<int> tags(8);
+      for (Tag tag = 0; tag < Tag{1} << network.tag_layout().bits(); ++tag) {
+        if (network.tag_layout().IsPath(tag)) ++tags[OutputOfTag(network, tag)];
+      }
+      ASSERT_EQ(tags, std::vector<int>(8, expected));
+    }
+  }
+}
+
+TEST(Wiring, EveryNodeHasAsManyLinksInAsOutAndTheReverseMapFindsThemAll) {
   for (const NetworkSpec& spec : EverySpecUpTo(64)) {
     const Network network = Network::Make(spec).value();
     for (int stage = 0; stage < network.stages(); ++stage) {
@@ -73,7 +112,7 @@ TEST(Wiring, EveryNodeHasTwoLinksInAndTheReverseMapFindsBoth) {
         }
       }
       for (Row row = 0; row < spec.rows; ++row) {
-        ASSERT_EQ(into[row].size(), 2u);
+        ASSERT_EQ(into[row].size(), static_cast<size_t>(network.ports()));
         ASSERT_EQ(network.feeders(stage, row), into[row])
             << KindName(spec.kind) << " " << spec.rows;
       }
@@ -86,7 +125,7 @@ TEST(Wiring, PortGivesTheBitAtThePositionOfItsStage) {
     const Network network = Network::Make(spec).value();
     for (const LinkEnds& ends : AllLinks(network)) {
       const int position = network.position_of_stage(ends.link.stage);
-      ASSERT_EQ(paper::DigitsOf(ends.next_row, network.dimension())[position - 1], ends.link.port);
+      ASSERT_EQ(paper::DigitsOf(ends.next_row, network.dimension())[position - 1], ends.direction);
     }
   }
 }

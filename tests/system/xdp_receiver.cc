@@ -54,7 +54,7 @@ int Main(const std::string& mode, const std::string& interface) {
   device.device = "net_af_xdp,iface=" + interface;
   device.pool = pool->get();
   device.edge.frames.rows = 16;
-  device.edge.frames.hops = 8;
+  device.edge.frames.tags = TagLayout::Of(8, 1);
   if (mode == "ipv4") {
     device.edge.frames.mode = AddressingMode::kIpv4Prefix;
     device.edge.frames.ipv4_base = 0x0a4d0010;

@@ -51,7 +51,7 @@ TEST(Network, OfAMillionRowsIsMasksOnly) {
   EXPECT_EQ(bb.stages(), 40);
   EXPECT_EQ(bb.link_count(), 40ull * 2 * kMaxRows);
   for (int stage = 0; stage < bb.stages(); ++stage) EXPECT_TRUE(bb.wiring(stage).table.empty());
-  EXPECT_LE(bb.hops(), kMaxHops);
+  EXPECT_LE(bb.hops(), kMaxTagBits);
 }
 
 TEST(Network, BenesMirrorsItsSecondCopy) {

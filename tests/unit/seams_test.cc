@@ -64,9 +64,9 @@ TEST(Seams, AWorkerSeesTheOldCircuitOrTheNewOne) {
   std::atomic<int> found{0};
   std::thread worker([&] {
     while (!stop.load()) {
-      WireTag tag;
-      if (!routes.Lookup(1, 5, tag)) continue;
-      ASSERT_TRUE(tag == ToWire(by_0, 6) || tag == ToWire(by_7, 6)) << tag;
+      Route route;
+      if (!routes.Lookup(1, 5, route)) continue;
+      ASSERT_TRUE(route.tag == ToWire(by_0, 6) || route.tag == ToWire(by_7, 6)) << route.tag;
       found.fetch_add(1);
     }
   });

@@ -223,7 +223,7 @@ PlainResult RunPlainly(const Network& network, const VirtualConfig& config, Tick
                        [](const Packet& a, const Packet& b) { return a.time < b.time; });
       Ticks free[2] = {0, 0};
       for (const Packet& packet : nodes[row]) {
-        const int port = PortOfHop(packet.tag, stage, hops);
+        const int port = PortOfHop(network, packet.tag, stage);
         const Row to = network.next_row(stage, row, port);
         const Ticks service = network.straight_is_free() && to == row ? 0 : unit;
         free[port] = std::max(free[port], packet.time) + service;
