@@ -73,6 +73,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   int RoomBehindTimed() const;
   void Carry(size_t hop, Descriptor* batch, int count, Account& account);
   void CarryOn(size_t hop, Descriptor* batch, int count, Account& account);
+  static void EnterOneByOne(Stage& stage, Descriptor* batch, int count, Account& account);
   void PutOut(const Descriptor* batch, const uint32_t* links, int count);
 
   std::vector<Entrance> inlets_;

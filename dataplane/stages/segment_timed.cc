@@ -66,6 +66,7 @@ void Segment::Carry(size_t hop, Descriptor* batch, int count, Account& account) 
   for (; hop < hops_.size() && count > 0; ++hop) {
     Stage& stage = *hops_[hop];
     TimedLinks* const timed = stage.timed();
+    if (timed != nullptr && stage.picks()) return EnterOneByOne(stage, batch, count, account);
     const bool needs_links = timed != nullptr || hop + 1 == hops_.size();
     count = stage.Cross(batch, count, needs_links ? links_.get() : nullptr, account.ledger);
     if (timed == nullptr) continue;
@@ -75,6 +76,15 @@ void Segment::Carry(size_t hop, Descriptor* batch, int count, Account& account) 
   }
   const bool waits_on_link = hop > 0 && hops_.back()->timed() == nullptr;
   PutOut(batch, waits_on_link ? links_.get() : nullptr, count);
+}
+
+// Where nodes pick among ports, what a packet finds on the links depends on those before it.
+void Segment::EnterOneByOne(Stage& stage, Descriptor* batch, int count, Account& account) {
+  for (int i = 0; i < count; ++i) {
+    uint32_t link;
+    if (stage.Cross(&batch[i], 1, &link, account.ledger) == 0) continue;
+    stage.timed()->Enter(batch[i], link, account.ledger);
+  }
 }
 
 // From behind the timed links of `hop`.

@@ -26,8 +26,15 @@ Stage::Stage(const Network& network, int stage, RowRange rows)
       links_(CountRows(network, rows) * static_cast<uint32_t>(network.ports())),
       mask_(network.wiring(stage).mask),
       next_row_(network.wiring(stage).table.empty() ? nullptr : network.wiring(stage).table.data()),
-      plain_(next_row_ ? &Stage::CrossAs<true, false> : &Stage::CrossAs<false, false>),
-      checked_(next_row_ ? &Stage::CrossAs<true, true> : &Stage::CrossAs<false, true>),
+      multiplicity_(static_cast<uint32_t>(network.multiplicity())),
+      field_bits_(network.tag_layout().field_bits),
+      picker_(multiplicity_ > 1 ? std::make_unique<PortPicker>(network, stage, rows) : nullptr),
+      plain_(picker_     ? PickingBy<false>(network.rule())
+             : next_row_ ? &Stage::CrossAs<true, false>
+                         : &Stage::CrossAs<false, false>),
+      checked_(picker_     ? PickingBy<true>(network.rule())
+               : next_row_ ? &Stage::CrossAs<true, true>
+                           : &Stage::CrossAs<false, true>),
       hot_of_(std::make_unique<LinkHot[]>(links_)),
       cold_of_(std::make_unique<LinkCold[]>(links_)),
       hot_(Element0(hot_of_.get(), first_link_)),
@@ -47,9 +54,7 @@ int Stage::CrossAs(Descriptor* burst, int count, [[maybe_unused]] uint32_t* link
     const uint32_t link = d.row * 2 + port;
     if constexpr (kChecked) {
       if (cold_[link].down.load(std::memory_order_relaxed)) {
-        Bump<uint64_t>(cold_[link].link_down, 1);
-        ledger.Drop(DropReason::kLinkDown);
-        rte_pktmbuf_free(d.mbuf);  // null for a synthetic packet, which is fine
+        DropAtDownLink(d, link, ledger);
         continue;
       }
       if (links != nullptr) links[kept] = link;
@@ -65,6 +70,64 @@ int Stage::CrossAs(Descriptor* burst, int count, [[maybe_unused]] uint32_t* link
     if constexpr (kChecked) burst[kept++] = d;
   }
   return kChecked ? kept : count;
+}
+
+template <PortRule kRule, bool kChecked>
+int Stage::CrossPicking(Descriptor* burst, int count, uint32_t* links, Ledger& ledger) {
+  const uint32_t mask = mask_;
+  const uint32_t multiplicity = multiplicity_;
+  const int field_bits = field_bits_;
+  const Row* const table = next_row_;
+  LinkHot* const hot = hot_;
+  const PortChooser chooser = picker_->chooser();
+  TimedLinks* const timed = in_use_;
+  const LinkCold* const cold = cold_;
+  const auto is_up = [cold](uint32_t link) {
+    return !kChecked || !cold[link].down.load(std::memory_order_relaxed);
+  };
+  int kept = 0;
+  for (int i = 0; i < count; ++i) {
+    Descriptor& d = burst[i];
+    const auto direction = static_cast<uint32_t>(d.tag >> 63);
+    const uint32_t group = d.row * kDirections + direction;
+    // A tag comes from elsewhere: its port is never believed further than there are ports.
+    const auto port = static_cast<uint32_t>(d.tag << 1 >> (65 - field_bits));
+    const uint32_t link = d.fixed ? group * multiplicity + std::min(port, multiplicity - 1)
+                                  : chooser.template Pick<kRule, kChecked>(d, group, timed, is_up);
+    if (kChecked && !is_up(link)) {
+      DropAtDownLink(d, link, ledger);
+      continue;
+    }
+    if (links != nullptr) links[kept] = link;
+    Bump<uint64_t>(hot[link].packets, 1);
+    Bump<uint64_t>(hot[link].bytes, d.bytes);
+    d.tag <<= field_bits;
+    d.row = table != nullptr ? table[link] : (d.row & ~mask) | (mask & (0u - direction));
+    if (kChecked) burst[kept] = d;
+    ++kept;
+  }
+  return kept;
+}
+
+template <bool kChecked>
+Stage::CrossFunction Stage::PickingBy(PortRule rule) {
+  switch (rule) {
+    case PortRule::kFirstFree:
+      return &Stage::CrossPicking<PortRule::kFirstFree, kChecked>;
+    case PortRule::kRoundRobin:
+      return &Stage::CrossPicking<PortRule::kRoundRobin, kChecked>;
+    case PortRule::kLeastOccupied:
+      return &Stage::CrossPicking<PortRule::kLeastOccupied, kChecked>;
+    case PortRule::kRandom:
+      break;
+  }
+  return &Stage::CrossPicking<PortRule::kRandom, kChecked>;
+}
+
+void Stage::DropAtDownLink(const Descriptor& packet, uint32_t link, Ledger& ledger) {
+  Bump<uint64_t>(cold_[link].link_down, 1);
+  ledger.Drop(DropReason::kLinkDown);
+  rte_pktmbuf_free(packet.mbuf);  // null for a synthetic packet, which is fine
 }
 
 void Stage::NoteLinks(const Descriptor* burst, int count, uint32_t* links) {

@@ -11,6 +11,7 @@
 #include "dataplane/core/row_range.h"
 #include "dataplane/core/snapshot.h"
 #include "dataplane/links/shape_table.h"
+#include "dataplane/stages/port_picker.h"
 #include "dataplane/stages/timed_links.h"
 #include "topologies/network.h"
 
@@ -39,22 +40,25 @@ inline void Bump(std::atomic<T>& counter, T by) {
 }
 
 // Rows of one stage of one loaded fabric, all of them or a block. Link of (row, port) is number
-// row * 2 + port, whichever block it is in.
+// row * ports + port, whichever block it is in.
 class Stage {
  public:
   Stage(const Network& network, int stage, RowRange rows = {});
 
-  // Carries packets over their next link: reads the top bit of the tag, counts, shifts the tag,
-  // sets the row. Returns how many are left in `burst`, in order: less than `count` only while a
-  // link of the stage is down, when its packets are freed and counted in `ledger`. `links`, if
-  // given, gets the link of each.
+  // Carries packets over their next link: reads the top bits of the tag, picks a port if they do
+  // not say which, counts, shifts the tag, sets the row. Returns how many are left in `burst`, in
+  // order: less than `count` only while a link of the stage is down, when its packets are freed and
+  // counted in `ledger`. `links`, if given, gets the link of each.
   int Cross(Descriptor* burst, int count, uint32_t* links, Ledger& ledger) {
     if (links_down_.load(std::memory_order_relaxed) == 0) [[likely]] {
-      if (links != nullptr) NoteLinks(burst, count, links);
+      if (links != nullptr && !picks()) NoteLinks(burst, count, links);
       return (this->*plain_)(burst, count, links, ledger);
     }
     return (this->*checked_)(burst, count, links, ledger);
   }
+
+  // Whether a direction has several ports.
+  bool picks() const { return picker_ != nullptr; }
 
   // Control, one thread at a time. Workers see it from their next burst on.
   void SetLinkUp(uint32_t link, bool up);
@@ -95,12 +99,21 @@ class Stage {
   // kTable: wired by table rather than by one address bit. kChecked: a link may be down.
   template <bool kTable, bool kChecked>
   int CrossAs(Descriptor* burst, int count, uint32_t* links, Ledger& ledger);
+  // Where a direction has several ports. Writes `links` unless it is null.
+  template <PortRule kRule, bool kChecked>
+  int CrossPicking(Descriptor* burst, int count, uint32_t* links, Ledger& ledger);
+  template <bool kChecked>
+  static CrossFunction PickingBy(PortRule rule);
+  void DropAtDownLink(const Descriptor& packet, uint32_t link, Ledger& ledger);
   static void NoteLinks(const Descriptor* burst, int count, uint32_t* links);
 
   const uint32_t first_link_;
   const uint32_t links_;
   const uint32_t mask_;
   const Row* const next_row_;  // by link, in the network; null if wired by one address bit
+  const uint32_t multiplicity_;
+  const int field_bits_;                      // of a tag
+  const std::unique_ptr<PortPicker> picker_;  // worker; null where a direction has one port
   const CrossFunction plain_;
   const CrossFunction checked_;
   std::atomic<uint32_t> links_down_{0};                   // control: writes, worker: relaxed loads

@@ -182,14 +182,33 @@ void TimedLinks::Depart(Link& link, const ServedLink& served, uint32_t entry) {
   link.last_sent = entry;
 }
 
+bool TimedLinks::IsFull(const Link& link, const ServedLink& served) {
+  const bool shared = served.discipline == LinkDiscipline::kProcessorSharing;
+  return served.queue_limit != 0 && link.waiting >= served.queue_limit + (shared ? 1 : 0);
+}
+
+TimedLinks::Standing TimedLinks::At(uint32_t of_stage, uint64_t arrival) {
+  const uint32_t number = of_stage - first_link_;
+  const ServedLink& served = Served(number);
+  Link& link = links_[number];
+  Advance(link, served, counters_[number], arrival);
+  Standing found{.packets = link.waiting, .has_room = !IsFull(link, served)};
+  const bool sends = link.free > arrival || (link.free == arrival && link.part > 0);
+  // Under processor sharing all that are served wait.
+  if (served.discipline == LinkDiscipline::kProcessorSharing || !sends) return found;
+  ++found.packets;
+  found.free = link.free;
+  found.part = link.part;
+  return found;
+}
+
 void TimedLinks::Enter(const Descriptor& packet, uint32_t of_stage, Ledger& ledger) {
   const uint32_t number = of_stage - first_link_;
   const ServedLink& served = Served(number);
   Link& link = links_[number];
   const uint64_t arrival = ArrivalOf(packet);
   Advance(link, served, counters_[number], arrival);
-  const bool shared = served.discipline == LinkDiscipline::kProcessorSharing;
-  if (served.queue_limit != 0 && link.waiting >= served.queue_limit + (shared ? 1 : 0)) {
+  if (IsFull(link, served)) {
     Bump<uint64_t>(cold_[number].queue_full, 1);
     ledger.Drop(DropReason::kQueueFull);
     rte_pktmbuf_free(packet.mbuf);
@@ -207,6 +226,7 @@ void TimedLinks::Enter(const Descriptor& packet, uint32_t of_stage, Ledger& ledg
   stored.sequence = sequence_++ & ((uint64_t{1} << 56) - 1);
   ++held_;
   const bool idle = link.free < arrival || (link.free == arrival && link.part == 0);
+  const bool shared = served.discipline == LinkDiscipline::kProcessorSharing;
   if (!shared && link.waiting == 0 && idle) {
     Send(link, served, counters_[number], entry);
   } else {

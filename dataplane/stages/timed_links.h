@@ -48,6 +48,20 @@ class TimedLinks {
   // come in order of their arrival. What cannot be kept is dropped.
   void Enter(const Descriptor& packet, uint32_t link, Ledger& ledger);
 
+  // What a packet that comes at `arrival` finds at a link. Calls come in order of arrival, together
+  // with those of Enter.
+  struct Standing {
+    uint32_t packets = 0;  // waiting or being sent
+    uint64_t free = 0;     // when the packet being sent has left: TSC, and what passes of the tick
+    double part = 0;       // after it
+    bool has_room = false;
+    bool IsBefore(const Standing& other) const {
+      if (packets != other.packets) return packets < other.packets;
+      return free != other.free ? free < other.free : part < other.part;
+    }
+  };
+  Standing At(uint32_t link, uint64_t arrival);
+
   // Packets that have arrived at the far side by `now`, in order of arrival, at most `room`.
   // Packets lost on the wire are dropped here.
   int Release(uint64_t now, Descriptor* out, int room, Ledger& ledger);
@@ -81,6 +95,7 @@ class TimedLinks {
     uint64_t drawn = 0;  // packets that a loss was drawn for
   };
 
+  static bool IsFull(const Link& link, const ServedLink& served);
   void Advance(Link& link, const ServedLink& served, TimedCounters& counters, uint64_t now);
   void Share(Link& link, const ServedLink& served, TimedCounters& counters, uint64_t now);
   void Send(Link& link, const ServedLink& served, TimedCounters& counters, uint32_t entry);

@@ -118,5 +118,46 @@ TEST_P(Split, TwoDataPlanesJoinedByATrunkCountAndDeliverLikeOne) {
 
 INSTANTIATE_TEST_SUITE_P(Blocks, Split, testing::Values(1, 2));
 
+// What a trunk carries still says whether its ports are fixed: of two parallel links behind the
+// trunk a circuit crosses its own, and everything else takes turns.
+TEST(SplitDilated, ACircuitOfADilatedButterflyKeepsItsPortsAcrossATrunk) {
+  ASSERT_GE(UsableCpus().size(), 2u) << "two fabrics in one process need two CPUs";
+  RingCable cable;
+  const auto half = [&cable](int stage, int cpu, bool sends) {
+    FabricConfig config = Half(stage, stage, cpu, 1, cable, sends);
+    config.network = {.kind = NetworkKind::kDilatedButterfly, .rows = 4, .multiplicity = 2};
+    config.trunks[0].after_stage = 0;
+    return config;
+  };
+  const std::unique_ptr<Fabric> a = MustLoad(half(0, 0, true));
+  const std::unique_ptr<Fabric> b = MustLoad(half(1, 1, false));
+  ASSERT_NE(a, nullptr);
+  ASSERT_NE(b, nullptr);
+  const Network& network = a->network();
+  // 01 by the second link of direction 1 to 11, and by the second of direction 0 to 10.
+  ASSERT_TRUE(a->InstallCircuit(1, *TagOfPorts(network, {3, 1})).ok());
+  SourceConfig circuit, free;
+  circuit.rows = {1};
+  circuit.packets = 101;
+  free.rows = {3};
+  free.destination = SourceConfig::Destination::kRow;
+  free.row = 2;
+  free.packets = 60;
+  ASSERT_TRUE(a->SetSources({circuit, free}).ok());
+  const Snapshot at_b = WaitForDeliveries(*b, 161);
+  const Snapshot at_a = a->snapshot();
+  EXPECT_EQ(at_b.conservation.delivered, 161u);
+  const auto packets = [](const Snapshot& s, Row row, int port) {
+    return s.links[row * 4 + static_cast<uint32_t>(port)].packets;
+  };
+  EXPECT_EQ(packets(at_a, 1, 3), 101u);
+  EXPECT_EQ(packets(at_a, 1, 2), 0u);
+  EXPECT_EQ(packets(at_a, 3, 2), 30u);
+  EXPECT_EQ(packets(at_a, 3, 3), 30u);
+  // Both go on from row 11 in direction 0.
+  EXPECT_EQ(packets(at_b, 3, 0), 30u);
+  EXPECT_EQ(packets(at_b, 3, 1), 101u + 30);
+}
+
 }  // namespace
 }  // namespace bfly::dataplane
