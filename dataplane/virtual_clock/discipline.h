@@ -15,14 +15,15 @@ enum class Discipline {
 // Who shares a link.
 enum class LinkModel {
   kEdge,          // every (node, port) has a link of its own, as in the papers
-  kSwitchOutput,  // the nodes that lead to one node share its one link: 2x2 switches, k-ary n-flies
+  kSwitchOutput,  // one port a direction: the nodes that lead to one node share its one link: 2x2
+                  // switches, k-ary n-flies
 };
 
 // A packet in a network of servers.
 struct Job {
   Ticks time = 0;         // of arrival at the node that handles it next
   Ticks birth = 0;        // of generation
-  WireTag tag = 0;        // the next hop's port in the top bit
+  WireTag tag = 0;        // directions of the hops to come, the next one in the top bit
   Ticks entered = 0;      // when it reached the server it left last
   uint32_t priority = 0;  // class; 0 is the most urgent
 

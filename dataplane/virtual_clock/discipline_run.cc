@@ -206,9 +206,10 @@ VirtualResult Run(const Network& network, const VirtualConfig& config, VirtualSo
 
 }  // namespace
 
-bool NeedsServers(const VirtualConfig& config) {
-  return config.discipline != Discipline::kFifo || config.links != LinkModel::kEdge ||
-         config.stage_percentiles || config.occupancy || config.one_a_slot;
+bool NeedsServers(const Network& network, const VirtualConfig& config) {
+  return network.multiplicity() > 1 || config.discipline != Discipline::kFifo ||
+         config.links != LinkModel::kEdge || config.stage_percentiles || config.occupancy ||
+         config.one_a_slot;
 }
 
 VirtualResult RunServers(const Network& network, const VirtualConfig& config, VirtualSource& source,

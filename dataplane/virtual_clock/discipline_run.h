@@ -16,8 +16,8 @@ struct RunTimes {
   Ticks give_up;  // when a network that cannot keep up is left as it is
 };
 
-// Whether the configuration needs it.
-bool NeedsServers(const VirtualConfig& config);
+// Whether the network or the configuration needs it.
+bool NeedsServers(const Network& network, const VirtualConfig& config);
 
 VirtualResult RunServers(const Network& network, const VirtualConfig& config, VirtualSource& source,
                          const RunTimes& times);

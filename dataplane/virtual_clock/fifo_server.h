@@ -29,6 +29,17 @@ class FifoServer {
   }
   size_t jobs() const { return queue_.size(); }
 
+  // For nodes that pick among links: lets go who has left by `now`, in the moment `now` too, and
+  // says how many have not. `now` is not after the next arrival.
+  size_t JobsAt(Ticks now, std::vector<Job>& out) {
+    for (; !queue_.empty() && queue_.front().time <= now; queue_.pop()) {
+      out.push_back(queue_.front());
+    }
+    return queue_.size();
+  }
+  // Of two servers with as many jobs the one with the lower value is done first.
+  Ticks done_order() const { return queue_.empty() ? 0 : queue_.front().time; }
+
  private:
   Ticks service_;
   Ticks free_ = 0;  // when it has sent all it was given

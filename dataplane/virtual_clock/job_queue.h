@@ -14,6 +14,7 @@ class JobQueue {
   bool empty() const { return first_ == items_.size(); }
   size_t size() const { return items_.size() - first_; }
   T& front() { return items_[first_]; }
+  const T& front() const { return items_[first_]; }
   void push(const T& item) { items_.push_back(item); }
   void pop() {
     ++first_;

@@ -19,6 +19,15 @@ class PriorityServer {
   // the choice.
   void Serve(std::span<const Job> arrivals, Ticks window_end, std::vector<Job>& out);
   size_t jobs() const { return waiting_count_ + on_link_.size(); }
+  // As in FifoServer.
+  size_t JobsAt(Ticks now, std::vector<Job>& out) {
+    StartUntil(now);
+    for (; !on_link_.empty() && on_link_.front().time <= now; on_link_.pop()) {
+      out.push_back(on_link_.front());
+    }
+    return jobs();
+  }
+  Ticks done_order() const { return on_link_.empty() ? 0 : on_link_.front().time; }
 
  private:
   // Starts what can be started before `limit`, at which moment more may arrive.

@@ -29,6 +29,13 @@ class SharingServer {
   // As FifoServer::Serve.
   void Serve(std::span<const Job> arrivals, Ticks window_end, std::vector<Job>& out);
   size_t jobs() const { return queue_.size(); }
+  // As in FifoServer. All jobs share the link, so which link is done with one of them says nothing
+  // about what is left to send.
+  size_t JobsAt(Ticks now, std::vector<Job>& out) {
+    DepartUntil(now, out);
+    return queue_.size();
+  }
+  Ticks done_order() const { return all_done_; }
 
  private:
   using Fine = unsigned __int128;  // 2^-32 ticks

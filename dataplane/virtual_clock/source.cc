@@ -83,7 +83,8 @@ size_t VirtualSource::FillRow(Row row, Ticks window_end, std::vector<VirtualPack
   // A slot's batch is the Poisson process of the slot, moved to the slot's start.
   const Ticks slot = config_.process == ArrivalConfig::Process::kSlotBatch ? slot_ : 1;
   const bool constant = config_.process == ArrivalConfig::Process::kConstant;
-  const Tag prefix = GreedyTag(network_, row, 0);
+  // Packets have no circuits, so their words say directions only.
+  const Tag prefix = network_.tag_layout().Directions(GreedyTag(network_, row, 0));
   const int hops = network_.hops();
   RowState state = rows_[row];
 #if BFLY_HAS_PACKET_VECTORS
@@ -111,7 +112,7 @@ size_t VirtualSource::FillRow(Row row, Ticks window_end, std::vector<VirtualPack
         if (tagging.mask == 0 || network_.ends_right_to_left()) {
           pattern_.Draw(row, config_.seed, first, batch.choice);
           for (uint64_t& choice : batch.choice) {
-            choice = LastBitsOf(network_, static_cast<Row>(choice));
+            choice = LastDirectionsOf(network_, static_cast<Row>(choice));
           }
           tagging = {prefix, ~uint64_t{0}, 0};
         }
@@ -127,7 +128,7 @@ size_t VirtualSource::FillRow(Row row, Ticks window_end, std::vector<VirtualPack
       pattern_.Draw(row, config_.seed, first, batch.choice);
       for (uint64_t i = in_batch; i < kArrivalBatch && state.next < window_end; ++i) {
         const Ticks time = slot == 1 ? state.next : state.next - state.next % slot;
-        const Tag tag = prefix | LastBitsOf(network_, static_cast<Row>(batch.choice[i]));
+        const Tag tag = prefix | LastDirectionsOf(network_, static_cast<Row>(batch.choice[i]));
         packets[filled++] = {time, MakeWord(tag, hops, time)};
         state.next += constant ? static_cast<Ticks>(mean_gap_) : batch.gap[i];
         ++state.number;

@@ -63,10 +63,14 @@ absl::Status CheckDiscipline(const Network& network, const VirtualConfig& config
   if (config.links == LinkModel::kSwitchOutput && network.straight_is_free()) {
     return absl::InvalidArgumentError("links: a hypercube has no switches that share outputs");
   }
-  if (NeedsServers(config) && (config.first_stages.size() > 1 || config.workers > 1)) {
+  if (config.links == LinkModel::kSwitchOutput && network.multiplicity() > 1) {
+    return absl::InvalidArgumentError(
+        "links: switches that share outputs have one port a direction, this network has several");
+  }
+  if (NeedsServers(network, config) && (config.first_stages.size() > 1 || config.workers > 1)) {
     return absl::InvalidArgumentError(
         absl::StrCat(config.workers > 1 ? "workers" : "first_stages",
-                     ": only plain FIFO links are run by more than one worker"));
+                     ": only plain FIFO links, one a direction, are run by more than one worker"));
   }
   return absl::OkStatus();
 }
@@ -164,7 +168,7 @@ absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualCo
   const auto seconds = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   };
-  if (NeedsServers(config)) {
+  if (NeedsServers(network, config)) {
     VirtualResult result = RunServers(network, config, source, {unit, window, start, end, 2 * end});
     result.seconds = seconds();
     return result;
