@@ -51,10 +51,25 @@ void PrintEnd(const v1::ChurnReport& report, bool dry_run) {
   }
 }
 
+}  // namespace
+
+absl::Status CheckChurnNetwork(uint32_t multiplicity) {
+  if (multiplicity <= 1) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "churn counts circuits by the rows of their paths, which do not tell parallel links apart; "
+      "it runs on networks with one port a direction");
+}
+
+namespace {
+
 absl::StatusOr<v1::ChurnReport> DryRun(ChurnCommand options) {
   const absl::StatusOr<NetworkFile> file = ReadNetwork(options.network);
   if (!file.ok()) return file.status();
   const Network& network = file->network;
+  if (absl::Status status = CheckChurnNetwork(static_cast<uint32_t>(network.multiplicity()));
+      !status.ok()) {
+    return status;
+  }
   auto adversary = ReadAdversary(options.adversary, network.rows());
   if (!adversary.ok()) return adversary.status();
   options.churn.adversary = *std::move(adversary);

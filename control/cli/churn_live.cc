@@ -136,6 +136,7 @@ absl::StatusOr<v1::ChurnReport> RunLiveChurn(ChurnCommand command, const Common&
   v1::DescribeResponse network;
   absl::Status status = Call(fabric.get(), &v1::Fabric::Stub::Describe, request, &network, common);
   if (!status.ok()) return status;
+  if (status = CheckChurnNetwork(network.multiplicity()); !status.ok()) return status;
   auto adversary = ReadAdversary(command.adversary, network.rows());
   if (!adversary.ok()) return adversary.status();
   command.churn.adversary = *std::move(adversary);

@@ -21,6 +21,9 @@ struct ChurnCommand {
   std::string network;
 };
 
+// FailedPrecondition where a direction has several ports.
+absl::Status CheckChurnNetwork(uint32_t multiplicity);
+
 // The steps of a file; of no file, none.
 absl::StatusOr<std::vector<ChurnStep>> ReadAdversary(const std::string& path, Row rows);
 

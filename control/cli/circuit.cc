@@ -113,7 +113,7 @@ void AddSetUp(CLI::App& group, Invocation& invocation) {
   TakesElectionId(verb, invocation);
   struct Options {
     uint32_t input = 0, output = 0;
-    std::vector<uint32_t> rows;
+    std::vector<uint32_t> rows, ports;
     std::string key;
     std::vector<std::string> avoid;
     bool in_band = false;
@@ -125,6 +125,10 @@ void AddSetUp(CLI::App& group, Invocation& invocation) {
                    "The row at every level, input first, instead of the protocol's choice")
       ->delimiter(',')
       ->type_name("R,R...");
+  verb->add_option("--ports", options->ports,
+                   "The port of every hop instead, where a direction has several")
+      ->delimiter(',')
+      ->type_name("P,P...");
   verb->add_option("--idempotency-key", options->key,
                    "The same key with the same request sets up nothing new")
       ->type_name("KEY");
@@ -137,9 +141,10 @@ void AddSetUp(CLI::App& group, Invocation& invocation) {
       request.set_input(options->input);
       request.set_output(options->output);
       request.mutable_rows()->Assign(options->rows.begin(), options->rows.end());
+      request.mutable_ports()->Assign(options->ports.begin(), options->ports.end());
       request.set_idempotency_key(options->key);
       request.set_in_band(options->in_band);
-      const absl::Status avoid = AddLinks(options->avoid, request.mutable_avoid());
+      const absl::Status avoid = AddLinks(options->avoid, common, request.mutable_avoid());
       if (!avoid.ok()) return avoid;
       return SetUp(request, common);
     };

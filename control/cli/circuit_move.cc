@@ -17,7 +17,7 @@ namespace {
 struct Options {
   uint64_t id = 0, seed = 0;
   uint32_t input = 0;
-  std::vector<uint32_t> rows;
+  std::vector<uint32_t> rows, ports;
   std::string protocol, key;
   std::vector<std::string> avoid;
 };
@@ -48,6 +48,11 @@ void AddMove(CLI::App& circuit, Invocation& invocation) {
                        "The row at every level, input first, instead of the protocol's choice")
           ->delimiter(',')
           ->type_name("R,R...");
+  CLI::Option* ports =
+      verb->add_option("--ports", options->ports,
+                       "The port of every hop instead, where a direction has several")
+          ->delimiter(',')
+          ->type_name("P,P...");
   std::vector<std::string> protocols;
   for (const Protocol* protocol : AllProtocols()) {
     if (protocol->make_chooser != nullptr) protocols.push_back(protocol->name);
@@ -56,7 +61,8 @@ void AddMove(CLI::App& circuit, Invocation& invocation) {
                    "Protocol that chooses the path [the one that setup has]: " +
                        absl::StrJoin(protocols, ", "))
       ->check(CLI::IsMember(protocols))
-      ->excludes(rows);
+      ->excludes(rows)
+      ->excludes(ports);
   verb->add_option("--seed", options->seed, "Seed of the protocol")->capture_default_str();
   verb->add_option("--avoid", options->avoid, kAvoidHelp)->type_name("LINK");
   verb->add_option("--idempotency-key", options->key,
@@ -68,11 +74,12 @@ void AddMove(CLI::App& circuit, Invocation& invocation) {
     request.set_id(options->id);
     if (input->count() > 0) request.set_input(options->input);
     request.mutable_rows()->Assign(options->rows.begin(), options->rows.end());
+    request.mutable_ports()->Assign(options->ports.begin(), options->ports.end());
     request.set_protocol(options->protocol);
     request.set_seed(options->seed);
     request.set_idempotency_key(options->key);
     invocation.action = [common = invocation.common, options, request]() mutable {
-      const absl::Status avoid = AddLinks(options->avoid, request.mutable_avoid());
+      const absl::Status avoid = AddLinks(options->avoid, common, request.mutable_avoid());
       return avoid.ok() ? Move(request, common) : avoid;
     };
   });

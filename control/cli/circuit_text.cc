@@ -3,6 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "bfly/v1/fabric.grpc.pb.h"
+#include "control/cli/client.h"
 #include "control/cli/syntax.h"
 #include "control/topology_file/link_policy.h"
 #include "control/topology_file/ranges.h"
@@ -15,6 +17,7 @@ std::string CircuitLine(const v1::Circuit& circuit) {
   std::string line =
       absl::StrCat("circuit ", circuit.id(), ": ", circuit.input(), " -> ", circuit.output(),
                    ", path ", circuit.choice(), ", rows ", absl::StrJoin(circuit.rows(), " "),
+                   circuit.ports().empty() ? "" : ", ports ", absl::StrJoin(circuit.ports(), " "),
                    ", congestion ", circuit.congestion());
   if (circuit.broken().empty()) return line;
   absl::StrAppend(
@@ -25,7 +28,19 @@ std::string CircuitLine(const v1::Circuit& circuit) {
   return line;
 }
 
-absl::Status AddLinks(const std::string& selector,
+namespace {
+
+absl::StatusOr<uint32_t> PortsOfNodes(const Common& common) {
+  auto stub = v1::Fabric::NewStub(Connect(common));
+  v1::StatusResponse response;
+  const absl::Status status =
+      Call(stub.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &response, common);
+  if (!status.ok()) return status;
+  if (!response.status().loaded()) return absl::FailedPreconditionError("no fabric is loaded");
+  return response.status().ports();
+}
+
+absl::Status AddLinks(const std::string& selector, const Common& common,
                       google::protobuf::RepeatedPtrField<v1::LinkRef>* links) {
   const absl::StatusOr<v1::LinkOverride> which = ParseLinkSelector(selector);
   if (!which.ok()) return which.status();
@@ -37,10 +52,15 @@ absl::Status AddLinks(const std::string& selector,
   if (!stages.ok()) return stages.status();
   const auto rows = ExpandRanges(which->rows(), kMaxRows - 1, "row");
   if (!rows.ok()) return rows.status();
+  uint32_t first = which->port(), last = first;
+  if (!which->has_port()) {
+    const absl::StatusOr<uint32_t> ports = PortsOfNodes(common);
+    if (!ports.ok()) return ports.status();
+    last = *ports - 1;
+  }
   for (const uint32_t stage : *stages) {
     for (const uint32_t row : *rows) {
-      for (uint32_t port = 0; port < 2; ++port) {
-        if (which->has_port() && which->port() != port) continue;
+      for (uint32_t port = first; port <= last; ++port) {
         v1::LinkRef* link = links->Add();
         link->set_stage(stage);
         link->set_row(row);
@@ -51,10 +71,12 @@ absl::Status AddLinks(const std::string& selector,
   return absl::OkStatus();
 }
 
-absl::Status AddLinks(const std::vector<std::string>& selectors,
+}  // namespace
+
+absl::Status AddLinks(const std::vector<std::string>& selectors, const Common& common,
                       google::protobuf::RepeatedPtrField<v1::LinkRef>* links) {
   for (const std::string& selector : selectors) {
-    if (absl::Status status = AddLinks(selector, links); !status.ok()) return status;
+    if (absl::Status status = AddLinks(selector, common, links); !status.ok()) return status;
   }
   return absl::OkStatus();
 }

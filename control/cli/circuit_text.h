@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "bfly/v1/circuits.pb.h"
+#include "control/cli/verb.h"
 
 namespace bfly::control {
 
@@ -18,12 +19,9 @@ inline constexpr char kAvoidHelp[] =
     "Links no path shall cross, such as 's1 r4 p1', besides those that are down; may be given "
     "again";
 
-// Adds the links of a selector that names a stage, rows and perhaps a port, such as 's1 r4 p1'. No
-// port: both.
-absl::Status AddLinks(const std::string& selector,
-                      google::protobuf::RepeatedPtrField<v1::LinkRef>* links);
-// Of each selector.
-absl::Status AddLinks(const std::vector<std::string>& selectors,
+// Adds the links of selectors that each name a stage, rows and perhaps a port, such as 's1 r4 p1'.
+// No port: all that the nodes of the fabric have, which is asked.
+absl::Status AddLinks(const std::vector<std::string>& selectors, const Common& common,
                       google::protobuf::RepeatedPtrField<v1::LinkRef>* links);
 
 }  // namespace bfly::control

@@ -141,7 +141,7 @@ absl::StatusOr<v1::ObjectBatchResponse> ServeBatch(const BatchOptions& options,
   request.set_summary(options.summary);
   request.set_dry_run(options.dry_run);
   request.set_in_band(options.in_band);
-  called = AddLinks(options.avoid, request.mutable_avoid());
+  called = AddLinks(options.avoid, common, request.mutable_avoid());
   if (!called.ok()) return called;
   auto stub = v1::DataServer::NewStub(channel);
   v1::ObjectBatchResponse response;

@@ -111,7 +111,7 @@ void AddRequest(CLI::App& group, Invocation& invocation) {
       request.set_user(options->user);
       request.set_object(options->object);
       request.set_in_band(options->in_band);
-      absl::Status status = AddLinks(options->avoid, request.mutable_avoid());
+      absl::Status status = AddLinks(options->avoid, common, request.mutable_avoid());
       if (!status.ok()) return status;
       v1::ObjectResponse response;
       status = Call(stub.get(), &v1::DataServer::Stub::Request, request, &response, common);

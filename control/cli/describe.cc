@@ -27,7 +27,10 @@ v1::DescribeResponse ToMessage(const std::string& name, const Network& network, 
   out.set_seed(facts.seed);
   out.set_passes(facts.passes);
   out.set_dilation(facts.dilation);
-  out.mutable_tag()->set_bits(facts.tag.size());
+  out.set_multiplicity(facts.multiplicity);
+  out.set_rule(facts.rule);
+  out.mutable_tag()->set_bits(static_cast<uint32_t>(network.tag_layout().bits()));
+  out.mutable_tag()->set_bits_per_hop(facts.tag_bits_per_hop);
   for (const TagBit& bit : facts.tag) {
     v1::TagBit& layout = *out.mutable_tag()->add_layout();
     layout.set_hop(bit.hop);
@@ -46,6 +49,7 @@ v1::DescribeResponse ToMessage(const std::string& name, const Network& network, 
     link.set_row(ends.link.row);
     link.set_port(ends.link.port);
     link.set_next_row(ends.next_row);
+    link.set_direction(ends.direction);
   }
   return out;
 }
@@ -61,13 +65,23 @@ void Print(const v1::DescribeResponse& facts, const Network& network) {
   printf("%s: %s, %u rows, %u levels, %u stages, %" PRIu64 " links\n", facts.name().c_str(),
          facts.kind().c_str(), facts.rows(), facts.levels(), facts.stages(), facts.link_count());
   printf("every path has %u links (dilation)", facts.dilation());
+  if (facts.multiplicity() > 1) {
+    printf(", %u links a direction, picked by %s", facts.multiplicity(), facts.rule().c_str());
+  }
   if (facts.passes() > 1) printf(", %u rounds of the wrapped butterfly", facts.passes());
   if (network.kind() == NetworkKind::kTwoFoldButterfly)
     printf("; switch settings of seed %" PRIu64, facts.seed());
-  printf(
-      "\n\ntag: %u bits, the first is read first; a stage sends a packet to the port its bit "
-      "says\n",
-      facts.tag().bits());
+  if (facts.multiplicity() > 1) {
+    printf(
+        "\n\ntag: %u bits, %u a hop, the first is read first: the direction, and for circuits the "
+        "port within it\n",
+        facts.tag().bits(), facts.tag().bits_per_hop());
+  } else {
+    printf(
+        "\n\ntag: %u bits, the first is read first; a stage sends a packet to the port its bit "
+        "says\n",
+        facts.tag().bits());
+  }
   printf("  hop  stage  sets address position (1 is the leftmost of %d)\n", network.dimension());
   for (const v1::TagBit& bit : facts.tag().layout())
     printf("  %3u  %5u  %u\n", bit.hop(), bit.stage(), bit.position());
@@ -78,9 +92,10 @@ void Print(const v1::DescribeResponse& facts, const Network& network) {
     printf("  level %2d  row %*u  %s\n", i, static_cast<int>(std::to_string(facts.rows()).size()),
            example.rows(i), Bits(example.rows(i), network.dimension()).c_str());
   if (facts.links_size() == 0) return;
-  printf("\nstage     row  port  to row\n");
+  printf("\nstage     row  port  direction  to row\n");
   for (const v1::LinkEnds& link : facts.links())
-    printf("%5u %7u %5u %7u\n", link.stage(), link.row(), link.port(), link.next_row());
+    printf("%5u %7u %5u %10u %7u\n", link.stage(), link.row(), link.port(), link.direction(),
+           link.next_row());
 }
 
 }  // namespace

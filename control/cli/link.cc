@@ -17,7 +17,6 @@
 namespace bfly::control {
 namespace {
 
-constexpr uint32_t kPorts = 2;
 // Each is a call of its own.
 constexpr size_t kMostLinks = 4096;
 
@@ -39,10 +38,14 @@ absl::StatusOr<std::vector<v1::SetLinkStateRequest>> LinksOf(const v1::LinkOverr
   if (!stages.ok()) return stages.status();
   const auto rows = numbers(selector.rows(), fabric.rows(), "row");
   if (!rows.ok()) return rows.status();
+  if (selector.has_port() && selector.port() >= fabric.ports()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("port: ", selector.port(), " is outside 0..", fabric.ports() - 1));
+  }
   std::vector<v1::SetLinkStateRequest> links;
   for (const uint32_t stage : *stages) {
     for (const uint32_t row : *rows) {
-      for (uint32_t port = 0; port < kPorts; ++port) {
+      for (uint32_t port = 0; port < fabric.ports(); ++port) {
         if (selector.has_port() && selector.port() != port) continue;
         v1::SetLinkStateRequest& link = links.emplace_back();
         link.set_stage(stage);

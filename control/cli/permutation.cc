@@ -111,7 +111,7 @@ absl::StatusOr<v1::RoutePermutationResponse> Route(const PermutationOptions& opt
   request.set_c(options.protocol_options.c);
   request.set_max_rounds(options.protocol_options.max_rounds);
   request.set_q(options.protocol_options.q);
-  if (absl::Status avoid = AddLinks(options.avoid, request.mutable_avoid()); !avoid.ok()) {
+  if (absl::Status avoid = AddLinks(options.avoid, common, request.mutable_avoid()); !avoid.ok()) {
     return avoid;
   }
   // Text output lists the first few paths only.

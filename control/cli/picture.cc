@@ -55,15 +55,16 @@ LinkFigures Fullest(const CongestionField& field, uint32_t stage, uint32_t first
   return fullest;
 }
 
-std::string Legend(const Canvas& canvas, double busiest, const std::string& left_out,
-                   bool grouped) {
+std::string Legend(const Canvas& canvas, double busiest, const std::string& left_out, bool grouped,
+                   uint32_t ports) {
   std::string shades;
   for (int i = 0; i < kShades; ++i)
     absl::StrAppend(&shades, canvas.colour ? absl::StrCat("\x1b[48;5;", kColours[i], "m  \x1b[0m")
                                            : std::string(kGlyphs[i]));
   const std::string rates = absl::StrCat("packets/s ", shades, " up to ", Count(busiest));
-  const std::string what =
-      grouped ? "circuits on the fullest link of each group; " : "circuits on port 0 and port 1; ";
+  const std::string what = grouped      ? "circuits on the fullest link of each group; "
+                           : ports == 2 ? "circuits on port 0 and port 1; "
+                                        : absl::StrCat("circuits on ports 0 to ", ports - 1, "; ");
   for (const std::string& legend : {left_out + what + rates, left_out + rates, rates})
     if (Width(legend) <= canvas.columns) return legend;
   return "";
@@ -128,11 +129,11 @@ uint32_t Width(const std::string& line) {
 }
 
 CongestionField MakeField(uint32_t rows, uint32_t stages, const v1::Counters& now,
-                          const v1::Counters* before, const Part& part) {
+                          const v1::Counters* before, const Part& part, uint32_t ports) {
   CongestionField field{.rows = rows,
                         .stages = stages,
                         .part = {Below(part.stages, stages), Below(part.rows, rows)},
-                        .ports = 2,
+                        .ports = ports,
                         .links = {}};
   if (!part.rows.empty()) field.rows = static_cast<uint32_t>(field.part.rows.size());
   if (!part.stages.empty()) field.stages = static_cast<uint32_t>(field.part.stages.size());
@@ -194,7 +195,7 @@ std::vector<std::string> DrawCongestion(const CongestionField& field, const Canv
           ? ""
           : absl::StrCat("stages ", field.stage_number(stages), "-",
                          field.stage_number(field.stages - 1), " need a wider terminal; ");
-  lines.push_back(Legend(canvas, busiest, left_out, group > 1));
+  lines.push_back(Legend(canvas, busiest, left_out, group > 1, field.ports));
   return lines;
 }
 

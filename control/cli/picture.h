@@ -53,7 +53,7 @@ struct Canvas {
 // counted since `before`; without it there are none. Stages and rows of `part` outside the network
 // are left out.
 CongestionField MakeField(uint32_t rows, uint32_t stages, const v1::Counters& now,
-                          const v1::Counters* before, const Part& part = {});
+                          const v1::Counters* before, const Part& part = {}, uint32_t ports = 2);
 
 // Returns a heading, one line for each group of 2^k drawn rows (k is as small as fits) and a
 // legend. No line is wider than canvas.columns. Stages that do not fit are left out from the right,

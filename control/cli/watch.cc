@@ -192,8 +192,8 @@ std::vector<std::string> Frame(const Shown& shown, const Canvas& canvas, uint32_
                      ? canvas.lines - static_cast<uint32_t>(lines.size() + below.size())
                      : 1;
   if (shown.drawn_whole) {
-    const CongestionField field =
-        MakeField(shown.fabric.rows(), shown.fabric.stages(), now, shown.then(), shown.part);
+    const CongestionField field = MakeField(shown.fabric.rows(), shown.fabric.stages(), now,
+                                            shown.then(), shown.part, shown.fabric.ports());
     for (std::string& line : DrawCongestion(field, middle)) lines.push_back(std::move(line));
   } else {
     lines.push_back("(too many links to draw each; the fullest are below)");

@@ -35,6 +35,7 @@ struct SetUpOrder {
   Row output = 0;
   std::vector<Row> rows;  // the path wanted; empty: the minimum protocol chooses
   std::vector<LinkId> avoid = {};
+  std::vector<uint32_t> ports = {};  // the path wanted as the port of each hop
 };
 struct ReleaseOrder {
   uint64_t id = 0;
@@ -47,6 +48,7 @@ struct MoveOrder {
   std::string protocol;      // empty: the one that sets circuits up
   uint64_t seed = 0;         // of the protocol
   std::vector<LinkId> avoid = {};
+  std::vector<uint32_t> ports = {};  // the path wanted as the port of each hop
 };
 // Of the data server: the user reads an object, or no longer does.
 struct ReadOrder {

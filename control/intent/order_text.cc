@@ -16,6 +16,11 @@ std::string PairsOf(const std::vector<Request>& requests) {
   });
 }
 
+// Nothing where none are named: orders without ports keep the text they had before there were any.
+std::string PortsText(const std::vector<uint32_t>& ports) {
+  return ports.empty() ? "" : absl::StrCat(" ports ", absl::StrJoin(ports, ","));
+}
+
 }  // namespace
 
 std::string TextOf(const Order& order) {
@@ -31,11 +36,12 @@ std::string TextOf(const Order& order) {
   if (const auto* move = std::get_if<MoveOrder>(&order.what)) {
     return absl::StrCat("move ", move->id, " ", move->input.has_value(), move->input.value_or(0),
                         " ", move->protocol, " ", move->seed, " ", absl::StrJoin(move->rows, ","),
-                        " ", LinkText(move->avoid));
+                        " ", LinkText(move->avoid), PortsText(move->ports));
   }
   const auto& set_up = std::get<SetUpOrder>(order.what);
   return absl::StrCat("set_up ", set_up.input, " ", set_up.output, " ",
-                      absl::StrJoin(set_up.rows, ","), " ", LinkText(set_up.avoid));
+                      absl::StrJoin(set_up.rows, ","), " ", LinkText(set_up.avoid),
+                      PortsText(set_up.ports));
 }
 
 std::string TextOf(const std::vector<Order>& orders) {

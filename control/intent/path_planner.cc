@@ -6,12 +6,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/intent/given_path.h"
 #include "control/status/field_errors.h"
 
 namespace bfly::control {
 namespace {
 
-// BB_n has the minimum protocol; a network of one path has no choice to make.
+// BB_n and the dilated butterfly have the minimum protocol; a network of one path has no choice to
+// make.
 std::unique_ptr<PathChooser> ChooserFor(const Network& network) {
   auto minimum = MakeChooser("minimum", network);
   if (minimum.ok()) return *std::move(minimum);
@@ -24,21 +26,16 @@ std::optional<CandidatePaths> CandidatesOf(const Network& network) {
   return CandidatePaths(*settings);
 }
 
-// A path the caller named. INVALID_ARGUMENT names the row that is wrong.
-absl::StatusOr<CircuitPath> GivenPath(const Network& network, Row input, Row output,
-                                      const std::vector<Row>& rows) {
-  const absl::StatusOr<Tag> tag = TagOfPath(network, rows);
-  if (!tag.ok()) return tag.status();
-  if (rows.front() != input) {
-    return ErrorAtField(absl::StatusCode::kInvalidArgument, "rows[0]",
-                        absl::StrCat(rows.front(), " is not the input, ", input));
-  }
-  if (rows.back() != output) {
-    return ErrorAtField(absl::StatusCode::kInvalidArgument,
-                        absl::StrCat("rows[", rows.size() - 1, "]"),
-                        absl::StrCat(rows.back(), " is not the output, ", output));
-  }
-  return CircuitPath{input, output, *tag, PathChoice::kGiven};
+template <typename AnyOrder>
+bool NamesPath(const AnyOrder& order) {
+  return !order.rows.empty() || !order.ports.empty();
+}
+
+absl::Status CheckOneWish(const MoveOrder& order) {
+  if (!NamesPath(order) || order.protocol.empty()) return absl::OkStatus();
+  return ErrorAtField(absl::StatusCode::kInvalidArgument, "protocol",
+                      absl::StrCat("is given and ", order.rows.empty() ? "ports" : "rows",
+                                   " too; give one or the other"));
 }
 
 std::string At(absl::string_view field, size_t index) {
@@ -75,7 +72,12 @@ bool PathPlanner::IsFit(const CircuitPath& path, const FaultSet& faults) const {
 
 absl::StatusOr<CircuitPath> PathPlanner::ChoosePath(const SetUpOrder& order,
                                                     const FaultSet& faults) const {
-  if (!order.rows.empty()) return GivenPath(network_, order.input, order.output, order.rows);
+  if (NamesPath(order)) {
+    return GivenPath(network_, order.input, order.output, order.rows, order.ports);
+  }
+  if (network_.multiplicity() > 1) {
+    return PathAmongPorts(circuits_.load(), links_.capacity(), faults, order.input, order.output);
+  }
   const CircuitPath chosen = chooser_->Choose(circuits_.load(), order.input, order.output);
   if (!candidates_.has_value() || IsFit(chosen, faults)) return chosen;
   // The protocol's choice is blocked or broken: the other path, if that is neither.
@@ -106,11 +108,8 @@ absl::StatusOr<CircuitPath> PathPlanner::ChooseMove(const MoveOrder& order,
                                                     const StandingCircuit& before,
                                                     const FaultSet& faults) const {
   const auto& [input, output, tag, choice] = before.path;
-  if (!order.rows.empty() && !order.protocol.empty()) {
-    return ErrorAtField(absl::StatusCode::kInvalidArgument, "protocol",
-                        "is given and rows too; give one or the other");
-  }
-  if (!order.rows.empty()) return GivenPath(network_, input, output, order.rows);
+  if (absl::Status status = CheckOneWish(order); !status.ok()) return status;
+  if (NamesPath(order)) return GivenPath(network_, input, output, order.rows, order.ports);
   if (before.object.has_value()) {
     if (!order.protocol.empty() && order.protocol != "minimum") {
       return ErrorAtField(absl::StatusCode::kFailedPrecondition, "protocol",

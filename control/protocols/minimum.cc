@@ -2,6 +2,11 @@
 // The minimum protocol on BB_n (Cole et al. 1998, section 2.2; THEORY.md 2.5): of its two random
 // paths a request takes the one whose fullest collision link carries fewer established circuits, p
 // if they tie; where a fault leaves one of them whole, that one.
+//
+// On a dilated butterfly the directions are given, and each hop takes the port of its direction
+// with the fewest circuits, the first of those that tie. While no circuit is released the ports of
+// a direction then carry the same number of circuits within one, so of L circuits in a direction no
+// port has more than ceil(L / multiplicity).
 #include <algorithm>
 
 #include "control/protocols/protocols.h"
@@ -52,7 +57,50 @@ class MinimumChooser : public PathChooser {
   const FaultSet* const faults_;
 };
 
+// On a dilated butterfly.
+class LeastLoadedPorts : public PathChooser {
+ public:
+  explicit LeastLoadedPorts(const FaultSet* faults) : faults_(faults) {}
+
+  CircuitPath Choose(const LinkLoad& load, Row input, Row output) const override {
+    const Network& network = load.network();
+    const TagLayout& layout = network.tag_layout();
+    const Tag greedy = GreedyTag(network, input, output);
+    Tag tag = 0;
+    Row row = input;
+    for (int hop = 0; hop < layout.hops; ++hop) {
+      const int first = layout.port(greedy, hop);
+      const int port = LeastLoaded(load, {network.stage_of_hop(hop), row, first});
+      tag = tag << layout.field_bits | static_cast<Tag>(layout.field_of(port));
+      row = network.next_row(network.stage_of_hop(hop), row, port);
+    }
+    return {input, output, tag, PathChoice::kLeastLoaded};
+  }
+
+ private:
+  // Of the ports of a direction that no fault blocks; the first if all are blocked.
+  int LeastLoaded(const LinkLoad& load, LinkId link) const {
+    const Network& network = load.network();
+    const int first = link.port;
+    int best = first;
+    uint32_t least = ~0u;
+    for (link.port = first; link.port < first + network.multiplicity(); ++link.port) {
+      if (faults_ != nullptr && faults_->blocks(network.link_index(link))) continue;
+      const uint32_t circuits = load.on(link);
+      if (circuits >= least) continue;
+      least = circuits;
+      best = link.port;
+    }
+    return best;
+  }
+
+  const FaultSet* const faults_;
+};
+
 std::unique_ptr<PathChooser> MakeMinimum(const Network& network, const ProtocolOptions& options) {
+  if (network.kind() == NetworkKind::kDilatedButterfly) {
+    return std::make_unique<LeastLoadedPorts>(options.faults);
+  }
   return std::make_unique<MinimumChooser>(network, options.faults);
 }
 
@@ -61,6 +109,13 @@ std::unique_ptr<PathChooser> MakeMinimum(const Network& network, const ProtocolO
 absl::StatusOr<RouteResult> RouteMinimum(const Network& network, const LinkLoad* standing,
                                          const std::vector<Request>& requests,
                                          const ProtocolOptions& options) {
+  if (network.kind() == NetworkKind::kDilatedButterfly) {
+    RouteResult result =
+        RouteOneByOne(LeastLoadedPorts(options.faults), network, standing, requests);
+    result.rounds = static_cast<uint32_t>(requests.size());
+    result.messages = 2 * uint64_t{requests.size()};
+    return result;
+  }
   const MinimumChooser chooser(network, options.faults);
   RouteResult result = RouteOneByOne(chooser, network, standing, requests);
   result.buddies.reserve(requests.size());
@@ -76,8 +131,13 @@ absl::StatusOr<RouteResult> RouteMinimum(const Network& network, const LinkLoad*
 
 const Protocol kMinimum = {
     .name = "minimum",
-    .help = "two random paths a request, the one with the less full fullest link is taken",
-    .defined_on = [](NetworkKind kind) { return kind == NetworkKind::kTwoFoldButterfly; },
+    .help =
+        "two random paths a request, the one with the less full fullest link is taken; on a "
+        "dilated butterfly the port with the fewest circuits at each hop",
+    .defined_on =
+        [](NetworkKind kind) {
+          return kind == NetworkKind::kTwoFoldButterfly || kind == NetworkKind::kDilatedButterfly;
+        },
     .make_chooser = MakeMinimum,
     .route = RouteMinimum,
 };

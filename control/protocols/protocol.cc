@@ -168,6 +168,8 @@ absl::string_view ChoiceName(PathChoice choice) {
       return "random";
     case PathChoice::kLooping:
       return "looping";
+    case PathChoice::kLeastLoaded:
+      return "least_loaded";
     case PathChoice::kArbitrary:
       return "arbitrary";
   }

@@ -27,15 +27,16 @@ struct Request {
 
 // Why a circuit has the path it has.
 enum class PathChoice {
-  kGreedy,     // the network's greedy path
-  kP,          // the first of the two candidate paths of BB_n
-  kPPrime,     // the second
-  kGiven,      // the caller named it
-  kRandom,     // a random one, whatever the load
-  kLooping,    // computed off line by the looping algorithm
-  kArbitrary,  // the protocol ended without one for this request; the first candidate was taken
+  kGreedy,       // the network's greedy path
+  kP,            // the first of the two candidate paths of BB_n
+  kPPrime,       // the second
+  kGiven,        // the caller named it
+  kRandom,       // a random one, whatever the load
+  kLooping,      // computed off line by the looping algorithm
+  kLeastLoaded,  // of the ports of each hop's direction the one with the fewest circuits
+  kArbitrary,    // the protocol ended without one for this request; the first candidate was taken
 };
-// "greedy", "p", "p_prime", "given", "random", "looping", "arbitrary".
+// "greedy", "p", "p_prime", "given", "random", "looping", "least_loaded", "arbitrary".
 absl::string_view ChoiceName(PathChoice choice);
 
 struct CircuitPath {

@@ -50,7 +50,8 @@ absl::StatusOr<Order> ToOrder(const v1::SetUpRequest& request) {
   return Order{SetUpOrder{request.input(),
                           request.output(),
                           {request.rows().begin(), request.rows().end()},
-                          ToLinks(request.avoid())},
+                          ToLinks(request.avoid()),
+                          {request.ports().begin(), request.ports().end()}},
                request.idempotency_key()};
 }
 
@@ -69,6 +70,7 @@ absl::StatusOr<Order> ToOrder(const v1::MoveRequest& request) {
   order.protocol = request.protocol();
   order.seed = request.seed();
   order.avoid = ToLinks(request.avoid());
+  order.ports = {request.ports().begin(), request.ports().end()};
   return Order{std::move(order), request.idempotency_key()};
 }
 
@@ -91,7 +93,8 @@ absl::StatusOr<std::vector<Order>> ToOrders(const v1::SetUpBatchRequest& request
     orders.push_back(Order{SetUpOrder{member.input(),
                                       member.output(),
                                       {member.rows().begin(), member.rows().end()},
-                                      ToLinks(member.avoid())},
+                                      ToLinks(member.avoid()),
+                                      {member.ports().begin(), member.ports().end()}},
                            ""});
   }
   if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
@@ -144,6 +147,11 @@ void FillCircuit(const Network& network, const StandingCircuit& circuit, v1::Cir
   const std::vector<Row> rows = WalkTag(network, circuit.path.input, circuit.path.tag);
   out->mutable_rows()->Add(rows.begin(), rows.end());
   out->set_tag(TagToString(network, circuit.path.tag));
+  if (network.multiplicity() > 1) {
+    for (const int port : PortsOfTag(network, circuit.path.tag)) {
+      out->add_ports(static_cast<uint32_t>(port));
+    }
+  }
   out->set_choice(std::string(ChoiceName(circuit.path.choice)));
   out->set_congestion(circuit.congestion);
   for (const LinkId& link : circuit.broken) {

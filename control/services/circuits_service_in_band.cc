@@ -14,7 +14,7 @@ grpc::Status CircuitsService::SetUpInBand(const v1::SetUpRequest& request,
                                           const Interrupt& interrupt, v1::SetUpResponse* response) {
   FieldErrors errors;
   errors.Add(CheckKey(request.idempotency_key()));
-  if (!request.rows().empty()) {
+  if (!request.rows().empty() || !request.ports().empty()) {
     errors.Add("rows", "are given and in_band too; in band the inputs choose the path");
   }
   errors.Add(RefuseAvoidInBand(request.avoid_size()));

@@ -267,6 +267,7 @@ v1::FabricStatus Controller::Status() {
     status.set_kind(std::string(KindName(network.kind())));
     status.set_rows(network.rows());
     status.set_stages(network.stages());
+    status.set_ports(static_cast<uint32_t>(network.ports()));
     status.set_circuits(state.size());
     status.set_broken_circuits(state.broken().size());
     objects = state.objects().size();

@@ -17,7 +17,10 @@ v1::DescribeResponse DescribeNetwork(const Network& network, const std::string& 
   response.set_seed(facts.seed);
   response.set_passes(facts.passes);
   response.set_dilation(facts.dilation);
-  response.mutable_tag()->set_bits(facts.tag.size());
+  response.set_multiplicity(facts.multiplicity);
+  response.set_rule(facts.rule);
+  response.mutable_tag()->set_bits(static_cast<uint32_t>(network.tag_layout().bits()));
+  response.mutable_tag()->set_bits_per_hop(facts.tag_bits_per_hop);
   for (const TagBit& bit : facts.tag) {
     v1::TagBit* entry = response.mutable_tag()->add_layout();
     entry->set_hop(bit.hop);
@@ -35,6 +38,7 @@ v1::DescribeResponse DescribeNetwork(const Network& network, const std::string& 
     entry->set_row(ends.link.row);
     entry->set_port(ends.link.port);
     entry->set_next_row(ends.next_row);
+    entry->set_direction(ends.direction);
   }
   return response;
 }

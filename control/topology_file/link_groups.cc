@@ -67,9 +67,10 @@ absl::StatusOr<std::vector<v1::LinkGroup>> GroupLinks(const LinkPlan& plan, cons
       for (int port = 0; port < network.ports(); ++port) {
         shapes.push_back(plan.Of({static_cast<int>(stage), here.first, port}));
       }
-      const bool same = shapes.front() == shapes.back();
+      const bool same = std::all_of(shapes.begin(), shapes.end(),
+                                    [&](const auto& shape) { return shape == shapes.front(); });
       if (!selector.has_port() && same) {
-        add({here, "0-1", shapes.front()});
+        add({here, absl::StrCat("0-", network.ports() - 1), shapes.front()});
         continue;
       }
       for (size_t port = 0; port < shapes.size(); ++port) {

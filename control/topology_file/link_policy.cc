@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "control/topology_file/quantity.h"
@@ -104,6 +105,11 @@ std::vector<Violation> CheckLinkOverrides(const LinkOverrides& overrides, const 
       if (!status.ok()) {
         violations.push_back({at + ".rows", Quotable(o.rows()), std::string(status.message())});
       }
+    }
+    if (o.has_port() && o.port() >= static_cast<uint32_t>(network.ports())) {
+      violations.push_back({at + ".port", absl::StrCat(o.port()),
+                            absl::StrCat(o.port(), " is no port of this network (allowed: 0..",
+                                         network.ports() - 1, ")")});
     }
     rules += (stages.ok() ? stages->size() : 1) * (rows.ok() ? rows->size() : 1);
   }
@@ -211,8 +217,12 @@ absl::StatusOr<v1::LinkOverride> ParseLinkSelector(absl::string_view text) {
     const absl::string_view rest = word.substr(1);
     if (word[0] == 'p') {
       if (selector.has_port()) return wrong(word, "names a second port");
-      if (rest != "0" && rest != "1") return wrong(word, "is no port, which are p0 and p1");
-      selector.set_port(rest == "1" ? 1 : 0);
+      uint32_t port = 0;
+      if (!absl::SimpleAtoi(rest, &port) || port >= kDirections * kMaxMultiplicity) {
+        return wrong(word,
+                     "is no port, which are p0 and p1 (where a direction has several, to p15)");
+      }
+      selector.set_port(port);
       continue;
     }
     if (word[0] != 's' && word[0] != 'r') return wrong(word, "selects no links");

@@ -79,13 +79,16 @@ constexpr char kTail[] = R"(## What else must hold
 - Every boundary between stages of two data planes has exactly one trunk, whose `from` and `to` are the data
   planes on its two sides. There are no other trunks.
 - `passes: 2` needs `wrapped_butterfly` with all stages on one data plane.
+- A `multiplicity` above 1 needs `dilated_butterfly`, and `rule` a multiplicity above 1. A tag has 1 bit a hop for
+  the direction and, with a multiplicity above 1, as many as it takes for the port within it; at most 62 in all
+  (multiplicity 8: up to 32,768 rows).
 - A row is attached to one port. In a split fabric frames enter at the data plane of the first stage and leave
   at that of the last; there a row may have one port on each.
 - Names of data planes are unique, and so are those of ports and trunks together. In one data plane no two
   devices share a name that ends in a digit, a PCI address or a kernel interface (`iface=`). Devices whose
   name ends in no digit (`net_null`) are numbered by bfly.
 - An override of `links` gives at least one of `rate`, `delay`, `queue_limit`, `discipline` and `loss`, and its
-  stages and rows are the network's. All overrides together make at most 4,096 rectangles of stages and rows.
+  stages, rows and port are the network's. All overrides together make at most 4,096 rectangles of stages and rows.
 - `translate_mac: true` needs mode `mac` and a port of one row.
 - With `mode: ipv4_prefix`, the block begins at an address whose host bits are 0, has at least as many
   addresses as the network has rows, and ends before 224.0.0.0.

@@ -90,10 +90,21 @@ absl::StatusOr<NetworkSpec> ToNetworkSpec(const v1::Network& network) {
   const absl::StatusOr<NetworkKind> kind =
       KindFromName(name.empty() ? absl::StrCat(network.kind()) : absl::AsciiStrToLower(name));
   if (!kind.ok()) return kind.status();
-  return NetworkSpec{.kind = *kind,
-                     .rows = network.rows(),
-                     .seed = network.seed(),
-                     .passes = network.passes() == 0 ? 1 : static_cast<int>(network.passes())};
+  std::optional<PortRule> rule;
+  if (network.rule() != v1::Network::RULE_UNSPECIFIED) {
+    const std::string& rule_name = v1::Network::Rule_Name(network.rule());
+    const absl::StatusOr<PortRule> known = RuleFromName(
+        rule_name.empty() ? absl::StrCat(network.rule()) : absl::AsciiStrToLower(rule_name));
+    if (!known.ok()) return known.status();
+    rule = *known;
+  }
+  return NetworkSpec{
+      .kind = *kind,
+      .rows = network.rows(),
+      .seed = network.seed(),
+      .passes = network.passes() == 0 ? 1 : static_cast<int>(network.passes()),
+      .multiplicity = network.multiplicity() == 0 ? 1 : static_cast<int>(network.multiplicity()),
+      .rule = rule};
 }
 
 absl::StatusOr<Network> NetworkOf(const v1::Network& network) {

@@ -92,7 +92,8 @@ void CheckNetwork(Context& context) {
   const v1::Network& network = context.topology.network();
   if (network.kind() == v1::NETWORK_KIND_UNSPECIFIED || network.rows() < kMinRows ||
       network.rows() > kMaxRows || !std::has_single_bit(network.rows()) || network.passes() < 1 ||
-      network.passes() > 2) {
+      network.passes() > 2 || network.multiplicity() < 1 ||
+      network.multiplicity() > kMaxMultiplicity) {
     return;
   }
   absl::StatusOr<Network> made = NetworkOf(network);

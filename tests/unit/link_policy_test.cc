@@ -134,7 +134,9 @@ links:
   EXPECT_THAT(errors, HasSubstr("a:11: links.overrides[0].stages: stage 4 is outside 0..3"));
   EXPECT_THAT(errors, HasSubstr("a:11: links.overrides[0].rows: row 16 is outside 0..15"));
   EXPECT_THAT(errors, HasSubstr("a:12: links.overrides[1]: changes nothing"));
-  EXPECT_THAT(errors, HasSubstr("a:13: links.overrides[2].port: 2 is out of range"));
+  EXPECT_THAT(
+      errors,
+      HasSubstr("a:13: links.overrides[2].port: 2 is no port of this network (allowed: 0..1)"));
   EXPECT_THAT(errors, HasSubstr("a:13: links.overrides[2].delay: \"61s\" is out of range"));
 }
 
@@ -163,7 +165,7 @@ TEST(LinkSelector, SaysWhichWordIsWrong) {
   EXPECT_THAT(message("s3 all"), HasSubstr("\"all\" selects no links"));
   EXPECT_THAT(message("s"), HasSubstr("\"s\" has no numbers"));
   EXPECT_THAT(message("s1 s2"), HasSubstr("\"s2\" stands there twice"));
-  EXPECT_THAT(message("p2"), HasSubstr("\"p2\" is no port"));
+  EXPECT_THAT(message("p16"), HasSubstr("\"p16\" is no port"));
 }
 
 v1::LinkOverride Change(absl::string_view selector) { return *ParseLinkSelector(selector); }
@@ -242,6 +244,33 @@ TEST(LinkChanges, AreCheckedAsTheFileIs) {
   const auto selector = CheckLinkSelector(Change("s9"), network);
   ASSERT_EQ(selector.size(), 1u);
   EXPECT_EQ(selector[0].field, "stages");
+  const auto port = CheckLinkSelector(Change("p2"), network);
+  ASSERT_EQ(port.size(), 1u);
+  EXPECT_EQ(port[0].field, "port");
+}
+
+TEST(LinkChanges, NameEveryPortOfADirectionThatHasSeveral) {
+  const Network network =
+      *Network::Make({.kind = NetworkKind::kDilatedButterfly, .rows = 4, .multiplicity = 2});
+  EXPECT_THAT(CheckLinkSelector(Change("s0 r3 p3"), network), IsEmpty());
+  EXPECT_EQ(CheckLinkSelector(Change("s0 r3 p4"), network).size(), 1u);
+  // One of four links of a node differs: the three others are not alike as a whole.
+  dataplane::LinkPlan plan;
+  plan.rules = {{.first_stage = 0,
+                 .last_stage = 0,
+                 .first_row = 1,
+                 .last_row = 1,
+                 .port = 2,
+                 .bits_per_second = 1000}};
+  std::string text;
+  const auto groups = GroupLinks(plan, network, {});
+  ASSERT_TRUE(groups.ok()) << groups.status();
+  for (const v1::LinkGroup& group : *groups) {
+    text += group.stages() + " " + group.rows() + " " + group.ports() + " " + group.rate() + "\n";
+  }
+  EXPECT_EQ(text,
+            "0 0 0-3 none\n0 1 0 none\n0 1 1 none\n0 1 2 1kbps\n0 1 3 none\n0 2-3 0-3 none\n"
+            "1 0-3 0-3 none\n");
 }
 
 }  // namespace

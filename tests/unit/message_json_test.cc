@@ -33,8 +33,10 @@ TEST(MessageJson, WritesNestedAndRepeatedMessagesInTheOrderOfTheSchema) {
   EXPECT_EQ(
       ToJson(description).dump(),
       R"({"name":"","kind":"butterfly","rows":0,"levels":0,"stages":0,"link_count":0,"seed":0,)"
-      R"("passes":0,"dilation":0,"tag":{"bits":1,"layout":[{"hop":0,"stage":0,"position":1}]},)"
-      R"("example":{"input":0,"output":0,"tag":"","rows":[1,0]},"links":[]})");
+      R"("passes":0,"dilation":0,)"
+      R"("tag":{"bits":1,"layout":[{"hop":0,"stage":0,"position":1}],"bits_per_hop":0},)"
+      R"("example":{"input":0,"output":0,"tag":"","rows":[1,0]},"links":[],)"
+      R"("multiplicity":0,"rule":""})");
 }
 
 TEST(MessageJson, WritesEnumsAsLowerCaseNames) {
