@@ -2,9 +2,11 @@
 #include "control/measure/experiment_file.h"
 
 #include <algorithm>
+#include <iterator>
 #include <regex>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "control/json/message_json.h"
 #include "control/measure/kinds.h"
@@ -81,8 +83,14 @@ absl::StatusOr<std::unique_ptr<Experiment>> ReadExperiment(
 }
 
 std::string WriteExperiment(const Experiment& experiment) {
-  // JSON is YAML.
-  return ToJson(experiment.message()).dump(2) + "\n";
+  // JSON is YAML. A word that was left out and has no default is left out again.
+  nlohmann::ordered_json json = ToJson(experiment.message());
+  for (auto entry = json.begin(); entry != json.end();) {
+    const bool none =
+        entry->is_string() && absl::EndsWith(entry->get<std::string>(), "_unspecified");
+    entry = none ? json.erase(entry) : std::next(entry);
+  }
+  return json.dump(2) + "\n";
 }
 
 }  // namespace bfly::control

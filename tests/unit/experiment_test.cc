@@ -15,6 +15,7 @@
 #include "control/measure/experiment_file.h"
 #include "control/measure/measure.h"
 #include "control/measure/packets/md_c_queue.h"
+#include "control/measure/packets/packet_point.h"
 #include "control/measure/packets/packet_tables.h"
 #include "control/measure/packets/slotted_cube.h"
 #include "tests/unit/experiment_message.h"
@@ -107,6 +108,27 @@ TEST(ReadExperiment, RefusesWhatCannotBeRun) {
               HasSubstr("slot: 0.3"));
   EXPECT_THAT(ErrorOf("name: x\nnetwork: hypercube\nd: 2\nrho: .5\nclaims: [prop99]\n"),
               HasSubstr("\"prop99\" is unknown (allowed: prop2_lower_bound"));
+}
+
+TEST(ReadExperiment, RunsParallelLinksOnADilatedButterflyOnly) {
+  const std::string dilated =
+      "name: x\nnetwork: dilated_butterfly\nd: 3\nrho: .5\nmultiplicity: 2\n";
+  EXPECT_EQ(ErrorOf(dilated), "");
+  EXPECT_EQ(ErrorOf(dilated + "port_rule: least_occupied\n"), "");
+  EXPECT_THAT(ErrorOf(dilated + "port_rule: best\n"), HasSubstr("port_rule: \"best\" is unknown"));
+  EXPECT_THAT(ErrorOf(dilated, {"multiplicity=1", "port_rule=random"}),
+              HasSubstr("rule: random has nothing to choose from"));
+  EXPECT_THAT(ErrorOf(dilated, {"multiplicity=9"}), HasSubstr("(allowed: 1 to 8)"));
+  EXPECT_THAT(ErrorOf(dilated, {"network=butterfly"}),
+              HasSubstr("multiplicity: 2 needs kind dilated_butterfly"));
+  EXPECT_THAT(ErrorOf(dilated, {"links=switch_output"}), HasSubstr("one port a direction"));
+  // The load factor is that of one of the links.
+  const Folder folder;
+  const auto experiment = ReadExperiment(Write(folder, dilated), {});
+  ASSERT_TRUE(experiment.ok());
+  const std::vector<PacketPoint> points = PointsOf(MessageOf<v1::Experiment>(**experiment)).value();
+  ASSERT_EQ(points.size(), 1u);
+  EXPECT_DOUBLE_EQ(points[0].lambda(), 2);
 }
 
 TEST(ReadExperiment, RefusesANamedClaimThatAppliesNowhere) {

@@ -26,6 +26,9 @@ Discipline DisciplineOf(int value) {
 }
 
 absl::Status CheckPoint(const PacketPoint& point) {
+  if (point.multiplicity != 1 || point.rule.has_value()) {
+    if (const auto made = Network::Make(point.network_spec(0)); !made.ok()) return made.status();
+  }
   if (point.network == NetworkKind::kWrappedButterfly) {
     return absl::InvalidArgumentError(
         "network: wrapped_butterfly is not levelled; the virtual clock runs networks whose links "
@@ -51,6 +54,10 @@ absl::Status CheckPoint(const PacketPoint& point) {
                           !point.pattern.empty() || point.discipline != Discipline::kFifo)) {
     return absl::InvalidArgumentError(
         "scheme: valiant_brebner is for FIFO links on the hypercube, p-flips and continuous time");
+  }
+  if (point.links == dataplane::LinkModel::kSwitchOutput && point.multiplicity > 1) {
+    return absl::InvalidArgumentError(
+        "links: switch_output needs one port a direction, so a multiplicity of 1");
   }
   if (point.links == dataplane::LinkModel::kSwitchOutput &&
       point.network == NetworkKind::kHypercube) {
@@ -94,7 +101,7 @@ std::string DisciplineName(Discipline discipline) {
 
 double PacketPoint::lambda() const {
   if (!pattern.empty()) return load;
-  return rho / (network == NetworkKind::kHypercube ? p : std::max(p, 1 - p));
+  return rho * multiplicity / (network == NetworkKind::kHypercube ? p : std::max(p, 1 - p));
 }
 
 std::string PacketPoint::Curve() const {
@@ -182,6 +189,13 @@ absl::StatusOr<std::vector<PacketPoint>> PointsOf(const v1::Experiment& experime
   if (absl::Status status = CheckSwept(experiment); !status.ok()) return status;
   PacketPoint common;
   common.network = *kind;
+  common.multiplicity = std::max(1, static_cast<int>(experiment.multiplicity()));
+  if (experiment.port_rule() != v1::Network::RULE_UNSPECIFIED) {
+    const absl::StatusOr<PortRule> rule =
+        RuleFromName(absl::AsciiStrToLower(v1::Network::Rule_Name(experiment.port_rule())));
+    if (!rule.ok()) return rule.status();
+    common.rule = *rule;
+  }
   common.in_rounds = experiment.scheme() == v1::Experiment::VALIANT_BREBNER;
   common.bernoulli = experiment.arrivals() == v1::Experiment::BERNOULLI;
   if (experiment.links() == v1::Experiment::SWITCH_OUTPUT) {

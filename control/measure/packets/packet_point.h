@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,11 +32,17 @@ struct PacketPoint {
   double load = 0;                        // with a pattern: packets per unit of time and row
   dataplane::LinkModel links = dataplane::LinkModel::kEdge;
   bool bernoulli = false;  // one packet in a slot or none
+  int multiplicity = 1;    // of a dilated butterfly
+  std::optional<PortRule> rule = {};
 
   // Packets per unit of time and input row: rho / p on the hypercube, rho / max(p, 1-p) elsewhere
-  // (Stamoulis & Tsitsiklis, sections 1.1 and 4.2), or `load`.
+  // (Stamoulis & Tsitsiklis, sections 1.1 and 4.2), times the multiplicity, or `load`.
   double lambda() const;
   uint32_t rows() const { return uint32_t{1} << d; }
+  NetworkSpec network_spec(uint64_t seed) const {
+    return {
+        .kind = network, .rows = rows(), .seed = seed, .multiplicity = multiplicity, .rule = rule};
+  }
   std::string ToString() const;  // "d=4 p=0.5 rho=0.9"
   nlohmann::ordered_json ToJson() const;
   std::string ToCsv() const;  // "d,p,rho,slot,lambda,discipline", or d,pattern,load,...

@@ -169,11 +169,10 @@ absl::Status AddLinkUse(const Network& network, const std::vector<uint64_t>& lin
 
 absl::StatusOr<double> WorstLink(const PacketPoint& point, uint64_t seed) {
   const bool shared = point.links == LinkModel::kSwitchOutput;
-  if (point.pattern == kUniform) return shared ? 1 : 0.5;
+  if (point.pattern == kUniform) return shared ? 1 : 0.5 / point.multiplicity;
   const absl::StatusOr<Permutation> permutation = PermutationOf(point, seed);
   if (!permutation.ok()) return permutation.status();
-  const absl::StatusOr<Network> network =
-      Network::Make({.kind = point.network, .rows = point.rows(), .seed = seed});
+  const absl::StatusOr<Network> network = Network::Make(point.network_spec(seed));
   if (!network.ok()) return network.status();
   std::vector<uint32_t> packets(network->link_count());
   for (Row row = 0; row < point.rows(); ++row) {
@@ -184,7 +183,9 @@ absl::StatusOr<double> WorstLink(const PacketPoint& point, uint64_t seed) {
       ++packets[shared ? network->link_index({id.stage, head, 0}) : link];
     });
   }
-  return *std::max_element(packets.begin(), packets.end());
+  // Greedy paths take the first port of each direction, and nodes share it out.
+  return static_cast<double>(*std::max_element(packets.begin(), packets.end())) /
+         point.multiplicity;
 }
 
 double WarmupOf(const v1::Experiment& experiment, const PacketPoint& point) {
@@ -238,8 +239,7 @@ absl::Status CheckEffort(const v1::Experiment& experiment, const std::vector<Pac
 
 absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const PacketPoint& point,
                                uint64_t seed) {
-  const absl::StatusOr<Network> network =
-      Network::Make({.kind = point.network, .rows = point.rows(), .seed = seed});
+  const absl::StatusOr<Network> network = Network::Make(point.network_spec(seed));
   if (!network.ok()) return network.status();
   const absl::StatusOr<dataplane::VirtualConfig> config = ConfigOf(experiment, point, seed);
   if (!config.ok()) return config.status();

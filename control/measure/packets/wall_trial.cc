@@ -65,7 +65,7 @@ absl::StatusOr<Trial> RunWallTrial(const v1::Experiment& experiment, const Packe
                                    uint64_t seed, const std::function<bool()>& interrupted) {
   const double unit = UnitSeconds(experiment);
   dataplane::WallRunConfig config;
-  config.network = {.kind = point.network, .rows = point.rows(), .seed = seed};
+  config.network = point.network_spec(seed);
   config.bytes = kWallBytes;
   config.bits_per_second = static_cast<uint64_t>(std::llround(kWallBytes * 8 / unit));
   config.packets_per_second = point.lambda() / unit;
