@@ -19,6 +19,10 @@ absl::Status BenchFabric(const dataplane::FabricBenchOptions& options, const Com
   if (common.json) {
     const nlohmann::ordered_json out = {
         {"rows", options.network.rows},
+        {"multiplicity", options.network.multiplicity},
+        {"rule", options.network.multiplicity > 1
+                     ? RuleName(options.network.rule.value_or(kDefaultRule))
+                     : absl::string_view()},
         {"load", options.load},
         {"workers", options.workers},
         {"hops_per_second", result->hops_per_second.median},
@@ -41,6 +45,10 @@ absl::Status BenchFabric(const dataplane::FabricBenchOptions& options, const Com
         {"compiler", BFLY_COMPILER}};
     printf("%s\n", out.dump(2).c_str());
   } else {
+    if (options.network.multiplicity > 1) {
+      printf("%d links in place of each, picked by %s: ", options.network.multiplicity,
+             std::string(RuleName(options.network.rule.value_or(kDefaultRule))).c_str());
+    }
     printf("butterfly of %u rows, load %.2f, %d worker%s, %d runs of %.2f s, seed %lu\n",
            options.network.rows, options.load, options.workers, options.workers == 1 ? "" : "s",
            options.runs, options.seconds, static_cast<unsigned long>(options.seed));
@@ -66,6 +74,14 @@ void AddFabricBench(CLI::App& bench, Invocation& invocation) {
   auto options = std::make_shared<dataplane::FabricBenchOptions>();
   verb->add_option("--rows", options->network.rows, "Rows of the butterfly, a power of two")
       ->capture_default_str();
+  verb->add_option("--multiplicity", options->network.multiplicity,
+                   "Links in place of each link of the butterfly, 1 to 8")
+      ->capture_default_str();
+  auto rule = std::make_shared<std::string>();
+  std::vector<std::string> rules;
+  for (const PortRule known : AllRules()) rules.emplace_back(RuleName(known));
+  verb->add_option("--rule", *rule, "How a node picks among them [round_robin]")
+      ->check(CLI::IsMember(rules));
   verb->add_option("--load", options->load, "Packets each row injects in a step, above 0 to 1")
       ->capture_default_str();
   verb->add_option("--workers", options->workers, "Stage workers, the stages shared out evenly")
@@ -77,7 +93,11 @@ void AddFabricBench(CLI::App& bench, Invocation& invocation) {
   verb->add_option("--runs", options->runs, "Runs: the median is reported, with the spread")
       ->capture_default_str();
   verb->add_option("--seed", options->seed, "Seed of the destinations")->capture_default_str();
-  verb->callback([&invocation, options] {
+  verb->callback([&invocation, options, rule] {
+    if (!rule->empty()) options->network.rule = RuleFromName(*rule).value();
+    if (options->network.multiplicity > 1) {
+      options->network.kind = NetworkKind::kDilatedButterfly;
+    }
     invocation.action = [common = invocation.common, options] {
       return BenchFabric(*options, common);
     };
