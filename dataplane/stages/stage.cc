@@ -4,6 +4,7 @@
 #include <rte_mbuf.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace bfly::dataplane {
 namespace {
@@ -75,8 +76,6 @@ int Stage::CrossAs(Descriptor* burst, int count, [[maybe_unused]] uint32_t* link
 template <PortRule kRule, bool kChecked>
 int Stage::CrossPicking(Descriptor* burst, int count, uint32_t* links, Ledger& ledger) {
   const uint32_t mask = mask_;
-  const uint32_t multiplicity = multiplicity_;
-  const int field_bits = field_bits_;
   const Row* const table = next_row_;
   LinkHot* const hot = hot_;
   const PortChooser chooser = picker_->chooser();
@@ -85,28 +84,49 @@ int Stage::CrossPicking(Descriptor* burst, int count, uint32_t* links, Ledger& l
   const auto is_up = [cold](uint32_t link) {
     return !kChecked || !cold[link].down.load(std::memory_order_relaxed);
   };
-  int kept = 0;
-  for (int i = 0; i < count; ++i) {
-    Descriptor& d = burst[i];
-    const auto direction = static_cast<uint32_t>(d.tag >> 63);
-    const uint32_t group = d.row * kDirections + direction;
-    // A tag comes from elsewhere: its port is never believed further than there are ports.
-    const auto port = static_cast<uint32_t>(d.tag << 1 >> (65 - field_bits));
-    const uint32_t link = d.fixed ? group * multiplicity + std::min(port, multiplicity - 1)
-                                  : chooser.template Pick<kRule, kChecked>(d, group, timed, is_up);
-    if (kChecked && !is_up(link)) {
-      DropAtDownLink(d, link, ledger);
-      continue;
+  // With a multiplicity that the compiler knows, and without a table; 0: with any.
+  const auto cross = [&]<uint32_t kMultiplicity>() {
+    const uint32_t multiplicity = kMultiplicity != 0 ? kMultiplicity : multiplicity_;
+    const int field_bits =
+        kMultiplicity != 0 ? 1 + std::countr_zero(kMultiplicity | 16u) : field_bits_;
+    if (chooser.multiplicity() != multiplicity) __builtin_unreachable();
+    int kept = 0;
+    for (int i = 0; i < count; ++i) {
+      Descriptor& d = burst[i];
+      const auto direction = static_cast<uint32_t>(d.tag >> 63);
+      const uint32_t group = d.row * kDirections + direction;
+      uint32_t link;
+      if (d.fixed) [[unlikely]] {
+        // A tag comes from elsewhere: its port is never believed further than there are ports.
+        const auto port = static_cast<uint32_t>(d.tag << 1 >> (65 - field_bits));
+        link = group * multiplicity + std::min(port, multiplicity - 1);
+      } else {
+        link = chooser.template Pick<kRule, kChecked>(d, group, timed, is_up);
+      }
+      if (kChecked && !is_up(link)) {
+        DropAtDownLink(d, link, ledger);
+        continue;
+      }
+      if (links != nullptr) links[kept] = link;
+      Bump<uint64_t>(hot[link].packets, 1);
+      Bump<uint64_t>(hot[link].bytes, d.bytes);
+      d.tag <<= field_bits;
+      if (kMultiplicity == 0 && table != nullptr) {
+        d.row = table[link];
+      } else {
+        d.row = (d.row & ~mask) | (mask & (0u - direction));
+      }
+      if (kChecked) burst[kept] = d;
+      ++kept;
     }
-    if (links != nullptr) links[kept] = link;
-    Bump<uint64_t>(hot[link].packets, 1);
-    Bump<uint64_t>(hot[link].bytes, d.bytes);
-    d.tag <<= field_bits;
-    d.row = table != nullptr ? table[link] : (d.row & ~mask) | (mask & (0u - direction));
-    if (kChecked) burst[kept] = d;
-    ++kept;
+    return kept;
+  };
+  if (!kChecked && table == nullptr) {
+    if (multiplicity_ == 2) return cross.template operator()<2>();
+    if (multiplicity_ == 4) return cross.template operator()<4>();
+    if (multiplicity_ == 8) return cross.template operator()<8>();
   }
-  return kept;
+  return cross.template operator()<0>();
 }
 
 template <bool kChecked>
