@@ -88,7 +88,7 @@ void MessageReader::ReadMessage(const YamlNode& node, Message* message, const st
     const auto [first, fresh] = seen.emplace(entry.key, entry.place);
     if (!fresh) {
       Complain(entry.place, at, "",
-               absl::StrCat("stands here a second time, first on line ", first->second.line));
+               absl::StrCat("is given a second time; the first is on line ", first->second.line));
       continue;
     }
     places_.emplace(at, entry.place);
@@ -140,7 +140,7 @@ bool MessageReader::ReadRange(const YamlNode& node, const FieldDescriptor& field
   const std::string value = Quotable(node.text);
   if (first > last || last - first >= kMaxValues) {
     Complain(node.place, path, value,
-             absl::StrCat(value, " is no range (allowed: up to ", kMaxValues,
+             absl::StrCat(value, " is not a range (allowed: up to ", kMaxValues,
                           " values, the smaller end first)"));
     return true;
   }

@@ -47,7 +47,7 @@ absl::StatusOr<uint64_t> Parse(absl::string_view text, absl::Span<const Unit> un
   const auto* const unit =
       std::find_if(units.begin(), units.end(), [name](const Unit& u) { return u.name == name; });
   if (unit == units.end()) {
-    return Wrong(whole, absl::StrCat("has no unit that exists, \"", Quotable(name), "\""), allowed);
+    return Wrong(whole, absl::StrCat("has an unknown unit, \"", Quotable(name), "\""), allowed);
   }
   if (negative) return Wrong(whole, "is negative", allowed);
   const double value = number * static_cast<double>(unit->size);

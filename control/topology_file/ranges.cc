@@ -22,7 +22,7 @@ bool ParseNumber(absl::string_view text, uint32_t* number) {
 
 absl::Status Wrong(absl::string_view piece) {
   return absl::InvalidArgumentError(
-      absl::StrCat("\"", Quotable(piece), "\" is no range (allowed: ", kRangesSyntax, ")"));
+      absl::StrCat("\"", Quotable(piece), "\" is not a range (allowed: ", kRangesSyntax, ")"));
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ absl::Status CheckRanges(const std::vector<Range>& ranges, uint32_t largest,
     }
     if (i > 0 && ascending[i].first <= ascending[i - 1].last) {
       return absl::InvalidArgumentError(
-          absl::StrCat(what, " ", ascending[i].first, " stands there twice"));
+          absl::StrCat(what, " ", ascending[i].first, " is listed twice"));
     }
   }
   return absl::OkStatus();

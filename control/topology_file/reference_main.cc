@@ -195,7 +195,7 @@ int Main(int argc, char** argv) {
   }
   const Descriptor* topology = pool.FindMessageTypeByName("bfly.v1.Topology");
   if (!parsed || topology == nullptr) {
-    std::cerr << argv[1] << ": is no descriptor set with bfly.v1.Topology\n";
+    std::cerr << argv[1] << ": is not a descriptor set with bfly.v1.Topology\n";
     return 2;
   }
   std::string page = kHead;

@@ -133,11 +133,11 @@ absl::StatusOr<Ipv4Block> ParseIpv4Block(absl::string_view text) {
   uint32_t length = 0;
   uint32_t base = 0;
   if (parts.size() != 2 || bytes.size() != 4 || !ParseSmall(parts[1], 32, &length)) {
-    return wrong("is no block of IPv4 addresses");
+    return wrong("is not a block of IPv4 addresses");
   }
   for (const absl::string_view byte : bytes) {
     uint32_t value = 0;
-    if (!ParseSmall(byte, 255, &value)) return wrong("is no block of IPv4 addresses");
+    if (!ParseSmall(byte, 255, &value)) return wrong("is not a block of IPv4 addresses");
     base = base << 8 | value;
   }
   const uint32_t host_bits = length == 32 ? 0 : UINT32_MAX >> length;
@@ -157,7 +157,8 @@ absl::StatusOr<dataplane::FabricConfig> ToFabricConfig(const v1::Topology& topol
                    [&](const v1::DataPlane& candidate) { return candidate.name() == data_plane; });
   if (plane == topology.data_planes().end()) {
     return absl::NotFoundError(absl::StrCat("data_plane: \"", Quotable(data_plane),
-                                            "\" is no data plane of topology ", topology.name()));
+                                            "\" is not a data plane of topology ",
+                                            topology.name()));
   }
   const absl::StatusOr<Network> network = NetworkOf(topology.network());
   if (!network.ok()) return network.status();

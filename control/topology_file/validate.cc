@@ -34,9 +34,10 @@ bool IsName(absl::string_view name) {
 
 void CheckName(Context& context, const std::string& field, const std::string& name) {
   if (name.empty() || IsName(name)) return;
-  context.Report(field, Quotable(name),
-                 absl::StrCat("\"", Quotable(name), "\" is no name (allowed: up to ", kLongestName,
-                              " letters, digits, '_', '-' and '.', the first a letter or digit)"));
+  context.Report(
+      field, Quotable(name),
+      absl::StrCat("\"", Quotable(name), "\" is not a name (allowed: up to ", kLongestName,
+                   " letters, digits, '_', '-' and '.', the first a letter or digit)"));
 }
 
 // "unix:PATH" or "HOST:PORT".
@@ -74,7 +75,7 @@ int Context::FindDataPlane(const std::string& field, const std::string& name, bo
   const auto found = data_planes.find(name);
   if (found != data_planes.end()) return found->second;
   Report(field, Quotable(name),
-         absl::StrCat("\"", Quotable(name), "\" is no data plane of this file (allowed: one of ",
+         absl::StrCat("\"", Quotable(name), "\" is not a data plane of this file (allowed: one of ",
                       DataPlaneNames(), ")"));
   return kNobody;
 }
@@ -127,7 +128,7 @@ void CheckDataPlanes(Context& context) {
     if (!plane.address().empty() && !IsAddress(plane.address())) {
       context.Report(at + ".address", Quotable(plane.address()),
                      absl::StrCat("\"", Quotable(plane.address()),
-                                  "\" is no gRPC address (allowed: unix:PATH of up to ",
+                                  "\" is not a gRPC address (allowed: unix:PATH of up to ",
                                   kLongestUnixPath, " characters, or HOST:PORT)"));
     }
   }

@@ -140,7 +140,7 @@ class PlacementCheck {
     for (const Range& range : *stages) {
       if (range.last >= context_.owner.size()) {
         context_.Report(at + ".stages", Quotable(placement.stages()),
-                        absl::StrCat(range.last, " is no stage of this network (allowed: 0 to ",
+                        absl::StrCat(range.last, " is not a stage of this network (allowed: 0 to ",
                                      context_.owner.size() - 1, ")"));
         understood_ = false;
       }
@@ -269,7 +269,7 @@ void CheckTrunks(Context& context) {
       context.Report(at + ".after_stage", absl::StrCat(after),
                      stages < 2
                          ? "this network has one stage and no boundary"
-                         : absl::StrCat(after, " is no boundary between stages (allowed: 0 to ",
+                         : absl::StrCat(after, " is not a boundary between stages (allowed: 0 to ",
                                         stages - 2, ")"));
       continue;
     }

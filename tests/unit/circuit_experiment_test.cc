@@ -140,7 +140,7 @@ TEST(CircuitExperiment, SeedsAreWrittenAsARangeAndAreFewerForLargeNetworks) {
   const auto& limited = MessageOf<v1::CircuitExperiment>(**fewer);
   EXPECT_THAT(SeedsAt(limited, 6), ElementsAre(4, 5, 6)) << "a limit adds no seeds";
   EXPECT_THAT(SeedsAt(limited, 7), ElementsAre(4, 5));
-  EXPECT_THAT(CircuitErrorOf(kSmallCircuits, {"seeds=9..3"}), HasSubstr("9..3 is no range"));
+  EXPECT_THAT(CircuitErrorOf(kSmallCircuits, {"seeds=9..3"}), HasSubstr("9..3 is not a range"));
   EXPECT_THAT(CircuitErrorOf(kSmallCircuits, {"seeds=1..2..3"}),
               HasSubstr("is not a whole number"));
   EXPECT_THAT(CircuitErrorOf(kSmallCircuits, {"d=18..21"}), HasSubstr("(allowed: 1 to 20)"));

@@ -64,7 +64,7 @@ TEST(AddRanges, TakesRangesNumbersAndTheOptionAgain) {
   EXPECT_EQ(Ranges({"--rows", "5", "--rows", "7-8"}), "{ 5, 7, 8 }");
   EXPECT_THAT(Ranges({"--rows", "3-1"}), HasSubstr("runs backwards, write 1-3"));
   EXPECT_THAT(Ranges({"--rows", "0-4000000000"}), HasSubstr("is outside 0..1048575"));
-  EXPECT_THAT(Ranges({"--rows", "a"}), HasSubstr("\"a\" is no range"));
+  EXPECT_THAT(Ranges({"--rows", "a"}), HasSubstr("\"a\" is not a range"));
 }
 
 TEST(LinkSyntax, OneLinkCanBeWrittenInEveryWayThatIsPrinted) {

@@ -36,7 +36,7 @@ TEST(Quantity, WhatIsWrongIsQuotedAndTheUnitsAreListed) {
     return std::string(ParseRate(text).status().message());
   };
   const auto units = HasSubstr("bps, kbps, Mbps or Gbps, from 1bps to 1000Gbps; or none");
-  EXPECT_THAT(rate("100Mbit"), AllOf(HasSubstr("\"100Mbit\" has no unit that exists"), units));
+  EXPECT_THAT(rate("100Mbit"), AllOf(HasSubstr("\"100Mbit\" has an unknown unit"), units));
   EXPECT_THAT(rate("100"), AllOf(HasSubstr("\"100\" has no unit"), units));
   EXPECT_THAT(rate("-5Mbps"), AllOf(HasSubstr("\"-5Mbps\" is negative"), units));
   EXPECT_THAT(rate("fast"), AllOf(HasSubstr("\"fast\" does not begin with a number"), units));
@@ -45,12 +45,12 @@ TEST(Quantity, WhatIsWrongIsQuotedAndTheUnitsAreListed) {
   EXPECT_THAT(rate("0bps"), HasSubstr("is out of range"));
   EXPECT_THAT(rate("0.5bps"), HasSubstr("is out of range"));
   EXPECT_THAT(rate("1001Gbps"), HasSubstr("is out of range"));
-  EXPECT_THAT(rate("1e9bps"), HasSubstr("has no unit that exists"));
+  EXPECT_THAT(rate("1e9bps"), HasSubstr("has an unknown unit"));
   EXPECT_THAT(rate(std::string(400, '9') + "bps"), HasSubstr("is out of range"));
   const auto time = [](absl::string_view text) {
     return std::string(ParseDuration(text).status().message());
   };
-  EXPECT_THAT(time("5min"), AllOf(HasSubstr("\"5min\" has no unit that exists"),
+  EXPECT_THAT(time("5min"), AllOf(HasSubstr("\"5min\" has an unknown unit"),
                                   HasSubstr("ns, us, ms or s, from 0s to 60s")));
   EXPECT_THAT(time("none"), HasSubstr("does not begin with a number"));
   EXPECT_THAT(time("-1us"), HasSubstr("is negative"));
@@ -126,7 +126,7 @@ links:
                                  "a");
   const std::string errors(read.status().message());
   EXPECT_THAT(errors, HasSubstr("a:4: data_planes[0].queue_memory_mb: 0 is out of range"));
-  EXPECT_THAT(errors, HasSubstr("a:6: links.rate: \"100Mb/s\" has no unit that exists, \"Mb/s\" "
+  EXPECT_THAT(errors, HasSubstr("a:6: links.rate: \"100Mb/s\" has an unknown unit, \"Mb/s\" "
                                 "(allowed: a number with a unit, bps, kbps, Mbps or Gbps"));
   EXPECT_THAT(errors, HasSubstr("a:7: links.delay: \"-1us\" is negative"));
   EXPECT_THAT(errors, HasSubstr("a:8: links.discipline: \"lifo\" is unknown"));

@@ -107,7 +107,8 @@ ports:
 TEST(ToFabricConfig, NamesADataPlaneThatIsNotThere) {
   const auto config = ToFabricConfig(Read(kSplit), "middle");
   EXPECT_EQ(config.status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(config.status().message(), "data_plane: \"middle\" is no data plane of topology split");
+  EXPECT_EQ(config.status().message(),
+            "data_plane: \"middle\" is not a data plane of topology split");
 }
 
 TEST(NetworkOf, RefusesAKindItDoesNotKnow) {

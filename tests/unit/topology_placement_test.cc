@@ -25,8 +25,9 @@ TEST(Placement, NamesStagesPlacedTwiceAndNowhere) {
                   "placement: stage 2 is placed nowhere (allowed: every stage from 0 to 2 "
                   "exactly once)"));
   topology.mutable_placement(1)->set_stages("2-3");
-  EXPECT_THAT(Wrong(topology),
-              ElementsAre("placement[1].stages: 3 is no stage of this network (allowed: 0 to 2)"));
+  EXPECT_THAT(
+      Wrong(topology),
+      ElementsAre("placement[1].stages: 3 is not a stage of this network (allowed: 0 to 2)"));
 }
 
 TEST(Placement, NamesRowsPlacedTwiceNowhereAndOutside) {
@@ -60,7 +61,7 @@ TEST(Placement, NamesRowsPlacedTwiceNowhereAndOutside) {
               ElementsAre(testing::HasSubstr("placement[1].rows: row 8 is outside 0..7")));
   topology.mutable_placement(1)->set_rows("4 to 7");
   EXPECT_THAT(Wrong(topology),
-              ElementsAre(testing::HasSubstr("placement[1].rows: \"4 to 7\" is no range")));
+              ElementsAre(testing::HasSubstr("placement[1].rows: \"4 to 7\" is not a range")));
 }
 
 TEST(Placement, WantsAllRowsOfAStageOnOneDataPlane) {

@@ -237,7 +237,7 @@ TEST(TopologyReader, BoundsTheLengthOfTheFile) {
 
 TEST(TopologyReader, QuotesHostileValuesOnOneLine) {
   const std::string errors = Errors("name: \"a\\nb\\x1b[31m\"\n");
-  EXPECT_THAT(errors, HasSubstr("name: \"a\\nb\\x1b[31m\" is no name"));
+  EXPECT_THAT(errors, HasSubstr("name: \"a\\nb\\x1b[31m\" is not a name"));
   EXPECT_EQ(errors.find('\x1b'), std::string::npos);
 }
 

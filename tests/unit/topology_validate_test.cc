@@ -29,7 +29,7 @@ TEST(TopologyValidate, HoldsMessagesToTheSchemaToo) {
       Wrong(topology),
       ElementsAre(
           "network.rows: 12 is not a power of two (allowed: powers of two from 2 to 1048576)",
-          "placement[0].stages: \"0-\" is no range (allowed: numbers and ranges separated by "
+          "placement[0].stages: \"0-\" is not a range (allowed: numbers and ranges separated by "
           "commas, "
           "such as 0-3,8)",
           "placement[0].lcore: 128 is out of range (allowed: 0 to 127)",
@@ -68,8 +68,8 @@ TEST(TopologyValidate, NamesDataPlanesThatDoNotExist) {
   EXPECT_THAT(
       Wrong(topology),
       ElementsAre(
-          "placement[1].data_plane: \"c\" is no data plane of this file (allowed: one of a, b)",
-          "ports[0].data_plane: \"d\" is no data plane of this file (allowed: one of a, b)",
+          "placement[1].data_plane: \"c\" is not a data plane of this file (allowed: one of a, b)",
+          "ports[0].data_plane: \"d\" is not a data plane of this file (allowed: one of a, b)",
           "ports[1].data_plane: is missing, there are 2 data planes (allowed: one of a, b)"));
 }
 
@@ -105,8 +105,9 @@ TEST(TopologyValidate, WantsATrunkAtEveryBoundaryBetweenDataPlanesAndNowhereElse
 
   v1::Topology beyond = Split();
   AddTrunk(beyond, 2, "a", "b");
-  EXPECT_THAT(Wrong(beyond), ElementsAre("trunks[1].after_stage: 2 is no boundary between stages "
-                                         "(allowed: 0 to 1)"));
+  EXPECT_THAT(Wrong(beyond),
+              ElementsAre("trunks[1].after_stage: 2 is not a boundary between stages "
+                          "(allowed: 0 to 1)"));
 
   v1::Topology twice = Split();
   AddTrunk(twice, 1, "a", "b");
@@ -134,8 +135,7 @@ TEST(TopologyValidate, AttachesEveryRowOnceAndOnlyRowsOfTheNetwork) {
       Wrong(topology),
       ElementsAre("ports[1].rows: row 3 is attached to ports[0] already (allowed: every row to one "
                   "port)",
-                  "ports[2].rows: row 8 is outside 0..7",
-                  "ports[3].rows: row 5 stands there twice"));
+                  "ports[2].rows: row 8 is outside 0..7", "ports[3].rows: row 5 is listed twice"));
 }
 
 TEST(TopologyValidate, AttachesTheTwoEndsOfASplitFabricApart) {
@@ -208,9 +208,9 @@ TEST(TopologyValidate, RefusesNamesThatWouldLeaveTheRunDirectory) {
   topology.mutable_data_planes(0)->set_address("somewhere");
   EXPECT_THAT(
       Wrong(topology),
-      ElementsAre("data_planes[0].name: \"../dp0\" is no name (allowed: up to 32 letters, "
+      ElementsAre("data_planes[0].name: \"../dp0\" is not a name (allowed: up to 32 letters, "
                   "digits, '_', '-' and '.', the first a letter or digit)",
-                  "data_planes[0].address: \"somewhere\" is no gRPC address (allowed: unix:PATH "
+                  "data_planes[0].address: \"somewhere\" is not a gRPC address (allowed: unix:PATH "
                   "of up to 107 characters, or HOST:PORT)"));
 }
 
