@@ -52,6 +52,7 @@ LinkSlots::LinkSlots(const Network& network) : network_(&network) {
 }
 
 void LinkSlots::ToLinkIndexes(std::vector<uint64_t>& slots) const {
+  if (groups_.empty()) return;  // the slots are the indexes
   const auto ports = static_cast<uint64_t>(network_->ports());
   auto next = slots.begin();
   for (int first = 0; first < network_->stages() && next != slots.end();) {
