@@ -72,6 +72,9 @@ class ParallelLinksTest(unittest.TestCase):
             with self.assertRaises(lab.CommandFailed) as refused:
                 net.bfly("link", "down", "s0 r0 p4")
             self.assertIn("port: 4 is outside 0..3", refused.exception.err)
+            with self.assertRaises(lab.CommandFailed) as refused:
+                net.bfly("node", "down", 4, 0)
+            self.assertIn("level 4 is outside 0..3", refused.exception.err)
             # With both of a pair down the host is cut off.
             net.bfly("link", "down", "s0 r0 p1")
             self.hosts[0].run("ping", "-c", "1", "-W", "1", self.hosts[1].address, check=False)
@@ -90,6 +93,11 @@ class ParallelLinksTest(unittest.TestCase):
             third = net.json("circuit", "setup", "2", "6")
             self.assertEqual(third["ports"], [2, 2, 0])
             self.assertIn("ports 3 3 2", net.bfly("circuit", "list"))
+            # The fullest links are those of the three paths.
+            fullest = net.json("counters", "--top", 9)["links"]
+            self.assertEqual({(link["stage"], link["row"], link["port"]): link["circuits"] for link in fullest},
+                             dict.fromkeys([(0, 0, 2), (1, 4, 0), (2, 4, 2), (0, 6, 3), (1, 6, 3), (2, 6, 2),
+                                            (0, 2, 2), (1, 6, 2), (2, 6, 0)], 1))
             # A source along the circuits: each link carries its circuit's packets and no other does.
             net.bfly("traffic", "start", "--rows", "0,6", "--rate", 0, "--to", "circuit", "--packets", 200)
             counters = net.settled(lambda c: c["conservation"]["delivered"] == 400, "both circuits deliver")
