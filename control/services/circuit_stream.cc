@@ -12,7 +12,7 @@ struct CircuitOperations {
   using Result = v1::CircuitResult;
   static constexpr char kOperations[] = "set_up or release";
 
-  static Step ToStep(const Operation& operation) {
+  static TaggedOrder ToTaggedOrder(const Operation& operation) {
     switch (operation.operation_case()) {
       case Operation::kSetUp:
         return {operation.tag(), ToOrder(operation.set_up()), operation.set_up().election_id()};
@@ -21,7 +21,7 @@ struct CircuitOperations {
       case Operation::kMove:
         return {operation.tag(), ToOrder(operation.move()), operation.move().election_id()};
       default:
-        return MissingStep<CircuitOperations>(operation.tag());
+        return MissingOrder<CircuitOperations>(operation.tag());
     }
   }
   static void Fill(const Network& network, const StandingCircuit& circuit, Result* result) {

@@ -71,7 +71,7 @@ constexpr auto FillOne = [](const Network& network, const StandingCircuit& circu
 }  // namespace
 
 CircuitsService::CircuitsService(Controller& controller, CallDesk& desk)
-    : ByteService("bfly.v1.Circuits", desk), controller_(controller), queue_(controller) {
+    : ByteService("bfly.v1.Circuits", desk), controller_(controller), queue_(controller.queue()) {
   using enum CallDesk::Lane;
   AddQuickCall<v1::SetUpRequest>("SetUp", [this](auto&&... call) { SetUp(call...); });
   AddQuickCall<v1::ReleaseRequest>("Release", [this](auto&&... call) { Release(call...); });
@@ -139,11 +139,13 @@ grpc::Status CircuitsService::SetUpBatch(const grpc::ServerContextBase* context,
   if (!orders.ok()) return ToGrpc(orders.status());
   absl::StatusOr<std::vector<Outcome>> outcomes = std::vector<Outcome>();
   std::shared_ptr<const Network> network;
-  const absl::Status status = controller_.Commit(request->election_id(), [&](FabricState& state) {
-    network = state.shared_network();
-    outcomes = ExecuteBatch(state, *orders, request->all_or_nothing(), request->idempotency_key(),
-                            InterruptOf(context, !request->all_or_nothing()));
-  });
+  const absl::Status status =
+      controller_.Commit(request->election_id(), DeadlineOf(context), [&](FabricState& state) {
+        network = state.shared_network();
+        outcomes =
+            ExecuteBatch(state, *orders, request->all_or_nothing(), request->idempotency_key(),
+                         InterruptOf(context, !request->all_or_nothing()));
+      });
   if (!status.ok()) return ToGrpc(status);
   if (!outcomes.ok()) return ToGrpc(outcomes.status());
   for (size_t i = 0; i < outcomes->size(); ++i) {
@@ -174,13 +176,14 @@ grpc::Status CircuitsService::RoutePermutation(const grpc::ServerContextBase* co
   });
   if (status.ok()) status = order.status();
   if (status.ok() && !request->dry_run()) {
-    status = controller_.Commit(request->election_id(), [&](FabricState& state) {
-      network = state.shared_network();
-      order = ToPermutationOrder(*request, network->rows());
-      route = order.ok() ? Execute(state, *order, request->idempotency_key(),
-                                   InterruptOf(context, /*answer_in_time=*/false))
-                         : order.status();
-    });
+    status =
+        controller_.Commit(request->election_id(), DeadlineOf(context), [&](FabricState& state) {
+          network = state.shared_network();
+          order = ToPermutationOrder(*request, network->rows());
+          route = order.ok() ? Execute(state, *order, request->idempotency_key(),
+                                       InterruptOf(context, /*answer_in_time=*/false))
+                             : order.status();
+        });
   }
   if (!status.ok()) return ToGrpc(status);
   if (!route.ok()) return ToGrpc(route.status());

@@ -4,8 +4,8 @@
 
 #include "bfly/v1/circuits.pb.h"
 #include "control/services/byte_service.h"
+#include "control/services/commit_queue.h"
 #include "control/services/controller.h"
-#include "control/services/order_queue.h"
 #include "control/services/watch_writer.h"
 
 namespace bfly::control {
@@ -43,7 +43,7 @@ class CircuitsService final : public ByteService {
                                       v1::RoutePermutationResponse* response);
 
   Controller& controller_;
-  OrderQueue queue_;
+  CommitQueue& queue_;
   WatchWriter writer_;
 };
 

@@ -66,69 +66,45 @@ absl::Status Controller::CheckUsable() const {
   return absl::OkStatus();
 }
 
-absl::Status Controller::Commit(uint64_t election_id, Plan plan) {
-  Job job{election_id, std::move(plan), absl::OkStatus()};
-  Commit({&job});
-  return job.status;
-}
-
-void Controller::Commit(const std::vector<Job*>& jobs) {
-  if (jobs.empty()) return;
-  queue_.Run(jobs, [this](const std::vector<Job*>& all) {
-    const std::lock_guard change(change_);
-    CarryOut(all);
-  });
-}
-
-bool Controller::TryCommit(const std::vector<Job*>& jobs) {
-  if (jobs.empty()) return true;
-  const std::unique_lock change(change_, std::try_to_lock);
-  if (!change.owns_lock()) return false;
-  CarryOut(jobs);
-  return true;
-}
-
-void Controller::CarryOut(const std::vector<Job*>& jobs) {
+void Controller::CarryOut(const std::vector<Plan*>& plans) {
   absl::Status status = CheckLoaded();
   if (status.ok()) status = CheckUsable();
-  std::vector<Job*> allowed;
-  for (Job* job : jobs) {
-    job->status = status.ok() ? arbitration_.Check(job->election_id) : status;
-    if (job->status.ok()) allowed.push_back(job);
-  }
-  if (allowed.empty()) return;
-  CarryOutAllowed(allowed);
+  for (Plan* plan : plans) plan->status = status;
+  if (status.ok()) CarryOutUsable(plans);
 }
 
-void Controller::CarryOutAllowed(const std::vector<Job*>& jobs) {
-  absl::Status status = TryCarryOut(jobs);
+void Controller::CarryOutUsable(const std::vector<Plan*>& plans) {
+  const auto execute = [&](FabricState& state) {
+    for (Plan* plan : plans) plan->Execute(state, arbitration_);
+  };
+  absl::Status status = TryCarryOut(execute);
   // The data plane restarted, or was changed by somebody else, since it was last looked at.
   if (absl::IsAborted(status) || absl::IsFailedPrecondition(status)) {
     status = Reconcile(intent_->ingress());
     if (status.ok()) {
-      status = TryCarryOut(jobs);
+      status = TryCarryOut(execute);
     } else {
       status = AtIngress(absl::UnavailableError(status.message()));
     }
   }
   if (status.ok()) return;
-  if (!IsUnreachable(status) && jobs.size() > 1) {
+  if (!IsUnreachable(status) && plans.size() > 1) {
     // One of them cannot be done: the others shall not suffer for it.
-    for (Job* job : jobs) CarryOutAllowed({job});
+    for (Plan* plan : plans) CarryOutUsable({plan});
     return;
   }
   const absl::Status failed(IsUnreachable(status) ? absl::StatusCode::kUnavailable : status.code(),
                             absl::StrCat(status.message(), "; nothing was changed"));
-  for (Job* job : jobs) job->status = failed;
+  for (Plan* plan : plans) plan->status = failed;
 }
 
-absl::Status Controller::TryCarryOut(const std::vector<Job*>& jobs) {
+absl::Status Controller::TryCarryOut(const std::function<void(FabricState&)>& execute) {
   FabricState& state = intent_->state;
   CircuitChange change;
   PlacedRecords placed;
   {
     const std::unique_lock lock(state_);
-    for (Job* job : jobs) job->plan(state);
+    execute(state);
     change = state.changed_circuits();
     placed = state.change().placed();
   }

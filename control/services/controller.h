@@ -3,7 +3,7 @@
 // services are thin layers over this class.
 //
 // Threads. Calls that change something are done one after the other under change_, which is held
-// while data planes are asked; set-ups and releases that come meanwhile are gathered and done as
+// while data planes are asked; plans that come meanwhile are gathered in the queue and committed as
 // one batch. state_ guards what readers see and is never held during a call to a data plane, so
 // readers never wait for one.
 #pragma once
@@ -88,20 +88,16 @@ class Controller {
   absl::Status StopTraffic(const std::vector<std::string>& names, uint64_t election_id);
   absl::StatusOr<v1::ListTrafficResponse> ListTraffic() const;
 
-  // Executes `plan` on the state and has the data plane do it, or neither. `plan` may be called
-  // more than once, each time on a state without what it did before; it keeps its own results. An
-  // error here means that nothing was changed whatever `plan` found.
-  using Plan = std::function<void(FabricState&)>;
-  absl::Status Commit(uint64_t election_id, Plan plan);
-  // Many at once, in this order: each as if alone, but in one step where they allow it.
-  struct Job {
-    uint64_t election_id = 0;
-    Plan plan;
-    absl::Status status;  // what Commit of it alone would return
-  };
-  void Commit(const std::vector<Job*>& jobs);
-  // False, and nothing was done: something else is being changed at the moment.
-  bool TryCommit(const std::vector<Job*>& jobs);
+  // What changes circuits, reads and objects goes through this queue.
+  CommitQueue& queue() { return queue_; }
+  // Executes it on the state and has the data plane do it, or neither. `execute` may be called more
+  // than once, each time on a state without what it did before; it keeps its own results. An error
+  // here means that nothing was changed whatever `execute` found; DEADLINE_EXCEEDED that it had not
+  // begun by the deadline.
+  absl::Status Commit(uint64_t election_id, CommitQueue::Clock::time_point deadline,
+                      const std::function<void(FabricState&)>& execute) {
+    return queue_.Commit(election_id, execute, deadline);
+  }
 
   // Has the stage workers do it, with no controller on the way, and learns what they did.
   // FAILED_PRECONDITION also where the protocol is neither collision nor minimum, and where the
@@ -154,9 +150,9 @@ class Controller {
   absl::Status CheckUsable() const;
 
   // The rest needs change_.
-  void CarryOut(const std::vector<Job*>& jobs);
-  void CarryOutAllowed(const std::vector<Job*>& jobs);
-  absl::Status TryCarryOut(const std::vector<Job*>& jobs);
+  void CarryOut(const std::vector<Plan*>& plans);
+  void CarryOutUsable(const std::vector<Plan*>& plans);
+  absl::Status TryCarryOut(const std::function<void(FabricState&)>& execute);
   absl::Status Push(const CircuitChange& change);
   // The same error, saying that it is the data plane's that runs stage 0.
   absl::Status AtIngress(const absl::Status& status) const;
@@ -225,7 +221,6 @@ class Controller {
   const Options options_;
   Arbitration arbitration_;
   Resources resources_;
-  CommitQueue<Job> queue_;
   std::mutex change_;
   mutable std::shared_mutex state_;  // guards intent_ and past_
   std::unique_ptr<Intent> intent_;   // null: nothing is loaded
@@ -245,6 +240,9 @@ class Controller {
   std::condition_variable watch_changed_;
   bool stopping_ = false;  // watch_mutex_
   std::thread watch_;
+  // Ends first of all.
+  CommitQueue queue_{change_, [this](const std::vector<Plan*>& plans) { CarryOut(plans); },
+                     resources_};
 };
 
 }  // namespace bfly::control

@@ -69,17 +69,13 @@ void Controller::DealWithBroken(const std::vector<Row>& crossing) {
 absl::Status Controller::ForEach(const std::vector<Row>& inputs,
                                  const std::function<void(FabricState&, Row)>& deal) {
   if (inputs.empty()) return absl::OkStatus();
-  Job all;
-  all.plan = [&](FabricState& state) {
+  absl::Status status = TryCarryOut([&](FabricState& state) {
     for (const Row input : inputs) deal(state, input);
-  };
-  absl::Status status = TryCarryOut({&all});
+  });
   if (status.ok() || IsUnreachable(status) || absl::IsAborted(status)) return status;
   // The data plane refuses one of them: the others shall not suffer for it.
   for (const Row input : inputs) {
-    Job one;
-    one.plan = [&](FabricState& state) { deal(state, input); };
-    status = TryCarryOut({&one});
+    status = TryCarryOut([&](FabricState& state) { deal(state, input); });
     if (IsUnreachable(status) || absl::IsAborted(status)) return status;
   }
   return absl::OkStatus();

@@ -38,11 +38,12 @@ grpc::Status DataServerService::RequestBestEffort(const grpc::ServerContextBase*
   }
   absl::StatusOr<std::vector<Outcome>> outcomes = absl::UnknownError("");
   std::shared_ptr<const Network> network;
-  const absl::Status status = controller_.Commit(request.election_id(), [&](FabricState& state) {
-    network = state.shared_network();
-    outcomes = ExecuteBatch(state, orders, /*all_or_nothing=*/false, request.idempotency_key(),
-                            InterruptOf(context, /*answer_in_time=*/true));
-  });
+  const absl::Status status =
+      controller_.Commit(request.election_id(), DeadlineOf(context), [&](FabricState& state) {
+        network = state.shared_network();
+        outcomes = ExecuteBatch(state, orders, /*all_or_nothing=*/false, request.idempotency_key(),
+                                InterruptOf(context, /*answer_in_time=*/true));
+      });
   if (!status.ok()) return ToGrpc(status);
   if (!outcomes.ok()) return ToGrpc(outcomes.status());
   uint32_t link_congestion = 0;
@@ -75,14 +76,15 @@ grpc::Status DataServerService::ReleaseBatch(const grpc::ServerContextBase* cont
     return ToGrpc(status);
   absl::StatusOr<std::vector<Outcome>> outcomes = absl::UnknownError("");
   std::vector<Row> users;
-  const absl::Status status = controller_.Commit(request->election_id(), [&](FabricState& state) {
-    users.assign(request->users().begin(), request->users().end());
-    if (request->all()) users = state.standing().Readers();
-    std::vector<Order> orders;
-    for (const Row user : users) orders.emplace_back().what = StopReadingOrder{user};
-    outcomes = ExecuteBatch(state, orders, !request->best_effort(), request->idempotency_key(),
-                            InterruptOf(context, request->best_effort()));
-  });
+  const absl::Status status =
+      controller_.Commit(request->election_id(), DeadlineOf(context), [&](FabricState& state) {
+        users.assign(request->users().begin(), request->users().end());
+        if (request->all()) users = state.standing().Readers();
+        std::vector<Order> orders;
+        for (const Row user : users) orders.emplace_back().what = StopReadingOrder{user};
+        outcomes = ExecuteBatch(state, orders, !request->best_effort(), request->idempotency_key(),
+                                InterruptOf(context, request->best_effort()));
+      });
   if (!status.ok()) return ToGrpc(status);
   if (!outcomes.ok()) return ToGrpc(outcomes.status());
   uint64_t released = 0;

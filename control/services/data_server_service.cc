@@ -22,14 +22,14 @@ struct ReadOperations {
   using Result = v1::ObjectResult;
   static constexpr char kOperations[] = "request or release";
 
-  static Step ToStep(const Operation& operation) {
+  static TaggedOrder ToTaggedOrder(const Operation& operation) {
     switch (operation.operation_case()) {
       case Operation::kRequest:
         return {operation.tag(), ToOrder(operation.request()), operation.request().election_id()};
       case Operation::kRelease:
         return {operation.tag(), ToOrder(operation.release()), operation.release().election_id()};
       default:
-        return MissingStep<ReadOperations>(operation.tag());
+        return MissingOrder<ReadOperations>(operation.tag());
     }
   }
   static void Fill(const Network& network, const StandingCircuit& circuit, Result* result) {
@@ -39,7 +39,7 @@ struct ReadOperations {
 
 }  // namespace
 
-grpc::Status DataServerService::Place(const grpc::ServerContextBase*,
+grpc::Status DataServerService::Place(const grpc::ServerContextBase* context,
                                       const v1::PlaceRequest* request,
                                       v1::PlaceResponse* response) {
   Row rows = 0;
@@ -54,7 +54,7 @@ grpc::Status DataServerService::Place(const grpc::ServerContextBase*,
   if (absl::IsResourceExhausted(order.status())) objects.CountRefusal();
   if (!order.ok()) return ToGrpc(order.status());
   absl::Status placed;
-  status = controller_.Commit(request->election_id(), [&](FabricState& state) {
+  status = controller_.Commit(request->election_id(), DeadlineOf(context), [&](FabricState& state) {
     // Others may have placed objects meanwhile.
     const uint64_t before = order->replace ? 0 : state.objects().size();
     placed = before + order->objects.size() > objects.limit()
@@ -67,7 +67,7 @@ grpc::Status DataServerService::Place(const grpc::ServerContextBase*,
 }
 
 DataServerService::DataServerService(Controller& controller, CallDesk& desk)
-    : ByteService("bfly.v1.DataServer", desk), controller_(controller), queue_(controller) {
+    : ByteService("bfly.v1.DataServer", desk), controller_(controller), queue_(controller.queue()) {
   using enum CallDesk::Lane;
   AddCall("Place", kChange, &DataServerService::Place);
   AddQuickCall<v1::ObjectRequest>("Request", [this](auto&&... call) { Request(call...); });
@@ -120,15 +120,17 @@ grpc::Status DataServerService::RequestBatch(const grpc::ServerContextBase* cont
     response->set_copies(first == nullptr ? 0 : static_cast<uint32_t>(first->copies));
   };
   const absl::Status status =
-      request->dry_run() ? controller_.Read([&](const FabricState& state) {
-        look(state);
-        result = state.planner().Route(order);
-      })
-                         : controller_.Commit(request->election_id(), [&](FabricState& state) {
-                             look(state);
-                             result = Execute(state, order, request->idempotency_key(),
-                                              InterruptOf(context, /*answer_in_time=*/false));
-                           });
+      request->dry_run()
+          ? controller_.Read([&](const FabricState& state) {
+              look(state);
+              result = state.planner().Route(order);
+            })
+          : controller_.Commit(request->election_id(), DeadlineOf(context),
+                               [&](FabricState& state) {
+                                 look(state);
+                                 result = Execute(state, order, request->idempotency_key(),
+                                                  InterruptOf(context, /*answer_in_time=*/false));
+                               });
   if (!status.ok()) return ToGrpc(status);
   if (!result.ok()) return ToGrpc(result.status());
   response->set_seconds(

@@ -4,8 +4,8 @@
 
 #include "bfly/v1/data_server.pb.h"
 #include "control/services/byte_service.h"
+#include "control/services/commit_queue.h"
 #include "control/services/controller.h"
-#include "control/services/order_queue.h"
 
 namespace bfly::control {
 
@@ -46,7 +46,7 @@ class DataServerService final : public ByteService {
                                  v1::ObjectBatchResponse* response);
 
   Controller& controller_;
-  OrderQueue queue_;
+  CommitQueue& queue_;
 };
 
 }  // namespace bfly::control

@@ -19,7 +19,8 @@ inline constexpr int kMaxInMessage = 4096;
 // An operation with a path and a key takes less than this. One that takes more counts for several.
 inline constexpr size_t kOperationBytes = 1024;
 
-struct Step {
+// An operation of a stream.
+struct TaggedOrder {
   uint64_t tag = 0;
   absl::StatusOr<Order> order;
   uint64_t election_id = 0;
@@ -30,17 +31,17 @@ struct Message {
   uint64_t tag = 0;
   bool is_batch = false;
   absl::Status status;  // of a batch that is refused as a whole
-  std::vector<Step> steps;
+  std::vector<TaggedOrder> orders;
   size_t bytes = 0;  // of memory, as it came
 };
 
 // What a message counts for: itself and its operations, or more if they are large.
 inline size_t SizeOf(const Message& message) {
-  return 1 + std::max(message.steps.size(), message.bytes / kOperationBytes);
+  return 1 + std::max(message.orders.size(), message.bytes / kOperationBytes);
 }
 
 template <class Kind>
-Step MissingStep(uint64_t tag) {
+TaggedOrder MissingOrder(uint64_t tag) {
   return {tag,
           ErrorAtField(absl::StatusCode::kInvalidArgument, "operation",
                        absl::StrCat("is missing; set ", Kind::kOperations)),
@@ -48,8 +49,8 @@ Step MissingStep(uint64_t tag) {
 }
 
 template <class Kind>
-Step ToMemberStep(const typename Kind::Operation& operation) {
-  if (!operation.has_batch()) return Kind::ToStep(operation);
+TaggedOrder ToMemberOrder(const typename Kind::Operation& operation) {
+  if (!operation.has_batch()) return Kind::ToTaggedOrder(operation);
   return {operation.tag(),
           ErrorAtField(absl::StatusCode::kInvalidArgument, "batch",
                        "stands in a batch; put its operations there themselves"),
@@ -59,7 +60,7 @@ Step ToMemberStep(const typename Kind::Operation& operation) {
 // Kind says what the operations are:
 //   Operation, Result              messages with a tag; an Operation may have a `batch` of
 //                                  `operations`, a Result their `results`
-//   static Step ToStep(const Operation&)                 of one that is no batch
+//   static TaggedOrder ToTaggedOrder(const Operation&)                 of one that is no batch
 //   static void Fill(const Network&, const StandingCircuit&, Result*)   of one that was done
 //   kOperations                    what an operation may be, in words
 template <class Kind>
@@ -67,10 +68,10 @@ Message ToMessage(const typename Kind::Operation& operation, size_t bytes) {
   Message message{.tag = operation.tag(),
                   .is_batch = operation.has_batch(),
                   .status = absl::OkStatus(),
-                  .steps = {},
+                  .orders = {},
                   .bytes = bytes};
   if (!message.is_batch) {
-    message.steps.push_back(Kind::ToStep(operation));
+    message.orders.push_back(Kind::ToTaggedOrder(operation));
     return message;
   }
   const auto& operations = operation.batch().operations();
@@ -81,8 +82,8 @@ Message ToMessage(const typename Kind::Operation& operation, size_t bytes) {
                                   " are allowed; send several messages"));
     return message;
   }
-  message.steps.reserve(operations.size());
-  for (const auto& member : operations) message.steps.push_back(ToMemberStep<Kind>(member));
+  message.orders.reserve(operations.size());
+  for (const auto& member : operations) message.orders.push_back(ToMemberOrder<Kind>(member));
   return message;
 }
 
@@ -112,8 +113,8 @@ typename Kind::Result ToAnswer(const Network* network, const Message& message,
     FillOutcome<Kind>(network, message.tag, message.status, &result);
     return result;
   }
-  for (const Step& step : message.steps) {
-    FillOutcome<Kind>(network, step.tag, *outcome++, result.add_results());
+  for (const TaggedOrder& order : message.orders) {
+    FillOutcome<Kind>(network, order.tag, *outcome++, result.add_results());
   }
   return result;
 }

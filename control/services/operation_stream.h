@@ -15,8 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "control/intent/execute.h"
 #include "control/server/message_bytes.h"
+#include "control/services/commit_queue.h"
 #include "control/services/operation_message.h"
-#include "control/services/order_queue.h"
 #include "control/services/resources.h"
 #include "control/status/grpc_status.h"
 
@@ -34,7 +34,7 @@ inline constexpr size_t kMaxMessageBytes = kMaxInMessage * kOperationBytes;
 template <class Kind>
 class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  StreamReactor(OrderQueue& queue, Resources& resources, grpc::CallbackServerContext* context)
+  StreamReactor(CommitQueue& queue, Resources& resources, grpc::CallbackServerContext* context)
       : queue_(queue), resources_(resources), context_(context) {
     counted_ = resources_.streams.Take();
     if (counted_) {
@@ -81,7 +81,7 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   template <class Function>
   void Change(Function&& change);
 
-  OrderQueue& queue_;
+  CommitQueue& queue_;
   Resources& resources_;
   grpc::CallbackServerContext* const context_;
   bool counted_ = false;         // among the streams
@@ -99,59 +99,44 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   bool is_finished_ = false;
 };
 
-// The operations of one message, carried out one after the other.
+// The operations of one message, executed one after the other.
 template <class Kind>
-class MessageWork final : public OrderQueue::Work {
+class MessagePlan final : public Plan {
  public:
-  MessageWork(Message message, StreamReactor<Kind>& stream)
+  MessagePlan(Message message, StreamReactor<Kind>& stream)
       : message_(std::move(message)), stream_(stream) {
-    const std::vector<Step>& steps = message_.steps;
-    outcomes_.assign(steps.size(), absl::UnknownError(""));
-    for (size_t i = 0; i < steps.size(); ++i) {
-      if (runs_.empty() || runs_.back().job.election_id != steps[i].election_id) {
-        runs_.push_back({.first = i, .end = i, .job = {}});
-        runs_.back().job.election_id = steps[i].election_id;
+    outcomes_.assign(message_.orders.size(), absl::UnknownError(""));
+  }
+
+  void Execute(FabricState& state, const Arbitration& arbitration) override {
+    network_ = state.shared_network();
+    absl::Status permitted;
+    for (size_t i = 0; i < outcomes_.size(); ++i) {
+      const auto& [tag, order, election_id] = message_.orders[i];
+      const bool same = i != 0 && election_id == message_.orders[i - 1].election_id;
+      if (!same) permitted = arbitration.Check(election_id);
+      if (!order.ok()) {
+        outcomes_[i] = order.status();
+      } else if (permitted.ok()) {
+        outcomes_[i] = control::Execute(state, *order);
+      } else {
+        outcomes_[i] = permitted;
       }
-      runs_.back().end = i + 1;
-    }
-    for (Run& run : runs_) {
-      run.job.plan = [this, &run](FabricState& state) {
-        network_ = state.shared_network();
-        for (size_t i = run.first; i < run.end; ++i) {
-          const absl::StatusOr<Order>& order = message_.steps[i].order;
-          outcomes_[i] = order.ok() ? Execute(state, *order) : order.status();
-        }
-      };
     }
   }
 
-  void AddJobs(std::vector<Controller::Job*>& jobs) override {
-    for (Run& run : runs_) jobs.push_back(&run.job);
-  }
-
-  void Done(bool) override {
-    for (const Run& run : runs_) {
-      if (run.job.status.ok()) continue;
-      for (size_t i = run.first; i < run.end; ++i) {
-        const absl::StatusOr<Order>& order = message_.steps[i].order;
-        outcomes_[i] = order.ok() ? run.job.status : order.status();
-      }
+  void Done() override {
+    for (size_t i = 0; i < outcomes_.size() && !status.ok(); ++i) {
+      const absl::StatusOr<Order>& order = message_.orders[i].order;
+      outcomes_[i] = order.ok() ? status : order.status();
     }
     stream_.Answer(ToAnswer<Kind>(network_.get(), message_, outcomes_.data()), SizeOf(message_));
   }
 
  private:
-  // Steps [first, end), which have the same election id.
-  struct Run {
-    size_t first;
-    size_t end;
-    Controller::Job job;
-  };
-
   const Message message_;
   StreamReactor<Kind>& stream_;
-  std::vector<Outcome> outcomes_;  // of message_.steps
-  std::vector<Run> runs_;
+  std::vector<Outcome> outcomes_;  // of message_.orders
   std::shared_ptr<const Network> network_;
 };
 
@@ -189,8 +174,8 @@ void StreamReactor<Kind>::OnReadDone(bool ok) {
     read_on = open_ < most_open() && !is_cancelled_;
     is_paused_ = !read_on;
   }
-  OrderQueue& queue = queue_;
-  const bool lead = queue.Push(std::make_unique<MessageWork<Kind>>(std::move(message), *this));
+  CommitQueue& queue = queue_;
+  const bool lead = queue.Push(std::make_unique<MessagePlan<Kind>>(std::move(message), *this));
   // After the push, so that messages stay in order; before the work, so that the next comes
   // meanwhile. From here on this may be gone.
   if (read_on) StartRead(&bytes_);

@@ -12,23 +12,26 @@
 namespace bfly::control {
 namespace {
 
-class UnaryOrder final : public OrderQueue::Work {
+class UnaryOrder final : public Plan {
  public:
   // One of the `orders` that wait; it gives its place back when it is done.
   UnaryOrder(Order order, uint64_t election_id, UnaryCall call, Resource& orders)
-      : order_(std::move(order)), call_(std::move(call)), orders_(orders) {
-    job_.election_id = election_id;
-    job_.plan = [this](FabricState& state) {
-      network_ = state.shared_network();
-      outcome_ = Execute(state, order_);
-    };
-  }
+      : order_(std::move(order)),
+        election_id_(election_id),
+        call_(std::move(call)),
+        orders_(orders) {}
 
-  bool IsWanted() const override { return !call_.context->IsCancelled(); }
-  void AddJobs(std::vector<Controller::Job*>& jobs) override { jobs.push_back(&job_); }
-  void Done(bool carried_out) override {
-    absl::Status status = absl::CancelledError("cancelled; nothing was changed");
-    if (carried_out) status = job_.status.ok() ? outcome_.status() : job_.status;
+  absl::Status IsWanted() const override {
+    if (!call_.context->IsCancelled()) return absl::OkStatus();
+    return absl::CancelledError("cancelled; nothing was changed");
+  }
+  void Execute(FabricState& state, const Arbitration& arbitration) override {
+    network_ = state.shared_network();
+    const absl::Status permitted = arbitration.Check(election_id_);
+    outcome_ = permitted.ok() ? control::Execute(state, order_) : permitted;
+  }
+  void Done() override {
+    if (status.ok()) status = outcome_.status();
     if (status.ok()) call_.fill(*network_, *outcome_);
     orders_.Give();
     call_.reactor->Finish(ToGrpc(status));
@@ -36,14 +39,14 @@ class UnaryOrder final : public OrderQueue::Work {
 
  private:
   const Order order_;
+  const uint64_t election_id_;
   const UnaryCall call_;
   Resource& orders_;
-  Controller::Job job_;
   std::shared_ptr<const Network> network_;
   Outcome outcome_ = absl::UnknownError("");
 };
 
-class InBandCall final : public OrderQueue::SlowWork {
+class InBandCall final : public CommitQueue::LongCall {
  public:
   InBandCall(grpc::CallbackServerContext* context, grpc::ServerUnaryReactor* reactor,
              std::function<grpc::Status(const Interrupt&)> carry_out)
@@ -63,13 +66,13 @@ class InBandCall final : public OrderQueue::SlowWork {
 
 }  // namespace
 
-void CarryOutInBand(OrderQueue& queue, grpc::CallbackServerContext* context,
+void CarryOutInBand(CommitQueue& queue, grpc::CallbackServerContext* context,
                     grpc::ServerUnaryReactor* reactor,
                     std::function<grpc::Status(const Interrupt&)> carry_out) {
-  queue.PushSlow(std::make_unique<InBandCall>(context, reactor, std::move(carry_out)));
+  queue.PushLong(std::make_unique<InBandCall>(context, reactor, std::move(carry_out)));
 }
 
-void CarryOut(OrderQueue& queue, absl::StatusOr<Order> order, uint64_t election_id,
+void CarryOut(CommitQueue& queue, absl::StatusOr<Order> order, uint64_t election_id,
               UnaryCall call) {
   absl::Status status = order.status();
   Resource& orders = queue.resources().orders;

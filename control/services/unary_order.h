@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "control/server/message_bytes.h"
-#include "control/services/order_queue.h"
+#include "control/services/commit_queue.h"
 
 namespace bfly::control {
 
@@ -22,11 +22,12 @@ struct UnaryCall {
 
 // Finishes the call when the order is carried out, or with its error. RESOURCE_EXHAUSTED: too many
 // wait.
-void CarryOut(OrderQueue& queue, absl::StatusOr<Order> order, uint64_t election_id, UnaryCall call);
+void CarryOut(CommitQueue& queue, absl::StatusOr<Order> order, uint64_t election_id,
+              UnaryCall call);
 
 // One call in band, which `carry_out` does while its interrupt says nothing. Finishes the call with
 // what that returns. RESOURCE_EXHAUSTED: too many wait.
-void CarryOutInBand(OrderQueue& queue, grpc::CallbackServerContext* context,
+void CarryOutInBand(CommitQueue& queue, grpc::CallbackServerContext* context,
                     grpc::ServerUnaryReactor* reactor,
                     std::function<grpc::Status(const Interrupt&)> carry_out);
 
@@ -41,7 +42,7 @@ struct OrderCall {
 
 // Carries the order out and answers with what `fill(network, circuit, response)` writes.
 template <class Response, class Request, class Fill>
-void AnswerOrder(OrderQueue& queue, const OrderCall<Request>& call, absl::StatusOr<Order> order,
+void AnswerOrder(CommitQueue& queue, const OrderCall<Request>& call, absl::StatusOr<Order> order,
                  Fill fill) {
   CarryOut(queue, std::move(order), call.request->election_id(),
            {call.context, call.reactor,
@@ -54,7 +55,7 @@ void AnswerOrder(OrderQueue& queue, const OrderCall<Request>& call, absl::Status
 
 // Carries the order out in band and answers with what `carry_out(interrupt, response)` writes.
 template <class Response, class Request, class InBand>
-void AnswerInBand(OrderQueue& queue, const OrderCall<Request>& call, InBand carry_out) {
+void AnswerInBand(CommitQueue& queue, const OrderCall<Request>& call, InBand carry_out) {
   CarryOutInBand(queue, call.context, call.reactor, [call, carry_out](const Interrupt& interrupt) {
     Response response;
     grpc::Status status = carry_out(interrupt, &response);

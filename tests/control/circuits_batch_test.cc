@@ -56,20 +56,22 @@ class CircuitsBatchTest : public CircuitsServiceTest {
   }
   size_t Standing() {
     size_t size = 0;
-    EXPECT_TRUE(
-        controller_->controller().Commit(0, [&](FabricState& state) { size = state.size(); }).ok());
+    EXPECT_TRUE(controller_->controller()
+                    .Commit(0, InAMinute(), [&](FabricState& state) { size = state.size(); })
+                    .ok());
     return size;
   }
   // Recounts from the state itself, because the figures of so many links do not fit a message. It
   // runs after all calls before it.
   void ExpectRecount() {
-    const absl::Status status = controller_->controller().Commit(0, [](FabricState& state) {
-      LinkLoad recount(state.network());
-      for (const StandingCircuit& circuit : state.circuits()) {
-        recount.Add(circuit.path.input, circuit.path.tag);
-      }
-      EXPECT_EQ(recount.counts(), state.load().counts());
-    });
+    const absl::Status status =
+        controller_->controller().Commit(0, InAMinute(), [](FabricState& state) {
+          LinkLoad recount(state.network());
+          for (const StandingCircuit& circuit : state.circuits()) {
+            recount.Add(circuit.path.input, circuit.path.tag);
+          }
+          EXPECT_EQ(recount.counts(), state.load().counts());
+        });
     EXPECT_TRUE(status.ok()) << status;
     EXPECT_EQ(agent_->host().held(true).circuits.size(), Standing());
   }

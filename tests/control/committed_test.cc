@@ -119,6 +119,33 @@ TEST_F(CommittedTest, AMovedCircuitIsSeenOnItsOldPathUntilTheNewOneIsInstalled) 
   EXPECT_NE(rows_now(), std::vector<Row>(first_.rows().begin(), first_.rows().end()));
 }
 
+TEST_F(CommittedTest, APlacementThatHasNotBegunByItsDeadlineIsNeverDone) {
+  agent_ = std::make_unique<TestAgent>(directory_.path(), "dp0", FakeBackend(board_, "dp0"));
+  controller_ = std::make_unique<TestController>(directory_.path(), 3'600'000);
+  ASSERT_TRUE(Load(*controller_, RandomlyWired(16)).ok());
+  const auto place = [this](uint64_t first, uint32_t count, std::chrono::milliseconds time) {
+    v1::PlaceRequest request;
+    request.set_first(first);
+    request.set_count(count);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + time);
+    v1::PlaceResponse response;
+    const absl::Status status =
+        FromGrpc(controller_->data_server->Place(&context, request, &response));
+    return status.ok() ? absl::StatusOr<uint64_t>(response.objects()) : status;
+  };
+  EXPECT_EQ(*place(0, 4, std::chrono::seconds(30)), 4u);
+  auto answer = Held([this] {
+    v1::ObjectRequest request;
+    request.set_user(3);
+    return Call(*controller_->data_server, &v1::DataServer::Stub::Request, request);
+  });
+  EXPECT_TRUE(absl::IsDeadlineExceeded(place(100, 2, std::chrono::milliseconds(200)).status()));
+  board_.OpenGate();
+  EXPECT_TRUE(answer.get().ok());
+  EXPECT_EQ(*place(200, 1, std::chrono::seconds(30)), 5u);
+}
+
 TEST_F(CommittedTest, ALinkIsSeenDownWhenTheDataPlaneHasTakenItDown) {
   Begin();
   const auto down = [this] {

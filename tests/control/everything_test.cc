@@ -298,7 +298,7 @@ TEST_F(EverythingTest, InRandomOrderLeavesNoPartialState) {
     for (int step = 0; step < 80; ++step) {
       actor.Act();
       // What a client that is gone asked for may still be under way.
-      ASSERT_TRUE(controller_->controller().Commit(0, [](FabricState&) {}).ok());
+      ASSERT_TRUE(controller_->controller().Commit(0, InAMinute(), [](FabricState&) {}).ok());
       ExpectCountsEqualRecount(*controller_, agent_.get());
       most = std::max(most, List(*controller_).size());
       if (HasFailure()) {

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <future>
 
-#include "control/services/order_queue.h"
+#include "control/services/commit_queue.h"
 #include "tests/control/in_band_fixture.h"
 
 namespace bfly::control {
@@ -175,8 +175,8 @@ TEST_F(InBandCallsTest, ReadsSentTwiceWithTheirKeyAreDoneOnce) {
   EXPECT_THAT(List(*controller_), SizeIs(8));
 }
 
-// A piece of slow work of the test's own.
-class Piece final : public OrderQueue::SlowWork {
+// A call of the test's own.
+class Piece final : public CommitQueue::LongCall {
  public:
   struct Told {
     std::atomic<int> carried_out = 0, given_up = 0, refused = 0;
@@ -200,19 +200,21 @@ class Piece final : public OrderQueue::SlowWork {
   std::shared_future<void> go_;
 };
 
-TEST_F(InBandCallsTest, TheQueueOfSlowCallsIsBoundedAndCancelledCallsMakeRoom) {
+TEST_F(InBandCallsTest, LongCallsThatWaitAreBoundedAndCancelledOnesMakeRoom) {
   Start(16);
   Piece::Told told, later;
   const std::shared_future<void> go = told.go.get_future().share();
-  constexpr int kMost = static_cast<int>(OrderQueue::kMaxSlow);
+  constexpr int kMost = static_cast<int>(CommitQueue::kMaxLong);
   {
-    OrderQueue queue(controller_->controller());
-    for (int i = 0; i < 3 * kMost; ++i) queue.PushSlow(std::make_unique<Piece>(told, go));
+    std::mutex change;
+    CommitQueue queue(
+        change, [](const auto&) {}, controller_->controller().resources());
+    for (int i = 0; i < 3 * kMost; ++i) queue.PushLong(std::make_unique<Piece>(told, go));
     // One may have been taken out of the queue to be carried out.
     EXPECT_GE(told.refused, 2 * kMost - 1);
     EXPECT_LE(told.refused, 2 * kMost);
     told.wanted = false;
-    for (int i = 0; i < kMost; ++i) queue.PushSlow(std::make_unique<Piece>(later, go));
+    for (int i = 0; i < kMost; ++i) queue.PushLong(std::make_unique<Piece>(later, go));
     EXPECT_EQ(later.refused, 0);
     EXPECT_GE(told.given_up, kMost - 1);
     told.go.set_value();

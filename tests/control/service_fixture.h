@@ -153,6 +153,9 @@ class TestController {
 };
 
 // Every call of a test ends.
+inline std::chrono::steady_clock::time_point InAMinute() {
+  return std::chrono::steady_clock::now() + std::chrono::minutes(1);
+}
 inline void SetDeadline(grpc::ClientContext& context) {
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
 }
