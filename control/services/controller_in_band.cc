@@ -233,12 +233,7 @@ absl::StatusOr<InBandOutcome> Controller::LearnInBand(const InBandCaller& caller
 }
 
 absl::Status Controller::Distrust(const absl::Status& status) {
-  // The data plane holds what the controller does not know of: the next look makes up the
-  // difference.
-  intent_->ingress().Learn([&](DataPlane::Known& known) {
-    known.in_step = false;
-    known.problem = std::string(status.message());
-  });
+  MarkOutOfStep(intent_->ingress(), status);
   return absl::UnavailableError(absl::StrCat(status.message(), "; its circuits are compared anew"));
 }
 

@@ -45,6 +45,7 @@ absl::Status Controller::PushLinks(const LinkOverrides& changes) {
   *request.mutable_changes() = changes;
   for (const auto& plane : intent_->planes) {
     if (absl::Status status = plane->client().SetLinks(request); !status.ok()) {
+      if (IsUnreachable(status)) MarkOutOfStep(*plane, status);
       return absl::Status(status.code(),
                           absl::StrCat("data plane ", plane->name(), ": ", status.message()));
     }

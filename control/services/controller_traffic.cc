@@ -141,7 +141,9 @@ absl::Status Controller::SetTraffic(Sources sources) {
     }
   }
   request.mutable_sources()->Add(sources.begin(), sources.end());
-  if (absl::Status status = intent_->ingress().client().SetTraffic(request); !status.ok()) {
+  DataPlane& ingress = intent_->ingress();
+  if (absl::Status status = ingress.client().SetTraffic(request); !status.ok()) {
+    if (IsUnreachable(status)) MarkOutOfStep(ingress, status);
     return status;
   }
   const std::unique_lock lock(state_);

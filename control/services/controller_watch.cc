@@ -209,13 +209,13 @@ absl::Status Controller::ReconcileLinksAndTraffic(DataPlane& plane, const v1::Ag
   if (intent_->circuits_known && !MessageDifferencer::Equals(wanted, has)) {
     if (absl::Status status = plane.client().SetLinks(wanted); !status.ok()) return status;
   }
-  if (&plane != &intent_->ingress() || intent_->sources.empty() || held.sources_size() > 0) {
-    return absl::OkStatus();
-  }
-  v1::AgentTrafficRequest traffic;
-  traffic.set_latency_id(LatencyIdOf(intent_->sources));
-  traffic.mutable_sources()->Add(intent_->sources.begin(), intent_->sources.end());
-  return plane.client().SetTraffic(traffic);
+  if (&plane != &intent_->ingress()) return absl::OkStatus();
+  v1::AgentTrafficRequest sources, held_sources;
+  sources.mutable_sources()->Add(intent_->sources.begin(), intent_->sources.end());
+  *held_sources.mutable_sources() = held.sources();
+  if (MessageDifferencer::Equals(sources, held_sources)) return absl::OkStatus();
+  sources.set_latency_id(LatencyIdOf(intent_->sources));
+  return plane.client().SetTraffic(sources);
 }
 
 }  // namespace bfly::control

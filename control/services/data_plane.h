@@ -58,4 +58,13 @@ class DataPlane {
   Known known_;
 };
 
+// What the data plane did is not known, for this reason: the next look compares, and makes up the
+// difference.
+inline void MarkOutOfStep(DataPlane& plane, const absl::Status& why) {
+  plane.Learn([&](DataPlane::Known& known) {
+    known.in_step = false;
+    known.problem = std::string(why.message());
+  });
+}
+
 }  // namespace bfly::control

@@ -139,6 +139,30 @@ TEST_F(TrafficServiceTest, LatencyIsRecordedOnEveryDataPlaneWhileASourceWantsIt)
   EXPECT_FALSE(List().latency().recording());
 }
 
+TEST_F(TrafficServiceTest, ADataPlaneSendsWhatTheControllerCommittedAndNothingElse) {
+  Begin();
+  ASSERT_TRUE(Start({Named("a")}).ok());
+  FabricHost& host = agents_[0]->host();
+  const auto names = [&host] {
+    std::vector<std::string> out;
+    for (const v1::TrafficSource& source : host.held(true).sources) out.push_back(source.name());
+    return out;
+  };
+  // As after a start whose answer was lost. By the circuit the controller sees that something has
+  // changed.
+  const auto change = [&] {
+    v1::TrafficSource other = Named("other");
+    other.set_id(77);
+    ASSERT_TRUE(host.SetSources({other}, 0).ok());
+    ASSERT_TRUE(host.UpdateCircuits({{.input = 5, .tag = 0, .id = 0}}, {}, 0).ok());
+  };
+  change();
+  EXPECT_TRUE(Eventually([&] { return names() == std::vector<std::string>{"a"}; }));
+  ASSERT_TRUE(Stop({}).ok());
+  change();
+  EXPECT_TRUE(Eventually([&] { return names().empty(); }));
+}
+
 TEST_F(TrafficServiceTest, EveryWrongFieldIsNamed) {
   Begin();
   v1::TrafficSource source = Named("a b");
