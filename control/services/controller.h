@@ -28,6 +28,7 @@
 #include "control/services/circuit_feed.h"
 #include "control/services/commit_queue.h"
 #include "control/services/intent.h"
+#include "control/services/load_planes.h"
 #include "control/services/resources.h"
 #include "control/store/store.h"
 
@@ -65,12 +66,6 @@ class Controller {
   // All data planes or none. FAILED_PRECONDITION if a fabric is loaded and not `replace`; if a
   // replacing one cannot be loaded, the one before runs again, its circuits too.
   absl::Status Load(const v1::Topology& topology, bool replace, uint64_t election_id);
-  // Of every data plane what it counted at the very end, or why that is not to be had: it cannot be
-  // reached, or was started again and holds nothing. Senders come before receivers.
-  struct LastFigures {
-    std::string data_plane;
-    absl::StatusOr<v1::AgentCounters> counters;
-  };
   absl::StatusOr<std::vector<LastFigures>> Unload(uint64_t election_id);
   absl::StatusOr<v1::DescribeResponse> Describe(bool links) const;
   // All but the conservation.
@@ -157,22 +152,14 @@ class Controller {
   // The same error, saying that it is the data plane's that runs stage 0.
   absl::Status AtIngress(const absl::Status& status) const;
   absl::Status SetTraffic(std::vector<v1::TrafficSource> sources);
-  absl::Status CheckInBand(const InBandOrder& order) const;
   absl::StatusOr<v1::AgentInBandResponse> AskInBand(v1::AgentInBandRequest& request);
-  v1::AgentInBandRequest RequestInBand(const InBandOrder& order) const;
   absl::Status LearnRefusal(const InBandOrder& order, const v1::AgentInBandRefusal& refusal);
   absl::StatusOr<InBandOutcome> LearnInBand(const InBandCaller& caller, const InBandOrder& order,
                                             const v1::AgentInBandRequest& request,
                                             const v1::AgentInBandResponse& response);
   // What the ingress did is not known, for this reason.
   absl::Status Distrust(const absl::Status& status);
-  absl::Status VerifyAll(const Intent& intent);
-  // All data planes are the controller's then, or FAILED_PRECONDITION says whose one is.
-  absl::Status ClaimAll(const Intent& intent);
-  static void ReleaseAll(const DataPlanes& planes);
-  // All or none. `take_over`: what a data plane runs already is unloaded first.
-  absl::Status LoadAll(const Intent& intent, bool take_over);
-  std::vector<LastFigures> UnloadAll(const Intent& intent);
+  absl::Status LoadPlanes(const Intent& intent, bool take_over);
   void Restore(Intent& intent);
   void Replace(std::unique_ptr<Intent> intent);
 

@@ -62,10 +62,8 @@ RouteResult RouteOf(const Network& network, const v1::AgentInBandRequest& reques
   return route;
 }
 
-}  // namespace
-
-absl::Status Controller::CheckInBand(const InBandOrder& order) const {
-  const FabricState& state = intent_->state;
+absl::Status CheckProgram(const Intent& intent, const InBandOrder& order) {
+  const FabricState& state = intent.state;
   const bool reads = order.reads.has_value() || order.stop_reading.has_value();
   if (!reads && order.protocol != "collision" && order.protocol != "minimum") {
     return ErrorAtField(
@@ -82,17 +80,16 @@ absl::Status Controller::CheckInBand(const InBandOrder& order) const {
     const auto found = FindProtocol(order.protocol, state.network().kind());
     if (!found.ok()) return found.status();
   }
-  const auto& owners = intent_->plane_of_stage;
+  const auto& owners = intent.plane_of_stage;
   if (std::any_of(owners.begin(), owners.end(), [&](size_t p) { return p != owners[0]; })) {
     return ErrorAtField(absl::StatusCode::kFailedPrecondition, "in_band",
                         "the stages are split over data planes; circuits are set up in band where "
                         "one data plane runs them all");
   }
-  return control::CheckInBand(state, order);
+  return CheckInBand(state, order);
 }
 
-v1::AgentInBandRequest Controller::RequestInBand(const InBandOrder& order) const {
-  const FabricState& state = intent_->state;
+v1::AgentInBandRequest RequestOf(const FabricState& state, const InBandOrder& order) {
   v1::AgentInBandRequest request;
   SetProgram(order, state.network().dimension(), request);
   if (order.reads.has_value()) {
@@ -118,6 +115,8 @@ v1::AgentInBandRequest Controller::RequestInBand(const InBandOrder& order) const
   return request;
 }
 
+}  // namespace
+
 absl::StatusOr<InBandOutcome> Controller::ExecuteInBand(const InBandCaller& caller,
                                                         const MakeInBandOrder& make_order) {
   const std::lock_guard change(change_);
@@ -134,9 +133,9 @@ absl::StatusOr<InBandOutcome> Controller::ExecuteInBand(const InBandCaller& call
   const auto known = FindInBand(state, *order, caller.key);
   if (!known.ok()) return known.status();
   if (*known != nullptr) return **known;
-  if (absl::Status status = CheckInBand(*order); !status.ok()) return status;
+  if (absl::Status status = CheckProgram(*intent_, *order); !status.ok()) return status;
 
-  v1::AgentInBandRequest request = RequestInBand(*order);
+  v1::AgentInBandRequest request = RequestOf(state, *order);
   const absl::StatusOr<v1::AgentInBandResponse> response = AskInBand(request);
   if (!response.ok()) return response.status();
   if (absl::Status status = CheckAnswer(*response, request, state.network()); !status.ok()) {

@@ -119,7 +119,7 @@ absl::StatusOr<v1::UnloadResponse> CounterPoll::Unload(uint64_t election_id) {
   latest_ = nullptr;
   std::vector<FabricAccount::LastWords> words;
   v1::UnloadResponse response;
-  for (const Controller::LastFigures& figures : *last) {
+  for (const LastFigures& figures : *last) {
     words.push_back(
         {.data_plane = figures.data_plane, .counters = figures.counters, .read = Clock::now()});
     if (figures.counters.ok()) response.mutable_workers()->MergeFrom(figures.counters->workers());
