@@ -38,9 +38,11 @@ struct ClosedBenchResult {
   RunStatistics testpmd_io_pps = {};
   RunStatistics testpmd_mac_pps = {};
   double ratio = 0;  // of the medians, bfly to testpmd io
-  // Part of the passes in which the least busy worker that polls a capture found something to do.
-  // Below 1 the workers were not what was measured.
+  // Part of its passes in which the busiest worker moved frames, in the worst of the runs. If it is
+  // far below 1 the workers waited for each other, because something else ran on their cores, and
+  // the figures are not what two cores can do.
   double busy = 1;
+  bool workers_were_busy() const { return busy >= 0.9; }
   Conservation conservation = {};  // of bfly, all runs, after unloading
 };
 
