@@ -20,12 +20,14 @@ std::vector<Row> ConsecutiveRows(Row from, uint32_t count) {
 
 Frames FramesBetween(const std::vector<Row>& from, const std::vector<Row>& to, int bytes) {
   constexpr uint32_t kFrames = 1024;
+  const auto sources = static_cast<uint32_t>(from.size());
+  const auto targets = static_cast<uint32_t>(to.size());
   Frames frames;
   for (uint32_t i = 0; i < kFrames; ++i) {
     std::vector<uint8_t> frame(static_cast<size_t>(bytes));
     // Odd multipliers of no meaning but to mix the pairs.
-    StoreMac(frame.data(), RowMac(to[i * 2654435761u % to.size()]));
-    StoreMac(frame.data() + 6, RowMac(from[(i * 40503u + i / to.size()) % from.size()]));
+    StoreMac(frame.data(), RowMac(to[i * 2654435761u % targets]));
+    StoreMac(frame.data() + 6, RowMac(from[(i * 40503u + i / targets) % sources]));
     frame[12] = 0x08;
     frames.push_back(std::move(frame));
   }

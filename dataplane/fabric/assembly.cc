@@ -156,9 +156,9 @@ void Assembly::SetContinuations() {
       const SegmentPlan& other = plan_.segments[j];
       if (other.worker != plan_.segments[i].worker || !(other.rows == plan_.segments[i].rows))
         continue;
-      for (int h = 0; h < other.hops; ++h) {
-        by_hop[static_cast<size_t>(other.first_hop + h)] = {&segment(hop_segments_[j]),
-                                                            static_cast<size_t>(h) + 1};
+      const auto first = static_cast<size_t>(other.first_hop);
+      for (size_t h = 0; h < static_cast<size_t>(other.hops); ++h) {
+        by_hop[first + h] = {&segment(hop_segments_[j]), h + 1};
       }
     }
     segment(hop_segments_[i]).SetContinuations(std::move(by_hop));

@@ -13,7 +13,8 @@ namespace {
 // may lie outside of the array.
 template <typename T>
 T* Element0(T* array, uint32_t first) {
-  return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(array) - first * sizeof(T));
+  const uintptr_t address = reinterpret_cast<uintptr_t>(array) - first * sizeof(T);
+  return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
 uint32_t CountRows(const Network& network, RowRange rows) {
