@@ -11,9 +11,9 @@
 
 namespace bfly::control {
 
-// What installing and answering may take once the setting up is done: so many times as long as that
-// took, and a moment.
-inline constexpr int kAfterwards = 3;
+// What installing, answering and reading the answer may take once the setting up is done: so many
+// times as long as that took, and a moment. Batches of 65,536 took more than three times as long.
+inline constexpr int kAfterwards = 8;
 inline constexpr std::chrono::milliseconds kMoment{20};
 
 // gRPC tells the deadline as a time of day, which may be corrected meanwhile.
