@@ -38,8 +38,8 @@ absl::Status OutsideOf(absl::string_view field, int64_t value, uint64_t count) {
   return absl::OutOfRangeError(absl::StrCat(field, ": ", value, " is outside 0..", count - 1));
 }
 
-// Multiplicity and rule: what they may be on this kind, and whether a tag has room for the ports.
-absl::Status CheckPorts(const NetworkSpec& spec, const TagLayout& layout) {
+// Multiplicity and rule: what they may be on this kind.
+absl::Status CheckPorts(const NetworkSpec& spec) {
   if (spec.multiplicity < 1 || spec.multiplicity > kMaxMultiplicity) {
     return absl::InvalidArgumentError(
         absl::StrCat("multiplicity: ", spec.multiplicity, " is outside 1..", kMaxMultiplicity));
@@ -55,6 +55,11 @@ absl::Status CheckPorts(const NetworkSpec& spec, const TagLayout& layout) {
                      " has nothing to choose from: this network has one port a direction; leave "
                      "it out, or use kind dilated_butterfly with a multiplicity above 1"));
   }
+  return absl::OkStatus();
+}
+
+// Whether a tag has room for the ports of all hops.
+absl::Status CheckTagBits(const NetworkSpec& spec, const TagLayout& layout) {
   if (layout.bits() > kMaxTagBits) {
     return absl::InvalidArgumentError(absl::StrCat(
         "multiplicity: ", spec.multiplicity, " with ", spec.rows, " rows needs tags of ",
@@ -101,6 +106,7 @@ absl::StatusOr<Network> Network::Make(const NetworkSpec& spec) {
     return absl::InvalidArgumentError(absl::StrCat(
         "passes: ", spec.passes, " needs kind wrapped_butterfly, not ", KindName(spec.kind)));
   }
+  if (absl::Status status = CheckPorts(spec); !status.ok()) return status;
   for (const KnownKind& k : kKinds) {
     if (k.kind != spec.kind) continue;
     Network network;
@@ -108,7 +114,7 @@ absl::StatusOr<Network> Network::Make(const NetworkSpec& spec) {
     network.dimension_ = std::countr_zero(spec.rows);
     network.wiring_ = k.wire(network.dimension_, spec.seed);
     network.layout_ = TagLayout::Of(network.hops(), spec.multiplicity);
-    if (absl::Status status = CheckPorts(spec, network.layout_); !status.ok()) return status;
+    if (absl::Status status = CheckTagBits(spec, network.layout_); !status.ok()) return status;
     for (const StageWiring& stage : network.wiring_) {
       network.into_.push_back(Invert(stage.table, spec.rows));
     }
