@@ -61,7 +61,7 @@ nlohmann::ordered_json Json(const dataplane::ClosedBenchOptions& options,
           {"bfly_pps", result.bfly_pps.median},
           {"testpmd_io_pps", result.testpmd_io_pps.median},
           {"testpmd_mac_pps", result.testpmd_mac_pps.median},
-          {"ratio", result.workers_were_busy() ? nlohmann::ordered_json(result.ratio) : nullptr},
+          {"ratio", result.ratio},
           {"one_core_pps", result.one_core_pps.median},
           {"over_one_core", SpreadJson(result.over_one_core)},
           {"runs", options.runs},
@@ -90,19 +90,13 @@ absl::Status BenchClosed(const dataplane::ClosedBenchOptions& options, const cha
         options.frame_bytes, options.stages, placement, dataplane::FormatCpus(result->cpus).c_str(),
         options.runs, options.seconds);
     printf("  bfly              %s frames/s\n", SpreadText(result->bfly_pps).c_str());
-    printf("  bfly on one core  %s frames/s\n", SpreadText(result->one_core_pps).c_str());
+    const dataplane::RunStatistics& over = result->over_one_core;
+    printf("  bfly on one core  %s frames/s; bfly over it %.2f (%.2f to %.2f)\n",
+           SpreadText(result->one_core_pps).c_str(), over.median, over.lowest, over.highest);
     printf("  dpdk-testpmd io   %s frames/s\n", SpreadText(result->testpmd_io_pps).c_str());
     printf("  dpdk-testpmd mac  %s frames/s\n", SpreadText(result->testpmd_mac_pps).c_str());
-    const dataplane::RunStatistics& over = result->over_one_core;
-    if (result->workers_were_busy()) {
-      printf("  ratio to io       %.2f; over one core %.2f (%.2f to %.2f)\n", result->ratio,
-             over.median, over.lowest, over.highest);
-    } else {
-      printf(
-          "  no ratio: even the busiest worker moved nothing in %.1f %% of its passes. The workers "
-          "waited for each other, because something else runs on their cores\n",
-          100 * (1 - result->busy));
-    }
+    printf("  ratio to io       %.2f; workers moved frames in %.1f %% of their passes\n",
+           result->ratio, 100 * result->busy);
     printf("%s, %s\n", ProcessorName().c_str(), BFLY_COMPILER);
   }
   return CheckAccount(result->conservation);

@@ -54,14 +54,15 @@ struct FabricRun {
 };
 
 double BusyPart(const Snapshot& before, const Snapshot& after) {
-  double most = 0;
+  double least = 1;
   for (size_t i = 0; i < after.workers.size(); ++i) {
     const WorkerCounters &a = before.workers[i], &b = after.workers[i];
+    if (b.ledger.injected == 0) continue;
     const auto passes = static_cast<double>(b.passes - a.passes);
     const auto idle = static_cast<double>(b.idle_passes - a.idle_passes);
-    if (passes > 0) most = std::max(most, 1 - idle / passes);
+    if (passes > 0) least = std::min(least, 1 - idle / passes);
   }
-  return most;
+  return least;
 }
 
 int RunFabric(const FabricConfig& config, double seconds, int report) {

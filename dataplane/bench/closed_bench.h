@@ -38,11 +38,10 @@ struct ClosedBenchResult {
   RunStatistics testpmd_io_pps = {};
   RunStatistics testpmd_mac_pps = {};
   double ratio = 0;  // of the medians, bfly to testpmd io
-  // Part of its passes in which the busiest worker moved frames, in the worst of the runs. If it is
-  // far below 1 the workers waited for each other, because something else ran on their cores, and
-  // the figures are not what two cores can do.
+  // Part of the passes in which the least busy worker that polls a capture moved frames. A pass
+  // that finds the other worker's ring full moves nothing and is short: this is not a part of the
+  // time.
   double busy = 1;
-  bool workers_were_busy() const { return busy >= 0.9; }
   Conservation conservation = {};  // of bfly, all runs, after unloading
 };
 
