@@ -217,8 +217,8 @@ class Faults(CommandLineTest):
         self.up()
         self.assertIn("level 9 is outside 0..8", self.refused("node", "down", 9, 0))
         self.assertIn("row 16 is outside 0..15", self.refused("node", "up", "l8 r16"))
-        for words in (("node", "down"), ("node", "down", 3), ("node", "down", "s3 r5"), ("node", "up", 1, 2, 3)):
-            self.refused(*words, code=2)
+        for words in (("down",), ("down", 3), ("down", "s3 r5"), ("up", 1, 2, 3)):
+            self.refused("node", *words, code=2)
         self.assertIn("stage", self.refused("link", "down", "s8 r0 p0"))
         self.assertIn("row", self.refused("link", "down", "s0 r16 p0"))
         self.assertEqual(self.refused("circuit", "move", 99), "bfly: id: there is no circuit 99\n")
