@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion files for shells. They are written from the parser's declarations, so they cannot go
-// stale.
+// Completion files for shells are written from the parser's declarations, so they cannot go stale.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -17,7 +16,7 @@ struct CompletionOption {
   std::vector<std::string> choices;  // the allowed values, if the option has a list of them
 };
 
-// What a shell must know of one verb (or of the program itself).
+// One verb, or the program itself, as the completion files describe it to a shell.
 struct CompletionVerb {
   std::string path;  // "bfly circuit setup"
   std::string help;
@@ -25,7 +24,7 @@ struct CompletionVerb {
   std::vector<CompletionOption> options;
 };
 
-// Every verb of the parser, parents before children.
+// Returns every verb of the parser, parents before children.
 std::vector<CompletionVerb> CompletionVerbs(const CLI::App& app);
 
 std::string BashCompletion(const CLI::App& app);
