@@ -9,7 +9,7 @@ namespace bfly::control {
 namespace {
 
 constexpr size_t kMaxKeys = 1 << 16;
-// What keys may hold altogether, requests and answers.
+// The bytes that the requests and the answers of all keys may take together.
 constexpr size_t kMaxKeyMemory = 64 << 20;
 
 size_t BytesOf(const AnsweredKeys::Answer& answer) {

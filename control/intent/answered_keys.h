@@ -32,7 +32,7 @@ class AnsweredKeys {
   void Put(const std::string& key, std::string request, Answer answer);
   // Takes back the newest Put since the last Commit.
   void RemoveNewest();
-  // What was put since the last Commit is kept, or forgotten.
+  // Commit keeps the answers that were put since the last Commit; RollBack forgets them.
   void Commit();
   void RollBack();
 

@@ -31,7 +31,7 @@ class Circuits {
   const LinkLoad& load() const { return set_.load(); }
   // Inputs of the circuits that cross a link that is down.
   const std::set<Row>& broken() const { return broken_; }
-  // None: there is no circuit.
+  // Returns nothing if no circuit begins at this input.
   std::optional<StandingCircuit> AtInput(Row input) const;
   std::vector<StandingCircuit> all() const;  // by input
   // NOT_FOUND names "id".

@@ -43,7 +43,7 @@ class FabricState {
 
   size_t size() const { return circuits_.size(); }
   uint64_t last_id() const { return circuits_.last_id(); }
-  // None: there is no circuit.
+  // Returns nothing if no circuit begins at this input.
   std::optional<StandingCircuit> AtInput(Row input) const { return circuits_.AtInput(input); }
   std::vector<StandingCircuit> circuits() const { return circuits_.all(); }  // by input
   const LinkLoad& load() const { return circuits_.load(); }
@@ -57,11 +57,11 @@ class FabricState {
 
   // What follows makes up the change since the last Commit().
 
-  // A circuit over this path, which is checked; with `object` a read. Counts what is asked and what
-  // is blocked.
+  // Checks the path and puts a new circuit over it. A circuit with an `object` is a read of it. Put
+  // counts each request, and each request that a full link blocks.
   absl::StatusOr<StandingCircuit> Put(const CircuitPath& path, std::optional<uint64_t> object,
                                       const FaultSet& faults);
-  // The same without a check. `id`: 0 for the next one.
+  // Puts a new circuit over the path without a check. With `id` 0 the circuit gets the next id.
   absl::StatusOr<StandingCircuit> Stand(const CircuitPath& path, std::optional<uint64_t> object,
                                         uint64_t id);
   // The circuit at `input`, which must stand.
