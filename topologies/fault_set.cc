@@ -55,9 +55,9 @@ void FaultSet::SetNodeUp(NodeId node, bool up) {
   }
 }
 
-void FaultSet::SetUp(const Fault& fault, bool up) {
-  if (const auto* const link = std::get_if<LinkId>(&fault)) return SetLinkUp(*link, up);
-  SetNodeUp(std::get<NodeId>(fault), up);
+void FaultSet::SetFault(const Fault& fault, bool down) {
+  if (const auto* const link = std::get_if<LinkId>(&fault)) return SetLinkUp(*link, !down);
+  SetNodeUp(std::get<NodeId>(fault), !down);
 }
 
 bool FaultSet::is_down(const Fault& fault) const {

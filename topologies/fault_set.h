@@ -42,7 +42,7 @@ class FaultSet {
   // The link or node must be one of the network. A node that is down takes its links with it.
   void SetLinkUp(LinkId link, bool up);
   void SetNodeUp(NodeId node, bool up);
-  void SetUp(const Fault& fault, bool up);
+  void SetFault(const Fault& fault, bool down);
   // The link works, but no path shall cross it.
   void Avoid(LinkId link);
 

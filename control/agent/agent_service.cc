@@ -163,7 +163,7 @@ grpc::Status AgentService::SetLinkState(grpc::ServerContext* context,
   const LinkId link{.stage = static_cast<int>(request->stage()),
                     .row = request->row(),
                     .port = static_cast<int>(request->port())};
-  return ToGrpc(host_.SetLinkOrNodeUp(link, request->up()));
+  return ToGrpc(host_.SetFault(link, !request->up()));
 }
 
 grpc::Status AgentService::SetNodeState(grpc::ServerContext* context,
@@ -171,7 +171,7 @@ grpc::Status AgentService::SetNodeState(grpc::ServerContext* context,
                                         v1::SetNodeStateResponse*) {
   if (absl::Status status = CheckOwner(*context); !status.ok()) return ToGrpc(status);
   const NodeId node{.level = static_cast<int>(request->level()), .row = request->row()};
-  return ToGrpc(host_.SetLinkOrNodeUp(node, request->up()));
+  return ToGrpc(host_.SetFault(node, !request->up()));
 }
 
 grpc::Status AgentService::SetLinks(grpc::ServerContext* context,

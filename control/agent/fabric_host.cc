@@ -186,7 +186,7 @@ absl::Status FabricHost::SetSources(const std::vector<v1::TrafficSource>& source
   return absl::OkStatus();
 }
 
-absl::Status FabricHost::SetLinkOrNodeUp(const Fault& fault, bool up) {
+absl::Status FabricHost::SetFault(const Fault& fault, bool down) {
   const std::lock_guard change(change_);
   const std::unique_lock state(state_);
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
@@ -195,7 +195,7 @@ absl::Status FabricHost::SetLinkOrNodeUp(const Fault& fault, bool up) {
     return absl::InvalidArgumentError(status.message());
   }
   FaultSet after = *faults_;
-  after.SetUp(fault, up);
+  after.SetFault(fault, down);
   const auto [first, last] = fabric_->stages();
   for (const uint64_t index : after.LinksOf(fault)) {
     const LinkId link = network.link_at(index);

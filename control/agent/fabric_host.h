@@ -91,7 +91,7 @@ class FabricHost {
   absl::Status SetSources(const std::vector<v1::TrafficSource>& sources, uint64_t latency_id);
   // A link works while neither it nor one of its nodes is down. INVALID_ARGUMENT: the network has
   // no such link or node, or another data plane runs the link.
-  absl::Status SetLinkOrNodeUp(const Fault& fault, bool up);
+  absl::Status SetFault(const Fault& fault, bool down);
   // Replaces the changes to the topology's links. INVALID_ARGUMENT names every error under
   // "changes".
   absl::Status SetLinks(const LinkOverrides& changes);

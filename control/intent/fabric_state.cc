@@ -151,8 +151,8 @@ absl::Status FabricState::Adopt(Row input, Tag tag, uint64_t id, std::optional<u
   return absl::OkStatus();
 }
 
-std::vector<Row> FabricState::SetUp(const Fault& fault, bool up) {
-  links_.SetUp(fault, up);
+std::vector<Row> FabricState::SetFault(const Fault& fault, bool down) {
+  links_.SetFault(fault, down);
   std::vector<Row> crossing = circuits_.Crossing(fault);
   for (const Row input : crossing) circuits_.NoteBroken(input);
   return crossing;

@@ -92,7 +92,7 @@ class FabricState {
   absl::Status Adopt(Row input, Tag tag, uint64_t id, std::optional<uint64_t> object = {});
   // Links and nodes that are down are avoided from then on, and break the circuits that cross them.
   // Returns the inputs of these circuits.
-  std::vector<Row> SetUp(const Fault& fault, bool up);
+  std::vector<Row> SetFault(const Fault& fault, bool down);
 
  private:
   // The only places where what is standing or placed changes.

@@ -26,7 +26,7 @@ class Links {
 
   const FaultSet& faults() const { return faults_; }
   const LinkCapacity& capacity() const { return capacity_; }
-  void SetUp(const Fault& fault, bool up) { faults_.SetUp(fault, up); }
+  void SetFault(const Fault& fault, bool down) { faults_.SetFault(fault, down); }
 
   // INVALID_ARGUMENT names "avoid[i].row" and the like.
   absl::Status CheckAvoid(const std::vector<LinkId>& avoid) const;

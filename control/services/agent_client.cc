@@ -148,20 +148,20 @@ absl::StatusOr<v1::AgentTrafficState> AgentClient::GetTraffic() {
                           kCallDeadline);
 }
 
-absl::Status AgentClient::SetUp(const Fault& fault, bool up) {
+absl::Status AgentClient::SetFault(const Fault& fault, bool down) {
   if (const auto* const link = std::get_if<LinkId>(&fault)) {
     v1::SetLinkStateRequest request;
     request.set_stage(static_cast<uint32_t>(link->stage));
     request.set_row(link->row);
     request.set_port(static_cast<uint32_t>(link->port));
-    request.set_up(up);
+    request.set_up(!down);
     return connection_->Ask(&v1::Agent::Stub::SetLinkState, request, kCallDeadline).status();
   }
   const NodeId& node = std::get<NodeId>(fault);
   v1::SetNodeStateRequest request;
   request.set_level(static_cast<uint32_t>(node.level));
   request.set_row(node.row);
-  request.set_up(up);
+  request.set_up(!down);
   return connection_->Ask(&v1::Agent::Stub::SetNodeState, request, kCallDeadline).status();
 }
 

@@ -38,7 +38,7 @@ class AgentClient {
   absl::StatusOr<v1::AgentLinkReading> ReadLinks(const v1::AgentReadLinksRequest& request);
   absl::Status SetTraffic(const v1::AgentTrafficRequest& request);
   absl::StatusOr<v1::AgentTrafficState> GetTraffic();
-  absl::Status SetUp(const Fault& fault, bool up);
+  absl::Status SetFault(const Fault& fault, bool down);
   absl::Status SetLinks(const v1::AgentLinksRequest& request);
 
  private:

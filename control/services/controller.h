@@ -73,7 +73,7 @@ class Controller {
   // All data planes that run a part of it, or none. `find` looks it up in the network of the loaded
   // fabric.
   using FindFault = std::function<absl::StatusOr<Fault>(const Network&)>;
-  absl::Status SetUp(uint64_t election_id, const FindFault& find, bool up);
+  absl::Status SetFault(uint64_t election_id, const FindFault& find, bool down);
   // All data planes or none: if one fails, the others get back what they had.
   absl::StatusOr<v1::SetLinksResponse> SetLinks(const v1::SetLinksRequest& request);
   absl::StatusOr<v1::GetLinksResponse> GetLinks(const v1::GetLinksRequest& request) const;

@@ -10,7 +10,7 @@
 
 namespace bfly::control {
 
-absl::Status Controller::SetUp(uint64_t election_id, const FindFault& find, bool up) {
+absl::Status Controller::SetFault(uint64_t election_id, const FindFault& find, bool down) {
   const std::lock_guard change(change_);
   if (absl::Status status = arbitration_.Check(election_id); !status.ok()) return status;
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
@@ -18,12 +18,12 @@ absl::Status Controller::SetUp(uint64_t election_id, const FindFault& find, bool
   if (!fault.ok()) return fault.status();
   if (absl::Status status = CheckUsable(); !status.ok()) return status;
   // Circuits leave a link before it goes down: make before break.
-  if (!up && on_failure() == v1::CircuitPolicy::REPAIR) MoveOff(*fault);
-  if (absl::Status status = TellFault(*fault, up, *intent_); !status.ok()) return status;
+  if (down && on_failure() == v1::CircuitPolicy::REPAIR) MoveOff(*fault);
+  if (absl::Status status = TellFault(*fault, down, *intent_); !status.ok()) return status;
   std::vector<Row> crossing;
   {
     const std::unique_lock lock(state_);
-    crossing = intent_->state.SetUp(*fault, up);
+    crossing = intent_->state.SetFault(*fault, down);
   }
   DealWithBroken(crossing);
   return absl::OkStatus();

@@ -185,7 +185,7 @@ absl::Status Controller::ReconcileLinksAndTraffic(DataPlane& plane, const v1::Ag
     std::vector<Row> crossing;
     {
       const std::unique_lock lock(state_);
-      crossing = intent_->state.SetUp(fault, false);
+      crossing = intent_->state.SetFault(fault, /*down=*/true);
     }
     TellCircuits(crossing);
     // Other data planes that run links of the node may not know.
@@ -200,7 +200,8 @@ absl::Status Controller::ReconcileLinksAndTraffic(DataPlane& plane, const v1::Ag
     const bool runs = std::any_of(runners.begin(), runners.end(),
                                   [&](const auto& runner) { return runner.get() == &plane; });
     if (!runs || there.is_down(fault)) continue;
-    if (absl::Status status = plane.client().SetUp(fault, false); !status.ok()) return status;
+    if (absl::Status status = plane.client().SetFault(fault, /*down=*/true); !status.ok())
+      return status;
   }
   // Until the data plane of stage 0 was heard after a restart, nobody knows what they should be.
   v1::AgentLinksRequest wanted, has;

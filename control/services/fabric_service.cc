@@ -176,17 +176,17 @@ grpc::Status FabricService::Status(const grpc::ServerContextBase*, const v1::Sta
 grpc::Status FabricService::SetLinkState(const grpc::ServerContextBase*,
                                          const v1::SetLinkStateRequest* request,
                                          v1::SetLinkStateResponse*) {
-  return ToGrpc(controller_.SetUp(
+  return ToGrpc(controller_.SetFault(
       request->election_id(), [&](const Network& network) { return FaultOf(*request, network); },
-      request->up()));
+      !request->up()));
 }
 
 grpc::Status FabricService::SetNodeState(const grpc::ServerContextBase*,
                                          const v1::SetNodeStateRequest* request,
                                          v1::SetNodeStateResponse*) {
-  return ToGrpc(controller_.SetUp(
+  return ToGrpc(controller_.SetFault(
       request->election_id(), [&](const Network& network) { return FaultOf(*request, network); },
-      request->up()));
+      !request->up()));
 }
 
 grpc::Status FabricService::SetLinks(const grpc::ServerContextBase*,

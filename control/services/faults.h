@@ -24,6 +24,6 @@ DataPlanes RunnersOf(const Fault& fault, const Intent& intent);
 
 // Tells all of RunnersOf what the intent does not hold yet, or after an error none: those that were
 // told first are told what it holds, and those that may know otherwise are compared again.
-absl::Status TellFault(const Fault& fault, bool up, const Intent& intent);
+absl::Status TellFault(const Fault& fault, bool down, const Intent& intent);
 
 }  // namespace bfly::control

@@ -181,7 +181,7 @@ TEST_F(NodesTest, ADataPlaneThatNobodyToldIsToldWhatAnotherOneHolds) {
   StartSplit();
   // As an earlier controller would have left it that ended between the two.
   controller_.reset();
-  ASSERT_TRUE(agent_->host().SetLinkOrNodeUp(NodeId{4, 6}, false).ok());
+  ASSERT_TRUE(agent_->host().SetFault(NodeId{4, 6}, /*down=*/true).ok());
   controller_ = std::make_unique<TestController>(directory_.path(), 20);
   ASSERT_TRUE(
       Eventually([&] { return AllUsable() && !dp1_->host().held(true).down_nodes.empty(); }));

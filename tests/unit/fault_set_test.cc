@@ -117,18 +117,18 @@ TEST(FaultSet, ALinkIsBackWhenBothOfItsNodesAre) {
   const Network network = NetworkFor(NetworkKind::kButterfly, 8);
   FaultSet faults(network);
   // Link 2 6 1 leads from node 110 of level 2 to node 111 of level 3.
-  faults.SetUp(NodeId{2, 6}, false);
-  faults.SetUp(NodeId{3, 7}, false);
+  faults.SetFault(NodeId{2, 6}, /*down=*/true);
+  faults.SetFault(NodeId{3, 7}, /*down=*/true);
   const uint64_t link = network.link_index({2, 6, 1});
   EXPECT_TRUE(faults.blocks(link));
-  faults.SetUp(NodeId{2, 6}, true);
+  faults.SetFault(NodeId{2, 6}, /*down=*/false);
   EXPECT_EQ(faults.WhyBlocked({2, 6, 1}), "s2 r6 p1 is down with node l3 r7");
   EXPECT_THAT(faults.blocked_links(), ElementsAre(LinkId{2, 6, 1}, LinkId{2, 7, 1}));
-  faults.SetUp(LinkId{2, 6, 1}, false);
+  faults.SetFault(LinkId{2, 6, 1}, /*down=*/true);
   EXPECT_THAT(faults.down(), ElementsAre(Fault(LinkId{2, 6, 1}), Fault(NodeId{3, 7})));
-  faults.SetUp(NodeId{3, 7}, true);
+  faults.SetFault(NodeId{3, 7}, /*down=*/false);
   EXPECT_THAT(faults.blocked_links(), ElementsAre(LinkId{2, 6, 1}));
-  faults.SetUp(LinkId{2, 6, 1}, true);
+  faults.SetFault(LinkId{2, 6, 1}, /*down=*/false);
   EXPECT_TRUE(faults.empty());
 }
 
