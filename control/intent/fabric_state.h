@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the controller intends the loaded fabric to be: its network, its circuits, objects and
-// links, and what was answered to which key. Plain values, no gRPC, no clock, not thread-safe.
+// What the controller intends the loaded fabric to be: its network, circuits, objects, links and
+// traffic, and what was answered to which key. Plain values, no gRPC, no clock, not thread-safe.
 //
 // Orders are executed (execute.h) on the state at once and can be undone until Commit(): the
 // controller executes, tells the data plane, and commits or rolls back.
@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,6 +23,7 @@
 #include "control/intent/objects.h"
 #include "control/intent/order.h"
 #include "control/intent/path_planner.h"
+#include "control/intent/traffic.h"
 #include "topologies/network.h"
 
 namespace bfly::control {
@@ -39,6 +41,7 @@ class FabricState {
   const Links& links() const { return links_; }
   const Objects& data_server() const { return objects_; }
   const AnsweredKeys& keys() const { return keys_; }
+  const Traffic& traffic() const { return traffic_; }
   const PathPlanner& planner() const { return planner_; }
 
   size_t size() const { return circuits_.size(); }
@@ -93,6 +96,7 @@ class FabricState {
   // Links and nodes that are down are avoided from then on, and break the circuits that cross them.
   // Returns the inputs of these circuits.
   std::vector<Row> SetFault(const Fault& fault, bool down);
+  void SetTraffic(Traffic traffic) { traffic_ = std::move(traffic); }
 
  private:
   // The only places where what is standing or placed changes.
@@ -104,6 +108,7 @@ class FabricState {
   Circuits circuits_;
   Objects objects_;
   AnsweredKeys keys_;
+  Traffic traffic_;
   const PathPlanner planner_;
   Blocking blocking_;  // until the last Commit()
   Blocking now_;       // since

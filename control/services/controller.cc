@@ -247,8 +247,8 @@ v1::FabricStatus Controller::Status() {
     status.set_circuits(state.size());
     status.set_broken_circuits(state.broken().size());
     objects = state.objects().size();
-    sources = intent_->sources.size();
-    for (const v1::TrafficSource& source : intent_->sources) source_bytes += source.ByteSizeLong();
+    sources = state.traffic().sources().size();
+    source_bytes = state.traffic().bytes();
   }).IgnoreError();
   resources_.objects.Set(objects);
   resources_.sources.Set(sources);

@@ -34,9 +34,6 @@
 
 namespace bfly::control {
 
-// The newest source that wants latencies recorded, 0: none does.
-uint64_t LatencyIdOf(const std::vector<v1::TrafficSource>& sources);
-
 class Controller {
  public:
   struct Options {
@@ -78,7 +75,7 @@ class Controller {
   absl::StatusOr<v1::SetLinksResponse> SetLinks(const v1::SetLinksRequest& request);
   absl::StatusOr<v1::GetLinksResponse> GetLinks(const v1::GetLinksRequest& request) const;
   // Beside those that run; the ones that have the names of `sources` are replaced.
-  absl::Status StartTraffic(std::vector<v1::TrafficSource> sources, uint64_t election_id);
+  absl::Status StartTraffic(Traffic::Sources sources, uint64_t election_id);
   // NOT_FOUND if one of the names does not run. No names: all sources.
   absl::Status StopTraffic(const std::vector<std::string>& names, uint64_t election_id);
   absl::StatusOr<v1::ListTrafficResponse> ListTraffic() const;
@@ -151,7 +148,7 @@ class Controller {
   absl::Status Push(const CircuitChange& change);
   // The same error, saying that it is the data plane's that runs stage 0.
   absl::Status AtIngress(const absl::Status& status) const;
-  absl::Status SetTraffic(std::vector<v1::TrafficSource> sources);
+  absl::Status SetTraffic(Traffic traffic);
   absl::StatusOr<v1::AgentInBandResponse> AskInBand(v1::AgentInBandRequest& request);
   absl::Status LearnRefusal(const InBandOrder& order, const v1::AgentInBandRefusal& refusal);
   absl::StatusOr<InBandOutcome> LearnInBand(const InBandCaller& caller, const InBandOrder& order,

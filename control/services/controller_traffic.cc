@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "control/agent/sources.h"
 #include "control/services/controller.h"
 #include "control/status/field_errors.h"
@@ -11,40 +10,10 @@
 namespace bfly::control {
 namespace {
 
-using Sources = std::vector<v1::TrafficSource>;
-
-const v1::TrafficSource* Named(const Sources& sources, const std::string& name) {
-  const auto found = std::find_if(sources.begin(), sources.end(),
-                                  [&](const auto& source) { return source.name() == name; });
-  return found == sources.end() ? nullptr : &*found;
-}
-
-absl::Status CheckNames(const Sources& sources) {
-  FieldErrors errors;
-  for (size_t i = 0; i < sources.size(); ++i) {
-    const std::string& name = sources[i].name();
-    const Sources before(sources.begin(), sources.begin() + static_cast<ptrdiff_t>(i));
-    if (name.empty() || Named(before, name) == nullptr) continue;
-    errors.Add(absl::StrCat("sources[", i, "].name"),
-               absl::StrCat("\"", name, "\" is given twice"));
-  }
-  return errors.ToStatus();
-}
-
-std::string NamesOf(const Sources& sources) {
-  if (sources.empty()) return "none runs";
-  return absl::StrCat("those that run: ",
-                      absl::StrJoin(sources, ", ", [](std::string* out, const auto& source) {
-                        absl::StrAppend(out, source.name().empty() ? "-" : source.name());
-                      }));
-}
-
-absl::Status CheckRoom(const Sources& sources, Resources& resources) {
-  uint64_t bytes = 0;
-  for (const v1::TrafficSource& source : sources) bytes += source.ByteSizeLong();
+absl::Status CheckRoom(const Traffic& traffic, Resources& resources) {
   for (const auto& [resource, wanted] :
-       {std::pair<Resource*, uint64_t>{&resources.sources, sources.size()},
-        {&resources.source_bytes, bytes}}) {
+       {std::pair<Resource*, uint64_t>{&resources.sources, traffic.sources().size()},
+        {&resources.source_bytes, traffic.bytes()}}) {
     if (wanted <= resource->limit()) continue;
     resource->CountRefusal();
     return resource->Exhausted(resource->name(), "stop others first, or play shorter traces");
@@ -81,73 +50,48 @@ absl::Status FillCounts(const DataPlanes& planes, const DataPlane* ingress,
 
 }  // namespace
 
-uint64_t LatencyIdOf(const Sources& sources) {
-  uint64_t newest = 0;
-  for (const v1::TrafficSource& source : sources) {
-    if (source.latency()) newest = std::max<uint64_t>(newest, source.id());
-  }
-  return newest;
-}
-
-absl::Status Controller::StartTraffic(Sources added, uint64_t election_id) {
+absl::Status Controller::StartTraffic(Traffic::Sources sources, uint64_t election_id) {
   const std::lock_guard change(change_);
   if (absl::Status status = arbitration_.Check(election_id); !status.ok()) return status;
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
+  const FabricState& state = intent_->state;
   const auto checked =
-      ToSourceConfigs(added, intent_->state.network().rows(), intent_->topology.max_frame_bytes());
+      ToSourceConfigs(sources, state.network().rows(), intent_->topology.max_frame_bytes());
   if (!checked.ok()) return checked.status();
-  if (absl::Status status = CheckNames(added); !status.ok()) return status;
-  uint64_t last_id = 0;
-  Sources sources;
-  for (const v1::TrafficSource& running : intent_->sources) {
-    last_id = std::max<uint64_t>(last_id, running.id());
-    if (Named(added, running.name()) == nullptr) sources.push_back(running);
-  }
-  for (v1::TrafficSource& source : added) {
-    source.set_id(++last_id);
-    sources.push_back(std::move(source));
-  }
-  if (absl::Status status = CheckRoom(sources, resources_); !status.ok()) return status;
-  return SetTraffic(std::move(sources));
+  absl::StatusOr<Traffic> after = state.traffic().WithStarted(std::move(sources));
+  if (!after.ok()) return after.status();
+  if (absl::Status status = CheckRoom(*after, resources_); !status.ok()) return status;
+  return SetTraffic(*std::move(after));
 }
 
 absl::Status Controller::StopTraffic(const std::vector<std::string>& names, uint64_t election_id) {
   const std::lock_guard change(change_);
   if (absl::Status status = arbitration_.Check(election_id); !status.ok()) return status;
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
-  Sources sources;
-  if (!names.empty()) sources = intent_->sources;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (Named(sources, names[i]) == nullptr) {
-      return ErrorAtField(
-          absl::StatusCode::kNotFound, absl::StrCat("names[", i, "]"),
-          absl::StrCat("no source \"", names[i], "\" runs; ", NamesOf(intent_->sources)));
-    }
-    std::erase_if(sources, [&](const auto& source) { return source.name() == names[i]; });
-  }
-  return SetTraffic(std::move(sources));
+  absl::StatusOr<Traffic> after = intent_->state.traffic().WithStopped(names);
+  if (!after.ok()) return after.status();
+  return SetTraffic(*std::move(after));
 }
 
-absl::Status Controller::SetTraffic(Sources sources) {
+absl::Status Controller::SetTraffic(Traffic traffic) {
   if (absl::Status status = CheckUsable(); !status.ok()) return status;
   v1::AgentTrafficRequest request;
-  const uint64_t latency_id = LatencyIdOf(sources);
-  request.set_latency_id(latency_id);
+  request.set_latency_id(traffic.latency_id());
   // Where packets are delivered, latencies are recorded before the first one starts.
-  if (latency_id != LatencyIdOf(intent_->sources)) {
+  if (traffic.latency_id() != intent_->state.traffic().latency_id()) {
     for (const auto& plane : intent_->planes) {
       if (plane.get() == &intent_->ingress()) continue;
       if (absl::Status status = plane->client().SetTraffic(request); !status.ok()) return status;
     }
   }
-  request.mutable_sources()->Add(sources.begin(), sources.end());
+  request.mutable_sources()->Add(traffic.sources().begin(), traffic.sources().end());
   DataPlane& ingress = intent_->ingress();
   if (absl::Status status = ingress.client().SetTraffic(request); !status.ok()) {
     if (IsUnreachable(status)) MarkOutOfStep(ingress, status);
     return status;
   }
   const std::unique_lock lock(state_);
-  intent_->sources = std::move(sources);
+  intent_->state.SetTraffic(std::move(traffic));
   return absl::OkStatus();
 }
 
@@ -160,7 +104,7 @@ absl::StatusOr<v1::ListTrafficResponse> Controller::ListTraffic() const {
     if (absl::Status status = CheckLoaded(); !status.ok()) return status;
     planes = intent_->planes;
     ingress = &intent_->ingress();
-    for (const v1::TrafficSource& source : intent_->sources) {
+    for (const v1::TrafficSource& source : intent_->state.traffic().sources()) {
       v1::TrafficSource& out = *response.add_sources()->mutable_source();
       out = source;
       out.clear_trace();

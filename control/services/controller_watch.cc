@@ -144,7 +144,7 @@ void Controller::AdoptCircuits(const v1::AgentState& held) {
     // thing.
     if (!status.ok()) options_.log(absl::StrCat("circuit not taken over: ", status.message()));
   }
-  intent_->sources = {held.sources().begin(), held.sources().end()};
+  intent_->state.SetTraffic(Traffic({held.sources().begin(), held.sources().end()}));
   intent_->link_changes = held.link_changes();
   intent_->circuits_known = true;
   feed_.Tell({intent_->state.circuits(), {}});
@@ -212,10 +212,11 @@ absl::Status Controller::ReconcileLinksAndTraffic(DataPlane& plane, const v1::Ag
   }
   if (&plane != &intent_->ingress()) return absl::OkStatus();
   v1::AgentTrafficRequest sources, held_sources;
-  sources.mutable_sources()->Add(intent_->sources.begin(), intent_->sources.end());
+  const Traffic& traffic = intent_->state.traffic();
+  sources.mutable_sources()->Add(traffic.sources().begin(), traffic.sources().end());
   *held_sources.mutable_sources() = held.sources();
   if (MessageDifferencer::Equals(sources, held_sources)) return absl::OkStatus();
-  sources.set_latency_id(LatencyIdOf(intent_->sources));
+  sources.set_latency_id(traffic.latency_id());
   return plane.client().SetTraffic(sources);
 }
 

@@ -84,8 +84,7 @@ absl::StatusOr<std::unique_ptr<Intent>> MakeIntent(v1::Topology topology,
                  .state = FabricState(std::make_shared<const Network>(*std::move(network)), last_id,
                                       std::move(capacity)),
                  .planes = std::move(planes),
-                 .plane_of_stage = std::move(plane_of_stage),
-                 .sources = {}});
+                 .plane_of_stage = std::move(plane_of_stage)});
 }
 
 absl::Status BelongsTo(const std::string& owner) {

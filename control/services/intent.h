@@ -9,7 +9,6 @@
 
 #include "absl/status/statusor.h"
 #include "bfly/v1/topology.pb.h"
-#include "bfly/v1/traffic.pb.h"
 #include "control/intent/fabric_state.h"
 #include "control/services/data_plane.h"
 #include "control/topology_file/link_policy.h"
@@ -24,8 +23,7 @@ struct Intent {
   // In the order of their first stage: packets go from earlier ones to later ones.
   DataPlanes planes;
   std::vector<size_t> plane_of_stage;  // index into planes
-  std::vector<v1::TrafficSource> sources;
-  LinkOverrides link_changes = {};  // made live, to the topology's links
+  LinkOverrides link_changes = {};     // made live, to the topology's links
   // False after a restart until the data plane that holds the circuits was heard.
   bool circuits_known = true;
 
