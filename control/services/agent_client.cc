@@ -3,6 +3,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -18,9 +19,9 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 // Devices of a fabric may take their time to come up; everything else is memory.
-constexpr milliseconds kLoadDeadline{60'000};
-constexpr milliseconds kCallDeadline{5'000};
-constexpr milliseconds kLightDeadline{2'000};
+constexpr milliseconds kLoadPatience{60'000};
+constexpr milliseconds kCallPatience{5'000};
+constexpr milliseconds kLightPatience{2'000};
 // More for each circuit of an update: a million in one message take their time on a busy machine.
 constexpr std::chrono::microseconds kCircuitTime{20};
 
@@ -46,19 +47,26 @@ struct AgentClient::Connection {
   template <class Request, class Response>
   absl::Status Call(grpc::Status (v1::Agent::Stub::*method)(grpc::ClientContext*, const Request&,
                                                             Response*),
-                    const Request& request, Response* response, microseconds deadline) {
+                    const Request& request, Response* response, microseconds patience,
+                    Deadline deadline) {
+    const Deadline::duration left = deadline - Deadline::clock::now();
+    if (left <= Deadline::duration::zero()) {
+      return absl::DeadlineExceededError("the time was over before the data plane was asked");
+    }
     grpc::ClientContext context;
     context.AddMetadata(kOwnerMetadata, caller.id());
-    context.set_deadline(std::chrono::system_clock::now() + deadline);
+    context.set_deadline(std::chrono::system_clock::now() +
+                         std::min<Deadline::duration>(patience, left));
     return FromGrpc((stub.get()->*method)(&context, request, response));
   }
 
   template <class Response, class Request>
   absl::StatusOr<Response> Ask(grpc::Status (v1::Agent::Stub::*method)(grpc::ClientContext*,
                                                                        const Request&, Response*),
-                               const Request& request, microseconds deadline) {
+                               const Request& request, microseconds patience,
+                               Deadline deadline = kNoDeadline) {
     Response response;
-    if (absl::Status status = Call(method, request, &response, deadline); !status.ok()) {
+    if (absl::Status status = Call(method, request, &response, patience, deadline); !status.ok()) {
       return status;
     }
     return response;
@@ -74,17 +82,19 @@ AgentClient::AgentClient(const std::string& address, v1::AgentOwner caller)
 
 AgentClient::~AgentClient() = default;
 
-absl::Status AgentClient::Verify(const v1::AgentFabricRequest& request) {
-  return connection_->Ask(&v1::Agent::Stub::VerifyFabric, request, kLoadDeadline).status();
+absl::Status AgentClient::Verify(const v1::AgentFabricRequest& request, Deadline deadline) {
+  return connection_->Ask(&v1::Agent::Stub::VerifyFabric, request, kLoadPatience, deadline)
+      .status();
 }
 
-absl::StatusOr<v1::AgentLoadResponse> AgentClient::Load(const v1::AgentFabricRequest& request) {
-  return connection_->Ask(&v1::Agent::Stub::LoadFabric, request, kLoadDeadline);
+absl::StatusOr<v1::AgentLoadResponse> AgentClient::Load(const v1::AgentFabricRequest& request,
+                                                        Deadline deadline) {
+  return connection_->Ask(&v1::Agent::Stub::LoadFabric, request, kLoadPatience, deadline);
 }
 
-absl::StatusOr<v1::AgentCounters> AgentClient::Unload() {
-  auto response =
-      connection_->Ask(&v1::Agent::Stub::UnloadFabric, v1::AgentUnloadRequest(), kLoadDeadline);
+absl::StatusOr<v1::AgentCounters> AgentClient::Unload(Deadline deadline) {
+  auto response = connection_->Ask(&v1::Agent::Stub::UnloadFabric, v1::AgentUnloadRequest(),
+                                   kLoadPatience, deadline);
   if (!response.ok()) return response.status();
   return std::move(*response->mutable_last());
 }
@@ -99,74 +109,77 @@ v1::AgentStateRequest AgentClient::StateRequest(bool full) const {
 
 absl::StatusOr<v1::AgentState> AgentClient::GetState(bool full) {
   return connection_->Ask(&v1::Agent::Stub::GetState, StateRequest(full),
-                          full ? kCallDeadline : kLightDeadline);
+                          full ? kCallPatience : kLightPatience);
 }
 
-absl::StatusOr<v1::AgentState> AgentClient::Claim(bool full) {
+absl::StatusOr<v1::AgentState> AgentClient::Claim(bool full, Deadline deadline) {
   v1::AgentStateRequest request = StateRequest(full);
   request.set_claim(true);
   return connection_->Ask(&v1::Agent::Stub::GetState, request,
-                          full ? kCallDeadline : kLightDeadline);
+                          full ? kCallPatience : kLightPatience, deadline);
 }
 
-absl::Status AgentClient::Release() {
+absl::Status AgentClient::Release(Deadline deadline) {
   v1::AgentStateRequest request = StateRequest(/*full=*/false);
   request.set_release(true);
-  return connection_->Ask(&v1::Agent::Stub::GetState, request, kLightDeadline).status();
+  return connection_->Ask(&v1::Agent::Stub::GetState, request, kLightPatience, deadline).status();
 }
 
-absl::StatusOr<v1::AgentUpdateResponse> AgentClient::Update(v1::AgentUpdateRequest request) {
+absl::StatusOr<v1::AgentUpdateResponse> AgentClient::Update(v1::AgentUpdateRequest request,
+                                                            Deadline deadline) {
   request.set_owner(connection_->caller.id());
-  if (auto response = connection_->updates.Update(request)) return *std::move(response);
+  if (auto response = connection_->updates.Update(request, deadline)) return *std::move(response);
   const auto circuits = request.install_size() + request.remove_size();
   return connection_->Ask(&v1::Agent::Stub::UpdateCircuits, request,
-                          kCallDeadline + circuits * kCircuitTime);
+                          kCallPatience + circuits * kCircuitTime, deadline);
 }
 
 absl::StatusOr<v1::AgentInBandResponse> AgentClient::ExchangeInBand(
     const v1::AgentInBandRequest& request) {
-  return connection_->Ask(&v1::Agent::Stub::ExchangeInBand, request, kLoadDeadline);
+  return connection_->Ask(&v1::Agent::Stub::ExchangeInBand, request, kLoadPatience);
 }
 
 absl::StatusOr<v1::AgentCounters> AgentClient::GetCounters(bool links) {
   v1::AgentCountersRequest request;
   request.set_links(links);
-  return connection_->Ask(&v1::Agent::Stub::GetCounters, request, kCallDeadline);
+  return connection_->Ask(&v1::Agent::Stub::GetCounters, request, kCallPatience);
 }
 
 absl::StatusOr<v1::AgentLinkReading> AgentClient::ReadLinks(
     const v1::AgentReadLinksRequest& request) {
-  return connection_->Ask(&v1::Agent::Stub::ReadLinks, request, kCallDeadline);
+  return connection_->Ask(&v1::Agent::Stub::ReadLinks, request, kCallPatience);
 }
 
-absl::Status AgentClient::SetTraffic(const v1::AgentTrafficRequest& request) {
-  return connection_->Ask(&v1::Agent::Stub::SetTraffic, request, kCallDeadline).status();
+absl::Status AgentClient::SetTraffic(const v1::AgentTrafficRequest& request, Deadline deadline) {
+  return connection_->Ask(&v1::Agent::Stub::SetTraffic, request, kCallPatience, deadline).status();
 }
 
-absl::StatusOr<v1::AgentTrafficState> AgentClient::GetTraffic() {
+absl::StatusOr<v1::AgentTrafficState> AgentClient::GetTraffic(Deadline deadline) {
   return connection_->Ask(&v1::Agent::Stub::GetTraffic, v1::AgentTrafficStateRequest(),
-                          kCallDeadline);
+                          kCallPatience, deadline);
 }
 
-absl::Status AgentClient::SetFault(const Fault& fault, bool down) {
+absl::Status AgentClient::SetFault(const Fault& fault, bool down, Deadline deadline) {
   if (const auto* const link = std::get_if<LinkId>(&fault)) {
     v1::SetLinkStateRequest request;
     request.set_stage(static_cast<uint32_t>(link->stage));
     request.set_row(link->row);
     request.set_port(static_cast<uint32_t>(link->port));
     request.set_up(!down);
-    return connection_->Ask(&v1::Agent::Stub::SetLinkState, request, kCallDeadline).status();
+    return connection_->Ask(&v1::Agent::Stub::SetLinkState, request, kCallPatience, deadline)
+        .status();
   }
   const NodeId& node = std::get<NodeId>(fault);
   v1::SetNodeStateRequest request;
   request.set_level(static_cast<uint32_t>(node.level));
   request.set_row(node.row);
   request.set_up(!down);
-  return connection_->Ask(&v1::Agent::Stub::SetNodeState, request, kCallDeadline).status();
+  return connection_->Ask(&v1::Agent::Stub::SetNodeState, request, kCallPatience, deadline)
+      .status();
 }
 
-absl::Status AgentClient::SetLinks(const v1::AgentLinksRequest& request) {
-  return connection_->Ask(&v1::Agent::Stub::SetLinks, request, kCallDeadline).status();
+absl::Status AgentClient::SetLinks(const v1::AgentLinksRequest& request, Deadline deadline) {
+  return connection_->Ask(&v1::Agent::Stub::SetLinks, request, kCallPatience, deadline).status();
 }
 
 bool IsUnreachable(const absl::Status& status) {

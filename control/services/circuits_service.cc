@@ -139,8 +139,8 @@ grpc::Status CircuitsService::SetUpBatch(const grpc::ServerContextBase* context,
   if (!orders.ok()) return ToGrpc(orders.status());
   absl::StatusOr<std::vector<Outcome>> outcomes = std::vector<Outcome>();
   std::shared_ptr<const Network> network;
-  const absl::Status status =
-      controller_.Commit(request->election_id(), DeadlineOf(context), [&](FabricState& state) {
+  const absl::Status status = controller_.Commit(
+      request->election_id(), AnswerDeadlineOf(context), [&](FabricState& state) {
         network = state.shared_network();
         outcomes =
             ExecuteBatch(state, *orders, request->all_or_nothing(), request->idempotency_key(),
@@ -176,8 +176,8 @@ grpc::Status CircuitsService::RoutePermutation(const grpc::ServerContextBase* co
   });
   if (status.ok()) status = order.status();
   if (status.ok() && !request->dry_run()) {
-    status =
-        controller_.Commit(request->election_id(), DeadlineOf(context), [&](FabricState& state) {
+    status = controller_.Commit(
+        request->election_id(), AnswerDeadlineOf(context), [&](FabricState& state) {
           network = state.shared_network();
           order = ToPermutationOrder(*request, network->rows());
           route = order.ok() ? Execute(state, *order, request->idempotency_key(),

@@ -12,6 +12,10 @@ namespace {
 // Batches that a thread of gRPC's carries out before it goes back to its calls.
 constexpr int kShare = 16;
 
+absl::Status NotBegun() {
+  return absl::DeadlineExceededError("the time was over before it was begun; nothing was changed");
+}
+
 // A thread that waits for its plan. The thread may go only when the plan is done or was taken back.
 struct Waiter {
   std::mutex mutex;
@@ -22,10 +26,14 @@ struct Waiter {
 
 class WaitedPlan final : public Plan {
  public:
-  WaitedPlan(uint64_t election_id, const std::function<void(FabricState&)>& execute, Waiter& waiter)
-      : election_id_(election_id), execute_(execute), waiter_(waiter) {}
+  WaitedPlan(uint64_t election_id, const std::function<void(FabricState&)>& execute,
+             Deadline deadline, Waiter& waiter)
+      : election_id_(election_id), execute_(execute), deadline_(deadline), waiter_(waiter) {}
 
   bool IsQuick() const override { return false; }
+  absl::Status IsWanted() const override {
+    return Deadline::clock::now() < deadline_ ? absl::OkStatus() : NotBegun();
+  }
   void Execute(FabricState& state, const Arbitration& arbitration) override {
     permitted_ = arbitration.Check(election_id_);
     if (permitted_.ok()) execute_(state);
@@ -40,13 +48,14 @@ class WaitedPlan final : public Plan {
  private:
   const uint64_t election_id_;
   const std::function<void(FabricState&)>& execute_;
+  const Deadline deadline_;
   Waiter& waiter_;
   absl::Status permitted_;
 };
 
 }  // namespace
 
-CommitQueue::CommitQueue(std::mutex& change, CarryOutPlans carry_out, Resources& resources)
+CommitQueue::CommitQueue(ChangeLock& change, CarryOutPlans carry_out, Resources& resources)
     : change_(change), carry_out_(std::move(carry_out)), resources_(resources) {
   thread_ = std::thread([this] { Run(); });
   long_thread_ = std::thread([this] { RunLong(); });
@@ -88,7 +97,7 @@ absl::Status CommitQueue::Commit(uint64_t election_id,
                                  const std::function<void(FabricState&)>& execute,
                                  Clock::time_point deadline) {
   Waiter waiter;
-  auto plan = std::make_unique<WaitedPlan>(election_id, execute, waiter);
+  auto plan = std::make_unique<WaitedPlan>(election_id, execute, deadline, waiter);
   uint64_t serial = 0;
   bool lead = false;
   {
@@ -101,10 +110,7 @@ absl::Status CommitQueue::Commit(uint64_t election_id,
   const auto done = [&waiter] { return waiter.done; };
   if (!waiter.changed.wait_until(lock, deadline, done)) {
     lock.unlock();
-    if (TakeBack(serial)) {
-      return absl::DeadlineExceededError(
-          "the time was over before it was begun; nothing was changed");
-    }
+    if (TakeBack(serial)) return NotBegun();
     // It is being carried out; calls to data planes have deadlines of their own.
     lock.lock();
     waiter.changed.wait(lock, done);

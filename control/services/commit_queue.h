@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "control/services/change_lock.h"
 #include "control/services/plan.h"
 #include "control/services/resources.h"
 
@@ -42,7 +43,7 @@ class CommitQueue {
 
   // `carry_out` is called with `change` held. Both must outlive the queue, and so must `resources`.
   // The queue ends, with its threads, when nothing is left in it.
-  CommitQueue(std::mutex& change, CarryOutPlans carry_out, Resources& resources);
+  CommitQueue(ChangeLock& change, CarryOutPlans carry_out, Resources& resources);
   ~CommitQueue();
 
   Resources& resources() { return resources_; }
@@ -73,7 +74,7 @@ class CommitQueue {
   bool TakeBack(uint64_t serial);
   void CarryOutWanted(const Plans& plans);
 
-  std::mutex& change_;
+  ChangeLock& change_;
   const CarryOutPlans carry_out_;
   Resources& resources_;
   std::mutex mutex_;

@@ -57,6 +57,17 @@ absl::Status Controller::CheckLoaded() const {
   return absl::FailedPreconditionError("no fabric is loaded; load one with `bfly up FILE`");
 }
 
+absl::StatusOr<std::unique_lock<ChangeLock>> Controller::BeginChange(uint64_t election_id,
+                                                                     Deadline deadline) {
+  std::unique_lock change(change_, std::defer_lock);
+  if (!change.try_lock_until(deadline)) {
+    return absl::DeadlineExceededError(
+        "other changes took until the deadline of the call; nothing was changed");
+  }
+  if (absl::Status status = arbitration_.Check(election_id); !status.ok()) return status;
+  return change;
+}
+
 absl::Status Controller::CheckUsable() const {
   for (const auto& plane : intent_->planes) {
     if (plane->usable()) continue;
@@ -98,7 +109,8 @@ void Controller::CarryOutUsable(const std::vector<Plan*>& plans) {
   for (Plan* plan : plans) plan->status = failed;
 }
 
-absl::Status Controller::TryCarryOut(const std::function<void(FabricState&)>& execute) {
+absl::Status Controller::TryCarryOut(const std::function<void(FabricState&)>& execute,
+                                     Deadline deadline) {
   FabricState& state = intent_->state;
   CircuitChange change;
   PlacedRecords placed;
@@ -110,7 +122,7 @@ absl::Status Controller::TryCarryOut(const std::function<void(FabricState&)>& ex
   }
   absl::Status status = store_->Append(placed.records);
   if (status.ok()) {
-    status = Push(change);
+    status = Push(change, deadline);
     if (!status.ok() && !placed.records.empty()) store_->TakeBack().IgnoreError();
     // What was placed before is needed no more; the store is right with it, too.
     if (status.ok() && placed.replaces) store_->KeepLast().IgnoreError();
@@ -143,7 +155,7 @@ absl::Status Controller::Watch(CircuitListener* listener,
   return status;
 }
 
-absl::Status Controller::Push(const CircuitChange& change) {
+absl::Status Controller::Push(const CircuitChange& change, Deadline deadline) {
   if (change.empty()) return absl::OkStatus();
   DataPlane& ingress = intent_->ingress();
   v1::AgentUpdateRequest request;
@@ -158,7 +170,7 @@ absl::Status Controller::Push(const CircuitChange& change) {
   request.mutable_remove()->Add(change.remove.begin(), change.remove.end());
   request.set_base_revision(ingress.known().revision);
   const absl::StatusOr<v1::AgentUpdateResponse> response =
-      ingress.client().Update(std::move(request));
+      ingress.client().Update(std::move(request), deadline);
   ingress.Learn([&](DataPlane::Known& known) {
     if (response.ok()) {
       known.revision = response->revision();

@@ -6,6 +6,10 @@
 // while data planes are asked; plans that come meanwhile are gathered in the queue and committed as
 // one batch. state_ guards what readers see and is never held during a call to a data plane, so
 // readers never wait for one.
+//
+// Deadlines. A call waits for change_ and for data planes until its deadline, and then returns
+// DEADLINE_EXCEEDED. The data planes that may hold something else than the intent by then are
+// marked, and the watching thread puts them right.
 #pragma once
 
 #include <chrono>
@@ -25,6 +29,7 @@
 #include "control/intent/in_band_order.h"
 #include "control/intent/in_band_outcome.h"
 #include "control/services/arbitration.h"
+#include "control/services/change_lock.h"
 #include "control/services/circuit_feed.h"
 #include "control/services/commit_queue.h"
 #include "control/services/intent.h"
@@ -59,26 +64,29 @@ class Controller {
 
   // Changes nothing. INVALID_ARGUMENT names every error; UNAVAILABLE a data plane that does not
   // answer.
-  absl::Status Verify(const v1::Topology& topology);
+  absl::Status Verify(const v1::Topology& topology, Deadline deadline);
   // All data planes or none. FAILED_PRECONDITION if a fabric is loaded and not `replace`; if a
   // replacing one cannot be loaded, the one before runs again, its circuits too.
-  absl::Status Load(const v1::Topology& topology, bool replace, uint64_t election_id);
-  absl::StatusOr<std::vector<LastFigures>> Unload(uint64_t election_id);
+  absl::Status Load(const v1::Topology& topology, bool replace, uint64_t election_id,
+                    Deadline deadline);
+  absl::StatusOr<std::vector<LastFigures>> Unload(uint64_t election_id, Deadline deadline);
   absl::StatusOr<v1::DescribeResponse> Describe(bool links) const;
   // All but the conservation.
   v1::FabricStatus Status();
   // All data planes that run a part of it, or none. `find` looks it up in the network of the loaded
   // fabric.
   using FindFault = std::function<absl::StatusOr<Fault>(const Network&)>;
-  absl::Status SetFault(uint64_t election_id, const FindFault& find, bool down);
+  absl::Status SetFault(uint64_t election_id, const FindFault& find, bool down, Deadline deadline);
   // All data planes or none: if one fails, the others get back what they had.
-  absl::StatusOr<v1::SetLinksResponse> SetLinks(const v1::SetLinksRequest& request);
+  absl::StatusOr<v1::SetLinksResponse> SetLinks(const v1::SetLinksRequest& request,
+                                                Deadline deadline);
   absl::StatusOr<v1::GetLinksResponse> GetLinks(const v1::GetLinksRequest& request) const;
   // Beside those that run; the ones that have the names of `sources` are replaced.
-  absl::Status StartTraffic(Traffic::Sources sources, uint64_t election_id);
+  absl::Status StartTraffic(Traffic::Sources sources, uint64_t election_id, Deadline deadline);
   // NOT_FOUND if one of the names does not run. No names: all sources.
-  absl::Status StopTraffic(const std::vector<std::string>& names, uint64_t election_id);
-  absl::StatusOr<v1::ListTrafficResponse> ListTraffic() const;
+  absl::Status StopTraffic(const std::vector<std::string>& names, uint64_t election_id,
+                           Deadline deadline);
+  absl::StatusOr<v1::ListTrafficResponse> ListTraffic(Deadline deadline) const;
 
   // What changes circuits, reads and objects goes through this queue.
   CommitQueue& queue() { return queue_; }
@@ -134,6 +142,9 @@ class Controller {
   bool all_usable() const;
 
  private:
+  // Takes the lock for a call that changes the loaded fabric, if it may. DEADLINE_EXCEEDED: others
+  // held the lock until then, and nothing was changed.
+  absl::StatusOr<std::unique_lock<ChangeLock>> BeginChange(uint64_t election_id, Deadline deadline);
   absl::Status CheckLoaded() const;
   // Calls `reader` with state_, which is shared unless this is the first reader since something was
   // executed that is not committed yet: that one has it withdrawn first.
@@ -144,11 +155,12 @@ class Controller {
   // The rest needs change_.
   void CarryOut(const std::vector<Plan*>& plans);
   void CarryOutUsable(const std::vector<Plan*>& plans);
-  absl::Status TryCarryOut(const std::function<void(FabricState&)>& execute);
-  absl::Status Push(const CircuitChange& change);
+  absl::Status TryCarryOut(const std::function<void(FabricState&)>& execute,
+                           Deadline deadline = kNoDeadline);
+  absl::Status Push(const CircuitChange& change, Deadline deadline = kNoDeadline);
   // The same error, saying that it is the data plane's that runs stage 0.
   absl::Status AtIngress(const absl::Status& status) const;
-  absl::Status SetTraffic(Traffic traffic);
+  absl::Status SetTraffic(Traffic traffic, Deadline deadline);
   absl::StatusOr<v1::AgentInBandResponse> AskInBand(v1::AgentInBandRequest& request);
   absl::Status LearnRefusal(const InBandOrder& order, const v1::AgentInBandRefusal& refusal);
   absl::StatusOr<InBandOutcome> LearnInBand(const InBandCaller& caller, const InBandOrder& order,
@@ -156,8 +168,8 @@ class Controller {
                                             const v1::AgentInBandResponse& response);
   // What the ingress did is not known, for this reason.
   absl::Status Distrust(const absl::Status& status);
-  absl::Status LoadPlanes(const Intent& intent, bool take_over);
-  void Restore(Intent& intent);
+  absl::Status LoadPlanes(const Intent& intent, bool take_over, Deadline deadline);
+  void Restore(Intent& intent, Deadline deadline);
   void Replace(std::unique_ptr<Intent> intent);
 
   // Where agents may be that hold a fabric.
@@ -180,16 +192,16 @@ class Controller {
   absl::Status ReconcileFabric(DataPlane& plane, v1::AgentState& held);
   absl::StatusOr<uint64_t> ReconcileCircuits(DataPlane& plane, v1::AgentState& held);
   absl::Status ReconcileLinksAndTraffic(DataPlane& plane, const v1::AgentState& held);
-  absl::Status PushLinks(const LinkOverrides& changes);
+  absl::Status PushLinks(const LinkOverrides& changes, Deadline deadline);
   // What the topology wants done with circuits that are broken, and `crossing`, circuits over a
   // link whose state changed, are told.
-  void DealWithBroken(const std::vector<Row>& crossing);
+  void DealWithBroken(const std::vector<Row>& crossing, Deadline deadline);
   // `deal` is executed for each. All in one step where the data plane allows it. An error means
   // that it cannot be asked now.
   absl::Status ForEach(const std::vector<Row>& inputs,
-                       const std::function<void(FabricState&, Row)>& deal);
+                       const std::function<void(FabricState&, Row)>& deal, Deadline deadline);
   // Circuits that have another path leave the link.
-  void MoveOff(const Fault& fault);
+  void MoveOff(const Fault& fault, Deadline deadline);
   void TellCircuits(const std::vector<Row>& inputs);
   v1::CircuitPolicy::OnFailure on_failure() const {
     return intent_->topology.circuits().on_failure();
@@ -205,7 +217,7 @@ class Controller {
   const Options options_;
   Arbitration arbitration_;
   Resources resources_;
-  std::mutex change_;
+  ChangeLock change_;
   mutable std::shared_mutex state_;  // guards intent_ and past_
   std::unique_ptr<Intent> intent_;   // null: nothing is loaded
   CircuitFeed feed_;

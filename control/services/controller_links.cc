@@ -40,11 +40,11 @@ void AddDown(const FaultSet& faults, const Network& network, const v1::LinkOverr
 
 }  // namespace
 
-absl::Status Controller::PushLinks(const LinkOverrides& changes) {
+absl::Status Controller::PushLinks(const LinkOverrides& changes, Deadline deadline) {
   v1::AgentLinksRequest request;
   *request.mutable_changes() = changes;
   for (const auto& plane : intent_->planes) {
-    if (absl::Status status = plane->client().SetLinks(request); !status.ok()) {
+    if (absl::Status status = plane->client().SetLinks(request, deadline); !status.ok()) {
       if (IsUnreachable(status)) MarkOutOfStep(*plane, status);
       return absl::Status(status.code(),
                           absl::StrCat("data plane ", plane->name(), ": ", status.message()));
@@ -53,9 +53,10 @@ absl::Status Controller::PushLinks(const LinkOverrides& changes) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::SetLinksResponse> Controller::SetLinks(const v1::SetLinksRequest& request) {
-  const std::lock_guard change(change_);
-  if (absl::Status status = arbitration_.Check(request.election_id()); !status.ok()) return status;
+absl::StatusOr<v1::SetLinksResponse> Controller::SetLinks(const v1::SetLinksRequest& request,
+                                                          Deadline deadline) {
+  const auto change = BeginChange(request.election_id(), deadline);
+  if (!change.ok()) return change.status();
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
   const Network& network = intent_->state.network();
   FieldErrors errors;
@@ -70,8 +71,9 @@ absl::StatusOr<v1::SetLinksResponse> Controller::SetLinks(const v1::SetLinksRequ
   }
   if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
   if (absl::Status status = CheckUsable(); !status.ok()) return status;
-  if (absl::Status status = PushLinks(changes); !status.ok()) {
-    PushLinks(intent_->link_changes).IgnoreError();
+  if (absl::Status status = CheckTime(deadline); !status.ok()) return status;
+  if (absl::Status status = PushLinks(changes, deadline); !status.ok()) {
+    PushLinks(intent_->link_changes, UndoDeadline(deadline)).IgnoreError();
     return status;
   }
   {

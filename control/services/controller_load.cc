@@ -10,10 +10,10 @@
 
 namespace bfly::control {
 
-absl::Status Controller::Verify(const v1::Topology& topology) {
+absl::Status Controller::Verify(const v1::Topology& topology, Deadline deadline) {
   const auto intent = MakeIntent(topology, options_.run_directory, options_.owner, planes(), 0);
   if (!intent.ok()) return intent.status();
-  return VerifyAll(**intent);
+  return VerifyAll(**intent, deadline);
 }
 
 void Controller::GiveUp(const Intent& intent, const std::shared_ptr<DataPlane>& plane) {
@@ -29,8 +29,8 @@ void Controller::GiveUp(const Intent& intent, const std::shared_ptr<DataPlane>& 
   past_.push_back(plane);
 }
 
-absl::Status Controller::LoadPlanes(const Intent& intent, bool take_over) {
-  return LoadAll(intent, take_over, [&](const auto& plane) { GiveUp(intent, plane); });
+absl::Status Controller::LoadPlanes(const Intent& intent, bool take_over, Deadline deadline) {
+  return LoadAll(intent, take_over, deadline, [&](const auto& plane) { GiveUp(intent, plane); });
 }
 
 bool Controller::IsInIntent(const DataPlane& plane) const {
@@ -58,19 +58,26 @@ void Controller::Replace(std::unique_ptr<Intent> intent) {
   }
 }
 
-void Controller::Restore(Intent& intent) {
-  absl::Status status = LoadPlanes(intent, /*take_over=*/true);
+void Controller::Restore(Intent& intent, Deadline deadline) {
+  absl::Status status = CheckTime(deadline);
+  if (status.ok()) status = LoadPlanes(intent, /*take_over=*/true, deadline);
   for (const auto& plane : intent.planes) {
     if (status.ok()) status = Reconcile(*plane);
   }
-  options_.log(status.ok() ? absl::StrCat("fabric ", intent.topology.name(), " runs again")
-                           : absl::StrCat("fabric ", intent.topology.name(),
-                                          " could not be loaded again: ", status.message()));
+  if (status.ok()) {
+    options_.log(absl::StrCat("fabric ", intent.topology.name(), " runs again"));
+    return;
+  }
+  // The watching thread loads them one by one as they answer.
+  for (const auto& plane : intent.planes) MarkOutOfStep(*plane, status);
+  options_.log(absl::StrCat("fabric ", intent.topology.name(),
+                            " could not be loaded again at once: ", status.message()));
 }
 
-absl::Status Controller::Load(const v1::Topology& topology, bool replace, uint64_t election_id) {
-  const std::lock_guard change(change_);
-  if (absl::Status status = arbitration_.Check(election_id); !status.ok()) return status;
+absl::Status Controller::Load(const v1::Topology& topology, bool replace, uint64_t election_id,
+                              Deadline deadline) {
+  const auto change = BeginChange(election_id, deadline);
+  if (!change.ok()) return change.status();
   if (intent_ != nullptr && !replace) {
     return ErrorAtField(absl::StatusCode::kFailedPrecondition, "replace",
                         absl::StrCat("fabric \"", intent_->topology.name(),
@@ -79,16 +86,17 @@ absl::Status Controller::Load(const v1::Topology& topology, bool replace, uint64
   const uint64_t last_id = intent_ == nullptr ? last_id_ : intent_->state.last_id();
   auto intent = MakeIntent(topology, options_.run_directory, options_.owner, planes(), last_id);
   if (!intent.ok()) return intent.status();
-  if (absl::Status status = VerifyAll(**intent); !status.ok()) return status;
+  if (absl::Status status = VerifyAll(**intent, deadline); !status.ok()) return status;
   // Before the fabric that runs is given up for one that cannot be loaded.
-  if (absl::Status status = ClaimAll(**intent, intent_ == nullptr ? DataPlanes() : intent_->planes);
+  if (absl::Status status =
+          ClaimAll(**intent, intent_ == nullptr ? DataPlanes() : intent_->planes, deadline);
       !status.ok())
     return status;
 
-  if (intent_ != nullptr) UnloadAll(*intent_, options_.log);
-  absl::Status status = LoadPlanes(**intent, replace);
+  if (intent_ != nullptr) UnloadAll(*intent_, deadline, options_.log);
+  absl::Status status = LoadPlanes(**intent, replace, deadline);
   if (!status.ok()) {
-    if (intent_ != nullptr) Restore(*intent_);
+    if (intent_ != nullptr) Restore(*intent_, deadline);
     return status;
   }
   options_.log(absl::StrCat("fabric ", (*intent)->topology.name(), " loaded"));
@@ -96,11 +104,12 @@ absl::Status Controller::Load(const v1::Topology& topology, bool replace, uint64
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<LastFigures>> Controller::Unload(uint64_t election_id) {
-  const std::lock_guard change(change_);
-  if (absl::Status status = arbitration_.Check(election_id); !status.ok()) return status;
+absl::StatusOr<std::vector<LastFigures>> Controller::Unload(uint64_t election_id,
+                                                            Deadline deadline) {
+  const auto change = BeginChange(election_id, deadline);
+  if (!change.ok()) return change.status();
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
-  std::vector<LastFigures> last = UnloadAll(*intent_, options_.log);
+  std::vector<LastFigures> last = UnloadAll(*intent_, deadline, options_.log);
   options_.log(absl::StrCat("fabric ", intent_->topology.name(), " unloaded"));
   Replace(nullptr);
   return last;

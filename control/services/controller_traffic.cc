@@ -21,13 +21,30 @@ absl::Status CheckRoom(const Traffic& traffic, Resources& resources) {
   return absl::OkStatus();
 }
 
+// Tells data planes where no source starts whose latencies are recorded: those of the source with
+// this id and later ones; 0: of none.
+absl::Status RecordLatencies(const DataPlanes& planes, uint64_t latency_id, Deadline deadline) {
+  v1::AgentTrafficRequest request;
+  request.set_latency_id(latency_id);
+  for (const auto& plane : planes) {
+    if (absl::Status status = plane->client().SetTraffic(request, deadline); !status.ok()) {
+      return absl::Status(status.code(),
+                          absl::StrCat("data plane ", plane->name(), ": ", status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // What the data planes count of the sources in `response`, and the latencies they recorded.
-absl::Status FillCounts(const DataPlanes& planes, const DataPlane* ingress,
+absl::Status FillCounts(const DataPlanes& planes, const DataPlane* ingress, Deadline deadline,
                         v1::ListTrafficResponse* response) {
   google::protobuf::RepeatedPtrField<v1::StageLatency> stages;
   for (const auto& plane : planes) {
-    const absl::StatusOr<v1::AgentTrafficState> state = plane->client().GetTraffic();
-    if (!state.ok()) return state.status();
+    const absl::StatusOr<v1::AgentTrafficState> state = plane->client().GetTraffic(deadline);
+    if (!state.ok()) {
+      return absl::Status(state.status().code(), absl::StrCat("data plane ", plane->name(), ": ",
+                                                              state.status().message()));
+    }
     const v1::LatencyReport& latency = state->latency();
     stages.MergeFrom(latency.stages());
     // One data plane delivers: the one of the last stage.
@@ -50,9 +67,10 @@ absl::Status FillCounts(const DataPlanes& planes, const DataPlane* ingress,
 
 }  // namespace
 
-absl::Status Controller::StartTraffic(Traffic::Sources sources, uint64_t election_id) {
-  const std::lock_guard change(change_);
-  if (absl::Status status = arbitration_.Check(election_id); !status.ok()) return status;
+absl::Status Controller::StartTraffic(Traffic::Sources sources, uint64_t election_id,
+                                      Deadline deadline) {
+  const auto change = BeginChange(election_id, deadline);
+  if (!change.ok()) return change.status();
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
   const FabricState& state = intent_->state;
   const auto checked =
@@ -61,33 +79,41 @@ absl::Status Controller::StartTraffic(Traffic::Sources sources, uint64_t electio
   absl::StatusOr<Traffic> after = state.traffic().WithStarted(std::move(sources));
   if (!after.ok()) return after.status();
   if (absl::Status status = CheckRoom(*after, resources_); !status.ok()) return status;
-  return SetTraffic(*std::move(after));
+  return SetTraffic(*std::move(after), deadline);
 }
 
-absl::Status Controller::StopTraffic(const std::vector<std::string>& names, uint64_t election_id) {
-  const std::lock_guard change(change_);
-  if (absl::Status status = arbitration_.Check(election_id); !status.ok()) return status;
+absl::Status Controller::StopTraffic(const std::vector<std::string>& names, uint64_t election_id,
+                                     Deadline deadline) {
+  const auto change = BeginChange(election_id, deadline);
+  if (!change.ok()) return change.status();
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
   absl::StatusOr<Traffic> after = intent_->state.traffic().WithStopped(names);
   if (!after.ok()) return after.status();
-  return SetTraffic(*std::move(after));
+  return SetTraffic(*std::move(after), deadline);
 }
 
-absl::Status Controller::SetTraffic(Traffic traffic) {
+absl::Status Controller::SetTraffic(Traffic traffic, Deadline deadline) {
   if (absl::Status status = CheckUsable(); !status.ok()) return status;
-  v1::AgentTrafficRequest request;
-  request.set_latency_id(traffic.latency_id());
+  if (absl::Status status = CheckTime(deadline); !status.ok()) return status;
+  const uint64_t id = traffic.latency_id(), id_before = intent_->state.traffic().latency_id();
+  DataPlanes recording;
   // Where packets are delivered, latencies are recorded before the first one starts.
-  if (traffic.latency_id() != intent_->state.traffic().latency_id()) {
+  if (id != id_before) {
     for (const auto& plane : intent_->planes) {
-      if (plane.get() == &intent_->ingress()) continue;
-      if (absl::Status status = plane->client().SetTraffic(request); !status.ok()) return status;
+      if (plane.get() != &intent_->ingress()) recording.push_back(plane);
     }
   }
-  request.mutable_sources()->Add(traffic.sources().begin(), traffic.sources().end());
-  DataPlane& ingress = intent_->ingress();
-  if (absl::Status status = ingress.client().SetTraffic(request); !status.ok()) {
+  absl::Status status = RecordLatencies(recording, id, deadline);
+  if (status.ok()) {
+    v1::AgentTrafficRequest request;
+    request.set_latency_id(id);
+    request.mutable_sources()->Add(traffic.sources().begin(), traffic.sources().end());
+    DataPlane& ingress = intent_->ingress();
+    status = ingress.client().SetTraffic(request, deadline);
     if (IsUnreachable(status)) MarkOutOfStep(ingress, status);
+  }
+  if (!status.ok()) {
+    RecordLatencies(recording, id_before, UndoDeadline(deadline)).IgnoreError();
     return status;
   }
   const std::unique_lock lock(state_);
@@ -95,7 +121,7 @@ absl::Status Controller::SetTraffic(Traffic traffic) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::ListTrafficResponse> Controller::ListTraffic() const {
+absl::StatusOr<v1::ListTrafficResponse> Controller::ListTraffic(Deadline deadline) const {
   v1::ListTrafficResponse response;
   DataPlanes planes;
   const DataPlane* ingress = nullptr;
@@ -110,7 +136,8 @@ absl::StatusOr<v1::ListTrafficResponse> Controller::ListTraffic() const {
       out.clear_trace();
     }
   }
-  if (absl::Status status = FillCounts(planes, ingress, &response); !status.ok()) return status;
+  if (absl::Status status = FillCounts(planes, ingress, deadline, &response); !status.ok())
+    return status;
   return response;
 }
 

@@ -16,6 +16,9 @@ namespace {
 
 using google::protobuf::util::MessageDifferencer;
 
+// How long a data plane may take to load a fabric again while it may still be loading another.
+constexpr std::chrono::seconds kReloadTime{1};
+
 }  // namespace
 
 void Controller::Watch() {
@@ -90,7 +93,7 @@ absl::Status Controller::Reconcile(DataPlane& plane) {
     known.reconciled = came_back ? made_up : known.reconciled + made_up;
   });
   // Links that are down may have been found, or circuits that could not be dealt with before.
-  if (status.ok() && IsInIntent(plane)) DealWithBroken({});
+  if (status.ok() && IsInIntent(plane)) DealWithBroken({}, kNoDeadline);
   if (told_before) return status;
   options_.log(status.ok() ? absl::StrCat("data plane ", plane.name(), " is in step, ", made_up,
                                           " circuits made up")
@@ -119,8 +122,13 @@ absl::Status Controller::ReconcileFabric(DataPlane& plane, v1::AgentState& held)
     return last.status();
   }
   if (!held.loaded()) {
-    const auto loaded = plane.client().Load(FabricRequest(*intent_, plane));
+    // A load that was given up may still be under way. The next look asks again, so that other
+    // changes need not wait for it.
+    const Deadline deadline =
+        given_up == nullptr ? kNoDeadline : std::chrono::steady_clock::now() + kReloadTime;
+    const auto loaded = plane.client().Load(FabricRequest(*intent_, plane), deadline);
     if (!loaded.ok()) return loaded.status();
+    plane.Learn([](DataPlane::Known& known) { known.given_up = nullptr; });
     auto now = plane.client().GetState(/*full=*/true);
     if (!now.ok()) return now.status();
     held = *std::move(now);
@@ -179,9 +187,16 @@ absl::StatusOr<uint64_t> Controller::ReconcileCircuits(DataPlane& plane, v1::Age
 
 absl::Status Controller::ReconcileLinksAndTraffic(DataPlane& plane, const v1::AgentState& held) {
   const FaultSet there = FaultsOf(held, intent_->state.network());
-  // A link somebody took down is taken down still: what a person did by hand is not undone.
+  // What a person took down at the data plane by hand stays down. What a failed call took down is
+  // brought back.
+  const std::vector<Fault> taken_back = plane.known().taken_back;
   for (const Fault& fault : there.down()) {
     if (intent_->state.faults().is_down(fault)) continue;
+    if (std::find(taken_back.begin(), taken_back.end(), fault) != taken_back.end()) {
+      const absl::Status status = plane.client().SetFault(fault, /*down=*/false);
+      if (!status.ok()) return status;
+      continue;
+    }
     std::vector<Row> crossing;
     {
       const std::unique_lock lock(state_);
@@ -203,6 +218,7 @@ absl::Status Controller::ReconcileLinksAndTraffic(DataPlane& plane, const v1::Ag
     if (absl::Status status = plane.client().SetFault(fault, /*down=*/true); !status.ok())
       return status;
   }
+  plane.Learn([](DataPlane::Known& known) { known.taken_back.clear(); });
   // Until the data plane of stage 0 was heard after a restart, nobody knows what they should be.
   v1::AgentLinksRequest wanted, has;
   *wanted.mutable_changes() = intent_->link_changes;

@@ -109,12 +109,12 @@ absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links) {
   return latest_;
 }
 
-absl::StatusOr<v1::UnloadResponse> CounterPoll::Unload(uint64_t election_id) {
+absl::StatusOr<v1::UnloadResponse> CounterPoll::Unload(uint64_t election_id, Deadline deadline) {
   // Nobody else polls meanwhile: the next fabric has an account of its own.
   const std::lock_guard lock(poll_mutex_);
   // The last that is to be had of data planes that then cannot be unloaded.
   Poll(/*links=*/false).status().IgnoreError();
-  const auto last = controller_.Unload(election_id);
+  const auto last = controller_.Unload(election_id, deadline);
   if (!last.ok()) return last.status();
   latest_ = nullptr;
   std::vector<FabricAccount::LastWords> words;

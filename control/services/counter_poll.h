@@ -58,7 +58,7 @@ class CounterPoll {
   absl::StatusOr<Controller::View> fabric() const { return controller_.view(/*circuits=*/false); }
 
   // Unloads the fabric and closes its account, over all processes that its data planes ever were.
-  absl::StatusOr<v1::UnloadResponse> Unload(uint64_t election_id);
+  absl::StatusOr<v1::UnloadResponse> Unload(uint64_t election_id, Deadline deadline);
   // The picture that listeners were told last; null: none.
   PicturePtr newest() const {
     const std::lock_guard lock(newest_mutex_);

@@ -7,8 +7,10 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "control/services/agent_client.h"
+#include "topologies/fault_set.h"
 
 namespace bfly::control {
 
@@ -33,6 +35,9 @@ class DataPlane {
     uint64_t revision = 0;    // of what it held when it was last in step
     uint64_t reconciled = 0;  // circuits installed again or removed since it came back
     v1::DataPlaneStatus status;
+    // Links and nodes that it was told to take down, without an answer: the call failed, so they
+    // are brought back if they are down.
+    std::vector<Fault> taken_back = {};
     // A fabric it was told to load, without an answer: if it comes up nobody wants it any more.
     std::shared_ptr<const v1::Topology> given_up = nullptr;
   };

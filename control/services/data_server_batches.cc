@@ -39,7 +39,7 @@ grpc::Status DataServerService::RequestBestEffort(const grpc::ServerContextBase*
   absl::StatusOr<std::vector<Outcome>> outcomes = absl::UnknownError("");
   std::shared_ptr<const Network> network;
   const absl::Status status =
-      controller_.Commit(request.election_id(), DeadlineOf(context), [&](FabricState& state) {
+      controller_.Commit(request.election_id(), AnswerDeadlineOf(context), [&](FabricState& state) {
         network = state.shared_network();
         outcomes = ExecuteBatch(state, orders, /*all_or_nothing=*/false, request.idempotency_key(),
                                 InterruptOf(context, /*answer_in_time=*/true));
@@ -76,8 +76,8 @@ grpc::Status DataServerService::ReleaseBatch(const grpc::ServerContextBase* cont
     return ToGrpc(status);
   absl::StatusOr<std::vector<Outcome>> outcomes = absl::UnknownError("");
   std::vector<Row> users;
-  const absl::Status status =
-      controller_.Commit(request->election_id(), DeadlineOf(context), [&](FabricState& state) {
+  const absl::Status status = controller_.Commit(
+      request->election_id(), AnswerDeadlineOf(context), [&](FabricState& state) {
         users.assign(request->users().begin(), request->users().end());
         if (request->all()) users = state.standing().Readers();
         std::vector<Order> orders;

@@ -54,15 +54,16 @@ grpc::Status DataServerService::Place(const grpc::ServerContextBase* context,
   if (absl::IsResourceExhausted(order.status())) objects.CountRefusal();
   if (!order.ok()) return ToGrpc(order.status());
   absl::Status placed;
-  status = controller_.Commit(request->election_id(), DeadlineOf(context), [&](FabricState& state) {
-    // Others may have placed objects meanwhile.
-    const uint64_t before = order->replace ? 0 : state.objects().size();
-    placed = before + order->objects.size() > objects.limit()
-                 ? objects.Exhausted("objects", "replace those that are placed")
-                 : Execute(state, *order);
-    response->set_objects(state.objects().size());
-    response->set_most_on_disk(state.objects().most_on_disk());
-  });
+  status = controller_.Commit(
+      request->election_id(), AnswerDeadlineOf(context), [&](FabricState& state) {
+        // Others may have placed objects meanwhile.
+        const uint64_t before = order->replace ? 0 : state.objects().size();
+        placed = before + order->objects.size() > objects.limit()
+                     ? objects.Exhausted("objects", "replace those that are placed")
+                     : Execute(state, *order);
+        response->set_objects(state.objects().size());
+        response->set_most_on_disk(state.objects().most_on_disk());
+      });
   return ToGrpc(status.ok() ? placed : status);
 }
 
@@ -125,7 +126,7 @@ grpc::Status DataServerService::RequestBatch(const grpc::ServerContextBase* cont
               look(state);
               result = state.planner().Route(order);
             })
-          : controller_.Commit(request->election_id(), DeadlineOf(context),
+          : controller_.Commit(request->election_id(), AnswerDeadlineOf(context),
                                [&](FabricState& state) {
                                  look(state);
                                  result = Execute(state, order, request->idempotency_key(),

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "control/services/faults.h"
+#include "control/services/interrupt_of.h"
 #include "control/status/grpc_status.h"
 
 namespace bfly::control {
@@ -109,22 +110,23 @@ FabricService::FabricService(Controller& controller, CounterPoll& poll, CallDesk
   });
 }
 
-grpc::Status FabricService::Verify(const grpc::ServerContextBase*, const v1::VerifyRequest* request,
-                                   v1::VerifyResponse*) {
-  return ToGrpc(controller_.Verify(request->topology()));
+grpc::Status FabricService::Verify(const grpc::ServerContextBase* context,
+                                   const v1::VerifyRequest* request, v1::VerifyResponse*) {
+  return ToGrpc(controller_.Verify(request->topology(), AnswerDeadlineOf(context)));
 }
 
-grpc::Status FabricService::Load(const grpc::ServerContextBase*, const v1::LoadRequest* request,
-                                 v1::LoadResponse* response) {
-  const absl::Status status =
-      controller_.Load(request->topology(), request->replace(), request->election_id());
+grpc::Status FabricService::Load(const grpc::ServerContextBase* context,
+                                 const v1::LoadRequest* request, v1::LoadResponse* response) {
+  const absl::Status status = controller_.Load(request->topology(), request->replace(),
+                                               request->election_id(), AnswerDeadlineOf(context));
   if (status.ok()) *response->mutable_status() = FullStatus();
   return ToGrpc(status);
 }
 
-grpc::Status FabricService::Unload(const grpc::ServerContextBase*, const v1::UnloadRequest* request,
-                                   v1::UnloadResponse* response) {
-  absl::StatusOr<v1::UnloadResponse> last = poll_.Unload(request->election_id());
+grpc::Status FabricService::Unload(const grpc::ServerContextBase* context,
+                                   const v1::UnloadRequest* request, v1::UnloadResponse* response) {
+  absl::StatusOr<v1::UnloadResponse> last =
+      poll_.Unload(request->election_id(), AnswerDeadlineOf(context));
   if (!last.ok()) return ToGrpc(last.status());
   *response = *std::move(last);
   return grpc::Status::OK;
@@ -173,26 +175,27 @@ grpc::Status FabricService::Status(const grpc::ServerContextBase*, const v1::Sta
   return grpc::Status::OK;
 }
 
-grpc::Status FabricService::SetLinkState(const grpc::ServerContextBase*,
+grpc::Status FabricService::SetLinkState(const grpc::ServerContextBase* context,
                                          const v1::SetLinkStateRequest* request,
                                          v1::SetLinkStateResponse*) {
   return ToGrpc(controller_.SetFault(
       request->election_id(), [&](const Network& network) { return FaultOf(*request, network); },
-      !request->up()));
+      !request->up(), AnswerDeadlineOf(context)));
 }
 
-grpc::Status FabricService::SetNodeState(const grpc::ServerContextBase*,
+grpc::Status FabricService::SetNodeState(const grpc::ServerContextBase* context,
                                          const v1::SetNodeStateRequest* request,
                                          v1::SetNodeStateResponse*) {
   return ToGrpc(controller_.SetFault(
       request->election_id(), [&](const Network& network) { return FaultOf(*request, network); },
-      !request->up()));
+      !request->up(), AnswerDeadlineOf(context)));
 }
 
-grpc::Status FabricService::SetLinks(const grpc::ServerContextBase*,
+grpc::Status FabricService::SetLinks(const grpc::ServerContextBase* context,
                                      const v1::SetLinksRequest* request,
                                      v1::SetLinksResponse* response) {
-  absl::StatusOr<v1::SetLinksResponse> links = controller_.SetLinks(*request);
+  absl::StatusOr<v1::SetLinksResponse> links =
+      controller_.SetLinks(*request, AnswerDeadlineOf(context));
   if (!links.ok()) return ToGrpc(links.status());
   *response = *std::move(links);
   return grpc::Status::OK;

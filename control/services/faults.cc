@@ -57,19 +57,26 @@ DataPlanes RunnersOf(const Fault& fault, const Intent& intent) {
   return planes;
 }
 
-absl::Status TellFault(const Fault& fault, bool down, const Intent& intent) {
-  const auto tell = [&](DataPlane& plane, bool to) {
-    const absl::Status status = plane.client().SetFault(fault, to);
+absl::Status TellFault(const Fault& fault, bool down, const Intent& intent, Deadline deadline) {
+  const auto tell = [&](DataPlane& plane, bool to, Deadline until) {
+    const absl::Status status = plane.client().SetFault(fault, to, until);
     // Without an answer nobody knows what it holds.
-    if (!status.ok()) plane.Learn([](DataPlane::Known& known) { known.in_step = false; });
+    if (!status.ok()) {
+      plane.Learn([&](DataPlane::Known& known) {
+        known.in_step = false;
+        if (down && IsUnreachable(status)) known.taken_back.push_back(fault);
+      });
+    }
     return status;
   };
   const DataPlanes planes = RunnersOf(fault, intent);
   for (size_t i = 0; i < planes.size(); ++i) {
-    const absl::Status status = tell(*planes[i], down);
+    const absl::Status status = tell(*planes[i], down, deadline);
     if (status.ok()) continue;
     const bool was_down = intent.state.faults().is_down(fault);
-    for (size_t told = 0; told < i; ++told) tell(*planes[told], was_down).IgnoreError();
+    for (size_t told = 0; told < i; ++told) {
+      tell(*planes[told], was_down, UndoDeadline(deadline)).IgnoreError();
+    }
     return absl::Status(status.code(),
                         absl::StrCat("data plane ", planes[i]->name(), ": ", status.message()));
   }

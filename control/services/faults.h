@@ -22,8 +22,8 @@ FaultSet FaultsOf(const v1::AgentState& held, const Network& network);
 // The data planes that run the link, or a link of the node, each once.
 DataPlanes RunnersOf(const Fault& fault, const Intent& intent);
 
-// Tells all of RunnersOf what the intent does not hold yet, or after an error none: those that were
-// told first are told what it holds, and those that may know otherwise are compared again.
-absl::Status TellFault(const Fault& fault, bool down, const Intent& intent);
+// Tells all of RunnersOf what the intent does not hold yet. After an error those that were told
+// already are told what the intent holds, and those that may know otherwise are compared again.
+absl::Status TellFault(const Fault& fault, bool down, const Intent& intent, Deadline deadline);
 
 }  // namespace bfly::control

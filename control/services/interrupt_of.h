@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "control/intent/fabric_state.h"
+#include "control/services/deadline.h"
 
 namespace bfly::control {
 
@@ -17,7 +18,7 @@ inline constexpr int kAfterwards = 8;
 inline constexpr std::chrono::milliseconds kMoment{20};
 
 // gRPC tells the deadline as a time of day, which may be corrected meanwhile.
-inline std::chrono::steady_clock::time_point DeadlineOf(const grpc::ServerContextBase* context) {
+inline Deadline DeadlineOf(const grpc::ServerContextBase* context) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::hours kNever{24 * 365};
   const auto left = context->deadline() - std::chrono::system_clock::now();
@@ -39,8 +40,13 @@ inline Interrupt InterruptOf(const grpc::ServerContextBase* context, bool answer
   };
 }
 
-// What the answer to a call in band may take to reach its client.
+// How long an answer may take to reach its client.
 inline constexpr std::chrono::milliseconds kAnswerTime{5};
+
+// Until when a call may wait, so that its answer reaches the client by the client's deadline.
+inline Deadline AnswerDeadlineOf(const grpc::ServerContextBase* context) {
+  return DeadlineOf(context) - kAnswerTime;
+}
 
 // Stops a call in band that nobody waits for any more, or whose answer would come too late.
 inline Interrupt InBandInterruptOf(const grpc::ServerContextBase* context) {

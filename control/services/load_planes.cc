@@ -10,8 +10,12 @@
 namespace bfly::control {
 namespace {
 
-absl::Status AtPlane(const DataPlane& plane, const absl::Status& status) {
+absl::Status AtPlane(const DataPlane& plane, const absl::Status& status, Deadline deadline) {
   if (status.ok() || absl::IsInvalidArgument(status)) return status;
+  if (absl::IsDeadlineExceeded(status) && IsOver(deadline)) {
+    return absl::DeadlineExceededError(absl::StrCat("data plane ", plane.name(), " at ",
+                                                    plane.address(), " did not answer in time"));
+  }
   if (IsUnreachable(status)) {
     return absl::UnavailableError(absl::StrCat(
         "data plane ", plane.name(), " cannot be reached at ", plane.address(),
@@ -22,22 +26,22 @@ absl::Status AtPlane(const DataPlane& plane, const absl::Status& status) {
 }
 
 // Its state, and it is ours. FAILED_PRECONDITION: another controller owns it.
-absl::StatusOr<v1::AgentState> ClaimOne(DataPlane& plane) {
-  auto state = plane.client().Claim(/*full=*/false);
+absl::StatusOr<v1::AgentState> ClaimOne(DataPlane& plane, Deadline deadline) {
+  auto state = plane.client().Claim(/*full=*/false, deadline);
   if (state.ok() && !state->caller_owns()) return BelongsTo(state->owner());
   return state;
 }
 
 // Loads one data plane and remembers what it is then.
-absl::Status LoadOne(const Intent& intent, DataPlane& plane, bool take_over) {
-  const auto held = ClaimOne(plane);
+absl::Status LoadOne(const Intent& intent, DataPlane& plane, bool take_over, Deadline deadline) {
+  const auto held = ClaimOne(plane, deadline);
   if (!held.ok()) return held.status();
   if (take_over && held->loaded()) {
-    if (const auto last = plane.client().Unload(); !last.ok()) return last.status();
+    if (const auto last = plane.client().Unload(deadline); !last.ok()) return last.status();
   }
-  const auto loaded = plane.client().Load(FabricRequest(intent, plane));
+  const auto loaded = plane.client().Load(FabricRequest(intent, plane), deadline);
   if (!loaded.ok()) return loaded.status();
-  const auto state = ClaimOne(plane);
+  const auto state = ClaimOne(plane, deadline);
   if (!state.ok()) return state.status();
   plane.Learn([&](DataPlane::Known& known) {
     known = DataPlane::Known();
@@ -51,58 +55,59 @@ absl::Status LoadOne(const Intent& intent, DataPlane& plane, bool take_over) {
 
 }  // namespace
 
-absl::Status VerifyAll(const Intent& intent) {
+absl::Status VerifyAll(const Intent& intent, Deadline deadline) {
   FieldErrors errors;
   for (const auto& plane : intent.planes) {
-    const absl::Status status = plane->client().Verify(FabricRequest(intent, *plane));
+    const absl::Status status = plane->client().Verify(FabricRequest(intent, *plane), deadline);
     if (absl::IsInvalidArgument(status)) {
       errors.Add(status);
     } else if (!status.ok()) {
-      return AtPlane(*plane, status);
+      return AtPlane(*plane, status, deadline);
     }
   }
   return errors.ToStatus();
 }
 
-absl::Status ClaimAll(const Intent& intent, const DataPlanes& keep) {
+absl::Status ClaimAll(const Intent& intent, const DataPlanes& keep, Deadline deadline) {
   for (const auto& plane : intent.planes) {
-    const absl::Status status = ClaimOne(*plane).status();
+    const absl::Status status = ClaimOne(*plane, deadline).status();
     if (status.ok()) continue;
     DataPlanes claimed = intent.planes;
     std::erase_if(claimed, [&](const auto& one) {
       return std::find(keep.begin(), keep.end(), one) != keep.end();
     });
-    ReleaseAll(claimed);
-    return AtPlane(*plane, status);
+    ReleaseAll(claimed, deadline);
+    return AtPlane(*plane, status, deadline);
   }
   return absl::OkStatus();
 }
 
-void ReleaseAll(const DataPlanes& planes) {
-  for (const auto& plane : planes) plane->client().Release().IgnoreError();
+void ReleaseAll(const DataPlanes& planes, Deadline deadline) {
+  for (const auto& plane : planes) plane->client().Release(UndoDeadline(deadline)).IgnoreError();
 }
 
-absl::Status LoadAll(const Intent& intent, bool take_over,
+absl::Status LoadAll(const Intent& intent, bool take_over, Deadline deadline,
                      const std::function<void(const std::shared_ptr<DataPlane>&)>& give_up) {
   for (size_t i = 0; i < intent.planes.size(); ++i) {
-    const absl::Status status = LoadOne(intent, *intent.planes[i], take_over);
+    const absl::Status status = LoadOne(intent, *intent.planes[i], take_over, deadline);
     if (status.ok()) continue;
     for (size_t done = 0; done < i; ++done) {
-      if (!intent.planes[done]->client().Unload().ok()) give_up(intent.planes[done]);
+      const auto unloaded = intent.planes[done]->client().Unload(UndoDeadline(deadline));
+      if (!unloaded.ok()) give_up(intent.planes[done]);
     }
     if (IsUnreachable(status)) give_up(intent.planes[i]);
-    ReleaseAll(intent.planes);
-    return AtPlane(*intent.planes[i], status);
+    ReleaseAll(intent.planes, deadline);
+    return AtPlane(*intent.planes[i], status, deadline);
   }
   return absl::OkStatus();
 }
 
-std::vector<LastFigures> UnloadAll(const Intent& intent,
+std::vector<LastFigures> UnloadAll(const Intent& intent, Deadline deadline,
                                    const std::function<void(const std::string&)>& log) {
   std::vector<LastFigures> all;
   // In the order packets go, so that what is on a trunk may still arrive.
   for (const auto& plane : intent.planes) {
-    const auto last = plane->client().Unload();
+    const auto last = plane->client().Unload(deadline);
     // A data plane that restarted holds nothing.
     const bool empty = last.ok() || absl::IsFailedPrecondition(last.status());
     plane->Learn([&](DataPlane::Known& known) {

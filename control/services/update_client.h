@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "bfly/v1/agent.pb.h"
 #include "control/server/packet_socket.h"
+#include "control/services/deadline.h"
 
 namespace bfly::control {
 
@@ -24,15 +25,15 @@ class UpdateClient {
   explicit UpdateClient(const std::string& agent_address,
                         std::chrono::milliseconds patience = kPatience);
 
-  // Nothing if the update was not sent, because it is too long for it or because nobody listens
-  // there: it is to go another way. Errors as those of AgentClient.
+  // Returns nothing if the update was not sent, because it is too long for a message or because
+  // nobody listens there; the caller then sends it another way. Errors are those of AgentClient.
   std::optional<absl::StatusOr<v1::AgentUpdateResponse>> Update(
-      const v1::AgentUpdateRequest& request);
+      const v1::AgentUpdateRequest& request, Deadline deadline = kNoDeadline);
 
  private:
-  // With mutex_. False: nothing was sent.
+  // Both need mutex_. Send returns false if nothing was sent.
   bool Send();
-  absl::StatusOr<v1::AgentUpdateResponse> Receive();
+  absl::StatusOr<v1::AgentUpdateResponse> Receive(Deadline deadline);
 
   const std::string path_;
   const std::chrono::milliseconds patience_;

@@ -32,7 +32,8 @@ struct FakeBoard {
   std::set<uint64_t> refused_links;                    // SetLinkUp fails for these indexes
   std::set<int> missing_lcores;                        // Verify complains about them
   std::condition_variable gate_changed;
-  bool gate_closed = false;  // changes of circuits and links wait until it is open
+  bool gate_closed = false;  // changes of circuits, links and sources wait until it is open
+  bool gates_loads = false;  // loads wait, too
   int at_gate = 0;           // changes that wait
 
   void CloseGate() {
@@ -47,6 +48,10 @@ struct FakeBoard {
   bool SomethingWaits() {
     const std::lock_guard lock(mutex);
     return at_gate != 0;
+  }
+  bool GatesLoads() {
+    const std::lock_guard lock(mutex);
+    return gates_loads;
   }
   // At most 30 s.
   void PassGate() {
@@ -110,6 +115,7 @@ class FakeFabric final : public dataplane::Fabric {
     return held;
   }
   absl::Status SetSources(const std::vector<dataplane::SourceConfig>& sources) override {
+    board_.PassGate();
     board_.Note("sources " + std::to_string(sources.size()));
     source_ids_.clear();
     for (const auto& source : sources) source_ids_.push_back(source.id);
@@ -134,6 +140,7 @@ class FakeFabric final : public dataplane::Fabric {
     return absl::OkStatus();
   }
   absl::Status SetLinks(const dataplane::LinkPlan& plan) override {
+    board_.PassGate();
     board_.Note("links " + std::to_string(plan.rules.size()));
     return absl::OkStatus();
   }
@@ -206,6 +213,7 @@ inline FabricBackend FakeBackend(FakeBoard& board, const std::string& plane) {
       const std::lock_guard lock(board.mutex);
       if (board.refused_planes.count(plane) != 0) return absl::InternalError("device is busy");
     }
+    if (board.GatesLoads()) board.PassGate();
     return std::make_unique<FakeFabric>(board, plane, config);
   };
   return backend;

@@ -212,7 +212,7 @@ TEST_F(InBandCallsTest, LongCallsThatWaitAreBoundedAndCancelledOnesMakeRoom) {
   const std::shared_future<void> go = told.go.get_future().share();
   constexpr int kMost = static_cast<int>(CommitQueue::kMaxLong);
   {
-    std::mutex change;
+    ChangeLock change;
     CommitQueue queue(
         change, [](const auto&) {}, controller_->controller().resources());
     for (int i = 0; i < 3 * kMost; ++i) queue.PushLong(std::make_unique<Piece>(told, go));

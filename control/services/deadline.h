@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Until when a call may wait for locks and for data planes.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+#include "absl/status/status.h"
+
+namespace bfly::control {
+
+using Deadline = std::chrono::steady_clock::time_point;
+inline constexpr Deadline kNoDeadline = Deadline::max();
+
+// How long one data plane may take to put back what a failed call changed, once the time of that
+// call is over. After that the controller leaves the data plane to the thread that watches it.
+inline constexpr std::chrono::milliseconds kUndoTime{200};
+
+inline bool IsOver(Deadline deadline) {
+  // gRPC counts in milliseconds and may give a call up that much earlier.
+  return deadline - std::chrono::steady_clock::now() < std::chrono::milliseconds(1);
+}
+
+// Until when a data plane may take to put back what a call with this deadline changed.
+inline Deadline UndoDeadline(Deadline deadline) {
+  return std::max(deadline, std::chrono::steady_clock::now() + kUndoTime);
+}
+
+// DEADLINE_EXCEEDED if the time is over before anything was changed.
+inline absl::Status CheckTime(Deadline deadline) {
+  if (!IsOver(deadline)) return absl::OkStatus();
+  return absl::DeadlineExceededError("the time was over before it was begun; nothing was changed");
+}
+
+}  // namespace bfly::control
