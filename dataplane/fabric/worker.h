@@ -55,7 +55,6 @@ class alignas(RTE_CACHE_LINE_SIZE) Worker {
   Account account(uint64_t& version) const { return published_.Read(version); }
   uint64_t account_version() const { return published_.version(); }
   uint64_t passes() const { return passes_.load(std::memory_order_acquire); }
-  bool stopped() const { return stopped_.load(std::memory_order_acquire); }
   uint64_t idle_passes() const { return idle_passes_.load(std::memory_order_relaxed); }
   // Of packets released from links that take time, in TSC ticks.
   Lateness lateness() const { return lateness_.Read(); }
