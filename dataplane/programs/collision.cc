@@ -169,14 +169,14 @@ void Collision::Return(const Message* burst, int count) {
 }
 
 void Collision::PassReturned(const PassTimes& times) {
-  if (begun_ == 0) begun_ = times.begun;
-  if (last_returned_ != 0) decide_ += times.begun - last_returned_;
-  last_returned_ = times.returned;
+  if (cycles_.begun == 0) cycles_.begun = times.begun;
+  if (cycles_.returned != 0) cycles_.decide += times.begun - cycles_.returned;
+  cycles_.returned = times.returned;
   if (phase_ == Phase::kRound) {
-    forward_ += times.turned - times.begun;
-    backward_ += times.returned - times.turned;
+    cycles_.forward += times.turned - times.begun;
+    cycles_.backward += times.returned - times.turned;
   } else {
-    install_ += times.returned - times.begun;
+    cycles_.install += times.returned - times.begun;
   }
 }
 
@@ -208,11 +208,7 @@ InBandReport Collision::Report(const Network& network, double cycles_a_second) c
     report.steps += CountSteps(network, active);
   }
   report.install_steps = CountSteps(network, installed);
-  report.forward_seconds = static_cast<double>(forward_) / cycles_a_second;
-  report.backward_seconds = static_cast<double>(backward_) / cycles_a_second;
-  report.decide_seconds = static_cast<double>(decide_) / cycles_a_second;
-  report.install_seconds = static_cast<double>(install_) / cycles_a_second;
-  report.seconds = static_cast<double>(last_returned_ - begun_) / cycles_a_second;
+  cycles_.Tell(cycles_a_second, report);
   return report;
 }
 

@@ -65,8 +65,7 @@ class Collision final : public CircuitProgram {
   Phase phase_ = Phase::kStart;
   size_t next_ = 0;  // message of the pass
   uint64_t messages_ = 0;
-  uint64_t begun_ = 0, last_returned_ = 0;  // cycles
-  uint64_t forward_ = 0, backward_ = 0, decide_ = 0, install_ = 0;
+  ProgramCycles cycles_;
 };
 
 }  // namespace bfly::dataplane

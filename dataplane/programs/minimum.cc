@@ -85,17 +85,17 @@ void Minimum::Return(const Message* burst, int count) {
 }
 
 void Minimum::PassReturned(const PassTimes& times) {
-  if (begun_ == 0) begun_ = times.begun;
+  if (cycles_.begun == 0) cycles_.begun = times.begun;
   if (phase_ == Phase::kInstall) {
-    decide_ += times.begun - returned_;
-    install_ += times.returned - times.begun;
+    cycles_.decide += times.begun - cycles_.returned;
+    cycles_.install += times.returned - times.begun;
     took_.push_back(times.returned - asked_);
   } else if (phase_ == Phase::kAsk) {
     asked_ = times.begun;
-    forward_ += times.turned - times.begun;
-    backward_ += times.returned - times.turned;
+    cycles_.forward += times.turned - times.begun;
+    cycles_.backward += times.returned - times.turned;
   }
-  returned_ = times.returned;
+  cycles_.returned = times.returned;
 }
 
 InBandReport Minimum::Report(const Network& network, double cycles_a_second) const {
@@ -115,11 +115,7 @@ InBandReport Minimum::Report(const Network& network, double cycles_a_second) con
   report.rounds = static_cast<uint32_t>(count);
   report.messages = 4 * count;
   report.install_messages = 2 * count;
-  report.forward_seconds = static_cast<double>(forward_) / cycles_a_second;
-  report.backward_seconds = static_cast<double>(backward_) / cycles_a_second;
-  report.decide_seconds = static_cast<double>(decide_) / cycles_a_second;
-  report.install_seconds = static_cast<double>(install_) / cycles_a_second;
-  report.seconds = static_cast<double>(returned_ - begun_) / cycles_a_second;
+  cycles_.Tell(cycles_a_second, report);
   return report;
 }
 

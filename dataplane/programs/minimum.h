@@ -60,9 +60,8 @@ class Minimum final : public CircuitProgram {
   uint32_t next_ = 0;
   std::array<uint32_t, 2> most_{};
   std::array<bool, 2> full_{}, down_{};
-  uint64_t asked_ = 0, returned_ = 0;  // cycles, of the request now
-  uint64_t begun_ = 0;
-  uint64_t forward_ = 0, backward_ = 0, decide_ = 0, install_ = 0;
+  uint64_t asked_ = 0;  // cycles, of the request now
+  ProgramCycles cycles_;
   std::vector<uint64_t> took_;  // by request
 };
 

@@ -91,4 +91,23 @@ struct InBandReport {
   std::vector<double> set_up_seconds;
 };
 
+// What a program notes of its passes, in cycles of the clock that timed them, and tells in seconds.
+struct ProgramCycles {
+  uint64_t begun = 0;     // when the first pass began; 0: none has
+  uint64_t returned = 0;  // when the last pass was over
+  // As in the report.
+  uint64_t forward = 0;
+  uint64_t backward = 0;
+  uint64_t decide = 0;
+  uint64_t install = 0;
+
+  void Tell(double cycles_a_second, InBandReport& report) const {
+    report.forward_seconds = static_cast<double>(forward) / cycles_a_second;
+    report.backward_seconds = static_cast<double>(backward) / cycles_a_second;
+    report.decide_seconds = static_cast<double>(decide) / cycles_a_second;
+    report.install_seconds = static_cast<double>(install) / cycles_a_second;
+    report.seconds = static_cast<double>(returned - begun) / cycles_a_second;
+  }
+};
+
 }  // namespace bfly::dataplane
