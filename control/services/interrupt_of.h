@@ -13,7 +13,7 @@
 namespace bfly::control {
 
 // What installing, answering and reading the answer may take once the setting up is done: so many
-// times as long as that took, and a moment. Batches of 65,536 took more than three times as long.
+// times as long as that took, and a moment.
 inline constexpr int kAfterwards = 8;
 inline constexpr std::chrono::milliseconds kMoment{20};
 
