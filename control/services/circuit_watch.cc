@@ -33,7 +33,8 @@ class WatchStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       if (!counted_) status = watchers.Exhausted("watchers", "close others first");
     }
     if (status.ok()) {
-      status = controller_.Watch(this, [this](const Network& network) { return Check(network); });
+      status = controller_.intent().Watch(
+          this, [this](const Network& network) { return Check(network); });
       watching_ = status.ok();
     }
     if (!status.ok()) End(status);
@@ -74,7 +75,7 @@ class WatchStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
   void OnCancel() override { End(absl::CancelledError("cancelled")); }
   void OnDone() override {
-    if (watching_) controller_.Unwatch(this);
+    if (watching_) controller_.intent().Unwatch(this);
     if (counted_) controller_.resources().watchers.Give();
     // The writer may be about to write.
     writer_.Forget(this);

@@ -19,7 +19,7 @@ grpc::Status CircuitsService::SetUpInBand(const v1::SetUpRequest& request,
   }
   errors.Add(RefuseAvoidInBand(request.avoid_size()));
   if (absl::Status status = errors.ToStatus(); !status.ok()) return ToGrpc(status);
-  const absl::StatusOr<InBandOutcome> outcome = controller_.ExecuteInBand(
+  const absl::StatusOr<InBandOutcome> outcome = controller_.in_band().Execute(
       {request.election_id(), request.idempotency_key(), interrupt}, [&](const Network&) {
         InBandOrder order;
         order.requests = {{request.input(), request.output()}};
@@ -38,7 +38,7 @@ grpc::Status CircuitsService::ReleaseInBand(const v1::ReleaseRequest& request,
   if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) {
     return ToGrpc(status);
   }
-  const absl::StatusOr<InBandOutcome> outcome = controller_.ExecuteInBand(
+  const absl::StatusOr<InBandOutcome> outcome = controller_.in_band().Execute(
       {request.election_id(), request.idempotency_key(), interrupt}, [&](const Network&) {
         InBandOrder order;
         order.release = request.id();
@@ -61,7 +61,7 @@ grpc::Status CircuitsService::RoutePermutationInBand(const v1::RoutePermutationR
   }
   errors.Add(RefuseAvoidInBand(request.avoid_size()));
   if (absl::Status status = errors.ToStatus(); !status.ok()) return ToGrpc(status);
-  const absl::StatusOr<InBandOutcome> outcome = controller_.ExecuteInBand(
+  const absl::StatusOr<InBandOutcome> outcome = controller_.in_band().Execute(
       {request.election_id(), request.idempotency_key(), interrupt},
       [&](const Network& network) -> absl::StatusOr<InBandOrder> {
         absl::StatusOr<PermutationOrder> order = ToPermutationOrder(request, network.rows());

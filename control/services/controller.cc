@@ -34,10 +34,7 @@ Controller::Controller(Options options)
     : options_(WithOwner(std::move(options))),
       arbitration_(options_.operator_id),
       store_(StoreOf(options_.run_directory)) {
-  for (const std::string& address : AgentAddresses()) {
-    unheard_.push_back({address, std::make_unique<AgentClient>(address, options_.owner)});
-  }
-  Adopt();
+  adoption_.Adopt();
   watch_ = std::thread([this] { Watch(); });
 }
 
@@ -49,172 +46,31 @@ Controller::~Controller() {
   watch_changed_.notify_all();
   watch_.join();
   // The controller that is started next need not wait until this one counts as silent.
-  if (intent_ != nullptr) ReleaseAll(intent_->planes);
+  if (intent_.is_loaded()) ReleaseAll(intent_.now().planes);
 }
 
-absl::Status Controller::CheckLoaded() const {
-  if (intent_ != nullptr) return absl::OkStatus();
-  return absl::FailedPreconditionError("no fabric is loaded; load one with `bfly up FILE`");
-}
-
-absl::StatusOr<std::unique_lock<ChangeLock>> Controller::BeginChange(uint64_t election_id,
-                                                                     Deadline deadline) {
-  std::unique_lock change(change_, std::defer_lock);
-  if (!change.try_lock_until(deadline)) {
-    return absl::DeadlineExceededError(
-        "other changes took until the deadline of the call; nothing was changed");
+void Controller::Watch() {
+  std::unique_lock lock(watch_mutex_);
+  while (!stopping_) {
+    lock.unlock();
+    adoption_.AdoptLate();
+    for (const auto& plane : intent_.planes()) reconciler_.LookAt(*plane);
+    lock.lock();
+    watch_changed_.wait_for(lock, options_.watch_interval, [this] { return stopping_; });
   }
-  if (absl::Status status = arbitration_.Check(election_id); !status.ok()) return status;
-  return change;
-}
-
-absl::Status Controller::CheckUsable() const {
-  for (const auto& plane : intent_->planes) {
-    if (plane->usable()) continue;
-    return absl::UnavailableError(absl::StrCat("data plane ", plane->name(), " at ",
-                                               plane->address(), ": ", plane->known().problem));
-  }
-  return absl::OkStatus();
-}
-
-void Controller::CarryOut(const std::vector<Plan*>& plans) {
-  absl::Status status = CheckLoaded();
-  if (status.ok()) status = CheckUsable();
-  for (Plan* plan : plans) plan->status = status;
-  if (status.ok()) CarryOutUsable(plans);
-}
-
-void Controller::CarryOutUsable(const std::vector<Plan*>& plans) {
-  const auto execute = [&](FabricState& state) {
-    for (Plan* plan : plans) plan->Execute(state, arbitration_);
-  };
-  absl::Status status = TryCarryOut(execute);
-  // The data plane restarted, or was changed by somebody else, since it was last looked at.
-  if (absl::IsAborted(status) || absl::IsFailedPrecondition(status)) {
-    status = Reconcile(intent_->ingress());
-    if (status.ok()) {
-      status = TryCarryOut(execute);
-    } else {
-      status = AtIngress(absl::UnavailableError(status.message()));
-    }
-  }
-  if (status.ok()) return;
-  if (!IsUnreachable(status) && plans.size() > 1) {
-    // One of them cannot be done: the others shall not suffer for it.
-    for (Plan* plan : plans) CarryOutUsable({plan});
-    return;
-  }
-  const absl::Status failed(IsUnreachable(status) ? absl::StatusCode::kUnavailable : status.code(),
-                            absl::StrCat(status.message(), "; nothing was changed"));
-  for (Plan* plan : plans) plan->status = failed;
-}
-
-absl::Status Controller::TryCarryOut(const std::function<void(FabricState&)>& execute,
-                                     Deadline deadline) {
-  FabricState& state = intent_->state;
-  CircuitChange change;
-  PlacedRecords placed;
-  {
-    const std::unique_lock lock(state_);
-    execute(state);
-    change = state.changed_circuits();
-    placed = state.change().placed();
-  }
-  absl::Status status = store_->Append(placed.records);
-  if (status.ok()) {
-    status = Push(change, deadline);
-    if (!status.ok() && !placed.records.empty()) store_->TakeBack().IgnoreError();
-    // What was placed before is needed no more; the store is right with it, too.
-    if (status.ok() && placed.replaces) store_->KeepLast().IgnoreError();
-  }
-  const std::unique_lock lock(state_);
-  if (status.ok()) {
-    Settle(change);
-  } else {
-    state.RollBack();
-  }
-  return status;
-}
-
-void Controller::Settle(const CircuitChange& change) {
-  intent_->state.Commit();
-  feed_.Tell(change);
-}
-
-absl::Status Controller::Watch(CircuitListener* listener,
-                               const std::function<absl::Status(const Network&)>& check) {
-  absl::Status status;
-  // Changes are told with the lock held exclusively, so none is lost between the two lines.
-  ReadCommitted([&] {
-    status = CheckLoaded();
-    if (status.ok()) status = check(intent_->state.network());
-    if (!status.ok()) return;
-    listener->OnFabric(intent_->state.shared_network(), intent_->state.circuits());
-    feed_.Add(listener);
-  });
-  return status;
-}
-
-absl::Status Controller::Push(const CircuitChange& change, Deadline deadline) {
-  if (change.empty()) return absl::OkStatus();
-  DataPlane& ingress = intent_->ingress();
-  v1::AgentUpdateRequest request;
-  request.mutable_install()->Reserve(static_cast<int>(change.install.size()));
-  for (const StandingCircuit& circuit : change.install) {
-    v1::AgentCircuit* install = request.add_install();
-    install->set_input(circuit.path.input);
-    install->set_tag(circuit.path.tag);
-    install->set_id(circuit.id);
-    if (circuit.object.has_value()) install->set_object(*circuit.object);
-  }
-  request.mutable_remove()->Add(change.remove.begin(), change.remove.end());
-  request.set_base_revision(ingress.known().revision);
-  const absl::StatusOr<v1::AgentUpdateResponse> response =
-      ingress.client().Update(std::move(request), deadline);
-  ingress.Learn([&](DataPlane::Known& known) {
-    if (response.ok()) {
-      known.revision = response->revision();
-    } else if (IsUnreachable(response.status())) {
-      // Whether it was done is not known; the next look compares.
-      known.reachable = false;
-      known.in_step = false;
-      known.problem = std::string(response.status().message());
-    }
-  });
-  return AtIngress(response.status());
-}
-
-absl::Status Controller::AtIngress(const absl::Status& status) const {
-  if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat("data plane ", intent_->ingress().name(), ": ",
-                                                  status.message()));
-}
-
-void Controller::ReadCommitted(const std::function<void()>& reader) const {
-  {
-    const std::shared_lock lock(state_);
-    if (intent_ == nullptr || !intent_->state.shows_uncommitted()) return reader();
-  }
-  const std::unique_lock lock(state_);
-  if (intent_ != nullptr && intent_->state.shows_uncommitted()) intent_->state.Withdraw();
-  reader();
 }
 
 absl::Status Controller::Read(const std::function<void(const FabricState&)>& reader) const {
-  absl::Status status;
-  ReadCommitted([&] {
-    status = CheckLoaded();
-    if (status.ok()) reader(intent_->state);
-  });
-  return status;
+  return intent_.Read([&](const Intent& intent) { reader(intent.state); });
 }
 
 absl::StatusOr<Controller::View> Controller::view(bool circuits) const {
   View view;
-  const absl::Status status = Read([&](const FabricState& state) {
-    view.name = intent_->topology.name();
+  const absl::Status status = intent_.Read([&](const Intent& intent) {
+    const FabricState& state = intent.state;
+    view.name = intent.topology.name();
     view.network = state.shared_network();
-    view.planes = intent_->planes;
+    view.planes = intent.planes;
     if (circuits) view.circuits = state.load().counts();
     view.capacity = state.capacity();
     view.standing = state.size();
@@ -223,18 +79,6 @@ absl::StatusOr<Controller::View> Controller::view(bool circuits) const {
   });
   if (!status.ok()) return status;
   return view;
-}
-
-bool Controller::all_usable() const {
-  const std::shared_lock lock(state_);
-  return intent_ == nullptr || CheckUsable().ok();
-}
-
-DataPlanes Controller::planes() const {
-  const std::shared_lock lock(state_);
-  DataPlanes all = past_;
-  if (intent_ != nullptr) all.insert(all.begin(), intent_->planes.begin(), intent_->planes.end());
-  return all;
 }
 
 absl::StatusOr<v1::DescribeResponse> Controller::Describe(bool links) const {
@@ -248,10 +92,11 @@ v1::FabricStatus Controller::Status() {
   uint64_t objects = 0;
   uint64_t sources = 0;
   uint64_t source_bytes = 0;
-  Read([&](const FabricState& state) {
+  const auto fill = [&](const Intent& intent) {
+    const FabricState& state = intent.state;
     const Network& network = state.network();
     status.set_loaded(true);
-    status.set_name(intent_->topology.name());
+    status.set_name(intent.topology.name());
     status.set_kind(std::string(KindName(network.kind())));
     status.set_rows(network.rows());
     status.set_stages(network.stages());
@@ -261,13 +106,14 @@ v1::FabricStatus Controller::Status() {
     objects = state.objects().size();
     sources = state.traffic().sources().size();
     source_bytes = state.traffic().bytes();
-  }).IgnoreError();
+  };
+  intent_.Read(fill).IgnoreError();
   resources_.objects.Set(objects);
   resources_.sources.Set(sources);
   resources_.source_bytes.Set(source_bytes);
   resources_.elections.Set(arbitration_.clients());
   status.set_primary_election_id(arbitration_.primary());
-  for (const auto& plane : planes()) {
+  for (const auto& plane : intent_.planes()) {
     const DataPlane::Known known = plane->known();
     v1::DataPlaneStatus* out = status.add_data_planes();
     *out = known.status;

@@ -114,7 +114,7 @@ absl::StatusOr<v1::UnloadResponse> CounterPoll::Unload(uint64_t election_id, Dea
   const std::lock_guard lock(poll_mutex_);
   // The last that is to be had of data planes that then cannot be unloaded.
   Poll(/*links=*/false).status().IgnoreError();
-  const auto last = controller_.Unload(election_id, deadline);
+  const auto last = controller_.loader().Unload(election_id, deadline);
   if (!last.ok()) return last.status();
   latest_ = nullptr;
   std::vector<FabricAccount::LastWords> words;

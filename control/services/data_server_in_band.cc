@@ -18,7 +18,7 @@ grpc::Status DataServerService::RequestInBand(const v1::ObjectRequest& request,
   errors.Add(CheckKey(request.idempotency_key()));
   errors.Add(RefuseAvoidInBand(request.avoid_size()));
   if (absl::Status status = errors.ToStatus(); !status.ok()) return ToGrpc(status);
-  const absl::StatusOr<InBandOutcome> outcome = controller_.ExecuteInBand(
+  const absl::StatusOr<InBandOutcome> outcome = controller_.in_band().Execute(
       {request.election_id(), request.idempotency_key(), interrupt}, [&](const Network&) {
         InBandOrder order;
         order.reads = ReadBatchOrder{.users = {request.user()},
@@ -52,7 +52,7 @@ grpc::Status DataServerService::RequestBatchInBand(const v1::ObjectBatchRequest&
   errors.Add(RefuseAvoidInBand(request.avoid_size()));
   if (absl::Status status = errors.ToStatus(); !status.ok()) return ToGrpc(status);
   const ReadBatchOrder reads = ToReadOrder(request);
-  const absl::StatusOr<InBandOutcome> outcome = controller_.ExecuteInBand(
+  const absl::StatusOr<InBandOutcome> outcome = controller_.in_band().Execute(
       {request.election_id(), request.idempotency_key(), interrupt}, [&](const Network&) {
         InBandOrder order;
         order.reads = reads;
@@ -79,7 +79,7 @@ grpc::Status DataServerService::ReleaseInBand(const v1::ReleaseObjectRequest& re
   if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) {
     return ToGrpc(status);
   }
-  const absl::StatusOr<InBandOutcome> outcome = controller_.ExecuteInBand(
+  const absl::StatusOr<InBandOutcome> outcome = controller_.in_band().Execute(
       {request.election_id(), request.idempotency_key(), interrupt}, [&](const Network&) {
         InBandOrder order;
         order.stop_reading = request.user();

@@ -112,13 +112,13 @@ FabricService::FabricService(Controller& controller, CounterPoll& poll, CallDesk
 
 grpc::Status FabricService::Verify(const grpc::ServerContextBase* context,
                                    const v1::VerifyRequest* request, v1::VerifyResponse*) {
-  return ToGrpc(controller_.Verify(request->topology(), AnswerDeadlineOf(context)));
+  return ToGrpc(controller_.loader().Verify(request->topology(), AnswerDeadlineOf(context)));
 }
 
 grpc::Status FabricService::Load(const grpc::ServerContextBase* context,
                                  const v1::LoadRequest* request, v1::LoadResponse* response) {
-  const absl::Status status = controller_.Load(request->topology(), request->replace(),
-                                               request->election_id(), AnswerDeadlineOf(context));
+  const absl::Status status = controller_.loader().Load(
+      request->topology(), request->replace(), request->election_id(), AnswerDeadlineOf(context));
   if (status.ok()) *response->mutable_status() = FullStatus();
   return ToGrpc(status);
 }
@@ -178,7 +178,7 @@ grpc::Status FabricService::Status(const grpc::ServerContextBase*, const v1::Sta
 grpc::Status FabricService::SetLinkState(const grpc::ServerContextBase* context,
                                          const v1::SetLinkStateRequest* request,
                                          v1::SetLinkStateResponse*) {
-  return ToGrpc(controller_.SetFault(
+  return ToGrpc(controller_.faults().Set(
       request->election_id(), [&](const Network& network) { return FaultOf(*request, network); },
       !request->up(), AnswerDeadlineOf(context)));
 }
@@ -186,7 +186,7 @@ grpc::Status FabricService::SetLinkState(const grpc::ServerContextBase* context,
 grpc::Status FabricService::SetNodeState(const grpc::ServerContextBase* context,
                                          const v1::SetNodeStateRequest* request,
                                          v1::SetNodeStateResponse*) {
-  return ToGrpc(controller_.SetFault(
+  return ToGrpc(controller_.faults().Set(
       request->election_id(), [&](const Network& network) { return FaultOf(*request, network); },
       !request->up(), AnswerDeadlineOf(context)));
 }
@@ -195,7 +195,7 @@ grpc::Status FabricService::SetLinks(const grpc::ServerContextBase* context,
                                      const v1::SetLinksRequest* request,
                                      v1::SetLinksResponse* response) {
   absl::StatusOr<v1::SetLinksResponse> links =
-      controller_.SetLinks(*request, AnswerDeadlineOf(context));
+      controller_.links().Set(*request, AnswerDeadlineOf(context));
   if (!links.ok()) return ToGrpc(links.status());
   *response = *std::move(links);
   return grpc::Status::OK;
@@ -204,7 +204,7 @@ grpc::Status FabricService::SetLinks(const grpc::ServerContextBase* context,
 grpc::Status FabricService::GetLinks(const grpc::ServerContextBase*,
                                      const v1::GetLinksRequest* request,
                                      v1::GetLinksResponse* response) {
-  absl::StatusOr<v1::GetLinksResponse> links = controller_.GetLinks(*request);
+  absl::StatusOr<v1::GetLinksResponse> links = controller_.links().Get(*request);
   if (!links.ok()) return ToGrpc(links.status());
   *response = *std::move(links);
   return grpc::Status::OK;

@@ -14,21 +14,21 @@ grpc::Status TrafficService::Start(const grpc::ServerContextBase* context,
     return ToGrpc(ErrorAtField(absl::StatusCode::kInvalidArgument, "sources",
                                "none is given; Stop ends what runs"));
   }
-  return ToGrpc(controller_.StartTraffic({request->sources().begin(), request->sources().end()},
-                                         request->election_id(), AnswerDeadlineOf(context)));
+  return ToGrpc(controller_.traffic().Start({request->sources().begin(), request->sources().end()},
+                                            request->election_id(), AnswerDeadlineOf(context)));
 }
 
 grpc::Status TrafficService::Stop(const grpc::ServerContextBase* context,
                                   const v1::StopTrafficRequest* request, v1::StopTrafficResponse*) {
-  return ToGrpc(controller_.StopTraffic({request->names().begin(), request->names().end()},
-                                        request->election_id(), AnswerDeadlineOf(context)));
+  return ToGrpc(controller_.traffic().Stop({request->names().begin(), request->names().end()},
+                                           request->election_id(), AnswerDeadlineOf(context)));
 }
 
 grpc::Status TrafficService::List(const grpc::ServerContextBase* context,
                                   const v1::ListTrafficRequest*,
                                   v1::ListTrafficResponse* response) {
   absl::StatusOr<v1::ListTrafficResponse> listed =
-      controller_.ListTraffic(AnswerDeadlineOf(context));
+      controller_.traffic().List(AnswerDeadlineOf(context));
   if (!listed.ok()) return ToGrpc(listed.status());
   response->Swap(&*listed);
   return grpc::Status::OK;

@@ -18,7 +18,7 @@ using testing::SizeIs;
 class InBandCallsTest : public InBandServiceTest {
  protected:
   // An order for one circuit or, with `replace`, for one that replaces the circuits at its rows.
-  static Controller::MakeInBandOrder Order(Row input, Row output, bool replace = false) {
+  static InBandSession::MakeOrder Order(Row input, Row output, bool replace = false) {
     return [=](const Network&) {
       InBandOrder order;
       order.requests = {{input, output}};
@@ -33,9 +33,9 @@ class InBandCallsTest : public InBandServiceTest {
       return (*left)-- > 0 ? absl::OkStatus() : absl::CancelledError("cancelled by the test");
     };
   }
-  absl::StatusOr<InBandOutcome> Execute(const Controller::MakeInBandOrder& order,
-                                        Interrupt interrupt, const std::string& key = "") {
-    return controller_->controller().ExecuteInBand({0, key, std::move(interrupt)}, order);
+  absl::StatusOr<InBandOutcome> Execute(const InBandSession::MakeOrder& order, Interrupt interrupt,
+                                        const std::string& key = "") {
+    return controller_->controller().in_band().Execute({0, key, std::move(interrupt)}, order);
   }
 };
 
@@ -54,7 +54,7 @@ TEST_F(InBandCallsTest, WhatTheWorkersDidForACallThatIsCancelledMeanwhileIsUndon
   ASSERT_TRUE(SetUpInBand(3, 5).ok());
   const std::vector<v1::Circuit> before = List(*controller_);
   ASSERT_THAT(before, SizeIs(1));
-  const auto expect_undone = [&](const Controller::MakeInBandOrder& order) {
+  const auto expect_undone = [&](const InBandSession::MakeOrder& order) {
     const absl::Status status = Execute(order, CancelledAfter(1), "a key").status();
     EXPECT_EQ(status.code(), absl::StatusCode::kCancelled) << status;
     const std::vector<v1::Circuit> now = List(*controller_);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What data planes and the store hold when the controller starts is taken over.
+#include "control/services/adoption.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
@@ -9,7 +10,6 @@
 #include "control/intent/execute.h"
 #include "control/server/address.h"
 #include "control/services/agent_answers.h"
-#include "control/services/controller.h"
 #include "control/services/place_message.h"
 #include "google/protobuf/util/message_differencer.h"
 
@@ -42,18 +42,26 @@ std::string NotTakenOver(const absl::Status& status, const Resource* objects) {
 
 }  // namespace
 
-std::vector<std::string> Controller::AgentAddresses() const {
+Adoption::Adoption(const ControllerOptions& options, LoadedIntent& intent, Store& store,
+                   Resources& resources, Reconciler& reconciler)
+    : options_(options),
+      intent_(intent),
+      store_(store),
+      resources_(resources),
+      reconciler_(reconciler) {
   std::vector<std::string> addresses = options_.agents;
   const std::vector<std::string> sockets = SocketsIn(options_.run_directory);
   addresses.insert(addresses.end(), sockets.begin(), sockets.end());
-  return addresses;
+  for (const std::string& address : addresses) {
+    unheard_.push_back({address, std::make_unique<AgentClient>(address, options_.owner)});
+  }
 }
 
-void Controller::Adopt() {
-  const std::lock_guard change(change_);
+void Adoption::Adopt() {
+  const std::lock_guard change(intent_.change_lock());
   DataPlanes found;
   v1::Topology topology;
-  if (intent_ != nullptr) topology = intent_->topology;
+  if (intent_.is_loaded()) topology = intent_.now().topology;
   std::erase_if(unheard_, [&](const Unheard& agent) {
     const auto held = agent.client->GetState(/*full=*/true);
     if (IsUnreachable(held.status())) return false;
@@ -63,7 +71,7 @@ void Controller::Adopt() {
                                 BelongsTo(held->owner()).message()));
       return true;
     }
-    if (intent_ == nullptr && found.empty()) topology = held->topology();
+    if (!intent_.is_loaded() && found.empty()) topology = held->topology();
     if (!google::protobuf::util::MessageDifferencer::Equals(topology, held->topology())) {
       options_.log(absl::StrCat("data plane ", held->data_plane(), " at ", agent.address,
                                 " runs another fabric, ", held->topology().name(),
@@ -73,14 +81,14 @@ void Controller::Adopt() {
     found.push_back(std::make_shared<DataPlane>(held->data_plane(), agent.address, options_.owner));
     return true;
   });
-  if (intent_ != nullptr) {
+  if (intent_.is_loaded()) {
     for (const auto& plane : found) MoveTo(plane);
   } else if (!found.empty()) {
     TakeOver(topology, found);
   }
 }
 
-void Controller::AdoptLate() {
+void Adoption::AdoptLate() {
   bool heard = false;
   for (const Unheard& agent : unheard_) {
     heard |= !IsUnreachable(agent.client->GetState(/*full=*/false).status());
@@ -88,18 +96,17 @@ void Controller::AdoptLate() {
   if (heard) Adopt();
 }
 
-void Controller::MoveTo(const std::shared_ptr<DataPlane>& found) {
-  for (std::shared_ptr<DataPlane>& plane : intent_->planes) {
+void Adoption::MoveTo(const std::shared_ptr<DataPlane>& found) {
+  for (const std::shared_ptr<DataPlane>& plane : DataPlanes(intent_.now().planes)) {
     if (plane->name() != found->name() || plane->address() == found->address()) continue;
-    {
-      const std::unique_lock lock(state_);
-      plane = found;
-    }
-    Reconcile(*plane).IgnoreError();
+    intent_.Change([&](Intent& intent) {
+      std::replace(intent.planes.begin(), intent.planes.end(), plane, found);
+    });
+    reconciler_.Reconcile(*found).IgnoreError();
   }
 }
 
-void Controller::TakeOver(const v1::Topology& topology, const DataPlanes& found) {
+void Adoption::TakeOver(const v1::Topology& topology, const DataPlanes& found) {
   auto intent = MakeIntent(topology, options_.run_directory, options_.owner, found, 0);
   if (!intent.ok()) {
     options_.log(
@@ -108,34 +115,32 @@ void Controller::TakeOver(const v1::Topology& topology, const DataPlanes& found)
   }
   (*intent)->circuits_known = false;
   resources_.FitTo((*intent)->state.network().rows());
-  {
-    const std::unique_lock lock(state_);
-    intent_ = *std::move(intent);
-  }
+  intent_.Replace(*std::move(intent));
   AdoptObjects();
   options_.log(absl::StrCat("took over fabric ", topology.name()));
-  for (const auto& plane : intent_->planes) Reconcile(*plane).IgnoreError();
+  for (const auto& plane : intent_.now().planes) reconciler_.Reconcile(*plane).IgnoreError();
 }
 
 // Before the circuits: some of them read objects.
-void Controller::AdoptObjects() {
-  const auto records = store_->Open(NameForStore(intent_->topology));
+void Adoption::AdoptObjects() {
+  const auto records = store_.Open(NameForStore(intent_.now().topology));
   if (!records.ok()) {
     options_.log(std::string(records.status().message()));
     return;
   }
-  const std::unique_lock lock(state_);
-  FabricState& state = intent_->state;
-  for (const std::string& record : *records) {
-    const auto order = OrderOfRecord(record, state.network().rows(), state.objects().size(),
-                                     resources_.objects.limit());
-    const absl::Status status = order.ok() ? Execute(state, *order) : order.status();
-    if (status.ok()) continue;
-    options_.log(NotTakenOver(status, order.ok() ? nullptr : &resources_.objects));
-  }
-  state.Commit();
+  intent_.Change([&](Intent& intent) {
+    FabricState& state = intent.state;
+    for (const std::string& record : *records) {
+      const auto order = OrderOfRecord(record, state.network().rows(), state.objects().size(),
+                                       resources_.objects.limit());
+      const absl::Status status = order.ok() ? Execute(state, *order) : order.status();
+      if (status.ok()) continue;
+      options_.log(NotTakenOver(status, order.ok() ? nullptr : &resources_.objects));
+    }
+    state.Commit();
+  });
   if (!records->empty()) {
-    options_.log(absl::StrCat("took over ", state.objects().size(), " objects"));
+    options_.log(absl::StrCat("took over ", intent_.now().state.objects().size(), " objects"));
   }
 }
 

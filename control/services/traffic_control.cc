@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Controller: the built-in sources, side by side by name.
-#include <algorithm>
+#include "control/services/traffic_control.h"
+
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "control/agent/sources.h"
-#include "control/services/controller.h"
-#include "control/status/field_errors.h"
+#include "google/protobuf/util/message_differencer.h"
 
 namespace bfly::control {
 namespace {
@@ -67,40 +67,40 @@ absl::Status FillCounts(const DataPlanes& planes, const DataPlane* ingress, Dead
 
 }  // namespace
 
-absl::Status Controller::StartTraffic(Traffic::Sources sources, uint64_t election_id,
-                                      Deadline deadline) {
-  const auto change = BeginChange(election_id, deadline);
+absl::Status TrafficControl::Start(Traffic::Sources sources, uint64_t election_id,
+                                   Deadline deadline) {
+  const auto change = intent_.BeginChange(election_id, deadline);
   if (!change.ok()) return change.status();
-  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
-  const FabricState& state = intent_->state;
+  if (absl::Status status = intent_.CheckLoaded(); !status.ok()) return status;
+  const FabricState& state = intent_.now().state;
   const auto checked =
-      ToSourceConfigs(sources, state.network().rows(), intent_->topology.max_frame_bytes());
+      ToSourceConfigs(sources, state.network().rows(), intent_.now().topology.max_frame_bytes());
   if (!checked.ok()) return checked.status();
   absl::StatusOr<Traffic> after = state.traffic().WithStarted(std::move(sources));
   if (!after.ok()) return after.status();
   if (absl::Status status = CheckRoom(*after, resources_); !status.ok()) return status;
-  return SetTraffic(*std::move(after), deadline);
+  return Set(*std::move(after), deadline);
 }
 
-absl::Status Controller::StopTraffic(const std::vector<std::string>& names, uint64_t election_id,
-                                     Deadline deadline) {
-  const auto change = BeginChange(election_id, deadline);
+absl::Status TrafficControl::Stop(const std::vector<std::string>& names, uint64_t election_id,
+                                  Deadline deadline) {
+  const auto change = intent_.BeginChange(election_id, deadline);
   if (!change.ok()) return change.status();
-  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
-  absl::StatusOr<Traffic> after = intent_->state.traffic().WithStopped(names);
+  if (absl::Status status = intent_.CheckLoaded(); !status.ok()) return status;
+  absl::StatusOr<Traffic> after = intent_.now().state.traffic().WithStopped(names);
   if (!after.ok()) return after.status();
-  return SetTraffic(*std::move(after), deadline);
+  return Set(*std::move(after), deadline);
 }
 
-absl::Status Controller::SetTraffic(Traffic traffic, Deadline deadline) {
-  if (absl::Status status = CheckUsable(); !status.ok()) return status;
+absl::Status TrafficControl::Set(Traffic traffic, Deadline deadline) {
+  if (absl::Status status = intent_.CheckUsable(); !status.ok()) return status;
   if (absl::Status status = CheckTime(deadline); !status.ok()) return status;
-  const uint64_t id = traffic.latency_id(), id_before = intent_->state.traffic().latency_id();
+  const uint64_t id = traffic.latency_id(), id_before = intent_.now().state.traffic().latency_id();
   DataPlanes recording;
   // Where packets are delivered, latencies are recorded before the first one starts.
   if (id != id_before) {
-    for (const auto& plane : intent_->planes) {
-      if (plane.get() != &intent_->ingress()) recording.push_back(plane);
+    for (const auto& plane : intent_.now().planes) {
+      if (plane.get() != &intent_.now().ingress()) recording.push_back(plane);
     }
   }
   absl::Status status = RecordLatencies(recording, id, deadline);
@@ -108,7 +108,7 @@ absl::Status Controller::SetTraffic(Traffic traffic, Deadline deadline) {
     v1::AgentTrafficRequest request;
     request.set_latency_id(id);
     request.mutable_sources()->Add(traffic.sources().begin(), traffic.sources().end());
-    DataPlane& ingress = intent_->ingress();
+    DataPlane& ingress = intent_.now().ingress();
     status = ingress.client().SetTraffic(request, deadline);
     if (IsUnreachable(status)) MarkOutOfStep(ingress, status);
   }
@@ -116,29 +116,39 @@ absl::Status Controller::SetTraffic(Traffic traffic, Deadline deadline) {
     RecordLatencies(recording, id_before, UndoDeadline(deadline)).IgnoreError();
     return status;
   }
-  const std::unique_lock lock(state_);
-  intent_->state.SetTraffic(std::move(traffic));
+  intent_.Change([&](Intent& intent) { intent.state.SetTraffic(std::move(traffic)); });
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::ListTrafficResponse> Controller::ListTraffic(Deadline deadline) const {
+absl::StatusOr<v1::ListTrafficResponse> TrafficControl::List(Deadline deadline) const {
   v1::ListTrafficResponse response;
   DataPlanes planes;
   const DataPlane* ingress = nullptr;
-  {
-    const std::shared_lock lock(state_);
-    if (absl::Status status = CheckLoaded(); !status.ok()) return status;
-    planes = intent_->planes;
-    ingress = &intent_->ingress();
-    for (const v1::TrafficSource& source : intent_->state.traffic().sources()) {
+  const absl::Status read = intent_.Read([&](const Intent& intent) {
+    planes = intent.planes;
+    ingress = &intent.ingress();
+    for (const v1::TrafficSource& source : intent.state.traffic().sources()) {
       v1::TrafficSource& out = *response.add_sources()->mutable_source();
       out = source;
       out.clear_trace();
     }
-  }
-  if (absl::Status status = FillCounts(planes, ingress, deadline, &response); !status.ok())
+  });
+  if (!read.ok()) return read;
+  if (absl::Status status = FillCounts(planes, ingress, deadline, &response); !status.ok()) {
     return status;
+  }
   return response;
+}
+
+absl::Status TrafficControl::Reconcile(DataPlane& plane, const v1::AgentState& held) const {
+  if (&plane != &intent_.now().ingress()) return absl::OkStatus();
+  const Traffic& traffic = intent_.now().state.traffic();
+  v1::AgentTrafficRequest wanted, has;
+  wanted.mutable_sources()->Add(traffic.sources().begin(), traffic.sources().end());
+  *has.mutable_sources() = held.sources();
+  if (google::protobuf::util::MessageDifferencer::Equals(wanted, has)) return absl::OkStatus();
+  wanted.set_latency_id(traffic.latency_id());
+  return plane.client().SetTraffic(wanted);
 }
 
 }  // namespace bfly::control

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Controller: circuits that the stage workers set up and release themselves. The controller says
-// what is wanted, and learns what was chosen.
+#include "control/services/in_band_session.h"
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "control/intent/in_band.h"
 #include "control/services/agent_answers.h"
-#include "control/services/controller.h"
 #include "control/status/field_errors.h"
 
 namespace bfly::control {
@@ -117,41 +116,39 @@ v1::AgentInBandRequest RequestOf(const FabricState& state, const InBandOrder& or
 
 }  // namespace
 
-absl::StatusOr<InBandOutcome> Controller::ExecuteInBand(const InBandCaller& caller,
-                                                        const MakeInBandOrder& make_order) {
-  const std::lock_guard change(change_);
-  if (absl::Status status = caller.interrupt ? caller.interrupt() : absl::OkStatus();
-      !status.ok()) {
-    return status;
-  }
-  if (absl::Status status = arbitration_.Check(caller.election_id); !status.ok()) return status;
-  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
-  if (absl::Status status = CheckUsable(); !status.ok()) return status;
-  const FabricState& state = intent_->state;
+absl::StatusOr<InBandOutcome> InBandSession::Execute(const Caller& caller,
+                                                     const MakeOrder& make_order) {
+  const std::lock_guard change(intent_.change_lock());
+  absl::Status status = caller.interrupt ? caller.interrupt() : absl::OkStatus();
+  if (status.ok()) status = intent_.CheckPermitted(caller.election_id);
+  if (status.ok()) status = intent_.CheckLoaded();
+  if (status.ok()) status = intent_.CheckUsable();
+  if (!status.ok()) return status;
+  const FabricState& state = intent_.now().state;
   const absl::StatusOr<InBandOrder> order = make_order(state.network());
   if (!order.ok()) return order.status();
   const auto known = FindInBand(state, *order, caller.key);
   if (!known.ok()) return known.status();
   if (*known != nullptr) return **known;
-  if (absl::Status status = CheckProgram(*intent_, *order); !status.ok()) return status;
+  status = CheckProgram(intent_.now(), *order);
+  if (!status.ok()) return status;
 
   v1::AgentInBandRequest request = RequestOf(state, *order);
-  const absl::StatusOr<v1::AgentInBandResponse> response = AskInBand(request);
+  const absl::StatusOr<v1::AgentInBandResponse> response = Ask(request);
   if (!response.ok()) return response.status();
-  if (absl::Status status = CheckAnswer(*response, request, state.network()); !status.ok()) {
-    return Distrust(status);
-  }
-  if (response->has_refusal()) return LearnRefusal(*order, response->refusal());
-  return LearnInBand(caller, *order, request, *response);
+  status = CheckAnswer(*response, request, state.network());
+  if (!status.ok()) return Distrust(status);
+  if (response->has_refusal()) return LearnOfRefusal(*order, response->refusal());
+  return LearnOutcome(caller, *order, request, *response);
 }
 
 // Asks, and looks again once where the data plane is not as it was when it was last looked at.
-absl::StatusOr<v1::AgentInBandResponse> Controller::AskInBand(v1::AgentInBandRequest& request) {
-  DataPlane& plane = intent_->ingress();
+absl::StatusOr<v1::AgentInBandResponse> InBandSession::Ask(v1::AgentInBandRequest& request) {
+  DataPlane& plane = intent_.now().ingress();
   request.set_base_revision(plane.known().revision);
   absl::StatusOr<v1::AgentInBandResponse> response = plane.client().ExchangeInBand(request);
   if (absl::IsAborted(response.status())) {
-    if (absl::Status status = Reconcile(plane); !status.ok()) {
+    if (absl::Status status = reconciler_.Reconcile(plane); !status.ok()) {
       return absl::UnavailableError(status.message());
     }
     request.set_base_revision(plane.known().revision);
@@ -162,7 +159,7 @@ absl::StatusOr<v1::AgentInBandResponse> Controller::AskInBand(v1::AgentInBandReq
     return response;
   }
   if (!IsUnreachable(response.status())) return response.status();
-  // Whether it was done is not known; the next look compares.
+  // Nobody knows whether the data plane did it. The next look compares.
   const std::string problem(response.status().message());
   plane.Learn([&](DataPlane::Known& known) {
     known.reachable = false;
@@ -172,27 +169,29 @@ absl::StatusOr<v1::AgentInBandResponse> Controller::AskInBand(v1::AgentInBandReq
   return absl::UnavailableError(absl::StrCat("data plane ", plane.name(), ": ", problem));
 }
 
-absl::Status Controller::LearnRefusal(const InBandOrder& order,
-                                      const v1::AgentInBandRefusal& refusal) {
+absl::Status InBandSession::LearnOfRefusal(const InBandOrder& order,
+                                           const v1::AgentInBandRefusal& refusal) {
   const InBandRefusal why{
       .request = refusal.request(),
       .link = {static_cast<int>(refusal.stage()), refusal.row(), static_cast<int>(refusal.port())},
       .down = refusal.down(),
       .circuits = refusal.circuits(),
       .capacity = refusal.capacity()};
-  const std::unique_lock lock(state_);
-  absl::Status status = control::LearnRefusal(intent_->state, order, why);
-  intent_->state.Commit();
+  absl::Status status;
+  intent_.Change([&](Intent& intent) {
+    status = LearnRefusal(intent.state, order, why);
+    intent.state.Commit();
+  });
   return status;
 }
 
-absl::StatusOr<InBandOutcome> Controller::LearnInBand(const InBandCaller& caller,
-                                                      const InBandOrder& order,
-                                                      const v1::AgentInBandRequest& request,
-                                                      const v1::AgentInBandResponse& response) {
-  FabricState& state = intent_->state;
-  InBandOutcome outcome{.network = state.shared_network(),
-                        .route = RouteOf(state.network(), request, response),
+absl::StatusOr<InBandOutcome> InBandSession::LearnOutcome(const Caller& caller,
+                                                          const InBandOrder& order,
+                                                          const v1::AgentInBandRequest& request,
+                                                          const v1::AgentInBandResponse& response) {
+  const Network& network = intent_.now().state.network();
+  InBandOutcome outcome{.network = intent_.now().state.shared_network(),
+                        .route = RouteOf(network, request, response),
                         .circuits = {},
                         .report = response.report(),
                         .disk_contention = 0,
@@ -202,37 +201,38 @@ absl::StatusOr<InBandOutcome> Controller::LearnInBand(const InBandCaller& caller
                                                                      : 2u};
   CircuitChange change;
   absl::Status status, interrupted;
-  {
-    const std::unique_lock lock(state_);
+  intent_.Change([&](Intent& intent) {
+    FabricState& state = intent.state;
     status = Learn(state, order, outcome.route, &outcome.circuits);
     const std::vector<Row> inputs = state.change().inputs();
     if (status.ok() && caller.interrupt) interrupted = caller.interrupt();
     if (!interrupted.ok()) state.RollBack();
     change = state.NowAt(inputs);
-    if (status.ok() && interrupted.ok()) {
-      if (order.reads.has_value()) {
-        const std::vector<uint32_t>& readers = state.circuit_set().readers();
-        outcome.disk_contention = order.single ? readers[outcome.circuits[0].path.output]
-                                               : *std::max_element(readers.begin(), readers.end());
-      }
-      if (!caller.key.empty()) RememberInBand(state, order, caller.key, outcome);
+    if (!status.ok() || !interrupted.ok()) return;
+    if (order.reads.has_value()) {
+      const std::vector<uint32_t>& readers = state.circuit_set().readers();
+      outcome.disk_contention = order.single ? readers[outcome.circuits[0].path.output]
+                                             : *std::max_element(readers.begin(), readers.end());
     }
-  }
+    if (!caller.key.empty()) RememberInBand(state, order, caller.key, outcome);
+  });
   // The data plane holds the circuits already. It is told their ids, or to undo what nobody waits
   // for.
-  if (status.ok()) status = Push(change);
-  const std::unique_lock lock(state_);
+  if (status.ok()) status = commit_.Push(change);
   if (status.ok() && !interrupted.ok()) return interrupted;
-  if (status.ok()) {
-    Settle(change);
-    return outcome;
+  if (!status.ok()) {
+    intent_.Change([](Intent& intent) { intent.state.RollBack(); });
+    return Distrust(status);
   }
-  state.RollBack();
-  return Distrust(status);
+  intent_.ChangeAndTell([&](Intent& intent) -> const CircuitChange& {
+    intent.state.Commit();
+    return change;
+  });
+  return outcome;
 }
 
-absl::Status Controller::Distrust(const absl::Status& status) {
-  MarkOutOfStep(intent_->ingress(), status);
+absl::Status InBandSession::Distrust(const absl::Status& status) {
+  MarkOutOfStep(intent_.now().ingress(), status);
   return absl::UnavailableError(absl::StrCat(status.message(), "; its circuits are compared anew"));
 }
 

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a controller is started.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bfly/v1/agent.pb.h"
+
+namespace bfly::control {
+
+struct ControllerOptions {
+  std::string run_directory;
+  // Addresses of agents to take over from when starting, besides the sockets in the run directory.
+  std::vector<std::string> agents;
+  // As whom the controller claims data planes. A controller without an id makes one up.
+  v1::AgentOwner owner = {};
+  // Calls with this id may change the fabric whoever is primary; 0: there is no such id.
+  uint64_t operator_id = 0;
+  // How often the controller asks every data plane whether it is there and in step.
+  std::chrono::milliseconds watch_interval{300};
+  // Gets what an operator wants to know, a line at a time, from any thread.
+  std::function<void(const std::string&)> log = [](const std::string&) {};
+};
+
+}  // namespace bfly::control
