@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "control/services/resources.h"
+#include "control/controller/resources.h"
 #include "control/services/stalled_calls.h"
 
 namespace bfly::control {

@@ -4,8 +4,8 @@
 
 #include "absl/status/statusor.h"
 #include "bfly/v1/circuits.pb.h"
+#include "control/controller/resources.h"
 #include "control/intent/fabric_state.h"
-#include "control/services/resources.h"
 
 namespace bfly::control {
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "bfly/v1/circuits.pb.h"
+#include "control/controller/commit_queue.h"
+#include "control/controller/controller.h"
 #include "control/services/byte_service.h"
-#include "control/services/commit_queue.h"
-#include "control/services/controller.h"
 #include "control/services/watch_writer.h"
 
 namespace bfly::control {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "control/services/agent_answers.h"
+#include "control/controller/agent_answers.h"
 
 namespace bfly::control {
 namespace {

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "absl/status/statusor.h"
-#include "control/services/controller.h"
+#include "control/controller/controller.h"
 #include "control/services/fabric_account.h"
 #include "control/services/link_reader.h"
 #include "control/services/picture.h"

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "control/controller/place_message.h"
 #include "control/intent/execute.h"
 #include "control/services/interrupt_of.h"
 #include "control/services/operation_stream.h"
-#include "control/services/place_message.h"
 #include "control/services/read_messages.h"
 #include "control/services/route_message.h"
 #include "control/services/unary_order.h"

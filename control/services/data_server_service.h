@@ -3,9 +3,9 @@
 #pragma once
 
 #include "bfly/v1/data_server.pb.h"
+#include "control/controller/commit_queue.h"
+#include "control/controller/controller.h"
 #include "control/services/byte_service.h"
-#include "control/services/commit_queue.h"
-#include "control/services/controller.h"
 
 namespace bfly::control {
 

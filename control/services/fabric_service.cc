@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "control/services/faults.h"
+#include "control/controller/faults.h"
 #include "control/services/interrupt_of.h"
 #include "control/status/grpc_status.h"
 

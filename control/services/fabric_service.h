@@ -3,8 +3,8 @@
 #pragma once
 
 #include "bfly/v1/fabric.pb.h"
+#include "control/controller/controller.h"
 #include "control/services/byte_service.h"
-#include "control/services/controller.h"
 #include "control/services/counter_poll.h"
 
 namespace bfly::control {

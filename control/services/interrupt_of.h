@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "control/controller/deadline.h"
 #include "control/intent/fabric_state.h"
-#include "control/services/deadline.h"
 
 namespace bfly::control {
 

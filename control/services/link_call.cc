@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "control/services/agent_answers.h"
+#include "control/controller/agent_answers.h"
 #include "control/services/link_request.h"
 
 namespace bfly::control {

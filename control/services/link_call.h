@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "bfly/v1/agent.pb.h"
 #include "bfly/v1/telemetry.pb.h"
-#include "control/services/controller.h"
+#include "control/controller/controller.h"
 #include "control/services/link_circuits.h"
 #include "topologies/link_choice.h"
 

@@ -11,8 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "control/controller/controller.h"
 #include "control/protocols/link_load.h"
-#include "control/services/controller.h"
 #include "topologies/link_choice.h"
 
 namespace bfly::control {

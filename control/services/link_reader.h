@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "bfly/v1/telemetry.pb.h"
-#include "control/services/controller.h"
+#include "control/controller/controller.h"
 
 namespace bfly::control {
 

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "control/controller/commit_queue.h"
+#include "control/controller/resources.h"
 #include "control/intent/execute.h"
 #include "control/server/message_bytes.h"
-#include "control/services/commit_queue.h"
 #include "control/services/operation_message.h"
-#include "control/services/resources.h"
 #include "control/status/grpc_status.h"
 
 namespace bfly::control {

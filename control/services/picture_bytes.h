@@ -10,8 +10,8 @@
 #include <string>
 #include <tuple>
 
+#include "control/controller/resources.h"
 #include "control/services/counter_poll.h"
-#include "control/services/resources.h"
 
 namespace bfly::control {
 

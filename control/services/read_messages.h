@@ -5,8 +5,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bfly/v1/data_server.pb.h"
+#include "control/controller/resources.h"
 #include "control/intent/fabric_state.h"
-#include "control/services/resources.h"
 
 namespace bfly::control {
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "bfly/v1/traffic.pb.h"
+#include "control/controller/controller.h"
 #include "control/services/byte_service.h"
-#include "control/services/controller.h"
 
 namespace bfly::control {
 

@@ -8,8 +8,8 @@
 #include <memory>
 #include <utility>
 
+#include "control/controller/commit_queue.h"
 #include "control/server/message_bytes.h"
-#include "control/services/commit_queue.h"
 
 namespace bfly::control {
 

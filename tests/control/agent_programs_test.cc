@@ -2,7 +2,7 @@
 // The programs that an agent has its workers run, each named by a field of the request.
 #include <gmock/gmock.h>
 
-#include "control/services/agent_client.h"
+#include "control/controller/agent_client.h"
 #include "dataplane/programs/registry.h"
 #include "dataplane/runtime/cpus.h"
 #include "tests/control/service_fixture.h"

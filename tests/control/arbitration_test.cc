@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/services/arbitration.h"
+#include "control/controller/arbitration.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

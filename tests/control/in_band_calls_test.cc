@@ -5,7 +5,7 @@
 #include <atomic>
 #include <future>
 
-#include "control/services/commit_queue.h"
+#include "control/controller/commit_queue.h"
 #include "tests/control/in_band_fixture.h"
 
 namespace bfly::control {

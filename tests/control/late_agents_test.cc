@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "control/services/agent_answers.h"
+#include "control/controller/agent_answers.h"
 #include "tests/control/service_fixture.h"
 
 namespace bfly::control {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counters in pages: all pages together equal one answer, and wrong requests are refused by field.
-#include "control/services/agent_answers.h"
+#include "control/controller/agent_answers.h"
 #include "tests/control/links_fixture.h"
 
 namespace bfly::control {

@@ -3,7 +3,7 @@
 // restarts leave, and what becomes of circuits.
 #include <gmock/gmock.h>
 
-#include "control/services/faults.h"
+#include "control/controller/faults.h"
 #include "tests/control/faults_fixture.h"
 
 namespace bfly::control {

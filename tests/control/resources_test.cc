@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The limits of what clients may take: memory of messages, pictures, places in queues.
-#include "control/services/resources.h"
+#include "control/controller/resources.h"
 
 #include <gmock/gmock.h>
 #include <grpcpp/generic/generic_stub.h>

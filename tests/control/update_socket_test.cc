@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "control/services/update_client.h"
+#include "control/controller/update_client.h"
 #include "tests/control/service_fixture.h"
 
 namespace bfly::control {

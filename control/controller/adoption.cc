@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/controller/adoption.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/controller/agent_answers.h"
+#include "control/controller/place_message.h"
+#include "control/intent/execute.h"
+#include "control/server/address.h"
+#include "google/protobuf/util/message_differencer.h"
+
+namespace bfly::control {
+namespace {
+
+// Sockets in the run directory that may be agents'.
+std::vector<std::string> SocketsIn(const std::string& directory) {
+  std::vector<std::string> addresses;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (entry.is_socket(error) && entry.path().extension() == ".sock" &&
+        entry.path().stem() != "controller") {
+      addresses.push_back("unix:" + entry.path().string());
+    }
+  }
+  return addresses;
+}
+
+// `objects`: the limit that the placement may exceed, null if it was another error.
+std::string NotTakenOver(const absl::Status& status, const Resource* objects) {
+  std::string text = absl::StrCat("a placement was not taken over: ", status.message());
+  if (objects != nullptr && absl::IsResourceExhausted(status)) {
+    absl::StrAppend(
+        &text, "; a fabric of this size has at most ", objects->limit(),
+        " objects, place those that are needed with `bfly data-server place --replace`");
+  }
+  return text;
+}
+
+}  // namespace
+
+Adoption::Adoption(const ControllerOptions& options, LoadedIntent& intent, Store& store,
+                   Resources& resources, Reconciler& reconciler)
+    : options_(options),
+      intent_(intent),
+      store_(store),
+      resources_(resources),
+      reconciler_(reconciler) {
+  std::vector<std::string> addresses = options_.agents;
+  const std::vector<std::string> sockets = SocketsIn(options_.run_directory);
+  addresses.insert(addresses.end(), sockets.begin(), sockets.end());
+  for (const std::string& address : addresses) {
+    unheard_.push_back({address, std::make_unique<AgentClient>(address, options_.owner)});
+  }
+}
+
+void Adoption::Adopt() {
+  const std::lock_guard change(intent_.change_lock());
+  DataPlanes found;
+  v1::Topology topology;
+  if (intent_.is_loaded()) topology = intent_.now().topology;
+  std::erase_if(unheard_, [&](const Unheard& agent) {
+    const auto held = agent.client->GetState(/*full=*/true);
+    if (IsUnreachable(held.status())) return false;
+    if (!held.ok() || !held->loaded()) return true;
+    if (!held->owner().empty() && !held->caller_owns()) {
+      options_.log(absl::StrCat("data plane ", held->data_plane(), " at ", agent.address, " ",
+                                BelongsTo(held->owner()).message()));
+      return true;
+    }
+    if (!intent_.is_loaded() && found.empty()) topology = held->topology();
+    if (!google::protobuf::util::MessageDifferencer::Equals(topology, held->topology())) {
+      options_.log(absl::StrCat("data plane ", held->data_plane(), " at ", agent.address,
+                                " runs another fabric, ", held->topology().name(),
+                                ", and is left alone"));
+      return true;
+    }
+    found.push_back(std::make_shared<DataPlane>(held->data_plane(), agent.address, options_.owner));
+    return true;
+  });
+  if (intent_.is_loaded()) {
+    for (const auto& plane : found) MoveTo(plane);
+  } else if (!found.empty()) {
+    TakeOver(topology, found);
+  }
+}
+
+void Adoption::AdoptLate() {
+  bool heard = false;
+  for (const Unheard& agent : unheard_) {
+    heard |= !IsUnreachable(agent.client->GetState(/*full=*/false).status());
+  }
+  if (heard) Adopt();
+}
+
+void Adoption::MoveTo(const std::shared_ptr<DataPlane>& found) {
+  for (const std::shared_ptr<DataPlane>& plane : DataPlanes(intent_.now().planes)) {
+    if (plane->name() != found->name() || plane->address() == found->address()) continue;
+    intent_.Change([&](Intent& intent) {
+      std::replace(intent.planes.begin(), intent.planes.end(), plane, found);
+    });
+    reconciler_.Reconcile(*found).IgnoreError();
+  }
+}
+
+void Adoption::TakeOver(const v1::Topology& topology, const DataPlanes& found) {
+  auto intent = MakeIntent(topology, options_.run_directory, options_.owner, found, 0);
+  if (!intent.ok()) {
+    options_.log(
+        absl::StrCat("cannot take over fabric ", topology.name(), ": ", intent.status().message()));
+    return;
+  }
+  (*intent)->circuits_known = false;
+  resources_.FitTo((*intent)->state.network().rows());
+  intent_.Replace(*std::move(intent));
+  AdoptObjects();
+  options_.log(absl::StrCat("took over fabric ", topology.name()));
+  for (const auto& plane : intent_.now().planes) reconciler_.Reconcile(*plane).IgnoreError();
+}
+
+// Before the circuits: some of them read objects.
+void Adoption::AdoptObjects() {
+  const auto records = store_.Open(NameForStore(intent_.now().topology));
+  if (!records.ok()) {
+    options_.log(std::string(records.status().message()));
+    return;
+  }
+  intent_.Change([&](Intent& intent) {
+    FabricState& state = intent.state;
+    for (const std::string& record : *records) {
+      const auto order = OrderOfRecord(record, state.network().rows(), state.objects().size(),
+                                       resources_.objects.limit());
+      const absl::Status status = order.ok() ? Execute(state, *order) : order.status();
+      if (status.ok()) continue;
+      options_.log(NotTakenOver(status, order.ok() ? nullptr : &resources_.objects));
+    }
+    state.Commit();
+  });
+  if (!records->empty()) {
+    options_.log(absl::StrCat("took over ", intent_.now().state.objects().size(), " objects"));
+  }
+}
+
+}  // namespace bfly::control

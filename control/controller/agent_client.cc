@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/controller/agent_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "bfly/v1/agent.grpc.pb.h"
+#include "control/agent/ownership.h"
+#include "control/controller/update_client.h"
+#include "control/status/grpc_status.h"
+
+namespace bfly::control {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// Devices of a fabric may take their time to come up; everything else is memory.
+constexpr milliseconds kLoadPatience{60'000};
+constexpr milliseconds kCallPatience{5'000};
+constexpr milliseconds kLightPatience{2'000};
+// More for each circuit of an update: a million in one message take their time on a busy machine.
+constexpr std::chrono::microseconds kCircuitTime{20};
+
+std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  // A data plane that comes back is found at once.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  // In spite of its name: the time one attempt may take. On a busy machine a handshake needs it.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5'000);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetMaxReceiveMessageSize(-1);  // counters of millions of links
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+}  // namespace
+
+struct AgentClient::Connection {
+  v1::AgentOwner caller;
+  std::unique_ptr<v1::Agent::Stub> stub;
+  UpdateClient updates;
+
+  template <class Request, class Response>
+  absl::Status Call(grpc::Status (v1::Agent::Stub::*method)(grpc::ClientContext*, const Request&,
+                                                            Response*),
+                    const Request& request, Response* response, microseconds patience,
+                    Deadline deadline) {
+    const Deadline::duration left = deadline - Deadline::clock::now();
+    if (left <= Deadline::duration::zero()) {
+      return absl::DeadlineExceededError("the time was over before the data plane was asked");
+    }
+    grpc::ClientContext context;
+    context.AddMetadata(kOwnerMetadata, caller.id());
+    context.set_deadline(std::chrono::system_clock::now() +
+                         std::min<Deadline::duration>(patience, left));
+    return FromGrpc((stub.get()->*method)(&context, request, response));
+  }
+
+  template <class Response, class Request>
+  absl::StatusOr<Response> Ask(grpc::Status (v1::Agent::Stub::*method)(grpc::ClientContext*,
+                                                                       const Request&, Response*),
+                               const Request& request, microseconds patience,
+                               Deadline deadline = kNoDeadline) {
+    Response response;
+    if (absl::Status status = Call(method, request, &response, patience, deadline); !status.ok()) {
+      return status;
+    }
+    return response;
+  }
+};
+
+AgentClient::AgentClient(const std::string& address, v1::AgentOwner caller)
+    : connection_(new Connection{
+          .caller = std::move(caller),
+          .stub = v1::Agent::NewStub(ConnectTo(address)),
+          .updates = UpdateClient(address),
+      }) {}
+
+AgentClient::~AgentClient() = default;
+
+absl::Status AgentClient::Verify(const v1::AgentFabricRequest& request, Deadline deadline) {
+  return connection_->Ask(&v1::Agent::Stub::VerifyFabric, request, kLoadPatience, deadline)
+      .status();
+}
+
+absl::StatusOr<v1::AgentLoadResponse> AgentClient::Load(const v1::AgentFabricRequest& request,
+                                                        Deadline deadline) {
+  return connection_->Ask(&v1::Agent::Stub::LoadFabric, request, kLoadPatience, deadline);
+}
+
+absl::StatusOr<v1::AgentCounters> AgentClient::Unload(Deadline deadline) {
+  auto response = connection_->Ask(&v1::Agent::Stub::UnloadFabric, v1::AgentUnloadRequest(),
+                                   kLoadPatience, deadline);
+  if (!response.ok()) return response.status();
+  return std::move(*response->mutable_last());
+}
+
+v1::AgentStateRequest AgentClient::StateRequest(bool full) const {
+  v1::AgentStateRequest request;
+  request.set_topology(full);
+  request.set_circuits(full);
+  *request.mutable_caller() = connection_->caller;
+  return request;
+}
+
+absl::StatusOr<v1::AgentState> AgentClient::GetState(bool full) {
+  return connection_->Ask(&v1::Agent::Stub::GetState, StateRequest(full),
+                          full ? kCallPatience : kLightPatience);
+}
+
+absl::StatusOr<v1::AgentState> AgentClient::Claim(bool full, Deadline deadline) {
+  v1::AgentStateRequest request = StateRequest(full);
+  request.set_claim(true);
+  return connection_->Ask(&v1::Agent::Stub::GetState, request,
+                          full ? kCallPatience : kLightPatience, deadline);
+}
+
+absl::Status AgentClient::Release(Deadline deadline) {
+  v1::AgentStateRequest request = StateRequest(/*full=*/false);
+  request.set_release(true);
+  return connection_->Ask(&v1::Agent::Stub::GetState, request, kLightPatience, deadline).status();
+}
+
+absl::StatusOr<v1::AgentUpdateResponse> AgentClient::Update(v1::AgentUpdateRequest request,
+                                                            Deadline deadline) {
+  request.set_owner(connection_->caller.id());
+  if (auto response = connection_->updates.Update(request, deadline)) return *std::move(response);
+  const auto circuits = request.install_size() + request.remove_size();
+  return connection_->Ask(&v1::Agent::Stub::UpdateCircuits, request,
+                          kCallPatience + circuits * kCircuitTime, deadline);
+}
+
+absl::StatusOr<v1::AgentInBandResponse> AgentClient::ExchangeInBand(
+    const v1::AgentInBandRequest& request) {
+  return connection_->Ask(&v1::Agent::Stub::ExchangeInBand, request, kLoadPatience);
+}
+
+absl::StatusOr<v1::AgentCounters> AgentClient::GetCounters(bool links) {
+  v1::AgentCountersRequest request;
+  request.set_links(links);
+  return connection_->Ask(&v1::Agent::Stub::GetCounters, request, kCallPatience);
+}
+
+absl::StatusOr<v1::AgentLinkReading> AgentClient::ReadLinks(
+    const v1::AgentReadLinksRequest& request) {
+  return connection_->Ask(&v1::Agent::Stub::ReadLinks, request, kCallPatience);
+}
+
+absl::Status AgentClient::SetTraffic(const v1::AgentTrafficRequest& request, Deadline deadline) {
+  return connection_->Ask(&v1::Agent::Stub::SetTraffic, request, kCallPatience, deadline).status();
+}
+
+absl::StatusOr<v1::AgentTrafficState> AgentClient::GetTraffic(Deadline deadline) {
+  return connection_->Ask(&v1::Agent::Stub::GetTraffic, v1::AgentTrafficStateRequest(),
+                          kCallPatience, deadline);
+}
+
+absl::Status AgentClient::SetFault(const Fault& fault, bool down, Deadline deadline) {
+  if (const auto* const link = std::get_if<LinkId>(&fault)) {
+    v1::SetLinkStateRequest request;
+    request.set_stage(static_cast<uint32_t>(link->stage));
+    request.set_row(link->row);
+    request.set_port(static_cast<uint32_t>(link->port));
+    request.set_up(!down);
+    return connection_->Ask(&v1::Agent::Stub::SetLinkState, request, kCallPatience, deadline)
+        .status();
+  }
+  const NodeId& node = std::get<NodeId>(fault);
+  v1::SetNodeStateRequest request;
+  request.set_level(static_cast<uint32_t>(node.level));
+  request.set_row(node.row);
+  request.set_up(!down);
+  return connection_->Ask(&v1::Agent::Stub::SetNodeState, request, kCallPatience, deadline)
+      .status();
+}
+
+absl::Status AgentClient::SetLinks(const v1::AgentLinksRequest& request, Deadline deadline) {
+  return connection_->Ask(&v1::Agent::Stub::SetLinks, request, kCallPatience, deadline).status();
+}
+
+bool IsUnreachable(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kUnavailable ||
+         status.code() == absl::StatusCode::kDeadlineExceeded ||
+         status.code() == absl::StatusCode::kCancelled;
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controller's side of bfly.v1.Agent, one data plane each. No gRPC types here.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bfly/v1/agent.pb.h"
+#include "control/controller/deadline.h"
+#include "topologies/fault_set.h"
+
+namespace bfly::control {
+
+// Thread-safe. Every call ends: UNAVAILABLE if nobody answers at the address, DEADLINE_EXCEEDED if
+// the answer does not come within the time that such a call may take, or before `deadline`. After
+// either error the data plane may or may not have done what was asked.
+class AgentClient {
+ public:
+  // Connects with the first call, and again by itself when the other side was gone. `caller` is
+  // told with every call: data planes of another owner refuse to be changed.
+  AgentClient(const std::string& address, v1::AgentOwner caller);
+  ~AgentClient();
+
+  absl::Status Verify(const v1::AgentFabricRequest& request, Deadline deadline);
+  absl::StatusOr<v1::AgentLoadResponse> Load(const v1::AgentFabricRequest& request,
+                                             Deadline deadline = kNoDeadline);
+  absl::StatusOr<v1::AgentCounters> Unload(Deadline deadline = kNoDeadline);
+  // `full`: with topology and circuits; otherwise only what is cheap.
+  absl::StatusOr<v1::AgentState> GetState(bool full);
+  // The same, and makes the caller the owner unless somebody else is (AgentState.caller_owns).
+  absl::StatusOr<v1::AgentState> Claim(bool full, Deadline deadline = kNoDeadline);
+  // Gives the data plane up.
+  absl::Status Release(Deadline deadline = kNoDeadline);
+  // By the data plane's update socket where there is one.
+  absl::StatusOr<v1::AgentUpdateResponse> Update(v1::AgentUpdateRequest request,
+                                                 Deadline deadline = kNoDeadline);
+  absl::StatusOr<v1::AgentInBandResponse> ExchangeInBand(const v1::AgentInBandRequest& request);
+  absl::StatusOr<v1::AgentCounters> GetCounters(bool links);
+  absl::StatusOr<v1::AgentLinkReading> ReadLinks(const v1::AgentReadLinksRequest& request);
+  absl::Status SetTraffic(const v1::AgentTrafficRequest& request, Deadline deadline = kNoDeadline);
+  absl::StatusOr<v1::AgentTrafficState> GetTraffic(Deadline deadline);
+  absl::Status SetFault(const Fault& fault, bool down, Deadline deadline = kNoDeadline);
+  absl::Status SetLinks(const v1::AgentLinksRequest& request, Deadline deadline = kNoDeadline);
+
+ private:
+  v1::AgentStateRequest StateRequest(bool full) const;
+
+  struct Connection;
+  std::unique_ptr<Connection> connection_;
+};
+
+// Whether a call failed for want of a data plane rather than for what was asked.
+bool IsUnreachable(const absl::Status& status);
+
+}  // namespace bfly::control

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lock that a thread holds while it changes the intent and asks data planes. A call waits for
+// it no longer than until its deadline.
+//
+// std::timed_mutex would do, but ThreadSanitizer does not know the function by which it waits.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "control/controller/deadline.h"
+
+namespace bfly::control {
+
+// Works with std::unique_lock and std::lock_guard.
+class ChangeLock {
+ public:
+  void lock() {
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    changed_.wait(lock, [this] { return !held_; });
+    --waiting_;
+    held_ = true;
+  }
+  bool try_lock() {
+    const std::lock_guard lock(mutex_);
+    return !std::exchange(held_, true);
+  }
+  // Returns false if the lock was not free by the deadline.
+  bool try_lock_until(Deadline deadline) {
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    const bool free = changed_.wait_until(lock, deadline, [this] { return !held_; });
+    --waiting_;
+    if (free) held_ = true;
+    return free;
+  }
+  void unlock() {
+    bool wanted = false;
+    {
+      const std::lock_guard lock(mutex_);
+      held_ = false;
+      wanted = waiting_ != 0;
+    }
+    if (wanted) changed_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool held_ = false;  // mutex_
+  int waiting_ = 0;    // mutex_: threads
+};
+
+}  // namespace bfly::control

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/controller/commit_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace bfly::control {
+namespace {
+
+// Batches that a thread of gRPC's carries out before it goes back to its calls.
+constexpr int kShare = 16;
+
+absl::Status NotBegun() {
+  return absl::DeadlineExceededError("the time was over before it was begun; nothing was changed");
+}
+
+// A thread that waits for its plan. The thread may go only when the plan is done or was taken back.
+struct Waiter {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;    // mutex
+  absl::Status status;  // mutex
+};
+
+class WaitedPlan final : public Plan {
+ public:
+  WaitedPlan(uint64_t election_id, const std::function<void(FabricState&)>& execute,
+             Deadline deadline, Waiter& waiter)
+      : election_id_(election_id), execute_(execute), deadline_(deadline), waiter_(waiter) {}
+
+  bool IsQuick() const override { return false; }
+  absl::Status IsWanted() const override {
+    return Deadline::clock::now() < deadline_ ? absl::OkStatus() : NotBegun();
+  }
+  void Execute(FabricState& state, const Arbitration& arbitration) override {
+    permitted_ = arbitration.Check(election_id_);
+    if (permitted_.ok()) execute_(state);
+  }
+  void Done() override {
+    const std::lock_guard lock(waiter_.mutex);
+    waiter_.status = status.ok() ? permitted_ : status;
+    waiter_.done = true;
+    waiter_.changed.notify_all();
+  }
+
+ private:
+  const uint64_t election_id_;
+  const std::function<void(FabricState&)>& execute_;
+  const Deadline deadline_;
+  Waiter& waiter_;
+  absl::Status permitted_;
+};
+
+}  // namespace
+
+CommitQueue::CommitQueue(ChangeLock& change, CarryOutPlans carry_out, Resources& resources)
+    : change_(change), carry_out_(std::move(carry_out)), resources_(resources) {
+  thread_ = std::thread([this] { Run(); });
+  long_thread_ = std::thread([this] { RunLong(); });
+}
+
+CommitQueue::~CommitQueue() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+  long_thread_.join();
+}
+
+bool CommitQueue::PushLocked(std::unique_ptr<Plan> plan) {
+  plan->serial = ++last_serial_;
+  not_quick_ += !plan->IsQuick();
+  waiting_.push_back(std::move(plan));
+  return !std::exchange(led_, true);
+}
+
+bool CommitQueue::Push(std::unique_ptr<Plan> plan) {
+  const std::lock_guard lock(mutex_);
+  return PushLocked(std::move(plan));
+}
+
+bool CommitQueue::TakeBack(uint64_t serial) {
+  const std::lock_guard lock(mutex_);
+  const auto plan = std::find_if(waiting_.begin(), waiting_.end(),
+                                 [&](const auto& waiting) { return waiting->serial == serial; });
+  if (plan == waiting_.end()) return false;
+  not_quick_ -= !(*plan)->IsQuick();
+  waiting_.erase(plan);
+  return true;
+}
+
+absl::Status CommitQueue::Commit(uint64_t election_id,
+                                 const std::function<void(FabricState&)>& execute,
+                                 Clock::time_point deadline) {
+  Waiter waiter;
+  auto plan = std::make_unique<WaitedPlan>(election_id, execute, deadline, waiter);
+  uint64_t serial = 0;
+  bool lead = false;
+  {
+    const std::lock_guard lock(mutex_);
+    lead = PushLocked(std::move(plan));
+    serial = last_serial_;
+  }
+  if (lead) HandOver();
+  std::unique_lock lock(waiter.mutex);
+  const auto done = [&waiter] { return waiter.done; };
+  if (!waiter.changed.wait_until(lock, deadline, done)) {
+    lock.unlock();
+    if (TakeBack(serial)) return NotBegun();
+    // It is being carried out; calls to data planes have deadlines of their own.
+    lock.lock();
+    waiter.changed.wait(lock, done);
+  }
+  return waiter.status;
+}
+
+void CommitQueue::PushLong(std::unique_ptr<LongCall> call) {
+  std::vector<std::unique_ptr<LongCall>> unwanted;
+  {
+    const std::lock_guard lock(mutex_);
+    if (long_.size() >= kMaxLong) {
+      // Calls that were given up make room for those that were not.
+      std::erase_if(long_, [&](std::unique_ptr<LongCall>& waiting) {
+        if (waiting->IsWanted().ok()) return false;
+        unwanted.push_back(std::move(waiting));
+        return true;
+      });
+    }
+    if (long_.size() < kMaxLong) {
+      long_.push_back(std::move(call));
+      changed_.notify_all();
+    }
+    resources_.in_band_calls.Set(long_.size());
+  }
+  for (const auto& given_up : unwanted) given_up->GiveUp(given_up->IsWanted());
+  if (call != nullptr) {
+    resources_.in_band_calls.CountRefusal();
+    call->GiveUp(absl::ResourceExhaustedError(
+        absl::StrCat(kMaxLong, " calls with in_band wait already; send fewer at a time")));
+  }
+}
+
+void CommitQueue::Run() {
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return handed_over_ || stopping_; });
+      if (!handed_over_) return;
+      handed_over_ = false;
+    }
+    Lead(/*patient=*/true);
+  }
+}
+
+void CommitQueue::Lead(bool patient) {
+  Plans plans;
+  for (int batch = 0; patient || batch < kShare; ++batch) {
+    {
+      // Without change_, so that the next to lead does not find it taken.
+      const std::lock_guard lock(mutex_);
+      if (waiting_.empty()) {
+        led_ = false;
+        return;
+      }
+    }
+    // Plans wait in the queue, where they can be taken back, until they are begun.
+    std::unique_lock change(change_, std::defer_lock);
+    if (patient) {
+      change.lock();
+    } else if (!change.try_lock()) {
+      break;
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      if (!patient && not_quick_ != 0) break;
+      plans.swap(waiting_);
+      not_quick_ = 0;
+    }
+    CarryOutWanted(plans);
+    change.unlock();
+    for (const std::unique_ptr<Plan>& plan : plans) plan->Done();
+    plans.clear();
+  }
+  HandOver();
+}
+
+void CommitQueue::HandOver() {
+  const std::lock_guard lock(mutex_);
+  handed_over_ = true;
+  changed_.notify_all();
+}
+
+void CommitQueue::CarryOutWanted(const Plans& plans) {
+  std::vector<Plan*> wanted;
+  wanted.reserve(plans.size());
+  for (const std::unique_ptr<Plan>& plan : plans) {
+    plan->status = plan->IsWanted();
+    if (plan->status.ok()) wanted.push_back(plan.get());
+  }
+  if (!wanted.empty()) carry_out_(wanted);
+}
+
+void CommitQueue::RunLong() {
+  for (;;) {
+    std::unique_ptr<LongCall> call;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return !long_.empty() || stopping_; });
+      if (long_.empty()) return;
+      call = std::move(long_.front());
+      long_.pop_front();
+      resources_.in_band_calls.Set(long_.size());
+    }
+    const absl::Status wanted = call->IsWanted();
+    if (wanted.ok()) {
+      call->CarryOut();
+    } else {
+      call->GiveUp(wanted);
+    }
+  }
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/controller/controller.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "control/status/field_errors.h"
+#include "control/store/sqlite_store.h"
+#include "control/topology_file/describe.h"
+
+namespace bfly::control {
+namespace {
+
+Controller::Options WithOwner(Controller::Options options) {
+  if (options.owner.id().empty()) {
+    std::random_device random;
+    options.owner.set_id(absl::StrCat(random(), "-", random(), "-", random()));
+    options.owner.set_name(absl::StrCat("process ", getpid()));
+  }
+  return options;
+}
+
+std::unique_ptr<Store> StoreOf(const std::string& run_directory) {
+  if (run_directory.empty()) return MakeForgetfulStore();
+  return std::make_unique<SqliteStore>(run_directory + "/objects.db");
+}
+
+}  // namespace
+
+Controller::Controller(Options options)
+    : options_(WithOwner(std::move(options))),
+      arbitration_(options_.operator_id),
+      store_(StoreOf(options_.run_directory)) {
+  adoption_.Adopt();
+  watch_ = std::thread([this] { Watch(); });
+}
+
+Controller::~Controller() {
+  {
+    const std::lock_guard lock(watch_mutex_);
+    stopping_ = true;
+  }
+  watch_changed_.notify_all();
+  watch_.join();
+  // The controller that is started next need not wait until this one counts as silent.
+  if (intent_.is_loaded()) ReleaseAll(intent_.now().planes);
+}
+
+void Controller::Watch() {
+  std::unique_lock lock(watch_mutex_);
+  while (!stopping_) {
+    lock.unlock();
+    adoption_.AdoptLate();
+    for (const auto& plane : intent_.planes()) reconciler_.LookAt(*plane);
+    lock.lock();
+    watch_changed_.wait_for(lock, options_.watch_interval, [this] { return stopping_; });
+  }
+}
+
+absl::Status Controller::Read(const std::function<void(const FabricState&)>& reader) const {
+  return intent_.Read([&](const Intent& intent) { reader(intent.state); });
+}
+
+absl::StatusOr<Controller::View> Controller::view(bool circuits) const {
+  View view;
+  const absl::Status status = intent_.Read([&](const Intent& intent) {
+    const FabricState& state = intent.state;
+    view.name = intent.topology.name();
+    view.network = state.shared_network();
+    view.planes = intent.planes;
+    if (circuits) view.circuits = state.load().counts();
+    view.capacity = state.capacity();
+    view.standing = state.size();
+    view.broken = state.broken().size();
+    view.blocking = state.blocking();
+  });
+  if (!status.ok()) return status;
+  return view;
+}
+
+absl::StatusOr<v1::DescribeResponse> Controller::Describe(bool links) const {
+  const absl::StatusOr<View> loaded = view(/*circuits=*/false);
+  if (!loaded.ok()) return loaded.status();
+  return DescribeNetwork(*loaded->network, loaded->name, links);
+}
+
+v1::FabricStatus Controller::Status() {
+  v1::FabricStatus status;
+  uint64_t objects = 0;
+  uint64_t sources = 0;
+  uint64_t source_bytes = 0;
+  const auto fill = [&](const Intent& intent) {
+    const FabricState& state = intent.state;
+    const Network& network = state.network();
+    status.set_loaded(true);
+    status.set_name(intent.topology.name());
+    status.set_kind(std::string(KindName(network.kind())));
+    status.set_rows(network.rows());
+    status.set_stages(network.stages());
+    status.set_ports(static_cast<uint32_t>(network.ports()));
+    status.set_circuits(state.size());
+    status.set_broken_circuits(state.broken().size());
+    objects = state.objects().size();
+    sources = state.traffic().sources().size();
+    source_bytes = state.traffic().bytes();
+  };
+  intent_.Read(fill).IgnoreError();
+  resources_.objects.Set(objects);
+  resources_.sources.Set(sources);
+  resources_.source_bytes.Set(source_bytes);
+  resources_.elections.Set(arbitration_.clients());
+  status.set_primary_election_id(arbitration_.primary());
+  for (const auto& plane : intent_.planes()) {
+    const DataPlane::Known known = plane->known();
+    v1::DataPlaneStatus* out = status.add_data_planes();
+    *out = known.status;
+    out->set_name(plane->name());
+    out->set_address(plane->address());
+    if (!known.reachable) out->set_state(v1::DataPlaneStatus::UNREACHABLE);
+    out->set_reconciled(known.reconciled);
+    if (!known.problem.empty()) out->set_problem(known.problem);
+  }
+  return status;
+}
+
+}  // namespace bfly::control

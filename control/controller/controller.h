@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controller: one fabric over its data planes. It owns the parts that change the fabric and the
+// thread that keeps the data planes in step. No gRPC types; the services are thin layers over the
+// parts.
+//
+// Threads. Calls that change something are done one after the other under the change lock of the
+// intent, which is held while data planes are asked. Plans that come meanwhile are gathered in the
+// queue and committed as one batch. Readers never wait for a data plane.
+//
+// Deadlines. A call waits for the change lock and for data planes until its deadline, and then
+// returns DEADLINE_EXCEEDED. Data planes that may hold something else than the intent by then are
+// marked, and the watching thread puts them right.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bfly/v1/fabric.pb.h"
+#include "control/controller/adoption.h"
+#include "control/controller/arbitration.h"
+#include "control/controller/circuit_commit.h"
+#include "control/controller/commit_queue.h"
+#include "control/controller/controller_options.h"
+#include "control/controller/fabric_loader.h"
+#include "control/controller/fault_control.h"
+#include "control/controller/in_band_session.h"
+#include "control/controller/link_control.h"
+#include "control/controller/loaded_intent.h"
+#include "control/controller/reconciler.h"
+#include "control/controller/resources.h"
+#include "control/controller/traffic_control.h"
+#include "control/store/store.h"
+
+namespace bfly::control {
+
+class Controller {
+ public:
+  using Options = ControllerOptions;
+  // Takes over what data planes hold already, then watches them. Data planes that do not answer at
+  // that moment are asked again until they do.
+  explicit Controller(Options options);
+  ~Controller();
+
+  Arbitration& arbitration() { return arbitration_; }
+  Resources& resources() { return resources_; }
+  LoadedIntent& intent() { return intent_; }
+  FabricLoader& loader() { return loader_; }
+  FaultControl& faults() { return faults_; }
+  LinkControl& links() { return links_; }
+  TrafficControl& traffic() { return traffic_; }
+  InBandSession& in_band() { return in_band_; }
+
+  // Everything that changes circuits, reads and objects goes through this queue.
+  CommitQueue& queue() { return queue_; }
+  // Executes on the state and has the data plane do the same, or neither. `execute` may be called
+  // more than once, each time on a state without what it did before, and keeps its own results. An
+  // error means that nothing was changed whatever `execute` found; DEADLINE_EXCEEDED means that the
+  // deadline came before it had begun.
+  absl::Status Commit(uint64_t election_id, CommitQueue::Clock::time_point deadline,
+                      const std::function<void(FabricState&)>& execute) {
+    return queue_.Commit(election_id, execute, deadline);
+  }
+  // Reads what is committed. FAILED_PRECONDITION: no fabric is loaded.
+  absl::Status Read(const std::function<void(const FabricState&)>& reader) const;
+
+  absl::StatusOr<v1::DescribeResponse> Describe(bool links) const;
+  // Everything but the conservation.
+  v1::FabricStatus Status();
+
+  // What telemetry needs to ask the data planes itself.
+  struct View {
+    std::string name;
+    std::shared_ptr<const Network> network;
+    DataPlanes planes;               // in the order of their first stage
+    std::vector<uint32_t> circuits;  // on every link, by index
+    LinkCapacity capacity;
+    uint64_t standing = 0;  // circuits
+    uint64_t broken = 0;    // of these
+    Blocking blocking;
+  };
+  // FAILED_PRECONDITION: no fabric is loaded.
+  absl::StatusOr<View> view(bool circuits) const;
+  bool all_usable() const { return intent_.all_usable(); }
+
+ private:
+  void Watch();
+
+  const Options options_;
+  Arbitration arbitration_;
+  Resources resources_;
+  const std::unique_ptr<Store> store_;  // where objects are placed
+  LoadedIntent intent_{arbitration_};
+  CircuitCommit commit_{intent_, *store_, arbitration_,
+                        [this] { return reconciler_.Reconcile(intent_.now().ingress()); }};
+  FaultControl faults_{intent_, commit_, options_.log};
+  LinkControl links_{intent_};
+  TrafficControl traffic_{intent_, resources_};
+  Reconciler reconciler_{intent_, faults_, links_, traffic_, options_.log};
+  FabricLoader loader_{options_, intent_, *store_, resources_, reconciler_};
+  InBandSession in_band_{intent_, commit_, reconciler_};
+  Adoption adoption_{options_, intent_, *store_, resources_, reconciler_};
+
+  std::mutex watch_mutex_;
+  std::condition_variable watch_changed_;
+  bool stopping_ = false;  // watch_mutex_
+  std::thread watch_;
+  // It ends first of all.
+  CommitQueue queue_{intent_.change_lock(),
+                     [this](const std::vector<Plan*>& plans) { commit_.CarryOut(plans); },
+                     resources_};
+};
+
+}  // namespace bfly::control

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// One data plane as the controller knows it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "control/controller/agent_client.h"
+#include "topologies/fault_set.h"
+
+namespace bfly::control {
+
+class DataPlane {
+ public:
+  // `owner`: as whom the controller claims it.
+  DataPlane(std::string name, std::string address, const v1::AgentOwner& owner)
+      : name_(std::move(name)), address_(std::move(address)), client_(address_, owner) {}
+
+  const std::string& name() const { return name_; }
+  const std::string& address() const { return address_; }
+  AgentClient& client() { return client_; }
+
+  struct Known {
+    bool reachable = false;
+    // It holds what the controller holds, as far as the controller knows.
+    bool in_step = false;
+    // The controller owns it; another one then does not.
+    bool owned = false;
+    std::string problem;  // why not
+    std::string boot_id;
+    uint64_t revision = 0;    // of what it held when it was last in step
+    uint64_t reconciled = 0;  // circuits installed again or removed since it came back
+    v1::DataPlaneStatus status;
+    // Links and nodes that it was told to take down, without an answer: the call failed, so they
+    // are brought back if they are down.
+    std::vector<Fault> taken_back = {};
+    // A fabric it was told to load, without an answer: if it comes up nobody wants it any more.
+    std::shared_ptr<const v1::Topology> given_up = nullptr;
+  };
+  Known known() const {
+    const std::lock_guard lock(mutex_);
+    return known_;
+  }
+  template <class Change>
+  void Learn(Change&& change) {
+    const std::lock_guard lock(mutex_);
+    change(known_);
+  }
+  bool usable() const {
+    const std::lock_guard lock(mutex_);
+    return known_.reachable && known_.in_step;
+  }
+
+ private:
+  const std::string name_;
+  const std::string address_;
+  AgentClient client_;  // thread-safe
+  mutable std::mutex mutex_;
+  Known known_;
+};
+
+// What the data plane did is not known, for this reason: the next look compares, and makes up the
+// difference.
+inline void MarkOutOfStep(DataPlane& plane, const absl::Status& why) {
+  plane.Learn([&](DataPlane::Known& known) {
+    known.in_step = false;
+    known.problem = std::string(why.message());
+  });
+}
+
+}  // namespace bfly::control

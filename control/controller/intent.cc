@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/controller/intent.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/agent/ownership.h"
+#include "control/server/address.h"
+#include "control/status/field_errors.h"
+#include "control/topology_file/ranges.h"
+#include "control/topology_file/to_fabric_config.h"
+#include "control/topology_file/validate.h"
+
+namespace bfly::control {
+namespace {
+
+absl::Status Check(v1::Topology* topology) {
+  FieldErrors errors;
+  for (const Violation& violation : CheckTopology(topology)) {
+    errors.Add(absl::StrCat("topology", violation.field.empty() ? "" : ".", violation.field),
+               violation.message);
+  }
+  return errors.ToStatus();
+}
+
+std::shared_ptr<DataPlane> FindOrMake(const v1::DataPlane& entry, const std::string& run_directory,
+                                      const v1::AgentOwner& owner, const DataPlanes& known) {
+  for (const auto& plane : known) {
+    if (plane->name() != entry.name()) continue;
+    if (entry.address().empty() || entry.address() == plane->address()) return plane;
+  }
+  return std::make_shared<DataPlane>(
+      entry.name(),
+      entry.address().empty() ? SocketAddress(run_directory, entry.name()) : entry.address(),
+      owner);
+}
+
+// Data plane that runs each stage, by name. The topology was checked: every stage stands there
+// once.
+absl::StatusOr<std::vector<std::string>> OwnersOf(const v1::Topology& topology, int stages) {
+  std::vector<std::string> owners(stages);
+  for (const v1::StagePlacement& entry : topology.placement()) {
+    const auto placed = ExpandRanges(entry.stages(), stages - 1, "stage");
+    if (!placed.ok()) return placed.status();
+    for (uint32_t stage : *placed) owners[stage] = entry.data_plane();
+  }
+  return owners;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Intent>> MakeIntent(v1::Topology topology,
+                                                   const std::string& run_directory,
+                                                   const v1::AgentOwner& owner,
+                                                   const DataPlanes& known, uint64_t last_id) {
+  if (absl::Status status = Check(&topology); !status.ok()) return status;
+  absl::StatusOr<Network> network = NetworkOf(topology.network());
+  if (!network.ok()) return WithPrefix(network.status(), "topology.network");
+  const auto owners = OwnersOf(topology, network->stages());
+  if (!owners.ok()) return owners.status();
+
+  DataPlanes planes;
+  std::map<std::string, size_t> index_of;
+  std::vector<size_t> plane_of_stage;
+  for (const std::string& name : *owners) {
+    if (index_of.emplace(name, planes.size()).second) {
+      for (const v1::DataPlane& entry : topology.data_planes()) {
+        if (entry.name() == name) planes.push_back(FindOrMake(entry, run_directory, owner, known));
+      }
+    }
+    plane_of_stage.push_back(index_of[name]);
+  }
+  // Data planes that run no stage come last; they are loaded too, so that mistakes show.
+  for (const v1::DataPlane& entry : topology.data_planes()) {
+    if (index_of.emplace(entry.name(), planes.size()).second) {
+      planes.push_back(FindOrMake(entry, run_directory, owner, known));
+    }
+  }
+  LinkCapacity capacity = CapacityOf(topology, *network);
+  return std::unique_ptr<Intent>(
+      new Intent{.topology = std::move(topology),
+                 .state = FabricState(std::make_shared<const Network>(*std::move(network)), last_id,
+                                      std::move(capacity)),
+                 .planes = std::move(planes),
+                 .plane_of_stage = std::move(plane_of_stage)});
+}
+
+absl::Status BelongsTo(const std::string& owner) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("belongs to another controller, ", owner,
+                   "; end that one, or unload its fabric. One that was killed loses it after ",
+                   Ownership::kPatience.count(), " s"));
+}
+
+std::string NameForStore(const v1::Topology& topology) {
+  return absl::StrCat(topology.name(), "\n", topology.network().SerializeAsString());
+}
+
+v1::AgentFabricRequest FabricRequest(const Intent& intent, const DataPlane& plane) {
+  v1::AgentFabricRequest request;
+  *request.mutable_topology() = intent.topology;
+  request.set_data_plane(plane.name());
+  return request;
+}
+
+}  // namespace bfly::control

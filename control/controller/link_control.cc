@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/controller/link_control.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "control/status/field_errors.h"
+#include "google/protobuf/util/message_differencer.h"
+
+namespace bfly::control {
+namespace {
+
+v1::LinkOverride SelectorOf(const v1::LinkOverride& change) {
+  v1::LinkOverride selector;
+  selector.set_stages(change.stages());
+  selector.set_rows(change.rows());
+  if (change.has_port()) selector.set_port(change.port());
+  return selector;
+}
+
+void AddDown(const FaultSet& faults, const Network& network, const v1::LinkOverride& selector,
+             v1::GetLinksResponse* response) {
+  for (const LinkId& link : faults.down_links()) {
+    if (!Selects(selector, link)) continue;
+    v1::LinkRef* down = response->add_down();
+    down->set_stage(static_cast<uint32_t>(link.stage));
+    down->set_row(link.row);
+    down->set_port(static_cast<uint32_t>(link.port));
+  }
+  for (const NodeId& node : faults.down_nodes()) {
+    const std::vector<uint64_t> links = faults.LinksOf(node);
+    if (std::none_of(links.begin(), links.end(),
+                     [&](uint64_t link) { return Selects(selector, network.link_at(link)); })) {
+      continue;
+    }
+    v1::NodeRef* down = response->add_down_nodes();
+    down->set_level(static_cast<uint32_t>(node.level));
+    down->set_row(node.row);
+  }
+}
+
+// The links that `selector` selects, as they are with these changes.
+absl::Status AddGroups(const Intent& intent, const LinkOverrides& changes,
+                       const v1::LinkOverride& selector,
+                       google::protobuf::RepeatedPtrField<v1::LinkGroup>* groups) {
+  const Network& network = intent.state.network();
+  const auto plan = ToLinkPlan(intent.topology.links(), changes, network);
+  if (!plan.ok()) return plan.status();
+  const auto selected = GroupLinks(*plan, network, selector);
+  if (!selected.ok()) return selected.status();
+  groups->Add(selected->begin(), selected->end());
+  return absl::OkStatus();
+}
+
+absl::Status ViolationsStatus(const std::vector<Violation>& violations) {
+  FieldErrors errors;
+  for (const Violation& violation : violations) errors.Add(violation.field, violation.message);
+  return errors.ToStatus();
+}
+
+// What is asked for, and which of it is down.
+absl::Status FillWithLinks(const Intent& intent, const v1::LinkOverride& selector,
+                           v1::GetLinksResponse* response) {
+  const Network& network = intent.state.network();
+  if (absl::Status status = ViolationsStatus(CheckLinkSelector(selector, network)); !status.ok()) {
+    return status;
+  }
+  AddDown(intent.state.faults(), network, selector, response);
+  return AddGroups(intent, intent.link_changes, selector, response->mutable_links());
+}
+
+}  // namespace
+
+absl::Status LinkControl::Push(const LinkOverrides& changes, Deadline deadline) const {
+  v1::AgentLinksRequest request;
+  *request.mutable_changes() = changes;
+  for (const auto& plane : intent_.now().planes) {
+    if (absl::Status status = plane->client().SetLinks(request, deadline); !status.ok()) {
+      if (IsUnreachable(status)) MarkOutOfStep(*plane, status);
+      return absl::Status(status.code(),
+                          absl::StrCat("data plane ", plane->name(), ": ", status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::SetLinksResponse> LinkControl::Set(const v1::SetLinksRequest& request,
+                                                      Deadline deadline) {
+  const auto change = intent_.BeginChange(request.election_id(), deadline);
+  if (!change.ok()) return change.status();
+  absl::Status status = intent_.CheckLoaded();
+  if (!status.ok()) return status;
+  const Network& network = intent_.now().state.network();
+  status = ViolationsStatus(CheckLinkChanges(request.changes(), network));
+  if (!status.ok()) return status;
+  const LinkOverrides& before = intent_.now().link_changes;
+  LinkOverrides changes = before;
+  for (const v1::LinkOverride& one : request.changes()) AddLinkChange(one, &changes);
+  status = ViolationsStatus(CheckLinkChanges(changes, network));
+  if (status.ok()) status = intent_.CheckUsable();
+  if (status.ok()) status = CheckTime(deadline);
+  if (!status.ok()) return status;
+  status = Push(changes, deadline);
+  if (!status.ok()) {
+    Push(before, UndoDeadline(deadline)).IgnoreError();
+    return status;
+  }
+  intent_.Change([&](Intent& intent) { intent.link_changes = changes; });
+  v1::SetLinksResponse response;
+  for (const v1::LinkOverride& one : request.changes()) {
+    status = AddGroups(intent_.now(), changes, SelectorOf(one), response.mutable_links());
+    if (!status.ok()) return status;
+  }
+  return response;
+}
+
+absl::StatusOr<v1::GetLinksResponse> LinkControl::Get(const v1::GetLinksRequest& request) const {
+  v1::LinkOverride selector;
+  selector.set_stages(request.stages());
+  selector.set_rows(request.rows());
+  if (request.has_port()) selector.set_port(request.port());
+  v1::GetLinksResponse response;
+  absl::Status filled;
+  const absl::Status status = intent_.Read(
+      [&](const Intent& intent) { filled = FillWithLinks(intent, selector, &response); });
+  if (!status.ok()) return status;
+  if (!filled.ok()) return filled;
+  return response;
+}
+
+absl::Status LinkControl::Reconcile(DataPlane& plane, const v1::AgentState& held) const {
+  // Until the data plane of stage 0 was heard after a restart, nobody knows what the changes are.
+  if (!intent_.now().circuits_known) return absl::OkStatus();
+  v1::AgentLinksRequest wanted, has;
+  *wanted.mutable_changes() = intent_.now().link_changes;
+  *has.mutable_changes() = held.link_changes();
+  if (google::protobuf::util::MessageDifferencer::Equals(wanted, has)) return absl::OkStatus();
+  return plane.client().SetLinks(wanted);
+}
+
+}  // namespace bfly::control

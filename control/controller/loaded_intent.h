@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The intent of the loaded fabric, if one is loaded, and who is told of its changes.
+//
+// One thread at a time changes the intent: the one that holds the change lock, which it also holds
+// while it asks data planes. Readers never wait for that. They see what is committed, and nothing
+// that may be taken back.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "control/controller/arbitration.h"
+#include "control/controller/change_lock.h"
+#include "control/controller/circuit_feed.h"
+#include "control/controller/intent.h"
+
+namespace bfly::control {
+
+class LoadedIntent {
+ public:
+  // `arbitration` says who may change the intent.
+  explicit LoadedIntent(const Arbitration& arbitration) : arbitration_(arbitration) {}
+
+  // Any thread may call what follows.
+
+  // FAILED_PRECONDITION: no fabric is loaded, and `reader` is not called.
+  absl::Status Read(const std::function<void(const Intent&)>& reader) const;
+  // Tells the listener which circuits stand now, and every change from then on, until Unwatch.
+  // `check` may refuse the network; FAILED_PRECONDITION: no fabric is loaded. After an error the
+  // listener is told nothing.
+  absl::Status Watch(CircuitListener* listener,
+                     const std::function<absl::Status(const Network&)>& check);
+  void Unwatch(CircuitListener* listener) { feed_.Remove(listener); }
+  // The data planes of the loaded fabric, then those of earlier fabrics that are watched.
+  DataPlanes planes() const;
+  // Whether every data plane of the loaded fabric is usable; true if none is loaded.
+  bool all_usable() const;
+
+  ChangeLock& change_lock() { return change_; }
+  // Takes the change lock. DEADLINE_EXCEEDED: other changes held it until then. PERMISSION_DENIED:
+  // a call with this election id may not change the fabric.
+  absl::StatusOr<std::unique_lock<ChangeLock>> BeginChange(uint64_t election_id, Deadline deadline);
+
+  // PERMISSION_DENIED: a call with this election id may not change the fabric.
+  absl::Status CheckPermitted(uint64_t election_id) const {
+    return arbitration_.Check(election_id);
+  }
+
+  // What follows needs the change lock.
+
+  bool is_loaded() const { return intent_ != nullptr; }
+  // A fabric must be loaded, here and below.
+  const Intent& now() const { return *intent_; }
+  // FAILED_PRECONDITION: no fabric is loaded.
+  absl::Status CheckLoaded() const;
+  // UNAVAILABLE names the first data plane of the loaded fabric that cannot be used.
+  absl::Status CheckUsable() const;
+  // Whether the data plane is one of the loaded fabric.
+  bool Has(const DataPlane& plane) const;
+  // The last id that a circuit of any fabric was given.
+  uint64_t last_circuit_id() const;
+
+  // No reader sees the intent while `edit` works on it.
+  template <class Edit>
+  void Change(Edit&& edit) {
+    const std::unique_lock lock(state_);
+    edit(*intent_);
+  }
+  // The same, and the listeners are told of the circuits that `edit` returns.
+  template <class Edit>
+  void ChangeAndTell(Edit&& edit) {
+    const std::unique_lock lock(state_);
+    feed_.Tell(edit(*intent_));
+  }
+  // Null: no fabric is loaded any more. The data planes of the one before are watched for as long
+  // as they may hold something.
+  void Replace(std::unique_ptr<Intent> intent);
+  // Watches a data plane that is not part of the loaded fabric.
+  void WatchToo(const std::shared_ptr<DataPlane>& plane);
+
+ private:
+  // Calls `reader` with state_, which is shared unless this is the first reader since something was
+  // executed that is not committed yet: that one has it withdrawn first.
+  void ReadCommitted(const std::function<void()>& reader) const;
+
+  const Arbitration& arbitration_;
+  ChangeLock change_;
+  mutable std::shared_mutex state_;         // guards intent_ and past_
+  std::unique_ptr<Intent> intent_;          // null: nothing is loaded
+  DataPlanes past_;                         // of earlier fabrics, not part of this one
+  uint64_t last_id_of_fabrics_before_ = 0;  // change_
+  CircuitFeed feed_;
+};
+
+}  // namespace bfly::control

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/controller/reconciler.h"
+
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/controller/agent_answers.h"
+#include "control/controller/agent_circuits.h"
+#include "google/protobuf/util/message_differencer.h"
+
+namespace bfly::control {
+namespace {
+
+using google::protobuf::util::MessageDifferencer;
+
+// How long a data plane may take to load a fabric again while it may still be loading another.
+constexpr std::chrono::seconds kReloadTime{1};
+
+// What makes the circuits of the data plane those of the intent.
+v1::AgentUpdateRequest DifferenceOf(const FabricState& wanted, const v1::AgentState& held) {
+  std::map<Row, v1::AgentCircuit> stale;
+  for (const v1::AgentCircuit& circuit : held.circuits()) stale[circuit.input()] = circuit;
+  v1::AgentUpdateRequest update;
+  for (const StandingCircuit& circuit : wanted.circuits()) {
+    const auto there = stale.find(circuit.path.input);
+    const bool same = there != stale.end() && there->second.tag() == circuit.path.tag &&
+                      there->second.id() == circuit.id;
+    if (there != stale.end()) stale.erase(there);
+    if (!same) AddInstall(circuit, &update);
+  }
+  for (const auto& [input, circuit] : stale) update.add_remove(input);
+  return update;
+}
+
+}  // namespace
+
+void Reconciler::LookAt(DataPlane& plane) {
+  const auto look = [&plane] {
+    const auto held = plane.client().GetState(/*full=*/false);
+    bool in_step = false;
+    plane.Learn([&](DataPlane::Known& known) {
+      if (!held.ok()) {
+        known.reachable = false;
+        known.in_step = false;
+        known.problem = absl::StrCat("cannot be reached: ", held.status().message());
+        return;
+      }
+      known.status = held->status();
+      in_step = known.reachable && known.in_step && known.boot_id == held->boot_id() &&
+                known.revision == held->revision() && (!known.owned || held->caller_owns());
+    });
+    return !held.ok() || in_step;
+  };
+  const bool was_reachable = plane.known().reachable;
+  if (!look()) {
+    // A change may have been under way; look again when there is none.
+    const std::lock_guard change(intent_.change_lock());
+    if (!look()) Reconcile(plane).IgnoreError();
+  }
+  if (was_reachable && !plane.known().reachable) {
+    log_(absl::StrCat("data plane ", plane.name(), " ", plane.known().problem));
+  }
+}
+
+absl::Status Reconciler::Reconcile(DataPlane& plane) {
+  const bool ours = intent_.Has(plane);
+  absl::StatusOr<v1::AgentState> held =
+      ours ? plane.client().Claim(/*full=*/true) : plane.client().GetState(/*full=*/true);
+  absl::Status status = held.status();
+  uint64_t made_up = 0;
+  if (status.ok() && ours && !held->caller_owns()) status = BelongsTo(held->owner());
+  if (status.ok()) status = ReconcileFabric(plane, *held);
+  if (status.ok() && ours) status = CheckAnswer(*held, intent_.now().state.network());
+  if (status.ok() && ours && &plane == &intent_.now().ingress()) {
+    const absl::StatusOr<uint64_t> changed = ReconcileCircuits(plane, *held);
+    status = changed.status();
+    if (changed.ok()) made_up = *changed;
+  }
+  if (status.ok() && ours) status = faults_.Reconcile(plane, *held);
+  if (status.ok() && ours) status = links_.Reconcile(plane, *held);
+  if (status.ok() && ours) status = traffic_.Reconcile(plane, *held);
+  const bool told_before = Learn(plane, held, status, made_up);
+  // Links that are down may have been found, or circuits that could not be dealt with before.
+  if (status.ok() && ours) faults_.DealWithBroken({}, kNoDeadline);
+  if (told_before) return status;
+  log_(status.ok() ? absl::StrCat("data plane ", plane.name(), " is in step, ", made_up,
+                                  " circuits made up")
+                   : absl::StrCat("data plane ", plane.name(), ": ", status.message()));
+  return status;
+}
+
+bool Reconciler::Learn(DataPlane& plane, const absl::StatusOr<v1::AgentState>& held,
+                       const absl::Status& status, uint64_t made_up) {
+  bool told_before = false;
+  plane.Learn([&](DataPlane::Known& known) {
+    const bool came_back = held.ok() && known.boot_id != held->boot_id();
+    if (held.ok()) {
+      known.boot_id = held->boot_id();
+      known.revision = held->revision();
+      known.status = held->status();
+    }
+    known.reachable = held.ok();
+    known.in_step = status.ok();
+    known.owned = intent_.Has(plane) && held.ok() && held->caller_owns();
+    told_before = !status.ok() && known.problem == status.message();
+    known.problem = std::string(status.message());
+    known.reconciled = came_back ? made_up : known.reconciled + made_up;
+  });
+  return told_before;
+}
+
+absl::Status Reconciler::UnloadLateFabric(DataPlane& plane, v1::AgentState& held) {
+  if (const auto last = plane.client().Unload(); !last.ok()) return last.status();
+  plane.Learn([](DataPlane::Known& known) { known.given_up = nullptr; });
+  log_(absl::StrCat("data plane ", plane.name(), " had loaded fabric ", held.topology().name(),
+                    " too late; it was unloaded"));
+  auto now = plane.client().GetState(/*full=*/true);
+  if (now.ok()) held = *std::move(now);
+  return now.status();
+}
+
+absl::Status Reconciler::ReconcileFabric(DataPlane& plane, v1::AgentState& held) {
+  const std::shared_ptr<const v1::Topology> given_up = plane.known().given_up;
+  if (given_up != nullptr && held.loaded() &&
+      MessageDifferencer::Equals(*given_up, held.topology())) {
+    const bool is_wanted =
+        intent_.Has(plane) && MessageDifferencer::Equals(*given_up, intent_.now().topology);
+    const absl::Status status = is_wanted ? absl::OkStatus() : UnloadLateFabric(plane, held);
+    if (!status.ok()) return status;
+  }
+  if (!intent_.Has(plane)) {
+    // It was away when its fabric was unloaded. Any other fabric belongs to somebody else.
+    if (!held.loaded() || held.revision() != plane.known().revision) return absl::OkStatus();
+    return plane.client().Unload().status();
+  }
+  if (!held.loaded()) {
+    // A load that was given up may still be under way. The next look asks again, so that other
+    // changes need not wait for it.
+    const Deadline deadline =
+        given_up == nullptr ? kNoDeadline : Deadline::clock::now() + kReloadTime;
+    const auto loaded = plane.client().Load(FabricRequest(intent_.now(), plane), deadline);
+    if (!loaded.ok()) return loaded.status();
+    plane.Learn([](DataPlane::Known& known) { known.given_up = nullptr; });
+    auto now = plane.client().GetState(/*full=*/true);
+    if (now.ok()) held = *std::move(now);
+    return now.status();
+  }
+  if (!MessageDifferencer::Equals(intent_.now().topology, held.topology())) {
+    return absl::FailedPreconditionError(absl::StrCat("runs another fabric, \"",
+                                                      held.topology().name(),
+                                                      "\"; load with replace to take it over"));
+  }
+  return absl::OkStatus();
+}
+
+void Reconciler::Adopt(const v1::AgentState& held) {
+  intent_.ChangeAndTell([&](Intent& intent) {
+    for (const v1::AgentCircuit& circuit : held.circuits()) {
+      const absl::Status status =
+          intent.state.Adopt(circuit.input(), circuit.tag(), circuit.id(),
+                             circuit.has_object() ? std::optional(circuit.object()) : std::nullopt);
+      // Two circuits to one output: a data plane holds such a thing only if others wrote to it.
+      if (!status.ok()) log_(absl::StrCat("circuit not taken over: ", status.message()));
+    }
+    intent.state.SetTraffic(Traffic({held.sources().begin(), held.sources().end()}));
+    intent.link_changes = held.link_changes();
+    intent.circuits_known = true;
+    return CircuitChange{intent.state.circuits(), {}};
+  });
+}
+
+absl::StatusOr<uint64_t> Reconciler::ReconcileCircuits(DataPlane& plane, v1::AgentState& held) {
+  if (!intent_.now().circuits_known) Adopt(held);
+  v1::AgentUpdateRequest update = DifferenceOf(intent_.now().state, held);
+  const uint64_t changes = update.install_size() + update.remove_size();
+  if (changes == 0) return 0;
+  update.set_base_revision(held.revision());
+  const auto updated = plane.client().Update(std::move(update));
+  if (!updated.ok()) return updated.status();
+  held.set_revision(updated->revision());
+  return changes;
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps data planes in step with the intent: after either side restarted or a call was given up,
+// the two are compared and the difference is made up. Nothing is cleared first.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bfly/v1/agent.pb.h"
+#include "control/controller/fault_control.h"
+#include "control/controller/link_control.h"
+#include "control/controller/loaded_intent.h"
+#include "control/controller/traffic_control.h"
+
+namespace bfly::control {
+
+class Reconciler {
+ public:
+  // Each of the three controls reconciles its own part.
+  Reconciler(LoadedIntent& intent, FaultControl& faults, const LinkControl& links,
+             const TrafficControl& traffic, const std::function<void(const std::string&)>& log)
+      : intent_(intent), faults_(faults), links_(links), traffic_(traffic), log_(log) {}
+
+  // Asks the data plane whether it is there and in step, and reconciles it if it is not in step.
+  // Takes the change lock for that.
+  void LookAt(DataPlane& plane);
+  // Compares what the data plane holds with the intent and makes up the difference. Needs the
+  // change lock. An error says why the data plane is not in step.
+  absl::Status Reconcile(DataPlane& plane);
+
+ private:
+  // Has the data plane hold the fabric of the intent, or no fabric that was given up. `held` is
+  // what it holds then.
+  absl::Status ReconcileFabric(DataPlane& plane, v1::AgentState& held);
+  absl::Status UnloadLateFabric(DataPlane& plane, v1::AgentState& held);
+  // Returns how many circuits were installed or removed.
+  absl::StatusOr<uint64_t> ReconcileCircuits(DataPlane& plane, v1::AgentState& held);
+  // Takes circuits, sources and changes to links over from the data plane of stage 0.
+  void Adopt(const v1::AgentState& held);
+  // Returns whether the log was told the same before.
+  bool Learn(DataPlane& plane, const absl::StatusOr<v1::AgentState>& held,
+             const absl::Status& status, uint64_t made_up);
+
+  LoadedIntent& intent_;
+  FaultControl& faults_;
+  const LinkControl& links_;
+  const TrafficControl& traffic_;
+  const std::function<void(const std::string&)>& log_;
+};
+
+}  // namespace bfly::control

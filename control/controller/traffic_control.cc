@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/controller/traffic_control.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/agent/sources.h"
+#include "google/protobuf/util/message_differencer.h"
+
+namespace bfly::control {
+namespace {
+
+absl::Status CheckRoom(const Traffic& traffic, Resources& resources) {
+  for (const auto& [resource, wanted] :
+       {std::pair<Resource*, uint64_t>{&resources.sources, traffic.sources().size()},
+        {&resources.source_bytes, traffic.bytes()}}) {
+    if (wanted <= resource->limit()) continue;
+    resource->CountRefusal();
+    return resource->Exhausted(resource->name(), "stop others first, or play shorter traces");
+  }
+  return absl::OkStatus();
+}
+
+// Tells data planes where no source starts whose latencies are recorded: those of the source with
+// this id and later ones; 0: of none.
+absl::Status RecordLatencies(const DataPlanes& planes, uint64_t latency_id, Deadline deadline) {
+  v1::AgentTrafficRequest request;
+  request.set_latency_id(latency_id);
+  for (const auto& plane : planes) {
+    if (absl::Status status = plane->client().SetTraffic(request, deadline); !status.ok()) {
+      return absl::Status(status.code(),
+                          absl::StrCat("data plane ", plane->name(), ": ", status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// What the data planes count of the sources in `response`, and the latencies they recorded.
+absl::Status FillCounts(const DataPlanes& planes, const DataPlane* ingress, Deadline deadline,
+                        v1::ListTrafficResponse* response) {
+  google::protobuf::RepeatedPtrField<v1::StageLatency> stages;
+  for (const auto& plane : planes) {
+    const absl::StatusOr<v1::AgentTrafficState> state = plane->client().GetTraffic(deadline);
+    if (!state.ok()) {
+      return absl::Status(state.status().code(), absl::StrCat("data plane ", plane->name(), ": ",
+                                                              state.status().message()));
+    }
+    const v1::LatencyReport& latency = state->latency();
+    stages.MergeFrom(latency.stages());
+    // One data plane delivers: the one of the last stage.
+    if (plane == planes.back()) *response->mutable_latency() = latency;
+    if (plane.get() != ingress) continue;
+    for (v1::TrafficSourceStatus& status : *response->mutable_sources()) {
+      for (const v1::AgentSourceCounters& counters : state->sources()) {
+        if (counters.id() != status.source().id()) continue;
+        status.set_packets(counters.packets());
+        status.set_bytes(counters.bytes());
+        status.set_no_circuit(counters.no_circuit());
+        status.set_seconds(counters.seconds());
+        status.set_finished(counters.finished());
+      }
+    }
+  }
+  response->mutable_latency()->mutable_stages()->Swap(&stages);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status TrafficControl::Start(Traffic::Sources sources, uint64_t election_id,
+                                   Deadline deadline) {
+  const auto change = intent_.BeginChange(election_id, deadline);
+  if (!change.ok()) return change.status();
+  if (absl::Status status = intent_.CheckLoaded(); !status.ok()) return status;
+  const FabricState& state = intent_.now().state;
+  const auto checked =
+      ToSourceConfigs(sources, state.network().rows(), intent_.now().topology.max_frame_bytes());
+  if (!checked.ok()) return checked.status();
+  absl::StatusOr<Traffic> after = state.traffic().WithStarted(std::move(sources));
+  if (!after.ok()) return after.status();
+  if (absl::Status status = CheckRoom(*after, resources_); !status.ok()) return status;
+  return Set(*std::move(after), deadline);
+}
+
+absl::Status TrafficControl::Stop(const std::vector<std::string>& names, uint64_t election_id,
+                                  Deadline deadline) {
+  const auto change = intent_.BeginChange(election_id, deadline);
+  if (!change.ok()) return change.status();
+  if (absl::Status status = intent_.CheckLoaded(); !status.ok()) return status;
+  absl::StatusOr<Traffic> after = intent_.now().state.traffic().WithStopped(names);
+  if (!after.ok()) return after.status();
+  return Set(*std::move(after), deadline);
+}
+
+absl::Status TrafficControl::Set(Traffic traffic, Deadline deadline) {
+  if (absl::Status status = intent_.CheckUsable(); !status.ok()) return status;
+  if (absl::Status status = CheckTime(deadline); !status.ok()) return status;
+  const uint64_t id = traffic.latency_id(), id_before = intent_.now().state.traffic().latency_id();
+  DataPlanes recording;
+  // Where packets are delivered, latencies are recorded before the first one starts.
+  if (id != id_before) {
+    for (const auto& plane : intent_.now().planes) {
+      if (plane.get() != &intent_.now().ingress()) recording.push_back(plane);
+    }
+  }
+  absl::Status status = RecordLatencies(recording, id, deadline);
+  if (status.ok()) {
+    v1::AgentTrafficRequest request;
+    request.set_latency_id(id);
+    request.mutable_sources()->Add(traffic.sources().begin(), traffic.sources().end());
+    DataPlane& ingress = intent_.now().ingress();
+    status = ingress.client().SetTraffic(request, deadline);
+    if (IsUnreachable(status)) MarkOutOfStep(ingress, status);
+  }
+  if (!status.ok()) {
+    RecordLatencies(recording, id_before, UndoDeadline(deadline)).IgnoreError();
+    return status;
+  }
+  intent_.Change([&](Intent& intent) { intent.state.SetTraffic(std::move(traffic)); });
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::ListTrafficResponse> TrafficControl::List(Deadline deadline) const {
+  v1::ListTrafficResponse response;
+  DataPlanes planes;
+  const DataPlane* ingress = nullptr;
+  const absl::Status read = intent_.Read([&](const Intent& intent) {
+    planes = intent.planes;
+    ingress = &intent.ingress();
+    for (const v1::TrafficSource& source : intent.state.traffic().sources()) {
+      v1::TrafficSource& out = *response.add_sources()->mutable_source();
+      out = source;
+      out.clear_trace();
+    }
+  });
+  if (!read.ok()) return read;
+  if (absl::Status status = FillCounts(planes, ingress, deadline, &response); !status.ok()) {
+    return status;
+  }
+  return response;
+}
+
+absl::Status TrafficControl::Reconcile(DataPlane& plane, const v1::AgentState& held) const {
+  if (&plane != &intent_.now().ingress()) return absl::OkStatus();
+  const Traffic& traffic = intent_.now().state.traffic();
+  v1::AgentTrafficRequest wanted, has;
+  wanted.mutable_sources()->Add(traffic.sources().begin(), traffic.sources().end());
+  *has.mutable_sources() = held.sources();
+  if (google::protobuf::util::MessageDifferencer::Equals(wanted, has)) return absl::OkStatus();
+  wanted.set_latency_id(traffic.latency_id());
+  return plane.client().SetTraffic(wanted);
+}
+
+}  // namespace bfly::control

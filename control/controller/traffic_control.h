@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The built-in sources of the loaded fabric: started and stopped by name, and what they have sent.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bfly/v1/agent.pb.h"
+#include "bfly/v1/traffic.pb.h"
+#include "control/controller/loaded_intent.h"
+#include "control/controller/resources.h"
+
+namespace bfly::control {
+
+class TrafficControl {
+ public:
+  TrafficControl(LoadedIntent& intent, Resources& resources)
+      : intent_(intent), resources_(resources) {}
+
+  // Starts sources beside those that run. A source replaces those of the same name.
+  absl::Status Start(Traffic::Sources sources, uint64_t election_id, Deadline deadline);
+  // Stops the sources of these names, or all without names. NOT_FOUND: no source has the name.
+  absl::Status Stop(const std::vector<std::string>& names, uint64_t election_id, Deadline deadline);
+  absl::StatusOr<v1::ListTrafficResponse> List(Deadline deadline) const;
+
+  // Gives the data plane of stage 0 the sources of the intent if it runs others. Needs the change
+  // lock.
+  absl::Status Reconcile(DataPlane& plane, const v1::AgentState& held) const;
+
+ private:
+  // At all data planes or at none. Needs the change lock.
+  absl::Status Set(Traffic traffic, Deadline deadline);
+
+  LoadedIntent& intent_;
+  Resources& resources_;
+};
+
+}  // namespace bfly::control
