@@ -9,7 +9,7 @@
 namespace bfly::control {
 namespace {
 
-// Batches that a thread of gRPC's carries out before it goes back to its calls.
+// How many batches a thread of gRPC's carries out before it goes back to its calls.
 constexpr int kShare = 16;
 
 absl::Status NotBegun() {
@@ -55,8 +55,8 @@ class WaitedPlan final : public Plan {
 
 }  // namespace
 
-CommitQueue::CommitQueue(ChangeLock& change, CarryOutPlans carry_out, Resources& resources)
-    : change_(change), carry_out_(std::move(carry_out)), resources_(resources) {
+CommitQueue::CommitQueue(ChangeLock& change, CircuitCommit& commit, Resources& resources)
+    : change_(change), commit_(commit), resources_(resources) {
   thread_ = std::thread([this] { Run(); });
   long_thread_ = std::thread([this] { RunLong(); });
 }
@@ -111,7 +111,7 @@ absl::Status CommitQueue::Commit(uint64_t election_id,
   if (!waiter.changed.wait_until(lock, deadline, done)) {
     lock.unlock();
     if (TakeBack(serial)) return NotBegun();
-    // It is being carried out; calls to data planes have deadlines of their own.
+    // The plan is being carried out. Calls to data planes have deadlines of their own.
     lock.lock();
     waiter.changed.wait(lock, done);
   }
@@ -123,7 +123,7 @@ void CommitQueue::PushLong(std::unique_ptr<LongCall> call) {
   {
     const std::lock_guard lock(mutex_);
     if (long_.size() >= kMaxLong) {
-      // Calls that were given up make room for those that were not.
+      // Calls that nobody waits for make room for those that somebody waits for.
       std::erase_if(long_, [&](std::unique_ptr<LongCall>& waiting) {
         if (waiting->IsWanted().ok()) return false;
         unwanted.push_back(std::move(waiting));
@@ -160,7 +160,8 @@ void CommitQueue::Lead(bool patient) {
   Plans plans;
   for (int batch = 0; patient || batch < kShare; ++batch) {
     {
-      // Without change_, so that the next to lead does not find it taken.
+      // This thread does not hold change_ here, so the next thread that leads does not find it
+      // taken.
       const std::lock_guard lock(mutex_);
       if (waiting_.empty()) {
         led_ = false;
@@ -201,7 +202,7 @@ void CommitQueue::CarryOutWanted(const Plans& plans) {
     plan->status = plan->IsWanted();
     if (plan->status.ok()) wanted.push_back(plan.get());
   }
-  if (!wanted.empty()) carry_out_(wanted);
+  if (!wanted.empty()) commit_.CarryOut(wanted);
 }
 
 void CommitQueue::RunLong() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue of everything that changes circuits, reads and objects. No thread waits for each plan:
-// a plan that comes while nothing else is done is carried out by the thread it came on, if both
-// may; plans that come meanwhile are carried out together as the next batch, and committed as one.
+// The queue of everything that changes circuits, reads and objects. No thread waits for each plan.
+// If nothing else is being done, a quick plan is carried out by the thread that it came on. Plans
+// that come meanwhile are carried out together as the next batch, and committed as one.
 #pragma once
 
 #include <chrono>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "control/controller/change_lock.h"
+#include "control/controller/circuit_commit.h"
 #include "control/controller/plan.h"
 #include "control/controller/resources.h"
 
@@ -23,40 +24,39 @@ namespace bfly::control {
 class CommitQueue {
  public:
   using Clock = std::chrono::steady_clock;
-  // Has the plans executed and committed, and sets their status.
-  using CarryOutPlans = std::function<void(const std::vector<Plan*>&)>;
 
-  // Calls that take long and may wait: each takes most of a millisecond, so the last of them waits
-  // for about a second.
+  // How many long calls may wait. Each takes most of a millisecond, so the last of them waits for
+  // about a second.
   static constexpr size_t kMaxLong = 1'024;
 
-  // A call that takes its time, such as waiting for stage workers.
+  // A call that takes long, because it waits for stage workers, for example.
   class LongCall {
    public:
     virtual ~LongCall() = default;
-    // Not OK: nobody waits for the call any more, or its time is over; it is given up for that.
+    // An error says why the call is given up: nobody waits for it any more, or its time is over.
     virtual absl::Status IsWanted() const = 0;
-    // One of these two is called, once, from any thread.
+    // The queue calls one of these two, once, from any thread.
     virtual void CarryOut() = 0;
     virtual void GiveUp(const absl::Status& status) = 0;
   };
 
-  // `carry_out` is called with `change` held. Both must outlive the queue, and so must `resources`.
-  // The queue ends, with its threads, when nothing is left in it.
-  CommitQueue(ChangeLock& change, CarryOutPlans carry_out, Resources& resources);
+  // The queue has `commit` carry out the plans, with `change` held. All three must outlive the
+  // queue. The queue ends, with its threads, when nothing is left in it.
+  CommitQueue(ChangeLock& change, CircuitCommit& commit, Resources& resources);
   ~CommitQueue();
 
   Resources& resources() { return resources_; }
-  // In this order. True: the caller must call Lead, soon and from this thread.
+  // Plans are carried out in the order of the calls. If it returns true, the caller must call Lead
+  // soon, from this thread.
   [[nodiscard]] bool Push(std::unique_ptr<Plan> plan);
-  // Carries out a share of what waits.
+  // Carries out some of the plans that wait.
   void Lead() { Lead(/*patient=*/false); }
-  // Executes and commits, on a thread of the queue's, what `arbitration` permits `election_id`.
-  // DEADLINE_EXCEEDED: it had not begun by the deadline, and never will.
+  // Executes and commits on a thread of the queue's, if `arbitration` permits it for `election_id`.
+  // DEADLINE_EXCEEDED: the plan had not begun by the deadline, and never will.
   absl::Status Commit(uint64_t election_id, const std::function<void(FabricState&)>& execute,
                       Clock::time_point deadline);
-  // Carried out one after the other, beside the plans. RESOURCE_EXHAUSTED is what a call is given
-  // up for while kMaxLong wait that are wanted.
+  // Long calls are carried out one after the other, beside the plans. While kMaxLong calls wait
+  // that somebody wants, a new call is given up with RESOURCE_EXHAUSTED.
   void PushLong(std::unique_ptr<LongCall> call);
 
  private:
@@ -64,18 +64,18 @@ class CommitQueue {
 
   void Run();
   void RunLong();
-  // Until nothing waits. A thread of gRPC's (`patient` false) has other calls to see to: it hands
-  // over to thread_ when it would have to wait, or when something is not quick, or has done its
-  // share.
+  // Carries out plans until none waits. A thread of gRPC's (`patient` is false) has other calls to
+  // see to, so it hands over to thread_ when it would have to wait, when a plan is not quick, or
+  // when it has done its share.
   void Lead(bool patient);
   void HandOver();
   bool PushLocked(std::unique_ptr<Plan> plan);
-  // False: it is carried out, or was.
+  // Returns false if the plan is being carried out, or was carried out.
   bool TakeBack(uint64_t serial);
   void CarryOutWanted(const Plans& plans);
 
   ChangeLock& change_;
-  const CarryOutPlans carry_out_;
+  CircuitCommit& commit_;
   Resources& resources_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -112,9 +112,7 @@ class Controller {
   bool stopping_ = false;  // watch_mutex_
   std::thread watch_;
   // It ends first of all.
-  CommitQueue queue_{intent_.change_lock(),
-                     [this](const std::vector<Plan*>& plans) { commit_.CarryOut(plans); },
-                     resources_};
+  CommitQueue queue_{intent_.change_lock(), commit_, resources_};
 };
 
 }  // namespace bfly::control

@@ -6,6 +6,7 @@
 // that may be taken back.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -16,10 +17,47 @@
 #include "absl/status/statusor.h"
 #include "control/controller/arbitration.h"
 #include "control/controller/change_lock.h"
-#include "control/controller/circuit_feed.h"
 #include "control/controller/intent.h"
 
 namespace bfly::control {
+
+// Called with locks of the controller held: a listener must not call back, nor block.
+class CircuitListener {
+ public:
+  virtual ~CircuitListener() = default;
+  // Another fabric is loaded, with these circuits on it. The first call tells the fabric that is
+  // loaded already; null: no fabric is loaded.
+  virtual void OnFabric(std::shared_ptr<const Network> network,
+                        const std::vector<StandingCircuit>& standing) = 0;
+  virtual void OnChange(const CircuitChange& change) = 0;
+};
+
+// Thread-safe.
+class CircuitFeed {
+ public:
+  void Add(CircuitListener* listener) {
+    const std::lock_guard lock(mutex_);
+    listeners_.push_back(listener);
+  }
+  void Remove(CircuitListener* listener) {
+    const std::lock_guard lock(mutex_);
+    listeners_.erase(std::remove(listeners_.begin(), listeners_.end(), listener), listeners_.end());
+  }
+  // Says that another fabric was loaded. No circuit stands on it yet.
+  void TellFabric(const std::shared_ptr<const Network>& network) {
+    const std::lock_guard lock(mutex_);
+    for (CircuitListener* listener : listeners_) listener->OnFabric(network, {});
+  }
+  void Tell(const CircuitChange& change) {
+    const std::lock_guard lock(mutex_);
+    if (change.empty()) return;
+    for (CircuitListener* listener : listeners_) listener->OnChange(change);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<CircuitListener*> listeners_;  // mutex_
+};
 
 class LoadedIntent {
  public:
@@ -54,7 +92,7 @@ class LoadedIntent {
   // What follows needs the change lock.
 
   bool is_loaded() const { return intent_ != nullptr; }
-  // A fabric must be loaded, here and below.
+  // A fabric must be loaded for this call and the calls below.
   const Intent& now() const { return *intent_; }
   // FAILED_PRECONDITION: no fabric is loaded.
   absl::Status CheckLoaded() const;
@@ -71,21 +109,21 @@ class LoadedIntent {
     const std::unique_lock lock(state_);
     edit(*intent_);
   }
-  // The same, and the listeners are told of the circuits that `edit` returns.
+  // Does the same, and tells listeners of the circuits that `edit` returns.
   template <class Edit>
   void ChangeAndTell(Edit&& edit) {
     const std::unique_lock lock(state_);
     feed_.Tell(edit(*intent_));
   }
-  // Null: no fabric is loaded any more. The data planes of the one before are watched for as long
-  // as they may hold something.
+  // With null no fabric is loaded any more. The data planes of the fabric before are watched for as
+  // long as they may hold something.
   void Replace(std::unique_ptr<Intent> intent);
   // Watches a data plane that is not part of the loaded fabric.
   void WatchToo(const std::shared_ptr<DataPlane>& plane);
 
  private:
-  // Calls `reader` with state_, which is shared unless this is the first reader since something was
-  // executed that is not committed yet: that one has it withdrawn first.
+  // Calls `reader` with state_ held. The first reader after something was executed that is not
+  // committed yet holds it exclusively and withdraws that first; all others share it.
   void ReadCommitted(const std::function<void()>& reader) const;
 
   const Arbitration& arbitration_;

@@ -212,9 +212,11 @@ TEST_F(InBandCallsTest, LongCallsThatWaitAreBoundedAndCancelledOnesMakeRoom) {
   const std::shared_future<void> go = told.go.get_future().share();
   constexpr int kMost = static_cast<int>(CommitQueue::kMaxLong);
   {
-    ChangeLock change;
-    CommitQueue queue(
-        change, [](const auto&) {}, controller_->controller().resources());
+    Arbitration arbitration;
+    LoadedIntent nothing(arbitration);
+    const std::unique_ptr<Store> store = MakeForgetfulStore();
+    CircuitCommit commit(nothing, *store, arbitration, [] { return absl::OkStatus(); });
+    CommitQueue queue(nothing.change_lock(), commit, controller_->controller().resources());
     for (int i = 0; i < 3 * kMost; ++i) queue.PushLong(std::make_unique<Piece>(told, go));
     // One may have been taken out of the queue to be carried out.
     EXPECT_GE(told.refused, 2 * kMost - 1);
