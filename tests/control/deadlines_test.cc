@@ -130,6 +130,13 @@ TEST_F(DeadlinesTest, NoCallWaitsForAChangeUnderWayLongerThanItsDeadline) {
                                    StartTraffic(kWait), StopTraffic(kWait), LoadOther(kWait)}) {
     EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded) << late;
   }
+  const auto start = std::chrono::steady_clock::now();
+  v1::SetLinksRequest links;
+  links.add_changes()->set_stages("5");
+  links.mutable_changes(0)->set_rate("1Mbps");
+  const auto late = controller_->controller().links().Set(links, start + kWait);
+  EXPECT_EQ(late.status().code(), absl::StatusCode::kDeadlineExceeded) << late.status();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, kInTime);
   near_.OpenGate();
   EXPECT_TRUE(set_up.get().ok());
   // None of them is done now that nothing is in the way.
