@@ -16,7 +16,7 @@
 namespace bfly::control {
 namespace {
 
-// Sockets in the run directory that may be agents'.
+// Returns the sockets in the run directory that may belong to agents.
 std::vector<std::string> SocketsIn(const std::string& directory) {
   std::vector<std::string> addresses;
   std::error_code error;
@@ -29,7 +29,7 @@ std::vector<std::string> SocketsIn(const std::string& directory) {
   return addresses;
 }
 
-// `objects`: the limit that the placement may exceed, null if it was another error.
+// `objects` is the limit that the placement may have exceeded, or null after another error.
 std::string NotTakenOver(const absl::Status& status, const Resource* objects) {
   std::string text = absl::StrCat("a placement was not taken over: ", status.message());
   if (objects != nullptr && absl::IsResourceExhausted(status)) {
@@ -121,7 +121,7 @@ void Adoption::TakeOver(const v1::Topology& topology, const DataPlanes& found) {
   for (const auto& plane : intent_.now().planes) reconciler_.Reconcile(*plane).IgnoreError();
 }
 
-// Before the circuits: some of them read objects.
+// Objects are taken over before circuits, because some circuits read objects.
 void Adoption::AdoptObjects() {
   const auto records = store_.Open(NameForStore(intent_.now().topology));
   if (!records.ok()) {

@@ -62,7 +62,7 @@ absl::Status CheckWorkers(const Workers& workers, const Network& network) {
   return absl::OkStatus();
 }
 
-// Columns that have an entry for each of `entries` links, and what was dropped there.
+// Checks that columns have an entry for each of `entries` links, and checks what was dropped there.
 template <class Columns>
 absl::Status CheckColumns(const Columns& columns, int entries) {
   for (const auto& [column, size] : {std::pair{"packets", columns.packets_size()},

@@ -10,15 +10,15 @@
 
 namespace bfly::control {
 
-// Circuits, links taken down, changed links and the stages of workers of a data plane that runs
-// `network`.
+// Checks the circuits, the links that are down, the changed links and the stages of workers of a
+// data plane that runs `network`.
 absl::Status CheckAnswer(const v1::AgentState& state, const Network& network);
-// Stages, columns of links and dropped packets.
+// Checks stages, columns of links and dropped packets.
 absl::Status CheckAnswer(const v1::AgentCounters& counters, const Network& network);
-// Links and columns of an answer to `request`.
+// Checks the links and columns of an answer to `request`.
 absl::Status CheckAnswer(const v1::AgentLinkReading& reading,
                          const v1::AgentReadLinksRequest& request, const Network& network);
-// Paths, refusals and requests without a path of an answer to `request`.
+// Checks the paths, the refusals and the requests without a path of an answer to `request`.
 absl::Status CheckAnswer(const v1::AgentInBandResponse& response,
                          const v1::AgentInBandRequest& request, const Network& network);
 

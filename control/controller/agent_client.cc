@@ -18,18 +18,21 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// Devices of a fabric may take their time to come up; everything else is memory.
+// How long calls may take: the devices of a fabric may need their time to come up; everything else
+// happens in memory.
 constexpr milliseconds kLoadPatience{60'000};
 constexpr milliseconds kCallPatience{5'000};
 constexpr milliseconds kLightPatience{2'000};
-// More for each circuit of an update: a million in one message take their time on a busy machine.
+// An update gets more time for each circuit: a million circuits in one message take long on a busy
+// machine.
 constexpr std::chrono::microseconds kCircuitTime{20};
 
 std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
   grpc::ChannelArguments arguments;
   // A data plane that comes back is found at once.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  // In spite of its name: the time one attempt may take. On a busy machine a handshake needs it.
+  // In spite of its name this is the time that one attempt may take. On a busy machine a handshake
+  // needs it.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5'000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

@@ -27,13 +27,14 @@ class AgentClient {
   absl::StatusOr<v1::AgentLoadResponse> Load(const v1::AgentFabricRequest& request,
                                              Deadline deadline = kNoDeadline);
   absl::StatusOr<v1::AgentCounters> Unload(Deadline deadline = kNoDeadline);
-  // `full`: with topology and circuits; otherwise only what is cheap.
+  // With `full` the state has the topology and the circuits; otherwise it has only what is cheap.
   absl::StatusOr<v1::AgentState> GetState(bool full);
-  // The same, and makes the caller the owner unless somebody else is (AgentState.caller_owns).
+  // Gets the state too, and makes the caller the owner unless somebody else is
+  // (AgentState.caller_owns).
   absl::StatusOr<v1::AgentState> Claim(bool full, Deadline deadline = kNoDeadline);
   // Gives the data plane up.
   absl::Status Release(Deadline deadline = kNoDeadline);
-  // By the data plane's update socket where there is one.
+  // Uses the data plane's update socket where there is one.
   absl::StatusOr<v1::AgentUpdateResponse> Update(v1::AgentUpdateRequest request,
                                                  Deadline deadline = kNoDeadline);
   absl::StatusOr<v1::AgentInBandResponse> ExchangeInBand(const v1::AgentInBandRequest& request);
@@ -51,7 +52,7 @@ class AgentClient {
   std::unique_ptr<Connection> connection_;
 };
 
-// Whether a call failed for want of a data plane rather than for what was asked.
+// Whether a call failed because no data plane answered, and not because of what was asked.
 bool IsUnreachable(const absl::Status& status);
 
 }  // namespace bfly::control

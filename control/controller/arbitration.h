@@ -17,14 +17,15 @@ namespace bfly::control {
 // Thread-safe.
 class Arbitration {
  public:
-  // Clients that may ask at the same time.
+  // How many clients may ask at the same time.
   static constexpr size_t kMaxClients = 64;
 
-  // Told whenever the primary changes or the client asked again: whether it is the primary, and the
-  // primary's id. Called with a lock held: it must not call back, nor block.
+  // Called whenever the primary changes or the client asked again. It learns whether the client is
+  // the primary, and the primary's id. It is called with a lock held: it must not call back, nor
+  // block.
   using Listener = std::function<void(bool primary, uint64_t primary_id)>;
 
-  // Ids up to this one may be asked for. Those above it are for operators, who hold no role.
+  // Clients may ask for ids up to this one. Larger ids are for operators, who have no role.
   static constexpr uint64_t kMaxElectionId = uint64_t{1} << 63;
   // With `operator_id` a call may change the fabric whoever is primary; 0: there is no such id.
   explicit Arbitration(uint64_t operator_id = 0) : operator_id_(operator_id) {}
@@ -37,7 +38,7 @@ class Arbitration {
   // PERMISSION_DENIED unless a call with this id may change the fabric.
   absl::Status Check(uint64_t election_id) const;
   size_t clients() const;
-  // 0: nobody is.
+  // Returns 0 if nobody is the primary.
   uint64_t primary() const;
 
  private:

@@ -49,7 +49,8 @@ absl::Status CircuitCommit::Commit(const std::function<void(FabricState&)>& exec
   if (status.ok()) {
     status = Push(change, deadline);
     if (!status.ok() && !placed.records.empty()) store_.TakeBack().IgnoreError();
-    // Placements before a replacing one are not needed any more. The store is right with them, too.
+    // A replacing placement makes the earlier ones superfluous. If the store still has them, it is
+    // right all the same.
     if (status.ok() && placed.replaces) store_.KeepLast().IgnoreError();
   }
   if (status.ok()) {

@@ -45,7 +45,7 @@ Controller::~Controller() {
   }
   watch_changed_.notify_all();
   watch_.join();
-  // The controller that is started next need not wait until this one counts as silent.
+  // The next controller need not wait until this one counts as silent.
   if (intent_.is_loaded()) ReleaseAll(intent_.now().planes);
 }
 

@@ -16,7 +16,7 @@ namespace bfly::control {
 
 class DataPlane {
  public:
-  // `owner`: as whom the controller claims it.
+  // The controller claims the data plane as `owner`.
   DataPlane(std::string name, std::string address, const v1::AgentOwner& owner)
       : name_(std::move(name)), address_(std::move(address)), client_(address_, owner) {}
 
@@ -26,19 +26,20 @@ class DataPlane {
 
   struct Known {
     bool reachable = false;
-    // It holds what the controller holds, as far as the controller knows.
+    // As far as the controller knows, the data plane holds what the intent says.
     bool in_step = false;
-    // The controller owns it; another one then does not.
+    // The controller owns the data plane, so no other controller does.
     bool owned = false;
     std::string problem;  // why not
     std::string boot_id;
     uint64_t revision = 0;    // of what it held when it was last in step
     uint64_t reconciled = 0;  // circuits installed again or removed since it came back
     v1::DataPlaneStatus status;
-    // Links and nodes that it was told to take down, without an answer: the call failed, so they
-    // are brought back if they are down.
+    // The data plane was told to take these links and nodes down and did not answer. The call
+    // failed, so they are brought back if they are down.
     std::vector<Fault> taken_back = {};
-    // A fabric it was told to load, without an answer: if it comes up nobody wants it any more.
+    // The data plane was told to load this fabric and did not answer. Nobody wants the fabric any
+    // more.
     std::shared_ptr<const v1::Topology> given_up = nullptr;
   };
   Known known() const {
@@ -63,8 +64,8 @@ class DataPlane {
   Known known_;
 };
 
-// What the data plane did is not known, for this reason: the next look compares, and makes up the
-// difference.
+// For this reason nobody knows what the data plane did. The next look compares it with the intent
+// and makes up the difference.
 inline void MarkOutOfStep(DataPlane& plane, const absl::Status& why) {
   plane.Learn([&](DataPlane::Known& known) {
     known.in_step = false;

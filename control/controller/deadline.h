@@ -26,7 +26,7 @@ inline Deadline UndoDeadline(Deadline deadline) {
   return std::max(deadline, std::chrono::steady_clock::now() + kUndoTime);
 }
 
-// DEADLINE_EXCEEDED if the time is over before anything was changed.
+// DEADLINE_EXCEEDED: the time of a call is over before it has changed anything.
 inline absl::Status CheckTime(Deadline deadline) {
   if (!IsOver(deadline)) return absl::OkStatus();
   return absl::DeadlineExceededError("the time was over before it was begun; nothing was changed");

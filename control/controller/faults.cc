@@ -60,7 +60,7 @@ DataPlanes RunnersOf(const Fault& fault, const Intent& intent) {
 absl::Status TellFault(const Fault& fault, bool down, const Intent& intent, Deadline deadline) {
   const auto tell = [&](DataPlane& plane, bool to, Deadline until) {
     const absl::Status status = plane.client().SetFault(fault, to, until);
-    // Without an answer nobody knows what it holds.
+    // Without an answer nobody knows what the data plane holds.
     if (!status.ok()) {
       plane.Learn([&](DataPlane::Known& known) {
         known.in_step = false;

@@ -16,14 +16,15 @@ namespace bfly::control {
 absl::StatusOr<Fault> FaultOf(const v1::SetLinkStateRequest& request, const Network& network);
 absl::StatusOr<Fault> FaultOf(const v1::SetNodeStateRequest& request, const Network& network);
 
-// What the data plane holds as down by itself. CheckAnswer has agreed.
+// Returns what is down by itself at the data plane. CheckAnswer must have agreed to `held`.
 FaultSet FaultsOf(const v1::AgentState& held, const Network& network);
 
-// The data planes that run the link, or a link of the node, each once.
+// Returns the data planes that run the link, or a link of the node, each once.
 DataPlanes RunnersOf(const Fault& fault, const Intent& intent);
 
-// Tells all of RunnersOf what the intent does not hold yet. After an error those that were told
-// already are told what the intent holds, and those that may know otherwise are compared again.
+// Tells all of RunnersOf of a fault that the intent does not have yet. After an error the data
+// planes that were told already are told what the intent has, and the controller compares those
+// again that may know otherwise.
 absl::Status TellFault(const Fault& fault, bool down, const Intent& intent, Deadline deadline);
 
 }  // namespace bfly::control

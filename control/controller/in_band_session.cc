@@ -24,7 +24,7 @@ PathChoice ChoiceOf(v1::AgentInBandPath::Choice choice) {
   }
 }
 
-// Names the program of the order and its parameters, a case a program.
+// Names the program of the order and its parameters. Each program has a case here.
 void SetProgram(const InBandOrder& order, int dimension, v1::AgentInBandRequest& request) {
   const std::string& name = order.reads.has_value() ? order.reads->protocol : order.protocol;
   if (name == "minimum") {
@@ -142,7 +142,8 @@ absl::StatusOr<InBandOutcome> InBandSession::Execute(const Caller& caller,
   return LearnOutcome(caller, *order, request, *response);
 }
 
-// Asks, and looks again once where the data plane is not as it was when it was last looked at.
+// Asks the data plane. If the data plane is not as the controller saw it last, looks at it once and
+// asks again.
 absl::StatusOr<v1::AgentInBandResponse> InBandSession::Ask(v1::AgentInBandRequest& request) {
   DataPlane& plane = intent_.now().ingress();
   request.set_base_revision(plane.known().revision);
@@ -216,8 +217,8 @@ absl::StatusOr<InBandOutcome> InBandSession::LearnOutcome(const Caller& caller,
     }
     if (!caller.key.empty()) RememberInBand(state, order, caller.key, outcome);
   });
-  // The data plane holds the circuits already. It is told their ids, or to undo what nobody waits
-  // for.
+  // The data plane holds the circuits already. It is told their ids, or is told to remove circuits
+  // that nobody waits for.
   if (status.ok()) status = commit_.Push(change);
   if (status.ok() && !interrupted.ok()) return interrupted;
   if (!status.ok()) {

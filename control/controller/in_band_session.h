@@ -37,7 +37,7 @@ class InBandSession {
   absl::StatusOr<InBandOutcome> Execute(const Caller& caller, const MakeOrder& make_order);
 
  private:
-  // All of these need the change lock.
+  // These calls need the change lock.
   absl::StatusOr<v1::AgentInBandResponse> Ask(v1::AgentInBandRequest& request);
   absl::Status LearnOfRefusal(const InBandOrder& order, const v1::AgentInBandRefusal& refusal);
   absl::StatusOr<InBandOutcome> LearnOutcome(const Caller& caller, const InBandOrder& order,

@@ -37,8 +37,8 @@ std::shared_ptr<DataPlane> FindOrMake(const v1::DataPlane& entry, const std::str
       owner);
 }
 
-// Data plane that runs each stage, by name. The topology was checked: every stage stands there
-// once.
+// Returns the name of the data plane that runs each stage. The topology was checked, so every stage
+// stands there once.
 absl::StatusOr<std::vector<std::string>> OwnersOf(const v1::Topology& topology, int stages) {
   std::vector<std::string> owners(stages);
   for (const v1::StagePlacement& entry : topology.placement()) {
@@ -72,7 +72,7 @@ absl::StatusOr<std::unique_ptr<Intent>> MakeIntent(v1::Topology topology,
     }
     plane_of_stage.push_back(index_of[name]);
   }
-  // Data planes that run no stage come last; they are loaded too, so that mistakes show.
+  // Data planes that run no stage come last. They are loaded too, so that mistakes in them show.
   for (const v1::DataPlane& entry : topology.data_planes()) {
     if (index_of.emplace(entry.name(), planes.size()).second) {
       planes.push_back(FindOrMake(entry, run_directory, owner, known));

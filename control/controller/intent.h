@@ -20,31 +20,32 @@ using DataPlanes = std::vector<std::shared_ptr<DataPlane>>;
 struct Intent {
   v1::Topology topology;  // complete: defaults filled in
   FabricState state;
-  // In the order of their first stage: packets go from earlier ones to later ones.
+  // They are in the order of their first stage: packets go from earlier ones to later ones.
   DataPlanes planes;
   std::vector<size_t> plane_of_stage;  // index into planes
   LinkOverrides link_changes = {};     // made live, to the topology's links
-  // False after a restart until the data plane that holds the circuits was heard.
+  // After a restart it is false until the data plane that holds the circuits has answered.
   bool circuits_known = true;
 
-  // Runs stage 0 and so gives packets their tags.
+  // The data plane of stage 0, which gives packets their tags.
   DataPlane& ingress() const { return *planes[plane_of_stage[0]]; }
 };
 
 // Completes and checks the topology: INVALID_ARGUMENT names every error under "topology". Data
-// planes of `known` with the same name and address are used again, others are `owner`'s.
+// planes of `known` with the same name and address are used again; the others are claimed as
+// `owner`'s.
 absl::StatusOr<std::unique_ptr<Intent>> MakeIntent(v1::Topology topology,
                                                    const std::string& run_directory,
                                                    const v1::AgentOwner& owner,
                                                    const DataPlanes& known, uint64_t last_id);
 
-// FAILED_PRECONDITION: what a data plane says to a controller that does not own it.
+// The error of a data plane that belongs to another controller.
 absl::Status BelongsTo(const std::string& owner);
 
-// Tells the fabric from others in the store of its objects.
+// The name by which the store of objects tells this fabric from others.
 std::string NameForStore(const v1::Topology& topology);
 
-// What the agent of `plane` is asked to load or verify.
+// Makes the message that asks the agent of `plane` to load or verify its fabric.
 v1::AgentFabricRequest FabricRequest(const Intent& intent, const DataPlane& plane);
 
 }  // namespace bfly::control

@@ -39,7 +39,7 @@ void AddDown(const FaultSet& faults, const Network& network, const v1::LinkOverr
   }
 }
 
-// The links that `selector` selects, as they are with these changes.
+// Adds the links that `selector` selects, as they are after `changes`.
 absl::Status AddGroups(const Intent& intent, const LinkOverrides& changes,
                        const v1::LinkOverride& selector,
                        google::protobuf::RepeatedPtrField<v1::LinkGroup>* groups) {
@@ -58,7 +58,7 @@ absl::Status ViolationsStatus(const std::vector<Violation>& violations) {
   return errors.ToStatus();
 }
 
-// What is asked for, and which of it is down.
+// Fills in the links that are asked for, and says which of them are down.
 absl::Status FillWithLinks(const Intent& intent, const v1::LinkOverride& selector,
                            v1::GetLinksResponse* response) {
   const Network& network = intent.state.network();

@@ -25,14 +25,14 @@ absl::Status AtPlane(const DataPlane& plane, const absl::Status& status, Deadlin
                       absl::StrCat("data plane ", plane.name(), ": ", status.message()));
 }
 
-// Its state, and it is ours. FAILED_PRECONDITION: another controller owns it.
+// Claims the data plane and returns its state. FAILED_PRECONDITION: another controller owns it.
 absl::StatusOr<v1::AgentState> ClaimOne(DataPlane& plane, Deadline deadline) {
   auto state = plane.client().Claim(/*full=*/false, deadline);
   if (state.ok() && !state->caller_owns()) return BelongsTo(state->owner());
   return state;
 }
 
-// Loads one data plane and remembers what it is then.
+// Loads one data plane and remembers its state.
 absl::Status LoadOne(const Intent& intent, DataPlane& plane, bool take_over, Deadline deadline) {
   const auto held = ClaimOne(plane, deadline);
   if (!held.ok()) return held.status();
@@ -105,7 +105,8 @@ absl::Status LoadAll(const Intent& intent, bool take_over, Deadline deadline,
 std::vector<LastFigures> UnloadAll(const Intent& intent, Deadline deadline,
                                    const std::function<void(const std::string&)>& log) {
   std::vector<LastFigures> all;
-  // In the order packets go, so that what is on a trunk may still arrive.
+  // They are unloaded in the order in which packets go, so that packets on a trunk may still
+  // arrive.
   for (const auto& plane : intent.planes) {
     const auto last = plane->client().Unload(deadline);
     // A data plane that restarted holds nothing.

@@ -14,22 +14,22 @@
 
 namespace bfly::control {
 
-// None of these calls waits for a data plane longer than until the deadline: DEADLINE_EXCEEDED
-// then.
+// No call below waits for a data plane longer than until the deadline. DEADLINE_EXCEEDED: a data
+// plane had not answered by then.
 
 // INVALID_ARGUMENT names every error of every data plane.
 absl::Status VerifyAll(const Intent& intent, Deadline deadline);
-// All data planes are the controller's then, or FAILED_PRECONDITION says whose one is, and of those
-// that are claimed it keeps the ones in `keep` alone.
+// Makes the controller the owner of all data planes. FAILED_PRECONDITION says which other
+// controller owns one; the controller then gives up all but those in `keep`.
 absl::Status ClaimAll(const Intent& intent, const DataPlanes& keep, Deadline deadline);
 void ReleaseAll(const DataPlanes& planes, Deadline deadline = kNoDeadline);
-// All or none. `take_over`: what a data plane runs already is unloaded first. `give_up` is told the
-// data planes of which it is not known whether they hold the fabric after an error.
+// Loads all data planes or none. With `take_over` a data plane first unloads what it runs. After an
+// error `give_up` is told the data planes that may hold the fabric.
 absl::Status LoadAll(const Intent& intent, bool take_over, Deadline deadline,
                      const std::function<void(const std::shared_ptr<DataPlane>&)>& give_up);
 
-// Of a data plane what it counted at the very end, or why that is not to be had: it cannot be
-// reached, or was started again and holds nothing.
+// What a data plane counted at the very end, or why nobody knows: it cannot be reached, or it was
+// started again and holds nothing.
 struct LastFigures {
   std::string data_plane;
   absl::StatusOr<v1::AgentCounters> counters;

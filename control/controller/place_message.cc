@@ -9,7 +9,7 @@
 namespace bfly::control {
 namespace {
 
-// The first of random objects is so far from the largest number that all of them have one.
+// Random objects begin so far below the largest number that each of them has a number.
 constexpr uint32_t kMostPlaced = 1u << 24;
 
 }  // namespace
@@ -21,7 +21,7 @@ absl::StatusOr<PlaceOrder> ToOrder(const v1::PlaceRequest& request, Row rows, ui
   if (request.objects().empty() == (request.count() == 0)) {
     errors.Add("objects", "give objects with their disks, or count for random ones, one of both");
   }
-  // kUnknownObject is no object's.
+  // No object has the number kUnknownObject.
   if (request.first() > kUnknownObject - kMostPlaced) {
     errors.Add(OutOfRange("first", request.first(), 0, kUnknownObject - kMostPlaced));
   }
@@ -51,7 +51,7 @@ absl::StatusOr<PlaceOrder> ToOrder(const v1::PlaceRequest& request, Row rows, ui
   }
   v1::PlaceRequest record = request;
   record.clear_election_id();
-  // They would be kept on disk, whatever they are.
+  // Extra fields would be kept on disk, whatever they say.
   record.DiscardUnknownFields();
   order.record = record.SerializeAsString();
   return order;
@@ -60,7 +60,7 @@ absl::StatusOr<PlaceOrder> ToOrder(const v1::PlaceRequest& request, Row rows, ui
 absl::StatusOr<PlaceOrder> OrderOfRecord(const std::string& record, Row rows, uint64_t placed,
                                          uint64_t most) {
   v1::PlaceRequest request;
-  if (!request.ParseFromString(record)) return absl::DataLossError("is no placement");
+  if (!request.ParseFromString(record)) return absl::DataLossError("is not a placement");
   return ToOrder(request, rows, placed, most);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked to be placed, as the plain values FabricState works on.
+// Requests to place objects, as the plain values that FabricState works on.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -8,12 +8,12 @@
 
 namespace bfly::control {
 
-// INVALID_ARGUMENT names every field; RESOURCE_EXHAUSTED: with the objects `placed` already there
-// would be more than `most`. Disks are checked against the network by FabricState.
+// INVALID_ARGUMENT names every field. RESOURCE_EXHAUSTED: together with the `placed` objects there
+// would be more than `most`. FabricState checks disks against the network.
 absl::StatusOr<PlaceOrder> ToOrder(const v1::PlaceRequest& request, Row rows, uint64_t placed,
                                    uint64_t most);
 
-// The order of a record that such an order had.
+// Makes the order again from the record that it left.
 absl::StatusOr<PlaceOrder> OrderOfRecord(const std::string& record, Row rows, uint64_t placed,
                                          uint64_t most);
 

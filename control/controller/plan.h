@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is executed on the intent of the fabric as one: the orders of a call, or of a message of a
-// stream.
+// What is executed on the intent of the fabric as one: the orders of one call, or of one message of
+// a stream.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ class Plan {
  public:
   virtual ~Plan() = default;
   // A quick plan may be carried out by the thread of gRPC's that it came on: it takes no longer
-  // than one message of a stream, and nothing of it is stored.
+  // than one message of a stream, and it stores nothing.
   virtual bool IsQuick() const { return true; }
-  // Not OK: nobody waits for the plan any more, and it is not executed.
+  // After an error the plan is not executed: nobody waits for it any more.
   virtual absl::Status IsWanted() const { return absl::OkStatus(); }
-  // Executes the orders that `arbitration` permits and keeps their outcomes. May be called more
+  // Executes the orders that `arbitration` permits and keeps their outcomes. It may be called more
   // than once, each time on a state without what it did before.
   virtual void Execute(FabricState& state, const Arbitration& arbitration) = 0;
-  // Called once, on any thread. If `status` is not OK, nothing of the plan was changed.
+  // Called once, on any thread. If `status` is an error, the plan changed nothing.
   virtual void Done() = 0;
 
   absl::Status status;

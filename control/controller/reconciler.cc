@@ -17,7 +17,7 @@ using google::protobuf::util::MessageDifferencer;
 // How long a data plane may take to load a fabric again while it may still be loading another.
 constexpr std::chrono::seconds kReloadTime{1};
 
-// What makes the circuits of the data plane those of the intent.
+// Returns the update after which the data plane has the circuits of the intent.
 v1::AgentUpdateRequest DifferenceOf(const FabricState& wanted, const v1::AgentState& held) {
   std::map<Row, v1::AgentCircuit> stale;
   for (const v1::AgentCircuit& circuit : held.circuits()) stale[circuit.input()] = circuit;
@@ -54,7 +54,7 @@ void Reconciler::LookAt(DataPlane& plane) {
   };
   const bool was_reachable = plane.known().reachable;
   if (!look()) {
-    // A change may have been under way; look again when there is none.
+    // A change may have been under way. Look again when there is none.
     const std::lock_guard change(intent_.change_lock());
     if (!look()) Reconcile(plane).IgnoreError();
   }
@@ -81,7 +81,7 @@ absl::Status Reconciler::Reconcile(DataPlane& plane) {
   if (status.ok() && ours) status = links_.Reconcile(plane, *held);
   if (status.ok() && ours) status = traffic_.Reconcile(plane, *held);
   const bool told_before = Learn(plane, held, status, made_up);
-  // Links that are down may have been found, or circuits that could not be dealt with before.
+  // Reconciling may have found links that are down. Some circuits could not be dealt with before.
   if (status.ok() && ours) faults_.DealWithBroken({}, kNoDeadline);
   if (told_before) return status;
   log_(status.ok() ? absl::StrCat("data plane ", plane.name(), " is in step, ", made_up,

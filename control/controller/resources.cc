@@ -11,7 +11,7 @@ namespace {
 constexpr uint64_t kSmallBatch = 65'536;
 constexpr uint64_t kFewObjects = 131'072;
 constexpr uint64_t kObjectsPerRow = 16;
-// The smallest network gets so many bytes, and a larger one more for each row.
+// The smallest network gets this many bytes, and a larger one gets more for each row.
 constexpr uint64_t kRequestBytes = 96 << 20;
 constexpr uint64_t kAnswerBytes = 24 << 20;
 constexpr uint64_t kBytesPerRow = 4'096;

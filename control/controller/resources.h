@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What clients may take of the controller, how much of it they hold, and how often one of them was
-// refused.
+// What clients may use of the controller, how much of it they use, and how often the controller
+// refused one of them.
 #pragma once
 
 #include <atomic>
@@ -17,11 +17,12 @@ class Resource {
  public:
   Resource(const char* name, uint64_t limit) : name_(name), limit_(limit) {}
 
-  // False: there is no room for `amount` more, and nothing was taken. While nobody holds anything,
-  // one may take more than the limit, so that something large does not wait for ever.
+  // Returns false, and takes nothing, if there is no room for `amount` more. While nobody holds
+  // anything, one caller may take more than the limit, so that something large does not wait for
+  // ever.
   bool Take(uint64_t amount = 1);
   void Give(uint64_t amount = 1) { in_use_.fetch_sub(amount, std::memory_order_relaxed); }
-  // For what is counted elsewhere.
+  // Sets the amount of what is counted elsewhere.
   void Set(uint64_t in_use) { in_use_.store(in_use, std::memory_order_relaxed); }
   void CountRefusal() { refused_.fetch_add(1, std::memory_order_relaxed); }
   void SetLimit(uint64_t limit) { limit_.store(limit, std::memory_order_relaxed); }
@@ -40,7 +41,7 @@ class Resource {
   std::atomic<uint64_t> refused_ = 0;
 };
 
-// The resources of one controller. Those whose names end in _bytes count bytes of memory.
+// The resources of one controller. A name that ends in _bytes is for memory, in bytes.
 struct Resources {
   Resource calls{"calls", 1'024};
   Resource orders{"orders", 16'384};
@@ -50,7 +51,7 @@ struct Resources {
   Resource watchers{"watchers", 32};
   Resource subscribers{"subscribers", 256};
   Resource elections{"elections", 64};
-  // In one message.
+  // The requests of one message.
   Resource batch{"requests_of_a_batch", 65'536};
   Resource objects{"objects", 131'072};
   Resource sources{"sources", 256};
@@ -59,7 +60,7 @@ struct Resources {
   Resource answer_bytes{"answer_bytes", 24 << 20};
   Resource picture_bytes{"picture_bytes", 24 << 20};
 
-  // Sets the limits that grow with the network. 0: nothing is loaded.
+  // Sets the limits that grow with the network. With 0 rows no fabric is loaded.
   void FitTo(uint32_t rows);
   std::vector<const Resource*> all() const;
 };

@@ -21,8 +21,8 @@ absl::Status CheckRoom(const Traffic& traffic, Resources& resources) {
   return absl::OkStatus();
 }
 
-// Tells data planes where no source starts whose latencies are recorded: those of the source with
-// this id and later ones; 0: of none.
+// Tells data planes where no source starts which latencies to record: those of packets from the
+// source with this id and from later ones. With 0 they record none.
 absl::Status RecordLatencies(const DataPlanes& planes, uint64_t latency_id, Deadline deadline) {
   v1::AgentTrafficRequest request;
   request.set_latency_id(latency_id);
@@ -35,7 +35,8 @@ absl::Status RecordLatencies(const DataPlanes& planes, uint64_t latency_id, Dead
   return absl::OkStatus();
 }
 
-// What the data planes count of the sources in `response`, and the latencies they recorded.
+// Fills in what the data planes count of the sources in `response`, and the latencies that they
+// recorded.
 absl::Status FillCounts(const DataPlanes& planes, const DataPlane* ingress, Deadline deadline,
                         v1::ListTrafficResponse* response) {
   google::protobuf::RepeatedPtrField<v1::StageLatency> stages;
@@ -47,7 +48,7 @@ absl::Status FillCounts(const DataPlanes& planes, const DataPlane* ingress, Dead
     }
     const v1::LatencyReport& latency = state->latency();
     stages.MergeFrom(latency.stages());
-    // One data plane delivers: the one of the last stage.
+    // The data plane of the last stage is the one that delivers.
     if (plane == planes.back()) *response->mutable_latency() = latency;
     if (plane.get() != ingress) continue;
     for (v1::TrafficSourceStatus& status : *response->mutable_sources()) {
@@ -97,7 +98,7 @@ absl::Status TrafficControl::Set(Traffic traffic, Deadline deadline) {
   if (absl::Status status = CheckTime(deadline); !status.ok()) return status;
   const uint64_t id = traffic.latency_id(), id_before = intent_.now().state.traffic().latency_id();
   DataPlanes recording;
-  // Where packets are delivered, latencies are recorded before the first one starts.
+  // Data planes that deliver packets record latencies before the first packet starts.
   if (id != id_before) {
     for (const auto& plane : intent_.now().planes) {
       if (plane.get() != &intent_.now().ingress()) recording.push_back(plane);

@@ -30,7 +30,7 @@ class TrafficControl {
   absl::Status Reconcile(DataPlane& plane, const v1::AgentState& held) const;
 
  private:
-  // At all data planes or at none. Needs the change lock.
+  // Sets the traffic at all data planes or at none. Needs the change lock.
   absl::Status Set(Traffic traffic, Deadline deadline);
 
   LoadedIntent& intent_;

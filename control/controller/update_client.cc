@@ -34,12 +34,12 @@ UpdateClient::UpdateClient(const std::string& agent_address, std::chrono::millis
 std::optional<absl::StatusOr<v1::AgentUpdateResponse>> UpdateClient::Update(
     const v1::AgentUpdateRequest& request, Deadline deadline) {
   const size_t length = request.ByteSizeLong();
-  // Without a byte there is nothing to change, and an empty packet cannot be told from the end.
+  // An update without a byte changes nothing, and nobody could tell an empty packet from the end.
   if (path_.empty() || length == 0 || length > PacketSocket::kMaxMessage) return std::nullopt;
   const std::lock_guard lock(mutex_);
   if (!request.SerializeToString(&message_) || !Send()) return std::nullopt;
   absl::StatusOr<v1::AgentUpdateResponse> response = Receive(deadline);
-  // An answer that comes later must not be taken for that of the next.
+  // The next update must not take a late answer for its own.
   if (absl::IsUnavailable(response.status()) || absl::IsDeadlineExceeded(response.status())) {
     socket_.reset();
   }
@@ -48,7 +48,7 @@ std::optional<absl::StatusOr<v1::AgentUpdateResponse>> UpdateClient::Update(
 
 bool UpdateClient::Send() {
   if (socket_.has_value() && socket_->Send(message_).ok()) return true;
-  // The first time, or the data plane was started anew since then.
+  // This is the first update, or the data plane was started anew.
   socket_.reset();
   absl::StatusOr<PacketSocket> connected = PacketSocket::Connect(path_, patience_);
   if (!connected.ok() || !connected->Send(message_).ok()) return false;
@@ -72,7 +72,7 @@ absl::StatusOr<v1::AgentUpdateResponse> UpdateClient::Receive(Deadline deadline)
   }
   v1::AgentUpdateResult result;
   if (!result.ParseFromArray(message->data(), static_cast<int>(message->size()))) {
-    return absl::UnavailableError(absl::StrCat(path_, ": the answer is no AgentUpdateResult"));
+    return absl::UnavailableError(absl::StrCat(path_, ": the answer is not an AgentUpdateResult"));
   }
   if (result.code() != 0) {
     return absl::Status(static_cast<absl::StatusCode>(result.code()), result.message());

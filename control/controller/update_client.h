@@ -21,7 +21,7 @@ class UpdateClient {
   // Updates that fit into a message take microseconds: after this long the data plane is stuck.
   static constexpr std::chrono::milliseconds kPatience{5'000};
 
-  // `agent_address` of any kind; on another machine there is never such a socket.
+  // `agent_address` may be of any kind. There is no such socket on another machine.
   explicit UpdateClient(const std::string& agent_address,
                         std::chrono::milliseconds patience = kPatience);
 

@@ -19,16 +19,17 @@ struct InBandOutcome;
 
 class AnsweredKeys {
  public:
-  // One outcome, those of a batch, what a batch protocol chose, or what the stage workers did.
+  // The answer of one order, of a batch of orders, of a batch protocol, or of the stage workers.
   using Answer = std::variant<StandingCircuit, std::vector<Outcome>, RouteResult, DataServerResult,
                               std::shared_ptr<const InBandOutcome>>;
 
   AnsweredKeys();
 
-  // Null: the key is new. INVALID_ARGUMENT: it was used for another request.
+  // Returns null if the key is new. INVALID_ARGUMENT: the key was used for another request.
   absl::StatusOr<std::shared_ptr<const Answer>> Find(const std::string& key,
                                                      const std::string& request) const;
-  // The key is new. Find knows it from now on; other keys are forgotten for it at Commit.
+  // Keeps the answer of a new key. Find knows it at once; to make room for it Commit forgets the
+  // oldest keys.
   void Put(const std::string& key, std::string request, Answer answer);
   // Takes back the newest Put since the last Commit.
   void RemoveNewest();

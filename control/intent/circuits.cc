@@ -8,13 +8,13 @@
 namespace bfly::control {
 namespace {
 
-// Whether the path crosses one of the links. They are of at most two stages, one after the other.
+// Whether the path crosses one of the links, which belong to at most two consecutive stages.
 bool CrossesOne(const Network& network, const CircuitPath& path, const std::vector<LinkId>& links) {
   Row row = path.input;
   for (int hop = 0; hop < network.hops(); ++hop) {
     const LinkId link{network.stage_of_hop(hop), row, PortOfHop(network, path.tag, hop)};
     if (std::find(links.begin(), links.end(), link) != links.end()) return true;
-    // Only a wrapped network has the stage once more.
+    // Only a wrapped network comes to the stage a second time.
     if (link.stage == links.back().stage && !network.wrapped()) return false;
     row = network.next_row(link.stage, row, link.port);
   }
@@ -101,8 +101,8 @@ std::vector<Row> Circuits::Crossing(const Fault& fault) const {
   for (const LinkId& link : links) {
     (link.stage < links.back().stage ? before : after) += load().on(link);
   }
-  // On a wrapped network it may begin or end there, or come twice; the last rows are then looked at
-  // for nothing.
+  // On a wrapped network a path may begin or end at the node, or cross it twice. Then the last rows
+  // are looked at in vain.
   const uint64_t most = network_.wrapped() ? before + after : std::max(before, after);
   std::vector<Row> crossing;
   for (Row input = 0; crossing.size() < most && input < network_.rows(); ++input) {

@@ -11,10 +11,10 @@
 namespace bfly::control {
 namespace {
 
-// Circuits between two looks at the interrupt.
+// How many circuits are set up between two looks at the interrupt.
 constexpr size_t kBetweenLooks = 256;
 
-// Executes one order that has no key, or a new one.
+// Executes one order, which has no key or a new one.
 struct OnState {
   FabricState& state;
 
@@ -41,7 +41,7 @@ struct OnState {
     if (!before.ok()) return before.status();
     const Forbidden forbidden(state.links(), order.avoid);
     const size_t mark = state.change().size();
-    // The circuit does not stand in its own way.
+    // The circuit that moves is not in its own way.
     state.Release(before->path.input);
     const auto path = state.planner().ChooseMove(order, *before, forbidden.faults());
     absl::Status status = path.status();
@@ -73,7 +73,8 @@ struct OnState {
   }
 };
 
-// Answers again what the key was answered, or has `execute` do it and keeps what that answers.
+// If the key was answered before, answers the same again. Otherwise has `execute` do the order and
+// keeps its answer.
 template <class Result, class MakeText, class ExecuteNew>
 absl::StatusOr<Result> ByKey(FabricState& state, const std::string& key, MakeText&& text,
                              ExecuteNew&& execute) {
@@ -121,7 +122,7 @@ absl::StatusOr<std::vector<Outcome>> ExecuteAll(FabricState& state,
   return stop;
 }
 
-// Puts up `paths`, all or none; with `objects` reads. An error stands under "field[i]".
+// Puts up all `paths` or none. With `objects` they are reads. An error stands under "field[i]".
 absl::Status PutAll(FabricState& state, const std::vector<CircuitPath>& paths,
                     const std::vector<uint64_t>* objects, const FaultSet& faults,
                     absl::string_view field, const Interrupt& interrupt) {

@@ -15,19 +15,21 @@
 namespace bfly::control {
 
 Outcome Execute(FabricState& state, const Order& order);
-// In order. All or nothing: an error under "requests[i]" and nothing is done; so it is after an
-// interrupt. Otherwise every order has its outcome, and one that fails changes nothing; orders that
-// had not begun when the interrupt came have its error.
+// Executes the orders one after the other. With `all_or_nothing` the first error, or the interrupt,
+// undoes all of them, and the error stands under "requests[i]". Otherwise every order has its
+// outcome: an order that fails changes nothing, and orders that had not begun when the interrupt
+// came have its error.
 absl::StatusOr<std::vector<Outcome>> ExecuteBatch(FabricState& state,
                                                   const std::vector<Order>& orders,
                                                   bool all_or_nothing, const std::string& key,
                                                   const Interrupt& interrupt = {});
-// All or nothing, also after an interrupt. Errors name "inputs[i]" and "outputs[i]".
+// Sets up all circuits or none; an interrupt undoes them. Errors name "inputs[i]" and "outputs[i]".
 absl::StatusOr<RouteResult> Execute(FabricState& state, const PermutationOrder& order,
                                     const std::string& key, const Interrupt& interrupt = {});
 
-// The data server. FAILED_PRECONDITION: the network is no RB_n. Placing is all or none, and so is a
-// batch of reads; errors name "objects[i]" and "users[i]".
+// These orders are for the data server. FAILED_PRECONDITION: the network is not an RB_n. An order
+// places all objects or none, and a batch of reads sets up all or none. Errors name "objects[i]"
+// and "users[i]".
 absl::Status Execute(FabricState& state, const PlaceOrder& order);
 absl::StatusOr<DataServerResult> Execute(FabricState& state, const ReadBatchOrder& order,
                                          const std::string& key = "",

@@ -30,7 +30,7 @@ namespace bfly::control {
 
 class FabricState {
  public:
-  // Circuit ids begin above `last_id`: ids of fabrics loaded before are not given again.
+  // Circuit ids begin above `last_id`, so that ids of earlier fabrics are not given again.
   FabricState(std::shared_ptr<const Network> network, uint64_t last_id, LinkCapacity capacity = {});
   FabricState(const FabricState&) = delete;
   FabricState& operator=(const FabricState&) = delete;
@@ -51,14 +51,14 @@ class FabricState {
   std::vector<StandingCircuit> circuits() const { return circuits_.all(); }  // by input
   const LinkLoad& load() const { return circuits_.load(); }
   const CircuitSet& circuit_set() const { return circuits_.set(); }
-  // Inputs of the circuits that cross a link that is down.
+  // Returns the inputs of the circuits that cross a link that is down.
   const std::set<Row>& broken() const { return circuits_.broken(); }
   const ObjectDirectory& objects() const { return *objects_.directory(); }
   const FaultSet& faults() const { return links_.faults(); }
   const LinkCapacity& capacity() const { return links_.capacity(); }
   const Blocking& blocking() const { return blocking_; }
 
-  // What follows makes up the change since the last Commit().
+  // The calls below make up the change since the last Commit().
 
   // Checks the path and puts a new circuit over it. A circuit with an `object` is a read of it. Put
   // counts each request, and each request that a full link blocks.
@@ -67,39 +67,41 @@ class FabricState {
   // Puts a new circuit over the path without a check. With `id` 0 the circuit gets the next id.
   absl::StatusOr<StandingCircuit> Stand(const CircuitPath& path, std::optional<uint64_t> object,
                                         uint64_t id);
-  // The circuit at `input`, which must stand.
+  // Releases the circuit at `input`, which must stand.
   StandingCircuit Release(Row input);
   void Place(Objects::Directory objects, const PlaceOrder& order);
   void Remember(const std::string& key, std::string request, AnsweredKeys::Answer answer);
-  // Requests that the data plane carried out by itself, or refused.
+  // Counts requests that the data plane carried out by itself, or refused.
   void Count(const Blocking& requests);
 
   const IntentChange& change() const { return change_; }
   CircuitChange changed_circuits() const { return NowAt(change_.inputs()); }
-  // What stands at these inputs now.
+  // Returns what stands at these inputs now.
   CircuitChange NowAt(const std::vector<Row>& inputs) const;
   // Undoes the last edits until `size` of them are left.
   void RollBackTo(size_t size);
   void RollBack();
   void Commit();
-  // For readers while it is not certain whether the change stands: from here on the state is as if
-  // it had not been. The next Commit() applies it again. Nothing may be executed in between.
+  // Hides the change from readers while nobody knows whether it will stand: the state becomes what
+  // it was before the change. The next Commit() applies the change again. Nothing may be executed
+  // in between.
   void Withdraw();
   // Whether a reader would see what is not committed.
   bool shows_uncommitted() const { return !withdrawn_ && !change_.empty(); }
 
-  // What follows is not undone, because the data plane says that it is so.
+  // The calls below are not undone, because they say what data planes hold.
 
-  // A circuit that a data plane holds already, with the id it was given by an earlier controller
-  // (0: none), and as a read of `object` if there is one. Nothing may be uncommitted.
+  // Takes over a circuit that a data plane holds already. `id` is the one that an earlier
+  // controller gave it, or 0. With an `object` the circuit is a read of it. No change may be
+  // uncommitted.
   absl::Status Adopt(Row input, Tag tag, uint64_t id, std::optional<uint64_t> object = {});
-  // Links and nodes that are down are avoided from then on, and break the circuits that cross them.
-  // Returns the inputs of these circuits.
+  // Takes a link or node down, or brings it back. Paths avoid what is down, and circuits over it
+  // are broken. Returns the inputs of the circuits that cross it.
   std::vector<Row> SetFault(const Fault& fault, bool down);
   void SetTraffic(Traffic traffic) { traffic_ = std::move(traffic); }
 
  private:
-  // The only places where what is standing or placed changes.
+  // Only these two change what stands or is placed.
   void Apply(const IntentEdit& edit);
   void Undo(const IntentEdit& edit);
 

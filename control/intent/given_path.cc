@@ -13,7 +13,7 @@ namespace {
 absl::StatusOr<CircuitPath> PathByPorts(const Network& network, Row input, Row output,
                                         const std::vector<Row>& rows,
                                         const std::vector<uint32_t>& ports) {
-  // A number that no int holds is no port either.
+  // A number that does not fit into an int cannot be a port.
   std::vector<int> numbers;
   for (const uint32_t port : ports) {
     numbers.push_back(static_cast<int>(std::min<uint32_t>(port, 1u << 30)));

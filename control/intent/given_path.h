@@ -11,15 +11,15 @@
 
 namespace bfly::control {
 
-// By the row at every level, by the port of every hop, or both. INVALID_ARGUMENT names the row or
-// port that is wrong.
+// Makes a path of the row at every level, of the port of every hop, or of both. INVALID_ARGUMENT
+// names the row or port that is wrong.
 absl::StatusOr<CircuitPath> GivenPath(const Network& network, Row input, Row output,
                                       const std::vector<Row>& rows,
                                       const std::vector<uint32_t>& ports);
 
-// Where a direction has several ports: at each hop the one with the fewest circuits, as the minimum
-// protocol has it. Ports that are full count as blocked where another one of the direction has
-// room.
+// Where a direction has several ports, each hop takes the port with the fewest circuits, as the
+// minimum protocol does. A port that is full counts as blocked where another port of its direction
+// has room.
 CircuitPath PathAmongPorts(const LinkLoad& load, const LinkCapacity& capacity,
                            const FaultSet& faults, Row input, Row output);
 

@@ -20,16 +20,16 @@ inline absl::Status UsedForAnotherRequest() {
       "use a new key, or the same request");
 }
 
-// Only answers of requests that were done are kept: one that was refused changed nothing and may be
-// sent again with its key. The oldest keys go when there are more than `capacity`, or when they
-// hold more than `max_bytes`; the newest always stays.
+// Only answers of requests that were done are kept: a request that was refused changed nothing and
+// may be sent again with its key. When there are more than `capacity` keys, or when they hold more
+// than `max_bytes`, the oldest keys go. The newest key always stays.
 template <class Answer>
 class IdempotencyKeys {
  public:
   IdempotencyKeys(size_t capacity, size_t max_bytes) : capacity_(capacity), max_bytes_(max_bytes) {}
 
-  // Null: the key is new. INVALID_ARGUMENT: it was used for another request. `request` is the
-  // request as text or bytes, without what may differ when it is sent again.
+  // Returns null if the key is new. INVALID_ARGUMENT: the key was used for another request.
+  // `request` is the request as text or bytes, without what may differ when it is sent again.
   absl::StatusOr<std::shared_ptr<const Answer>> Find(const std::string& key,
                                                      absl::string_view request) const {
     const auto it = entries_.find(key);
@@ -55,7 +55,7 @@ class IdempotencyKeys {
     }
   }
 
-  // Keys put so far and not forgotten.
+  // Returns how many keys were put and not forgotten.
   size_t size() const { return order_.size(); }
   size_t bytes() const { return bytes_; }
 

@@ -21,7 +21,7 @@ absl::Status CheckReadsInBand(const FabricState& state, const InBandOrder& order
                           : objects.CheckReads(reads);
   }
   if (!status.ok()) return status;
-  // Output nodes count what ends at a disk, and do not tell who has it for itself.
+  // Output nodes count the paths that end at a disk, and do not tell who has the disk alone.
   FieldErrors held;
   for (size_t i = 0; i < reads.objects.size(); ++i) {
     const ObjectDirectory::Disks& at = *state.objects().Find(reads.objects[i]);
@@ -86,7 +86,7 @@ std::vector<Row> ReleasedBy(const FabricState& state, const InBandOrder& order) 
 
 absl::Status LearnRefusal(FabricState& state, const InBandOrder& order,
                           const InBandRefusal& refusal) {
-  // Requests before it could be set up, and were taken back.
+  // The requests before it could be set up, and were taken back.
   state.Count({.asked = refusal.request + 1, .blocked = refusal.down ? 0u : 1u});
   const absl::Status status = refusal.down
                                   ? ErrorAtField(absl::StatusCode::kUnavailable, "link",

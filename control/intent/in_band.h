@@ -16,7 +16,7 @@
 namespace bfly::control {
 
 absl::Status CheckInBand(const FabricState& state, const InBandOrder& order);
-// Inputs whose circuits are released first.
+// The inputs whose circuits are released first.
 std::vector<Row> ReleasedBy(const FabricState& state, const InBandOrder& order);
 
 // The link that is down, or has no room for the path of request `request`.
@@ -27,15 +27,17 @@ struct InBandRefusal {
   uint32_t circuits = 0;
   uint32_t capacity = 0;
 };
-// What executing the order would have answered. Counts the request as blocked if there was no room.
+// Returns what executing the order would have answered. If there was no room, the request counts as
+// blocked.
 absl::Status LearnRefusal(FabricState& state, const InBandOrder& order,
                           const InBandRefusal& refusal);
-// What the data plane did. `route` has the paths; buddies and congestion are filled in. After an
-// error RollBack is due.
+// Learns what the data plane did. `route` has the paths; Learn fills in buddies and congestion.
+// After an error the caller must roll the state back.
 absl::Status Learn(FabricState& state, const InBandOrder& order, RouteResult& route,
                    std::vector<StandingCircuit>* circuits);
 
-// What the same order was answered under this key; null: the key is new, or there is none.
+// Returns what the same order was answered under this key; null if the key is new or there is no
+// key.
 absl::StatusOr<std::shared_ptr<const InBandOutcome>> FindInBand(const FabricState& state,
                                                                 const InBandOrder& order,
                                                                 const std::string& key);

@@ -16,11 +16,12 @@ struct InBandOrder {
   std::vector<Request> requests;
   ProtocolOptions options;
   bool replace = false;  // circuits at these inputs and outputs are released first
-  // One request, whose fields are "input" and "output", or "user" and "object".
+  // The order has one request, whose fields are "input" and "output", or "user" and "object".
   bool single = false;
-  // Instead of requests: reads of the data server, by their own protocol.
+  // If given, these reads of the data server, by their own protocol, take the place of the
+  // requests.
   std::optional<ReadBatchOrder> reads;
-  // Instead of all this: the circuit to release, by its id; or the user whose read ends.
+  // If given, the order only releases: the circuit of this id, or the read of this user.
   std::optional<uint64_t> release;
   std::optional<Row> stop_reading;
 };

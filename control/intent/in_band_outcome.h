@@ -16,8 +16,8 @@ struct InBandOutcome {
   RouteResult route;                      // without a path if it was a release
   std::vector<StandingCircuit> circuits;  // set up, or released
   v1::InBandReport report;
-  // Of reads: paths at the disk of a single one, at the fullest disk if there are many; the disks'
-  // threshold in force; copies of what is read.
+  // For reads: how many paths end at the disk of a single read, or at the fullest disk of many; the
+  // threshold that disks had; and how many copies an object has.
   uint32_t disk_contention = 0;
   uint32_t c_disk = 0;
   uint32_t copies = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What orders change in the intent of a fabric, as one: it is applied and undone by FabricState,
-// stored, pushed to the data plane and told to those who watch by the controller.
+// What orders change in the intent of a fabric. FabricState applies and undoes a change as one; the
+// controller stores it, pushes it to the data plane and tells it to those who watch.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ struct CircuitChange {
   bool empty() const { return install.empty() && remove.empty(); }
 };
 
-// The records of placements, in order. With `replaces` they are in place of all before.
+// The records of placements, in order. With `replaces` they take the place of all earlier records.
 struct PlacedRecords {
   std::vector<std::string> records;
   bool replaces = false;
@@ -36,11 +36,11 @@ struct PlaceEdit {
   std::string record;
   bool replaces;
 };
-// An answer is kept by its key.
+// The answer of a key is kept.
 struct KeyEdit {};
 using IntentEdit = std::variant<CircuitEdit, PlaceEdit, KeyEdit>;
 
-// In the order they were made.
+// The edits of a change, in the order in which they were made.
 class IntentChange {
  public:
   void Add(IntentEdit edit) { edits_.push_back(std::move(edit)); }
@@ -54,9 +54,10 @@ class IntentChange {
   }
   void Clear() { edits_.clear(); }
 
-  // Input rows whose circuit was put up or taken down, each once, ascending.
+  // Returns the input rows whose circuit was put up or taken down, each once, in ascending order.
   std::vector<Row> inputs() const;
-  // For the store: of a placement that replaces all before, and those after it, if there is one.
+  // Returns what the store must keep: if a placement replaces all earlier ones, the records from it
+  // on.
   PlacedRecords placed() const;
 
  private:

@@ -32,7 +32,7 @@ class Links {
   absl::Status CheckAvoid(const std::vector<LinkId>& avoid) const;
   // RESOURCE_EXHAUSTED names the first link of the path without room for one more than `load`.
   absl::Status CheckRoom(const CircuitPath& path, const LinkLoad& load) const;
-  // The same, and UNAVAILABLE names the first link of the path that `faults` block.
+  // Checks the same, and UNAVAILABLE names the first link of the path that `faults` block.
   absl::Status CheckPath(const CircuitPath& path, const LinkLoad& load,
                          const FaultSet& faults) const;
 
@@ -42,11 +42,11 @@ class Links {
   LinkCapacity capacity_;
 };
 
-// What paths must not cross: what is down, and what a request wants avoided. The faults are those
-// of the links themselves unless there is something to avoid.
+// The links that paths must not cross: what is down, and what a request wants avoided. Without
+// anything to avoid they are the faults of the links themselves.
 class Forbidden {
  public:
-  // `avoid` was checked.
+  // `avoid` must have been checked.
   Forbidden(const Links& links, const std::vector<LinkId>& avoid);
   const FaultSet& faults() const { return own_.has_value() ? *own_ : faults_; }
 

@@ -16,8 +16,9 @@
 
 namespace bfly::control {
 
-// The error of a read as that of number `i` of many: its fields "user", "object" as "users[i]",
-// "objects[i]", others under "users[i]". An error without fields stays as it is.
+// Turns the error of one read into the error of read number `i` of many: "user" becomes "users[i]",
+// "object" becomes "objects[i]", and other fields stand under "users[i]". An error without fields
+// stays as it is.
 absl::Status AsOneOfMany(const absl::Status& status, size_t i);
 
 class Objects {
@@ -29,15 +30,16 @@ class Objects {
 
   const Directory& directory() const { return directory_; }
   void SetDirectory(Directory directory) { directory_ = std::move(directory); }
-  // What the directory is after the order. All or none; errors name "objects[i]" and "replace".
+  // Returns the directory as it is after the order, which places all objects or none. Errors name
+  // "objects[i]" and "replace".
   absl::StatusOr<Directory> WithPlaced(const PlaceOrder& order) const;
 
   bool IsRead(uint64_t object) const { return reader_of_.count(object) != 0; }
-  // The circuit is put up, or taken down; one that reads no object is of no account.
+  // The circuit is put up, or taken down. A circuit that reads no object changes nothing here.
   void NotePutUp(const StandingCircuit& circuit);
   void NoteTakenDown(const StandingCircuit& circuit);
 
-  // FAILED_PRECONDITION: the network is no RB_n.
+  // FAILED_PRECONDITION: the network is not an RB_n.
   absl::Status CheckDataServer() const;
   // Errors name "user" and "object".
   absl::Status CheckRead(Row user, uint64_t object) const;

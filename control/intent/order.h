@@ -20,14 +20,16 @@ namespace bfly::control {
 struct StandingCircuit {
   uint64_t id = 0;
   CircuitPath path;
-  // Circuits on the fullest link of the path when it was set up, itself included.
+  // How many circuits the fullest link of the path had when the circuit was set up, the circuit
+  // included.
   uint32_t congestion = 0;
   std::optional<uint64_t> object;   // what the user at the input reads from the disk at the output
   uint32_t disk_contention = 0;     // of a read just set up: readers of its disk, itself included
   std::vector<LinkId> broken = {};  // links of the path that are down
 };
 
-// Of a read taken over from a data plane, which knows paths but no objects.
+// The object of a read that was taken over from a data plane. A data plane knows paths but no
+// objects.
 inline constexpr uint64_t kUnknownObject = ~uint64_t{0};
 
 struct SetUpOrder {
@@ -50,7 +52,7 @@ struct MoveOrder {
   std::vector<LinkId> avoid = {};
   std::vector<uint32_t> ports = {};  // the path wanted as the port of each hop
 };
-// Of the data server: the user reads an object, or no longer does.
+// For the data server: the user reads an object, or reads it no longer.
 struct ReadOrder {
   Row user = 0;
   uint64_t object = 0;
@@ -63,7 +65,7 @@ struct Order {
   std::variant<SetUpOrder, ReleaseOrder, MoveOrder, ReadOrder, StopReadingOrder> what;
   std::string key;  // empty: none
 };
-// The circuit set up or moved, or the one released.
+// The circuit that was set up, moved or released.
 using Outcome = absl::StatusOr<StandingCircuit>;
 
 struct PermutationOrder {
@@ -81,10 +83,10 @@ struct PlaceOrder {
   std::string record;    // by which it can be done again after a restart
 };
 
-// Asked again and again while something long is done: an error says why to stop now.
+// A long call asks it again and again. An error says why the call must stop now.
 using Interrupt = std::function<absl::Status()>;
 
-// Requests for a circuit since the fabric was loaded, reads among them.
+// How many requests for a circuit, reads among them, came since the fabric was loaded.
 struct Blocking {
   uint64_t asked = 0;
   uint64_t blocked = 0;  // refused because a link had no room

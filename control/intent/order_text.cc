@@ -16,7 +16,7 @@ std::string PairsOf(const std::vector<Request>& requests) {
   });
 }
 
-// Nothing where none are named: orders without ports keep the text they had before there were any.
+// An order without ports adds nothing, so its text is the same as before orders could name ports.
 std::string PortsText(const std::vector<uint32_t>& ports) {
   return ports.empty() ? "" : absl::StrCat(" ports ", absl::StrJoin(ports, ","));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes two requests the same to an idempotency key. Each kind begins with a word of its own,
-// so that kinds never meet.
+// The text that is equal for two requests if they are the same to an idempotency key. The text of
+// each kind begins with a word of its own, so requests of two kinds are never equal.
 #pragma once
 
 #include <string>

@@ -12,8 +12,8 @@
 namespace bfly::control {
 namespace {
 
-// BB_n and the dilated butterfly have the minimum protocol; a network of one path has no choice to
-// make.
+// BB_n and the dilated butterfly use the minimum protocol. A network with one path for a request
+// has no choice to make.
 std::unique_ptr<PathChooser> ChooserFor(const Network& network) {
   auto minimum = MakeChooser("minimum", network);
   if (minimum.ok()) return *std::move(minimum);
@@ -42,7 +42,7 @@ std::string At(absl::string_view field, size_t index) {
   return absl::StrCat(field, "[", index, "]");
 }
 
-// A row out of range, or used by an earlier request too.
+// Adds an error if the row is out of range, or if an earlier request uses it too.
 void AddMisuse(absl::string_view field, size_t i, Row row, Row rows,
                std::unordered_map<Row, size_t>& users, FieldErrors& errors) {
   if (row >= rows) {
@@ -80,7 +80,7 @@ absl::StatusOr<CircuitPath> PathPlanner::ChoosePath(const SetUpOrder& order,
   }
   const CircuitPath chosen = chooser_->Choose(circuits_.load(), order.input, order.output);
   if (!candidates_.has_value() || IsFit(chosen, faults)) return chosen;
-  // The protocol's choice is blocked or broken: the other path, if that is neither.
+  // If the protocol's path is blocked or broken and the other path is not, take the other path.
   const bool second = chosen.choice != PathChoice::kPPrime;
   const CircuitPath other = {order.input, order.output,
                              candidates_->tag(order.input, order.output, second),
@@ -97,7 +97,8 @@ CircuitPath PathPlanner::ChooseRead(Row user, uint64_t object, const FaultSet& f
   const CircuitPath chosen =
       ChooseCopy(circuits_.load(), circuits_.set().readers(), user, at.disks);
   if (IsFit(chosen, faults)) return chosen;
-  // The protocol's choice is blocked or broken: the other copy, if the way to it is neither.
+  // If the protocol's path is blocked or broken and the path to the other copy is not, take the
+  // other copy.
   const bool first = chosen.output == at.disks[0];
   const CircuitPath other =
       to_disk(at.disks[first ? 1 : 0], first ? PathChoice::kPPrime : PathChoice::kP);
@@ -115,7 +116,7 @@ absl::StatusOr<CircuitPath> PathPlanner::ChooseMove(const MoveOrder& order,
       return ErrorAtField(absl::StatusCode::kFailedPrecondition, "protocol",
                           absl::StrCat(order.protocol, " moves no read; use minimum"));
     }
-    // Where the object is not known, neither is another copy.
+    // If the object is not known, its other copy is not known either.
     if (*before.object == kUnknownObject) return before.path;
     return ChooseRead(input, *before.object, faults);
   }
@@ -144,7 +145,7 @@ absl::StatusOr<RouteResult> PathPlanner::Route(const PermutationOrder& order) co
 
 absl::StatusOr<RouteResult> PathPlanner::ChoosePaths(const PermutationOrder& order,
                                                      const FaultSet& faults) const {
-  // What is wrong whatever stands, all of it, before what stands is looked at.
+  // All mistakes of the request come first, before what stands is looked at.
   FieldErrors wrong;
   const auto protocol = FindProtocol(order.protocol, network_.kind());
   if (absl::IsInvalidArgument(protocol.status())) wrong.Add(protocol.status());

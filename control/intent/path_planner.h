@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which paths orders get, by what stands and by what is down. Changes nothing.
+// Chooses paths for orders, by what stands and by what is down. Changes nothing.
 #pragma once
 
 #include <memory>
@@ -19,31 +19,32 @@ namespace bfly::control {
 
 class PathPlanner {
  public:
-  // All must outlive the object.
+  // All three must outlive the object.
   PathPlanner(const Network& network, const Links& links, const Circuits& circuits,
               const Objects& objects);
 
-  // Where the protocol's choice crosses `faults` or a link without room, the other path if that one
-  // does not.
+  // Returns the path that the protocol chooses. Where that path crosses `faults` or a link without
+  // room and the other path does not, returns the other path.
   absl::StatusOr<CircuitPath> ChoosePath(const SetUpOrder& order, const FaultSet& faults) const;
-  // To the object's copies, likewise.
+  // Does the same for a path to one of the object's copies.
   CircuitPath ChooseRead(Row user, uint64_t object, const FaultSet& faults) const;
-  // `before` does not stand any more.
+  // Chooses the path to which a circuit moves. `before`, the circuit as it was, does not stand any
+  // more.
   absl::StatusOr<CircuitPath> ChooseMove(const MoveOrder& order, const StandingCircuit& before,
                                          const FaultSet& faults) const;
   absl::StatusOr<RouteResult> ChoosePaths(const PermutationOrder& order,
                                           const FaultSet& faults) const;
   absl::StatusOr<DataServerResult> ChooseReads(const ReadBatchOrder& order,
                                                const FaultSet& faults) const;
-  // What executing the order would choose. Errors name "inputs[i]" and "outputs[i]", or "users[i]"
-  // and "objects[i]".
+  // Returns what executing the order would choose. Errors name "inputs[i]" and "outputs[i]", or
+  // "users[i]" and "objects[i]".
   absl::StatusOr<RouteResult> Route(const PermutationOrder& order) const;
   absl::StatusOr<DataServerResult> Route(const ReadBatchOrder& order) const;
 
-  // Which of the paths that a protocol may choose this one is; a read of an object that is `at`
-  // these disks, if not null.
+  // Tells which of the paths that a protocol may choose this path is. `at`, if it is not null, are
+  // the disks of the object that the path reads.
   PathChoice ChoiceOf(const CircuitPath& path, const ObjectDirectory::Disks* at) const;
-  // None: the network has one path for a request.
+  // Returns nothing if the network has only one path for a request.
   const std::optional<CandidatePaths>& candidates() const { return candidates_; }
 
  private:

@@ -8,8 +8,8 @@
 
 namespace bfly::control {
 
-// A short request itself; of a longer one its length and the 128 bits of XXH3. The same on every
-// machine, in every run and version, so that a digest may be kept on disk.
+// Returns a short request itself, and of a longer one its length and the 128 bits of its XXH3. The
+// digest is the same on every machine and in every version, so it may be kept on disk.
 std::string DigestOf(absl::string_view request);
 
 }  // namespace bfly::control

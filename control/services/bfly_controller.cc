@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly-controller: one per fabric; serves bfly.v1 and keeps the data planes in step.
+// The program bfly-controller, one for each fabric. It serves bfly.v1 and keeps the data planes in
+// step.
 #include <limits.h>
 #include <unistd.h>
 
@@ -82,7 +83,7 @@ absl::Status Run(const Flags& flags) {
   const absl::StatusOr<std::vector<std::string>> addresses =
       ServerAddresses(wanted, flags.insecure_tcp, flags.allow_remote);
   if (!addresses.ok()) return addresses.status();
-  // Before data planes are asked: a second controller must not get that far.
+  // The lock comes before data planes are asked: a second controller must not get that far.
   for (const std::string& address : *addresses) {
     if (absl::Status status = PrepareSocket(address); !status.ok()) return status;
   }

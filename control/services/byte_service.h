@@ -26,7 +26,7 @@ class ByteService : public grpc::Service {
   // `name`: "bfly.v1.Fabric".
   ByteService(const char* name, CallDesk& desk) : name_(name), desk_(desk) {}
 
-  // A call that a thread of the desk carries out.
+  // Adds a call that a thread of the desk carries out.
   template <class Self, class Request, class Response>
   void AddCall(const char* method, CallDesk::Lane lane,
                grpc::Status (Self::*handle)(const grpc::ServerContextBase*, const Request*,
@@ -48,8 +48,8 @@ class ByteService : public grpc::Service {
              });
   }
 
-  // A call that holds no thread while it waits. `begin(context, reactor, request, answer)` sees to
-  // it that the reactor is finished, and keeps `request` until then. `answer` lives as long.
+  // Adds a call that holds no thread while it waits. `begin(context, reactor, request, answer)` has
+  // the reactor finished at some time, and keeps `request` until then. `answer` lives as long.
   template <class Request, class Begin>
   void AddQuickCall(const char* method, Begin begin) {
     AddUnary(
@@ -74,7 +74,7 @@ class ByteService : public grpc::Service {
         new grpc::internal::CallbackUnaryHandler<grpc::ByteBuffer, grpc::ByteBuffer>(
             std::move(handle)));
   }
-  // One request, many answers; `handle(context, request)` makes the reactor.
+  // Adds a call with one request and many answers. `handle(context, request)` makes the reactor.
   template <class Handle>
   void AddServerStream(const char* method, Handle handle) {
     Add(method, grpc::internal::RpcMethod::SERVER_STREAMING,

@@ -13,16 +13,18 @@ namespace bfly::control {
 namespace {
 
 constexpr int kThreads = 4;  // of each lane
-// Messages up to this size are parsed without being looked at first.
+// Messages up to this size are parsed without a look at them first.
 constexpr size_t kSmall = 16 << 10;
 constexpr size_t kSmallOrder = 256;
-// A single order is not longer. It has room for a key, a path, and tens of thousands of links to
-// avoid.
+// The longest message of a single order. It has room for a key, a path, and tens of thousands of
+// links to avoid.
 constexpr size_t kLongestOrder = 1 << 20;
-// A call takes so many times what its message takes: the message, its orders, what became of each
-// with its error, and the answer. Measured with batches of set-ups that are refused.
+// A call takes this many times the memory of its message: the message, its orders, the outcome of
+// each with its error, and the answer. The figure was measured with batches of set-ups that are
+// refused.
 constexpr uint64_t kCopies = 8;
-// Memory of calls that took more goes back to the system: every thread has a heap of its own.
+// A call that took more than this gives memory back to the system, because every thread has a heap
+// of its own.
 constexpr uint64_t kTrim = 8 << 20;
 constexpr std::chrono::milliseconds kWait{20};
 

@@ -36,8 +36,8 @@ class CallDesk {
   CallDesk(const CallDesk&) = delete;
   CallDesk& operator=(const CallDesk&) = delete;
 
-  // The call is finished later. RESOURCE_EXHAUSTED: too many wait, its message takes too much
-  // memory, or answers that are not read take too much.
+  // Takes a call, which is finished later. RESOURCE_EXHAUSTED: too many calls wait, the message
+  // takes too much memory, or answers that clients do not read take too much.
   grpc::ServerUnaryReactor* Take(Lane lane, const google::protobuf::Descriptor& type,
                                  grpc::CallbackServerContext* context,
                                  const grpc::ByteBuffer* request, grpc::ByteBuffer* response,
@@ -57,7 +57,8 @@ class CallDesk {
 
   void Run(Queue& queue);
   void CarryOut(DeskCall& call);
-  // Waits until the parsed message has room; false: the call was cancelled meanwhile.
+  // Waits until there is room for the parsed message. Returns false if the call was cancelled
+  // meanwhile.
   bool TakeRequest(DeskCall& call, uint64_t bytes);
 
   Resources& resources_;

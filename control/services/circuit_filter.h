@@ -16,7 +16,7 @@ struct CircuitFilter {
   std::optional<bool> broken;
 };
 
-// Of a ListRequest or a WatchRequest.
+// Makes the filter of a ListRequest or a WatchRequest.
 template <class Request>
 CircuitFilter FilterOf(const Request& request) {
   CircuitFilter filter;
@@ -27,7 +27,7 @@ CircuitFilter FilterOf(const Request& request) {
   return filter;
 }
 
-// Adds what of the filter is not there in the network.
+// Adds an error for each part of the filter that the network does not have.
 inline void CheckFilter(const CircuitFilter& filter, const Network& network, FieldErrors& errors) {
   const Row last = network.rows() - 1;
   if (filter.input > last) errors.Add(OutOfRange("input", *filter.input, 0, last));
@@ -43,7 +43,7 @@ inline void CheckFilter(const CircuitFilter& filter, const Network& network, Fie
   }
 }
 
-// The filter was checked.
+// Whether the circuit passes the filter, which must have been checked.
 inline bool Matches(const CircuitFilter& filter, const Network& network,
                     const StandingCircuit& circuit) {
   const CircuitPath& path = circuit.path;

@@ -19,21 +19,21 @@ absl::StatusOr<Order> ToOrder(const v1::SetUpRequest& request);
 absl::StatusOr<Order> ToOrder(const v1::ReleaseRequest& request);
 absl::StatusOr<Order> ToOrder(const v1::MoveRequest& request);
 absl::Status CheckKey(const std::string& key);
-// INVALID_ARGUMENT: an order in a batch or a stream is to be done in band.
+// INVALID_ARGUMENT: an order in a batch or a stream wants to be done in band.
 absl::Status RefuseInBand(bool in_band);
 
-// A batch speaks for its requests: they have no key, no election id of their own. INVALID_ARGUMENT
-// names those that do.
+// A batch speaks for its requests, so they have no key and no election id of their own.
+// INVALID_ARGUMENT names the requests that have one.
 absl::StatusOr<std::vector<Order>> ToOrders(const v1::SetUpBatchRequest& request);
 
 // The requests of a permutation given by name or in full.
 absl::StatusOr<PermutationOrder> ToPermutationOrder(const v1::RoutePermutationRequest& request,
                                                     uint32_t rows);
 
-// INVALID_ARGUMENT: an order that is done in band names links to avoid.
+// INVALID_ARGUMENT: an order in band names links to avoid.
 absl::Status RefuseAvoidInBand(int avoided);
 
-// They are checked against the network by FabricState.
+// FabricState checks them against the network.
 std::vector<LinkId> ToLinks(const google::protobuf::RepeatedPtrField<v1::LinkRef>& links);
 
 void FillCircuit(const Network& network, const StandingCircuit& circuit, v1::Circuit* out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Circuits.Watch: what stands, then every change. What a slow client has not been told yet is kept
-// once for each input row, however often it changes.
+// Circuits.Watch tells what stands, then every change. What a slow client has not been told yet is
+// kept once for each input row, however often the row changes.
 #include <map>
 #include <mutex>
 #include <optional>
@@ -22,7 +22,7 @@ class WatchStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                           public CircuitListener,
                           public WatchWriter::Stream {
  public:
-  // `parsed`: what was wrong with the bytes of the request.
+  // `parsed` says what was wrong with the bytes of the request.
   WatchStream(Controller& controller, WatchWriter& writer, const v1::WatchRequest& request,
               absl::Status parsed)
       : controller_(controller), writer_(writer), filter_(FilterOf(request)) {
@@ -108,7 +108,7 @@ class WatchStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       waiting_.emplace(input, std::move(circuit));
     }
   }
-  // To a client: the same circuit, on the same path, broken at the same links.
+  // Whether a client sees the same circuit in both: on the same path, broken at the same links.
   static bool IsSame(const std::optional<StandingCircuit>& a,
                      const std::optional<StandingCircuit>& b) {
     if (!a.has_value() || !b.has_value()) return a.has_value() == b.has_value();
@@ -120,7 +120,7 @@ class WatchStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     if (!std::exchange(woken_, true)) writer_.Wake(this);
   }
 
-  // The next message, or the end, if nothing is being written.
+  // Begins to write the next message, or ends, if nothing is being written.
   void WriteLocked() {
     if (writing_ || finished_) return;
     if (ending_.has_value()) {

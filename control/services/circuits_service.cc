@@ -53,7 +53,7 @@ absl::Status FillList(const v1::ListRequest& request, const FabricState& state,
     if (static_cast<uint32_t>(response->circuits_size()) < page) {
       v1::Circuit* listed = response->add_circuits();
       FillCircuit(network, *circuit, listed);
-      // As it is now, not as it was when the circuit was set up.
+      // The list shows the congestion of now, not of when the circuit was set up.
       listed->set_congestion(state.load().MaxOnPath(input, circuit->path.tag));
     } else if (response->next_page_token().empty()) {
       response->set_next_page_token(absl::StrCat(input));

@@ -9,9 +9,9 @@
 namespace bfly::control {
 namespace {
 
-// Pictures that slow listeners may hold, all together.
+// How many pictures slow listeners may hold, all together.
 constexpr size_t kMaxAlive = 12;
-// Links of a network of which pictures are taken, at most. One link takes some 50 bytes of each
+// How many links a network may have for pictures of it. One link takes some 50 bytes of each
 // picture that is alive.
 constexpr uint64_t kMostLinks = 1 << 20;
 
@@ -74,7 +74,8 @@ absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links) {
     circuits.set_blocking_ratio(static_cast<double>(view->blocking.blocked) /
                                 static_cast<double>(view->blocking.asked));
   }
-  // Receivers before senders: a packet a receiver has taken was put on the trunk before.
+  // Receivers are asked before senders: a packet that a receiver has taken was put on the trunk
+  // before.
   for (auto it = view->planes.rbegin(); it != view->planes.rend(); ++it) {
     DataPlane& plane = **it;
     const Clock::time_point asked = Clock::now();
@@ -110,9 +111,9 @@ absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links) {
 }
 
 absl::StatusOr<v1::UnloadResponse> CounterPoll::Unload(uint64_t election_id, Deadline deadline) {
-  // Nobody else polls meanwhile: the next fabric has an account of its own.
+  // Nobody else may poll meanwhile, because the next fabric has an account of its own.
   const std::lock_guard lock(poll_mutex_);
-  // The last that is to be had of data planes that then cannot be unloaded.
+  // This is the last look at data planes that then cannot be unloaded.
   Poll(/*links=*/false).status().IgnoreError();
   const auto last = controller_.loader().Unload(election_id, deadline);
   if (!last.ok()) return last.status();
@@ -197,7 +198,7 @@ void CounterPoll::Run() {
         listener->OnEnd(picture.status());
       }
     }
-    // After a poll that took longer than the interval there is no catching up.
+    // After a poll that took longer than the interval, missed polls are not made up.
     due = std::max(due + (listeners_.empty() ? std::chrono::milliseconds(0) : interval),
                    Clock::now());
   }

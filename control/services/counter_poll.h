@@ -22,7 +22,7 @@ namespace bfly::control {
 
 using PicturePtr = std::shared_ptr<const Picture>;
 
-// Whoever wants picture after picture. Called by the polling thread; must not block.
+// Gets picture after picture. The polling thread calls it, so it must not block.
 class PictureListener {
  public:
   virtual ~PictureListener() = default;
@@ -31,17 +31,17 @@ class PictureListener {
   virtual void ForgetBefore(uint64_t sequence) = 0;
   // Without links a picture is cheap, however large the network.
   virtual bool wants_links() const = 0;
-  // There is no picture, and will be none: the fabric was unloaded.
+  // There will be no more pictures: the fabric was unloaded.
   virtual void OnEnd(const absl::Status& status) = 0;
 };
 
 class CounterPoll {
  public:
   struct Options {
-    // The sums are looked at so often while nobody subscribes: a process that is killed takes along
+    // How often the sums are read while nobody subscribes. A process that is killed takes along
     // what it counted since.
     std::chrono::milliseconds idle_interval{1000};
-    // What pictures are marked with, for people.
+    // The time that pictures are marked with, for people to read.
     std::function<std::chrono::system_clock::time_point()> time_of_day =
         std::chrono::system_clock::now;
   };
@@ -49,26 +49,28 @@ class CounterPoll {
   CounterPoll(Controller& controller, Options options);
   ~CounterPoll();
 
-  // A picture taken after the call began. Callers that wait for one at the same time share it.
-  // RESOURCE_EXHAUSTED: the network has too many links for pictures of them.
+  // Returns a picture that was taken after the call began. Callers that wait for one at the same
+  // time share it. RESOURCE_EXHAUSTED: the network has too many links for pictures of them.
   absl::StatusOr<PicturePtr> Now(bool links);
 
-  // For clients who want some links of the picture that Now(false) gives.
+  // For clients who want some links beside the picture that Now(false) gives.
   LinkReader& links() { return links_; }
   absl::StatusOr<Controller::View> fabric() const { return controller_.view(/*circuits=*/false); }
 
-  // Unloads the fabric and closes its account, over all processes that its data planes ever were.
+  // Unloads the fabric and closes its account over all processes that ever were its data planes.
   absl::StatusOr<v1::UnloadResponse> Unload(uint64_t election_id, Deadline deadline);
-  // The picture that listeners were told last; null: none.
+  // Returns the picture that listeners were told last; null if there is none.
   PicturePtr newest() const {
     const std::lock_guard lock(newest_mutex_);
     return newest_;
   }
   Resources& resources() { return controller_.resources(); }
 
-  // A picture at once, then one every `interval` or more often, if others ask for that.
+  // The listener gets a picture at once, then one every `interval`, or more often if others ask for
+  // that.
   void Subscribe(PictureListener* listener, std::chrono::milliseconds interval);
-  // After this returns the listener is not called any more. Not to be called by the listener.
+  // The listener is not called any more once this has returned. The listener itself must not call
+  // it.
   void Unsubscribe(PictureListener* listener);
 
  private:
@@ -89,7 +91,7 @@ class CounterPoll {
   PicturePtr latest_;
   Clock::time_point latest_began_;
   uint64_t sequence_ = 0;
-  // Of data planes that do not answer the last figures are used.
+  // The last figures of each data plane. They stand in for a data plane that does not answer.
   std::map<const DataPlane*, Picture::Part> last_parts_;
   std::shared_ptr<const Network> last_network_;  // another one: another fabric
   FabricAccount account_;

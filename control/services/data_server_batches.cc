@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DataServerService: lists of reads, and batches in which each is served for itself.
+// DataServerService: lists of reads, and batches whose reads are served one by one.
 #include <algorithm>
 #include <chrono>
 

@@ -9,7 +9,7 @@
 namespace bfly::control {
 namespace {
 
-// The accounts alone; columns of links are long and not needed.
+// Returns the accounts without the columns of links, which are long and not needed.
 v1::AgentCounters WithoutLinks(const v1::AgentCounters& counters) {
   v1::AgentCounters bare;
   bare.set_boot_id(counters.boot_id());
@@ -20,7 +20,7 @@ v1::AgentCounters WithoutLinks(const v1::AgentCounters& counters) {
   return bare;
 }
 
-// Counts of one process only grow.
+// The counts of one process only grow.
 bool IsNewProcess(const v1::AgentCounters& now, const v1::AgentCounters& before) {
   return now.boot_id() != before.boot_id() ||
          now.conservation().injected() < before.conservation().injected() ||
@@ -89,7 +89,7 @@ v1::Conservation FabricAccount::Close(const std::vector<LastWords>& last) {
     }
   }
   Take(picture);
-  // What was on a trunk when its receiver was unloaded is gone with it.
+  // When a receiver is unloaded, what was on the way to it is gone.
   v1::Conservation end = picture.conservation;
   end.set_dropped(end.dropped() + end.in_flight());
   end.set_in_flight(0);
@@ -130,7 +130,7 @@ void FabricAccount::Take(Picture& picture) {
 
   const uint64_t left = all.trunk_in + lost_on_trunks_;
   if (all.trunk_out < left) {
-    // Some that were given up arrived after all.
+    // Some packets that were given up arrived after all.
     const uint64_t arrived = std::min(left - all.trunk_out, lost_on_trunks_);
     lost_on_trunks_ -= arrived;
     if (arrived < left - all.trunk_out) {

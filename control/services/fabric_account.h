@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where every packet of a fabric went, over all its data planes and also those that died.
+// Where every packet of a fabric went, over all its data planes, those that died included.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace bfly::control {
 
-// That the memory set aside for queued packets ran out, and what to do; empty if it did not.
+// Says that the memory for queued packets ran out, and what to do. Empty if it did not run out.
 std::string MemoryProblem(const v1::AgentCounters& counters);
 
 // One for each loaded fabric; not thread-safe.
@@ -40,9 +40,9 @@ class FabricAccount {
     absl::StatusOr<v1::AgentCounters> counters;
     std::chrono::steady_clock::time_point read;
   };
-  // The account at the very end, in which nothing is in flight.
+  // Returns the account at the very end, when nothing is in flight.
   v1::Conservation Close(const std::vector<LastWords>& last);
-  // What is missing from the sums, in words; nothing if no process was lost.
+  // Says in words what is missing from the sums. Empty if no process was lost.
   std::vector<std::string> Unknown() const;
 
  private:

@@ -60,7 +60,7 @@ class ArbitrateStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, g
     v1::ArbitrateResponse answer;
     answer.set_primary(primary);
     answer.set_election_id(primary_id);
-    // Only the newest news count for one that reads slowly; the first is being written.
+    // A client that reads slowly needs only the newest news. The first message is being written.
     if (answers_.size() > 1) answers_.pop_back();
     answers_.push_back(Serialize(answer));
     if (answers_.size() == 1) Continue();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a call is to be given up half way.
+// Says when a call is to be given up half way.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -17,7 +17,7 @@ namespace bfly::control {
 inline constexpr int kAfterwards = 8;
 inline constexpr std::chrono::milliseconds kMoment{20};
 
-// gRPC tells the deadline as a time of day, which may be corrected meanwhile.
+// gRPC tells the deadline as a time of day, and the time of day may be corrected meanwhile.
 inline Deadline DeadlineOf(const grpc::ServerContextBase* context) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::hours kNever{24 * 365};
@@ -25,8 +25,8 @@ inline Deadline DeadlineOf(const grpc::ServerContextBase* context) {
   return Clock::now() + std::min<Clock::duration>(left, kNever);
 }
 
-// Stops what nobody waits for any more. With `answer_in_time` a little before the deadline, so that
-// the answer still arrives.
+// Stops a call that nobody waits for any more. With `answer_in_time` it stops the call a little
+// before the deadline, so that the answer still arrives.
 inline Interrupt InterruptOf(const grpc::ServerContextBase* context, bool answer_in_time) {
   using Clock = std::chrono::steady_clock;
   return [context, answer_in_time, start = Clock::now(), deadline = DeadlineOf(context)] {

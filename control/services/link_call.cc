@@ -12,7 +12,7 @@
 namespace bfly::control {
 namespace {
 
-// Links that a page looks at before it ends, however few it found.
+// How many links a page looks at before it ends, however few it found.
 constexpr uint64_t kLooked = 1 << 22;
 
 void ToMessage(const std::vector<NumberRange>& ranges,
@@ -24,7 +24,7 @@ void ToMessage(const std::vector<NumberRange>& ranges,
   }
 }
 
-// Dropped packets of entry `at`.
+// Returns the packets that entry `at` dropped.
 template <class Visit>
 void ForEachDrop(const v1::AgentLinkReading& figures, int at, Visit visit) {
   const auto link = static_cast<uint32_t>(at);
@@ -175,11 +175,11 @@ absl::Status LinkCall::Top(v1::Counters* counters) {
     ranking = *std::move(ranked);
     request.mutable_also()->Add(ranking.first.begin(), ranking.first.end());
     if (ranking.complete) {
-      // No other link is looked at.
+      // No other link need be looked at.
       request.set_begin(network_.link_count());
       request.set_end(network_.link_count());
     } else if (!ranking.level.empty()) {
-      // All of them have circuits.
+      // All these links have circuits.
       request.set_among(std::move(ranking.level));
       request.set_used(false);
     }

@@ -20,20 +20,20 @@ namespace bfly::control {
 
 class LinkCall {
  public:
-  // All must outlive the object.
+  // `controller`, `view` and `filter` must outlive the object.
   LinkCall(Controller& controller, const Controller::View& view, const v1::CounterFilter& filter);
 
-  // Adds links of index `begin` and above to `counters`, at most `most`. The index of the next
-  // page; the number of links of the network if this was the last. Pages end early where few links
-  // are not zero.
+  // Adds at most `most` links of index `begin` and above to `counters`. Returns the index of the
+  // next page, or the number of links of the network if this was the last page. Pages end early
+  // where few links have figures that are not zero.
   absl::StatusOr<uint64_t> Page(uint64_t begin, uint64_t most, v1::Counters* counters);
-  // Adds the links that stand out, as the filter says.
+  // Adds the links with the largest figures, as the filter says.
   absl::Status Top(v1::Counters* counters);
-  // Data planes whose links are missing, in words.
+  // Says in words which data planes' links are missing.
   const std::set<std::string>& problems() const { return problems_; }
 
  private:
-  // A link of the answer. Without figures they are zeros.
+  // A link of the answer. A link without figures has zeros.
   struct Link {
     uint64_t index = 0;
     uint32_t circuits = 0;
@@ -43,15 +43,15 @@ class LinkCall {
     uint64_t Figure(v1::CounterFilter::Figure figure) const;
   };
   v1::AgentReadLinksRequest Request() const;
-  // What all data planes that answer have of it, in the order of indexes.
+  // Returns what all data planes that answer have of the request, in the order of indexes.
   std::vector<Link> Ask(const v1::AgentReadLinksRequest& request);
-  // Where `links` chosen links from `begin` on have ended.
+  // Returns the index at which `links` chosen links from `begin` on have ended.
   uint64_t EndOf(uint64_t begin, uint64_t links) const;
   absl::Status AddCircuits(std::vector<Link>& links) const;
-  // Links of begin .. end - 1 that belong to an answer whatever the data planes counted: all that
-  // are chosen or, where zeros are left out, those that have circuits.
+  // Returns the links of begin .. end - 1 that belong to the answer whatever the data planes
+  // counted: all chosen links or, where zeros are left out, the chosen links with circuits.
   absl::StatusOr<std::vector<uint64_t>> Unused(uint64_t begin, uint64_t end, uint64_t most) const;
-  // Those of `indexes` that are not there yet; both are in order.
+  // Adds the links of `indexes` that are not among `links` yet. Both are in order.
   static void Add(const std::vector<uint64_t>& indexes, std::vector<Link>& links);
   static bool ByIndex(const Link& a, const Link& b) { return a.index < b.index; }
   void Fill(const std::vector<Link>& links, v1::Counters* counters) const;

@@ -7,9 +7,10 @@
 namespace bfly::control {
 namespace {
 
-// Links whose circuits are read while set-ups wait.
+// How many links are read at a time while set-ups wait.
 constexpr uint64_t kCircuitsAtOnce = 1 << 17;
-// Lines of the load that are read while set-ups wait. A line has the counts of 128 links.
+// How many lines of the load are read at a time while set-ups wait. A line has the counts of 128
+// links.
 constexpr uint64_t kLinesAtOnce = 1 << 13;
 
 }  // namespace
@@ -117,7 +118,8 @@ absl::Status LinkCircuits::ForEachWith(uint32_t least, Visit visit) const {
 absl::StatusOr<LinkCircuits::Ranking> LinkCircuits::Rank(uint64_t wanted, uint64_t room) const {
   const auto count = Count();
   if (!count.ok()) return count.status();
-  // The fewest circuits that a link among the first ones has; 0: also links without any are wanted.
+  // The fewest circuits that one of the first links has. With 0 links without circuits are wanted,
+  // too.
   uint32_t least = 0;
   uint64_t reached = 0;
   for (auto it = count->rbegin(); it != count->rend() && least == 0; ++it) {
@@ -135,7 +137,7 @@ absl::StatusOr<LinkCircuits::Ranking> LinkCircuits::Rank(uint64_t wanted, uint64
           char& byte = ranking.level[index / 8];
           byte = static_cast<char>(byte | 1 << index % 8);
         } else if (ranking.first.size() < room) {
-          // There is room unless more circuits were set up meanwhile.
+          // More circuits may have been set up meanwhile; otherwise there is room.
           ranking.first.push_back(index);
         }
       });

@@ -19,22 +19,23 @@ namespace bfly::control {
 
 class LinkCircuits {
  public:
-  // `network` is that of the loaded fabric, `choice` chooses of its links. All outlive the object.
+  // `network` is the network of the loaded fabric, and `choice` chooses among its links. All must
+  // outlive the object.
   LinkCircuits(Controller& controller, const Network& network, const LinkChoice& choice)
       : controller_(controller), network_(network), choice_(choice) {}
 
   // Set-ups wait until `read` returns. ABORTED, here and below: another fabric was loaded.
   absl::Status Read(const std::function<void(const LinkLoad&)>& read) const;
 
-  // The first links of begin .. end - 1 that carry circuits, at most `most`.
+  // Returns at most `most` of the first links of begin .. end - 1 that carry circuits.
   absl::StatusOr<std::vector<uint64_t>> Find(uint64_t begin, uint64_t end, uint64_t most) const;
 
   // What circuits say about the `wanted` links that come first by circuits, then by packets.
   struct Ranking {
-    // Links that may be among them, at most `room`, in order.
+    // The links that may be among them, at most `room`, in order.
     std::vector<uint64_t> first;
-    // No other link is. Otherwise the rest are of those that have a bit here or, if it is empty, of
-    // those without circuits.
+    // If true, no other link is among them. If false, the rest have a bit in `level` or, if `level`
+    // is empty, no circuits.
     bool complete = false;
     std::string level;
   };

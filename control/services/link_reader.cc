@@ -10,7 +10,7 @@ namespace bfly::control {
 
 namespace {
 
-// Pages, as many as one answer has.
+// How many pages one answer has.
 absl::Status ReadInOrder(const v1::GetCountersRequest& request, const Network& network,
                          LinkCall& call, v1::Counters* counters) {
   const bool in_pages = request.page_size() != 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links of a fabric of any size: data planes are asked for those that a client wants and for no
-// others, and what that takes of memory grows with the answer alone.
+// Reads links of a fabric of any size. Data planes are asked only for the links that a client
+// wants, so the memory that it takes grows with the answer alone.
 #pragma once
 
 #include <mutex>
@@ -15,9 +15,9 @@ class LinkReader {
  public:
   explicit LinkReader(Controller& controller) : controller_(controller) {}
 
-  // Fills in links, problems and next_page_token. CheckLinkRequest agreed to the request for the
-  // fabric that is `view`; ABORTED: another one was loaded since. RESOURCE_EXHAUSTED: the links
-  // that are not zero are too many for one answer.
+  // Fills in links, problems and next_page_token. CheckLinkRequest must have agreed to the request
+  // for the fabric of `view`. ABORTED: another fabric was loaded since. RESOURCE_EXHAUSTED: too
+  // many links are not zero for one answer.
   absl::Status Read(const v1::GetCountersRequest& request, const Controller::View& view,
                     v1::Counters* counters);
 

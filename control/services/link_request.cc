@@ -91,7 +91,7 @@ absl::Status CheckLinkRequest(const v1::GetCountersRequest& request, const Netwo
   if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
   const bool whole = request.page_size() == 0 && filter.top() == 0 && !filter.summary();
   const uint64_t links = ChoiceOf(filter, network).size();
-  // How many links are not zero is seen when they are read.
+  // Reading them shows how many links are not zero.
   if (!whole || filter.nonzero() || links <= kMostOfAnswer) return absl::OkStatus();
   return ErrorAtField(
       absl::StatusCode::kResourceExhausted, "page_size",

@@ -12,7 +12,7 @@
 
 namespace bfly::control {
 
-// Links of a page, of an answer that is not in pages, and of a list of the top ones, at most.
+// How many links there may be in a page, in an answer without pages, and in a list of the top ones.
 inline constexpr uint32_t kMostOfPage = 32'768;
 inline constexpr uint32_t kMostOfAnswer = 262'144;
 inline constexpr uint32_t kMostTop = 65'536;
@@ -22,9 +22,9 @@ void CheckRanges(const v1::CounterFilter& filter, const Network& network, FieldE
 // INVALID_ARGUMENT names every field; RESOURCE_EXHAUSTED: one answer cannot hold the links.
 absl::Status CheckLinkRequest(const v1::GetCountersRequest& request, const Network& network);
 
-// `network` must outlive what is returned, and CheckRanges have agreed.
+// Makes ranges of the filter. CheckRanges must have agreed, and `network` must outlive the result.
 LinkChoice ChoiceOf(const v1::CounterFilter& filter, const Network& network);
-// The index of the first link of the page.
+// Returns the index of the first link of the page.
 uint64_t BeginOf(const v1::GetCountersRequest& request);
 
 }  // namespace bfly::control

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of operations, of Circuits and of DataServer: what a stream carries out, and what it
+// The messages of operations, of Circuits and of DataServer: what a stream carries out, and what it
 // answers.
 #pragma once
 
@@ -14,9 +14,9 @@
 
 namespace bfly::control {
 
-// Operations of one message.
+// How many operations one message may have.
 inline constexpr int kMaxInMessage = 4096;
-// An operation with a path and a key takes less than this. One that takes more counts for several.
+// An operation with a path and a key takes less memory than this. A larger one counts for several.
 inline constexpr size_t kOperationBytes = 1024;
 
 // An operation of a stream.
@@ -26,7 +26,7 @@ struct TaggedOrder {
   uint64_t election_id = 0;
 };
 
-// What came in one message and is answered by one.
+// The operations that came in one message and are answered by one.
 struct Message {
   uint64_t tag = 0;
   bool is_batch = false;
@@ -35,7 +35,7 @@ struct Message {
   size_t bytes = 0;  // of memory, as it came
 };
 
-// What a message counts for: itself and its operations, or more if they are large.
+// What a message counts for: itself and its operations, or more if the operations are large.
 inline size_t SizeOf(const Message& message) {
   return 1 + std::max(message.orders.size(), message.bytes / kOperationBytes);
 }
@@ -60,7 +60,7 @@ TaggedOrder ToMemberOrder(const typename Kind::Operation& operation) {
 // Kind says what the operations are:
 //   Operation, Result              messages with a tag; an Operation may have a `batch` of
 //                                  `operations`, a Result their `results`
-//   static TaggedOrder ToTaggedOrder(const Operation&)                 of one that is no batch
+//   static TaggedOrder ToTaggedOrder(const Operation&)                 of one that is not a batch
 //   static void Fill(const Network&, const StandingCircuit&, Result*)   of one that was done
 //   kOperations                    what an operation may be, in words
 template <class Kind>
@@ -99,7 +99,7 @@ void FillOutcome(const Network* network, uint64_t tag, const Outcome& outcome,
   result->set_message(std::string(outcome.status().message()));
 }
 
-// The answer to `message`, whose outcomes begin at `outcome`.
+// Makes the answer to `message`. Its outcomes begin at `outcome`.
 template <class Kind>
 typename Kind::Result ToAnswer(const Network* network, const Message& message,
                                const Outcome* outcome) {

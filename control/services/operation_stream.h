@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams of operations, of Circuits and of DataServer: messages are carried out in order and
-// answered in order; the next are read meanwhile.
+// Streams of operations, of Circuits and of DataServer. Messages are carried out and answered in
+// order, and the next messages are read meanwhile.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -22,15 +22,15 @@
 
 namespace bfly::control {
 
-// Operations whose answers are not written yet, of one stream and of all together. A client that
-// sends faster than answers can be written, or does not read them, is held back by the transport
-// once its stream has so many, or its share of those of all streams.
+// How many operations may wait for their answers to be written, in one stream and in all together.
+// When a stream has that many, or its share of those of all streams, the transport holds its client
+// back: the client sends faster than answers can be written, or does not read them.
 inline constexpr size_t kMaxOpen = 8192;
 inline constexpr size_t kMaxOpenOfAll = 16'384;
-// Memory of one message once it is parsed.
+// How much memory one message may take once it is parsed.
 inline constexpr size_t kMaxMessageBytes = kMaxInMessage * kOperationBytes;
 
-// One call. Deletes itself when it is over.
+// One call of a stream. It deletes itself when it is over.
 template <class Kind>
 class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
@@ -55,7 +55,8 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
     delete this;
   }
 
-  // From any thread, once for each message, in order. `size`: what it counts for in open_.
+  // Called from any thread, once for each message, in order. `size` is what the message counts for
+  // in open_.
   void Answer(const typename Kind::Result& result, size_t size) {
     grpc::ByteBuffer bytes = Serialize(result);
     Change([&] {
@@ -77,7 +78,7 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
                             kMaxOpenOfAll / std::max<size_t>(1, resources_.streams.in_use()));
   }
 
-  // Calls `change` with mutex_ and does what is due then. This may be gone afterwards.
+  // Calls `change` with mutex_ held and then does what is due. This object may be gone afterwards.
   template <class Function>
   void Change(Function&& change);
 
@@ -184,7 +185,7 @@ void StreamReactor<Kind>::OnReadDone(bool ok) {
 
 template <class Kind>
 void StreamReactor<Kind>::OnWriteDone(bool ok) {
-  // A client that cannot be written to is not read from either.
+  // If the client cannot be written to, it is not read from either.
   if (!ok) context_->TryCancel();
   Change([this, ok] {
     is_writing_ = false;
@@ -223,8 +224,8 @@ void StreamReactor<Kind>::Change(Function&& change) {
     finish = reads_are_over_ && in_queue_ == 0 && answers_.empty() && !is_finished_;
     is_finished_ |= finish;
   }
-  // Without the lock, for gRPC may call back from here. What was decided keeps this alive until it
-  // is begun.
+  // The lock is not held, because gRPC may call back from here. What was decided keeps this object
+  // alive until it has begun.
   if (write != nullptr) StartWrite(write, options);
   if (read) StartRead(&bytes_);
   if (finish) Finish(ToGrpc(ending_));

@@ -12,7 +12,7 @@
 namespace bfly::control {
 namespace {
 
-// One link in a part's columns; zeros where the part has none.
+// Returns one link of a part's columns; it has zeros where the part does not have the link.
 struct LinkFigures {
   uint64_t packets = 0;
   uint64_t bytes = 0;
@@ -27,7 +27,7 @@ struct LinkFigures {
   }
 };
 
-// A picture's links by index.
+// Returns the links of a picture by index.
 class PictureLinks {
  public:
   explicit PictureLinks(const Picture& picture) : picture_(picture) {

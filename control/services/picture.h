@@ -32,19 +32,19 @@ struct Picture {
   std::vector<uint32_t> circuits;  // on every link, by index; empty without links
   LinkCapacity capacity;
   v1::CircuitCounters circuit_counters;
-  // Of all parts together, and of processes that are gone (FabricAccount).
+  // The sums over all parts, and over processes that are gone (FabricAccount).
   v1::Conservation conservation;
   std::map<std::string, uint64_t> drops;  // by reason
   std::vector<std::string> problems;
-  // By data plane: why its counters were not believed.
+  // Says why the counters of a data plane were not believed, by data plane.
   std::map<std::string, std::string> nonsense;
 };
 
-// INVALID_ARGUMENT names what is outside the network.
+// INVALID_ARGUMENT names each part of the filter that is outside the network.
 absl::Status CheckFilter(const v1::CounterFilter& filter, const Network& network);
 
-// What a client sees of `now`. `before`, which may be null, is the picture its `top` counts packets
-// from. With `changed_only`, links that are the same in both are left out.
+// Returns what a client sees of `now`. `before`, which may be null, is the picture from which `top`
+// counts packets. With `changed_only` links that are the same in both are left out.
 v1::Counters ToCounters(const Picture& now, const Picture* before, const v1::CounterFilter& filter,
                         bool changed_only);
 

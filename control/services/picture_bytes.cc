@@ -34,7 +34,7 @@ std::shared_ptr<const PictureMessage> PictureBytes::Make(const PicturePtr& now,
   const std::lock_guard lock(mutex_);
   if (sequence_ != now->sequence) made_.clear();
   sequence_ = now->sequence;
-  // Without one of these the picture before does not matter.
+  // If none of these is set, the picture before does not matter.
   const bool compares = before != nullptr && (changed_only || filter.top() != 0);
   const Kind kind(compares ? before->sequence : 0, changed_only, filter.SerializeAsString());
   std::weak_ptr<const PictureMessage>& known = made_[kind];

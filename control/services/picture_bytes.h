@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures as the bytes that subscribers are sent, made once for all who want the same.
+// Pictures as the bytes that subscribers get. They are made once for all who want the same.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -15,7 +15,8 @@
 
 namespace bfly::control {
 
-// One message without `skipped`, which is each subscriber's own. Takes its size of picture_bytes.
+// One message without `skipped`, which differs for each subscriber. It takes its size of
+// picture_bytes.
 class PictureMessage {
  public:
   PictureMessage(const v1::Counters& counters, grpc::ByteBuffer bytes, Resource& picture_bytes);
@@ -40,13 +41,14 @@ class PictureBytes {
  public:
   explicit PictureBytes(Resource& picture_bytes) : picture_bytes_(picture_bytes) {}
 
-  // As ToCounters has it. Null: messages that are not read yet take all the memory there is for
-  // them.
+  // Returns the message that ToCounters makes. Null: messages that clients have not read yet take
+  // all the memory there is for messages.
   std::shared_ptr<const PictureMessage> Make(const PicturePtr& now, const PicturePtr& before,
                                              const v1::CounterFilter& filter, bool changed_only);
 
  private:
-  // Of the newest picture: the picture before, changed_only, the filter.
+  // What messages of the newest picture differ by: the picture before, changed_only, and the
+  // filter.
   using Kind = std::tuple<uint64_t, bool, std::string>;
 
   Resource& picture_bytes_;

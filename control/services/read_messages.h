@@ -13,7 +13,8 @@ namespace bfly::control {
 // INVALID_ARGUMENT as for circuits (circuit_messages.h).
 absl::StatusOr<Order> ToOrder(const v1::ObjectRequest& request);
 absl::StatusOr<Order> ToOrder(const v1::ReleaseObjectRequest& request);
-// What can be said without the network. RESOURCE_EXHAUSTED: too many in one message.
+// Checks what can be checked without the network. RESOURCE_EXHAUSTED: too many reads in one
+// message.
 absl::Status CheckBatch(const v1::ObjectBatchRequest& request, Resource& batch);
 absl::Status CheckBatch(const v1::ReleaseObjectsRequest& request, Resource& batch);
 ReadBatchOrder ToReadOrder(const v1::ObjectBatchRequest& request);

@@ -13,7 +13,7 @@ void FillRows(const Network& network, Row input, Tag tag, Rows* out) {
   out->Add(rows.begin(), rows.end());
 }
 
-// What both kinds of answer have, by the same names.
+// Fills in what both kinds of answer have under the same names.
 template <typename Response>
 void FillCommon(const Network& network, const RouteResult& route, Response* out) {
   out->set_rounds(route.rounds);
@@ -32,7 +32,7 @@ void FillCommon(const Network& network, const RouteResult& route, Response* out)
   }
 }
 
-// Only where every request has a path, so that path i is that of request i.
+// Only for answers in which every request has a path, so that path i belongs to request i.
 template <typename Response>
 void FillBuddies(const Network& network, const RouteResult& route, Response* out) {
   for (size_t i = 0; i < route.buddies.size(); ++i) {

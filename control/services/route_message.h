@@ -12,12 +12,12 @@
 
 namespace bfly::control {
 
-// All but `seconds`. Counts the steps of the set-up too, which can take longer than the protocol.
-// `summary`: no paths, no buddies.
+// Fills in everything but `seconds`. Counts the steps of the set-up too, which can take longer than
+// the protocol. With `summary` it leaves out paths and buddies.
 void FillRoute(const Network& network, const std::string& protocol, const RouteResult& route,
                bool summary, v1::RoutePermutationResponse* out);
 
-// All but `seconds`. objects[i] is what the user of path i reads.
+// Fills in everything but `seconds`. objects[i] is what the user of path i reads.
 void FillObjectBatch(const Network& network, const DataServerResult& result,
                      const std::vector<uint64_t>& objects, bool summary,
                      v1::ObjectBatchResponse* out);

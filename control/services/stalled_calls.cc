@@ -9,7 +9,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// What a client may leave unread before it counts as stalled, and how often that is looked at.
+// How much a client may leave unread before it counts as stalled, and how often that is looked at.
 constexpr std::chrono::seconds kPatience{5};
 constexpr std::chrono::seconds kLook{1};
 
@@ -52,7 +52,7 @@ void StalledCalls::Run() {
     if (!is_short_()) continue;
     const int64_t before = Now() - kPatience / std::chrono::nanoseconds(1);
     for (Call* call : std::vector<Call*>(calls_.begin(), calls_.end())) {
-      // One that was cancelled may have ended others of its connection.
+      // The call that was cancelled may have ended other calls of its connection.
       if (calls_.count(call) == 0) continue;
       const int64_t since = call->since_ns_.load(std::memory_order_relaxed);
       if (since != 0 && since < before) call->context_->TryCancel();

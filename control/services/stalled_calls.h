@@ -16,7 +16,7 @@ namespace bfly::control {
 
 class StalledCalls {
  public:
-  // From the construction of a call's reactor to its OnDone.
+  // It exists from the construction of a call's reactor to its OnDone.
   class Call {
    public:
     Call(StalledCalls& calls, grpc::CallbackServerContext* context);
@@ -24,7 +24,7 @@ class StalledCalls {
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
-    // Something is being sent from now on, or no longer.
+    // Something is being sent from now on, or is not any more.
     void SetSending(bool sending);
 
    private:
@@ -34,7 +34,7 @@ class StalledCalls {
     std::atomic<int64_t> since_ns_ = 0;  // of the steady clock; 0: nothing is being sent
   };
 
-  // `is_short`: whether memory is wanted.
+  // `is_short` says whether memory is wanted.
   explicit StalledCalls(std::function<bool()> is_short);
   ~StalledCalls();
 

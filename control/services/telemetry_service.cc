@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 constexpr uint32_t kMinInterval = 10;
 constexpr uint32_t kMaxInterval = 60'000;
 
-// A subscriber's filter stays as long as its stream.
+// A subscriber keeps its filter for as long as its stream.
 constexpr size_t kMaxRequest = 256 << 10;
 
 absl::Status ParseSubscribe(const grpc::ByteBuffer& bytes, v1::SubscribeRequest* request) {
@@ -45,7 +45,7 @@ absl::Status CheckRequest(const v1::SubscribeRequest& request) {
 class Subscription final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                            public PictureListener {
  public:
-  // `parsed`: what was wrong with the bytes of the request.
+  // `parsed` says what was wrong with the bytes of the request.
   Subscription(grpc::CallbackServerContext* context, StalledCalls& stalled, CounterPoll& poll,
                PictureBytes& pictures, Resources& resources, const v1::SubscribeRequest& request,
                absl::Status parsed)
@@ -65,7 +65,7 @@ class Subscription final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       End(status);
       return;
     }
-    // The filter is checked with the first picture: only then the network is known.
+    // The filter is checked with the first picture, because the network is known only then.
     subscribed_ = true;
     poll_.Subscribe(this, milliseconds(request.interval_ms()));
   }
@@ -77,7 +77,8 @@ class Subscription final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       EndLocked(status);
       return;
     }
-    // Others may want pictures more often. A quarter of the interval early is on time.
+    // Others may want pictures more often. A picture that comes a quarter of the interval early is
+    // on time.
     const milliseconds interval(request_.interval_ms());
     if (last_sequence_ != 0 && picture->taken - last_taken_ < interval * 3 / 4) return;
     if (!writing_) {
@@ -123,7 +124,7 @@ class Subscription final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
  private:
   void WriteLocked(const PicturePtr& picture) {
-    // The first picture is full, and so is one whose picture before was forgotten.
+    // The first picture is full, and so is a picture whose predecessor was forgotten.
     const bool changed_only = on_change_ && last_ != nullptr;
     std::shared_ptr<const PictureMessage> next =
         pictures_.Make(picture, last_, request_.filter(), changed_only);
@@ -153,7 +154,7 @@ class Subscription final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     ending_ = status;
     if (!writing_) FinishLocked();
   }
-  // Once, and with no write under way.
+  // Called once, while nothing is being written.
   void FinishLocked() {
     if (finished_) return;
     finished_ = true;

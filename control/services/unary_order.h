@@ -21,12 +21,12 @@ struct UnaryCall {
 };
 
 // Finishes the call when the order is carried out, or with its error. RESOURCE_EXHAUSTED: too many
-// wait.
+// orders wait.
 void CarryOut(CommitQueue& queue, absl::StatusOr<Order> order, uint64_t election_id,
               UnaryCall call);
 
-// One call in band, which `carry_out` does while its interrupt says nothing. Finishes the call with
-// what that returns. RESOURCE_EXHAUSTED: too many wait.
+// One call in band. `carry_out` does it until its interrupt returns an error, and the call is
+// finished with what `carry_out` returns. RESOURCE_EXHAUSTED: too many calls wait.
 void CarryOutInBand(CommitQueue& queue, grpc::CallbackServerContext* context,
                     grpc::ServerUnaryReactor* reactor,
                     std::function<grpc::Status(const Interrupt&)> carry_out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread that writes to watchers: whoever changes the circuits only says that there is news.
+// The thread that writes to watchers. Whoever changes circuits only says that there is news.
 #pragma once
 
 #include <algorithm>
