@@ -87,7 +87,8 @@ bool UpdateSocket::Serve(const PacketSocket& client) {
       client.Receive({buffer_.get(), PacketSocket::kMaxMessage});
   if (absl::IsDeadlineExceeded(message.status())) return true;  // nothing there after all
   if (absl::IsUnavailable(message.status())) return false;
-  absl::StatusOr<uint64_t> revision = absl::InvalidArgumentError("this is not an AgentUpdateRequest");
+  absl::StatusOr<uint64_t> revision =
+      absl::InvalidArgumentError("this is not an AgentUpdateRequest");
   if (!message.ok()) {
     revision = message.status();
   } else if (request_.ParseFromArray(message->data(), static_cast<int>(message->size()))) {
