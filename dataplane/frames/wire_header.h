@@ -17,6 +17,8 @@ inline constexpr uint8_t kWireVersion = 1;
 enum class WireType : uint8_t {
   kTester = 1,  // sent and received by hosts: the frame enters the fabric and leaves it unchanged
   kTrunk = 2,   // between data planes only; the frame of a host follows it
+  kProgram =
+      3,  // between data planes only; messages of a program follow it (programs/program_frame.h)
 };
 
 enum WireFlags : uint8_t {

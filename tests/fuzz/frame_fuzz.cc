@@ -9,6 +9,8 @@
 #include "dataplane/frames/translate.h"
 #include "dataplane/frames/trunk_frame.h"
 #include "dataplane/frames/wire_header.h"
+#include "dataplane/programs/message_stream.h"
+#include "dataplane/programs/program_frame.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -76,6 +78,33 @@ void ReadsTrunkFramesAsWritten(const uint8_t* bytes, uint32_t length, uint8_t ch
   Require(TrunkQueueOf(packet.tag, 4) < 4);
 }
 
+// Messages of programs that are accepted are those that would be written, but for the sender's
+// address and the padding, and whoever takes them gets no more than a pass may have.
+void ReadsProgramFramesAsWritten(const uint8_t* bytes, uint32_t length, uint8_t choice) {
+  const ProgramFrameRules rules{
+      .rows = 16, .stages = choice & 4 ? 8 : 4, .stage = 1, .messages = 60, .passes = 7};
+  ProgramFrame frame;
+  Message messages[kMessagesAFrame];
+  DropReason reason;
+  if (!ReadProgramFrame(bytes, length, rules, frame, messages, reason)) return;
+  Require(IsProgramFrame(bytes, length));
+  uint8_t again[kLongestProgramFrame];
+  WriteProgramFrame(frame, rules, messages, again);
+  const int written = kProgramOverhead + frame.messages * kProgramMessageBytes;
+  Require(std::memcmp(again, bytes, 6) == 0);
+  Require(std::memcmp(again + 12, bytes + 12, static_cast<size_t>(written - 12)) == 0);
+  for (int i = 0; i < frame.messages; ++i) {
+    Require(messages[i].row < rules.rows);
+    Require(messages[i].marker != Marker::kNone || messages[i].tag >> rules.stages == 0);
+  }
+  if (frame.lost) return;
+  MessageReceiver receiver(/*forward=*/!frame.back, 2 * rules.rows);
+  if (frame.back) receiver.Begin(frame.run);
+  if (receiver.Take(frame, messages) != MessageReceiver::Verdict::kTake) return;
+  Require(receiver.total() <= 2 * rules.rows && receiver.run() == frame.run);
+  Require(receiver.Take(frame, messages) == MessageReceiver::Verdict::kAgain);
+}
+
 }  // namespace
 }  // namespace bfly::dataplane
 
@@ -87,6 +116,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* input, size_t size) {
   const auto length = static_cast<uint32_t>(size - 1);
   ParsesInsideTheNetwork(frame.bytes.get(), length, Rules(choice));
   ReadsTrunkFramesAsWritten(frame.bytes.get(), length, choice);
+  ReadsProgramFramesAsWritten(frame.bytes.get(), length, choice);
   TranslatesBackAndForth(frame.bytes.get(), length, choice & 15);
   return 0;
 }
