@@ -23,6 +23,17 @@ Workers MakeWorkers(const FabricPlan& plan, IdleMode idle) {
   return workers;
 }
 
+InBandTrunks InBandTrunksOf(const LoadedPorts& ports, uint32_t max_frame_bytes) {
+  InBandTrunks trunks;
+  if (ports.trunk_in() != nullptr) trunks.homeward = ports.trunk_in()->wire();
+  if (ports.trunk_out() != nullptr) {
+    trunks.onward = ports.trunk_out()->wire();
+    trunks.onward_name = ports.trunk_out()->config().name;
+  }
+  trunks.max_frame_bytes = max_frame_bytes;
+  return trunks;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Fabric>> Fabric::Load(const FabricConfig& config) {
@@ -72,6 +83,9 @@ absl::Status LoadedFabric::Assemble(const InletFactory& more_traffic) {
   }
   assembly_.Build();
   stages_.Offer(config_.links, shapes_taken_up_, retired_);
+  // Messages of programs may come at any time from the data plane before. Networks on which
+  // circuits are not set up in band have none.
+  if (!plan_.has_first_hop()) MakeInBand().IgnoreError();
   return absl::OkStatus();
 }
 
@@ -152,9 +166,13 @@ absl::StatusOr<InBand*> LoadedFabric::in_band() {
 
 absl::Status LoadedFabric::MakeInBand() {
   absl::StatusOr<std::unique_ptr<LoadedInBand>> made =
-      LoadedInBand::Make(network_, plan_, routes_, config_.circuit_capacity);
+      LoadedInBand::Make(network_, plan_, routes_, config_.circuit_capacity,
+                         InBandTrunksOf(ports_, config_.max_frame_bytes));
   if (!made.ok()) return made.status();
   in_band_owner_ = *std::move(made);
+  if (ports_.trunk_in() != nullptr) {
+    ports_.trunk_in()->inlet()->SetProgramFrames(in_band_owner_->from_before());
+  }
   for (const LinkId& link : faults_.down_links()) in_band_owner_->SetLinkUp(link, false);
   for (size_t i = 0; i < workers_.size(); ++i) {
     workers_[i]->SetInBand(in_band_owner_->worker(static_cast<int>(i)));

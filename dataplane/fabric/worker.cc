@@ -45,7 +45,7 @@ bool Worker::Pass() {
   }
   account_.ledger.held = held;
   InBandWorker* const in_band = in_band_.load(std::memory_order_acquire);
-  const bool runs_program = in_band != nullptr && in_band->Run();
+  const bool runs_program = in_band != nullptr && in_band->Run(account_.ledger);
   passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   const bool moved = std::memcmp(&account_, &last_published_, sizeof(Account)) != 0;
   if (!moved) {

@@ -37,14 +37,23 @@ void CircuitBook::TakeBack(const GivenCircuits& done, RouteTable& routes) {
   for (const auto& [input, tag] : done.release) counted_[input] = 0;
   for (const auto& [input, tag] : done.install) counted_[input] = ToWire(tag, network_.hops());
   for (const auto* paths : {&done.release, &done.install}) {
-    for (const auto& [input, tag] : *paths) {
-      if (standing_[input] == 0) {
-        routes.Remove(input);
-      } else {
-        routes.Install(input, TagOf(standing_[input]));
-      }
-      Note(input);
-    }
+    for (const auto& [input, tag] : *paths) Restore(input, routes);
+  }
+}
+
+void CircuitBook::Restore(Row input, RouteTable& routes) {
+  if (standing_[input] == 0) {
+    routes.Remove(input);
+  } else {
+    routes.Install(input, TagOf(standing_[input]));
+  }
+  Note(input);
+}
+
+void CircuitBook::CountNone() {
+  for (Row input = 0; input < network_.rows(); ++input) {
+    counted_[input] = 0;
+    Note(input);
   }
 }
 

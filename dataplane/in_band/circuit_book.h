@@ -30,6 +30,12 @@ class CircuitBook {
   // The route table says again what was noted last, and Behind() has what the links must be told.
   void TakeBack(const GivenCircuits& done, RouteTable& routes);
 
+  // A program that was abandoned may have changed the circuit of an input: the route table says
+  // again what was noted last.
+  void Restore(Row input, RouteTable& routes);
+  // The links count no circuit any more.
+  void CountNone();
+
   // What the links must be told to count what stands. They have been told once CaughtUp is called.
   GivenCircuits Behind();
   void CaughtUp();

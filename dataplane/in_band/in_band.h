@@ -22,7 +22,9 @@ class InBand {
   // a parameter out of range; FailedPrecondition one that a circuit holds, or that the network is
   // not a two-fold butterfly, or that the fabric is unloaded: nothing was changed. Nor was it where
   // a link has no room for a path: the report's refusal names it, for the first request in order.
-  // DeadlineExceeded: the workers moved no message for five seconds.
+  // DeadlineExceeded: the workers moved no message for five seconds. Unavailable: other data planes
+  // run some of the stages, and messages were lost on a trunk or none came back; nothing is changed
+  // here, and what links still count of it is forgotten before the next program.
   virtual absl::StatusOr<InBandReport> SetUp(const std::vector<InBandRequest>& requests,
                                              const ProgramParameters& program) = 0;
   // The same for reads of the data server on a randomly-wired butterfly, where only links and disks
@@ -43,11 +45,11 @@ class InBand {
   };
   virtual absl::StatusOr<WalkSeconds> Walk(const std::vector<InBandRequest>& requests) = 0;
 
-  // Circuits on each link as its stage has counted them, by link index. What was installed or
-  // removed by other means is in it from the next program on.
+  // Circuits on each link as its stage has counted them, by link index; 0 on links of other data
+  // planes. What was installed or removed by other means is in it from the next program on.
   virtual std::vector<uint32_t> circuits_on_links() const = 0;
   // Those that end at each output, as the output nodes of a data server have counted them; empty on
-  // other networks.
+  // other networks, and where another data plane has the outputs.
   virtual std::vector<uint32_t> circuits_at_disks() const = 0;
 };
 

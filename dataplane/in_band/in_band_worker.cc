@@ -13,48 +13,79 @@ uint32_t RoomOf(const MessageRing* ring) {
 
 }  // namespace
 
-void InBandWorker::RunActive() {
+void InBandWorker::RunActive(Ledger& ledger) {
   for (InBandPart& part : parts_) Forward(part);
   for (size_t i = parts_.size(); i-- > 0;) Backward(parts_[i]);
+  if (onward_ != nullptr) onward_->Carry(ledger);
+  if (homeward_ != nullptr) homeward_->Carry();
 }
 
 // What cannot go on waits in the ring behind. Outputs take everything, and so do inputs: so
 // messages that go forward never wait for ones that come back, nor those for anybody.
 void InBandWorker::Forward(InBandPart& part) {
   const uint32_t room = RoomOf(part.forward_out);
-  int count = 0;
-  if (part.inputs != nullptr) {
-    if (part.inputs->idle() && orders_.posted.load(std::memory_order_relaxed) != nullptr) {
-      part.inputs->Start(orders_.posted.exchange(nullptr, std::memory_order_acquire));
-    }
-    count = part.inputs->Emit(burst_.get(), static_cast<int>(room));
-    if (Program* finished = part.inputs->TakeFinished()) {
-      orders_.finished.store(finished, std::memory_order_release);
-    }
-    orders_.passes.store(part.inputs->passes(), std::memory_order_relaxed);
-  } else {
-    count = static_cast<int>(part.forward_in->Pop(burst_.get(), room));
-  }
+  const int count = part.inputs != nullptr
+                        ? EmitInputs(part, room)
+                        : static_cast<int>(part.forward_in->Pop(burst_.get(), room));
   if (count == 0) return;
-  for (StageNodes* stage : part.stages) stage->Forward(burst_.get(), count);
+  if (orders_.split) return ForwardRun(part, burst_.get(), count);
+  ForwardBurst(part, burst_.get(), count);
+}
+
+int InBandWorker::EmitInputs(InBandPart& part, uint32_t room) {
+  if (part.inputs->idle() && orders_.posted.load(std::memory_order_relaxed) != nullptr) {
+    Program* const posted = orders_.posted.exchange(nullptr, std::memory_order_acquire);
+    part.inputs->Start(posted, orders_.run.load(std::memory_order_relaxed));
+  }
+  if (orders_.abandon.load(std::memory_order_relaxed)) part.inputs->Abandon();
+  const int count = part.inputs->Emit(burst_.get(), static_cast<int>(room));
+  if (Program* finished = part.inputs->TakeFinished()) {
+    orders_.finished.store(finished, std::memory_order_release);
+  }
+  orders_.passes.store(part.inputs->passes(), std::memory_order_relaxed);
+  return count;
+}
+
+// Where a run was abandoned its last messages may stand before the first marker of the next one.
+void InBandWorker::ForwardRun(InBandPart& part, Message* burst, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (burst[i].marker != Marker::kBegin) continue;
+    if (i > 0) {
+      ForwardBurst(part, burst, i);
+      burst += i;
+      count -= i;
+      i = 0;
+    }
+    part.skips = part.skips || burst->tag != part.run;
+    part.run = burst->tag;
+  }
+  ForwardBurst(part, burst, count);
+}
+
+void InBandWorker::ForwardBurst(InBandPart& part, Message* burst, int count) {
+  for (StageNodes* stage : part.stages) stage->Forward(burst, count);
   if (part.outputs != nullptr) {
-    part.outputs->Take(burst_.get(), count);
+    part.outputs->Take(burst, count);
   } else {
-    part.forward_out->Push(burst_.get(), static_cast<uint32_t>(count));
+    part.forward_out->Push(burst, static_cast<uint32_t>(count));
   }
 }
 
 void InBandWorker::Backward(InBandPart& part) {
   const uint32_t room = RoomOf(part.backward_out);
-  const int count = part.outputs != nullptr
-                        ? part.outputs->Emit(burst_.get(), static_cast<int>(room))
-                        : static_cast<int>(part.backward_in->Pop(burst_.get(), room));
+  Message* burst = burst_.get();
+  int count = part.outputs != nullptr ? part.outputs->Emit(burst, static_cast<int>(room))
+                                      : static_cast<int>(part.backward_in->Pop(burst, room));
+  for (; part.skips && count > 0; ++burst, --count) {
+    part.skips = burst->marker != Marker::kEnd || burst->slot != static_cast<uint32_t>(part.run);
+    if (!part.skips) break;
+  }
   if (count == 0) return;
-  for (size_t i = part.stages.size(); i-- > 0;) part.stages[i]->Backward(burst_.get(), count);
+  for (size_t i = part.stages.size(); i-- > 0;) part.stages[i]->Backward(burst, count);
   if (part.inputs != nullptr) {
-    part.inputs->Return(burst_.get(), count);
+    part.inputs->Return(burst, count);
   } else {
-    part.backward_out->Push(burst_.get(), static_cast<uint32_t>(count));
+    part.backward_out->Push(burst, static_cast<uint32_t>(count));
   }
 }
 

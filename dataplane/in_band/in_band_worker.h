@@ -3,30 +3,20 @@
 // over each of its segments forward and one backward.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <vector>
 
-#include "dataplane/core/ring.h"
+#include "dataplane/core/ledger.h"
+#include "dataplane/in_band/in_band_orders.h"
+#include "dataplane/in_band/trunk_ends.h"
 #include "dataplane/programs/input_nodes.h"
 #include "dataplane/programs/stage_nodes.h"
 
 namespace bfly::dataplane {
 
-using MessageRing = RingOf<Message>;
-
-// Between the control thread and the workers.
-struct InBandOrders {
-  // control: writes, workers: loads. While false workers look at nothing else.
-  std::atomic<bool> active{false};
-  std::atomic<Program*> posted{nullptr};    // control gives, the inputs' worker takes
-  std::atomic<Program*> finished{nullptr};  // the inputs' worker: writes, control: acquire loads
-  std::atomic<uint64_t> passes{0};          // ever; the inputs' worker: writes
-};
-
 // The messages' side of a segment. Rings are owned by who builds it; the first part has the input
 // nodes instead of rings from before, the last one the output nodes instead of rings to what
-// follows.
+// follows. Where trunks split the fabric their ends have the rings that lead out of the data plane.
 struct InBandPart {
   std::vector<StageNodes*> stages;
   MessageRing* forward_in = nullptr;
@@ -35,6 +25,9 @@ struct InBandPart {
   MessageRing* backward_out = nullptr;
   InputNodes* inputs = nullptr;
   OutputNodes* outputs = nullptr;
+  uint64_t run = 0;  // that began last
+  // What comes back is of earlier runs, up to the end of the first pass of `run`.
+  bool skips = false;
 };
 
 class InBandWorker {
@@ -44,21 +37,36 @@ class InBandWorker {
   // Parts of earlier hops first.
   void AddPart(InBandPart part) { parts_.push_back(std::move(part)); }
 
-  // Whether a program runs: the worker should not sleep meanwhile.
-  bool Run() {
+  // Of the trunks whose data this worker has.
+  void SetOnward(OnwardEnd* end) { onward_ = end; }
+  void SetHomeward(HomewardEnd* end) { homeward_ = end; }
+
+  // Whether a program runs: the worker should not sleep meanwhile. Frames that trunks dropped are
+  // counted in `ledger`.
+  bool Run(Ledger& ledger) {
     if (!orders_.active.load(std::memory_order_relaxed)) [[likely]]
       return false;
-    RunActive();
+    RunActive(ledger);
     return true;
+  }
+  // The same on a data plane without trunks.
+  bool Run() {
+    Ledger unused;
+    return Run(unused);
   }
 
  private:
-  void RunActive();
+  void RunActive(Ledger& ledger);
   void Forward(InBandPart& part);
+  int EmitInputs(InBandPart& part, uint32_t room);
+  void ForwardRun(InBandPart& part, Message* burst, int count);
+  void ForwardBurst(InBandPart& part, Message* burst, int count);
   void Backward(InBandPart& part);
 
   InBandOrders& orders_;
   std::vector<InBandPart> parts_;
+  OnwardEnd* onward_ = nullptr;
+  HomewardEnd* homeward_ = nullptr;
   std::unique_ptr<Message[]> burst_ = std::make_unique<Message[]>(kMessageBurst);
 };
 

@@ -13,97 +13,66 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr uint32_t kMessageRingSlots = 1024;
-
 uint64_t Now() { return rte_rdtsc(); }
 double CyclesASecond() { return static_cast<double>(rte_get_tsc_hz()); }
-
-// Stages whose messages one worker carries.
-struct StageRun {
-  int worker;
-  int first_stage;
-  int last_stage;
-};
-
-// Where rows share a stage, the worker of row 0 carries the messages of all its rows: the counts of
-// a stage have one writer, and a marker that is the last in one ring is the last of its pass.
-std::vector<StageRun> RunsOf(const Network& network, const FabricPlan& plan) {
-  std::vector<StageRun> runs;
-  for (int s = 0; s < network.stages(); ++s) {
-    const int worker = plan.worker_of(s, 0);
-    if (runs.empty() || runs.back().worker != worker) runs.push_back({worker, s, s});
-    runs.back().last_stage = s;
-  }
-  return runs;
-}
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LoadedInBand>> LoadedInBand::Make(const Network& network,
                                                                  const FabricPlan& plan,
                                                                  RouteTable& routes,
-                                                                 const LinkCapacity& capacity) {
+                                                                 const LinkCapacity& capacity,
+                                                                 const InBandTrunks& trunks) {
   std::optional<CandidatePaths> candidates;
   if (network.kind() != NetworkKind::kRandomlyWiredButterfly) {
     const absl::StatusOr<SwitchSettings> settings = SwitchSettings::Make(network);
     if (!settings.ok()) return settings.status();
     candidates.emplace(*settings);
   }
-  if (plan.first_stage != 0 || plan.last_stage != network.stages() - 1) {
+  const bool first = plan.first_stage == 0;
+  const bool last = plan.last_stage == network.stages() - 1;
+  if ((!first && trunks.homeward == nullptr) || (!last && trunks.onward == nullptr)) {
     return absl::FailedPreconditionError(absl::StrCat(
         "in_band: this data plane runs stages ", plan.first_stage, "-", plan.last_stage, " of 0-",
-        network.stages() - 1, "; circuits are set up in band where one data plane runs them all"));
+        network.stages() - 1, ", and no trunk leads to the others; give it one"));
   }
   return std::unique_ptr<LoadedInBand>(
-      new LoadedInBand(network, plan, routes, capacity, std::move(candidates)));
+      new LoadedInBand(network, plan, routes, capacity, std::move(candidates), trunks));
 }
 
 LoadedInBand::LoadedInBand(const Network& network, const FabricPlan& plan, RouteTable& routes,
-                           const LinkCapacity& capacity, std::optional<CandidatePaths> candidates)
+                           const LinkCapacity& capacity, std::optional<CandidatePaths> candidates,
+                           const InBandTrunks& trunks)
     : network_(network),
       routes_(routes),
       capacity_(capacity),
       candidates_(std::move(candidates)),
-      disks_(candidates_.has_value() ? nullptr : std::make_unique<DiskNodes>(network.rows())),
+      disks_(candidates_.has_value() || plan.last_stage != network.stages() - 1
+                 ? nullptr
+                 : std::make_unique<DiskNodes>(network.rows())),
       inputs_(&Now),
       // Two messages a row, and the marker.
       outputs_(&Now, 2 * size_t{network.rows()} + 1, disks_.get()),
-      workers_(plan.lcores.size()),
+      stages_(static_cast<size_t>(network.stages())),
       book_(network, routes),
       faults_(network) {
   // On a data server any two paths may meet on any link.
   const int first = candidates_.has_value() ? candidates_->first_collision_hop() : 0;
-  for (int s = 0; s < network.stages(); ++s) {
-    stages_.push_back(std::make_unique<StageNodes>(
-        network, s, s >= first && s < first + network.dimension(), capacity));
+  for (int s = plan.first_stage; s <= plan.last_stage; ++s) {
+    stages_[s] = std::make_unique<StageNodes>(
+        network, s, s >= first && s < first + network.dimension(), capacity);
   }
-  MessageRing* forward_in = nullptr;
-  MessageRing* backward_out = nullptr;
-  const std::vector<StageRun> runs = RunsOf(network, plan);
-  for (size_t i = 0; i < runs.size(); ++i) {
-    const StageRun& run = runs[i];
-    InBandPart part;
-    part.forward_in = forward_in;
-    part.backward_out = backward_out;
-    for (int s = run.first_stage; s <= run.last_stage; ++s) part.stages.push_back(stages_[s].get());
-    if (i == 0) part.inputs = &inputs_;
-    if (i + 1 == runs.size()) {
-      part.outputs = &outputs_;
-    } else {
-      for (MessageRing** ring : {&part.forward_out, &part.backward_in}) {
-        rings_.push_back(std::make_unique<MessageRing>(kMessageRingSlots));
-        *ring = rings_.back().get();
-      }
-      forward_in = part.forward_out;
-      backward_out = part.backward_in;
-    }
-    auto& worker = workers_[run.worker];
-    if (worker == nullptr) worker = std::make_unique<InBandWorker>(post_.orders());
-    worker->AddPart(std::move(part));
-  }
+  assembly_.emplace(network, plan, trunks, stages_, inputs_, outputs_, post_.orders());
+  if (plan.first_stage != 0 || trunks.onward == nullptr) return;
+  post_.SetTrunk(trunks.onward_name, plan.last_stage);
+  runs_.emplace(post_);
 }
 
 absl::Status LoadedInBand::CheckReady() {
+  if (assembly_->homeward() != nullptr) {
+    return absl::FailedPreconditionError(
+        "in_band: the inputs are at stage 0, which another data plane runs; ask that one");
+  }
   absl::Status status = post_.CheckReady();
   if (status.ok() && given_up_ != nullptr) {
     book_.TakeBack(std::exchange(given_up_, nullptr)(), routes_);
@@ -112,17 +81,34 @@ absl::Status LoadedInBand::CheckReady() {
 }
 
 absl::Status LoadedInBand::RunProgram(std::unique_ptr<Program> program,
-                                      std::function<GivenCircuits()> done) {
+                                      std::function<GivenCircuits()> done,
+                                      const std::vector<Row>& inputs) {
   absl::Status status = post_.Run(std::move(program));
-  if (!status.ok()) given_up_ = std::move(done);
+  if (status.ok()) return status;
+  if (runs_.has_value()) runs_->Broke();
+  if (absl::IsUnavailable(status)) {
+    // The workers have let go of the program.
+    for (const Row input : inputs) book_.Restore(input, routes_);
+  } else {
+    given_up_ = std::move(done);
+  }
   return status;
 }
 
+absl::Status LoadedInBand::BeginRun() {
+  if (!runs_.has_value()) return absl::OkStatus();
+  const absl::StatusOr<bool> forgot = runs_->Begin();
+  if (forgot.ok() && *forgot) book_.CountNone();
+  return forgot.status();
+}
+
 absl::Status LoadedInBand::CatchUp() {
+  if (absl::Status status = BeginRun(); !status.ok()) return status;
   const GivenCircuits behind = book_.Behind();
   absl::Status status;
   if (!behind.empty()) {
-    status = RunProgram(std::make_unique<SetGivenCircuits>(behind), [behind] { return behind; });
+    status =
+        RunProgram(std::make_unique<SetGivenCircuits>(behind), [behind] { return behind; }, {});
   }
   if (status.ok()) book_.CaughtUp();
   return status;
@@ -162,8 +148,9 @@ absl::StatusOr<InBandReport> LoadedInBand::Run(const ProgramParameters& paramete
                                                std::vector<Candidates> requests) {
   if (absl::Status status = CheckReady(); !status.ok()) return status;
   if (absl::Status status = CatchUp(); !status.ok()) return status;
-  auto program =
-      MakeProgram(parameters, requests, routes_, capacity_.limited() || !faults_.empty());
+  // Links of other data planes may be down without this one knowing.
+  const bool limited = capacity_.limited() || !faults_.empty() || runs_.has_value();
+  auto program = MakeProgram(parameters, requests, routes_, limited);
   const CircuitProgram& ran = *program;
   const auto done = [this, &ran] {
     GivenCircuits circuits;
@@ -172,8 +159,12 @@ absl::StatusOr<InBandReport> LoadedInBand::Run(const ProgramParameters& paramete
     }
     return circuits;
   };
-  if (absl::Status status = RunProgram(std::move(program), done); !status.ok()) return status;
-  for (const Candidates& request : requests) book_.Settle(request.input);
+  std::vector<Row> inputs;
+  for (const Candidates& request : requests) inputs.push_back(request.input);
+  if (absl::Status status = RunProgram(std::move(program), done, inputs); !status.ok()) {
+    return status;
+  }
+  for (const Row input : inputs) book_.Settle(input);
   InBandReport report = ran.Report(network_, CyclesASecond());
   if (report.refusal.has_value()) {
     report.refusal->capacity = capacity_.at(network_.link_index(report.refusal->link));
@@ -211,9 +202,9 @@ absl::StatusOr<InBandReport> LoadedInBand::Release(const std::vector<Row>& input
   const GivenCircuits done = {.release = paths, .install = {}};
   auto release = std::make_unique<SetGivenCircuits>(done, &routes_);
   const SetGivenCircuits& ran = *release;
-  if (absl::Status status = RunProgram(std::move(release), [done] { return done; }); !status.ok()) {
-    return status;
-  }
+  const absl::Status status = RunProgram(
+      std::move(release), [done] { return done; }, inputs);
+  if (!status.ok()) return status;
   for (const Row input : inputs) book_.Settle(input);
   report.install_messages = 2 * uint64_t{inputs.size()};
   report.install_steps = CountSteps(network_, paths);
@@ -226,6 +217,7 @@ absl::StatusOr<LoadedInBand::WalkSeconds> LoadedInBand::Walk(
   const std::lock_guard lock(mutex_);
   if (absl::Status status = CheckReady(); !status.ok()) return status;
   if (absl::Status status = CheckTwoFold(); !status.ok()) return status;
+  if (absl::Status begun = BeginRun(); !begun.ok()) return begun;
   std::vector<TaggedPath> paths;
   for (const auto& [input, output] : requests) {
     if (input >= network_.rows() || output >= network_.rows()) {
@@ -236,10 +228,8 @@ absl::StatusOr<LoadedInBand::WalkSeconds> LoadedInBand::Walk(
   }
   auto walk = std::make_unique<GivenPaths>(kWalkPass, std::move(paths));
   const GivenPaths& ran = *walk;
-  if (absl::Status status = RunProgram(std::move(walk), [] { return GivenCircuits(); });
-      !status.ok()) {
-    return status;
-  }
+  const absl::Status status = RunProgram(std::move(walk), [] { return GivenCircuits(); }, {});
+  if (!status.ok()) return status;
   const PassTimes& times = ran.times();
   return WalkSeconds{
       .forward = static_cast<double>(times.turned - times.begun) / CyclesASecond(),
@@ -247,10 +237,11 @@ absl::StatusOr<LoadedInBand::WalkSeconds> LoadedInBand::Walk(
 }
 
 std::vector<uint32_t> LoadedInBand::circuits_on_links() const {
-  std::vector<uint32_t> all;
-  all.reserve(network_.link_count());
-  for (const auto& stage : stages_) {
-    for (uint32_t l = 0; l < stage->links(); ++l) all.push_back(stage->circuits(l));
+  std::vector<uint32_t> all(network_.link_count());
+  for (size_t s = 0; s < stages_.size(); ++s) {
+    if (stages_[s] == nullptr) continue;
+    const uint32_t first = network_.link_index({static_cast<int>(s), 0, 0});
+    for (uint32_t l = 0; l < stages_[s]->links(); ++l) all[first + l] = stages_[s]->circuits(l);
   }
   return all;
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -13,8 +14,9 @@
 #include "dataplane/core/route_table.h"
 #include "dataplane/in_band/circuit_book.h"
 #include "dataplane/in_band/in_band.h"
-#include "dataplane/in_band/in_band_worker.h"
+#include "dataplane/in_band/in_band_assembly.h"
 #include "dataplane/in_band/program_post.h"
+#include "dataplane/in_band/trunk_runs.h"
 #include "dataplane/programs/candidates.h"
 #include "dataplane/programs/disk_nodes.h"
 #include "dataplane/stages/plan.h"
@@ -26,13 +28,17 @@ namespace bfly::dataplane {
 class LoadedInBand final : public InBand {
  public:
   // FailedPrecondition: the network is neither a two-fold nor a randomly-wired butterfly, or some
-  // of its stages run on another data plane. All four outlive the object.
+  // of its stages run on another data plane and no trunk leads there. All four, and the wires of
+  // the trunks, outlive the object.
   static absl::StatusOr<std::unique_ptr<LoadedInBand>> Make(const Network& network,
                                                             const FabricPlan& plan,
                                                             RouteTable& routes,
-                                                            const LinkCapacity& capacity);
+                                                            const LinkCapacity& capacity,
+                                                            const InBandTrunks& trunks = {});
   // Null for a worker that runs no stage.
-  InBandWorker* worker(int index) { return workers_[index].get(); }
+  InBandWorker* worker(int index) { return assembly_->worker(index); }
+  // What takes the messages that come from the data plane before; null where the first stage is.
+  ProgramFrames* from_before() { return assembly_->homeward(); }
 
   absl::StatusOr<InBandReport> SetUp(const std::vector<InBandRequest>& requests,
                                      const ProgramParameters& program) override;
@@ -55,7 +61,8 @@ class LoadedInBand final : public InBand {
 
  private:
   LoadedInBand(const Network& network, const FabricPlan& plan, RouteTable& routes,
-               const LinkCapacity& capacity, std::optional<CandidatePaths> candidates);
+               const LinkCapacity& capacity, std::optional<CandidatePaths> candidates,
+               const InBandTrunks& trunks);
   absl::Status CheckTwoFold() const;
 
   // All of these need mutex_.
@@ -64,8 +71,11 @@ class LoadedInBand final : public InBand {
   // FailedPrecondition as ProgramPost's. What a program that was given up did after all is taken
   // back.
   absl::Status CheckReady();
-  // Runs it. `done` says, once it has ended, what it released and installed.
-  absl::Status RunProgram(std::unique_ptr<Program> program, std::function<GivenCircuits()> done);
+  // Runs it. `done` says, once it has ended, what it released and installed; these are circuits of
+  // `inputs`.
+  absl::Status RunProgram(std::unique_ptr<Program> program, std::function<GivenCircuits()> done,
+                          const std::vector<Row>& inputs);
+  absl::Status BeginRun();
   absl::Status CatchUp();
   absl::StatusOr<InBandReport> Run(const ProgramParameters& parameters,
                                    std::vector<Candidates> requests);
@@ -74,13 +84,13 @@ class LoadedInBand final : public InBand {
   RouteTable& routes_;
   const LinkCapacity& capacity_;
   const std::optional<CandidatePaths> candidates_;  // of a two-fold butterfly
-  const std::unique_ptr<DiskNodes> disks_;          // of a randomly-wired one, else null
+  const std::unique_ptr<DiskNodes> disks_;  // of a randomly-wired one whose outputs are here
   ProgramPost post_;
   InputNodes inputs_;
   OutputNodes outputs_;
-  std::vector<std::unique_ptr<StageNodes>> stages_;
-  std::vector<std::unique_ptr<MessageRing>> rings_;
-  std::vector<std::unique_ptr<InBandWorker>> workers_;  // by worker of the plan
+  std::vector<std::unique_ptr<StageNodes>> stages_;  // by stage; null on another data plane
+  std::optional<InBandAssembly> assembly_;           // made once
+  std::optional<TrunkRuns> runs_;  // mutex_; none unless other data planes run stages
 
   std::mutex mutex_;
   CircuitBook book_;  // mutex_

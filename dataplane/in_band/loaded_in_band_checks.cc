@@ -41,7 +41,7 @@ absl::Status LoadedInBand::CheckFree(const std::vector<InBandRequest>& requests)
 }
 
 absl::Status LoadedInBand::CheckReads(const std::vector<InBandRead>& reads) const {
-  if (disks_ == nullptr) {
+  if (candidates_.has_value()) {
     return absl::FailedPreconditionError(
         absl::StrCat("in_band: the data server needs a randomly_wired_butterfly; this is a ",
                      KindName(network_.kind())));

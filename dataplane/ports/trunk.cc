@@ -26,6 +26,7 @@ absl::StatusOr<std::unique_ptr<Trunk>> Trunk::Open(const std::string& field,
   trunk->config_ = config;
   trunk->device_ = *std::move(device);
   const DeviceGate* const gate = trunk->device_->gate();
+  trunk->wire_ = std::make_unique<TrunkWire>(gate, config.queue_pairs, pool);
   if (config.sends) {
     trunk->outlet_ = std::make_unique<TrunkOutlet>(gate, rules, pool);
   } else {
@@ -46,6 +47,13 @@ PortCounters Trunk::counters() const {
     c.rx_bytes = inlet_->counters().bytes.load(std::memory_order_relaxed);
     inlet_->counters().AddDropsTo(c.drops);
   }
+  const PortQueueCounters& sent = wire_->sent();
+  const PortQueueCounters& received = wire_->received();
+  c.tx_packets += sent.packets.load(std::memory_order_relaxed);
+  c.tx_bytes += sent.bytes.load(std::memory_order_relaxed);
+  c.rx_packets += received.packets.load(std::memory_order_relaxed);
+  c.rx_bytes += received.bytes.load(std::memory_order_relaxed);
+  received.AddDropsTo(c.drops);
   c.rx_missed = device_->missed();
   c.xdp = device_->xdp();
   return c;

@@ -14,8 +14,10 @@
 #include "dataplane/core/snapshot.h"
 #include "dataplane/frames/trunk_frame.h"
 #include "dataplane/frames/trunk_sequence.h"
+#include "dataplane/in_band/program_wire.h"
 #include "dataplane/ports/attached_device.h"
 #include "dataplane/ports/port_queue_counters.h"
+#include "dataplane/ports/trunk_wire.h"
 
 namespace bfly::dataplane {
 
@@ -64,16 +66,22 @@ class TrunkInlet final : public Inlet {
   TrunkInlet(const DeviceGate* gate, const TrunkRules& rules, rte_mempool* pool);
 
   int Receive(Descriptor* burst, int room, Ledger& ledger) override;
+  // Where frames with messages of programs go. Before the worker starts; until then they are
+  // dropped.
+  void SetProgramFrames(ProgramFrames* to) { program_frames_ = to; }
 
   const PortQueueCounters& counters() const { return counters_; }
 
  private:
   bool Admit(rte_mbuf* frame, uint64_t now, Descriptor& out, Ledger& ledger);
+  // Whether it takes the frame, which is then freed.
+  bool TakeMessages(rte_mbuf* frame, DropReason& reason);
   void CountLost(uint64_t packets, Ledger& ledger);
 
   const DeviceGate* const gate_;
   const TrunkRules rules_;
   rte_mempool* const pool_;
+  ProgramFrames* program_frames_ = nullptr;
   const double ticks_per_ns_;
   uint16_t next_queue_ = 0;               // polled first; it changes in turn
   std::vector<TrunkSequence> sequences_;  // by the sender's queue
@@ -94,6 +102,7 @@ class Trunk {
   // A trunk that sends has an outlet, one that receives an inlet; the other pointer is null.
   TrunkOutlet* outlet() { return outlet_.get(); }
   TrunkInlet* inlet() { return inlet_.get(); }
+  TrunkWire* wire() { return wire_.get(); }
   PortCounters counters() const;
   std::string problem() const { return device_->problem(); }
 
@@ -104,6 +113,7 @@ class Trunk {
   std::unique_ptr<AttachedDevice> device_;
   std::unique_ptr<TrunkOutlet> outlet_;
   std::unique_ptr<TrunkInlet> inlet_;
+  std::unique_ptr<TrunkWire> wire_;
 };
 
 }  // namespace bfly::dataplane

@@ -9,6 +9,7 @@
 #include "dataplane/frames/wire_header.h"
 #include "dataplane/ports/trunk.h"
 #include "dataplane/ports/whole_frame.h"
+#include "dataplane/programs/program_frame.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -54,6 +55,18 @@ void TrunkInlet::CountLost(uint64_t packets, Ledger& ledger) {
   counters_.Drop(DropReason::kTrunkLost, ledger, packets);
 }
 
+bool TrunkInlet::TakeMessages(rte_mbuf* frame, DropReason& reason) {
+  const uint8_t* const bytes = rte_pktmbuf_mtod(frame, const uint8_t*);
+  if (program_frames_ == nullptr || !IsProgramFrame(bytes, frame->data_len)) return false;
+  const std::optional<DropReason> dropped = program_frames_->Take(bytes, frame->data_len);
+  if (dropped.has_value()) {
+    reason = *dropped;
+    return false;
+  }
+  rte_pktmbuf_free(frame);
+  return true;
+}
+
 bool TrunkInlet::Admit(rte_mbuf* frame, uint64_t now, Descriptor& out, Ledger& ledger) {
   // A frame that the sender did not send enters and leaves the account here.
   const auto reject = [&](DropReason reason) {
@@ -70,7 +83,7 @@ bool TrunkInlet::Admit(rte_mbuf* frame, uint64_t now, Descriptor& out, Ledger& l
   DropReason reason;
   if (!ReadTrunkFrame(rte_pktmbuf_mtod(frame, const uint8_t*), frame->data_len, rules_, packet,
                       reason)) {
-    return reject(reason);
+    return TakeMessages(frame, reason) ? false : reject(reason);
   }
   const TrunkSequence::Step step =
       sequences_[packet.queue].Next(packet.session, packet.sequence, now);

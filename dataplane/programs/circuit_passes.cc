@@ -78,4 +78,7 @@ void ReservePass::Arrive(DiskNodes& disks, const Message* burst, int count) cons
   }
 }
 
+void ForgetPass::Begin(StageNodes& nodes) const { nodes.ForgetCircuits(); }
+void ForgetPass::Begin(DiskNodes& disks) const { disks.ForgetCircuits(); }
+
 }  // namespace bfly::dataplane

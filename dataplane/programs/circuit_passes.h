@@ -41,6 +41,14 @@ class ReservePass final : public Pass {
   void Arrive(DiskNodes& disks, const Message* burst, int count) const override;
 };
 
+// Without messages: from its beginning on no link and no disk counts a circuit.
+class ForgetPass final : public Pass {
+ public:
+  void Begin(StageNodes& nodes) const override;
+  void Begin(DiskNodes& disks) const override;
+};
+
+inline const ForgetPass kForgetPass;
 inline const InstallPass kInstallPass;
 inline const ReleasePass kReleasePass;
 inline const ReservePass kReservePass;

@@ -15,11 +15,16 @@ void DiskNodes::Arrive(const Message* burst, int count) {
     pass_ = &PassAt(burst->slot);
     if (marked_) std::memset(marks_.get(), 0, rows_);
     marked_ = false;
+    pass_->Begin(*this);
     ++burst;
     --count;
   }
   if (count > 0 && burst[count - 1].marker == Marker::kEnd) --count;
   if (count > 0) pass_->Arrive(*this, burst, count);
+}
+
+void DiskNodes::ForgetCircuits() {
+  for (Row disk = 0; disk < rows_; ++disk) circuits_[disk].store(0, std::memory_order_relaxed);
 }
 
 void DiskNodes::Leave(Message* burst, int count) const {

@@ -32,6 +32,7 @@ class DiskNodes {
   void AddCircuits(Row disk, uint32_t more) {
     circuits_[disk].store(circuits(disk) + more, std::memory_order_relaxed);
   }
+  void ForgetCircuits();
   // By disk: a byte that a pass writes and reads. 0 when it begins.
   const uint8_t* marks() const { return marks_.get(); }
   uint8_t* WriteMarks() {

@@ -6,9 +6,14 @@
 
 namespace bfly::dataplane {
 
-void InputNodes::Start(Program* program) {
+void InputNodes::Start(Program* program, uint64_t run) {
   program_ = program;
+  run_ = run;
   state_ = State::kDeciding;
+}
+
+void InputNodes::Abandon() {
+  if (program_ != nullptr) finished_ = std::exchange(program_, nullptr);
 }
 
 int InputNodes::Emit(Message* burst, int room) {
@@ -22,21 +27,21 @@ int InputNodes::Emit(Message* burst, int room) {
     }
     ++passes_;
     times_ = {.begun = now_()};
-    burst[count++] = {.slot = NumberOf(*pass), .marker = Marker::kBegin};
+    burst[count++] = {.tag = run_, .slot = NumberOf(*pass), .marker = Marker::kBegin};
     state_ = State::kSending;
   }
   const int sent = count < room ? program_->Emit(burst + count, room - count) : 0;
   sent_ += static_cast<uint64_t>(sent);
   count += sent;
   if (count < room) {
-    burst[count++] = {.marker = Marker::kEnd};
+    burst[count++] = {.slot = static_cast<uint32_t>(run_), .marker = Marker::kEnd};
     state_ = State::kWaiting;
   }
   return count;
 }
 
 void InputNodes::Return(const Message* burst, int count) {
-  if (count == 0) return;
+  if (count == 0 || program_ == nullptr) return;
   const bool ends = burst[count - 1].marker == Marker::kEnd;
   const int back = ends ? count - 1 : count;
   returned_ += static_cast<uint64_t>(back);
@@ -54,11 +59,19 @@ Program* InputNodes::TakeFinished() { return std::exchange(finished_, nullptr); 
 void OutputNodes::Take(const Message* burst, int count) {
   if (count == 0) return;
   if (disks_ != nullptr) disks_->Arrive(burst, count);
-  const int first = burst->marker == Marker::kBegin ? 1 : 0;
+  const bool begins = burst->marker == Marker::kBegin;
+  if (begins) Forget();
+  const int first = begins ? 1 : 0;
   waiting_.insert(waiting_.end(), burst + first, burst + count);
   if (burst[count - 1].marker != Marker::kEnd) return;
   waiting_.back().tag = now_();
   turned_ = true;
+}
+
+void OutputNodes::Forget() {
+  waiting_.clear();
+  next_ = 0;
+  turned_ = false;
 }
 
 int OutputNodes::Emit(Message* burst, int room) {
@@ -67,11 +80,7 @@ int OutputNodes::Emit(Message* burst, int room) {
   std::copy_n(waiting_.begin() + static_cast<ptrdiff_t>(next_), count, burst);
   if (disks_ != nullptr) disks_->Leave(burst, static_cast<int>(count));
   next_ += count;
-  if (next_ == waiting_.size()) {
-    waiting_.clear();
-    next_ = 0;
-    turned_ = false;
-  }
+  if (next_ == waiting_.size()) Forget();
   return static_cast<int>(count);
 }
 

@@ -20,11 +20,14 @@ class InputNodes {
   explicit InputNodes(TimeSource now) : now_(now) {}
 
   bool idle() const { return program_ == nullptr; }
-  void Start(Program* program);
+  // Its markers carry `run`: kBegin in its tag, kEnd the low half in its slot.
+  void Start(Program* program, uint64_t run = 0);
+  // Ends it now, whatever of it is on its way.
+  void Abandon();
 
   // What they send now, at most `room`.
   int Emit(Message* burst, int room);
-  // What came back.
+  // What came back. Nothing is done with what is left of a program that was abandoned.
   void Return(const Message* burst, int count);
   // The program that ended since it was last asked, or null.
   Program* TakeFinished();
@@ -39,6 +42,7 @@ class InputNodes {
 
   const TimeSource now_;
   Program* program_ = nullptr;
+  uint64_t run_ = 0;
   Program* finished_ = nullptr;
   State state_ = State::kDeciding;
   PassTimes times_;
@@ -63,6 +67,9 @@ class OutputNodes {
   int Emit(Message* burst, int room);
 
  private:
+  // What waits is gone; of a program that was abandoned, when the next pass begins.
+  void Forget();
+
   const TimeSource now_;
   DiskNodes* const disks_;
   std::vector<Message> waiting_;

@@ -19,6 +19,9 @@ class Pass {
  public:
   virtual ~Pass() = default;
 
+  // The marker that opens the pass has come, where messages have not.
+  virtual void Begin(StageNodes&) const {}
+  virtual void Begin(DiskNodes&) const {}
   // Messages at the tails of links of this stage: carries them to the heads.
   virtual void Forward(StageNodes& nodes, Message* burst, int count) const;
   // Messages at the heads: carries them back to the tails. All messages of the pass have gone
@@ -36,6 +39,8 @@ inline const Pass kWalkPass;
 // Passes have numbers, by which the marker that opens a pass tells every stage what to do.
 // `number` is one that NumberOf gave.
 const Pass& PassAt(uint32_t number);
+// Numbers below it are those of passes.
+uint32_t PassCount();
 // The pass must be in the list of passes.cc.
 uint32_t NumberOf(const Pass& pass);
 

@@ -12,12 +12,14 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr std::array<const Pass*, 6> kPasses = {&kWalkPass,    &kInstallPass, &kReservePass,
-                                                &kReleasePass, &kCountPass,   &kAskPass};
+constexpr std::array<const Pass*, 7> kPasses = {
+    &kWalkPass, &kInstallPass, &kReservePass, &kReleasePass, &kCountPass, &kAskPass, &kForgetPass};
 
 }  // namespace
 
 const Pass& PassAt(uint32_t number) { return *kPasses.at(number); }
+
+uint32_t PassCount() { return kPasses.size(); }
 
 uint32_t NumberOf(const Pass& pass) {
   const auto found = std::find(kPasses.begin(), kPasses.end(), &pass);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/programs/path_installer.h"
 
+#include <algorithm>
+
 namespace bfly::dataplane {
 
 void PathInstaller::Acknowledge(const Message* burst, int count) {
@@ -23,7 +25,8 @@ void PathInstaller::AcknowledgeReleases(const Message* burst, int count) {
 std::optional<InBandRefusal> PathInstaller::Refusal(const Network& network) const {
   if (!refused_.has_value()) return std::nullopt;
   const bool down = refused_->notes[kDownNote] != 0;
-  const int stage = refused_->notes[down ? kDownNote : kFullNote] - 1;
+  // A message that came over a trunk may say anything.
+  const int stage = std::min(refused_->notes[down ? kDownNote : kFullNote] - 1, network.hops() - 1);
   return InBandRefusal{.request = refused_->slot,
                        .link = {stage, WalkTag(network, refused_->row, refused_->tag)[stage],
                                 PortOfHop(network, refused_->tag, stage)},

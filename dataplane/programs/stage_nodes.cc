@@ -33,6 +33,7 @@ void StageNodes::Forward(Message* burst, int count) {
     pass_ = &PassAt(burst->slot);
     if (marked_) std::memset(marks_.get(), 0, links_);
     marked_ = false;
+    pass_->Begin(*this);
     ++burst;
     --count;
   }
@@ -49,6 +50,13 @@ void StageNodes::SetLinkUp(uint32_t link, bool up) {
   if (IsDown(link) != up) return;
   down_[link / 64].fetch_xor(uint64_t{1} << link % 64, std::memory_order_relaxed);
   downs_.fetch_add(up ? ~0u : 1u, std::memory_order_relaxed);
+}
+
+void StageNodes::ForgetCircuits() {
+  for (uint32_t link = 0; link < links_; ++link) {
+    circuits_[link].store(0, std::memory_order_relaxed);
+  }
+  crossings_ = 0;
 }
 
 void StageNodes::Cross(Message* burst, int count) const {

@@ -53,6 +53,7 @@ class StageNodes {
     circuits_[link].store(circuits(link) + more, std::memory_order_relaxed);
     crossings_ += static_cast<uint64_t>(static_cast<int32_t>(more));
   }
+  void ForgetCircuits();
   // By link, where candidate paths collide: a byte that a pass writes and reads. 0 when it begins.
   const uint8_t* marks() const { return marks_.get(); }
   uint8_t* WriteMarks() {
