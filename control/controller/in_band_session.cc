@@ -61,8 +61,7 @@ RouteResult RouteOf(const Network& network, const v1::AgentInBandRequest& reques
   return route;
 }
 
-absl::Status CheckProgram(const Intent& intent, const InBandOrder& order) {
-  const FabricState& state = intent.state;
+absl::Status CheckProgram(const FabricState& state, const InBandOrder& order) {
   const bool reads = order.reads.has_value() || order.stop_reading.has_value();
   if (!reads && order.protocol != "collision" && order.protocol != "minimum") {
     return ErrorAtField(
@@ -78,12 +77,6 @@ absl::Status CheckProgram(const Intent& intent, const InBandOrder& order) {
   if (!reads) {
     const auto found = FindProtocol(order.protocol, state.network().kind());
     if (!found.ok()) return found.status();
-  }
-  const auto& owners = intent.plane_of_stage;
-  if (std::any_of(owners.begin(), owners.end(), [&](size_t p) { return p != owners[0]; })) {
-    return ErrorAtField(absl::StatusCode::kFailedPrecondition, "in_band",
-                        "the stages are split over data planes; circuits are set up in band where "
-                        "one data plane runs them all");
   }
   return CheckInBand(state, order);
 }
@@ -114,6 +107,13 @@ v1::AgentInBandRequest RequestOf(const FabricState& state, const InBandOrder& or
   return request;
 }
 
+// The data plane answers: messages were lost on their way to others, and nothing was changed.
+bool IsLossOnTrunk(const absl::Status& status) {
+  if (!absl::IsUnavailable(status)) return false;
+  const std::vector<FieldError> fields = FieldErrorsOf(status);
+  return !fields.empty() && fields[0].field == "in_band";
+}
+
 }  // namespace
 
 absl::StatusOr<InBandOutcome> InBandSession::Execute(const Caller& caller,
@@ -130,7 +130,7 @@ absl::StatusOr<InBandOutcome> InBandSession::Execute(const Caller& caller,
   const auto known = FindInBand(state, *order, caller.key);
   if (!known.ok()) return known.status();
   if (*known != nullptr) return **known;
-  status = CheckProgram(intent_.now(), *order);
+  status = CheckProgram(state, *order);
   if (!status.ok()) return status;
 
   v1::AgentInBandRequest request = RequestOf(state, *order);
@@ -142,8 +142,8 @@ absl::StatusOr<InBandOutcome> InBandSession::Execute(const Caller& caller,
   return LearnOutcome(caller, *order, request, *response);
 }
 
-// Asks the data plane. If the data plane is not as the controller saw it last, looks at it once and
-// asks again.
+// Asks the data plane of the inputs, which has the others take part over the trunks. If the data
+// plane is not as the controller saw it last, looks at it once and asks again.
 absl::StatusOr<v1::AgentInBandResponse> InBandSession::Ask(v1::AgentInBandRequest& request) {
   DataPlane& plane = intent_.now().ingress();
   request.set_base_revision(plane.known().revision);
@@ -159,7 +159,9 @@ absl::StatusOr<v1::AgentInBandResponse> InBandSession::Ask(v1::AgentInBandReques
     plane.Learn([&](DataPlane::Known& known) { known.revision = response->revision(); });
     return response;
   }
-  if (!IsUnreachable(response.status())) return response.status();
+  if (!IsUnreachable(response.status()) || IsLossOnTrunk(response.status())) {
+    return response.status();
+  }
   // Nobody knows whether the data plane did it. The next look compares.
   const std::string problem(response.status().message());
   plane.Learn([&](DataPlane::Known& known) {
