@@ -33,14 +33,14 @@ absl::StatusOr<std::vector<Range>> RangesOf(absl::string_view text, uint32_t lar
   return ranges;
 }
 
-dataplane::LinkDiscipline ToDiscipline(v1::LinkPolicy::Discipline discipline) {
+dataplane::Discipline ToDiscipline(v1::LinkPolicy::Discipline discipline) {
   switch (discipline) {
     case v1::LinkPolicy::PRIORITY:
-      return dataplane::LinkDiscipline::kPriority;
+      return dataplane::Discipline::kPriority;
     case v1::LinkPolicy::PROCESSOR_SHARING:
-      return dataplane::LinkDiscipline::kProcessorSharing;
+      return dataplane::Discipline::kProcessorSharing;
     default:
-      return dataplane::LinkDiscipline::kFifo;
+      return dataplane::Discipline::kFifo;
   }
 }
 

@@ -6,15 +6,10 @@
 #include <optional>
 #include <vector>
 
+#include "dataplane/links/discipline.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
-
-enum class LinkDiscipline : uint8_t {
-  kFifo,
-  kPriority,          // the waiting packet of highest priority goes next, non-preemptive
-  kProcessorSharing,  // n packets present are each served at rate/n
-};
 
 struct LinkShape {
   uint64_t bits_per_second = 0;  // of frames without FCS; 0: no rate, sending takes no time
@@ -22,7 +17,7 @@ struct LinkShape {
   // The most packets that may wait, not counting the one being sent; 0: no limit. Under processor
   // sharing, which lets no packet wait, queue_limit + 1 packets are served at a time.
   uint32_t queue_limit = 0;
-  LinkDiscipline discipline = LinkDiscipline::kFifo;
+  Discipline discipline = Discipline::kFifo;
   double loss = 0;  // probability that a sent packet does not arrive
 
   // True if the link has to keep packets.
@@ -43,7 +38,7 @@ struct LinkRule {
   std::optional<uint64_t> bits_per_second = {};
   std::optional<uint64_t> delay_ns = {};
   std::optional<uint32_t> queue_limit = {};
-  std::optional<LinkDiscipline> discipline = {};
+  std::optional<Discipline> discipline = {};
   std::optional<double> loss = {};
 
   bool Covers(LinkId link) const {

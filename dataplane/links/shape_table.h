@@ -14,7 +14,7 @@ struct ServedLink {
   uint64_t delay = 0;         // TSC
   uint64_t loss = 0;          // a packet is lost if 32 random bits are below this
   uint32_t queue_limit = 0;
-  LinkDiscipline discipline = LinkDiscipline::kFifo;
+  Discipline discipline = Discipline::kFifo;
 };
 
 ServedLink ToServed(const LinkShape& shape, double tsc_hz);

@@ -47,7 +47,7 @@ void TimedLinks::SetTable(const ShapeTable* table, uint64_t now) {
     Link& link = links_[number];
     const ServedLink& old = before->of(first_link_ + number);
     Advance(link, old, counters_[number], now);
-    const LinkDiscipline discipline = table->of(first_link_ + number).discipline;
+    const Discipline discipline = table->of(first_link_ + number).discipline;
     if (discipline != old.discipline) ChangeDiscipline(link, old.discipline, discipline, now);
   }
   // Scheduling moves events: the heap is gone through from a copy of its links.
@@ -57,8 +57,7 @@ void TimedLinks::SetTable(const ShapeTable* table, uint64_t now) {
   for (uint32_t i = 0; i < count; ++i) Schedule(active[i]);
 }
 
-void TimedLinks::ChangeDiscipline(Link& link, LinkDiscipline from, LinkDiscipline to,
-                                  uint64_t now) {
+void TimedLinks::ChangeDiscipline(Link& link, Discipline from, Discipline to, uint64_t now) {
   // In the order they came: through a heap where all keys are equal.
   uint32_t order = 0;
   while (link.waiting > 0) {
@@ -66,7 +65,7 @@ void TimedLinks::ChangeDiscipline(Link& link, LinkDiscipline from, LinkDisciplin
     store_->at(entry).key = 0;
     order = store_->HeapAdd(order, entry);
   }
-  if (from == LinkDiscipline::kProcessorSharing || to == LinkDiscipline::kProcessorSharing) {
+  if (from == Discipline::kProcessorSharing || to == Discipline::kProcessorSharing) {
     if (link.free < now) {
       link.free = now;
       link.part = 0;
@@ -80,10 +79,10 @@ void TimedLinks::ChangeDiscipline(Link& link, LinkDiscipline from, LinkDisciplin
   }
 }
 
-void TimedLinks::Wait(Link& link, LinkDiscipline discipline, uint32_t entry) {
+void TimedLinks::Wait(Link& link, Discipline discipline, uint32_t entry) {
   StoredPacket& stored = store_->at(entry);
   ++link.waiting;
-  if (discipline == LinkDiscipline::kFifo) {
+  if (discipline == Discipline::kFifo) {
     stored.next = 0;
     if (link.waiting == 1) {
       link.first_waiting = entry;
@@ -94,16 +93,16 @@ void TimedLinks::Wait(Link& link, LinkDiscipline discipline, uint32_t entry) {
     return;
   }
   // Bytes served are not negative, and such doubles are ordered as their bits are.
-  stored.key = discipline == LinkDiscipline::kPriority
+  stored.key = discipline == Discipline::kPriority
                    ? 15 - stored.packet.priority
                    : std::bit_cast<uint64_t>(link.served + stored.packet.bytes);
   link.first_waiting = store_->HeapAdd(link.waiting == 1 ? 0 : link.first_waiting, entry);
 }
 
-uint32_t TimedLinks::NextWaiting(Link& link, LinkDiscipline discipline) {
+uint32_t TimedLinks::NextWaiting(Link& link, Discipline discipline) {
   const uint32_t entry = link.first_waiting;
   link.first_waiting =
-      discipline == LinkDiscipline::kFifo ? store_->at(entry).next : store_->HeapWithoutTop(entry);
+      discipline == Discipline::kFifo ? store_->at(entry).next : store_->HeapWithoutTop(entry);
   --link.waiting;
   return entry;
 }
@@ -111,8 +110,7 @@ uint32_t TimedLinks::NextWaiting(Link& link, LinkDiscipline discipline) {
 // Works out what the link did until `now`.
 void TimedLinks::Advance(Link& link, const ServedLink& served, TimedCounters& counters,
                          uint64_t now) {
-  if (served.discipline == LinkDiscipline::kProcessorSharing)
-    return Share(link, served, counters, now);
+  if (served.discipline == Discipline::kProcessorSharing) return Share(link, served, counters, now);
   while (link.waiting > 0 && (link.free < now || (link.free == now && link.part == 0))) {
     Send(link, served, counters, NextWaiting(link, served.discipline));
   }
@@ -183,7 +181,7 @@ void TimedLinks::Depart(Link& link, const ServedLink& served, uint32_t entry) {
 }
 
 bool TimedLinks::IsFull(const Link& link, const ServedLink& served) {
-  const bool shared = served.discipline == LinkDiscipline::kProcessorSharing;
+  const bool shared = served.discipline == Discipline::kProcessorSharing;
   return served.queue_limit != 0 && link.waiting >= served.queue_limit + (shared ? 1 : 0);
 }
 
@@ -195,7 +193,7 @@ TimedLinks::Standing TimedLinks::At(uint32_t of_stage, uint64_t arrival) {
   Standing found{.packets = link.waiting, .has_room = !IsFull(link, served)};
   const bool sends = link.free > arrival || (link.free == arrival && link.part > 0);
   // Under processor sharing all that are served wait.
-  if (served.discipline == LinkDiscipline::kProcessorSharing || !sends) return found;
+  if (served.discipline == Discipline::kProcessorSharing || !sends) return found;
   ++found.packets;
   found.free = link.free;
   found.part = link.part;
@@ -226,7 +224,7 @@ void TimedLinks::Enter(const Descriptor& packet, uint32_t of_stage, Ledger& ledg
   stored.sequence = sequence_++ & ((uint64_t{1} << 56) - 1);
   ++held_;
   const bool idle = link.free < arrival || (link.free == arrival && link.part == 0);
-  const bool shared = served.discipline == LinkDiscipline::kProcessorSharing;
+  const bool shared = served.discipline == Discipline::kProcessorSharing;
   if (!shared && link.waiting == 0 && idle) {
     Send(link, served, counters_[number], entry);
   } else {
@@ -280,7 +278,7 @@ void TimedLinks::Schedule(uint32_t number) {
   const ServedLink& served = Served(number);
   uint64_t time = link.free;
   double part = link.part;
-  if (served.discipline == LinkDiscipline::kProcessorSharing) {
+  if (served.discipline == Discipline::kProcessorSharing) {
     const double finish = std::bit_cast<double>(store_->at(link.first_waiting).key);
     Add((finish - link.served) * (served.ticks_per_byte * link.waiting), time, part);
     time += served.delay;

@@ -100,9 +100,9 @@ class TimedLinks {
   void Share(Link& link, const ServedLink& served, TimedCounters& counters, uint64_t now);
   void Send(Link& link, const ServedLink& served, TimedCounters& counters, uint32_t entry);
   void Depart(Link& link, const ServedLink& served, uint32_t entry);
-  void Wait(Link& link, LinkDiscipline discipline, uint32_t entry);
-  uint32_t NextWaiting(Link& link, LinkDiscipline discipline);
-  void ChangeDiscipline(Link& link, LinkDiscipline from, LinkDiscipline to, uint64_t now);
+  void Wait(Link& link, Discipline discipline, uint32_t entry);
+  uint32_t NextWaiting(Link& link, Discipline discipline);
+  void ChangeDiscipline(Link& link, Discipline from, Discipline to, uint64_t now);
   void Schedule(uint32_t number);
   void CountOccupancy(uint32_t number);
   bool IsLost(uint32_t number, const ServedLink& served);

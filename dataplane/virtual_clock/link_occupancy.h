@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "dataplane/virtual_clock/discipline.h"
+#include "dataplane/virtual_clock/job.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {

@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-#include "dataplane/virtual_clock/discipline.h"
+#include "dataplane/virtual_clock/job.h"
 #include "dataplane/virtual_clock/job_queue.h"
 
 namespace bfly::dataplane {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataplane/virtual_clock/discipline.h"
+#include "dataplane/virtual_clock/job.h"
 #include "dataplane/virtual_clock/port_choice.h"
 #include "topologies/network.h"
 

@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "dataplane/links/discipline.h"
 #include "dataplane/virtual_clock/delay_histogram.h"
-#include "dataplane/virtual_clock/discipline.h"
+#include "dataplane/virtual_clock/job.h"
 #include "dataplane/virtual_clock/source.h"
 #include "topologies/network.h"
 

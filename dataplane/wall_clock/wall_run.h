@@ -24,7 +24,7 @@ struct WallRunConfig {
   ArrivalProcess process = ArrivalProcess::kPoisson;
   double slot = 0;  // seconds, for a process that has slots
   TrafficPatternSpec pattern = {.name = "uniform"};
-  LinkDiscipline discipline = LinkDiscipline::kFifo;
+  Discipline discipline = Discipline::kFifo;
   uint64_t seed = 0;
   double warmup = 0;    // seconds, not measured
   double duration = 0;  // seconds measured

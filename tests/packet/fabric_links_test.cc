@@ -125,7 +125,7 @@ TEST(FabricLinks, OneFigureOfManyLinksIsWhatEachOfThemTells) {
 // in a ms. Only the one packet that is being sent keeps the urgent ones from theirs.
 TEST(FabricLinks, SourcesOfHigherPriorityGoFirst) {
   FabricConfig config = OneWorker(NetworkKind::kButterfly, 4);
-  config.links.base = {.bits_per_second = 8'000'000, .discipline = LinkDiscipline::kPriority};
+  config.links.base = {.bits_per_second = 8'000'000, .discipline = Discipline::kPriority};
   const std::unique_ptr<Fabric> fabric = MustLoad(config);
   ASSERT_NE(fabric, nullptr);
   const SourceConfig relaxed{.rows = {0},
@@ -165,7 +165,7 @@ TEST(FabricLinks, ChangeUnderLoadAndTheAccountHolds) {
                     .ok());
     for (int change = 0; change < 30; ++change) {
       LinkPlan plan;
-      plan.base.discipline = static_cast<LinkDiscipline>(change % 3);
+      plan.base.discipline = static_cast<Discipline>(change % 3);
       if (change % 4 != 3) plan.base.bits_per_second = 50'000'000;
       if (change % 2 == 0) plan.base.delay_ns = 200'000;
       if (change % 5 == 0) plan.base.queue_limit = 5;

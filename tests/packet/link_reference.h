@@ -21,7 +21,7 @@ struct ReferencePacket {
 // When each packet leaves, in arrivals' order and unit of time; below 0: it found the queue full.
 // A link that becomes free at the moment a packet comes is free for it.
 inline std::vector<long double> ReferenceDepartures(const std::vector<ReferencePacket>& packets,
-                                                    LinkDiscipline discipline,
+                                                    Discipline discipline,
                                                     long double time_per_byte, size_t queue_limit) {
   constexpr long double kNever = std::numeric_limits<long double>::infinity();
   struct Present {
@@ -30,7 +30,7 @@ inline std::vector<long double> ReferenceDepartures(const std::vector<ReferenceP
   };
   std::vector<long double> left(packets.size(), -1);
   std::vector<Present> present;  // in the order they came; one at a time is served but for sharing
-  const bool shared = discipline == LinkDiscipline::kProcessorSharing;
+  const bool shared = discipline == Discipline::kProcessorSharing;
   size_t next = 0;
   size_t served = 0;  // index in present
   long double now = 0;
@@ -63,7 +63,7 @@ inline std::vector<long double> ReferenceDepartures(const std::vector<ReferenceP
       left[present[served].packet] = now;
       present.erase(present.begin() + static_cast<ptrdiff_t>(served));
       served = 0;
-      if (discipline == LinkDiscipline::kPriority) {
+      if (discipline == Discipline::kPriority) {
         for (size_t i = 1; i < present.size(); ++i) {
           if (packets[present[i].packet].priority > packets[present[served].packet].priority) {
             served = i;

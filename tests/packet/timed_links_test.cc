@@ -77,7 +77,7 @@ std::vector<Offered> Draw(std::mt19937& random, int count) {
   return packets;
 }
 
-void Compare(LinkDiscipline discipline, uint32_t queue_limit, uint64_t rate, uint32_t seed) {
+void Compare(Discipline discipline, uint32_t queue_limit, uint64_t rate, uint32_t seed) {
   SCOPED_TRACE(testing::Message() << "discipline " << static_cast<int>(discipline) << " limit "
                                   << queue_limit << " rate " << rate << " seed " << seed);
   std::mt19937 random(seed);
@@ -125,7 +125,7 @@ void Compare(LinkDiscipline discipline, uint32_t queue_limit, uint64_t rate, uin
   }
 }
 
-class AgainstTheReference : public testing::TestWithParam<LinkDiscipline> {};
+class AgainstTheReference : public testing::TestWithParam<Discipline> {};
 
 TEST_P(AgainstTheReference, PacketsArriveWhenItSays) {
   for (uint32_t seed = 0; seed < 150; ++seed) {
@@ -141,13 +141,13 @@ TEST_P(AgainstTheReference, TheSamePacketsFindTheQueueFull) {
     // no departure may meet an arrival.
     const uint64_t whole = seed % 2 == 0 ? 1'000'000'000 : 500'000'000;
     Compare(GetParam(), 1 + seed % 5,
-            GetParam() == LinkDiscipline::kProcessorSharing ? 787'878'787 + seed : whole, seed);
+            GetParam() == Discipline::kProcessorSharing ? 787'878'787 + seed : whole, seed);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Disciplines, AgainstTheReference,
-                         testing::Values(LinkDiscipline::kFifo, LinkDiscipline::kPriority,
-                                         LinkDiscipline::kProcessorSharing));
+                         testing::Values(Discipline::kFifo, Discipline::kPriority,
+                                         Discipline::kProcessorSharing));
 
 TEST(TimedLinks, CarryThreePacketsOnOneLinkAsCountedByHand) {
   // 100 bytes at 1 Gbit/s are 800 ns.
@@ -220,10 +220,10 @@ TEST(TimedLinks, ANewRateHoldsForWhatWaitsAndNotForWhatIsBeingSent) {
 }
 
 TEST(TimedLinks, ANewDisciplineTakesOverWhatWaits) {
-  for (const LinkDiscipline from :
-       {LinkDiscipline::kFifo, LinkDiscipline::kPriority, LinkDiscipline::kProcessorSharing}) {
-    for (const LinkDiscipline to :
-         {LinkDiscipline::kFifo, LinkDiscipline::kPriority, LinkDiscipline::kProcessorSharing}) {
+  for (const Discipline from :
+       {Discipline::kFifo, Discipline::kPriority, Discipline::kProcessorSharing}) {
+    for (const Discipline to :
+         {Discipline::kFifo, Discipline::kPriority, Discipline::kProcessorSharing}) {
       Bench bench({.base = {.bits_per_second = 1'000'000'000, .discipline = from}, .rules = {}});
       const ShapeTable then(
           {.base = {.bits_per_second = 1'000'000'000, .discipline = to}, .rules = {}}, 0, 2, 2,

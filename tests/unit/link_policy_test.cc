@@ -85,12 +85,12 @@ TEST(LinkPolicy, WhatAFileSaysOfEachLink) {
   ASSERT_TRUE(read.ok()) << read.status();
   const auto config = ToFabricConfig(*read, "dp0");
   ASSERT_TRUE(config.ok()) << config.status();
-  using dataplane::LinkDiscipline;
+  using dataplane::Discipline;
   using dataplane::LinkShape;
   const LinkShape base{.bits_per_second = 100'000'000,
                        .delay_ns = 50'000,
                        .queue_limit = 100,
-                       .discipline = LinkDiscipline::kFifo,
+                       .discipline = Discipline::kFifo,
                        .loss = 0.001};
   EXPECT_EQ(config->links.Of({2, 3, 0}), base);
   LinkShape slow = base;
@@ -98,7 +98,7 @@ TEST(LinkPolicy, WhatAFileSaysOfEachLink) {
   EXPECT_EQ(config->links.Of({3, 7, 1}), slow);
   EXPECT_EQ(config->links.Of({3, 8, 1}), base);
   LinkShape first = base;
-  first.discipline = LinkDiscipline::kPriority;
+  first.discipline = Discipline::kPriority;
   first.queue_limit = 0;
   first.loss = 0;
   EXPECT_EQ(config->links.Of({1, 15, 1}), first);

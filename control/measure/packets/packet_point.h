@@ -12,7 +12,8 @@
 #include "absl/status/statusor.h"
 #include "bfly/v1/experiment.pb.h"
 #include "control/measure/core/measurement.h"
-#include "dataplane/virtual_clock/discipline.h"
+#include "dataplane/links/discipline.h"
+#include "dataplane/virtual_clock/job.h"
 #include "topologies/network.h"
 #include "topologies/permutation.h"
 

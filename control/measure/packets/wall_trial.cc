@@ -77,7 +77,7 @@ absl::StatusOr<Trial> RunWallTrial(const v1::Experiment& experiment, const Packe
   if (!pattern.ok()) return pattern.status();
   config.pattern = *std::move(pattern);
   if (point.discipline == dataplane::Discipline::kProcessorSharing) {
-    config.discipline = dataplane::LinkDiscipline::kProcessorSharing;
+    config.discipline = dataplane::Discipline::kProcessorSharing;
   }
   config.seed = seed;
   config.warmup = WarmupOf(experiment, point) * unit;

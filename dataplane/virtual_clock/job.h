@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which order a link serves the packets that wait for it.
+// A packet in a network of servers, and which links are servers of their own.
 #pragma once
 
 #include "dataplane/virtual_clock/boundary.h"
 
 namespace bfly::dataplane {
-
-enum class Discipline {
-  kFifo,              // in the order of arrival
-  kProcessorSharing,  // all at once, each at an equal part of the link's rate
-  kPriority,          // the most urgent class first, a packet in service is never interrupted
-};
 
 // Who shares a link.
 enum class LinkModel {
