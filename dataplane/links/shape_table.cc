@@ -8,14 +8,15 @@
 namespace bfly::dataplane {
 
 ServedLink ToServed(const LinkShape& shape, double tsc_hz) {
-  return {
-      .ticks_per_byte =
-          shape.bits_per_second == 0 ? 0 : 8 * tsc_hz / static_cast<double>(shape.bits_per_second),
-      .delay =
-          static_cast<uint64_t>(std::llround(static_cast<double>(shape.delay_ns) * tsc_hz / 1e9)),
-      .loss = static_cast<uint64_t>(std::llround(shape.loss * 4294967296.0)),
-      .queue_limit = shape.queue_limit,
-      .discipline = shape.discipline};
+  // A byte takes less than 2^36 ticks, a packet less than 2^52.
+  const double ticks_per_byte =
+      shape.bits_per_second == 0 ? 0 : 8 * tsc_hz / static_cast<double>(shape.bits_per_second);
+  return {.byte_time = static_cast<LinkTime>(std::ldexp(ticks_per_byte, 64)),
+          .delay = static_cast<uint64_t>(
+              std::llround(static_cast<double>(shape.delay_ns) * tsc_hz / 1e9)),
+          .loss = static_cast<uint64_t>(std::llround(shape.loss * 4294967296.0)),
+          .queue_limit = shape.queue_limit,
+          .discipline = shape.discipline};
 }
 
 ShapeTable::ShapeTable(const LinkPlan& plan, int stage, uint32_t rows, int ports, double tsc_hz)

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// A LinkPlan compiled for the links of one stage, in a worker's units.
+// The settings of the links of one stage, compiled from a LinkPlan into a worker's units.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "dataplane/links/link_shape.h"
+#include "dataplane/links/link_time.h"
 
 namespace bfly::dataplane {
 
 struct ServedLink {
-  double ticks_per_byte = 0;  // TSC; 0: sending takes no time
-  uint64_t delay = 0;         // TSC
-  uint64_t loss = 0;          // a packet is lost if 32 random bits are below this
+  LinkTime byte_time = 0;  // 2^-64 TSC ticks; 0: sending takes no time
+  uint64_t delay = 0;      // TSC
+  uint64_t loss = 0;       // a packet is lost if 32 random bits are below this
   uint32_t queue_limit = 0;
   Discipline discipline = Discipline::kFifo;
+
+  // The time that sending takes alone, rounded up.
+  LinkTime WorkOf(uint32_t bytes) const {
+    return (byte_time * bytes + UINT32_MAX) >> (64 - kTickFractionBits);
+  }
 };
 
 ServedLink ToServed(const LinkShape& shape, double tsc_hz);

@@ -17,6 +17,7 @@
 #include "dataplane/core/descriptor.h"
 #include "dataplane/core/ledger.h"
 #include "dataplane/links/event_heap.h"
+#include "dataplane/links/link_server.h"
 #include "dataplane/links/shape_table.h"
 #include "dataplane/stages/packet_store.h"
 #include "dataplane/telemetry/latency_histogram.h"
@@ -52,12 +53,10 @@ class TimedLinks {
   // with those of Enter.
   struct Standing {
     uint32_t packets = 0;  // waiting or being sent
-    uint64_t free = 0;     // when the packet being sent has left: TSC, and what passes of the tick
-    double part = 0;       // after it
+    LinkTime free = 0;     // when the packet being sent has left
     bool has_room = false;
     bool IsBefore(const Standing& other) const {
-      if (packets != other.packets) return packets < other.packets;
-      return free != other.free ? free < other.free : part < other.part;
+      return packets != other.packets ? packets < other.packets : free < other.free;
     }
   };
   Standing At(uint32_t link, uint64_t arrival);
@@ -80,29 +79,20 @@ class TimedLinks {
   const TimedCounters& counters(uint32_t link) const { return counters_[link - first_link_]; }
 
  private:
-  struct Link {
-    // The link is free from here on: last departure, and what has passed of the tick after it.
-    // Under processor sharing: until when `served` was worked out.
-    uint64_t free = 0;
-    double part = 0;    // of a tick, [0, 1)
-    double served = 0;  // processor sharing: bytes each packet got since the link was last empty
-    uint32_t first_waiting = 0;  // FIFO: list; else top of a heap
-    uint32_t last_waiting = 0;   // FIFO only
-    uint32_t first_sent = 0;     // departure worked out, not at the far side yet: list by arrival
-    uint32_t last_sent = 0;
-    uint32_t waiting = 0;  // processor sharing: all that are served
-    uint32_t sent = 0;
+  struct alignas(64) Server : LinkServer<PacketStore> {};
+  static_assert(sizeof(Server) == 64);
+
+  // Packets whose departure is known and that are not at the far side yet: a list by arrival there.
+  struct Wire {
+    uint32_t first = 0;
+    uint32_t last = 0;
+    uint32_t packets = 0;
     uint64_t drawn = 0;  // packets that a loss was drawn for
   };
 
-  static bool IsFull(const Link& link, const ServedLink& served);
-  void Advance(Link& link, const ServedLink& served, TimedCounters& counters, uint64_t now);
-  void Share(Link& link, const ServedLink& served, TimedCounters& counters, uint64_t now);
-  void Send(Link& link, const ServedLink& served, TimedCounters& counters, uint32_t entry);
-  void Depart(Link& link, const ServedLink& served, uint32_t entry);
-  void Wait(Link& link, Discipline discipline, uint32_t entry);
-  uint32_t NextWaiting(Link& link, Discipline discipline);
-  void ChangeDiscipline(Link& link, Discipline from, Discipline to, uint64_t now);
+  static bool IsFull(const Server& server, const ServedLink& served);
+  void Advance(uint32_t number, const ServedLink& served, uint64_t now);
+  void Depart(uint32_t number, const ServedLink& served, uint32_t entry, LinkTime departure);
   void Schedule(uint32_t number);
   void CountOccupancy(uint32_t number);
   bool IsLost(uint32_t number, const ServedLink& served);
@@ -116,11 +106,11 @@ class TimedLinks {
   PacketStore* const store_;
   LinkCold* const cold_;
   const ShapeTable* table_ = nullptr;
-  std::unique_ptr<Link[]> links_;
+  std::unique_ptr<Server[]> servers_;
+  std::unique_ptr<Wire[]> wires_;
   std::unique_ptr<TimedCounters[]> counters_;
   EventHeap events_;
   uint64_t held_ = 0;
-  uint64_t sequence_ = 0;
   std::atomic<LatencyHistogram*> latency_{nullptr};  // control: writes, worker: acquire loads
 };
 

@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "dataplane/virtual_clock/fifo_server.h"
-#include "dataplane/virtual_clock/processor_sharing.h"
 #include "dataplane/virtual_clock/server_network.h"
+#include "dataplane/virtual_clock/servers.h"
 #include "dataplane/virtual_clock/source.h"
 #include "topologies/random.h"
 

@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "dataplane/virtual_clock/fifo_server.h"
 #include "dataplane/virtual_clock/link_occupancy.h"
-#include "dataplane/virtual_clock/priority.h"
-#include "dataplane/virtual_clock/processor_sharing.h"
 #include "dataplane/virtual_clock/server_network.h"
+#include "dataplane/virtual_clock/servers.h"
 #include "topologies/random.h"
 
 namespace bfly::dataplane {
@@ -218,8 +216,7 @@ VirtualResult RunServers(const Network& network, const VirtualConfig& config, Vi
     case Discipline::kProcessorSharing:
       return Run(network, config, source, times, SharingServer(times.unit));
     case Discipline::kPriority:
-      return Run(network, config, source, times,
-                 PriorityServer(times.unit, static_cast<int>(config.class_shares.size())));
+      return Run(network, config, source, times, PriorityServer(times.unit));
     case Discipline::kFifo:
       break;
   }

@@ -25,4 +25,7 @@ struct Job {
   Job Left(Ticks departure) const { return {departure, birth, tag << 1, time, priority}; }
 };
 
+inline Ticks ArrivalOf(const Job& job) { return job.time; }
+inline uint64_t UrgencyOf(const Job& job) { return job.priority; }
+
 }  // namespace bfly::dataplane

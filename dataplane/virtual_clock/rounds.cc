@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "dataplane/virtual_clock/delay_histogram.h"
-#include "dataplane/virtual_clock/fifo_server.h"
 #include "dataplane/virtual_clock/server_network.h"
+#include "dataplane/virtual_clock/servers.h"
 #include "dataplane/virtual_clock/source.h"
 #include "topologies/random.h"
 #include "topologies/tag.h"

@@ -23,7 +23,7 @@ struct ReferencePacket {
 inline std::vector<long double> ReferenceDepartures(const std::vector<ReferencePacket>& packets,
                                                     Discipline discipline,
                                                     long double time_per_byte, size_t queue_limit) {
-  constexpr long double kNever = std::numeric_limits<long double>::infinity();
+  constexpr long double kNoEvent = std::numeric_limits<long double>::infinity();
   struct Present {
     size_t packet;
     long double bytes_left;
@@ -35,7 +35,7 @@ inline std::vector<long double> ReferenceDepartures(const std::vector<ReferenceP
   size_t served = 0;  // index in present
   long double now = 0;
   while (next < packets.size() || !present.empty()) {
-    long double done_at = kNever;
+    long double done_at = kNoEvent;
     if (!present.empty() && shared) {
       served = 0;
       for (size_t i = 1; i < present.size(); ++i) {
@@ -46,7 +46,7 @@ inline std::vector<long double> ReferenceDepartures(const std::vector<ReferenceP
     } else if (!present.empty()) {
       done_at = now + present[served].bytes_left * time_per_byte;
     }
-    const long double comes_at = next < packets.size() ? packets[next].arrival : kNever;
+    const long double comes_at = next < packets.size() ? packets[next].arrival : kNoEvent;
     const long double event = std::min(done_at, comes_at);
     if (time_per_byte > 0) {
       for (size_t i = 0; i < present.size(); ++i) {

@@ -219,6 +219,22 @@ TEST(TimedLinks, ANewRateHoldsForWhatWaitsAndNotForWhatIsBeingSent) {
             (std::map<uint32_t, uint64_t>{{0, 101'000}, {1, 102'000}, {2, 103'000}}));
 }
 
+TEST(TimedLinks, ANewRateHoldsForWhatIsLeftOfPacketsThatAreShared) {
+  Bench bench({.base = {.bits_per_second = 8'000'000, .discipline = Discipline::kProcessorSharing},
+               .rules = {}});  // 1000 ns a byte
+  bench.Enter({1000, 2, 100, 0}, 0);
+  bench.Enter({1000, 2, 200, 0}, 1);
+  bench.Release(50'000);
+  const ShapeTable faster(
+      {.base = {.bits_per_second = 800'000'000, .discipline = Discipline::kProcessorSharing},
+       .rules = {}},
+      0, 2, 2, kHz);
+  bench.links.SetTable(&faster, 101'000);
+  bench.Release(10'000'000);
+  // Of each, 50 bytes were sent. Two times 50 bytes then take 1000 ns, 100 bytes alone as long.
+  EXPECT_EQ(bench.arrived, (std::map<uint32_t, uint64_t>{{0, 102'000}, {1, 103'000}}));
+}
+
 TEST(TimedLinks, ANewDisciplineTakesOverWhatWaits) {
   for (const Discipline from :
        {Discipline::kFifo, Discipline::kPriority, Discipline::kProcessorSharing}) {

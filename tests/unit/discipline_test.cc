@@ -8,9 +8,8 @@
 #include <cmath>
 #include <map>
 
-#include "dataplane/virtual_clock/priority.h"
-#include "dataplane/virtual_clock/processor_sharing.h"
 #include "dataplane/virtual_clock/server_network.h"
+#include "dataplane/virtual_clock/servers.h"
 #include "dataplane/virtual_clock/virtual_fabric.h"
 #include "topologies/random.h"
 #include "topologies/tag.h"
@@ -54,11 +53,11 @@ TEST(SharingServer, ThreeAtOnceLeaveTogether) {
 }
 
 TEST(PriorityServer, TakesTheMostUrgentThatWaitsAndInterruptsNobody) {
-  EXPECT_THAT(Departures(PriorityServer(kUnit, 2), {At(0, 1), At(.1, 1), At(.2, 0), At(3, 1)}),
+  EXPECT_THAT(Departures(PriorityServer(kUnit), {At(0, 1), At(.1, 1), At(.2, 0), At(3, 1)}),
               ElementsAre(1, 2, 3, 4));
   std::vector<Job> left;
-  PriorityServer(kUnit, 3).Serve(std::vector<Job>{At(0, 2), At(.1, 2), At(.2, 1), At(1, 0)},
-                                 9 * kUnit, left);
+  PriorityServer(kUnit).Serve(std::vector<Job>{At(0, 2), At(.1, 2), At(.2, 1), At(1, 0)}, 9 * kUnit,
+                              left);
   std::vector<uint32_t> order;
   for (const Job& job : left) order.push_back(job.priority);
   EXPECT_THAT(order, ElementsAre(2, 0, 1, 2));  // the one that came as the link became free is seen
@@ -134,7 +133,7 @@ void ExpectWindowsDoNotMatter(const Server& server) {
 
 TEST(Servers, GiveTheSameTimesForAnyWindows) {
   ExpectWindowsDoNotMatter(SharingServer(kUnit));
-  ExpectWindowsDoNotMatter(PriorityServer(kUnit, 2));
+  ExpectWindowsDoNotMatter(PriorityServer(kUnit));
 }
 
 // A network whose links share their rate, one event after the other, in floating point: the work

@@ -10,10 +10,8 @@
 #include <queue>
 #include <tuple>
 
-#include "dataplane/virtual_clock/fifo_server.h"
-#include "dataplane/virtual_clock/priority.h"
-#include "dataplane/virtual_clock/processor_sharing.h"
 #include "dataplane/virtual_clock/server_network.h"
+#include "dataplane/virtual_clock/servers.h"
 #include "dataplane/virtual_clock/virtual_fabric.h"
 #include "topologies/random.h"
 #include "topologies/tag.h"
@@ -164,7 +162,7 @@ void ExpectOneQueue(const Server& server, int multiplicity) {
 TEST(ParallelLinks, LeastOccupiedIsOneQueueWithSeveralServers) {
   for (const int multiplicity : {2, 3, 8}) {
     ExpectOneQueue(FifoServer(kService), multiplicity);
-    ExpectOneQueue(PriorityServer(kService, 1), multiplicity);
+    ExpectOneQueue(PriorityServer(kService), multiplicity);
   }
 }
 
