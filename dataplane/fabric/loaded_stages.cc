@@ -59,7 +59,7 @@ void LoadedStages::Offer(const LinkPlan& links, GracePeriod& taken_up, Retired& 
     if (loaded.shapes && loaded.shapes->SameAs(*table)) continue;
     for (Block& block : loaded.blocks) {
       TimedLinks* timed = block.timed.get();
-      if (table->takes_part()) timed = TimedLinksOf(loaded.number, block);
+      if (table->keeps_packets()) timed = TimedLinksOf(loaded.number, block);
       block.stage->OfferShapes(table.get(), timed);
     }
     replaced.push_back(std::exchange(loaded.shapes, std::move(table)));

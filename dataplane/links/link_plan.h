@@ -12,7 +12,8 @@ namespace bfly::dataplane {
 
 absl::Status CheckLinkShape(const std::string& at, const LinkShape& shape);
 
-// InvalidArgument names the first wrong field, such as "links.rules[2].loss", its value and range.
+// The InvalidArgument error names the first wrong field, such as "links.rules[2].loss", its value
+// and its range.
 absl::Status CheckLinkPlan(const LinkPlan& plan, const Network& network);
 
 }  // namespace bfly::dataplane

@@ -21,7 +21,7 @@ struct LinkShape {
   double loss = 0;  // probability that a sent packet does not arrive
 
   // True if the link has to keep packets.
-  bool takes_part() const { return bits_per_second != 0 || delay_ns != 0 || loss > 0; }
+  bool keeps_packets() const { return bits_per_second != 0 || delay_ns != 0 || loss > 0; }
   friend bool operator==(const LinkShape&, const LinkShape&) = default;
 };
 

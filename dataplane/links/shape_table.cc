@@ -26,10 +26,10 @@ ShapeTable::ShapeTable(const LinkPlan& plan, int stage, uint32_t rows, int ports
   }
   for (const LinkShape& shape : shapes_) served_.push_back(ToServed(shape, tsc_hz));
   if (shape_of_link_.empty()) {
-    takes_part_ = shapes_[0].takes_part();
+    keeps_packets_ = shapes_[0].keeps_packets();
   } else {
-    takes_part_ = std::any_of(shape_of_link_.begin(), shape_of_link_.end(),
-                              [this](uint32_t shape) { return shapes_[shape].takes_part(); });
+    keeps_packets_ = std::any_of(shape_of_link_.begin(), shape_of_link_.end(),
+                                 [this](uint32_t shape) { return shapes_[shape].keeps_packets(); });
   }
 }
 

@@ -34,7 +34,7 @@ class ShapeTable {
     return served_[shape_of_link_.empty() ? 0 : shape_of_link_[link]];
   }
   // True if any link has to keep packets.
-  bool takes_part() const { return takes_part_; }
+  bool keeps_packets() const { return keeps_packets_; }
   bool SameAs(const ShapeTable& other) const {
     return shapes_ == other.shapes_ && shape_of_link_ == other.shape_of_link_;
   }
@@ -46,7 +46,7 @@ class ShapeTable {
   std::vector<LinkShape> shapes_;
   std::vector<uint32_t> shape_of_link_;  // empty: all links have shapes_[0]
   std::vector<ServedLink> served_;       // by shape, as shapes_
-  bool takes_part_ = false;
+  bool keeps_packets_ = false;
 };
 
 }  // namespace bfly::dataplane

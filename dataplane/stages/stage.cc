@@ -179,11 +179,11 @@ void Stage::AdoptShapes(uint64_t now) {
   TimedLinks* const timed = timed_.load(std::memory_order_relaxed);
   if (timed == nullptr) return;
   timed->SetTable(wanted, now);
-  in_use_ = wanted->takes_part() || timed->held() > 0 ? timed : nullptr;
+  in_use_ = wanted->keeps_packets() || timed->held() > 0 ? timed : nullptr;
 }
 
 bool Stage::DropEmptyTimed() {
-  if (in_use_ == nullptr || in_use_->held() > 0 || table_in_use_->takes_part()) return false;
+  if (in_use_ == nullptr || in_use_->held() > 0 || table_in_use_->keeps_packets()) return false;
   in_use_ = nullptr;
   return true;
 }

@@ -64,8 +64,8 @@ class Stage {
   void SetLinkUp(uint32_t link, bool up);
 
   // Control: what the links are like, and where packets on them are kept; `timed` is given once and
-  // is not null if `table` takes part. The worker adopts them when it is told to (worker.h); until
-  // then, and for good if it never is, both must stay.
+  // is not null if `table` keeps packets. The worker adopts them when it is told to (worker.h);
+  // until then, and for good if it never is, both must stay.
   void OfferShapes(const ShapeTable* table, TimedLinks* timed);
   // Worker.
   void AdoptShapes(uint64_t now);

@@ -24,10 +24,10 @@ struct PacketList {
 };
 static_assert(sizeof(PacketList) == 16);
 
-// How many packets of the list come before each of `times`, added up over these.
+// The packets of the list before a time, summed over `times`.
 uint64_t CountBefore(PacketList list, std::span<const Ticks> times);
 
-// Places for packets that are all given back at once.
+// Memory for packets, all of which is given back at once.
 class PacketArena {
  public:
   // So many places behind the last reserved one can be read.

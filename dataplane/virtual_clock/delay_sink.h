@@ -14,9 +14,8 @@ struct VirtualResult;
 
 class DelaySink {
  public:
-  // Measures packets born in [start, end), in `batches` parts of equal length. unit: ticks of a
-  // unit.
-  // hops: links of every path.
+  // Measures packets born in [start, end), in `batches` parts of equal length. Every path has
+  // `hops` links, and a unit of time has `unit` ticks.
   DelaySink(int hops, Ticks start, Ticks end, int batches, Ticks unit);
 
   // Takes packets that left the last stage. inner: as in StageWindow.
@@ -37,8 +36,8 @@ class DelaySink {
   };
 
   void Measure(const VirtualPacket* packets, uint32_t count);
-  // The same for up to eight packets that were born in the batch of the packet before; false, and
-  // nothing is done, if others are among them.
+  // The same for up to eight packets that were all born in the batch of the packet before. If one
+  // was not, nothing is done and the result is false.
   bool MeasureVector(const VirtualPacket* packets, uint32_t count);
 
   const int hops_;

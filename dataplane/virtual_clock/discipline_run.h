@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run under the virtual clock of any discipline, or with a closer look than the fast FIFO stages
-// take. RunVirtual calls it.
+// A run under the virtual clock with links of any discipline. It also measures what the fast FIFO
+// stages do not (NeedsServers). RunVirtual calls it.
 #pragma once
 
 #include "dataplane/virtual_clock/virtual_fabric.h"
@@ -12,11 +12,11 @@ struct RunTimes {
   Ticks unit;
   Ticks window;
   Ticks start;    // of the measured time
-  Ticks end;      // of it
+  Ticks end;      // of the measured time
   Ticks give_up;  // when a network that cannot keep up is left as it is
 };
 
-// Whether the network or the configuration needs it.
+// Whether the network or the configuration needs RunServers.
 bool NeedsServers(const Network& network, const VirtualConfig& config);
 
 VirtualResult RunServers(const Network& network, const VirtualConfig& config, VirtualSource& source,

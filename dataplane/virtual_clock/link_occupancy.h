@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many packets links hold, by the time they hold them.
+// For what share of the time links hold how many packets.
 #pragma once
 
 #include <span>

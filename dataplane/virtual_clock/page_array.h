@@ -9,9 +9,9 @@
 
 namespace bfly::dataplane {
 
-// Zeroed bytes, on huge pages where they fill some and the system has them: walking a network of
-// 65,536 rows with pages of 4 KiB misses the TLB once a node. Given back by std::free. Throws
-// std::bad_alloc.
+// Returns zeroed bytes, on huge pages where the bytes fill some and the system has them: walking a
+// network of 65,536 rows on pages of 4 KiB misses the TLB once a node. std::free takes the bytes
+// back. Throws std::bad_alloc.
 void* AllocatePages(size_t bytes);
 
 template <typename T>

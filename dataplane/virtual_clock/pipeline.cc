@@ -11,7 +11,7 @@
 namespace bfly::dataplane {
 namespace {
 
-// Packets of a row and window.
+// The packets that a row generates in a window.
 constexpr double kMostPackets = 60;
 constexpr double kPacketsOfAStage = 3.65;      // with two groups of stages
 constexpr double kPlainPacketsOfAStage = 2.7;  // one by one: nodes take more room for their lists
@@ -125,14 +125,15 @@ WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, bool vec
   const auto length = [&](double units) {
     return std::max<Ticks>(1, static_cast<Ticks>(units * static_cast<double>(unit)));
   };
-  // What a window brings waits between groups of stages: 16 bytes a packet and group. So many
-  // packets a row that links stay within 64 bytes, and that a block of rows stays in cache.
+  // The packets of a window wait between groups of stages and take 16 bytes for each group. Windows
+  // are so short that a link takes at most 64 bytes and that a block of rows stays in cache.
   const auto groups = StageGroup::Split(network, 0, network.stages() - 1).size();
   const auto packets = [&](double of_a_stage) {
     if (groups == 1) return kMostPackets;
     return std::min(kMostPackets, of_a_stage * network.stages() / static_cast<double>(groups - 1));
   };
-  // Whole vectors of buckets; none if links are so idle that most buckets would be empty.
+  // A window is whole vectors of buckets. There are no vectors where links are so idle that most
+  // buckets would be empty.
   double units = std::min<double>(packets(kPacketsOfAStage) / rate, StageWindow::kMostBuckets);
   if (units > 16) units = std::floor(units / 8) * 8;
   if (units * rate >= kLeastPackets) {
@@ -146,8 +147,8 @@ Pipeline::Pipeline(const Network& network, const std::vector<int>& first_stages,
                    Ticks unit, const WindowPlan& plan)
     : network_(network), plan_(plan) {
   const size_t lists = 2 * static_cast<size_t>(network.rows());
-  // A small part of what a window is expected to bring, so that little stays unused; but huge pages
-  // where they are filled.
+  // A chunk is a small part of what a window is expected to bring, so that little stays unused. It
+  // is a huge page where a window fills one.
   const double expected = plan.packets * network.rows();
   const auto chunk =
       static_cast<size_t>(std::clamp(expected / (expected > 0x1p21 ? 16 : 32), 512.0, 0x1p24));

@@ -19,10 +19,10 @@ namespace bfly::dataplane {
 struct WindowPlan {
   Ticks length = 0;      // of a window
   int bucket_bits = -1;  // as in StageWindow
-  double packets = 0;    // that a row generates in a window, about
+  double packets = 0;    // that a row generates in a window, in the mean
 };
 
-// vectors: whether packets may be taken eight at a time.
+// Chooses the length of windows. `vectors` allows packets to be taken eight at a time.
 WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, bool vectors);
 // The same for windows of a given length.
 WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, bool vectors, Ticks length);
@@ -44,10 +44,11 @@ class Pipeline {
         0;  // packets inside, mean over the ends of the periods in [start, end)
   };
 
-  // Counts at the ends of periods of `period` ticks, which begin at 0, `start` and `end` anew.
-  // Sources go on after `end`, since later packets delay earlier ones, until every packet born
-  // before `end` has been delivered when a period ends or the time is `give_up`.
-  // sink: takes all deliveries; the crew's others take theirs in copies of it, until the end.
+  // Runs the network and counts at the ends of periods of `period` ticks. A new period begins at 0,
+  // at `start` and at `end`. Sources go on after `end`, since later packets delay earlier ones. The
+  // run ends with the period in which the last packet born before `end` is delivered, at `give_up`
+  // at the latest. `sink` has all deliveries in the end; meanwhile each thread of the crew takes
+  // its own in a copy of it.
   Account Run(VirtualSource& source, DelaySink& sink, Ticks period, Ticks start, Ticks end,
               Ticks give_up);
 

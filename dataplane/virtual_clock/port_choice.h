@@ -15,10 +15,10 @@ namespace bfly::dataplane {
 
 class PortChoice {
  public:
-  // What a job finds at a link.
+  // What a job finds at a link when it comes.
   struct Found {
     size_t jobs = 0;          // waiting or being sent
-    uint64_t done_order = 0;  // of two links with as many jobs the one with less is done first
+    uint64_t done_order = 0;  // of two links with equally many jobs, the lower one is done first
   };
 
   explicit PortChoice(const Network& network)

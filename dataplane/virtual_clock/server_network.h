@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A levelled network of servers, one for each link, run stage by stage in windows of time.
 //
-// Where stage_block.h keeps FIFO links in cache by the block, this keeps to the words of the
-// theory: any server with a Serve() as FifoServer has, and a visitor that sees every link's
-// arrivals and departures. It is several times slower.
+// stage_block.h runs FIFO links block by block in cache. This network follows the words of the
+// theory instead: it runs any server of servers.h, and shows every link's arrivals and departures
+// to a visitor. It is several times slower.
 #pragma once
 
 #include <algorithm>

@@ -20,9 +20,9 @@ struct BatchTags {
   uint64_t flipped;
 };
 
-// Writes the packets of a batch from number `first` on that are generated before `end`, the first
-// of them at `next`, which becomes the time of the first that is not written. Returns how many.
-// Spoils what is behind them up to to[7].
+// Writes the packets of a batch that are generated before `end`, from number `first` on. The first
+// of them is generated at `next`, which becomes the time of the first packet that is not written.
+// Returns how many were written. Spoils what is behind them up to to[7].
 BFLY_PACKET_VECTORS uint64_t WriteBatch(const ArrivalBatch& batch, uint64_t first, Ticks& next,
                                         Ticks end, BatchTags tagging, int hops, VirtualPacket* to) {
   const auto wanted = static_cast<__mmask8>(0xFFu << first);

@@ -43,7 +43,7 @@ struct LongQueue {
 // Packets that enter or leave the network in a window.
 struct PacketCount {
   uint64_t packets = 0;
-  uint64_t early = 0;  // those before each of the window's `inner` times, added up over these
+  uint64_t early = 0;  // packets before an `inner` time of the window, summed over these times
 };
 
 // A window of time, as a stage runs it.
@@ -80,11 +80,11 @@ class StageBlock {
                  PacketList* out, PacketArena& places, const StageWindow& window,
                  std::vector<PacketWord>& kept);
 
-  // Over all packets so far: how many came, and the sum of departure - arrival.
+  // How many packets came so far, and the sum of their departure - arrival.
   uint64_t handled() const { return handled_; }
   TickSum delay_sum() const { return delay_sum_; }
   uint64_t queued() const;  // packets that wait
-  // That left by a link, of which `state` is the node.
+  // Packets that left by `link`; `state` is the state of its node.
   uint64_t packets(const NodeState& state, size_t link) const {
     return state.packets[link % 2] + (wraps_.empty() ? 0 : uint64_t{wraps_[link]} << 32);
   }
@@ -94,7 +94,7 @@ class StageBlock {
   class Window;
 
   std::vector<PacketWord> queue_;  // node after node, port 0 before port 1, each in order
-  // By link, empty until one is long. A link that has one has no words in queue_.
+  // By link, empty until a queue is long. A link with a long queue has no words in queue_.
   std::vector<std::unique_ptr<LongQueue>> long_;
   std::vector<uint32_t> wraps_;  // of NodeState's packets, by link; empty until there is one
   uint64_t handled_ = 0;

@@ -15,15 +15,15 @@ namespace bfly::dataplane {
 
 inline constexpr int kLanes = 2;  // more lanes do not fit in the registers
 
-// Short copies go by so many at once, and lists have as much room behind them: a loop that ends at
-// the right packet is mispredicted at nearly every link.
+// A short copy moves this many packets at once, and lists have as much room behind them. A loop
+// that ended at the last packet would be mispredicted at nearly every link.
 inline constexpr uint32_t kStride = 8;
 
 // A queue longer than this is not copied from window to window.
 inline constexpr uint32_t kLongQueue = 128;
 
-// Packets that have not left at `time`, of those that leave one service time after the other until
-// `free`.
+// Packets leave one service time after the other, the last one at `free`. Returns how many of them
+// have not left at `time`.
 inline uint32_t StillThere(Ticks free, Ticks time, Ticks service) {
   return free < time ? 0 : static_cast<uint32_t>((free - time) / service + 1);
 }

@@ -9,8 +9,8 @@
 namespace bfly::dataplane {
 namespace {
 
-// Rows of a block: 2^this. The packets of a window of so many rows, and the queues of one stage of
-// them, fit in a core's L2 cache.
+// A block has 2 to this power rows. The packets of a window of so many rows, and the queues of one
+// stage of them, fit in a core's L2 cache.
 constexpr int kGroupBits = 6;
 
 // Address bits that stages first..last set, or all of them where a stage is wired by a table.
