@@ -44,6 +44,7 @@ class ReservePass final : public Pass {
 // Without messages: from its beginning on no link and no disk counts a circuit.
 class ForgetPass final : public Pass {
  public:
+  ForgetPass() : Pass(/*begins=*/true) {}
   void Begin(StageNodes& nodes) const override;
   void Begin(DiskNodes& disks) const override;
 };

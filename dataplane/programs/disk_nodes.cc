@@ -15,7 +15,7 @@ void DiskNodes::Arrive(const Message* burst, int count) {
     pass_ = &PassAt(burst->slot);
     if (marked_) std::memset(marks_.get(), 0, rows_);
     marked_ = false;
-    pass_->Begin(*this);
+    if (pass_->begins()) pass_->Begin(*this);
     ++burst;
     --count;
   }

@@ -17,11 +17,14 @@ class StageNodes;
 // class itself is the bare walk, there and back and nothing else.
 class Pass {
  public:
+  Pass() = default;
   virtual ~Pass() = default;
 
-  // The marker that opens the pass has come, where messages have not.
+  // The marker that opens the pass has come, where messages have not. Only called where `begins`:
+  // a set-up alone is two passes over every stage, which would feel one virtual call more.
   virtual void Begin(StageNodes&) const {}
   virtual void Begin(DiskNodes&) const {}
+  bool begins() const { return begins_; }
   // Messages at the tails of links of this stage: carries them to the heads.
   virtual void Forward(StageNodes& nodes, Message* burst, int count) const;
   // Messages at the heads: carries them back to the tails. All messages of the pass have gone
@@ -32,6 +35,12 @@ class Pass {
   // about to go back after all of the pass have come.
   virtual void Arrive(DiskNodes&, const Message*, int) const {}
   virtual void Leave(const DiskNodes&, Message*, int) const {}
+
+ protected:
+  explicit Pass(bool begins) : begins_(begins) {}
+
+ private:
+  const bool begins_ = false;
 };
 
 inline const Pass kWalkPass;

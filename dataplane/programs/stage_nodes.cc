@@ -33,7 +33,7 @@ void StageNodes::Forward(Message* burst, int count) {
     pass_ = &PassAt(burst->slot);
     if (marked_) std::memset(marks_.get(), 0, links_);
     marked_ = false;
-    pass_->Begin(*this);
+    if (pass_->begins()) pass_->Begin(*this);
     ++burst;
     --count;
   }
