@@ -2,6 +2,8 @@
 #include "control/controller/in_band_session.h"
 
 #include <algorithm>
+#include <chrono>
+#include <mutex>
 
 #include "absl/strings/str_cat.h"
 #include "control/controller/agent_answers.h"
@@ -10,6 +12,9 @@
 
 namespace bfly::control {
 namespace {
+
+// How often a call that waits for other changes looks whether its caller still waits.
+constexpr std::chrono::milliseconds kLook{20};
 
 PathChoice ChoiceOf(v1::AgentInBandPath::Choice choice) {
   switch (choice) {
@@ -118,9 +123,13 @@ bool IsLossOnTrunk(const absl::Status& status) {
 
 absl::StatusOr<InBandOutcome> InBandSession::Execute(const Caller& caller,
                                                      const MakeOrder& make_order) {
-  const std::lock_guard change(intent_.change_lock());
-  absl::Status status = caller.interrupt ? caller.interrupt() : absl::OkStatus();
-  if (status.ok()) status = intent_.CheckPermitted(caller.election_id);
+  std::unique_lock change(intent_.change_lock(), std::defer_lock);
+  absl::Status status;
+  do {
+    status = caller.interrupt ? caller.interrupt() : absl::OkStatus();
+    if (!status.ok()) return status;
+  } while (!change.try_lock_until(Deadline::clock::now() + kLook));
+  status = intent_.CheckPermitted(caller.election_id);
   if (status.ok()) status = intent_.CheckLoaded();
   if (status.ok()) status = intent_.CheckUsable();
   if (!status.ok()) return status;

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <chrono>
 #include <future>
+#include <mutex>
 
 #include "control/controller/commit_queue.h"
 #include "tests/control/in_band_fixture.h"
@@ -205,6 +207,23 @@ class Piece final : public CommitQueue::LongCall {
   Told& told_;
   std::shared_future<void> go_;
 };
+
+TEST_F(InBandCallsTest, ACallThatWaitsForAnotherChangeIsGivenUpWhenItsCallerIs) {
+  Start(16);
+  const auto start = std::chrono::steady_clock::now();
+  const auto interrupt = [start] {
+    const bool late = std::chrono::steady_clock::now() - start > std::chrono::milliseconds(200);
+    return late ? absl::DeadlineExceededError("late") : absl::OkStatus();
+  };
+  std::future<absl::StatusOr<InBandOutcome>> answer;
+  {
+    const std::lock_guard other_change(controller_->controller().intent().change_lock());
+    answer = std::async(std::launch::async, [&] { return Execute(Order(3, 5), interrupt); });
+    EXPECT_EQ(answer.wait_for(std::chrono::seconds(5)), std::future_status::ready);
+  }
+  EXPECT_EQ(answer.get().status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(Execute(Order(3, 5), nullptr).ok());
+}
 
 TEST_F(InBandCallsTest, LongCallsThatWaitAreBoundedAndCancelledOnesMakeRoom) {
   Start(16);
