@@ -30,8 +30,8 @@ class InBandSession {
   using MakeOrder = std::function<absl::StatusOr<InBandOrder>(const Network&)>;
   // Has the stage workers carry out the order, and learns what they did. The same key with the same
   // order gets the same outcome again.
-  // FAILED_PRECONDITION: the protocol is neither collision nor minimum. RESOURCE_EXHAUSTED names the
-  // link without room, as a call without in_band would; then nothing was changed. If the caller
+  // FAILED_PRECONDITION: the protocol is neither collision nor minimum. RESOURCE_EXHAUSTED names
+  // the link without room, as a call without in_band would; then nothing was changed. If the caller
   // interrupts before the workers begin, nothing is done, and the call does not wait for other
   // changes any longer. If the caller interrupts while they work, what they did is undone.
   absl::StatusOr<InBandOutcome> Execute(const Caller& caller, const MakeOrder& make_order);
