@@ -10,8 +10,8 @@
 namespace bfly::dataplane {
 namespace {
 
-// Descriptors between two workers: enough to ride out a pass of the other, small enough for a
-// cache.
+// A ring between two workers has room for what comes during a pass of the other worker, and it fits
+// a cache.
 constexpr uint32_t kRingSlots = 1024;
 
 }  // namespace
@@ -72,8 +72,9 @@ std::vector<Assembly::Arrival> Assembly::Arrivals() const {
   return arrivals;
 }
 
-// An inlet whose packets all begin in one segment of its worker is that segment's. The others are
-// polled by a segment without hops, one a worker, that hands every packet to where its row begins.
+// If all packets of an inlet begin in one segment of its worker, that segment polls the inlet. One
+// segment without hops per worker polls the other inlets and hands every packet to the segment that
+// begins at its row.
 void Assembly::BuildReceivers() {
   std::map<int, std::vector<Arrival>> scattered;  // by worker
   for (Arrival& arrival : Arrivals()) {
@@ -125,7 +126,7 @@ bool Assembly::IsLastHop(const SegmentPlan& segment) const {
   return segment.end() == plan_.segments.back().end();
 }
 
-// To the segments that begin behind the last hop of one.
+// Leads to the segments that begin behind the last hop of a segment.
 void Assembly::LeadOn(size_t from) {
   const SegmentPlan& plan = plan_.segments[from];
   const int stage = network_.stage_of_hop(plan.end() - 1);
@@ -216,9 +217,10 @@ std::unique_ptr<Egress> Assembly::MakeEgress() const {
   return std::make_unique<Egress>(network_.rows(), workers_.size() > 1);
 }
 
-// Packets end at the egress of the worker that transmits to the port of their row, and without such
-// a port at the egress of the worker they are on. An egress is the lane of one segment: of the last
-// hop's if nobody else leads there, otherwise of a segment without hops.
+// Packets end at the egress of the worker that transmits to the port of their row. Packets whose
+// row has no such port end at the egress of the worker that they are on. An egress is the lane of
+// one segment: of the last hop's segment if no other leads there, otherwise of a segment without
+// hops.
 void Assembly::LeadToPorts() {
   const std::vector<std::vector<int>> transmitters = TransmittersOfRows();
   std::vector<std::set<size_t>> feeders(workers_.size());  // of each egress

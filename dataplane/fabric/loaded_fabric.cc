@@ -52,7 +52,7 @@ LoadedFabric::LoadedFabric(const FabricConfig& config, Network network,
 
 LoadedFabric::~LoadedFabric() {
   if (const absl::Status status = Unload(); !status.ok()) {
-    // A worker still runs on this memory: there is no way on.
+    // A worker still runs on this memory, so the process cannot go on.
     std::fprintf(stderr, "bfly: %s\n", std::string(status.message()).c_str());
     std::abort();
   }
@@ -237,7 +237,7 @@ absl::Status LoadedFabric::SetLinks(const LinkPlan& plan) {
   if (!running_) return absl::FailedPreconditionError("the fabric is unloaded");
   const auto deadline = std::chrono::steady_clock::now() + kTakeUpTime;
   stages_.Offer(plan, shapes_taken_up_, retired_);
-  // Also for workers that had not taken up an earlier plan in time.
+  // This also reaches workers that had not taken up an earlier plan in time.
   const bool taken_up = shapes_taken_up_.Wait(deadline);
   retired_.Collect();
   if (taken_up) return absl::OkStatus();

@@ -38,7 +38,7 @@ TimedLinks* LoadedStages::TimedLinksOf(int stage, Block& block) {
   if (block.timed) return block.timed.get();
   std::unique_ptr<PacketStore>& store = stores_[block.plan.worker];
   if (!store) {
-    // In equal parts, and address space only until it is used.
+    // Each worker gets an equal part, which is only address space until it is used.
     store =
         std::make_unique<PacketStore>((size_t{config_.queue_memory_mb} << 20) / workers_.size());
   }

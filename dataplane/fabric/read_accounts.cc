@@ -14,9 +14,9 @@ constexpr int kAttempts = 16;
 
 // Every account balances by itself, so also a mixture of accounts read at different times keeps
 //   injected + trunk_in = delivered + dropped + in_flight + trunk_out.
-// What the time of reading decides is how many packets seem to be in flight. They cannot be fewer
-// than none where workers that inject are read after those that deliver or drop, and rings are
-// settled as lane.h says.
+// The times of reading decide how many packets seem to be in flight. The number cannot be negative
+// where workers that inject are read after workers that deliver or drop, and rings are settled as
+// lane.h says.
 int64_t InFlight(const std::vector<Account>& accounts) {
   int64_t sum = 0;
   for (const Account& a : accounts) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fabric::Verify: everything that can be said about a config before anything is built.
+// Fabric::Verify checks what can be checked of a config before anything is built.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -137,7 +137,7 @@ class Verifier {
     Row last;
     size_t entry;
   };
-  // Adds rows to what is placed of a stage, unless some of them are placed already.
+  // Adds rows to the placed rows of a stage, unless some of them are placed already.
   void Place(const Network& network, std::map<Row, PlacedRows>& placed, const std::string& at,
              int stage, const PlacedRows& rows) {
     auto other = placed.upper_bound(rows.last);

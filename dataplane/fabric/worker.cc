@@ -20,13 +20,13 @@
 namespace bfly::dataplane {
 namespace {
 
-// An idle worker looks this often before it first sleeps: a burst often has another right behind
-// it.
+// An idle worker looks this often before it first sleeps, because another burst often follows at
+// once.
 constexpr uint32_t kLooksBeforeSleep = 128;
 constexpr long kShortestSleepNs = 10'000;
 constexpr long kLongestSleepNs = 100'000;
-// What a sleep may last longer than asked; before something is due the worker wakes this early and
-// polls.
+// A sleep may last this much longer than asked. The worker wakes this early before something is
+// due, and polls.
 constexpr double kOversleepNs = 60'000;
 
 }  // namespace
@@ -58,7 +58,7 @@ bool Worker::Pass() {
   return true;
 }
 
-// Returns how many packets are on the links after it.
+// Returns how many packets are on the links after the pass.
 uint64_t Worker::RunTimedSegments() {
   // One moment for the whole pass: a packet that arrives at a stage by then is there before the
   // stage works out what its links did by then.
@@ -92,7 +92,7 @@ uint64_t Worker::DiscardTimed() {
   return sum;
 }
 
-// When a packet is due somewhere, as far as is known.
+// Returns when the next packet is due somewhere, as far as is known.
 uint64_t Worker::NextEvent() const {
   uint64_t next = UINT64_MAX;
   for (const Stage* stage : timed_) next = std::min(next, stage->timed()->NextRelease());

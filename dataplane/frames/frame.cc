@@ -57,7 +57,7 @@ Verdict ParseTester(const Payload& p, const FrameRules& rules) {
           .fixed = (h.flags & kWireFixedPorts) != 0};
 }
 
-// Offset of `address` in the block of row addresses, or false.
+// Finds the offset of `address` in the block of row addresses. Returns false if it lies outside.
 bool InBlock(uint32_t address, const FrameRules& rules, uint32_t& offset) {
   offset = address - rules.ipv4_base;
   return rules.ipv4_addresses == 0 || offset < rules.ipv4_addresses;
@@ -65,7 +65,7 @@ bool InBlock(uint32_t address, const FrameRules& rules, uint32_t& offset) {
 
 Verdict ParseArp(const Payload& p, const FrameRules& rules) {
   if (p.length < kArpBytes) return Drop(DropReason::kTruncated);
-  // Ethernet and IPv4, addresses of 6 and 4 bytes.
+  // ARP must be for Ethernet and IPv4, with addresses of 6 and 4 bytes.
   if (LoadBe64(p.bytes) >> 16 != 0x000108000604) return Drop(DropReason::kNotForFabric);
   uint32_t row;
   if (!InBlock(LoadBe32(p.bytes + kArpTargetAddress), rules, row)) {

@@ -20,7 +20,7 @@ bool IsEthernetArp(const uint8_t* type, uint32_t room) {
          type[6] == 6;
 }
 
-// The new checksum after `old_mac` at an even offset became `new_mac` (RFC 1624, equation 3).
+// Returns the checksum after `old_mac` at an even offset became `new_mac` (RFC 1624, equation 3).
 uint16_t Adjust(uint16_t checksum, MacAddress old_mac, MacAddress new_mac) {
   uint32_t sum = static_cast<uint16_t>(~checksum);
   for (int shift = 0; shift < 48; shift += 16) {
@@ -31,8 +31,8 @@ uint16_t Adjust(uint16_t checksum, MacAddress old_mac, MacAddress new_mac) {
   return static_cast<uint16_t>(~sum);
 }
 
-// Where the options of a neighbour discovery message start (RFC 4861, section 4), 0 for another
-// message.
+// Returns where the options of a neighbour discovery message start (RFC 4861, section 4), or 0 for
+// another message.
 uint32_t OptionsAt(uint8_t icmp_type) {
   switch (icmp_type) {
     case 133:  // router solicitation

@@ -8,7 +8,7 @@ namespace bfly::dataplane {
 TrunkSequence::Step TrunkSequence::Unusual(uint32_t session, uint64_t sequence, uint64_t now) {
   Step step;
   if (!known_) {
-    // Nothing speaks against the first frame that a receiver sees.
+    // A receiver accepts the first frame that it sees.
     known_ = true;
     at_ = {.session = session, .base = sequence < kReorder ? 0 : sequence, .last = now};
   }
@@ -32,7 +32,7 @@ void TrunkSequence::TakeInWindow(uint64_t sequence, uint64_t now, Step& step) {
   }
   step.take = true;
   at_.last = now;
-  // The sender that the receiver follows is alive, so frames of another one are no restart.
+  // The sender that the receiver follows is alive, so frames of another sender are not a restart.
   step.foreign += rival_.frames;
   rival_.frames = 0;
   if (trial_ > 0 && --trial_ == 0) {

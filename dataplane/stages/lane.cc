@@ -122,7 +122,7 @@ void Lane::ForgetOccupancy() {
   occupied_ = false;
 }
 
-// Only ever runs when something waits, or has just stopped to wait.
+// Runs only when a packet waits or has just ceased to wait.
 void Lane::CountOccupancy(Ledger& ledger) {
   ForgetOccupancy();
   uint32_t kept = promised_;

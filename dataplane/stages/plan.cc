@@ -12,8 +12,8 @@ struct PlacedRows {
   int lcore;
 };
 
-// What runs each stage, by rows; empty where another data plane does. Neighbours on one lcore are
-// one block.
+// Returns the blocks of rows of each stage and who runs them. A stage that another data plane runs
+// has none. Neighbours on one lcore are one block.
 std::vector<std::vector<PlacedRows>> PlacedByStage(const FabricConfig& config,
                                                    const Network& network) {
   std::vector<std::vector<PlacedRows>> placed(network.stages());
@@ -44,8 +44,8 @@ size_t BlockOf(const std::vector<BlockPlan>& blocks, Row row) {
   return static_cast<size_t>(behind - blocks.begin()) - 1;
 }
 
-// Of each block of a stage, whether its links are all that lead into its rows of the next level,
-// and lead nowhere else.
+// Tells for each block of a stage whether its links lead only into its own rows of the next level,
+// and no other links lead there.
 std::vector<bool> ClosedBlocks(const Network& network, int stage,
                                const std::vector<BlockPlan>& blocks) {
   std::vector<bool> closed(blocks.size(), true);

@@ -35,7 +35,7 @@ void Segment::Run(Account& account) {
   }
 }
 
-// Goes round the inlets, a burst from each, until the batch is full or a whole round found nothing.
+// Takes a burst from each inlet in turn until the batch is full or a whole round found nothing.
 int Segment::Gather(Descriptor* batch, Account& account) {
   const size_t inlets = inlets_.size();
   int count = 0;
@@ -54,12 +54,13 @@ int Segment::Gather(Descriptor* batch, Account& account) {
   return count;
 }
 
-// `links`: of each packet where the lanes ask for them; null if the packets left their links.
+// `links` has the link of each packet where the lanes ask for it. It is null if the packets left
+// their links.
 void Segment::Scatter(const Descriptor* batch, const uint32_t* links, int count) {
   if (lane_of_row_.empty()) {
     for (int i = 0; i < count; ++i) {
       const std::vector<uint16_t>& lanes = exits_.choices[exits_.choice_of_row[batch[i].row]];
-      // Packets of one input keep to one lane, and so their order.
+      // Packets of one input use one lane, so they keep their order.
       lanes_[lanes.size() == 1 ? lanes[0] : lanes[batch[i].input % lanes.size()]].Add(batch[i]);
     }
   } else if (lanes_[0].batch_links() != nullptr) {

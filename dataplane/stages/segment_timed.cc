@@ -44,7 +44,7 @@ int Segment::RoomBehindTimed() const {
   return room;
 }
 
-// What several inlets gave is in order only within each of them.
+// Sorts the batch by arrival. Packets of several inlets are in order only within each inlet.
 void Segment::SortByArrival(int count) {
   Descriptor* const batch = arriving_.get();
   const auto before = [](const Descriptor& a, const Descriptor& b) {
@@ -78,7 +78,7 @@ void Segment::Carry(size_t hop, Descriptor* batch, int count, Account& account) 
   PutOut(batch, waits_on_link ? links_.get() : nullptr, count);
 }
 
-// Where nodes pick among ports, what a packet finds on the links depends on those before it.
+// Where nodes pick among ports, a packet's links depend on the packets before it.
 void Segment::EnterOneByOne(Stage& stage, Descriptor* batch, int count, Account& account) {
   for (int i = 0; i < count; ++i) {
     uint32_t link;

@@ -9,8 +9,8 @@
 namespace bfly::dataplane {
 namespace {
 
-// Where element 0 would be if `array` began with element `first`. By number, because such a pointer
-// may lie outside of the array.
+// Returns where element 0 would be if `array` began with element `first`. The result is a number,
+// because such a pointer may lie outside of the array.
 template <typename T>
 T* Element0(T* array, uint32_t first) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(array) - first * sizeof(T);
@@ -98,7 +98,7 @@ int Stage::CrossPicking(Descriptor* burst, int count, uint32_t* links, Ledger& l
       const uint32_t group = d.row * kDirections + direction;
       uint32_t link;
       if (d.fixed) [[unlikely]] {
-        // A tag comes from elsewhere: its port is never believed further than there are ports.
+        // A tag comes from elsewhere, so its port is limited to the ports that there are.
         const auto port = static_cast<uint32_t>(d.tag << 1 >> (65 - field_bits));
         link = group * multiplicity + std::min(port, multiplicity - 1);
       } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What readers see of a stage's links. Every figure is a relaxed load; the worker never waits.
+// Readers see a stage's links through relaxed loads; the worker never waits for them.
 #include "dataplane/stages/stage.h"
 
 namespace bfly::dataplane {
@@ -32,7 +32,7 @@ void Stage::ReadFigures(LinkFigure figure, uint32_t first, double ns_per_tick,
   const auto each = [first, values](auto read) {
     for (size_t i = 0; i < values.size(); ++i) values[i] = read(first + static_cast<uint32_t>(i));
   };
-  // Of a large network nearly all links take no time.
+  // Nearly all links of a large network take no time.
   const bool timed = timed_counters() != nullptr;
   const auto now = std::memory_order_relaxed;
   switch (figure) {
