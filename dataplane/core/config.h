@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything a data plane is told to be, in plain values. The agent fills it from bfly.v1.Topology;
-// tests fill it by hand.
+// The whole configuration of a data plane, in plain values. The agent fills it from
+// bfly.v1.Topology; tests fill it by hand.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ enum class IdleMode {
   kAdaptive,  // sleeps 10..100 us after passes that found nothing
 };
 
-// Which frames a pair without a circuit may send.
+// The frames that a pair without a circuit may send.
 enum class WithoutCircuit { kDrop, kBestEffort };
 
 struct FabricConfig {

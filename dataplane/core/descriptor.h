@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What travels inside the fabric in place of the frame.
+// A descriptor travels inside the fabric in place of the frame.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ static_assert(sizeof(Descriptor) == 40 && std::is_trivially_copyable_v<Descripto
 
 inline uint64_t ArrivalOf(const Descriptor& d) { return d.arrival != 0 ? d.arrival : d.time; }
 
-// Descriptors handled per call; every Inlet and Outlet works in bursts of at most this many.
+// Every Inlet and Outlet handles at most this many descriptors per call.
 inline constexpr int kBurst = 64;
 
 }  // namespace bfly::dataplane

@@ -8,7 +8,7 @@
 
 namespace bfly::dataplane {
 
-// Where a worker's first stage gets descriptors from. Called by one worker only.
+// An inlet gives descriptors to a worker's first stage. One worker only calls it.
 class Inlet {
  public:
   virtual ~Inlet() = default;
@@ -21,7 +21,7 @@ class Inlet {
   virtual uint64_t NextDue() const { return UINT64_MAX; }
 };
 
-// Where a worker's last stage puts descriptors. Called by one worker only.
+// An outlet takes descriptors from a worker's last stage. One worker only calls it.
 class Outlet {
  public:
   virtual ~Outlet() = default;
@@ -29,12 +29,13 @@ class Outlet {
   // again (backpressure). A descriptor taken is the outlet's: delivered, handed on or dropped in
   // `ledger`.
   virtual int Send(const Descriptor* burst, int count, Ledger& ledger) = 0;
-  // Descriptors taken but neither delivered nor handed on yet. Part of the worker's `held`.
+  // The descriptors that were taken but neither delivered nor handed on yet. They are part of the
+  // worker's `held`.
   virtual uint64_t held() const { return 0; }
-  // Called once per pass: pushes out what is buffered.
+  // Called once per pass. Pushes out what is buffered.
   virtual void Flush(Ledger&) {}
-  // Frees what is held and returns how many packets that were. Called instead of everything else:
-  // after the worker stopped, or by it when this way out is given up.
+  // Frees the packets that are held and returns how many there were. It is the last call: after the
+  // worker stopped, or by the worker when it gives up this way out.
   virtual uint64_t Discard() { return 0; }
 };
 

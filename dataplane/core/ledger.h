@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why packets were dropped, and the per-worker account from which conservation is checked.
+// The reasons for which packets are dropped, and the account of each worker from which conservation
+// is checked.
 //
 // Every worker keeps one Ledger. At the end of each pass it balances by itself:
 //   injected + taken_over == delivered + dropped + handed_on + held

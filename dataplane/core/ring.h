@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ring from one worker to another: one producer, one consumer.
+// A ring from one worker to another has one producer and one consumer.
 #pragma once
 
 #include <rte_ring_elem.h>
@@ -26,7 +26,7 @@ class RingOf {
     rte_ring_init(ring_.get(), "link", capacity, RING_F_SP_ENQ | RING_F_SC_DEQ);
   }
 
-  // Producer: a later Push of this many succeeds whole. The consumer can only make it more.
+  // Producer: a later Push of this many takes all of them. The consumer can only raise the number.
   uint32_t room() const { return rte_ring_free_count(ring_.get()); }
   // Producer. Returns how many it took.
   uint32_t Push(const T* burst, uint32_t count) {

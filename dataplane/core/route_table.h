@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tag a frame gets at its input row: its circuit's if it has one, else as the topology says.
+// Tells which tag a frame gets at its input row: the tag of its circuit if it has one, otherwise
+// the tag that the topology gives.
 #pragma once
 
 #include <atomic>
@@ -15,8 +16,8 @@ struct Route {
   bool fixed = false;  // the tag says the port of each hop, not only the direction
 };
 
-// One entry an input row. Control threads write, workers read; an entry is one word, so a worker
-// sees the old circuit or the new one and never waits.
+// Each input row has one entry. Control threads write and workers read. An entry is one word, so a
+// worker sees the old circuit or the new one and never waits.
 class RouteTable {
  public:
   RouteTable(const Network& network, WithoutCircuit without_circuit)
@@ -26,7 +27,8 @@ class RouteTable {
         end_(ToWire(network.tag_layout().Spread(network.rows() - 1), bits_)),
         circuits_(network.rows()) {}
 
-  // The route of a frame input -> output. False: there is no circuit and it must be dropped.
+  // Finds the route of a frame input -> output. Returns false if there is no circuit and the frame
+  // must be dropped.
   bool Lookup(Row input, Row output, Route& route) const {
     const WireTag circuit = circuits_[input].load(std::memory_order_relaxed);
     const WireTag greedy = ToWire(GreedyTag(network_, input, output), bits_);
@@ -39,7 +41,7 @@ class RouteTable {
     return without_circuit_ == WithoutCircuit::kBestEffort;
   }
 
-  // The circuit at `input`, or 0.
+  // Returns the circuit at `input`, or 0.
   WireTag circuit(Row input) const { return circuits_[input].load(std::memory_order_relaxed); }
 
   void Install(Row input, Tag tag) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reader sees of a running fabric. Reading never slows a worker down.
+// The figures of a running fabric as a reader sees them. Reading never slows a worker down.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct LinkCounters {
   uint64_t busy_ns = 0;         // spent sending, where the link has a rate
 };
 
-// One number of a link, by which links are compared.
+// A figure of a link by which links are compared.
 enum class LinkFigure {
   kPackets,
   kBytes,
@@ -53,7 +53,7 @@ inline uint64_t FigureOf(const LinkCounters& link, LinkFigure figure) {
   return 0;
 }
 
-// What the XDP program of a kernel interface counted (dataplane/xdp).
+// The counters of the XDP program of a kernel interface (dataplane/xdp).
 struct XdpCounters {
   struct RowCount {
     Row row = 0;
@@ -93,7 +93,7 @@ struct WorkerCounters {
   uint64_t passes = 0;
   uint64_t idle_passes = 0;
   Ledger ledger;
-  // How late it released packets from links that take time.
+  // How late the worker released packets from links that take time.
   struct {
     uint64_t packets = 0;
     double mean_ns = 0;
@@ -110,7 +110,8 @@ struct Snapshot {
       links;  // by network link index, starting at (first_stage, row 0, port 0)
   std::vector<PortCounters> ports;
   std::vector<WorkerCounters> workers;
-  // This data plane alone, where in_flight is what it holds itself. With trunks
+  // The account of this data plane alone; in_flight counts the packets that it holds itself. With
+  // trunks
   //   injected + trunk_in = delivered + dropped + in_flight + trunk_out,
   // and the controller's sum over data planes has in_flight + (trunk_out - trunk_in) in flight.
   Conservation conservation;

@@ -13,11 +13,11 @@
 
 namespace bfly::dataplane {
 
-// Packets a segment takes in at once; more than kBurst, so that publishing and polling cost little
-// a packet.
+// The packets that a segment takes in at once. There are more of them than kBurst, so that
+// publishing and polling cost little per packet.
 inline constexpr int kBatch = 4 * kBurst;
 
-// Shares no cache line with what another worker writes.
+// A lane shares no cache line with what another worker writes.
 class alignas(RTE_CACHE_LINE_SIZE) Lane {
  public:
   // Packets for another worker. `last` is the stage whose links they wait on if the ring is full
@@ -27,8 +27,9 @@ class alignas(RTE_CACHE_LINE_SIZE) Lane {
   // Packets for a later segment of the same worker, which takes them in the same pass through a
   // LocalInlet. They count as held until it does.
   static Lane ToLater(Stage* last);
-  // Packets for another data plane. Waits like a ring; but a trunk that has taken nothing for 100
-  // ms is taken for dead, and drops as kPortFull what it is given until it takes something again.
+  // Packets for another data plane. They wait as packets for a ring do. But a trunk that has taken
+  // nothing for 100 ms counts as dead: until it takes something again, the lane drops what it is
+  // given as kPortFull.
   static Lane ToTrunk(Outlet* outlet, Stage* last);
   // Packets that leave the fabric here.
   static Lane ToEgress(Outlet* outlet);
@@ -40,30 +41,30 @@ class alignas(RTE_CACHE_LINE_SIZE) Lane {
   Descriptor* batch() { return waiting_.get(); }
   uint32_t* batch_links() { return links_.get(); }  // null if nobody counts occupancy
   void SetCount(int count) { count_ = static_cast<uint32_t>(count); }
-  // A batch behind what is there; `links` as in batch_links(), null if the packets left their
-  // links.
+  // Adds a batch behind the packets that are there. `links` is as in batch_links(); it is null if
+  // the packets left their links.
   void Append(const Descriptor* batch, const uint32_t* links, int count);
   static constexpr uint32_t kNoLink = UINT32_MAX;
-  // Or packet by packet; with its link, or kNoLink, where batch_links() is not null.
+  // Adds one packet. Where batch_links() is not null, its link comes with it, or kNoLink.
   void Add(const Descriptor& d) { waiting_[count_++] = d; }
   void Add(const Descriptor& d, uint32_t link) {
     links_[count_] = link;
     waiting_[count_++] = d;
   }
 
-  // Of a lane to a later segment: gives out at most `room` packets.
+  // A lane to a later segment gives out at most `room` packets.
   uint32_t Take(Descriptor* burst, uint32_t room);
 
   // Once a pass, after the segments ran: gives outlets what they take and promises rings what they
   // have room for. Promised packets count as handed on, but are not pushed before the account is
   // published: so no reader can find a packet taken over that was not handed on yet.
   void Settle(Account& account);
-  // Once a pass, after the account was published.
+  // Called once a pass, after the account was published.
   void HandOver();
-  // Inside, after Settle: part of the worker's `held`.
+  // The packets inside after Settle. They are part of the worker's `held`.
   uint64_t held() const { return count_ - promised_ + (outlet_ != nullptr ? outlet_->held() : 0); }
 
-  // After the worker stopped: frees what waits and returns how many packets that were.
+  // Called after the worker stopped. Frees the packets that wait and returns how many there were.
   uint64_t Discard();
 
  private:

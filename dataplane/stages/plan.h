@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a placement of stages and rows to what each worker runs. Pure.
+// Works out what each worker runs from a placement of stages and rows. Its functions are pure.
 #pragma once
 
 #include <vector>
@@ -36,8 +36,8 @@ struct FabricPlan {
   std::vector<SegmentPlan> segments;  // by first hop, then by rows
   int first_stage = 0;                // stages of this data plane: a contiguous range
   int last_stage = -1;
-  // Of stage first_stage + i: ascending, with every row in one of them. Neighbours have different
-  // workers.
+  // blocks[i] are the row blocks of stage first_stage + i in ascending order. Every row is in one
+  // of them, and neighbours have different workers.
   std::vector<std::vector<BlockPlan>> blocks;
 
   int worker_of_lcore(int lcore) const;

@@ -13,7 +13,7 @@
 
 namespace bfly::dataplane {
 
-// Shares no cache line with what another worker writes.
+// A segment shares no cache line with what another worker writes.
 class alignas(RTE_CACHE_LINE_SIZE) Segment {
  public:
   // `hops` may be empty: such a segment only moves packets between a port queue and another worker.
@@ -43,14 +43,14 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   };
   void SetContinuations(std::vector<Continuation> by_hop) { by_hop_ = std::move(by_hop); }
 
-  // The three steps of a pass, each for all segments of a worker before the next step.
+  // A pass has three steps. A worker takes each step for all of its segments before the next one.
   void Run(Account& account);
   // The same where links take time: what comes in is put on the links, and what has arrived by
   // `now` (TSC, the same for all segments of a pass) goes on. OpenRoom comes before, for all
   // segments of the worker.
   void OpenRoom() { room_ = blocked() ? 0 : kBatch; }
   void RunTimed(uint64_t now, Account& account, LatenessMeter& lateness);
-  // TSC at which an inlet has its next packet, as far as it knows.
+  // The TSC at which an inlet has its next packet, as far as the inlet knows.
   uint64_t NextDue() const;
   void Settle(Account& account) {
     for (Lane& lane : lanes_) lane.Settle(account);

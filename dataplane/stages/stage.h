@@ -17,14 +17,16 @@
 
 namespace bfly::dataplane {
 
-// What every hop touches. The worker of the stage: writes; snapshot readers: relaxed loads.
+// The counters that every hop touches. The worker of the stage writes them, and snapshot readers
+// load them relaxed.
 struct LinkHot {
   std::atomic<uint64_t> packets{0};
   std::atomic<uint64_t> bytes{0};
 };
 static_assert(sizeof(LinkHot) == 16);
 
-// What only a full or broken link touches. Same writer and readers, but for `down`.
+// The counters that only a full or broken link touches. Writer and readers are the same, except for
+// `down`.
 struct LinkCold {
   std::atomic<uint64_t> queue_full{0};
   std::atomic<uint64_t> link_down{0};
@@ -33,14 +35,14 @@ struct LinkCold {
   std::atomic<bool> down{false};  // control: writes, worker: relaxed loads
 };
 
-// Adds to a counter that has one writer: no locked instruction.
+// Adds to a counter that has one writer, so it needs no locked instruction.
 template <typename T>
 inline void Bump(std::atomic<T>& counter, T by) {
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
-// Rows of one stage of one loaded fabric, all of them or a block. Link of (row, port) is number
-// row * ports + port, whichever block it is in.
+// All rows, or a block of rows, of one stage of one loaded fabric. The link of (row, port) has the
+// number row * ports + port, whichever block it is in.
 class Stage {
  public:
   Stage(const Network& network, int stage, RowRange rows = {});
@@ -60,7 +62,7 @@ class Stage {
   // Whether a direction has several ports.
   bool picks() const { return picker_ != nullptr; }
 
-  // Control, one thread at a time. Workers see it from their next burst on.
+  // Control calls this, one thread at a time. Workers see the change from their next burst on.
   void SetLinkUp(uint32_t link, bool up);
 
   // Control: what the links are like, and where packets on them are kept; `timed` is given once and
@@ -71,13 +73,13 @@ class Stage {
   void AdoptShapes(uint64_t now);
   // Worker: null where no link of the stage takes time and nothing is on the way any more.
   TimedLinks* timed() const { return in_use_; }
-  // Worker: lets go of timed links that are not needed any more. True if it did.
+  // Worker: lets go of timed links that are no longer needed. Returns whether it did.
   bool DropEmptyTimed();
   // Worker: packets that may wait for `link` where it takes no time; 0: all.
   uint32_t queue_limit(uint32_t link) const {
     return table_in_use_ == nullptr ? 0 : table_in_use_->of(link).queue_limit;
   }
-  // Any thread: null if no link ever took time.
+  // Any thread. Returns null if no link ever took time.
   const TimedLinks* timed_counters() const { return timed_.load(std::memory_order_acquire); }
 
   // The links that leave the rows: first_link() <= link < first_link() + links().
@@ -89,7 +91,7 @@ class Stage {
 
   // Any thread. `ns_per_tick` turns TSC ticks into nanoseconds.
   LinkCounters counters(uint32_t link, double ns_per_tick) const;
-  // One figure of the links from `first` on.
+  // Reads one figure of the links from `first` on.
   void ReadFigures(LinkFigure figure, uint32_t first, double ns_per_tick,
                    std::span<uint64_t> values) const;
 

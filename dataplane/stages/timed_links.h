@@ -4,10 +4,9 @@
 // looked: at a FIFO link D = max(free, arrival) + size/rate, and it arrives at the next node at D +
 // delay.
 //
-// A link needs no attention but when a packet reaches its end: what it did since is worked out when
-// a packet comes, or arrives at the other end, from the times alone. Of packets that come at one
-// moment the first in the batch is first; a packet that comes at the moment a link becomes free
-// finds it free.
+// A link is looked at only when a packet comes or arrives at its far end. The times alone then tell
+// what the link did in between. Among packets that come at one moment the first in the batch is
+// served first. A packet that comes at the moment at which a link becomes free finds it free.
 #pragma once
 
 #include <atomic>
@@ -41,8 +40,8 @@ class TimedLinks {
   TimedLinks(uint32_t links, uint64_t first_of_stage, PacketStore* store, LinkCold* cold,
              uint64_t seed, uint32_t first_link = 0);
 
-  // Packets that are being sent go on as they were; all that wait are served as the new table says
-  // from `now` on. Under a discipline that changes, packets being shared start over.
+  // Packets that are being sent go on as they were. Packets that wait are served as the new table
+  // says from `now` on. If the discipline changes, packets that share the link start over.
   void SetTable(const ShapeTable* table, uint64_t now);
 
   // Takes a packet that goes over `link`, where it already is on the far side (tag, row). Packets
@@ -68,7 +67,7 @@ class TimedLinks {
   // TSC of the next arrival at a far side; UINT64_MAX: nothing is on the links.
   uint64_t NextRelease() const { return events_.empty() ? UINT64_MAX : events_.time(); }
   uint64_t held() const { return held_; }
-  // Frees what is held and returns how many packets that were.
+  // Frees the packets on the links and returns how many there were.
   uint64_t Discard();
 
   // Control: where the time of packets that arrive at a far side is recorded; null: nowhere.
