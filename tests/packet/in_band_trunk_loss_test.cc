@@ -32,14 +32,14 @@ class TrunkLoss : public testing::Test {
     split_ = std::make_unique<SplitFabric>(Config(), cuts);
     // Three circuits that must survive everything.
     for (Row input = 0; input < 3; ++input) {
-      const auto report = SetUp({requests_[input]}, "minimum");
+      const auto report = Choose({requests_[input]}, "minimum");
       ASSERT_TRUE(report.ok()) << report.status();
       standing_.push_back(report->paths[0]);
     }
     wanted_.assign(requests_.begin() + 3, requests_.end());
   }
-  absl::StatusOr<InBandReport> SetUp(const std::vector<InBandRequest>& requests,
-                                     const std::string& protocol) {
+  absl::StatusOr<InBandReport> Choose(const std::vector<InBandRequest>& requests,
+                                      const std::string& protocol) {
     const auto begun = std::chrono::steady_clock::now();
     auto report = split_->in_band().SetUp(requests, ProgramOf(protocol, 6));
     EXPECT_LT(std::chrono::steady_clock::now() - begun, kBound);
@@ -61,7 +61,7 @@ class TrunkLoss : public testing::Test {
   // What the controller would choose, or nothing with UNAVAILABLE; says which.
   bool Try(const std::string& protocol) {
     const LinkLoad before = Standing();
-    const auto report = SetUp(wanted_, protocol);
+    const auto report = Choose(wanted_, protocol);
     if (!report.ok()) {
       EXPECT_EQ(report.status().code(), absl::StatusCode::kUnavailable) << report.status();
       said_ = std::string(report.status().message());
@@ -143,7 +143,7 @@ TEST_F(TrunkLoss, ALossOnTheSecondTrunkIsToldOverTheFirst) {
 TEST_F(TrunkLoss, WhatWasInstalledInPartIsTakenBack) {
   Build({5});
   split_->cable(0).Treat({});
-  ASSERT_TRUE(SetUp(wanted_, "collision").ok());
+  ASSERT_TRUE(Choose(wanted_, "collision").ok());
   const int frames = split_->cable(0).frames(/*back=*/true);
   std::vector<Row> inputs;
   for (const InBandRequest& request : wanted_) inputs.push_back(request.input);
