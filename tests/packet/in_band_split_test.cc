@@ -185,6 +185,17 @@ TEST(InBandSplit, LinksThatAreDownOnAnotherDataPlaneAreAvoided) {
   ASSERT_TRUE(report.ok()) << report.status();
   ASSERT_EQ(report->paths.size(), 1u);
   EXPECT_NE(report->paths[0].tag, paths[0].tag);
+  // With the other path broken too, the installing itself is refused.
+  ASSERT_TRUE(split.in_band().Release({3}).ok());
+  const Tag other = report->paths[0].tag;
+  const LinkId second = {4, WalkTag(network, 3, other)[4], PortOfHop(network, other, 4)};
+  ASSERT_TRUE(split.part(1).SetLinkUp(second, false).ok());
+  const auto none = split.in_band().SetUp({{3, 4}}, MinimumParameters{.other_if_full = true});
+  ASSERT_TRUE(none.ok()) << none.status();
+  ASSERT_TRUE(none->refusal.has_value());
+  EXPECT_TRUE(none->refusal->down);
+  EXPECT_EQ(none->refusal->link, link);
+  EXPECT_TRUE(split.first().circuits().empty());
 }
 
 // Several control threads at once: one program after the other, and no circuit is lost.
