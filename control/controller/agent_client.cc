@@ -138,8 +138,8 @@ absl::StatusOr<v1::AgentUpdateResponse> AgentClient::Update(v1::AgentUpdateReque
 }
 
 absl::StatusOr<v1::AgentInBandResponse> AgentClient::ExchangeInBand(
-    const v1::AgentInBandRequest& request) {
-  return connection_->Ask(&v1::Agent::Stub::ExchangeInBand, request, kLoadPatience);
+    const v1::AgentInBandRequest& request, Deadline deadline) {
+  return connection_->Ask(&v1::Agent::Stub::ExchangeInBand, request, kLoadPatience, deadline);
 }
 
 absl::StatusOr<v1::AgentCounters> AgentClient::GetCounters(bool links) {

@@ -37,7 +37,8 @@ class AgentClient {
   // Uses the data plane's update socket where there is one.
   absl::StatusOr<v1::AgentUpdateResponse> Update(v1::AgentUpdateRequest request,
                                                  Deadline deadline = kNoDeadline);
-  absl::StatusOr<v1::AgentInBandResponse> ExchangeInBand(const v1::AgentInBandRequest& request);
+  absl::StatusOr<v1::AgentInBandResponse> ExchangeInBand(const v1::AgentInBandRequest& request,
+                                                         Deadline deadline = kNoDeadline);
   absl::StatusOr<v1::AgentCounters> GetCounters(bool links);
   absl::StatusOr<v1::AgentLinkReading> ReadLinks(const v1::AgentReadLinksRequest& request);
   absl::Status SetTraffic(const v1::AgentTrafficRequest& request, Deadline deadline = kNoDeadline);

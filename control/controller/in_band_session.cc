@@ -126,7 +126,7 @@ absl::StatusOr<InBandOutcome> InBandSession::Execute(const Caller& caller,
   std::unique_lock change(intent_.change_lock(), std::defer_lock);
   absl::Status status;
   do {
-    status = caller.interrupt ? caller.interrupt() : absl::OkStatus();
+    status = caller.patience.interrupt ? caller.patience.interrupt() : absl::OkStatus();
     if (!status.ok()) return status;
   } while (!change.try_lock_until(Deadline::clock::now() + kLook));
   status = intent_.CheckPermitted(caller.election_id);
@@ -143,7 +143,7 @@ absl::StatusOr<InBandOutcome> InBandSession::Execute(const Caller& caller,
   if (!status.ok()) return status;
 
   v1::AgentInBandRequest request = RequestOf(state, *order);
-  const absl::StatusOr<v1::AgentInBandResponse> response = Ask(request);
+  const absl::StatusOr<v1::AgentInBandResponse> response = Ask(request, caller.patience.deadline);
   if (!response.ok()) return response.status();
   status = CheckAnswer(*response, request, state.network());
   if (!status.ok()) return Distrust(status);
@@ -153,16 +153,18 @@ absl::StatusOr<InBandOutcome> InBandSession::Execute(const Caller& caller,
 
 // Asks the data plane of the inputs, which has the others take part over the trunks. If the data
 // plane is not as the controller saw it last, looks at it once and asks again.
-absl::StatusOr<v1::AgentInBandResponse> InBandSession::Ask(v1::AgentInBandRequest& request) {
+absl::StatusOr<v1::AgentInBandResponse> InBandSession::Ask(v1::AgentInBandRequest& request,
+                                                           Deadline deadline) {
   DataPlane& plane = intent_.now().ingress();
   request.set_base_revision(plane.known().revision);
-  absl::StatusOr<v1::AgentInBandResponse> response = plane.client().ExchangeInBand(request);
+  absl::StatusOr<v1::AgentInBandResponse> response =
+      plane.client().ExchangeInBand(request, UndoDeadline(deadline));
   if (absl::IsAborted(response.status())) {
     if (absl::Status status = reconciler_.Reconcile(plane); !status.ok()) {
       return absl::UnavailableError(status.message());
     }
     request.set_base_revision(plane.known().revision);
-    response = plane.client().ExchangeInBand(request);
+    response = plane.client().ExchangeInBand(request, UndoDeadline(deadline));
   }
   if (response.ok()) {
     plane.Learn([&](DataPlane::Known& known) { known.revision = response->revision(); });
@@ -178,6 +180,10 @@ absl::StatusOr<v1::AgentInBandResponse> InBandSession::Ask(v1::AgentInBandReques
     known.in_step = false;
     known.problem = problem;
   });
+  if (IsOver(deadline)) {
+    return absl::DeadlineExceededError(absl::StrCat(
+        "data plane ", plane.name(), " did not answer in time; its circuits are compared anew"));
+  }
   return absl::UnavailableError(absl::StrCat("data plane ", plane.name(), ": ", problem));
 }
 
@@ -217,7 +223,7 @@ absl::StatusOr<InBandOutcome> InBandSession::LearnOutcome(const Caller& caller,
     FabricState& state = intent.state;
     status = Learn(state, order, outcome.route, &outcome.circuits);
     const std::vector<Row> inputs = state.change().inputs();
-    if (status.ok() && caller.interrupt) interrupted = caller.interrupt();
+    if (status.ok() && caller.patience.interrupt) interrupted = caller.patience.interrupt();
     if (!interrupted.ok()) state.RollBack();
     change = state.NowAt(inputs);
     if (!status.ok() || !interrupted.ok()) return;

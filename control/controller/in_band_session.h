@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "bfly/v1/agent.pb.h"
 #include "control/controller/circuit_commit.h"
+#include "control/controller/deadline.h"
 #include "control/controller/loaded_intent.h"
 #include "control/controller/reconciler.h"
 #include "control/intent/in_band_order.h"
@@ -22,10 +23,15 @@ class InBandSession {
   InBandSession(LoadedIntent& intent, CircuitCommit& commit, Reconciler& reconciler)
       : intent_(intent), commit_(commit), reconciler_(reconciler) {}
 
+  // How long a caller waits.
+  struct Patience {
+    Interrupt interrupt;
+    Deadline deadline = kNoDeadline;
+  };
   struct Caller {
     uint64_t election_id = 0;
     std::string key;  // empty: none
-    Interrupt interrupt;
+    Patience patience;
   };
   using MakeOrder = std::function<absl::StatusOr<InBandOrder>(const Network&)>;
   // Has the stage workers carry out the order, and learns what they did. The same key with the same
@@ -33,12 +39,14 @@ class InBandSession {
   // FAILED_PRECONDITION: the protocol is neither collision nor minimum. RESOURCE_EXHAUSTED names
   // the link without room, as a call without in_band would; then nothing was changed. If the caller
   // interrupts before the workers begin, nothing is done, and the call does not wait for other
-  // changes any longer. If the caller interrupts while they work, what they did is undone.
+  // changes any longer. If the caller interrupts while they work, what they did is undone. The call waits
+  // for the data plane until UndoDeadline: if no answer has come by then, DEADLINE_EXCEEDED, and
+  // the circuits are compared anew.
   absl::StatusOr<InBandOutcome> Execute(const Caller& caller, const MakeOrder& make_order);
 
  private:
   // These calls need the change lock.
-  absl::StatusOr<v1::AgentInBandResponse> Ask(v1::AgentInBandRequest& request);
+  absl::StatusOr<v1::AgentInBandResponse> Ask(v1::AgentInBandRequest& request, Deadline deadline);
   absl::Status LearnOfRefusal(const InBandOrder& order, const v1::AgentInBandRefusal& refusal);
   absl::StatusOr<InBandOutcome> LearnOutcome(const Caller& caller, const InBandOrder& order,
                                              const v1::AgentInBandRequest& request,

@@ -91,8 +91,8 @@ void CircuitsService::SetUp(grpc::CallbackServerContext* context, grpc::ServerUn
   const OrderCall<v1::SetUpRequest> call{context, reactor, std::move(request), answer};
   if (call.request->in_band()) {
     return AnswerInBand<v1::SetUpResponse>(
-        queue_, call, [call, this](const Interrupt& interrupt, auto* response) {
-          return SetUpInBand(*call.request, interrupt, response);
+        queue_, call, [call, this](const InBandSession::Patience& patience, auto* response) {
+          return SetUpInBand(*call.request, patience, response);
         });
   }
   AnswerOrder<v1::SetUpResponse>(queue_, call, ToOrder(*call.request), FillOne);
@@ -105,8 +105,8 @@ void CircuitsService::Release(grpc::CallbackServerContext* context,
   const OrderCall<v1::ReleaseRequest> call{context, reactor, std::move(request), answer};
   if (call.request->in_band()) {
     return AnswerInBand<v1::ReleaseResponse>(
-        queue_, call, [call, this](const Interrupt& interrupt, auto* response) {
-          return ReleaseInBand(*call.request, interrupt, response);
+        queue_, call, [call, this](const InBandSession::Patience& patience, auto* response) {
+          return ReleaseInBand(*call.request, patience, response);
         });
   }
   AnswerOrder<v1::ReleaseResponse>(queue_, call, ToOrder(*call.request), FillOne);
@@ -163,7 +163,7 @@ grpc::Status CircuitsService::RoutePermutation(const grpc::ServerContextBase* co
     if (!status.ok()) return ToGrpc(status);
   }
   if (request->in_band()) {
-    return RoutePermutationInBand(*request, InBandInterruptOf(context), response);
+    return RoutePermutationInBand(*request, InBandPatienceOf(context), response);
   }
   const auto start = std::chrono::steady_clock::now();
   std::shared_ptr<const Network> network;

@@ -34,12 +34,13 @@ class CircuitsService final : public ByteService {
                                 v1::RoutePermutationResponse* response);
 
  private:
-  grpc::Status SetUpInBand(const v1::SetUpRequest& request, const Interrupt& interrupt,
+  grpc::Status SetUpInBand(const v1::SetUpRequest& request, const InBandSession::Patience& patience,
                            v1::SetUpResponse* response);
-  grpc::Status ReleaseInBand(const v1::ReleaseRequest& request, const Interrupt& interrupt,
+  grpc::Status ReleaseInBand(const v1::ReleaseRequest& request,
+                             const InBandSession::Patience& patience,
                              v1::ReleaseResponse* response);
   grpc::Status RoutePermutationInBand(const v1::RoutePermutationRequest& request,
-                                      const Interrupt& interrupt,
+                                      const InBandSession::Patience& patience,
                                       v1::RoutePermutationResponse* response);
 
   Controller& controller_;

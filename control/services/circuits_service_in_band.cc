@@ -11,7 +11,8 @@
 namespace bfly::control {
 
 grpc::Status CircuitsService::SetUpInBand(const v1::SetUpRequest& request,
-                                          const Interrupt& interrupt, v1::SetUpResponse* response) {
+                                          const InBandSession::Patience& patience,
+                                          v1::SetUpResponse* response) {
   FieldErrors errors;
   errors.Add(CheckKey(request.idempotency_key()));
   if (!request.rows().empty() || !request.ports().empty()) {
@@ -20,7 +21,7 @@ grpc::Status CircuitsService::SetUpInBand(const v1::SetUpRequest& request,
   errors.Add(RefuseAvoidInBand(request.avoid_size()));
   if (absl::Status status = errors.ToStatus(); !status.ok()) return ToGrpc(status);
   const absl::StatusOr<InBandOutcome> outcome = controller_.in_band().Execute(
-      {request.election_id(), request.idempotency_key(), interrupt}, [&](const Network&) {
+      {request.election_id(), request.idempotency_key(), patience}, [&](const Network&) {
         InBandOrder order;
         order.requests = {{request.input(), request.output()}};
         order.single = true;
@@ -33,13 +34,13 @@ grpc::Status CircuitsService::SetUpInBand(const v1::SetUpRequest& request,
 }
 
 grpc::Status CircuitsService::ReleaseInBand(const v1::ReleaseRequest& request,
-                                            const Interrupt& interrupt,
+                                            const InBandSession::Patience& patience,
                                             v1::ReleaseResponse* response) {
   if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) {
     return ToGrpc(status);
   }
   const absl::StatusOr<InBandOutcome> outcome = controller_.in_band().Execute(
-      {request.election_id(), request.idempotency_key(), interrupt}, [&](const Network&) {
+      {request.election_id(), request.idempotency_key(), patience}, [&](const Network&) {
         InBandOrder order;
         order.release = request.id();
         return order;
@@ -51,7 +52,7 @@ grpc::Status CircuitsService::ReleaseInBand(const v1::ReleaseRequest& request,
 }
 
 grpc::Status CircuitsService::RoutePermutationInBand(const v1::RoutePermutationRequest& request,
-                                                     const Interrupt& interrupt,
+                                                     const InBandSession::Patience& patience,
                                                      v1::RoutePermutationResponse* response) {
   const auto start = std::chrono::steady_clock::now();
   FieldErrors errors;
@@ -62,7 +63,7 @@ grpc::Status CircuitsService::RoutePermutationInBand(const v1::RoutePermutationR
   errors.Add(RefuseAvoidInBand(request.avoid_size()));
   if (absl::Status status = errors.ToStatus(); !status.ok()) return ToGrpc(status);
   const absl::StatusOr<InBandOutcome> outcome = controller_.in_band().Execute(
-      {request.election_id(), request.idempotency_key(), interrupt},
+      {request.election_id(), request.idempotency_key(), patience},
       [&](const Network& network) -> absl::StatusOr<InBandOrder> {
         absl::StatusOr<PermutationOrder> order = ToPermutationOrder(request, network.rows());
         if (!order.ok()) return order.status();

@@ -12,14 +12,14 @@
 namespace bfly::control {
 
 grpc::Status DataServerService::RequestInBand(const v1::ObjectRequest& request,
-                                              const Interrupt& interrupt,
+                                              const InBandSession::Patience& patience,
                                               v1::ObjectResponse* response) {
   FieldErrors errors;
   errors.Add(CheckKey(request.idempotency_key()));
   errors.Add(RefuseAvoidInBand(request.avoid_size()));
   if (absl::Status status = errors.ToStatus(); !status.ok()) return ToGrpc(status);
   const absl::StatusOr<InBandOutcome> outcome = controller_.in_band().Execute(
-      {request.election_id(), request.idempotency_key(), interrupt}, [&](const Network&) {
+      {request.election_id(), request.idempotency_key(), patience}, [&](const Network&) {
         InBandOrder order;
         order.reads = ReadBatchOrder{.users = {request.user()},
                                      .objects = {request.object()},
@@ -38,7 +38,7 @@ grpc::Status DataServerService::RequestInBand(const v1::ObjectRequest& request,
 }
 
 grpc::Status DataServerService::RequestBatchInBand(const v1::ObjectBatchRequest& request,
-                                                   const Interrupt& interrupt,
+                                                   const InBandSession::Patience& patience,
                                                    v1::ObjectBatchResponse* response) {
   const auto start = std::chrono::steady_clock::now();
   FieldErrors errors;
@@ -53,7 +53,7 @@ grpc::Status DataServerService::RequestBatchInBand(const v1::ObjectBatchRequest&
   if (absl::Status status = errors.ToStatus(); !status.ok()) return ToGrpc(status);
   const ReadBatchOrder reads = ToReadOrder(request);
   const absl::StatusOr<InBandOutcome> outcome = controller_.in_band().Execute(
-      {request.election_id(), request.idempotency_key(), interrupt}, [&](const Network&) {
+      {request.election_id(), request.idempotency_key(), patience}, [&](const Network&) {
         InBandOrder order;
         order.reads = reads;
         return order;
@@ -74,13 +74,13 @@ grpc::Status DataServerService::RequestBatchInBand(const v1::ObjectBatchRequest&
 }
 
 grpc::Status DataServerService::ReleaseInBand(const v1::ReleaseObjectRequest& request,
-                                              const Interrupt& interrupt,
+                                              const InBandSession::Patience& patience,
                                               v1::ReleaseObjectResponse* response) {
   if (absl::Status status = CheckKey(request.idempotency_key()); !status.ok()) {
     return ToGrpc(status);
   }
   const absl::StatusOr<InBandOutcome> outcome = controller_.in_band().Execute(
-      {request.election_id(), request.idempotency_key(), interrupt}, [&](const Network&) {
+      {request.election_id(), request.idempotency_key(), patience}, [&](const Network&) {
         InBandOrder order;
         order.stop_reading = request.user();
         return order;

@@ -87,8 +87,8 @@ void DataServerService::Request(grpc::CallbackServerContext* context,
   const OrderCall<v1::ObjectRequest> call{context, reactor, std::move(request), answer};
   if (call.request->in_band()) {
     return AnswerInBand<v1::ObjectResponse>(
-        queue_, call, [call, this](const Interrupt& interrupt, auto* response) {
-          return RequestInBand(*call.request, interrupt, response);
+        queue_, call, [call, this](const InBandSession::Patience& patience, auto* response) {
+          return RequestInBand(*call.request, patience, response);
         });
   }
   AnswerOrder<v1::ObjectResponse>(
@@ -107,7 +107,7 @@ grpc::Status DataServerService::RequestBatch(const grpc::ServerContextBase* cont
     return ToGrpc(status);
   }
   if (request->in_band()) {
-    return RequestBatchInBand(*request, InBandInterruptOf(context), response);
+    return RequestBatchInBand(*request, InBandPatienceOf(context), response);
   }
   if (request->best_effort()) return RequestBestEffort(context, *request, response);
   const auto start = std::chrono::steady_clock::now();
@@ -148,8 +148,8 @@ void DataServerService::Release(grpc::CallbackServerContext* context,
   const OrderCall<v1::ReleaseObjectRequest> call{context, reactor, std::move(request), answer};
   if (call.request->in_band()) {
     return AnswerInBand<v1::ReleaseObjectResponse>(
-        queue_, call, [call, this](const Interrupt& interrupt, auto* response) {
-          return ReleaseInBand(*call.request, interrupt, response);
+        queue_, call, [call, this](const InBandSession::Patience& patience, auto* response) {
+          return ReleaseInBand(*call.request, patience, response);
         });
   }
   AnswerOrder<v1::ReleaseObjectResponse>(

@@ -34,11 +34,13 @@ class DataServerService final : public ByteService {
 
  private:
   // The calls with in_band set.
-  grpc::Status RequestInBand(const v1::ObjectRequest& request, const Interrupt& interrupt,
-                             v1::ObjectResponse* response);
-  grpc::Status RequestBatchInBand(const v1::ObjectBatchRequest& request, const Interrupt& interrupt,
+  grpc::Status RequestInBand(const v1::ObjectRequest& request,
+                             const InBandSession::Patience& patience, v1::ObjectResponse* response);
+  grpc::Status RequestBatchInBand(const v1::ObjectBatchRequest& request,
+                                  const InBandSession::Patience& patience,
                                   v1::ObjectBatchResponse* response);
-  grpc::Status ReleaseInBand(const v1::ReleaseObjectRequest& request, const Interrupt& interrupt,
+  grpc::Status ReleaseInBand(const v1::ReleaseObjectRequest& request,
+                             const InBandSession::Patience& patience,
                              v1::ReleaseObjectResponse* response);
 
   grpc::Status RequestBestEffort(const grpc::ServerContextBase* context,

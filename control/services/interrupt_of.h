@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "control/controller/deadline.h"
+#include "control/controller/in_band_session.h"
 #include "control/intent/fabric_state.h"
 
 namespace bfly::control {
@@ -49,8 +51,8 @@ inline Deadline AnswerDeadlineOf(const grpc::ServerContextBase* context) {
 }
 
 // Stops a call in band that nobody waits for any more, or whose answer would come too late.
-inline Interrupt InBandInterruptOf(const grpc::ServerContextBase* context) {
-  return [context, deadline = DeadlineOf(context)] {
+inline InBandSession::Patience InBandPatienceOf(const grpc::ServerContextBase* context) {
+  Interrupt interrupt = [context, deadline = DeadlineOf(context)] {
     if (deadline < std::chrono::steady_clock::now() + kAnswerTime) {
       return absl::DeadlineExceededError(
           "the time is over, or too little of it is left for an answer; nothing was changed");
@@ -58,6 +60,7 @@ inline Interrupt InBandInterruptOf(const grpc::ServerContextBase* context) {
     if (context->IsCancelled()) return absl::CancelledError("cancelled; nothing was changed");
     return absl::OkStatus();
   };
+  return {std::move(interrupt), AnswerDeadlineOf(context)};
 }
 
 }  // namespace bfly::control

@@ -49,26 +49,24 @@ class UnaryOrder final : public Plan {
 class InBandCall final : public CommitQueue::LongCall {
  public:
   InBandCall(grpc::CallbackServerContext* context, grpc::ServerUnaryReactor* reactor,
-             std::function<grpc::Status(const Interrupt&)> carry_out)
-      : reactor_(reactor),
-        interrupt_(InBandInterruptOf(context)),
-        carry_out_(std::move(carry_out)) {}
+             std::function<grpc::Status(const InBandSession::Patience&)> carry_out)
+      : reactor_(reactor), patience_(InBandPatienceOf(context)), carry_out_(std::move(carry_out)) {}
 
-  absl::Status IsWanted() const override { return interrupt_(); }
-  void CarryOut() override { reactor_->Finish(carry_out_(interrupt_)); }
+  absl::Status IsWanted() const override { return patience_.interrupt(); }
+  void CarryOut() override { reactor_->Finish(carry_out_(patience_)); }
   void GiveUp(const absl::Status& status) override { reactor_->Finish(ToGrpc(status)); }
 
  private:
   grpc::ServerUnaryReactor* const reactor_;
-  const Interrupt interrupt_;
-  const std::function<grpc::Status(const Interrupt&)> carry_out_;
+  const InBandSession::Patience patience_;
+  const std::function<grpc::Status(const InBandSession::Patience&)> carry_out_;
 };
 
 }  // namespace
 
 void CarryOutInBand(CommitQueue& queue, grpc::CallbackServerContext* context,
                     grpc::ServerUnaryReactor* reactor,
-                    std::function<grpc::Status(const Interrupt&)> carry_out) {
+                    std::function<grpc::Status(const InBandSession::Patience&)> carry_out) {
   queue.PushLong(std::make_unique<InBandCall>(context, reactor, std::move(carry_out)));
 }
 

@@ -25,11 +25,11 @@ struct UnaryCall {
 void CarryOut(CommitQueue& queue, absl::StatusOr<Order> order, uint64_t election_id,
               UnaryCall call);
 
-// One call in band. `carry_out` does it until its interrupt returns an error, and the call is
+// One call in band. `carry_out` does it as long as the caller waits, and the call is
 // finished with what `carry_out` returns. RESOURCE_EXHAUSTED: too many calls wait.
 void CarryOutInBand(CommitQueue& queue, grpc::CallbackServerContext* context,
                     grpc::ServerUnaryReactor* reactor,
-                    std::function<grpc::Status(const Interrupt&)> carry_out);
+                    std::function<grpc::Status(const InBandSession::Patience&)> carry_out);
 
 // A unary call of one order, as a service over bytes gets it.
 template <class Request>
@@ -53,15 +53,16 @@ void AnswerOrder(CommitQueue& queue, const OrderCall<Request>& call, absl::Statu
             }});
 }
 
-// Carries the order out in band and answers with what `carry_out(interrupt, response)` writes.
+// Carries the order out in band and answers with what `carry_out(patience, response)` writes.
 template <class Response, class Request, class InBand>
 void AnswerInBand(CommitQueue& queue, const OrderCall<Request>& call, InBand carry_out) {
-  CarryOutInBand(queue, call.context, call.reactor, [call, carry_out](const Interrupt& interrupt) {
-    Response response;
-    grpc::Status status = carry_out(interrupt, &response);
-    if (status.ok()) *call.answer = Serialize(response);
-    return status;
-  });
+  CarryOutInBand(queue, call.context, call.reactor,
+                 [call, carry_out](const InBandSession::Patience& patience) {
+                   Response response;
+                   grpc::Status status = carry_out(patience, &response);
+                   if (status.ok()) *call.answer = Serialize(response);
+                   return status;
+                 });
 }
 
 }  // namespace bfly::control

@@ -72,6 +72,12 @@ class DeadlinesTest : public testing::Test {
     return CallWithin(time, *controller_->traffic, &v1::Traffic::Stub::List,
                       v1::ListTrafficRequest());
   }
+  absl::Status SetUpInBand(milliseconds time) {
+    v1::SetUpRequest request;
+    request.set_output(5);
+    request.set_in_band(true);
+    return CallWithin(time, *controller_->circuits, &v1::Circuits::Stub::SetUp, request);
+  }
   absl::Status LoadOther(milliseconds time) {
     v1::LoadRequest request;
     *request.mutable_topology() = SmallTopology(/*split=*/true);
@@ -237,6 +243,19 @@ TEST_F(DeadlinesTest, TheListOfTrafficWaitsForNoDataPlaneLongerThanItsDeadline) 
   near_.OpenGate();
   EXPECT_TRUE(set_up.get().ok());
   EXPECT_TRUE(ListTraffic(milliseconds(60'000)).ok());
+}
+
+TEST_F(DeadlinesTest, ACallInBandWaitsForNoDataPlaneMuchLongerThanItsDeadline) {
+  Start(/*watch_interval_ms=*/3'600'000);
+  near_.CloseGate();
+  auto other = std::async(std::launch::async, [this] {
+    return dp0_->host().SetFault(LinkId{0, 1, 0}, /*down=*/true);
+  });
+  ASSERT_TRUE(Eventually([&] { return near_.SomethingWaits(); }));
+  ExpectLate([this](milliseconds time) { return SetUpInBand(time); });
+  EXPECT_FALSE(AllUsable());
+  near_.OpenGate();
+  EXPECT_TRUE(other.get().ok());
 }
 
 TEST_F(DeadlinesTest, AFabricThatIsNotLoadedInTimeLeavesTheOneBefore) {

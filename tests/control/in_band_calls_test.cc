@@ -37,7 +37,7 @@ class InBandCallsTest : public InBandServiceTest {
   }
   absl::StatusOr<InBandOutcome> Execute(const InBandSession::MakeOrder& order, Interrupt interrupt,
                                         const std::string& key = "") {
-    return controller_->controller().in_band().Execute({0, key, std::move(interrupt)}, order);
+    return controller_->controller().in_band().Execute({0, key, {std::move(interrupt)}}, order);
   }
 };
 
