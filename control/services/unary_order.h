@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "control/controller/commit_queue.h"
+#include "control/controller/in_band_session.h"
 #include "control/server/message_bytes.h"
 
 namespace bfly::control {
