@@ -11,12 +11,13 @@ namespace {
 
 constexpr const char* kNames[] = {"constant", "poisson", "bernoulli", "on-off", "slotted-batch"};
 
-// The period number whose block says whether a row starts on or off.
+// The number of the period whose block says whether a row starts on or off.
 constexpr uint64_t kBeforeAllPeriods = (uint64_t{1} << 40) - 1;
 
 uint64_t CounterOf(Row row, uint64_t index) { return uint64_t{row} << 40 | index; }
 
-// Uniform on (0, 1): 53 bits of words `word` and `word` + 1, never an end point.
+// Returns a number that is uniform on (0, 1), from 53 bits of words `word` and `word` + 1. It is
+// never an end point.
 double OpenUnit(const PhiloxBlock& block, int word) {
   const uint64_t bits = block[word] | uint64_t{block[word + 1]} << 32;
   return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;

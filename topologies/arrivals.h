@@ -17,7 +17,7 @@
 namespace bfly {
 
 enum class ArrivalProcess {
-  kConstant,      // one packet every 1/rate
+  kConstant,      // a packet every 1/rate
   kPoisson,       // independent exponential gaps of mean 1/rate
   kBernoulli,     // at the start of every slot a packet with probability rate * slot
   kOnOff,         // Poisson while on, at rate / duty; on and off periods of exponential length
@@ -43,7 +43,8 @@ absl::Status CheckArrivals(const ArrivalSpec& spec);
 
 class Arrivals {
  public:
-  // Times are in ticks; a unit of time has `ticks` of them. CheckArrivals has accepted the spec.
+  // Times are in ticks; a unit of time has `ticks` of them. CheckArrivals must have accepted the
+  // spec.
   Arrivals(const ArrivalSpec& spec, uint64_t seed, double ticks);
 
   // One row: packet `index` is born at `time`.
@@ -53,10 +54,11 @@ class Arrivals {
     // The fields below are private to the arrival process.
     uint64_t clock = 0;   // kPoisson to kSlottedBatch: ticks, or slots, or ticks of being on
     uint64_t on_end = 0;  // kOnOff: where the on period ends, in ticks of being on
-    uint64_t off = 0;     // kOnOff: ticks of being off so far
+    uint64_t off = 0;     // kOnOff: ticks of being off up to now
     uint64_t period = 0;  // kOnOff
   };
-  // The first packet of a row. phase: where in its gap the first packet of kConstant lies, 0..1.
+  // Returns the first packet of a row. `phase`, 0..1, says where in its gap the first packet of
+  // kConstant lies.
   RowState First(Row row, double phase) const;
   void Next(Row row, RowState& state) const;
 

@@ -9,7 +9,7 @@
 namespace bfly {
 namespace {
 
-// Returns the range that has `number`, or the first range above `number`, or the end.
+// Returns the range that contains `number`, or the first range above it, or the end.
 std::vector<NumberRange>::const_iterator RangeFrom(const std::vector<NumberRange>& ranges,
                                                    uint64_t number) {
   return std::partition_point(ranges.begin(), ranges.end(),

@@ -35,7 +35,7 @@ absl::Status CheckRanges(absl::string_view field, const std::vector<NumberRange>
 
 class LinkChoice {
  public:
-  // `network` must outlive the object. CheckRanges has accepted every list of `ranges`.
+  // `network` must outlive the object. CheckRanges must have accepted every list of `ranges`.
   LinkChoice(const Network& network, LinkRanges ranges);
 
   const LinkRanges& ranges() const { return ranges_; }

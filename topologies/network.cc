@@ -38,7 +38,7 @@ absl::Status OutsideOf(absl::string_view field, int64_t value, uint64_t count) {
   return absl::OutOfRangeError(absl::StrCat(field, ": ", value, " is outside 0..", count - 1));
 }
 
-// Multiplicity and rule: what they may be on this kind.
+// Checks multiplicity and rule against what the kind allows.
 absl::Status CheckPorts(const NetworkSpec& spec) {
   if (spec.multiplicity < 1 || spec.multiplicity > kMaxMultiplicity) {
     return absl::InvalidArgumentError(
@@ -58,7 +58,7 @@ absl::Status CheckPorts(const NetworkSpec& spec) {
   return absl::OkStatus();
 }
 
-// Whether a tag has room for the ports of all hops.
+// Checks that a tag has room for the ports of all hops.
 absl::Status CheckTagBits(const NetworkSpec& spec, const TagLayout& layout) {
   if (layout.bits() > kMaxTagBits) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -3,14 +3,14 @@
 //
 // Conventions, the same for every kind:
 //  * node levels are 0-based; stage s is the nodes of level s and the links from level s to level
-//  s+1;
+//    s+1;
 //  * address position 1 is the LEFTMOST bit of a row (Cole et al. 1998, section 1), so a butterfly
 //    consumes a destination most significant bit first;
 //  * direction b of a node at stage s is the links whose heads have bit b at the position stage s
 //    touches. A tag is therefore the sequence of destination bits, and does not depend on the row
 //    it starts from. A link is *straight* if next_row == row and *cross* otherwise;
-//  * a direction has `multiplicity` ports, which stand together: port p serves direction
-//    p / multiplicity. Where that is 1, ports and directions are the same.
+//  * the `multiplicity` ports of a direction are numbered consecutively: port p serves direction
+//    p / multiplicity. If multiplicity is 1, ports and directions are the same.
 #pragma once
 
 #include <cstdint>
@@ -45,11 +45,11 @@ std::vector<NetworkKind> AllKinds();
 struct NetworkSpec {
   NetworkKind kind = NetworkKind::kButterfly;
   uint32_t rows = 0;  // a power of two, kMinRows..kMaxRows
-  uint64_t seed = 0;  // of the random switch settings and of random wiring
-  int passes = 1;     // wrapped butterfly only: how often a packet goes round, 1..2
-  // Ports of a direction, 1..kMaxMultiplicity; more than one on a dilated butterfly only.
+  uint64_t seed = 0;  // gives the random switch settings and the random wiring
+  int passes = 1;     // how often a packet goes round, 1..2; above 1 only on a wrapped butterfly
+  // Ports of a direction, 1..kMaxMultiplicity. Only a dilated butterfly has more than one.
   int multiplicity = 1;
-  // Only where a direction has several ports; kDefaultRule if left out.
+  // Given only if a direction has several ports; kDefaultRule if left out.
   std::optional<PortRule> rule = {};
 };
 
@@ -78,19 +78,19 @@ class Network {
   int multiplicity() const { return layout_.multiplicity; }         // ports of a direction
   int ports() const { return kDirections * layout_.multiplicity; }  // outgoing links of a node
   int direction_of(int port) const { return port >= layout_.multiplicity; }
-  // How a node picks among the ports of a direction for a packet whose path does not say.
+  // How a node picks one of the ports of a direction for a packet whose path does not say which.
   PortRule rule() const { return spec_.rule.value_or(kDefaultRule); }
   int stages() const { return static_cast<int>(wiring_.size()); }
   // Node levels: stages + 1, or stages where the last level is the first (wrapped).
   int levels() const { return wrapped() ? stages() : stages() + 1; }
-  // Whether a packet that keeps its row crosses the stage in no time: a stage of the hypercube is
-  // one dimension, and only packets that differ in it use a link (Stamoulis & Tsitsiklis,
-  // section 1.1).
+  // Whether a packet that keeps its row crosses the stage in no time. A stage of the hypercube is
+  // one dimension, and only packets whose bit of that dimension changes use a link (Stamoulis &
+  // Tsitsiklis, section 1.1).
   bool straight_is_free() const { return spec_.kind == NetworkKind::kHypercube; }
   bool wrapped() const { return spec_.kind == NetworkKind::kWrappedButterfly; }
-  // Links on every path (dilation).
+  // Links on every path, which is the dilation.
   int hops() const { return stages() * (wrapped() ? spec_.passes : 1); }
-  // Where the fields of the hops stand in a tag.
+  // Where a tag has the fields of the hops.
   const TagLayout& tag_layout() const { return layout_; }
   // Whether every path runs through two copies of B_n, so that any row can be its middle.
   bool two_copies() const { return hops() == 2 * dimension_; }
@@ -102,7 +102,7 @@ class Network {
   int stage_of_hop(int hop) const { return hop % stages(); }
 
   const StageWiring& wiring(int stage) const { return wiring_[stage]; }
-  // The position of the row address that the port chosen at `stage` gives, 1 is the leftmost.
+  // The position of the row address that the port chosen at `stage` sets; 1 is the leftmost.
   int position_of_stage(int stage) const;
 
   Row next_row(int stage, Row row, int port) const {
@@ -112,16 +112,15 @@ class Network {
   }
 
   uint64_t link_count() const { return static_cast<uint64_t>(stages()) * rows() * ports(); }
-  // Dense index, stage-major: 0 .. link_count()-1.
+  // The index is dense and counts stage by stage: 0 .. link_count()-1.
   uint64_t link_index(LinkId link) const {
     return (static_cast<uint64_t>(link.stage) * rows() + link.row) * ports() + link.port;
   }
   LinkId link_at(uint64_t index) const;
-  // OutOfRange names the field that is no stage, row or port of this network.
+  // OutOfRange names the field that is not a stage, row or port of this network.
   absl::Status CheckLink(LinkId link) const;
 
-  // The links that enter the node `row` of level `stage + 1`: who feeds this node. Ordered by row
-  // and port.
+  // The links that enter the node `row` of level `stage + 1`, ordered by row and port.
   std::vector<LinkId> feeders(int stage, Row row) const;
 
  private:
@@ -131,14 +130,14 @@ class Network {
   int dimension_ = 0;
   TagLayout layout_;
   std::vector<StageWiring> wiring_;
-  // The links into the nodes behind a stage that is wired by a table: those into node `row` are
-  // links[first[row]] .. links[first[row + 1] - 1], each a number from * ports + port.
+  // The links into the nodes behind a stage that is wired by a table. Links links[first[row]] ..
+  // links[first[row + 1] - 1] enter node `row`. A link is the number from * ports + port.
   struct LinksInto {
     std::vector<uint32_t> first;
     std::vector<uint32_t> links;
   };
   static LinksInto Invert(const std::vector<Row>& table, uint32_t rows);
-  std::vector<LinksInto> into_;  // by stage; empty where no table is
+  std::vector<LinksInto> into_;  // by stage; empty for a stage without a table
 };
 
 }  // namespace bfly

@@ -91,8 +91,8 @@ uint64_t StepsOfPass(const Network& network, const std::vector<TaggedPath>& path
     const Row mask = MaskOfPosition(position, network.dimension());
     arrivals.Cross(free_at, [&](uint32_t i) {
       const auto& [input, tag] = paths[i];
-      // Only a first stage is wired at random, so behind it what was not touched yet stands in the
-      // path's second row.
+      // Only a first stage is wired at random. Behind it, positions that no hop has set yet are as
+      // in the second row of the path.
       const Row second = network.next_row(0, input, PortOfHop(network, tag, 0));
       const bool set = before[hop] < 0
                            ? (second & mask) != 0

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost of a pass of packets in the model of Cole et al. 1998 (section 2.1; THEORY.md 2.4): in a
-// step one packet crosses each link in each direction, a packet that waits is stored in front of
-// the link, and links serve first come, first served. O(C + hops) steps, C the congestion.
+// The cost of a pass of packets in the model of Cole et al. 1998 (section 2.1; THEORY.md 2.4). In a
+// step one packet crosses each link in each direction. A packet that waits is stored in front of
+// the link, and links serve first come, first served. A pass takes O(C + hops) steps, where C is
+// the congestion.
 #pragma once
 
 #include <cstdint>

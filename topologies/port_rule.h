@@ -10,16 +10,19 @@
 
 namespace bfly {
 
-// Ports whose link is down are left out while another port of the direction is up. Packets wait,
-// and links are occupied, only where links take time; elsewhere kFirstFree and kLeastOccupied take
-// the first port that is up.
+// A rule leaves ports out whose link is down while another port of the direction is up. Packets
+// wait and links are occupied only if links take time. If links take no time, kFirstFree and
+// kLeastOccupied take the first port that is up.
 enum class PortRule {
-  kFirstFree,      // the first port with nothing waiting or being sent; if there is none, the first
-                   // with room for one packet more
-  kRoundRobin,     // one after the other, a turn for each node and direction
-  kLeastOccupied,  // the port with the fewest packets waiting or being sent; of several, the one
-                   // that is done with its present packet first
-  kRandom,         // each with the same probability
+  // The first port where no packet waits or is sent. If there is none, the first port with room for
+  // one packet more.
+  kFirstFree,
+  // The ports take turns. Each node and direction counts its own turns.
+  kRoundRobin,
+  // The port with the fewest packets that wait or are sent. Of several such ports, the one that is
+  // first done with the packet it sends.
+  kLeastOccupied,
+  kRandom,  // each port with the same probability
 };
 
 inline constexpr PortRule kDefaultRule = PortRule::kRoundRobin;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers as pure functions of (seed, stream, counter): the same on every machine, compiler
-// and version, in any order and from any thread. The generator is Philox4x32-10 (Salmon, Moraes,
-// Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+// Random numbers as pure functions of (seed, stream, counter). They are the same on every machine,
+// compiler and version, in any order and from any thread. The generator is Philox4x32-10 (Salmon,
+// Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace bfly {
 using PhiloxBlock = std::array<uint32_t, 4>;
 using PhiloxKey = std::array<uint32_t, 2>;
 
-// Ten rounds of the S-P network of section 4.3; constants from section 4.3 of the paper.
+// Ten rounds of the S-P network of the paper's section 4.3, with the constants of that section.
 constexpr PhiloxBlock Philox4x32(PhiloxBlock counter, PhiloxKey key) {
   for (int round = 0; round < 10; ++round) {
     const uint64_t product0 = uint64_t{0xD2511F53} * counter[0];
@@ -28,9 +28,9 @@ constexpr PhiloxBlock Philox4x32(PhiloxBlock counter, PhiloxKey key) {
   return counter;
 }
 
-// What random numbers are drawn for. Each use has a stream of its own, so that one seed serves a
-// whole fabric and no two uses share numbers. The values are part of what a seed means: never
-// change one.
+// What random numbers are drawn for. Each use has a stream of its own, so one seed serves a whole
+// fabric and no two uses share numbers. The values are part of what a seed means, so they must
+// never change.
 enum class RandomStream : uint32_t {
   kSwitchSettings = 1,  // F of BB_n
   kPermutation = 2,     // PermutationByName("random")
@@ -41,7 +41,7 @@ enum class RandomStream : uint32_t {
   kValiant = 7,         // the row between the copies, by input
   kOneChoice = 8,       // the coin between p and p', by input
   kPlacement = 9,       // the disks of a data server's objects
-  kLinkWinners = 10,    // whom a q-limited link keeps
+  kLinkWinners = 10,    // the paths that a q-limited link keeps
   kDestinations = 11,   // independent uniform outputs, by input
   kLinkLoss = 12,       // packets lost on the wire, by link and packet
   kPriority = 20,       // classes of packets under the virtual clock
@@ -52,11 +52,12 @@ enum class RandomStream : uint32_t {
   kSourceGaps = 40,     // gaps of built-in sources, by row and packet
   kOnOffPeriods = 41,   // on and off periods of built-in sources, by row and period
   kPortRule = 42,       // where generators for the rule `random` start, by stage
-  kTest = 1000,         // first of the streams tests use
+  kTest = 1000,         // the first of the streams that tests use
 };
 
-// Block `counter` of a stream: counter words {counter low, counter high, stream, attempt}, key
-// {seed low, seed high}. `attempt` numbers the blocks of one draw that needs more than one.
+// Returns block `counter` of a stream. The counter words are {counter low, counter high, stream,
+// attempt}, the key is {seed low, seed high}. `attempt` numbers the blocks of one draw that needs
+// more than one.
 constexpr PhiloxBlock RandomBlock(uint64_t seed, RandomStream stream, uint64_t counter,
                                   uint32_t attempt = 0) {
   return Philox4x32({static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32),
@@ -64,15 +65,15 @@ constexpr PhiloxBlock RandomBlock(uint64_t seed, RandomStream stream, uint64_t c
                     {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
 }
 
-// 64 bits: words 0 (low) and 1 of the block.
+// Returns 64 bits: words 0 (low) and 1 of the block.
 constexpr uint64_t Random64(uint64_t seed, RandomStream stream, uint64_t counter) {
   const PhiloxBlock block = RandomBlock(seed, stream, counter);
   return block[0] | uint64_t{block[1]} << 32;
 }
 
-// Uniform on 0..n-1, n >= 1, without modulo bias: the high half of word * n is taken, and a word
-// whose low half is under 2^32 mod n is rejected for the next one (Lemire 2019, "Fast random
-// integer generation in an interval", algorithm 5).
+// Returns a number that is uniform on 0..n-1, n >= 1, without modulo bias: the result is the high
+// half of word * n, and a word whose low half is under 2^32 mod n is rejected for the next word
+// (Lemire 2019, "Fast random integer generation in an interval", algorithm 5).
 constexpr uint32_t RandomBelow(uint64_t seed, RandomStream stream, uint64_t counter, uint32_t n) {
   for (uint32_t attempt = 0;; ++attempt) {
     for (const uint32_t word : RandomBlock(seed, stream, counter, attempt)) {
@@ -83,8 +84,8 @@ constexpr uint32_t RandomBelow(uint64_t seed, RandomStream stream, uint64_t coun
   }
 }
 
-// A uniform permutation of 0..n-1 (Fisher-Yates, from the top; step i uses counter first_counter +
-// i).
+// Returns a uniform permutation of 0..n-1 (Fisher-Yates, from the top; step i uses counter
+// first_counter + i).
 std::vector<uint32_t> RandomPermutation(uint64_t seed, RandomStream stream, uint32_t n,
                                         uint64_t first_counter = 0);
 

@@ -25,7 +25,7 @@ class SwitchSettings {
   static absl::StatusOr<SwitchSettings> AllStraight(const Network& network);
 
   int dimension() const { return dimension_; }
-  // h: transitions h..d+h-1 are the ones where candidate paths can collide.
+  // h: candidate paths can collide in transitions h..d+h-1 only.
   int half() const { return half_; }
   bool is_random(int level) const { return level < half_ || level > dimension_ + half_; }
 
@@ -53,21 +53,21 @@ class CandidatePaths {
   // The crew's workers share the tables' entries.
   CandidatePaths(const SwitchSettings& settings, Crew& crew);
 
-  // The row at the middle level d of path `which` (0 is p, 1 is p'). The middle row tells the two
-  // paths apart.
+  // The row at the middle level d of path `which` (0 is p, 1 is p'). The two paths have different
+  // middle rows.
   Row middle(Row input, Row output, int which) const {
     return left_[2 * size_t{input} + which] | right_[2 * size_t{output} + which];
   }
   Tag tag(Row input, Row output, int which) const {
     return (Tag{middle(input, output, which)} << dimension_) | output;
   }
-  // {p, p'}.
+  // Returns {p, p'}.
   std::array<Tag, 2> tags(Row input, Row output) const {
     return {tag(input, output, 0), tag(input, output, 1)};
   }
 
-  // Collision links are those of hops first_collision_hop() .. first_collision_hop() + d - 1: the
-  // only ones that two candidate paths of a permutation can share.
+  // Collision links are the links of hops first_collision_hop() .. first_collision_hop() + d - 1.
+  // Two candidate paths of a permutation can share no other links.
   int first_collision_hop() const { return half_; }
 
  private:

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tags: the routing bits a packet carries, one bit for each hop, first hop in the highest bit.
+// Tags: the routing bits that a packet carries. Each hop has one bit, and the first hop has the
+// highest.
 //
-// A tag is a plain number. On a network of one port a direction it has network.hops() bits: on a
-// butterfly it is the destination row; on BB_n it is the row at the middle level followed by the
+// A tag is a plain number. On a network with one port a direction a tag has network.hops() bits. On
+// a butterfly it is the destination row. On BB_n it is the row at the middle level followed by the
 // destination, d bits each. On a Benes network and on a hypercube the bits of the destination stand
-// in reverse order. Where a direction has several ports each of these bits is followed by the port
-// within the direction (topologies/tag_layout.h).
+// in reverse order. If a direction has several ports, the port within the direction follows each of
+// these bits (topologies/tag_layout.h).
 #pragma once
 
 #include <cstdint>
@@ -17,13 +18,13 @@
 
 namespace bfly {
 
-// The port hop h leaves by.
+// The port by which hop h leaves.
 inline int PortOfHop(const Network& network, Tag tag, int hop) {
   return network.tag_layout().port(tag, hop);
 }
 
-// Calls visit(link_index) for each link of the path from `input` that `tag` describes, first hop
-// first.
+// Calls visit(link_index) for each link of the path from `input` that `tag` describes, beginning
+// with the first hop.
 template <typename Visit>
 void ForEachLink(const Network& network, Row input, Tag tag, Visit&& visit) {
   const TagLayout layout = network.tag_layout();  // a copy: what `visit` writes can't change it
@@ -36,8 +37,8 @@ void ForEachLink(const Network& network, Row input, Tag tag, Visit&& visit) {
   }
 }
 
-// Rows of the path from `input` that `tag` describes: network.hops() + 1 rows, input first.
-// `input` must be a row of the network.
+// Returns the network.hops() + 1 rows of the path from `input` that `tag` describes. `input` must
+// be a row of the network and comes first.
 std::vector<Row> WalkTag(const Network& network, Row input, Tag tag);
 
 // The low `dimension` bits of a row in reverse order.
@@ -48,9 +49,8 @@ constexpr Row ReverseRow(Row row, int dimension) {
   return __builtin_bswap32(row) >> (32 - dimension);
 }
 
-// The directions of the last `dimension` hops of every path that ends at `output`, one bit each;
-// the same as the tag by the first port of each, and back. They do not depend on the row a path
-// starts from.
+// The directions of the last `dimension` hops of every path that ends at `output`, one bit each.
+// They do not depend on the row where a path starts.
 inline uint64_t LastDirectionsOf(const Network& network, Row output) {
   return network.ends_right_to_left() ? ReverseRow(output, network.dimension()) : output;
 }
@@ -62,33 +62,33 @@ inline Row OutputOfTag(const Network& network, Tag tag) {
   return network.ends_right_to_left() ? ReverseRow(last, network.dimension()) : last;
 }
 
-// On a network of two copies, where every direction has one port: the tag of the path to `output`
-// that is in row `middle` between them.
+// The tag of the path to `output` that is in row `middle` between the two copies. Every direction
+// of the network must have one port.
 inline Tag TagThrough(const Network& network, Row middle, Row output) {
   return Tag{middle} << network.dimension() | LastBitsOf(network, output);
 }
 
-// The tag of the path through `rows` (hops() + 1 rows). InvalidArgument names the first row that is
-// none, or the first step that is no link of the network.
-// Of several links between two rows the first is taken.
+// The tag of the path through `rows`, which has hops() + 1 rows. Of several links between two rows
+// the path takes the first. InvalidArgument names the first row that does not exist, or the first
+// step that is not a link of the network.
 absl::StatusOr<Tag> TagOfPath(const Network& network, const std::vector<Row>& rows);
-// The tag of the path from `input` by `ports`, one a hop. InvalidArgument names the first that is
-// wrong.
+// The tag of the path that leaves by `ports`, one a hop. InvalidArgument names the first wrong
+// port.
 absl::StatusOr<Tag> TagOfPorts(const Network& network, const std::vector<int>& ports);
 // The ports of the path, one a hop.
 std::vector<int> PortsOfTag(const Network& network, Tag tag);
 
-// The tag of the greedy path input -> output: a network with one path takes it; one of
-// two copies (two-fold, Benes, wrapped with two passes) goes straight through the first of them
-// (THEORY.md 2.8, "Direct"). Of several ports of a direction it has the first.
+// The tag of the greedy path from input to output. A network with one path takes that path. A
+// network of two copies (two-fold, Benes, wrapped with two passes) goes straight through the first
+// copy (THEORY.md 2.8, "Direct"). The path takes the first port of each direction.
 Tag GreedyTag(const Network& network, Row input, Row output);
 
-// "0110 1011": one group of bits a copy of the butterfly. Where a direction has several ports, one
-// group a hop, the direction and then the port within it: "0.1 1.0 1.1 0.0".
+// "0110 1011": one group of bits for each copy of the butterfly. If a direction has several ports,
+// there is a group for each hop, with the direction and the port within it: "0.1 1.0 1.1 0.0".
 std::string TagToString(const Network& network, Tag tag);
 
-// In the data plane a tag is kept left-aligned and followed by a one bit: the next hop's direction
-// is always the top bit, a hop shifts its field out, and the value kWireTagDone says that no hop is
+// In the data plane a tag is left-aligned and followed by a one bit. So the next hop's direction is
+// always the top bit, a hop shifts its field out, and the value kWireTagDone says that no hop is
 // left. `bits` is tag_layout().bits().
 using WireTag = uint64_t;
 inline constexpr WireTag kWireTagDone = WireTag{1} << 63;

@@ -11,14 +11,14 @@ using Tag = uint64_t;
 
 inline constexpr int kMaxTagBits = 62;
 
-// A tag has a field for each hop, first hop highest. The highest bit of a field is the direction.
-// Where a direction has several ports the bits below it, as few as will do, are the number of the
-// port within the direction.
+// A tag has a field for each hop, and the first hop has the highest field. The highest bit of a
+// field is the direction. If a direction has several ports, the bits below are the number of the
+// port within the direction, as few bits as suffice.
 struct TagLayout {
   int hops = 0;
   int field_bits = 1;
   int multiplicity = 1;
-  int unused = 0;  // numbers of a field's lower bits that name no port
+  int unused = 0;  // values of a field's lower bits that are not the number of a port
 
   static constexpr TagLayout Of(int hops, int multiplicity) {
     const int port_bits = std::bit_width(static_cast<unsigned>(multiplicity) - 1);
@@ -27,7 +27,7 @@ struct TagLayout {
 
   constexpr int bits() const { return hops * field_bits; }
 
-  // The port hop `hop` leaves by. The tag has passed HasOnlyPorts.
+  // The port by which `hop` leaves. HasOnlyPorts must be true for the tag.
   constexpr int port(Tag tag, int hop) const {
     return port_of(static_cast<int>(tag >> (field_bits * (hops - 1 - hop))) &
                    ((1 << field_bits) - 1));
@@ -35,15 +35,15 @@ struct TagLayout {
   constexpr int port_of(int field) const { return field - (field >> (field_bits - 1)) * unused; }
   constexpr int field_of(int port) const { return port + (port >= multiplicity ? unused : 0); }
 
-  // The tag of hops that go in the directions of `bits`, one bit each, the last hop's lowest, by
-  // the first port of each direction.
+  // Returns the tag of hops that go in the directions of `bits` and take the first port of each
+  // direction. `bits` has one bit for each hop, the last hop's lowest.
   constexpr Tag Spread(uint64_t bits) const {
     if (field_bits == 1) return bits;
     Tag tag = 0;
     for (int at = field_bits - 1; bits != 0; bits >>= 1, at += field_bits) tag |= (bits & 1) << at;
     return tag;
   }
-  // The directions of a tag, one bit each: the inverse of Spread.
+  // Returns the directions of a tag, one bit each. It is the inverse of Spread.
   constexpr uint64_t Directions(Tag tag) const {
     if (field_bits == 1) return tag;
     uint64_t bits = 0;
@@ -52,7 +52,7 @@ struct TagLayout {
     return bits;
   }
 
-  // Whether every field of the lowest `count` names a port.
+  // Whether each of the lowest `count` fields names a port.
   constexpr bool HasOnlyPorts(Tag tag, int count) const {
     if (unused == 0) return true;
     const int mask = (1 << (field_bits - 1)) - 1;
@@ -61,7 +61,7 @@ struct TagLayout {
     }
     return true;
   }
-  // Whether the tag is the tag of a path.
+  // Whether the tag describes a path.
   constexpr bool IsPath(Tag tag) const { return tag >> bits() == 0 && HasOnlyPorts(tag, hops); }
 };
 

@@ -41,14 +41,14 @@ class TrafficPattern {
   // outside 0..15"; an unknown name lists those that exist.
   static absl::StatusOr<TrafficPattern> Make(const TrafficPatternSpec& spec, uint32_t rows);
 
-  // Holds the block of random words drawn last. Four neighbouring rows share a block, so a caller
-  // that asks for packet i of one row after the other draws one block for four packets.
+  // The block of random words that was drawn last. Four neighbouring rows share a block, so a
+  // caller that asks for packet i of one row after the other draws one block for four packets.
   struct Words {
     uint64_t counter = ~uint64_t{0};
     PhiloxBlock block{};
   };
 
-  // index < 2^40.
+  // `index` is below 2^40.
   Row Destination(Row source, uint64_t index, Words& words) const {
     switch (kind_) {
       case Kind::kTable:
@@ -84,7 +84,7 @@ class TrafficPattern {
   Kind kind_ = Kind::kTable;
   int dimension_ = 0;
   uint64_t seed_ = 0;
-  uint64_t threshold_ = 0;       // kFlip: p * 2^32; a bit is flipped by a word below it
+  uint64_t threshold_ = 0;       // kFlip: p * 2^32; a word below it flips a bit
   std::vector<Row> table_;       // kTable: by source; kHotspot: the hot rows
   std::vector<uint32_t> up_to_;  // kHotspot: sums of the weights
 };

@@ -11,15 +11,15 @@ namespace bfly {
 
 using Row = uint32_t;
 
-// How one stage is wired. `mask` has exactly one bit: the one of the head's row address that the
-// direction gives (direction b leads to a row with b there). Without a table every other bit stays;
-// with one, table[row * ports + port] is the head's row.
+// How one stage is wired. `mask` has exactly one bit, the bit of the head's row address that the
+// direction sets: direction b leads to a row with b there. Without a table the other bits stay as
+// they are. With a table, table[row * ports + port] is the head's row.
 struct StageWiring {
   uint32_t mask = 0;
   std::vector<Row> table;
 };
 
-// The bit of a row at `position`, 1 (leftmost) .. dimension.
+// Returns the bit of a row at `position`, 1 (leftmost) .. dimension.
 constexpr uint32_t MaskOfPosition(int position, int dimension) {
   return 1u << (dimension - position);
 }
