@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which circuits stand at the inputs and outputs, and which of them the links count.
+// Which circuits stand at the inputs and outputs, and which of these circuits the links count.
 #pragma once
 
 #include <vector>
@@ -13,34 +13,36 @@ namespace bfly::dataplane {
 // Not thread-safe.
 class CircuitBook {
  public:
-  // Both outlive the object. Begins with no circuit, whatever `routes` holds.
+  // Both must outlive the object, which begins with no circuit, whatever `routes` holds.
   CircuitBook(const Network& network, const RouteTable& routes);
 
   bool busy(Row input) const { return standing_[input] != 0; }
-  // Of the circuit at a busy input.
+  // Returns the tag of the circuit at a busy input.
   Tag tag(Row input) const { return TagOf(standing_[input]); }
   uint32_t at_output(Row output) const { return at_output_[output]; }
 
-  // The circuit at an input is what the route table says now: links do not count that yet.
+  // The route table has a new circuit for an input, or none. The links do not count the change yet.
   void Note(Row input);
-  // The circuit at an input is what the route table says now, and the links count it.
+  // The route table has a new circuit for an input, or none, and the links count the change.
   void Settle(Row input);
 
-  // A program of which nobody was told has released and installed these, and the links count it.
-  // The route table says again what was noted last, and Behind() has what the links must be told.
+  // A program whose result nobody was told has released and installed `done`, and the links count
+  // that. The route table gets the circuits that were noted last, and Behind() returns what the
+  // links must be told.
   void TakeBack(const GivenCircuits& done, RouteTable& routes);
 
-  // A program that was abandoned may have changed the circuit of an input: the route table says
-  // again what was noted last.
+  // A program that was abandoned may have changed the circuit of an input. The route table gets the
+  // circuit that was noted last.
   void Restore(Row input, RouteTable& routes);
   // The links count no circuit any more.
   void CountNone();
 
-  // What the links must be told to count what stands. They have been told once CaughtUp is called.
+  // Returns what the links must be told to count the circuits that stand. Call CaughtUp once they
+  // have been told.
   GivenCircuits Behind();
   void CaughtUp();
-  // Inputs that Behind() will look at; never more than the network has rows, however many circuits
-  // come and go between two calls.
+  // The number of inputs that Behind() will look at. It is at most the network's rows, however many
+  // circuits come and go between two calls.
   size_t to_look_at() const { return behind_.size(); }
 
  private:
@@ -49,11 +51,11 @@ class CircuitBook {
 
   const Network& network_;
   const RouteTable& routes_;
-  std::vector<WireTag> counted_;     // by input: the circuit that its links count, 0: none
+  std::vector<WireTag> counted_;     // by input: the circuit that its links count, or 0
   std::vector<WireTag> standing_;    // by input: the circuit as last noted
-  std::vector<uint32_t> at_output_;  // circuits of standing_ that end there
-  std::vector<Row> behind_;          // inputs where the first two may differ, each once
-  std::vector<bool> is_behind_;      // by input: whether it is in behind_
+  std::vector<uint32_t> at_output_;  // the circuits of standing_ that end at each output
+  std::vector<Row> behind_;      // the inputs whose counted_ and standing_ may differ, each once
+  std::vector<bool> is_behind_;  // by input: whether it is in behind_
 };
 
 }  // namespace bfly::dataplane

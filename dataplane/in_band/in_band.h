@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Circuits set up by the stage workers of one loaded fabric themselves, with no controller on the
-// way (docs/in-band.md). This is what control sees of it: it starts a program and reads what that
-// found.
+// The stage workers of one loaded fabric set circuits up by themselves, without asking a controller
+// (docs/in-band.md). Through this interface control starts a program and reads its result.
 #pragma once
 
 #include <vector>
@@ -12,44 +11,48 @@
 
 namespace bfly::dataplane {
 
-// Thread-safe; one program at a time, a second caller waits.
+// Thread-safe. One program runs at a time, and a second caller waits.
 class InBand {
  public:
   virtual ~InBand() = default;
 
-  // Has the program choose a path for each request, count it on its links and put it into the route
-  // table. InvalidArgument names "inputs[2]" or "outputs[2]" that is out of range or used twice, or
-  // a parameter out of range; FailedPrecondition one that a circuit holds, or that the network is
-  // not a two-fold butterfly, or that the fabric is unloaded: nothing was changed. Nor was it where
-  // a link has no room for a path: the report's refusal names it, for the first request in order.
-  // DeadlineExceeded: the workers moved no message for five seconds. Unavailable: other data planes
-  // run some of the stages, and messages were lost on a trunk or none came back; nothing is changed
-  // here, and what links still count of it is forgotten before the next program.
+  // Has the program choose a path for each request, count the path on its links and put it into the
+  // route table. If a link has no room for a path, nothing is changed, and the report's refusal
+  // names the first refused request and the link. Every error also means that nothing was changed:
+  // InvalidArgument: an entry such as "inputs[2]" or "outputs[2]" is out of range or used twice, or
+  // a parameter is out of range.
+  // FailedPrecondition: a circuit holds an input or output, the network is not a two-fold
+  // butterfly, or the fabric is unloaded.
+  // DeadlineExceeded: the workers moved no message for five seconds.
+  // Unavailable: other data planes run some of the stages, and a trunk lost messages or none came
+  // back. Links may still count some paths; the next program first has them forget these.
   virtual absl::StatusOr<InBandReport> SetUp(const std::vector<InBandRequest>& requests,
                                              const ProgramParameters& program) = 0;
-  // The same for reads of the data server on a randomly-wired butterfly, where only links and disks
-  // have thresholds and outputs may be shared. All of them in two copies, or all in one: then there
-  // is nothing to choose. InvalidArgument names "users[2]", "disks[2]" or "second_disks[2]", or a
-  // parameter.
+  // Sets up reads of the data server on a randomly-wired butterfly, where only links and disks have
+  // thresholds and several users may share an output. Either every read has two copies, or every
+  // read has one copy and there is nothing to choose. InvalidArgument names "users[2]", "disks[2]"
+  // or "second_disks[2]", or a parameter. The other errors are SetUp's.
   virtual absl::StatusOr<InBandReport> SetUpReads(const std::vector<InBandRead>& reads,
                                                   const ProgramParameters& program) = 0;
 
-  // NotFound names the input that has no circuit. The report has the paths released.
+  // Releases the circuits and reports their paths. NotFound names the input that has no circuit.
   virtual absl::StatusOr<InBandReport> Release(const std::vector<Row>& inputs) = 0;
 
-  // All candidate paths of the requests, there and back and nothing else: what a round's messages
-  // cost by themselves. FailedPrecondition on a network that is not a two-fold butterfly.
+  // Sends a message along each candidate path of the requests, there and back, and nothing else:
+  // this is the cost of a round's messages alone. FailedPrecondition on a network that is not a
+  // two-fold butterfly.
   struct WalkSeconds {
     double forward = 0;
     double backward = 0;
   };
   virtual absl::StatusOr<WalkSeconds> Walk(const std::vector<InBandRequest>& requests) = 0;
 
-  // Circuits on each link as its stage has counted them, by link index; 0 on links of other data
-  // planes. What was installed or removed by other means is in it from the next program on.
+  // The circuits on each link as its stage has counted them, by link index; 0 on links of other
+  // data planes. A circuit that was installed or removed by other means is counted from the next
+  // program on.
   virtual std::vector<uint32_t> circuits_on_links() const = 0;
-  // Those that end at each output, as the output nodes of a data server have counted them; empty on
-  // other networks, and where another data plane has the outputs.
+  // The circuits that end at each output, as the output nodes of a data server have counted them.
+  // Empty on other networks, and if another data plane has the outputs.
   virtual std::vector<uint32_t> circuits_at_disks() const = 0;
 };
 

@@ -11,7 +11,7 @@ namespace bfly::dataplane {
 namespace {
 
 constexpr uint32_t kMessageRingSlots = 1024;
-// How long a pass may stand still on a data plane behind a trunk.
+// How long a data plane behind a trunk waits while nothing of a pass comes or goes.
 constexpr uint64_t kStillSeconds = 2;
 
 uint64_t TscTicks() { return rte_rdtsc(); }
@@ -23,8 +23,9 @@ struct StageRun {
   int last_stage;
 };
 
-// Where rows share a stage, the worker of row 0 carries the messages of all its rows: the counts of
-// a stage have one writer, and a marker that is the last in one ring is the last of its pass.
+// If several workers share a stage by rows, the worker of row 0 carries the messages of all rows.
+// So the counts of a stage have one writer, and the marker that comes last in a ring is the last of
+// its pass.
 std::vector<StageRun> RunsOf(const FabricPlan& plan) {
   std::vector<StageRun> runs;
   for (int s = plan.first_stage; s <= plan.last_stage; ++s) {

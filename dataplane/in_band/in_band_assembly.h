@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the messages' side of the workers is put together: which stages each carries messages over,
-// the rings between them, and the ends of trunks.
+// Builds what the workers need to carry messages: the stages over which each worker carries
+// messages, the rings between them, and the ends of trunks.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,27 @@
 
 namespace bfly::dataplane {
 
-// The trunks of a data plane that runs a part of the stages; null where it runs the first or the
-// last.
+// The trunks of a data plane that runs a part of the stages. `homeward` is null if it runs the
+// first stage, `onward` is null if it runs the last.
 struct InBandTrunks {
-  ProgramWire* homeward = nullptr;  // from the data plane before
-  ProgramWire* onward = nullptr;    // to the data plane behind
+  ProgramWire* homeward = nullptr;  // to the data plane before this one
+  ProgramWire* onward = nullptr;    // to the data plane behind this one
   std::string onward_name;
   uint32_t max_frame_bytes = 0;  // of hosts' frames
 };
 
 class InBandAssembly {
  public:
-  // `stages` by stage, null on another data plane. All of them outlive the object.
+  // `stages` are by stage, and null for stages of another data plane. All arguments must outlive
+  // the object.
   InBandAssembly(const Network& network, const FabricPlan& plan, const InBandTrunks& trunks,
                  const std::vector<std::unique_ptr<StageNodes>>& stages, InputNodes& inputs,
                  OutputNodes& outputs, InBandOrders& orders);
 
-  // By worker of the plan; null for one that runs no stage.
+  // By worker of the plan; null for a worker that runs no stage.
   InBandWorker* worker(int index) { return workers_[static_cast<size_t>(index)].get(); }
-  HomewardEnd* homeward() { return homeward_.get(); }  // null where the first stage is
-  OnwardEnd* onward() { return onward_.get(); }        // null where the last stage is
+  HomewardEnd* homeward() { return homeward_.get(); }  // null on the data plane of the first stage
+  OnwardEnd* onward() { return onward_.get(); }        // null on the data plane of the last stage
 
  private:
   void MakeEnds(const Network& network, const FabricPlan& plan, const InBandTrunks& trunks,

@@ -14,24 +14,26 @@ namespace bfly::dataplane {
 using MessageRing = RingOf<Message>;
 
 struct InBandOrders {
-  // Where the inputs are control writes it, elsewhere the worker that receives from the trunk;
-  // workers load it. While false workers look at nothing else.
+  // Whether a program runs; while false, workers look at nothing else here. On the data plane of
+  // the inputs control writes it, on another one the worker that receives from the trunk. Workers
+  // load it.
   std::atomic<bool> active{false};
-  std::atomic<Program*> posted{nullptr};    // control gives, the inputs' worker takes
+  std::atomic<Program*> posted{nullptr};    // control gives a program, the inputs' worker takes it
   std::atomic<Program*> finished{nullptr};  // the inputs' worker: writes, control: acquire loads
-  std::atomic<uint64_t> passes{0};          // ever; the inputs' worker: writes
+  std::atomic<uint64_t> passes{0};  // since the fabric was loaded; the inputs' worker: writes
 
   // What follows is for fabrics that trunks split (programs/message_stream.h).
 
-  bool split = false;                // before a worker sees it
-  std::atomic<uint64_t> run{0};      // of programs that are posted; control: writes before posting
+  bool split = false;            // set before a worker sees it
+  std::atomic<uint64_t> run{0};  // of the programs that are posted; control: writes before posting
   std::atomic<bool> abandon{false};  // control: the program is to end now, whatever is on its way
-  // The run that lost messages last, and the stage before the trunk that did. The worker of the
-  // trunk to the data plane behind writes `lost_after`, then `lost_run`.
+  // The last run that lost messages, and the stage before the trunk that lost them. The worker of
+  // the trunk to the data plane behind writes `lost_after`, then `lost_run`.
   std::atomic<uint64_t> lost_run{0};
   std::atomic<int> lost_after{0};
-  // The last run that a data plane behind does not go on from: its links do not count what those
-  // here do. The worker of the trunk to the data plane behind writes it.
+  // The last run in which a data plane behind had not taken part in the run before, so that its
+  // links count other circuits than the links here. The worker of the trunk to the data plane
+  // behind writes it.
   std::atomic<uint64_t> out_of_step_run{0};
 
   void Lost(uint64_t of_run, int after_stage) {

@@ -6,7 +6,7 @@
 namespace bfly::dataplane {
 namespace {
 
-// How many messages a ring will take, at most a burst; no ring takes all.
+// The number of messages that a ring can take, at most a burst. Without a ring a burst can go.
 uint32_t RoomOf(const MessageRing* ring) {
   return ring == nullptr ? kMessageBurst : std::min<uint32_t>(kMessageBurst, ring->room());
 }
@@ -20,8 +20,9 @@ void InBandWorker::RunActive(Ledger& ledger) {
   if (homeward_ != nullptr) homeward_->Carry();
 }
 
-// What cannot go on waits in the ring behind. Outputs take everything, and so do inputs: so
-// messages that go forward never wait for ones that come back, nor those for anybody.
+// A message that cannot go on waits in the ring behind. Outputs and inputs take every message, so a
+// message that goes forward never waits for one that comes back, and a message that comes back
+// waits for nobody.
 void InBandWorker::Forward(InBandPart& part) {
   const uint32_t room = RoomOf(part.forward_out);
   const int count = part.inputs != nullptr
@@ -46,7 +47,7 @@ int InBandWorker::EmitInputs(InBandPart& part, uint32_t room) {
   return count;
 }
 
-// Where a run was abandoned its last messages may stand before the first marker of the next one.
+// If a run was abandoned, its last messages may stand before the first marker of the next run.
 void InBandWorker::ForwardRun(InBandPart& part, Message* burst, int count) {
   for (int i = 0; i < count; ++i) {
     if (burst[i].marker != Marker::kBegin) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one worker does for programs: once a pass, after its data, it carries a burst of messages
-// over each of its segments forward and one backward.
+// What one worker does for programs: in each pass, after its data, it carries a burst of messages
+// forward over each of its segments and a burst backward.
 #pragma once
 
 #include <memory>
@@ -14,9 +14,10 @@
 
 namespace bfly::dataplane {
 
-// The messages' side of a segment. Rings are owned by who builds it; the first part has the input
-// nodes instead of rings from before, the last one the output nodes instead of rings to what
-// follows. Where trunks split the fabric their ends have the rings that lead out of the data plane.
+// The part of a segment that carries messages. Whoever builds it owns the rings. The first part has
+// the input nodes instead of rings from the part before, and the last part has the output nodes
+// instead of rings to the next part. If trunks split the fabric, their ends have the rings that
+// lead out of the data plane.
 struct InBandPart {
   std::vector<StageNodes*> stages;
   MessageRing* forward_in = nullptr;
@@ -25,8 +26,8 @@ struct InBandPart {
   MessageRing* backward_out = nullptr;
   InputNodes* inputs = nullptr;
   OutputNodes* outputs = nullptr;
-  uint64_t run = 0;  // that began last
-  // What comes back is of earlier runs, up to the end of the first pass of `run`.
+  uint64_t run = 0;  // the run that began last
+  // The messages that come back belong to earlier runs, until the first pass of `run` has ended.
   bool skips = false;
 };
 
@@ -34,22 +35,22 @@ class InBandWorker {
  public:
   explicit InBandWorker(InBandOrders& orders) : orders_(orders) {}
 
-  // Parts of earlier hops first.
+  // Call it for the parts of earlier hops first.
   void AddPart(InBandPart part) { parts_.push_back(std::move(part)); }
 
-  // Of the trunks whose data this worker has.
+  // The trunks whose data this worker sends or receives.
   void SetOnward(OnwardEnd* end) { onward_ = end; }
   void SetHomeward(HomewardEnd* end) { homeward_ = end; }
 
-  // Whether a program runs: the worker should not sleep meanwhile. Frames that trunks dropped are
-  // counted in `ledger`.
+  // Returns whether a program runs; the worker should not sleep meanwhile. Frames that trunks drop
+  // are counted in `ledger`.
   bool Run(Ledger& ledger) {
     if (!orders_.active.load(std::memory_order_relaxed)) [[likely]]
       return false;
     RunActive(ledger);
     return true;
   }
-  // The same on a data plane without trunks.
+  // Run on a data plane without trunks.
   bool Run() {
     Ledger unused;
     return Run(unused);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The concrete InBand: the messages' side of every worker of one loaded fabric.
+// The concrete InBand: it carries messages with all workers of one loaded fabric.
 #pragma once
 
 #include <functional>
@@ -27,9 +27,9 @@ namespace bfly::dataplane {
 
 class LoadedInBand final : public InBand {
  public:
-  // FailedPrecondition: the network is neither a two-fold nor a randomly-wired butterfly, or some
-  // of its stages run on another data plane and no trunk leads there. All four, and the wires of
-  // the trunks, outlive the object.
+  // FailedPrecondition: the network is neither a two-fold nor a randomly-wired butterfly, or
+  // another data plane runs some of its stages and no trunk leads there. All four arguments, and
+  // the wires of the trunks, must outlive the object.
   static absl::StatusOr<std::unique_ptr<LoadedInBand>> Make(const Network& network,
                                                             const FabricPlan& plan,
                                                             RouteTable& routes,
@@ -37,7 +37,8 @@ class LoadedInBand final : public InBand {
                                                             const InBandTrunks& trunks = {});
   // Null for a worker that runs no stage.
   InBandWorker* worker(int index) { return assembly_->worker(index); }
-  // What takes the messages that come from the data plane before; null where the first stage is.
+  // What takes the messages from the data plane before this one; null on the data plane of the
+  // first stage.
   ProgramFrames* from_before() { return assembly_->homeward(); }
 
   absl::StatusOr<InBandReport> SetUp(const std::vector<InBandRequest>& requests,
@@ -49,14 +50,14 @@ class LoadedInBand final : public InBand {
   std::vector<uint32_t> circuits_on_links() const override;
   std::vector<uint32_t> circuits_at_disks() const override;
 
-  // The circuit at an input was installed or removed by other means. It is counted on its links, in
+  // The circuit at an input was installed or removed by other means. Its links count the change, in
   // band, before the next program.
   void NoteCircuit(Row input);
 
-  // Waits for a program that runs: the links are for all of it as they were when it began.
+  // Waits for a program that runs, so that links do not change while it runs.
   void SetLinkUp(LinkId link, bool up);
 
-  // Before the workers stop: a program that runs is given up.
+  // Call it before the workers stop. It gives up a program that runs.
   void Stop() { post_.Stop(); }
 
  private:
@@ -65,14 +66,13 @@ class LoadedInBand final : public InBand {
                const InBandTrunks& trunks);
   absl::Status CheckTwoFold() const;
 
-  // All of these need mutex_.
+  // The caller of these functions must hold mutex_.
   absl::Status CheckFree(const std::vector<InBandRequest>& requests) const;
   absl::Status CheckReads(const std::vector<InBandRead>& reads) const;
-  // FailedPrecondition as ProgramPost's. What a program that was given up did after all is taken
-  // back.
+  // Takes back what a program did that was given up. FailedPrecondition as ProgramPost's.
   absl::Status CheckReady();
-  // Runs it. `done` says, once it has ended, what it released and installed; these are circuits of
-  // `inputs`.
+  // Runs the program. After its end `done` returns the circuits that it released and installed, all
+  // of them at `inputs`.
   absl::Status RunProgram(std::unique_ptr<Program> program, std::function<GivenCircuits()> done,
                           const std::vector<Row>& inputs);
   absl::Status BeginRun();
@@ -84,19 +84,19 @@ class LoadedInBand final : public InBand {
   RouteTable& routes_;
   const LinkCapacity& capacity_;
   const std::optional<CandidatePaths> candidates_;  // of a two-fold butterfly
-  const std::unique_ptr<DiskNodes> disks_;  // of a randomly-wired one whose outputs are here
+  const std::unique_ptr<DiskNodes> disks_;  // of a randomly-wired butterfly whose outputs are here
   ProgramPost post_;
   InputNodes inputs_;
   OutputNodes outputs_;
   std::vector<std::unique_ptr<StageNodes>> stages_;  // by stage; null on another data plane
-  std::optional<InBandAssembly> assembly_;           // made once
-  std::optional<TrunkRuns> runs_;  // mutex_; none unless other data planes run stages
+  std::optional<InBandAssembly> assembly_;           // built once
+  std::optional<TrunkRuns> runs_;                    // mutex_; only if other data planes run stages
 
   std::mutex mutex_;
   CircuitBook book_;  // mutex_
   FaultSet faults_;   // mutex_
-  // mutex_. Of a program that was given up and whose caller was told that nothing was done; it uses
-  // the program, which post_ keeps. Else null.
+  // mutex_. Returns what a program did whose caller was told that nothing was done. It uses the
+  // program, which post_ keeps. Null if there is no such program.
   std::function<GivenCircuits()> given_up_;
 };
 

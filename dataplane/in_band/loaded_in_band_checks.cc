@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LoadedInBand: what cannot be asked for.
+// The checks of requests to LoadedInBand.
 #include <string>
 
 #include "absl/strings/str_cat.h"

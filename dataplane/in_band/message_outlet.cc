@@ -5,7 +5,7 @@
 
 namespace bfly::dataplane {
 
-// Messages of a run that ended may stand before those of the next one, and its markers among them.
+// Messages of a run that ended, with its markers, may stand before the messages of the next run.
 std::span<Message> MessageOutlet::Next() {
   count_ += static_cast<int>(
       from_.Pop(waiting_.data() + count_, static_cast<uint32_t>(rules_.messages - count_)));

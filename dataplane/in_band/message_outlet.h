@@ -13,29 +13,30 @@
 
 namespace bfly::dataplane {
 
-// One worker. `wire` and `from` outlive the object.
+// One worker uses it. `wire` and `from` must outlive the object.
 class MessageOutlet {
  public:
   // `back`: the messages go back to the inputs.
   MessageOutlet(ProgramWire& wire, const ProgramFrameRules& rules, MessageRing& from, bool back)
       : wire_(wire), rules_(rules), from_(from), back_(back) {}
 
-  // Of messages that go back, what waits is of a run that ended and is dropped, up to the end of
-  // the first pass of `run`, which has no messages.
+  // The messages that wait to go back belong to a run that ended. They are dropped, up to the end
+  // of the first pass of `run`, which has no messages.
   void BeginRun(uint64_t run) {
     sender_.Begin(run);
     skips_ = back_;
   }
   uint64_t run() const { return sender_.run(); }
-  // Whether the pass that began last has been sent whole, and its messages so far.
+  // As MessageSender's.
   bool at_pass_end() const { return sender_.at_pass_end(); }
   uint32_t total() const { return sender_.total(); }
 
-  // What goes next in one frame, empty if nothing waits: a kBegin is the first, a kEnd the last.
+  // Returns the messages of the next frame, or nothing if no message waits. A kBegin is the first
+  // message of a frame, a kEnd the last.
   std::span<Message> Next();
-  // Sends what Next returned. False: the device takes nothing now.
+  // Sends the messages that Next returned. Returns false if the device takes nothing now.
   bool SendNext(std::span<const Message> next);
-  // Tells the data plane before this one that the run lost messages, once.
+  // Tells the data plane before this one, once, that the run lost messages.
   void SendLost(uint64_t run, int after_stage);
 
  private:
@@ -49,7 +50,7 @@ class MessageOutlet {
   MessageSender sender_;
   bool skips_ = false;
   std::array<Message, kMessagesAFrame> waiting_;
-  int count_ = 0;  // of waiting_
+  int count_ = 0;  // messages in waiting_
   std::array<uint8_t, kLongestProgramFrame> bytes_;
 };
 

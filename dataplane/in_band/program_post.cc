@@ -15,10 +15,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kNoProgress{5};
-// Of a program that crosses trunks: a data plane may have died, and a trunk may have lost the last
-// message of a pass.
+// How long control waits for a program that crosses trunks while no message comes back. A data
+// plane may have died, and a trunk may have lost the last message of a pass.
 constexpr std::chrono::seconds kNoReturn{2};
-// An answer often takes no longer than this, and a sleep would.
+// An answer often takes no longer than this, and a sleep would take longer.
 constexpr std::chrono::microseconds kSpin{100};
 constexpr std::chrono::microseconds kSleep{20};
 
@@ -55,7 +55,7 @@ absl::Status ProgramPost::CheckLost() const {
 
 absl::Status ProgramPost::Run(std::unique_ptr<Program> program) {
   current_ = std::move(program);
-  // The one before may have had the same address.
+  // The last program may have had the same address.
   orders_.finished.store(nullptr, std::memory_order_relaxed);
   orders_.abandon.store(false, std::memory_order_relaxed);
   orders_.posted.store(current_.get(), std::memory_order_release);

@@ -11,22 +11,24 @@
 
 namespace bfly::dataplane {
 
-// One control thread at a time, but for Stop.
+// One control thread at a time may call it; any thread may call Stop.
 class ProgramPost {
  public:
   InBandOrders& orders() { return orders_; }
-  // Other data planes run the stages behind the trunk `name`, which is behind stage `after_stage`.
-  // Before anything runs.
+  // Other data planes run the stages behind the trunk `name`, which leaves stage `after_stage`.
+  // Call it before anything runs.
   void SetTrunk(std::string name, int after_stage);
 
-  // FailedPrecondition: the fabric is unloaded, or a worker hangs with a program begun earlier.
+  // FailedPrecondition: the fabric is unloaded, or a worker hangs with an earlier program.
   absl::Status CheckReady() const;
-  // Waits until the program has ended, keeping it until the next one. FailedPrecondition: stopped
-  // meanwhile; DeadlineExceeded: the workers moved no message for five seconds. After these they
-  // may still use the program. Unavailable: messages were lost on a trunk, or none came back over
-  // it for two seconds; the workers have let go of the program, which has not ended.
+  // Waits until the program has ended, and keeps it until the next one.
+  // FailedPrecondition: Stop was called meanwhile; the workers may still use the program.
+  // DeadlineExceeded: the workers moved no message for five seconds; they may still use the
+  // program.
+  // Unavailable: a trunk lost messages, or none came back over it for two seconds. The workers have
+  // let go of the program, which has not ended.
   absl::Status Run(std::unique_ptr<Program> program);
-  // Before the workers stop: a program that runs is given up.
+  // Call it before the workers stop. It gives up a program that runs.
   void Stop() { stopping_.store(true, std::memory_order_release); }
 
  private:
@@ -43,7 +45,7 @@ class ProgramPost {
   std::string trunk_;  // where the fabric is split
   int after_stage_ = 0;
   std::atomic<bool> stopping_{false};
-  std::unique_ptr<Program> current_;  // workers may use it until it is finished
+  std::unique_ptr<Program> current_;  // workers may use it until it is in `finished`
 };
 
 }  // namespace bfly::dataplane

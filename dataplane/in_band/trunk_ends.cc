@@ -7,11 +7,11 @@
 namespace bfly::dataplane {
 namespace {
 
-// Two messages a row, as OutputNodes has.
+// Two messages a row; OutputNodes has room for as many.
 uint32_t MostMessages(uint32_t rows) { return 2 * rows; }
 
-// A ring that is filled from the wire takes a whole pass: of a run that was abandoned, the first
-// pass of the next one drains it. The other one fills when the device does.
+// A ring that is filled from the wire holds a whole pass. If a run was abandoned, the first pass of
+// the next run drains the ring. The ring to the wire fills up while the device takes nothing.
 uint32_t SlotsFromWire(uint32_t rows) { return std::bit_ceil(MostMessages(rows) + 5); }
 constexpr uint32_t kSlotsToWire = 1024;
 
@@ -55,7 +55,7 @@ void OnwardEnd::Carry(Ledger& ledger) {
   }
 }
 
-// It gets the same messages again where the device did not take them.
+// Gets the same messages again if the device did not take them.
 void OnwardEnd::Note(std::span<const Message> sent) {
   if (sent[0].marker == Marker::kBegin) highest_slot_ = 0;
   for (const Message& m : sent) {
@@ -155,7 +155,7 @@ void HomewardEnd::Carry() {
     if (ends && !in_step_) next.back().notes[0] = 1;
     if (!outlet_.SendNext(next)) break;
     moved_ = now_();
-    // Until the next pass begins there is nothing to carry here.
+    // Nothing can be carried here until the next pass begins.
     if (ends) return Rest();
   }
   if (now_() - moved_ > limit_) {

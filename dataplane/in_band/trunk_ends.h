@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trunks of a data plane as programs see them: messages leave over one of them to the data
-// plane behind, which runs the stages that follow, and come back over it. Whatever comes over a
-// trunk is checked: a frame that lies is dropped, and one that shows that messages are missing ends
-// the run. The worker that has the trunk's data has its messages too.
+// The trunks of a data plane as programs use them. Messages leave over the onward trunk to the data
+// plane behind, which runs the stages that follow, and come back over it. All that comes over a
+// trunk is checked: a false frame is dropped, and a frame that shows that messages are missing ends
+// the run. The worker of the trunk's data carries its messages too.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,22 @@
 
 namespace bfly::dataplane {
 
-// Of a trunk to the data plane behind.
+// The end of a trunk to the data plane behind.
 class OnwardEnd final : public ProgramFrames {
  public:
   OnwardEnd(ProgramWire& wire, const ProgramFrameRules& rules, InBandOrders& orders);
 
-  // From the last stage of this data plane, and back to it.
+  // The rings from the last stage of this data plane, and back to it.
   MessageRing& forward() { return forward_; }
   MessageRing& backward() { return backward_; }
 
-  // While a program runs.
+  // Call it in each pass of the worker while a program runs.
   void Carry(Ledger& ledger);
 
  private:
   std::optional<DropReason> Take(const uint8_t* frame, uint32_t length) override;
   void Note(std::span<const Message> sent);
-  // Whether these may be ones that were sent.
+  // Whether these messages may be messages that were sent.
   bool ComeBack(std::span<const Message> messages) const;
   void Lose(int after_stage);
 
@@ -43,22 +43,22 @@ class OnwardEnd final : public ProgramFrames {
   MessageRing forward_, backward_;
   MessageOutlet outlet_;
   MessageReceiver back_;
-  uint32_t highest_slot_ = 0;  // of the messages of the pass that were sent
+  uint32_t highest_slot_ = 0;  // the highest slot of the messages of the pass that were sent
   Message received_[kMessagesAFrame];
 };
 
-// Of a trunk from the data plane before.
+// The end of a trunk from the data plane before.
 class HomewardEnd final : public ProgramFrames {
  public:
-  // `limit`, in units of `now`: how long a pass may stand still.
+  // `limit`, in units of `now`, is how long nothing may come or go within a pass.
   HomewardEnd(ProgramWire& wire, const ProgramFrameRules& rules, InBandOrders& orders,
               uint64_t (*now)(), uint64_t limit);
 
-  // To the first stage of this data plane, and back from it.
+  // The rings to the first stage of this data plane, and back from it.
   MessageRing& forward() { return forward_; }
   MessageRing& backward() { return backward_; }
 
-  // While a program runs.
+  // Call it in each pass of the worker while a program runs.
   void Carry();
   std::optional<DropReason> Take(const uint8_t* frame, uint32_t length) override;
 
@@ -73,8 +73,8 @@ class HomewardEnd final : public ProgramFrames {
   MessageRing forward_, backward_;
   MessageOutlet outlet_;
   MessageReceiver in_;
-  bool in_step_ = false;  // this run goes on from the last one
-  uint64_t moved_ = 0;    // when something last came or went
+  bool in_step_ = false;  // this data plane took part in the run before this one
+  uint64_t moved_ = 0;    // when a message last came or went
   Message received_[kMessagesAFrame];
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paths that a request may take: what the protocols choose among, whatever the network.
+// The paths that a request may take. Protocols choose one of them, whatever the network.
 #pragma once
 
 #include <array>
@@ -11,15 +11,15 @@
 
 namespace bfly::dataplane {
 
-// Two paths of one request share no link, so messages along both never wait for each other (Cole et
-// al. 1998, sections 2 and 3).
+// The two paths of a request share no link, so messages along both never wait for each other (Cole
+// et al. 1998, sections 2 and 3).
 struct Candidates {
   Row input = 0;
   std::array<Tag, 2> tags = {};  // p and p'
-  bool only = false;             // there is p and nothing else
+  bool only = false;             // p is the only path
 };
 
-// On a two-fold butterfly, in the order of the requests.
+// The candidates on a two-fold butterfly, in the order of the requests.
 inline std::vector<Candidates> CandidatesOf(const CandidatePaths& paths,
                                             const std::vector<InBandRequest>& requests) {
   std::vector<Candidates> all;
@@ -28,7 +28,8 @@ inline std::vector<Candidates> CandidatesOf(const CandidatePaths& paths,
   return all;
 }
 
-// To the copies of what is read on a randomly-wired butterfly, in the order of the reads.
+// The candidates to the copies of what is read on a randomly-wired butterfly, in the order of the
+// reads.
 inline std::vector<Candidates> CandidatesOf(const Network& network,
                                             const std::vector<InBandRead>& reads) {
   std::vector<Candidates> all;

@@ -51,7 +51,7 @@ void ReservePass::Forward(StageNodes& nodes, Message* burst, int count) const {
     if (faults && nodes.IsDown(link)) {
       m.notes[kDownNote] = NoteOf(nodes);
     } else if (m.notes[kFullNote] != 0) {
-      // Refused already; a link that is down further on is what it is refused for then.
+      // The message was refused before. A link further on that is down becomes the reason.
     } else if (nodes.HasRoom(link)) {
       nodes.AddCircuits(link, kOneMore);
     } else {
@@ -65,7 +65,7 @@ void ReservePass::Backward(StageNodes& nodes, Message* burst, int count) const {
   nodes.CrossBack(burst, count, [&nodes](const Message& m, uint32_t link) {
     const int full = m.notes[kFullNote];
     const int down = m.notes[kDownNote];
-    // It was counted before the first link that refused it.
+    // The message was counted on links before the first one that refused it.
     const int refused = full != 0 && (down == 0 || full < down) ? full : down;
     if (refused > NoteOf(nodes)) nodes.AddCircuits(link, kOneLess);
   });

@@ -6,34 +6,34 @@
 
 namespace bfly::dataplane {
 
-// Notes of messages of circuit programs. The number of a stage stands in a note as 1 + stage, and 0
-// says that there is none.
-inline constexpr int kFullNote = 0;    // a stage where the path has a link without room
-inline constexpr int kDownNote = 1;    // a stage where the path has a link that is down
-inline constexpr int kAtDiskNote = 2;  // paths and circuits at its disk, 255: so many or more
+// What notes of messages of circuit programs stand for. The first two are 1 + stage, or 0 if there
+// is no such stage.
+inline constexpr int kFullNote = 0;    // the first stage where the path has a link without room
+inline constexpr int kDownNote = 1;    // the first stage where the path has a link that is down
+inline constexpr int kAtDiskNote = 2;  // paths and circuits at its disk; 255 means 255 or more
 
-// For messages that have just come back over their links: note the stage if the link is down, or
-// has no room. What stands in the note at the input is the first such stage of the path.
+// Messages have just come back over their links. Notes the stage if the link is down, or has no
+// room. At the input the note holds the first such stage of the path.
 void NoteDown(const StageNodes& nodes, Message* burst, int count);
 void NoteFull(const StageNodes& nodes, Message* burst, int count);
 
-// Forward: one circuit more on every link and at the disk; back: the acknowledgement.
+// Forward, every link and the disk count one circuit more. Backward, the message acknowledges that.
 class InstallPass final : public Pass {
  public:
   void Forward(StageNodes& nodes, Message* burst, int count) const override;
   void Arrive(DiskNodes& disks, const Message* burst, int count) const override;
 };
 
-// Forward: one circuit less; back: the acknowledgement.
+// Forward, every link and the disk count one circuit less. Backward, the message acknowledges that.
 class ReleasePass final : public Pass {
  public:
   void Forward(StageNodes& nodes, Message* burst, int count) const override;
   void Arrive(DiskNodes& disks, const Message* burst, int count) const override;
 };
 
-// As InstallPass where there is room and links are up. From the first link without room or down on
-// nothing is counted, and back the message takes back what it counted before. Its notes, when back,
-// are of the first link without room, on which `value` circuits stood, and the first that is down.
+// InstallPass with a limit: from the first link that has no room or is down, nothing is counted,
+// and the message takes back what it counted before on its way back. Its notes then hold the first
+// link without room, which had `value` circuits, and the first link that is down.
 class ReservePass final : public Pass {
  public:
   void Forward(StageNodes& nodes, Message* burst, int count) const override;
@@ -41,7 +41,7 @@ class ReservePass final : public Pass {
   void Arrive(DiskNodes& disks, const Message* burst, int count) const override;
 };
 
-// Without messages: from its beginning on no link and no disk counts a circuit.
+// A pass without messages. From its beginning on no link and no disk counts a circuit.
 class ForgetPass final : public Pass {
  public:
   ForgetPass() : Pass(/*begins=*/true) {}

@@ -12,7 +12,7 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr uint32_t kMaxThreshold = 254;  // a mark of 255 stands for so many or more
+constexpr uint32_t kMaxThreshold = 254;  // a mark of 255 stands for 255 or more
 
 absl::Status CheckThreshold(const char* field, uint32_t value) {
   if (value >= 1 && value <= kMaxThreshold) return absl::OkStatus();
@@ -51,7 +51,7 @@ void CountPass::Backward(StageNodes& nodes, Message* burst, int count) const {
       m.value = std::max(m.value, 1 + circuits[link].load(std::memory_order_relaxed));
     });
   } else {
-    // Itself and nothing else: it finds as much on a link that candidate paths share.
+    // The message found only itself on a link that candidate paths share.
     nodes.CrossBack(burst, count);
   }
   NoteDown(nodes, burst, count);
@@ -83,8 +83,8 @@ Collision::Collision(std::vector<Candidates> requests, const CollisionParameters
   std::iota(active_.begin(), active_.end(), 0u);
 }
 
-// What is left takes p, or p' where a fault leaves only that: any path will do, and the bound on
-// the congestion is forfeited.
+// A request that is left takes p, or p' if a fault leaves only that. The bound on the congestion is
+// forfeited.
 Tag Collision::TagOf(uint32_t request) const {
   const bool second = choice_[request] == kNone ? broken_[request] == 1 : choice_[request] == 1;
   return requests_[request].tags[second ? 1 : 0];
@@ -111,7 +111,7 @@ const Pass* Collision::NextPass() {
   } else if (phase_ == Phase::kRound) {
     const size_t before = active_.size();
     Decide();
-    // A round that selected nothing would find the same for ever.
+    // If a round selected nothing, every later round would find the same.
     const bool frozen = active_.size() == before;
     const bool over =
         parameters_.max_rounds != 0 && left_per_round_.size() >= parameters_.max_rounds;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The c-collision protocol (Cole et al. 1998, section 2.1; THEORY.md 2.3 and 2.4). A round: every
-// active path sends a message that counts itself on each link and brings back the largest count; a
-// request with a path where that is at most c takes it, p before p'. After the last round every
-// request installs its path, in one pass more.
+// The c-collision protocol (Cole et al. 1998, section 2.1; THEORY.md 2.3 and 2.4). In a round every
+// active path sends a message that counts itself on each link and brings back the largest count. A
+// request takes a path whose largest count is at most c, p before p'. After the last round one more
+// pass installs the path of every request.
 //
 // On the data server (section 3.1; THEORY.md 2.6) a path must also end at a disk with at most
-// c_disk. A path over a link that is down asks and is counted like any other, and is never taken
-// while the other one is whole. Paths selected in earlier rounds are not counted: counting them
-// would select the same.
+// c_disk. A path over a link that is down asks and is counted like any other, but is never taken
+// while the other path is whole. Paths selected in earlier rounds are not counted, which does not
+// change what is selected.
 #pragma once
 
 #include <vector>
@@ -21,9 +21,10 @@
 
 namespace bfly::dataplane {
 
-// Forward: a message counts itself on every link that candidate paths may share, and at its disk.
-// Back: its value becomes the largest sum of paths counted in this pass and circuits on a link, and
-// its notes say what its disk has and whether a link is down. On other links it is the only path.
+// Forward, a message counts itself on every link that candidate paths may share, and at its disk.
+// Backward, its value becomes the largest sum of the paths counted in this pass and the circuits on
+// a link. Its notes say what its disk counts and whether a link is down. On all other links it is
+// the only path.
 class CountPass final : public Pass {
  public:
   void Forward(StageNodes& nodes, Message* burst, int count) const override;
@@ -36,7 +37,7 @@ inline const CountPass kCountPass;
 
 class Collision final : public CircuitProgram {
  public:
-  // As MakeProgram's. All requests have two paths.
+  // The arguments are MakeProgram's. All requests have two paths.
   Collision(std::vector<Candidates> requests, const CollisionParameters& parameters,
             RouteTable& routes, bool limited = false);
 
@@ -56,14 +57,14 @@ class Collision final : public CircuitProgram {
   const CollisionParameters parameters_;
   const std::vector<Candidates> requests_;
   std::vector<uint8_t> choice_;       // by request: 0 (p), 1 (p') or kNone
-  std::vector<uint32_t> last_round_;  // by request: the last one it sent messages in
+  std::vector<uint32_t> last_round_;  // by request: the last round in which it sent messages
   std::vector<uint8_t> over_;         // by request: bit w is set if path w is over the threshold
   std::vector<uint8_t> broken_;  // by request: bit w is set if path w crosses a link that is down
   std::vector<uint32_t> active_;
   std::vector<uint32_t> left_per_round_;
   PathInstaller installer_;
   Phase phase_ = Phase::kStart;
-  size_t next_ = 0;  // message of the pass
+  size_t next_ = 0;  // the next message of the pass
   uint64_t messages_ = 0;
   ProgramCycles cycles_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output nodes of a data server as programs see them: what they know of the paths that end at
-// their disks (Cole et al. 1998, section 3; THEORY.md 2.6, 2.7). No DPDK, no threads: the worker of
+// The output nodes of a data server as programs use them: they count the paths that end at their
+// disks (Cole et al. 1998, section 3; THEORY.md 2.6, 2.7). No DPDK and no threads: the worker of
 // the last stage calls it.
 #pragma once
 
@@ -15,25 +15,25 @@ namespace bfly::dataplane {
 
 class DiskNodes {
  public:
-  // One disk behind each output row.
+  // There is one disk behind each output row.
   explicit DiskNodes(uint32_t rows);
 
-  // A burst that has come to the outputs, and one that is about to go back. Markers stand in them
-  // as in StageNodes.
+  // Arrive gets a burst that has come to the outputs, Leave a burst that is about to go back.
+  // Markers stand in bursts as in those of StageNodes.
   void Arrive(const Message* burst, int count);
   void Leave(Message* burst, int count) const;
 
-  // Circuits that end at a disk; any thread.
+  // The circuits that end at a disk. Any thread may call it.
   uint32_t circuits(Row disk) const { return circuits_[disk].load(std::memory_order_relaxed); }
 
-  // What follows is for passes.
+  // Passes use what follows.
 
   // `more` is 1, or ~0u for one less.
   void AddCircuits(Row disk, uint32_t more) {
     circuits_[disk].store(circuits(disk) + more, std::memory_order_relaxed);
   }
   void ForgetCircuits();
-  // By disk: a byte that a pass writes and reads. 0 when it begins.
+  // A byte for each disk that a pass writes and reads. It is 0 when the pass begins.
   const uint8_t* marks() const { return marks_.get(); }
   uint8_t* WriteMarks() {
     marked_ = true;
@@ -42,7 +42,7 @@ class DiskNodes {
 
  private:
   const uint32_t rows_;
-  const Pass* pass_ = nullptr;  // that was begun last
+  const Pass* pass_ = nullptr;  // the pass that was begun last
   bool marked_ = false;         // some of marks_ is not 0
   std::unique_ptr<uint8_t[]> marks_;
   std::unique_ptr<std::atomic<uint32_t>[]> circuits_;  // worker: writes, readers: relaxed loads

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that choose nothing: one pass along given paths, and circuits released and installed
-// where a caller says.
+// Programs that choose nothing: one sends a message along given paths, the other releases and
+// installs given circuits.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace bfly::dataplane {
 
-// Sends a message along each of the paths, once. With kWalkPass it is what the passes of other
-// programs are measured against.
+// Sends one message along each of the paths. With kWalkPass it is the baseline of measurements of
+// other programs.
 class GivenPaths final : public Program {
  public:
   GivenPaths(const Pass& pass, std::vector<TaggedPath> paths)
@@ -38,17 +38,17 @@ class GivenPaths final : public Program {
 };
 
 struct GivenCircuits {
-  // At most one of each an input.
+  // At most one release and one install for each input.
   std::vector<TaggedPath> release;
   std::vector<TaggedPath> install;
   bool empty() const { return release.empty() && install.empty(); }
 };
 
-// Releases, then installs.
+// Releases circuits, then installs circuits.
 class SetGivenCircuits final : public Program {
  public:
-  // `routes`, if given, loses the circuit of an input when its release is acknowledged, and gets it
-  // when its install is.
+  // If `routes` is given, it loses the circuit of an input when the release is acknowledged, and
+  // gets the circuit when the install is acknowledged.
   explicit SetGivenCircuits(GivenCircuits circuits, RouteTable* routes = nullptr)
       : circuits_(std::move(circuits)), routes_(routes) {}
 
@@ -66,7 +66,7 @@ class SetGivenCircuits final : public Program {
   const GivenCircuits circuits_;
   RouteTable* const routes_;
   Phase phase_ = Phase::kStart;
-  size_t next_ = 0;  // of the paths of the phase
+  size_t next_ = 0;  // the next path of the phase
   PassTimes times_;
 };
 

@@ -9,7 +9,7 @@ bool EndsPass(const ProgramFrame& frame, const Message* messages) {
   return messages[frame.messages - 1].marker == Marker::kEnd;
 }
 
-// Without markers.
+// Counts the messages without the markers.
 uint32_t MessagesOf(const ProgramFrame& frame, const Message* messages) {
   uint32_t count = static_cast<uint32_t>(frame.messages);
   if (EndsPass(frame, messages)) --count;
@@ -39,8 +39,9 @@ void MessageReceiver::Begin(RunNumber run) {
   ended_ = false;
 }
 
-// Only a later run of the same data plane, so that a frame that was long on its way does not end
-// the run that followed. Another data plane, or the same one started anew, draws another high half.
+// Only a later run of the same data plane is accepted, so a frame that was on its way for long does
+// not end the run that followed. Another data plane, or the same one after a restart, draws another
+// high half.
 bool MessageReceiver::BeginsRun(const ProgramFrame& frame, const Message* messages) const {
   if (!forward_ || frame.number != 0 || !BeginsPass(messages)) return false;
   const auto ahead =

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two ends of the messages of programs that cross a trunk in one direction. A trunk may lose,
-// double and overtake frames, while a pass is right only if each of its messages comes once. So
-// frames are numbered and messages counted: what does not fit ends the run. Pure.
+// The two ends of a stream of messages that crosses a trunk in one direction. A trunk may lose,
+// double and reorder frames, but a pass is right only if each of its messages comes once. So frames
+// are numbered and messages are counted, and a frame that does not fit ends the run. The code is
+// pure.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace bfly::dataplane {
 
-// A run is a program, and what prepares it, from the first pass to the last. The high half of its
-// number is drawn by the data plane of the inputs, the low half counts. 0: none.
+// A run is a program together with the passes that prepare it. The data plane of the inputs draws
+// the high half of the run's number, and the low half counts. 0 means no run.
 using RunNumber = uint64_t;
 
 inline bool IsNext(RunNumber run, RunNumber before) {
@@ -31,18 +32,19 @@ class MessageSender {
   }
   RunNumber run() const { return run_; }
 
-  // The frame that carries these, of which there is at least one; a kBegin can only be the first, a
-  // kEnd the last. It counts as sent when Sent is called.
+  // Returns the frame that carries these messages, at least one. Only the first may be a kBegin,
+  // only the last a kEnd. The frame counts as sent when Sent is called.
   ProgramFrame FrameFor(const Message* messages, int count, bool back) const;
   void Sent(const ProgramFrame& frame, const Message* messages);
 
-  // Whether the pass that began last has been sent whole, and its messages so far.
+  // Whether the pass that began last has been sent whole.
   bool at_pass_end() const { return at_pass_end_; }
+  // The messages of that pass that have been sent.
   uint32_t total() const { return total_; }
 
  private:
   RunNumber run_ = 0;
-  uint32_t number_ = 0;  // of the next frame
+  uint32_t number_ = 0;  // the number of the next frame
   uint32_t total_ = 0;
   bool at_pass_end_ = true;
 };
@@ -52,24 +54,25 @@ class MessageReceiver {
   enum class Verdict : uint8_t {
     kTake,
     kAgain,    // a frame that came before
-    kForeign,  // a frame of a run that has ended here, or that nobody has begun here
-    kLost,     // it shows that messages are missing, or it lies: the run has ended here
+    kForeign,  // a frame of a run that has ended here, or that has not begun here
+    kLost,     // messages are missing, or the frame is false: the run has ended here
   };
 
-  // `forward`: a kBegin may begin a new run. At most `most` messages a pass.
+  // `forward`: a kBegin may begin a new run. A pass has at most `most` messages.
   MessageReceiver(bool forward, uint32_t most) : forward_(forward), most_(most) {}
 
-  // What comes next is the first frame of `run`.
+  // The next frame is the first one of `run`.
   void Begin(RunNumber run);
   // The run has ended here.
   void End() { ended_ = true; }
 
   RunNumber run() const { return run_; }
   bool ended() const { return ended_; }
-  // Messages of the pass so far, and after its end until the next one begins.
+  // The messages of the pass so far. It keeps its value from the end of a pass until the next
+  // begins.
   uint32_t total() const { return total_; }
 
-  // `frame` is one that ReadProgramFrame accepted.
+  // ReadProgramFrame must have accepted `frame`.
   Verdict Take(const ProgramFrame& frame, const Message* messages);
 
  private:
@@ -79,7 +82,7 @@ class MessageReceiver {
   const bool forward_;
   const uint32_t most_;
   RunNumber run_ = 0;
-  uint32_t next_ = 0;  // number of the next frame
+  uint32_t next_ = 0;  // the number of the next frame
   uint32_t total_ = 0;
   bool in_pass_ = false;
   bool ended_ = true;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The minimum protocol (Cole et al. 1998, section 2.2; THEORY.md 2.5), one request after the other:
-// a message along each of its two paths brings back the circuits on the
-// fullest collision link; the path with fewer, p if they tie, is installed and acknowledged. Where
-// one of the two crosses a link that is down, the other is taken. On the data server (section 3.2;
-// THEORY.md 2.7) all links and the disk are asked.
+// The minimum protocol (Cole et al. 1998, section 2.2; THEORY.md 2.5). It serves one request after
+// the other. A message along each of the two paths brings back the number of circuits on the
+// fullest collision link. The path with fewer circuits is installed and acknowledged, p if they
+// tie. If one of the paths crosses a link that is down, the other path is taken. On the data server
+// (section 3.2; THEORY.md 2.7) all links and the disk are asked.
 //
-// One at a time is what makes the choices those of a controller that serves the requests in this
-// order: the messages of the second of two set-ups in flight may pass a link before the install of
-// the first does, and then find one circuit too few there.
+// Because requests are served one at a time, the choices are those of a controller that serves the
+// requests in this order. If two set-ups were in flight, messages of the second might pass a link
+// before the install of the first does, and count one circuit too few there.
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@
 
 namespace bfly::dataplane {
 
-// Back: the value of a message becomes the most circuits on a link that candidate paths may share,
-// or at its disk, and its notes say whether a link has no room or is down.
+// Backward, the value of a message becomes the largest number of circuits on a link that candidate
+// paths may share, or at its disk. Its notes say whether a link has no room or is down.
 class AskPass final : public Pass {
  public:
   void Backward(StageNodes& nodes, Message* burst, int count) const override;
@@ -34,7 +34,7 @@ inline const AskPass kAskPass;
 
 class Minimum final : public CircuitProgram {
  public:
-  // As MakeProgram's. All requests have two paths.
+  // The arguments are MakeProgram's. All requests have two paths.
   Minimum(std::vector<Candidates> requests, const MinimumParameters& parameters, RouteTable& routes,
           bool limited = false);
 
@@ -52,17 +52,17 @@ class Minimum final : public CircuitProgram {
   Tag chosen() const { return request().tags[second_[now_]]; }
 
   const std::vector<Candidates> requests_;
-  std::vector<uint8_t> second_;  // by request: p' is taken
+  std::vector<uint8_t> second_;  // by request: whether p' is taken
   const MinimumParameters parameters_;
   PathInstaller installer_;
   Phase phase_ = Phase::kStart;
-  size_t now_ = 0;  // request
+  size_t now_ = 0;  // the current request
   uint32_t next_ = 0;
   std::array<uint32_t, 2> most_{};
   std::array<bool, 2> full_{}, down_{};
-  uint64_t asked_ = 0;  // cycles, of the request now
+  uint64_t asked_ = 0;  // when the current request began, in cycles
   ProgramCycles cycles_;
-  std::vector<uint64_t> took_;  // by request
+  std::vector<uint64_t> took_;  // by request, in cycles
 };
 
 }  // namespace bfly::dataplane

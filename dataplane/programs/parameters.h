@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a caller says to a program that sets circuits up, besides the circuits it wants. One struct
-// a program, with the program's name and class.
+// What a caller says to a program besides the circuits that it wants. Each program has a struct,
+// which has the program's name and class.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct CollisionParameters {
   using Program = class Collision;
   static constexpr std::string_view kName = "collision";
 
-  uint32_t c = 0;           // paths and circuits a link may have, 1..254
-  uint32_t c_disk = 0;      // reads: those a disk may have, 1..254
+  uint32_t c = 0;           // paths and circuits that a link may have, 1..254
+  uint32_t c_disk = 0;      // reads: paths and circuits that a disk may have, 1..254
   uint32_t max_rounds = 0;  // 0: until it is done or can select nothing any more
 
   absl::Status Check(bool reads) const;
@@ -26,13 +26,14 @@ struct MinimumParameters {
   using Program = class Minimum;
   static constexpr std::string_view kName = "minimum";
 
-  // A path chosen that has a link without room gives way to the request's other one, if that has.
+  // If the chosen path has a link without room, the other path of the request is taken, if it has
+  // room.
   bool other_if_full = false;
 
   absl::Status Check(bool /*reads*/) const { return absl::OkStatus(); }
 };
 
-// The registry: one alternative a program, and one of the `program` of AgentInBandRequest.
+// The registry: it has one alternative for each program, as has `program` of AgentInBandRequest.
 using ProgramParameters = std::variant<CollisionParameters, MinimumParameters>;
 
 }  // namespace bfly::dataplane

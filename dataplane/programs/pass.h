@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the nodes do with the messages of one pass: the half of a program that runs at every stage
-// and at the outputs.
+// What the nodes do with the messages of one pass. This half of a program runs at every stage and
+// at the outputs.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,28 @@ namespace bfly::dataplane {
 class DiskNodes;
 class StageNodes;
 
-// One virtual call a burst. A pass has no state of its own: what a node remembers is in the
-// StageNodes or DiskNodes, so any number of workers may carry messages of one pass at a time. This
-// class itself is the bare walk, there and back and nothing else.
+// There is one virtual call for each burst. A pass has no state of its own: what a node remembers
+// is in StageNodes or DiskNodes, so any number of workers may carry messages of one pass at a time.
+// This class itself only walks messages there and back.
 class Pass {
  public:
   Pass() = default;
   virtual ~Pass() = default;
 
-  // The marker that opens the pass has come, where messages have not. Only called where `begins`:
-  // a set-up alone is two passes over every stage, which would feel one virtual call more.
+  // The marker that opens the pass has come, before any message. It is only called if `begins`: the
+  // set-up of one circuit is two passes over every stage, where one virtual call more costs time.
   virtual void Begin(StageNodes&) const {}
   virtual void Begin(DiskNodes&) const {}
   bool begins() const { return begins_; }
-  // Messages at the tails of links of this stage: carries them to the heads.
+  // Carries messages at the tails of links of this stage to the heads.
   virtual void Forward(StageNodes& nodes, Message* burst, int count) const;
-  // Messages at the heads: carries them back to the tails. All messages of the pass have gone
-  // forward before.
+  // Carries messages at the heads back to the tails. All messages of the pass have gone forward
+  // before.
   virtual void Backward(StageNodes& nodes, Message* burst, int count) const;
 
-  // Where there are disks behind the outputs: messages that have come there, and messages that are
-  // about to go back after all of the pass have come.
+  // If there are disks behind the outputs: Arrive gets messages that have come there, Leave gets
+  // messages that are about to go back. All messages of the pass have come before the first one
+  // leaves.
   virtual void Arrive(DiskNodes&, const Message*, int) const {}
   virtual void Leave(const DiskNodes&, Message*, int) const {}
 
@@ -45,12 +46,12 @@ class Pass {
 
 inline const Pass kWalkPass;
 
-// Passes have numbers, by which the marker that opens a pass tells every stage what to do.
-// `number` is one that NumberOf gave.
+// Passes have numbers. The marker that opens a pass carries its number and so tells every stage
+// what to do. NumberOf must have returned `number`.
 const Pass& PassAt(uint32_t number);
-// Numbers below it are those of passes.
+// The numbers of passes are below it.
 uint32_t PassCount();
-// The pass must be in the list of passes.cc.
+// The list in passes.cc must have the pass.
 uint32_t NumberOf(const Pass& pass);
 
 }  // namespace bfly::dataplane

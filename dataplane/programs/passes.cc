@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every pass of every program. The place in this list is the number of the pass.
+// The list of every pass of every program. The place of a pass in it is the number of the pass.
 #include <algorithm>
 #include <array>
 #include <cstdlib>

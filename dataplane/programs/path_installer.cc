@@ -9,7 +9,7 @@ void PathInstaller::Acknowledge(const Message* burst, int count) {
   for (int i = 0; i < count; ++i) {
     const Message& m = burst[i];
     if (m.notes[kFullNote] != 0 || m.notes[kDownNote] != 0) {
-      // Stages and rings keep the order, so the first one refused is that of the first request.
+      // Stages and rings keep the order, so the first message refused belongs to the first request.
       if (!refused_.has_value()) refused_ = m;
       continue;
     }
@@ -25,7 +25,7 @@ void PathInstaller::AcknowledgeReleases(const Message* burst, int count) {
 std::optional<InBandRefusal> PathInstaller::Refusal(const Network& network) const {
   if (!refused_.has_value()) return std::nullopt;
   const bool down = refused_->notes[kDownNote] != 0;
-  // A message that came over a trunk may say anything.
+  // A message that came over a trunk may have any content.
   const int stage = std::min(refused_->notes[down ? kDownNote : kFullNote] - 1, network.hops() - 1);
   return InBandRefusal{.request = refused_->slot,
                        .link = {stage, WalkTag(network, refused_->row, refused_->tag)[stage],

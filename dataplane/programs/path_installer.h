@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last step of a protocol at the input nodes: installs the paths chosen and, where links have a
-// capacity or are down, takes all of them back if one of them has no room or is broken.
+// The last step of a protocol at the input nodes. It installs the chosen paths. If links have a
+// capacity or are down and one of the paths has no room or is broken, it takes all paths back.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,9 @@ namespace bfly::dataplane {
 
 class PathInstaller {
  public:
-  // `routes` gets the circuits as their installing is acknowledged; outlives the object. `limited`:
-  // some links have a capacity or are down. For at most `requests` paths: nothing is allocated
-  // later.
+  // `routes` gets the circuits as their installs are acknowledged, and must outlive the object.
+  // `limited`: some links have a capacity or are down. There are at most `requests` paths, and
+  // nothing is allocated later.
   PathInstaller(RouteTable& routes, bool limited, size_t requests)
       : routes_(routes), limited_(limited) {
     if (limited) installed_.reserve(requests);
@@ -28,26 +28,27 @@ class PathInstaller {
   const Pass* pass() const {
     return limited_ ? static_cast<const Pass*>(&kReservePass) : &kInstallPass;
   }
-  // Messages of that pass, back at their inputs; the slot of each is the place of its request.
+  // Takes messages of that pass that are back at their inputs. The slot of each is the index of its
+  // request.
   void Acknowledge(const Message* burst, int count);
-  // Whether a path had no room or was broken: what is installed is to be taken back.
+  // Whether a path had no room or was broken, so that the installed paths must be taken back.
   bool refused() const { return refused_.has_value(); }
 
-  // The messages of a kReleasePass that takes everything back, at most `room`; fewer are the last
-  // ones.
+  // Returns at most `room` messages of a kReleasePass that takes everything back. If it returns
+  // fewer, they are the last.
   int EmitReleases(Message* burst, int room) { return EmitAlong(installed_, next_, burst, room); }
-  // These, back at their inputs.
+  // Takes messages of the kReleasePass that are back at their inputs.
   void AcknowledgeReleases(const Message* burst, int count);
 
-  // The first request refused; null if all are installed. Its capacity is not filled in.
+  // Returns the first refused request, without the link's capacity, or null if all are installed.
   std::optional<InBandRefusal> Refusal(const Network& network) const;
 
  private:
   RouteTable& routes_;
   const bool limited_;
-  std::vector<TaggedPath> installed_;  // where limited
+  std::vector<TaggedPath> installed_;  // only if limited
   std::optional<Message> refused_;     // of the first request
-  size_t next_ = 0;                    // of installed_
+  size_t next_ = 0;                    // the next path of installed_
 };
 
 }  // namespace bfly::dataplane

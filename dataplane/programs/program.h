@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program: an algorithm that the nodes run together, in passes of messages, each there and back,
-// with a decision at the input nodes between them.
+// A program is an algorithm that the nodes run together, in passes. In a pass messages go forward
+// and come back, and between passes the input nodes decide.
 #pragma once
 
 #include <algorithm>
@@ -18,34 +18,36 @@ namespace bfly::dataplane {
 // When things happened, in TSC cycles.
 struct PassTimes {
   uint64_t begun = 0;     // the first message left the inputs
-  uint64_t turned = 0;    // the last one was at the outputs
-  uint64_t returned = 0;  // the last one was back
+  uint64_t turned = 0;    // the last message was at the outputs
+  uint64_t returned = 0;  // the last message was back
 };
 
-// The input nodes' half of a program, which remembers and decides; each of its passes (pass.h) is
-// what the other nodes do. One virtual call a burst, all by the worker of the input nodes.
+// The half of a program at the input nodes, which remembers and decides. The other nodes do what
+// its passes say (pass.h). There is one virtual call for each burst, and the worker of the input
+// nodes makes all calls.
 class Program {
  public:
   virtual ~Program() = default;
-  // Decides by what came back. The next pass, or null: the program has ended.
+  // Decides by the messages that came back. Returns the next pass, or null if the program has
+  // ended.
   virtual const Pass* NextPass() = 0;
-  // The next messages of the pass, at most `room`; fewer are its last ones.
+  // Returns the next messages of the pass, at most `room`. If it returns fewer, they are the last.
   virtual int Emit(Message* burst, int room) = 0;
-  // Messages of the pass, back at their inputs.
+  // Takes messages of the pass that are back at their inputs.
   virtual void Return(const Message* burst, int count) = 0;
-  // All of the pass are back.
+  // All messages of the pass are back.
   virtual void PassReturned(const PassTimes& times) = 0;
 };
 
 // A program that chooses paths and sets circuits up along them.
 class CircuitProgram : public Program {
  public:
-  // After it ended. `cycles_a_second` is of the times it was given.
+  // Call it after the program has ended. `cycles_a_second` is the rate of the clock that timed it.
   virtual InBandReport Report(const Network& network, double cycles_a_second) const = 0;
 };
 
-// A message along each of the paths from the `next`th on, at most `room`; its slot is the place of
-// the path.
+// Emits a message along each path from number `next` on, at most `room`. The slot of a message is
+// the index of its path.
 inline int EmitAlong(std::span<const TaggedPath> paths, size_t& next, Message* burst, int room) {
   const int count = static_cast<int>(std::min(paths.size() - next, static_cast<size_t>(room)));
   for (int i = 0; i < count; ++i, ++next) {

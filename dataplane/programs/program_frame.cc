@@ -10,7 +10,7 @@ namespace bfly::dataplane {
 namespace {
 
 constexpr int kShortestFrame = 60;
-// Trunks know their frames by this address (frames/trunk_frame.cc, xdp/edge.bpf.c).
+// Trunks recognize their frames by this address (frames/trunk_frame.cc, xdp/edge.bpf.c).
 constexpr MacAddress kToTrunk = kTrunkMac | 1;
 
 // A message as it lies in a frame.
@@ -35,7 +35,7 @@ void Write(const Message& message, uint8_t* out) {
   std::memcpy(out, &wire, sizeof(wire));
 }
 
-// False: no sender of this network wrote it.
+// Returns false if no sender of this network can have written the message.
 bool Read(const uint8_t* bytes, const ProgramFrameRules& rules, Message& message) {
   MessageOnWire wire;
   std::memcpy(&wire, bytes, sizeof(wire));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of a program between two data planes, as the bytes of an Ethernet frame: outer Ethernet
-// header, ProgramHeader, messages. Every field is in network byte order; docs/wire_header.md shows
-// it. Pure.
+// The bytes of an Ethernet frame that carries messages of a program between two data planes: the
+// outer Ethernet header, ProgramHeader, the messages. Every field is in network byte order, and
+// docs/wire_header.md shows the layout. The code is pure.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ struct ProgramHeader {
   uint8_t header_bytes;  // 24
   uint8_t flags;         // ProgramFlags; bits not listed are 0
   uint8_t stage;         // the stage before the trunk
-  uint8_t messages;      // that follow, markers among them; the rest of the frame is padding
+  uint8_t messages;      // how many messages follow, with markers; the rest of the frame is padding
   uint8_t lost_after;
   uint8_t zero;
-  uint8_t run[8];     // which run of which data plane
-  uint8_t number[4];  // of the frame in its run and direction, from 0
+  uint8_t run[8];     // the run of the data plane of the inputs
+  uint8_t number[4];  // the number of the frame in its run and direction, from 0
   uint8_t total[4];   // messages of the pass up to the end of this frame, without markers
 };
 static_assert(sizeof(ProgramHeader) == 24 && alignof(ProgramHeader) == 1 &&
@@ -55,16 +55,16 @@ struct ProgramFrame {
 struct ProgramFrameRules {
   uint32_t rows = 0;
   int stages = 0;       // of the whole network; a tag has as many bits
-  int stage = 0;        // the trunk is behind it
-  int messages = 1;     // most a frame, 1..kMessagesAFrame
-  uint32_t passes = 0;  // as PassCount (pass.h)
+  int stage = 0;        // the stage before the trunk
+  int messages = 1;     // the most messages in a frame, 1..kMessagesAFrame
+  uint32_t passes = 0;  // PassCount() (pass.h)
 
-  // `max_frame_bytes` is that of hosts' frames, which the trunk carries too.
+  // `max_frame_bytes` is the limit of hosts' frames, which the trunk carries too.
   static ProgramFrameRules Of(const Network& network, int after_stage, uint32_t max_frame_bytes,
                               uint32_t passes);
 };
 
-// Writes at most kLongestProgramFrame bytes and returns how many, at least the 60 of the shortest
+// Writes at most kLongestProgramFrame bytes and returns how many. It pads to 60 bytes, the shortest
 // Ethernet frame.
 int WriteProgramFrame(const ProgramFrame& frame, const ProgramFrameRules& rules,
                       const Message* messages, uint8_t* out);
@@ -72,9 +72,10 @@ int WriteProgramFrame(const ProgramFrame& frame, const ProgramFrameRules& rules,
 // Whether a frame that a trunk received says that it carries messages.
 bool IsProgramFrame(const uint8_t* bytes, uint32_t length);
 
-// Reads it. `messages` has room for kMessagesAFrame. False: `reason` says what is wrong with it. A
-// kBegin is then the first of the messages, has the run of the frame and names a pass that exists,
-// and a kEnd is the last one and has the low half of the run; rows and tags fit the network.
+// Reads a frame. `messages` must have room for kMessagesAFrame. If it returns false, `reason` says
+// what is wrong. If it returns true, only the first message may be a kBegin, which has the run of
+// the frame and names a pass that exists, and only the last may be a kEnd, which has the low half
+// of the run. Rows and tags fit the network.
 bool ReadProgramFrame(const uint8_t* bytes, uint32_t length, const ProgramFrameRules& rules,
                       ProgramFrame& frame, Message* messages, DropReason& reason);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs by their parameters.
+// Finds and makes programs by their parameters.
 #pragma once
 
 #include <memory>
@@ -14,16 +14,16 @@
 
 namespace bfly::dataplane {
 
-// In the order of the alternatives of ProgramParameters.
+// The names are in the order of the alternatives of ProgramParameters.
 std::vector<std::string> ProgramNames();
 
-// InvalidArgument names the parameter that is out of range. `reads`: the circuits wanted are reads
+// InvalidArgument names the parameter that is out of range. `reads`: the wanted circuits are reads
 // of the data server.
 absl::Status CheckParameters(const ProgramParameters& parameters, bool reads);
 
-// Inputs are in range, used once, and free; all requests have two paths, or all have one, and then
-// there is nothing to choose. `routes` gets the circuits and must outlive the program. `limited`:
-// some links have a capacity or are down; after a refusal nothing is installed.
+// Inputs must be in range, used once, and free. Either all requests have two paths, or all have one
+// and there is nothing to choose. `routes` gets the circuits and must outlive the program.
+// `limited`: some links have a capacity or are down. After a refusal nothing is installed.
 std::unique_ptr<CircuitProgram> MakeProgram(const ProgramParameters& parameters,
                                             std::vector<Candidates> requests, RouteTable& routes,
                                             bool limited);

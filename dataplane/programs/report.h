@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an in-band set-up found out and what it cost.
+// The result of a set-up in band, and its cost.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ struct InBandRequest {
   Row output = 0;
 };
 
-// A user reads an object of the data server, whose copies are on one disk of each half; or on one
-// disk, disks[0], anywhere (Cole et al. 1998, section 3).
+// A user reads an object of the data server. Its two copies are on one disk of each half, or its
+// one copy is on disks[0], anywhere (Cole et al. 1998, section 3).
 struct InBandRead {
   Row user = 0;
   std::array<Row, 2> disks = {};
@@ -29,8 +29,8 @@ struct InBandRead {
 enum class InBandChoice : uint8_t {
   kP,
   kPPrime,
-  kOnly,       // there was no other
-  kArbitrary,  // collision ended without a path for the request: p was taken
+  kOnly,       // the request had no other path
+  kArbitrary,  // collision ended without a path for the request, which took p
 };
 
 struct InBandPath {
@@ -40,17 +40,17 @@ struct InBandPath {
   InBandChoice choice = InBandChoice::kP;
 };
 
-// A link that is down, or has no room for the path of a request.
+// A link that is down, or that has no room for the path of a request.
 struct InBandRefusal {
-  uint32_t request = 0;  // the first that could not be set up, by its place
+  uint32_t request = 0;  // the index of the first request that could not be set up
   // The first link of its path that is down, or else the first without room.
   LinkId link = {};
-  uint32_t circuits = 0;  // on it when the request came
+  uint32_t circuits = 0;  // circuits on the link when the request came
   uint32_t capacity = 0;
   bool down = false;
 };
 
-// In the paper's model (topologies/pass_steps.h), there and back.
+// Steps in the paper's model (topologies/pass_steps.h), there and back.
 struct PassSteps {
   uint64_t forward = 0;
   uint64_t backward = 0;
@@ -68,34 +68,35 @@ inline PassSteps CountSteps(const Network& network, const std::vector<TaggedPath
 }
 
 struct InBandReport {
-  // Set: nothing was set up, and there are no paths.
+  // If it is set, nothing was set up and there are no paths.
   std::optional<InBandRefusal> refusal;
   std::vector<InBandPath> paths;  // in the order of the requests
-  uint32_t rounds = 0;            // minimum: one a request
+  uint32_t rounds = 0;            // minimum: one for each request
   std::vector<uint32_t> left_per_round;
-  std::vector<uint32_t> requests_left;  // by their place among the requests
-  // Messages that crossed the network once, in one direction.
-  uint64_t messages = 0;          // to choose
-  uint64_t install_messages = 0;  // to install or release, and acknowledge
+  std::vector<uint32_t> requests_left;  // by their index among the requests
+  // How many messages crossed the network in one direction.
+  uint64_t messages = 0;          // to choose paths
+  uint64_t install_messages = 0;  // to install or release, and to acknowledge
   PassSteps steps;
   PassSteps install_steps;
-  // Of the choosing passes: until the last message is at the outputs, until it is back, and between
-  // passes at the inputs. Of the installing ones all together.
+  // Of the passes that choose: until the last message is at the outputs, until it is back, and the
+  // time between passes at the inputs. Then the time of all passes that install.
   double forward_seconds = 0;
   double backward_seconds = 0;
   double decide_seconds = 0;
   double install_seconds = 0;
   // From the first message to the last acknowledgement.
   double seconds = 0;
-  // minimum: from each request's messages to its acknowledgement.
+  // minimum: from the first messages of each request to its acknowledgement.
   std::vector<double> set_up_seconds;
 };
 
-// What a program notes of its passes, in cycles of the clock that timed them, and tells in seconds.
+// The times of a program's passes, in cycles of the clock that timed them. A report has them in
+// seconds.
 struct ProgramCycles {
-  uint64_t begun = 0;     // when the first pass began; 0: none has
+  uint64_t begun = 0;     // when the first pass began; 0: no pass has begun
   uint64_t returned = 0;  // when the last pass was over
-  // As in the report.
+  // As the fields of the report.
   uint64_t forward = 0;
   uint64_t backward = 0;
   uint64_t decide = 0;

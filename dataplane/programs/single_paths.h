@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests that have one path each, such as reads of objects in one copy (Cole et al. 1998, section
-// 3.2): there is nothing to choose, and one pass installs the paths.
+// Sets up requests that have one path each, such as reads of objects in one copy (Cole et al. 1998,
+// section 3.2). There is nothing to choose, and one pass installs the paths.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ namespace bfly::dataplane {
 
 class SinglePaths final : public CircuitProgram {
  public:
-  // As MakeProgram's.
+  // The arguments are MakeProgram's.
   SinglePaths(const std::vector<Candidates>& requests, RouteTable& routes, bool limited = false);
 
   const Pass* NextPass() override;
@@ -29,8 +29,8 @@ class SinglePaths final : public CircuitProgram {
   std::vector<TaggedPath> paths_;
   PathInstaller installer_;
   Phase phase_ = Phase::kStart;
-  size_t next_ = 0;          // of paths_
-  uint64_t installing_ = 0;  // cycles
+  size_t next_ = 0;          // the next path of paths_
+  uint64_t installing_ = 0;  // in cycles
 };
 
 }  // namespace bfly::dataplane

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nodes of one stage as programs see them: what they know of the links that leave them, and how
-// messages cross these. No DPDK, no threads: the worker of the stage calls it.
+// The nodes of one stage as programs use them: what they know of the links that leave them, and how
+// messages cross these links. No DPDK and no threads: the worker of the stage calls it.
 #pragma once
 
 #include <atomic>
@@ -17,22 +17,22 @@ namespace bfly::dataplane {
 
 class StageNodes {
  public:
-  // Stage `stage` of a network with one hop a stage whose straight links keep the row (BB_n, RB_n).
-  // `collides`: the stage's links are ones that candidate paths may share.
+  // Stage `stage` of BB_n or RB_n, networks with one hop a stage whose straight links keep the row.
+  // `collides`: candidate paths may share the stage's links.
   StageNodes(const Network& network, int stage, bool collides, const LinkCapacity& capacity = {});
 
-  // A burst, markers and messages, in the order in which it was sent: has the pass that runs carry
-  // the messages. kBegin can only be the first of a burst and kEnd the last.
+  // Has the pass that runs carry a burst of markers and messages, in the order in which they were
+  // sent. Only the first may be a kBegin, only the last a kEnd.
   void Forward(Message* burst, int count);
   void Backward(Message* burst, int count);
 
-  // Any one thread. Messages that were sent before may find the link as it was.
+  // One thread may call it at a time. Messages that were sent before may see the link as it was.
   void SetLinkUp(uint32_t link, bool up);
-  // Circuits on a link; any thread.
+  // The circuits on a link. Any thread may call it.
   uint32_t circuits(uint32_t link) const { return circuits_[link].load(std::memory_order_relaxed); }
   uint32_t links() const { return links_; }
 
-  // What follows is for passes.
+  // Passes use what follows.
 
   int stage() const { return stage_; }
   bool collides() const { return collides_; }
@@ -45,7 +45,7 @@ class StageNodes {
   }
   bool has_down_links() const { return downs_.load(std::memory_order_relaxed) != 0; }
 
-  // Circuits by link, and whether there are any.
+  // The circuits by link, and whether any link has one.
   const std::atomic<uint32_t>* all_circuits() const { return circuits_.get(); }
   bool has_circuits() const { return crossings_ != 0; }
   // `more` is 1, or ~0u for one less.
@@ -54,14 +54,15 @@ class StageNodes {
     crossings_ += static_cast<uint64_t>(static_cast<int32_t>(more));
   }
   void ForgetCircuits();
-  // By link, where candidate paths collide: a byte that a pass writes and reads. 0 when it begins.
+  // Where candidate paths collide, a byte for each link that a pass writes and reads. It is 0 when
+  // the pass begins.
   const uint8_t* marks() const { return marks_.get(); }
   uint8_t* WriteMarks() {
     marked_ = true;
     return marks_.get();
   }
 
-  // Carry messages over their next link. `at_link(message, link)` is called at the tail, before a
+  // Carries messages over their next link. `at_link(message, link)` is called at the tail, before a
   // message goes forward and after it has come back.
   template <class AtLink>
   void Cross(Message* burst, int count, AtLink at_link) const;
@@ -69,11 +70,12 @@ class StageNodes {
   void CrossBack(Message* burst, int count, AtLink at_link) const;
   void Cross(Message* burst, int count) const;
   void CrossBack(Message* burst, int count) const;
-  // The link that a message at its tail goes forward over.
+  // The link over which a message at its tail goes forward.
   uint32_t LinkAhead(const Message& m) const {
     return m.row * 2 + (static_cast<uint32_t>(m.tag >> shift_) & 1);
   }
-  // Forward, and every link they cross has `more` circuits more; as AddCircuits.
+  // Carries messages forward, and adds `more` circuits to every link they cross, as AddCircuits
+  // does.
   void CrossAndAdd(Message* burst, int count, uint32_t more);
 
  private:
@@ -87,26 +89,27 @@ class StageNodes {
   const int stage_;
   const int shift_;  // of the stage's bit in a tag
   const bool collides_;
-  // Where the cross link of a row leads to, and whose cross link leads to a row. Empty where it
-  // only changes the bit of mask_.
+  // The row that the cross link of a row leads to, and the row whose cross link leads to a row.
+  // Empty if the cross link only changes the bit of mask_.
   std::vector<Row> cross_, crossed_from_;
-  std::vector<uint32_t> capacity_;  // by link; empty: none has a limit
-  // A bit a link. control: writes, worker: relaxed loads; what is sent later finds it in the rings'
-  // order.
+  std::vector<uint32_t> capacity_;  // by link; empty: no link has a limit
+  // A bit for each link. control: writes, worker: relaxed loads. Messages that are sent later see
+  // it, because rings keep the order.
   std::vector<std::atomic<uint64_t>> down_;
   std::atomic<uint32_t> downs_{0};  // links that are down; control: writes, worker: relaxed loads
-  const Pass* pass_ = nullptr;      // that was begun last
+  const Pass* pass_ = nullptr;      // the pass that was begun last
   bool marked_ = false;             // some of marks_ is not 0
-  uint64_t crossings_ = 0;          // sum of circuits_
-  // A byte each, so that the marks of all stages stay in a core's cache where n is some thousands.
-  // Null if nothing collides.
+  uint64_t crossings_ = 0;          // the sum of circuits_
+  // A byte for each link, so that the marks of all stages stay in a core's cache if n is some
+  // thousands. Null if nothing collides.
   std::unique_ptr<uint8_t[]> marks_;
   std::unique_ptr<std::atomic<uint32_t>[]> circuits_;  // worker: writes, readers: relaxed loads
 };
 
 template <bool kRandomCross, class AtLink>
 void StageNodes::CrossOver(Message* burst, int count, AtLink at_link) const {
-  // Locals: what at_link stores must not make the compiler read these again.
+  // These are locals because the compiler would otherwise read the members again after each store
+  // of at_link.
   const uint32_t mask = mask_;
   const int shift = shift_;
   [[maybe_unused]] const Row* const cross = cross_.data();
