@@ -91,20 +91,21 @@ void Assembly::BuildReceivers() {
   for (const auto& [worker, arrivals] : scattered) {
     const size_t receiver = NewSegment(worker, {});
     std::map<int, uint16_t> lane_to;  // by segment of the plan
-    Segment::Exits exits{.choice_of_row = std::vector<uint16_t>(network_.rows()), .choices = {}};
+    Segment::LaneGroups lane_groups{.group_of_row = std::vector<uint16_t>(network_.rows()),
+                                    .groups = {}};
     for (const Arrival& arrival : arrivals) {
       segment(receiver).AddInlet(arrival.way.inlet, arrival.way.trunk);
       for (Row row : arrival.rows) {
         const int begin = plan_.segment_from(plan_.segments[0].first_hop, row);
         const auto [lane, fresh] = lane_to.emplace(begin, static_cast<uint16_t>(lane_to.size()));
-        exits.choice_of_row[row] = lane->second;
+        lane_groups.group_of_row[row] = lane->second;
         if (!fresh) continue;
-        exits.choices.push_back({lane->second});
+        lane_groups.groups.push_back({lane->second});
         ways_in_[begin].push_back(
             {Connect(receiver, nullptr, plan_.segments[begin].worker), false});
       }
     }
-    if (lane_to.size() > 1) segment(receiver).SetExits(std::move(exits));
+    if (lane_to.size() > 1) segment(receiver).SetLaneGroups(std::move(lane_groups));
   }
 }
 
@@ -119,7 +120,7 @@ void Assembly::BuildHops() {
     for (const WayIn& way : ways_in_[i]) segment(hop_segments_[i]).AddInlet(way.inlet, way.trunk);
     if (!IsLastHop(plan)) LeadOn(i);
   }
-  if (network_.hops() != network_.stages()) SetContinuations();
+  if (network_.hops() != network_.stages()) SetNextHops();
 }
 
 bool Assembly::IsLastHop(const SegmentPlan& segment) const {
@@ -131,38 +132,39 @@ void Assembly::LeadOn(size_t from) {
   const SegmentPlan& plan = plan_.segments[from];
   const int stage = network_.stage_of_hop(plan.end() - 1);
   std::map<int, uint16_t> lane_to;  // by segment of the plan
-  Segment::Exits exits{.choice_of_row = std::vector<uint16_t>(network_.rows()), .choices = {}};
+  Segment::LaneGroups lane_groups{.group_of_row = std::vector<uint16_t>(network_.rows()),
+                                  .groups = {}};
   for (Row row = plan.rows.first; row <= plan.rows.last; ++row) {
     for (int port = 0; port < network_.ports(); ++port) {
       const Row head = network_.next_row(stage, row, port);
       const int begin = plan_.segment_from(plan.end(), head);
       const auto [lane, fresh] = lane_to.emplace(begin, static_cast<uint16_t>(lane_to.size()));
-      exits.choice_of_row[head] = lane->second;
+      lane_groups.group_of_row[head] = lane->second;
       if (!fresh) continue;
-      exits.choices.push_back({lane->second});
+      lane_groups.groups.push_back({lane->second});
       ways_in_[begin].push_back({Connect(hop_segments_[from], &stages_.of(stage, plan.rows.first),
                                          plan_.segments[begin].worker),
                                  false});
     }
   }
-  if (lane_to.size() > 1) segment(hop_segments_[from]).SetExits(std::move(exits));
+  if (lane_to.size() > 1) segment(hop_segments_[from]).SetLaneGroups(std::move(lane_groups));
 }
 
 // Several passes run in one data plane, so every hop is here. Only packets of its own rows come out
 // of the stages of a segment.
-void Assembly::SetContinuations() {
+void Assembly::SetNextHops() {
   for (size_t i = 0; i < plan_.segments.size(); ++i) {
-    std::vector<Segment::Continuation> by_hop(static_cast<size_t>(network_.hops()));
+    std::vector<Segment::NextHop> next_hops(static_cast<size_t>(network_.hops()));
     for (size_t j = 0; j < plan_.segments.size(); ++j) {
       const SegmentPlan& other = plan_.segments[j];
       if (other.worker != plan_.segments[i].worker || !(other.rows == plan_.segments[i].rows))
         continue;
       const auto first = static_cast<size_t>(other.first_hop);
       for (size_t h = 0; h < static_cast<size_t>(other.hops); ++h) {
-        by_hop[first + h] = {&segment(hop_segments_[j]), h + 1};
+        next_hops[first + h] = {&segment(hop_segments_[j]), h + 1};
       }
     }
-    segment(hop_segments_[i]).SetContinuations(std::move(by_hop));
+    segment(hop_segments_[i]).SetNextHops(std::move(next_hops));
   }
 }
 
@@ -262,20 +264,20 @@ void Assembly::LeadToPorts() {
   }
   for (const auto& [i, leads_to] : heads) {
     if (segment(hop_segments_[i]).lanes() == 1) continue;
-    // Choice 0 is the egress of the segment's own worker.
-    Segment::Exits exits{.choice_of_row = std::vector<uint16_t>(network_.rows()),
-                         .choices = {{lane_from[plan_.segments[i].worker][i]}}};
-    std::map<std::vector<int>, uint16_t> choice_of;
+    // Group 0 is the egress of the segment's own worker.
+    Segment::LaneGroups lane_groups{.group_of_row = std::vector<uint16_t>(network_.rows()),
+                                    .groups = {{lane_from[plan_.segments[i].worker][i]}}};
+    std::map<std::vector<int>, uint16_t> group_of;
     for (Row row = 0; row < network_.rows(); ++row) {
       if (!leads_to[row] || transmitters[row].empty()) continue;
-      const auto [choice, fresh] =
-          choice_of.emplace(transmitters[row], static_cast<uint16_t>(exits.choices.size()));
-      exits.choice_of_row[row] = choice->second;
+      const auto [group, fresh] =
+          group_of.emplace(transmitters[row], static_cast<uint16_t>(lane_groups.groups.size()));
+      lane_groups.group_of_row[row] = group->second;
       if (!fresh) continue;
-      std::vector<uint16_t>& lanes = exits.choices.emplace_back();
+      std::vector<uint16_t>& lanes = lane_groups.groups.emplace_back();
       for (int worker : transmitters[row]) lanes.push_back(lane_from[worker][i]);
     }
-    segment(hop_segments_[i]).SetExits(std::move(exits));
+    segment(hop_segments_[i]).SetLaneGroups(std::move(lane_groups));
   }
 }
 

@@ -73,7 +73,7 @@ class Assembly {
   void BuildWaysOut();
 
   void LeadOn(size_t from);
-  void SetContinuations();
+  void SetNextHops();
   void LeadToTrunk();
   void LeadToPorts();
   // The workers that transmit to the port of each row, in order; none where no port is attached.

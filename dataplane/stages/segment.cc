@@ -5,11 +5,12 @@
 
 namespace bfly::dataplane {
 
-void Segment::SetExits(Exits exits) {
-  exits_ = std::move(exits);
+void Segment::SetLaneGroups(LaneGroups lane_groups) {
+  lane_groups_ = std::move(lane_groups);
   const auto is_one = [](const std::vector<uint16_t>& lanes) { return lanes.size() == 1; };
-  if (std::all_of(exits_.choices.begin(), exits_.choices.end(), is_one)) {
-    for (uint16_t choice : exits_.choice_of_row) lane_of_row_.push_back(exits_.choices[choice][0]);
+  if (std::all_of(lane_groups_.groups.begin(), lane_groups_.groups.end(), is_one)) {
+    for (uint16_t group : lane_groups_.group_of_row)
+      lane_of_row_.push_back(lane_groups_.groups[group][0]);
   }
   batch_ = std::make_unique<Descriptor[]>(kBatch);
 }
@@ -59,7 +60,8 @@ int Segment::Gather(Descriptor* batch, Account& account) {
 void Segment::Scatter(const Descriptor* batch, const uint32_t* links, int count) {
   if (lane_of_row_.empty()) {
     for (int i = 0; i < count; ++i) {
-      const std::vector<uint16_t>& lanes = exits_.choices[exits_.choice_of_row[batch[i].row]];
+      const std::vector<uint16_t>& lanes =
+          lane_groups_.groups[lane_groups_.group_of_row[batch[i].row]];
       // Packets of one input use one lane, so they keep their order.
       lanes_[lanes.size() == 1 ? lanes[0] : lanes[batch[i].input % lanes.size()]].Add(batch[i]);
     }

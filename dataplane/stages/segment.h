@@ -26,22 +26,22 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   void AddLane(Lane lane) { lanes_.push_back(std::move(lane)); }
   size_t lanes() const { return lanes_.size(); }
   Lane& lane(size_t index) { return lanes_[index]; }
-  // Where packets that crossed the last hop go, if not all to lane 0: a packet at `row` goes to one
-  // of the lanes choices[choice_of_row[row]]. Lanes that packets wait in on links are alone in
-  // their choice.
-  struct Exits {
-    std::vector<uint16_t> choice_of_row;
-    std::vector<std::vector<uint16_t>> choices;
+  // The lanes for packets that crossed the last hop. A packet at `row` goes to one of the lanes of
+  // groups[group_of_row[row]]; packets of one input always go to the same one. If packets wait in
+  // the lanes on links, every group has one lane. A segment without groups uses lane 0.
+  struct LaneGroups {
+    std::vector<uint16_t> group_of_row;
+    std::vector<std::vector<uint16_t>> groups;
   };
-  void SetExits(Exits exits);
-  // Where packets of several passes over the same stages go on: what crossed hop h is at the node
-  // of hop h + 1, which is hop `index` of `segment` (one past its last: its lanes). By h; empty
-  // where every stage is crossed once.
-  struct Continuation {
+  void SetLaneGroups(LaneGroups lane_groups);
+  // Set if packets cross the same stages several times. A packet that crossed hop h of the network
+  // goes on at hop `index` of next_hops[h].segment, or to that segment's lanes if `index` is one
+  // past its last hop.
+  struct NextHop {
     Segment* segment = nullptr;
     size_t index = 0;
   };
-  void SetContinuations(std::vector<Continuation> by_hop) { by_hop_ = std::move(by_hop); }
+  void SetNextHops(std::vector<NextHop> next_hops) { next_hops_ = std::move(next_hops); }
 
   // A pass has three steps. A worker takes each step for all of its segments before the next one.
   void Run(Account& account);
@@ -80,13 +80,13 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   size_t next_inlet_ = 0;  // polled first, in turn, so that none starves
   std::vector<Stage*> hops_;
   std::vector<Lane> lanes_;
-  Exits exits_;
-  std::vector<uint16_t> lane_of_row_;  // the same where no choice has two lanes
-  std::vector<Continuation> by_hop_;
+  LaneGroups lane_groups_;
+  std::vector<uint16_t> lane_of_row_;  // filled in if every group has one lane
+  std::vector<NextHop> next_hops_;
   int room_ = 0;                            // of the lanes, in this pass; where links take time
   std::unique_ptr<Descriptor[]> arriving_;  // kBatch, where links take time
   std::unique_ptr<uint32_t[]> links_;       // of a batch that crosses the last hop or a timed one
-  std::unique_ptr<Descriptor[]> batch_;     // with exits; otherwise the batch is built in lane 0
+  std::unique_ptr<Descriptor[]> batch_;     // with lane groups; else the batch is built in lane 0
 };
 
 // The other end of a segment's lane to a later segment.

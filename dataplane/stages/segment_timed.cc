@@ -38,7 +38,7 @@ void Segment::RunTimed(uint64_t now, Account& account, LatenessMeter& lateness) 
 
 int Segment::RoomBehindTimed() const {
   int room = room_;
-  for (const Continuation& next : by_hop_) {
+  for (const NextHop& next : next_hops_) {
     if (next.segment != nullptr) room = std::min(room, next.segment->room_);
   }
   return room;
@@ -89,11 +89,11 @@ void Segment::EnterOneByOne(Stage& stage, Descriptor* batch, int count, Account&
 
 // From behind the timed links of `hop`.
 void Segment::CarryOn(size_t hop, Descriptor* batch, int count, Account& account) {
-  if (by_hop_.empty()) return Carry(hop + 1, batch, count, account);
+  if (next_hops_.empty()) return Carry(hop + 1, batch, count, account);
   for (int i = 0; i < count; ++i) {
     // Below the bits of the hops to come stands a one bit (topologies/tag.h).
     const size_t hops_left = 63 - static_cast<size_t>(std::countr_zero(batch[i].tag));
-    const Continuation& next = by_hop_[by_hop_.size() - 1 - hops_left];
+    const NextHop& next = next_hops_[next_hops_.size() - 1 - hops_left];
     next.segment->Carry(next.index, &batch[i], 1, account);
   }
 }

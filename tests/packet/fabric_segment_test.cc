@@ -140,7 +140,7 @@ TEST_F(FirstStage, PacketsOfOneInputKeepToOneOfTheLanes) {
   CountingSink sinks[2];
   segment_.AddInlet(&inlet_, false);
   for (CountingSink& sink : sinks) segment_.AddLane(Lane::ToEgress(&sink));
-  segment_.SetExits({.choice_of_row = std::vector<uint16_t>(4), .choices = {{0, 1}}});
+  segment_.SetLaneGroups({.group_of_row = std::vector<uint16_t>(4), .groups = {{0, 1}}});
   worker_.AddSegment(&segment_);
   for (int round = 0; round < 6; ++round) {
     for (Row input : {0, 1, 2}) inlet_.Add(input, static_cast<Row>(round) % 4);
