@@ -25,7 +25,7 @@ Frames FramesBetween(const std::vector<Row>& from, const std::vector<Row>& to, i
   Frames frames;
   for (uint32_t i = 0; i < kFrames; ++i) {
     std::vector<uint8_t> frame(static_cast<size_t>(bytes));
-    // Odd multipliers of no meaning but to mix the pairs.
+    // The multipliers are odd and mix the pairs; their values have no other meaning.
     StoreMac(frame.data(), RowMac(to[i * 2654435761u % targets]));
     StoreMac(frame.data() + 6, RowMac(from[(i * 40503u + i / targets) % sources]));
     frame[12] = 0x08;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What benchmarks that move frames send, and where they keep files.
+// The frames that benchmarks send, and the directories where benchmarks keep files.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ namespace bfly::dataplane {
 
 using Frames = std::vector<std::vector<uint8_t>>;
 
-// Rows from..from+count-1.
+// Returns the rows from..from+count-1.
 std::vector<Row> ConsecutiveRows(Row from, uint32_t count);
 
-// 1,024 frames of `bytes` bytes from rows of one list to rows of another, mixed, so that all links
-// between them are used.
+// Returns 1,024 frames of `bytes` bytes from rows of one list to rows of another. The pairs are
+// mixed, so that all links between them are used.
 Frames FramesBetween(const std::vector<Row>& from, const std::vector<Row>& to, int bytes);
 
-// A file that net_pcap reads.
+// Writes a file that net_pcap reads.
 absl::Status WritePcap(const std::string& path, const Frames& frames);
 
-// A new directory, which is removed with all that is in it.
+// A new directory. The destructor removes it with all its files.
 class BenchDirectory {
  public:
   BenchDirectory();

@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint32_t kMbufs = 8191;
 constexpr double kDrainSeconds = 2;
-constexpr double kQuietSeconds = 0.1;  // nothing came for so long: all that comes has come
+constexpr double kQuietSeconds = 0.1;  // if no frame came for this time, all frames have come
 
 uint64_t TscOf(double seconds) {
   return static_cast<uint64_t>(seconds * static_cast<double>(rte_get_tsc_hz()));
@@ -58,7 +58,7 @@ class Load {
   uint64_t received = 0;
 
  private:
-  // The same frames again and again: a second reference keeps the driver from freeing them.
+  // Sends the same frames again and again. A second reference keeps the driver from freeing them.
   void Send() {
     if (next_ + kBurst > frames_.size()) next_ = 0;
     rte_mbuf** burst = &frames_[next_];
@@ -90,8 +90,9 @@ struct Devices {
   std::unique_ptr<Ethdev> receive;
 };
 
-// Once only: a DPDK 22.11 peer whose memif client comes and goes can panic (its interrupt thread
-// adds a descriptor that is closed already). So the device under test is up before this is called.
+// Call it once only. A DPDK 22.11 peer whose memif client comes and goes can panic (its interrupt
+// thread adds a descriptor that is closed already), so the device under test must be up before this
+// call.
 absl::StatusOr<Devices> Connect(const BenchLoadOptions& options, rte_mempool* pool) {
   const auto open = [&](const char* field, const std::string& device) {
     return Ethdev::Open({.field = field,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generator and sink of the port bench, on one core: sends frames into one port as fast as it takes
-// them, and takes from another what the device under test forwards.
+// The generator and sink of the port bench, on one core. It sends frames into one port as fast as
+// the port takes them, and receives from another port what the device under test forwards.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ struct BenchLoadOptions {
 };
 
 struct BenchLoadResult {
-  double seconds = 0;  // measured; the next three are of the measurement
+  double seconds = 0;  // the measured time, to which the next three figures belong
   uint64_t offered_bursts = 0;
-  uint64_t shortened_bursts = 0;  // because the device's ring was full
+  uint64_t shortened_bursts = 0;  // bursts cut short because the device's ring was full
   uint64_t received = 0;
   uint64_t sent_in_all = 0;
   uint64_t received_in_all = 0;

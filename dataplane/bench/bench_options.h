@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of the options that a bench is given, and the placement that they ask for.
+// Checks the options of a bench, and makes the placement that they ask for.
 #pragma once
 
 #include <initializer_list>
@@ -29,14 +29,14 @@ inline absl::Status FirstError(std::initializer_list<absl::Status> checks) {
   return absl::OkStatus();
 }
 
-// What every bench of whole frames is given.
+// Checks the options that every bench of whole frames has.
 inline absl::Status CheckFrameRuns(int frame_bytes, double seconds, int runs) {
   return FirstError({CheckOption("frame_bytes", frame_bytes, 60, 1514),
                      CheckOption("seconds", seconds, 0.1, 60.0),
                      CheckOption("runs", runs, 1, 100)});
 }
 
-// The stages in `workers` equal parts, in order; each part on a usable CPU of its own.
+// Places the stages in `workers` equal parts, in order, each part on a usable CPU of its own.
 inline std::vector<StagePlacement> EqualParts(int stages, int workers) {
   std::vector<StagePlacement> parts;
   for (int w = 0; w < workers; ++w) {

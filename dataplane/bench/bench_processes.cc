@@ -49,7 +49,7 @@ absl::StatusOr<std::unique_ptr<BenchProcess>> BenchProcess::Start(const std::str
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
     const int file = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    // In this order: no descriptor is overwritten before it was copied.
+    // The order matters: no descriptor may be overwritten before it was copied.
     const int report_copy = fcntl(report[1], F_DUPFD, 10);
     const int stop_copy = fcntl(stop[0], F_DUPFD, 10);
     dup2(file, 1);
@@ -107,7 +107,7 @@ bool BenchProcess::Read(void* out, size_t size, double seconds) {
 }
 
 bool BenchProcess::Tell(const std::string& words) {
-  // A child that has ended must not end us.
+  // A child that has ended must not end this process.
   signal(SIGPIPE, SIG_IGN);
   return write(stop_, words.data(), words.size()) == static_cast<ssize_t>(words.size());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A child process of the port bench: it reports by one pipe, and ends when the other is closed.
+// A child process of the port bench. It reports by one pipe, and ends when the other is closed.
 #pragma once
 
 #include <sys/types.h>
@@ -13,20 +13,20 @@
 
 namespace bfly::dataplane {
 
-// Prints why a child failed, and returns its exit code.
+// Prints why a child failed, and returns the child's exit code.
 int ChildFailed(const absl::Status& status);
 
 class BenchProcess {
  public:
-  // Runs `body(report, stop)` in a child: it writes to the first descriptor, and returns its exit
-  // code soon after the second can be read. What the child prints goes to the file `log`.
+  // Runs `body(report, stop)` in a child. `body` writes to the descriptor `report`, and returns the
+  // exit code soon after `stop` can be read. What the child prints goes to the file `log`.
   template <typename Body>
   static absl::StatusOr<std::unique_ptr<BenchProcess>> Fork(const std::string& log, Body body) {
     auto process = Start(log);
     if (!process.ok() || *process != nullptr) return process;
     Exit(body(kReport, kStop));
   }
-  // Runs a program that ends when its standard input does.
+  // Runs a program that ends when its standard input is closed.
   static absl::StatusOr<std::unique_ptr<BenchProcess>> Execute(
       const std::string& log, const std::vector<std::string>& words);
   ~BenchProcess() { Stop(0); }
@@ -34,23 +34,23 @@ class BenchProcess {
   BenchProcess& operator=(const BenchProcess&) = delete;
 
   pid_t pid() const { return pid_; }
-  // False if fewer bytes of report come in time.
+  // Returns false if fewer bytes of report come in time.
   bool Read(void* out, size_t size, double seconds);
-  // Writes to its standard input. False if it has ended.
+  // Writes to its standard input. Returns false if the child has ended.
   bool Tell(const std::string& words);
-  // Asks it to end.
+  // Asks the child to end.
   void AskToStop();
-  // Asks it to end; kills it if it does not in time.
+  // Asks the child to end, and kills it if it does not end in time.
   void Stop(double seconds);
-  // False if it ends, or does not print `words` in time.
+  // Returns false if the child ends, or does not print `words` in time.
   bool WaitForLog(const std::string& words, double seconds) const;
-  // The end of what it printed.
+  // Returns the end of what the child printed.
   std::string LogTail() const;
   std::string Log() const;
 
  private:
-  static constexpr int kStop = 0;    // in the child
-  static constexpr int kReport = 3;  // in the child
+  static constexpr int kStop = 0;    // a descriptor in the child
+  static constexpr int kReport = 3;  // a descriptor in the child
 
   BenchProcess() = default;
   // Null in the child.

@@ -46,7 +46,7 @@ void PauseFor(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
-// What a child says of a run.
+// What a child reports of a run.
 struct FabricRun {
   double frames_per_second = 0;
   double busy = 0;
@@ -85,7 +85,7 @@ int RunFabric(const FabricConfig& config, double seconds, int report) {
   return write(report, &run, sizeof(run)) == sizeof(run) ? 0 : 1;
 }
 
-// The last number that stands behind `word` in a text.
+// Returns the last number that follows `word` in a text.
 double LastNumber(const std::string& text, const std::string& word) {
   const size_t at = text.rfind(word);
   double number = 0;
@@ -140,7 +140,7 @@ class ClosedBench {
     return run;
   }
 
-  // Frames a second that leave at the last device of each pair.
+  // Returns the frames a second that leave at the last device of each pair.
   absl::StatusOr<double> RunTestpmd(const char* mode) const {
     std::string lcores = absl::StrCat("--lcores=0@(", FormatCpus(UsableCpus()), ")");
     for (int i = 0; i < pairs_; ++i) absl::StrAppend(&lcores, ",", i + 1, "@", cpus_[i]);
@@ -167,7 +167,7 @@ class ClosedBench {
     };
     if (!(*device)->WaitForLog("testpmd> ", kFabricStartSeconds)) return failed(" does not start");
     PauseFor(kSettleSeconds);
-    // The second time it prints the rate since the first.
+    // The second time, testpmd prints the rate since the first time.
     for (int times = 1; times <= 2; ++times) {
       if (times > 1) PauseFor(options_.seconds);
       for (int pair = 0; pair < pairs_; ++pair) {
@@ -180,7 +180,7 @@ class ClosedBench {
         PauseFor(0.01);
       }
     }
-    PauseFor(0.05);  // for the rest of the line
+    PauseFor(0.05);  // the rest of the line may follow
     const std::string log = (*device)->Log();
     double sum = 0;
     for (int pair = 0; pair < pairs_; ++pair) {
@@ -194,8 +194,8 @@ class ClosedBench {
   }
 
  private:
-  // A quarter of the rows at each device of two pairs, half of them at those of one: rows of one
-  // worker where rows are shared.
+  // Two pairs have a quarter of the rows at each device, one pair has half of them. If rows are
+  // shared, the rows of a pair belong to one worker.
   std::vector<Row> RowsOf(int pair, int side) const {
     const uint32_t part = (1u << options_.stages) / (2 * static_cast<uint32_t>(pairs_));
     return ConsecutiveRows(static_cast<Row>(2 * pair + side) * part, part);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the workers themselves can do: frames come from a capture that never ends and go where
-// nothing takes time, so that no device, no load generator and no other core sets the pace. Beside
-// it, in the same run, dpdk-testpmd between the same devices and bfly on one core.
-// `bfly bench ports --closed` prints it.
+// Measures what the workers themselves can do. Frames come from a capture that never ends and go to
+// a sink that takes no time, so no device, load generator or other core sets the pace. In the same
+// run it measures dpdk-testpmd between the same devices, and bfly on one core. `bfly bench ports
+// --closed` prints it.
 #pragma once
 
 #include <string>
@@ -24,28 +24,28 @@ struct ClosedBenchOptions {
   int stages = 6;        // of a butterfly of 2^stages rows, 3..20
   int frame_bytes = 60;  // without FCS, 60..1514
   double seconds = 1;    // measured time of one run, 0.1..60
-  int runs = 7;          // of each program, in turn; 1..100
+  int runs = 7;          // runs of each program, in turn; 1..100
   ClosedPlacement placement = ClosedPlacement::kOne;
   std::string testpmd = "dpdk-testpmd";
 };
 
 struct ClosedBenchResult {
-  std::vector<int> cpus;             // of bfly
-  int port_pairs = 1;                // two where rows are shared
+  std::vector<int> cpus;             // the CPUs of bfly
+  int port_pairs = 1;                // two if rows are shared
   RunStatistics bfly_pps = {};       // frames delivered a second
-  RunStatistics one_core_pps = {};   // the same ports and frames on one core
-  RunStatistics over_one_core = {};  // quotients of two runs that followed each other
+  RunStatistics one_core_pps = {};   // of bfly on one core, with the same ports and frames
+  RunStatistics over_one_core = {};  // quotients of two consecutive runs
   RunStatistics testpmd_io_pps = {};
   RunStatistics testpmd_mac_pps = {};
-  double ratio = 0;  // of the medians, bfly to testpmd io
-  // Part of the passes in which the least busy worker that polls a capture moved frames. A pass
-  // that finds the other worker's ring full moves nothing and is short: this is not a part of the
+  double ratio = 0;  // of the medians, bfly over testpmd io
+  // The share of passes in which the least busy worker that polls a capture moved frames. A pass
+  // that finds the other worker's ring full is short and moves nothing, so this is not a share of
   // time.
   double busy = 1;
   Conservation conservation = {};  // of bfly, all runs, after unloading
 };
 
-// As RunPortBench: starts processes of its own, so DPDK must not be up in this one.
+// It starts processes of its own, so DPDK must not be up in this process.
 absl::StatusOr<ClosedBenchResult> RunClosedBench(const ClosedBenchOptions& options);
 
 }  // namespace bfly::dataplane

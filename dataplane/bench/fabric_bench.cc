@@ -26,10 +26,10 @@ void SleepFor(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
-// Replays drawn traffic, a step a batch.
+// Replays drawn traffic, with one step in each batch.
 class StepInlet final : public Inlet {
  public:
-  // Of the traffic that begins at `rows`.
+  // Replays the traffic that begins at `rows`.
   StepInlet(const Network& network, const StepTraffic& traffic, RowRange rows) {
     uint32_t drawn = 0;
     for (const StepTraffic::Packet& p : traffic.packets) {
@@ -52,7 +52,7 @@ class StepInlet final : public Inlet {
 
   int Receive(Descriptor* burst, int room, Ledger& ledger) override {
     if (next_ == step_end_[step_]) {
-      // The end of a step is the end of a batch: nothing now, the next step in the next pass.
+      // A batch ends at the end of a step. The next step begins in the next pass.
       if (++step_ == step_end_.size()) step_ = next_ = 0;
       return 0;
     }
@@ -82,13 +82,13 @@ absl::Status CheckOptions(const FabricBenchOptions& o) {
                      CheckOption("runs", o.runs, 1, 100)});
 }
 
-// Stages in `workers` equal parts, in order.
+// Places the stages in `workers` equal parts, in order.
 FabricConfig ConfigOf(const FabricBenchOptions& options, const Network& network) {
   FabricConfig config;
   config.name = "bench";
   config.network = options.network;
-  // Spins long before it sleeps, so it costs nothing with a core to itself; without, a worker that
-  // waits for another lets it run.
+  // An adaptive worker spins long before it sleeps, so it loses nothing if it has a core to itself.
+  // If it shares a core with a worker for which it waits, it lets that worker run.
   config.idle = IdleMode::kAdaptive;
   config.placement = EqualParts(network.stages(), options.workers);
   return config;
@@ -106,7 +106,8 @@ absl::StatusOr<FabricBenchResult> RunFabricBench(const FabricBenchOptions& optio
                                                    " rows drew no packet at all; raise it"));
   }
   const FabricConfig config = ConfigOf(options, *network);
-  // Parallel links make no difference to the loop: it runs a butterfly of one port a direction.
+  // The loop runs a butterfly of one port a direction, because parallel links make no difference to
+  // it.
   NetworkSpec loop_spec = options.network;
   if (network->multiplicity() > 1)
     loop_spec = {.kind = NetworkKind::kButterfly, .rows = loop_spec.rows};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the stages are, beside a plain loop over a queue for each link in the same run. `bfly
-// bench fabric` prints it.
+// How fast the stages are, compared in the same run with a plain loop that has a queue for each
+// link. `bfly bench fabric` prints it.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,10 @@ namespace bfly::dataplane {
 
 struct FabricBenchOptions {
   NetworkSpec network{.kind = NetworkKind::kButterfly, .rows = 1024};
-  // Packets a row injects a step: in each step every row injects one with this probability, to a
-  // uniform row. Links have no rate yet, so load only says how many packets a worker finds at a
-  // time. (0, 1].
+  // In each step every row injects a packet with this probability, (0, 1], to a uniform row. Links
+  // have no rate, so the load only decides how many packets a worker finds at a time.
   double load = 0.9;
-  int workers = 1;       // 1..usable CPUs, stages shared out evenly
+  int workers = 1;       // 1..usable CPUs; the stages are shared out evenly
   double seconds = 0.5;  // measured time of one run, 0.05..60
   int runs = 5;          // 1..100
   uint64_t seed = 1;
@@ -28,17 +27,16 @@ struct FabricBenchOptions {
 
 struct FabricBenchResult {
   FabricBenchOptions options;
-  // By the clock on the wall: all workers together, and the loop on its one thread.
+  // By the wall clock, for all workers together and for the loop on its one thread.
   RunStatistics hops_per_second;
   RunStatistics baseline_hops_per_second;
   double ratio = 0;  // of the medians
-  // By CPU time, of all workers added up: the same where each worker has its core to itself, and
-  // what still says something where it has not.
+  // By the CPU time of all workers added up. It is still comparable if workers share cores.
   RunStatistics hops_per_cpu_second;
   RunStatistics baseline_hops_per_cpu_second;
   double cpu_ratio = 0;
   double ns_per_hop = 0;      // CPU time, median
-  uint64_t hops = 0;          // measured, all runs
+  uint64_t hops = 0;          // in the measured time of all runs
   double load_seconds = 0;    // Fabric::Load, median
   Conservation conservation;  // of all runs, after unloading
 };

@@ -77,7 +77,7 @@ class Bench {
     return requests;
   }
 
-  // The walk, a round, all of collision and all of minimum, each once a run: what slows the machine
+  // Each run does the walk, a round, all of collision and all of minimum, so what slows the machine
   // down for a while slows all of them.
   absl::Status Permutations() {
     std::vector<double> walk, walk_forward, walk_backward;
@@ -126,7 +126,7 @@ class Bench {
     return absl::OkStatus();
   }
 
-  // Odd inputs have circuits; the even ones get theirs one at a time and lose them again.
+  // Odd inputs have circuits. Even inputs get a circuit one at a time and lose it again.
   absl::Status Singles() {
     std::vector<InBandRequest> standing, coming;
     for (const InBandRequest& request : Wanted(0)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What setting circuits up in band takes on this machine, beside the bare walk of the same packets
-// in the same run. `bfly bench in-band` prints it.
+// How long setting circuits up in band takes on this machine, compared in the same run with the
+// bare walk of the same messages. `bfly bench in-band` prints it.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 namespace bfly::dataplane {
 
 struct InBandBenchOptions {
-  uint32_t rows = 1024;  // of the two-fold butterfly, a power of two
-  int workers = 1;       // 1..usable CPUs, stages shared out evenly
-  uint32_t c = 4;        // of collision, 1..254
+  uint32_t rows = 1024;  // rows of the two-fold butterfly, a power of two
+  int workers = 1;       // 1..usable CPUs; the stages are shared out evenly
+  uint32_t c = 4;        // the threshold of collision, 1..254
   int runs = 25;         // permutations, 1..10000
-  int set_ups = 2000;    // single ones, 1..1000000
-  // Data packets a second that sources at all rows send meanwhile, together; 0: none.
+  int set_ups = 2000;    // single set-ups, 1..1000000
+  // Data packets a second that sources at all rows together send meanwhile; 0: none.
   double data = 0;
-  uint64_t seed = 1;  // of the network; permutation i has seed + i
+  uint64_t seed = 1;  // seed of the network; permutation i has seed + i
 };
 
 struct Quantiles {
@@ -33,16 +33,16 @@ struct InBandBenchResult {
   // The first round of collision, when all 2 n paths are active.
   RunStatistics round;
   RunStatistics round_forward, round_backward, round_decide;
-  // The same packets there and back, doing nothing.
+  // The same messages there and back, while the nodes do nothing.
   RunStatistics walk;
   RunStatistics walk_forward, walk_backward;
-  double ratio = 0;  // of the medians of round and walk
-  // The whole protocol, and installing the paths it chose.
+  double ratio = 0;  // of the medians, round over walk
+  // The whole protocol, and the installing of the paths that it chose.
   RunStatistics collision;
   RunStatistics install;
-  RunStatistics rounds;  // how many
-  // Minimum on top of half the inputs' circuits: the first probe leaves the input to the
-  // acknowledgement is back, and what the control thread that asked for it saw.
+  RunStatistics rounds;  // how many rounds the protocol took
+  // Minimum while half of the inputs have circuits: from the first probe leaving the input until
+  // the acknowledgement is back, and the same as the control thread that asked sees it.
   Quantiles set_up;
   Quantiles set_up_seen;
   Quantiles release_seen;

@@ -22,7 +22,7 @@ constexpr double kDelayPacketsPerSecond = 20'000;
 constexpr uint64_t kDelayNs = 50'000;
 constexpr size_t kStoreBytes = size_t{64} << 20;
 
-// A packet each `ticks`, from row 0 to a row each in turn, born when it is due.
+// Emits a packet every `ticks`, from row 0 to the rows in turn, each born when it is due.
 class PacedInlet final : public Inlet {
  public:
   PacedInlet(const Network& network, double ticks, uint32_t outputs)
@@ -56,7 +56,7 @@ class PacedInlet final : public Inlet {
   uint64_t next_ = 0;
 };
 
-// Read after the worker stopped.
+// Read it after the worker has stopped.
 class ClockedSink final : public Outlet {
  public:
   explicit ClockedSink(uint64_t expected) : expected_(expected) {}
@@ -73,7 +73,7 @@ class ClockedSink final : public Outlet {
     ledger.delivered += static_cast<uint64_t>(count);
     return count;
   }
-  // By the moments the first and the last were seen.
+  // By the times at which the first and the last packet were seen.
   double PacketsPerTick() const {
     return static_cast<double>(packets_ - at_first_) / static_cast<double>(last_ - first_);
   }
@@ -86,8 +86,8 @@ class ClockedSink final : public Outlet {
   uint64_t first_ = 0, last_ = 0;
 };
 
-// A butterfly of `stages` stages on one worker, as a loaded fabric puts it together, with traffic
-// and sink of its own.
+// A butterfly of `stages` stages on one worker, built as a loaded fabric builds it, with its own
+// traffic and sink.
 struct OneWorkerFabric {
   OneWorkerFabric(int stages, const LinkShape& shape, double packets_per_second, uint32_t outputs)
       : network(*Network::Make({.kind = NetworkKind::kButterfly, .rows = 1u << stages})),
@@ -132,7 +132,7 @@ struct OneWorkerFabric {
                 late.mean * ns * static_cast<double>(late.packets)) /
                static_cast<double>(sum.packets + late.packets);
     sum.packets += late.packets;
-    // The worst run's: percentiles of runs cannot be added up.
+    // The worst of all runs, because percentiles of runs cannot be added up.
     sum.p99 = std::max(sum.p99, static_cast<uint64_t>(static_cast<double>(late.p99) * ns));
     sum.max = std::max(sum.max, static_cast<uint64_t>(static_cast<double>(late.max) * ns));
     return absl::OkStatus();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How exact links are on the wall clock: the rate they carry and the delay they add, as the far end
-// sees it. `bfly bench links` prints it.
+// How exact links are on the wall clock: the rate that they carry and the delay that they add, as
+// the far end sees them. `bfly bench links` prints it.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@
 namespace bfly::dataplane {
 
 struct LinkBenchOptions {
-  double seconds = 0.3;  // of one run, 0.05..10
+  double seconds = 0.3;  // measured time of one run, 0.05..10
   int runs = 5;          // 1..100
 };
 
-// 1000-byte packets along one path, 5 % more than its links carry.
+// 1000-byte packets along one path, 5 % more than its links can carry.
 struct LinkRateResult {
   int stages = 0;
   uint64_t bits_per_second = 0;
-  RunStatistics measured;       // bits a second that arrived, by the moments the first and last did
-  RunStatistics error_percent;  // of the rate, without sign
+  // Bits a second that arrived, by the times of the first and the last packet.
+  RunStatistics measured;
+  RunStatistics error_percent;  // absolute error in percent of the rate
 };
 
-// 20,000 packets a second over links that delay and have no rate.
+// 20,000 packets a second over links with a delay and without a rate.
 struct LinkDelayResult {
   int stages = 0;
-  uint64_t delay_ns = 0;  // of each link
-  uint64_t packets = 0;   // of all runs
-  // What packets took more than the delays of their links: when the sink saw them, minus birth,
-  // minus the delays.
+  uint64_t delay_ns = 0;  // delay of each link
+  uint64_t packets = 0;   // packets of all runs
+  // The time from birth to the sink, minus the delays of the links.
   RunStatistics mean_us, p99_us, max_us;
 };
 
@@ -43,7 +43,7 @@ struct LinkBenchResult {
   Conservation conservation;
 };
 
-// EAL must be up. On the last usable CPU. InvalidArgument names the option and its range.
+// EAL must be up. It runs on the last usable CPU. InvalidArgument names the option and its range.
 absl::StatusOr<LinkBenchResult> RunLinkBench(const LinkBenchOptions& options);
 
 }  // namespace bfly::dataplane

@@ -33,7 +33,7 @@ struct DeviceRun {
   Conservation conservation;  // of bfly
 };
 
-// Where one run keeps its sockets and logs.
+// The directory where one run keeps its sockets and logs.
 struct Directory : BenchDirectory {
   std::string Memif(int port, const char* role) const {
     return absl::StrCat("net_memif", port, ",role=", role, ",socket-abstract=no,socket=", path(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a bench says of several runs of the same thing.
+// The statistics of several runs of a bench.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ struct RunStatistics {
   double highest = 0;
 };
 
-// Of at least one run.
+// There must be at least one run.
 inline RunStatistics StatisticsOf(std::vector<double> runs) {
   std::sort(runs.begin(), runs.end());
   const size_t n = runs.size();

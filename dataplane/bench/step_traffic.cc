@@ -24,7 +24,7 @@ struct Packet {
   uint32_t bytes;
 };
 
-// A queue as a textbook has it: a ring that doubles when it is full.
+// A textbook queue: a ring that doubles when it is full.
 class LinkQueue {
  public:
   bool empty() const { return head_ == tail_; }
@@ -52,7 +52,7 @@ class LinkQueue {
 StepTraffic DrawStepTraffic(const Network& network, double load, uint32_t packets, uint64_t seed) {
   const double per_step = load * network.rows();
   const uint64_t steps = std::max<uint64_t>(1, static_cast<uint64_t>(packets / per_step));
-  // A word below this injects; load 1 always does.
+  // A word below the threshold injects; at load 1 every word does.
   const uint64_t threshold = static_cast<uint64_t>(load * 4294967296.0);
   StepTraffic traffic;
   for (uint64_t step = 0; step < steps; ++step) {
@@ -92,7 +92,7 @@ LoopSpeed MeasurePlainLoop(const Network& network, const StepTraffic& traffic, d
             {ToWire(GreedyTag(network, p.input, p.output), network.tag_layout().bits()), now, 64});
     }
     step = step + 1 == traffic.step_end.size() ? 0 : step + 1;
-    // Last stage first, so that a packet crosses one link a step.
+    // The last stage comes first, so that a packet crosses one link in each step.
     for (int stage = stages - 1; stage >= 0; --stage) {
       for (uint32_t l = 0; l < links_a_stage; ++l) {
         const uint64_t link = static_cast<uint64_t>(stage) * links_a_stage + l;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slotted traffic drawn beforehand, so that drawing it is no part of what is measured.
+// Slotted traffic that is drawn before the measurement.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,16 @@ struct StepTraffic {
   std::vector<uint32_t> step_end;  // packets of step s: [step_end[s - 1], step_end[s])
 };
 
-// In each step every row injects a packet with probability `load`, to a uniform row. As many steps
-// as give about `packets` packets, at least one.
+// In each step every row injects a packet with probability `load`, to a uniform row. The number of
+// steps, at least one, gives about `packets` packets.
 StepTraffic DrawStepTraffic(const Network& network, double load, uint32_t packets, uint64_t seed);
 
 struct LoopSpeed {
   double hops_per_second = 0;
   double hops_per_cpu_second = 0;
 };
-// A plain loop on this thread: a queue for each link, one packet a link and step, links in turn.
+// Runs a plain loop on this thread. It has a queue for each link, serves the links in turn, and
+// sends one packet over each link in each step.
 LoopSpeed MeasurePlainLoop(const Network& network, const StepTraffic& traffic, double seconds);
 
 }  // namespace bfly::dataplane

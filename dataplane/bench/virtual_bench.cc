@@ -23,8 +23,8 @@ struct Speed {
   double cpu;
 };
 
-// What one writes first: a queue of packets for each link, time in steps, and in each step every
-// link sends one packet on. The first half fills the queues and is not timed.
+// The loop that one writes first: a queue of packets for each link, time in steps, and in each step
+// every link sends one packet on. The first half of the steps fills the queues and is not timed.
 Speed MeasurePlainLoop(const Network& network, double load, uint64_t seed) {
   std::vector<std::queue<WireTag>> links(network.link_count());
   const double per_step = network.rows() * network.stages() * 2 * load;
@@ -54,7 +54,7 @@ Speed MeasurePlainLoop(const Network& network, double load, uint64_t seed) {
       }
     }
     for (Row row = 0; row < network.rows(); ++row) {
-      // Two chances a step, so that links are as busy as they are under the virtual clock.
+      // There are two chances in a step, so that links are as busy as under the virtual clock.
       const PhiloxBlock random = RandomBlock(seed, RandomStream::kTraffic, counter++);
       for (size_t i = 0; i < 2; ++i) {
         if (random[i] >= threshold) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the virtual clock is, beside a plain loop over a queue for each link in the same run.
-// `bfly bench virtual` prints it.
+// How fast the virtual clock is, compared in the same run with a plain loop that has a queue for
+// each link. `bfly bench virtual` prints it.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace bfly::dataplane {
 
 struct VirtualBenchOptions {
   NetworkSpec network{.kind = NetworkKind::kButterfly, .rows = 1024};
-  // Share of the time that each link is busy, (0, 1): rows generate 2 * load packets a unit for
+  // The share of time that each link is busy, (0, 1). Rows generate 2 * load packets a unit for
   // uniform destinations.
   double load = 0.9;
   int workers = 1;  // 1..256
@@ -25,14 +25,15 @@ struct VirtualBenchOptions {
 
 struct VirtualBenchResult {
   double units = 0;
-  uint64_t hops = 0;  // all runs
-  // One a run, in turn: hops of all workers by the clock on the wall, hops by CPU time of all
-  // workers added up, hops of the plain loop by the wall and by CPU time.
+  uint64_t hops = 0;  // of all runs
+  // One entry for each run, in turn: hops of all workers by the wall clock, hops by the CPU time of
+  // all workers added up, hops of the plain loop by the wall clock and by CPU time.
   std::vector<double> hops_per_second;
   std::vector<double> hops_per_cpu_second;
   std::vector<double> baseline_hops_per_second;
   std::vector<double> baseline_hops_per_cpu_second;
-  // VirtualResult's state_bytes, the packets that wait (8 bytes each) taken off, over the links.
+  // The bytes of state by link: VirtualResult's state_bytes without the 8 bytes of each packet that
+  // waits.
   double bytes_per_link = 0;
   double queued_per_link = 0;  // packets that wait at the end of a run
   double mean_delay = 0;       // units
