@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the workers of a loaded fabric are put together: segments, the rings and lanes between them,
-// and the ways in and out.
+// Puts the workers of a loaded fabric together: their segments, the rings and lanes between
+// segments, and the ways in and out.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ namespace bfly::dataplane {
 
 class Assembly {
  public:
-  // All of them outlive the object.
+  // All arguments must outlive the object.
   Assembly(const Network& network, const FabricPlan& plan, LoadedStages& stages, LoadedPorts& ports,
            const Workers& workers)
       : network_(network),
@@ -32,18 +32,18 @@ class Assembly {
         ways_in_(plan.segments.size()),
         egresses_(workers.size()) {}
 
-  // One more way into a segment of the plan that begins at the first hop of this data plane. Before
-  // Build.
+  // Adds a way into a segment of the plan that begins at the first hop of this data plane. Call it
+  // before Build.
   void AddInlet(size_t segment, Inlet* inlet) { ways_in_[segment].push_back({inlet, false}); }
   void AddInlet(size_t segment, std::unique_ptr<Inlet> inlet);
-  // Once, before the workers start and after the ports are open.
+  // Call it once, after the ports are open and before the workers start.
   void Build();
 
-  // By worker, null where nothing leaves.
+  // By worker; null for a worker by which no packet leaves.
   const std::vector<std::unique_ptr<Egress>>& egresses() const { return egresses_; }
 
-  // After the workers stopped: plays every worker's last pass, which takes what is on its way to
-  // the worker and drops all that it has.
+  // Call it after the workers stopped. It plays every worker's last pass, which takes what is on
+  // its way to the worker and drops all that the worker has.
   void Discard();
 
  private:
@@ -59,7 +59,7 @@ class Assembly {
     Inlet* inlet;
     bool trunk;
   };
-  // A way in whose packets may begin at any of `rows`.
+  // A way in; its packets may begin at any of `rows`.
   struct Arrival {
     WayIn way;
     int worker;  // uses the inlet
@@ -67,7 +67,8 @@ class Assembly {
   };
 
   std::vector<Arrival> Arrivals() const;
-  // The order of these three matters: a worker runs its segments in the order they were added.
+  // These three are called in this order: a worker runs its segments in the order in which they
+  // were added.
   void BuildReceivers();
   void BuildHops();
   void BuildWaysOut();
@@ -76,17 +77,17 @@ class Assembly {
   void SetNextHops();
   void LeadToTrunk();
   void LeadToPorts();
-  // The workers that transmit to the port of each row, in order; none where no port is attached.
+  // The workers that transmit to the port of each row, in order. A row without a port has none.
   std::vector<std::vector<int>> TransmittersOfRows();
 
   std::unique_ptr<Egress> MakeEgress() const;
   size_t NewSegment(int worker, std::vector<Stage*> hops);
-  // From a segment to one of worker `consumer`, over a ring or, on the same worker, without one.
-  // Packets wait on the links of `last`; on none if that is null.
+  // Connects a segment to a segment of worker `consumer`: over a ring, or directly if the worker is
+  // the same. Packets wait on the links of `last`, or on none if `last` is null.
   Inlet* Connect(size_t from, Stage* last, int consumer);
   Segment& segment(size_t index) { return *segments_[index].segment; }
   bool IsLastHop(const SegmentPlan& segment) const;
-  // Which worker uses queue `queue` of a port whose rows are at `stage`.
+  // Returns the worker that uses queue `queue` of a port whose rows are at `stage`.
   int PollerOf(const HostPortConfig& port, int queue, int stage) const;
 
   const Network& network_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loaded fabric: workers, stages, ports. One per data-plane process at a time.
+// A loaded fabric: workers, stages and ports. A data-plane process has at most one at a time.
 #pragma once
 
 #include <memory>
@@ -25,9 +25,8 @@ class Fabric {
  public:
   virtual ~Fabric() = default;
 
-  // Checks the whole config against this machine without changing anything: every error, one
-  // message each
-  // ("placement[1].lcore: 9 is not a CPU of this machine (0..1)").
+  // Checks the whole config against this machine without changing anything. Returns a message for
+  // each error, such as "placement[1].lcore: 9 is not a CPU of this machine (0..1)".
   static std::vector<absl::Status> Verify(const FabricConfig& config);
 
   // Builds ports, rings and tables and launches the workers. EAL must be up (runtime/eal.h).
@@ -40,8 +39,8 @@ class Fabric {
   virtual const FabricConfig& config() const = 0;
   virtual const Network& network() const = 0;
 
-  // Frames input -> (output of tag) follow `tag` from the next burst on. One circuit an input; a
-  // second replaces the first. Thread-safe, takes no lock a worker could wait for.
+  // Frames from `input` follow `tag` from the next burst on. An input has one circuit, and a second
+  // replaces the first. Thread-safe, without a lock for which a worker could wait.
   virtual absl::Status InstallCircuit(Row input, Tag tag) = 0;
   virtual absl::Status RemoveCircuit(Row input) = 0;
   struct Circuit {
@@ -50,44 +49,43 @@ class Fabric {
   };
   virtual std::vector<Circuit> circuits() const = 0;
 
-  // The built-in sources that run from now on; an empty vector stops them. A source whose id runs
-  // already goes on where it is.
+  // The built-in sources that run from now on; an empty vector stops all. A source whose id runs
+  // already goes on undisturbed.
   virtual absl::Status SetSources(const std::vector<SourceConfig>& sources) = 0;
-  // In the order of the last SetSources.
+  // The counters are in the order of the last SetSources.
   virtual std::vector<SourceCounters> sources() const = 0;
 
-  // Records the latency of what is delivered from now on, or ends it. Returns what was recorded
-  // before, to which no worker adds any more (unless one made no pass for two seconds). Until it is
-  // asked for, nothing is recorded and nothing paid.
+  // Starts to record the latency of delivered packets, or ends it. Returns what was recorded
+  // before, to which no worker adds any more, unless a worker made no pass for two seconds. Until a
+  // caller asks for it, nothing is recorded and it costs nothing.
   virtual absl::StatusOr<LatencyReport> RecordLatency(bool on) = 0;
-  // What was recorded so far. Workers go on adding: a mean may count packets that arrived while the
-  // report was made, and leave out their part in another mean.
+  // Returns what was recorded so far. Workers go on adding, so a mean may count packets that
+  // arrived while the report was made, and another mean may leave them out.
   virtual LatencyReport latency() const = 0;
 
   virtual absl::Status SetLinkUp(LinkId link, bool up) = 0;
 
-  // What links are like from now on; replaces what the config or an earlier call said. Packets on
-  // links stay there, and what waits is sent as the new plan says. All stages of the network may be
-  // named, also those of other data planes. InvalidArgument names the rule and field, and nothing
-  // is changed.
+  // Gives links their shapes from now on, in place of those of the config or an earlier call.
+  // Packets on links stay there, and packets that wait are sent as the new plan says. The plan may
+  // name all stages of the network, also stages of other data planes. InvalidArgument names the
+  // rule and field, and nothing is changed.
   virtual absl::Status SetLinks(const LinkPlan& plan) = 0;
 
-  // For circuits that the workers set up themselves (in_band/in_band.h). Memory for it is taken
-  // with the first call. FailedPrecondition: the network or its placement does not allow it.
+  // For circuits that the workers set up themselves (in_band/in_band.h). The first call takes the
+  // memory. FailedPrecondition: the network or its placement does not allow it.
   virtual absl::StatusOr<InBand*> in_band() = 0;
 
-  // What is wrong with ports and trunks now, a sentence for each.
+  // A sentence for each thing that is wrong with ports and trunks now.
   virtual std::vector<std::string> problems() const { return {}; }
 
   virtual Snapshot snapshot() const = 0;
-  // The same without links: cheap, however large the network.
+  // The same without links, which is cheap however large the network.
   virtual Snapshot summary() const = 0;
 
-  // For readers who want a few of many links (fabric/link_query.h). First and last stage that run
-  // here; links are known by their index in the network, and only those of these stages may be
-  // asked for.
+  // For readers who want some of many links (fabric/link_query.h). Links are known by their index
+  // in the network. Readers may only ask for links of the stages that run here, first to last.
   virtual std::pair<int, int> stages() const = 0;
-  // One figure of the links from `first` on, which are all of one stage.
+  // Reads one figure of consecutive links, beginning with `first`, all of one stage.
   virtual void ReadLinkFigures(LinkFigure figure, uint64_t first,
                                std::span<uint64_t> values) const = 0;
   virtual LinkCounters ReadLink(uint64_t index) const = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading some links of a large fabric: those of some stages, rows and ports, or the k that stand
-// out. Memory grows with what is answered, not with the network.
+// Reads some links of a large fabric: the links of some stages, rows and ports, or the k links with
+// the largest figures. Memory grows with the answer, not with the network.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,27 @@
 
 namespace bfly::dataplane {
 
-// Which links a reader wants. Links are known by their index in the network.
+// The links that a reader wants. Links are known by their index in the network.
 struct LinkQuery {
   static constexpr uint64_t kToTheEnd = ~uint64_t{0};
 
-  // The links begin .. end - 1 are looked at, as far as they are the data plane's.
+  // The links begin .. end - 1 are looked at, if the data plane runs them.
   uint64_t begin = 0;
   uint64_t end = kToTheEnd;
-  // Of these only links of these stages, rows and ports.
+  // Only links of these stages, rows and ports.
   LinkRanges ranges = {};
-  // Only links that ever carried or dropped a packet.
+  // Only links that have carried or dropped a packet.
   bool used = false;
-  // Looking ends with so many links; 0: it goes on to the end. Not with `top`.
+  // The scan ends after this many links; 0: at the last link. Not with `top`.
   uint64_t most = 0;
-  // Only the `top` links with the largest figure `by`; of equal ones those with the lowest index.
-  // 0: all.
+  // Only the `top` links with the largest figure `by`; of equal links, the ones with the lowest
+  // index. 0: all.
   uint64_t top = 0;
   LinkFigure by = LinkFigure::kPackets;
   // With `top`: bit i % 8 of byte i / 8 says whether link begin + i is looked at. Empty: every link
-  // is.
+  // is looked at.
   std::vector<uint8_t> among = {};
-  // These links in any case, in ascending order.
+  // The answer has these links in any case, in ascending order.
   std::vector<uint64_t> also = {};
 };
 
@@ -50,15 +50,16 @@ struct LinkReading {
   uint64_t end = 0;
 };
 
-// A query under way. It is carried on in pieces, so that its caller can let others in between.
+// A query under way. Its caller continues it in pieces, so that others can run in between.
 class LinkScan {
  public:
-  // `query` was checked, and outlives the scan, as does the network of the fabric.
+  // CheckQuery must have accepted `query`, which must outlive the scan, as must the fabric's
+  // network.
   LinkScan(const LinkQuery& query, const Fabric& fabric);
 
-  // Looks at about `links` more links of the same fabric. False: all were looked at.
+  // Looks at about `links` more links of the same fabric. Returns false when it has looked at all.
   bool Continue(const Fabric& fabric, uint64_t links);
-  // After Continue was false.
+  // Call it after Continue has returned false.
   LinkReading Take(const Fabric& fabric);
 
  private:
@@ -73,13 +74,14 @@ class LinkScan {
   };
 
   bool IsWanted(uint64_t index) const;
-  // At the links from next_ on, which are of one run.
+  // Looks at the links of one run, from next_ on.
   void Look(const Fabric& fabric, uint64_t count);
   void Keep(const Fabric& fabric, uint64_t index, uint64_t value);
 
   const LinkQuery& query_;
   const LinkChoice choice_;
-  uint64_t first_, end_;  // links that are the data plane's, and the end of those to look at
+  // The first link that may be the data plane's, and the end of the links to look at.
+  uint64_t first_, end_;
   uint64_t next_;
   bool full_ = false;  // query_.most links were found
   std::priority_queue<Candidate, std::vector<Candidate>, Better> best_;  // the worst is on top

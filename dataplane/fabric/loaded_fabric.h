@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fabric as it is: owns the stages, rings, ports and workers of one loaded config.
+// The concrete Fabric. It owns the stages, rings, ports and workers of one loaded config.
 #pragma once
 
 #include <atomic>
@@ -23,12 +23,12 @@ namespace bfly::dataplane {
 
 class LoadedFabric final : public Fabric {
  public:
-  // Makes one more inlet for a segment of the first hop, whose packets begin at `rows`; benchmarks
-  // bring their own traffic with it.
+  // Makes one more inlet for a segment of the first hop. Its packets begin at `rows`. Benchmarks
+  // use it to bring their own traffic.
   using InletFactory =
       std::function<std::unique_ptr<Inlet>(const Network&, const RouteTable&, RowRange rows)>;
 
-  // `hosts_file` keeps the addresses of hosts over a crash; empty: they are learned anew.
+  // `hosts_file` keeps the addresses of hosts over a crash; if it is empty, they are learned anew.
   static absl::StatusOr<std::unique_ptr<LoadedFabric>> Load(const FabricConfig& config,
                                                             const InletFactory& more_traffic,
                                                             const std::string& hosts_file = "");
@@ -57,14 +57,14 @@ class LoadedFabric final : public Fabric {
   }
   LinkCounters ReadLink(uint64_t index) const override { return stages_.ReadLink(index); }
 
-  // CPU time of all workers so far, for benchmarks.
+  // The CPU time of all workers so far, for benchmarks.
   double CpuSeconds() const {
     double sum = 0;
     for (const auto& worker : workers_) sum += worker->CpuSeconds();
     return sum;
   }
 
-  // The buffers of all frames; null without ports. For tests, which count what is in use.
+  // The buffers of all frames, or null without ports. Tests count the buffers in use.
   const rte_mempool* frame_pool() const { return ports_.frame_pool(); }
 
  private:
@@ -75,7 +75,7 @@ class LoadedFabric final : public Fabric {
   absl::Status CheckInput(Row input) const;
   void NoteCircuit(Row input);
   absl::Status MakeInBand();
-  // Returns when every worker has begun and ended a pass since, or has stopped.
+  // Returns when every worker has begun and ended a pass since the call, or has stopped.
   void WaitForWorkers() const;
 
   const FabricConfig config_;
@@ -87,7 +87,7 @@ class LoadedFabric final : public Fabric {
   LoadedStages stages_{config_, network_, plan_, workers_};
   LoadedPorts ports_;
   Assembly assembly_{network_, plan_, stages_, ports_, workers_};
-  // Empty: nothing is recorded. Workers use what their egress and timed links point to.
+  // Empty while nothing is recorded. The egress and the timed links of workers point to it.
   struct RecordedLatency {
     std::vector<std::unique_ptr<DeliveryLatency>> deliveries;  // of workers that deliver
     LoadedStages::Histograms stages;
@@ -95,11 +95,11 @@ class LoadedFabric final : public Fabric {
   LatencyReport ReportOf(const RecordedLatency& latency) const;
   RecordedLatency latency_;      // control_
   GracePeriod shapes_taken_up_;  // control_
-  Retired retired_;              // control_: shapes, sources and latencies
+  Retired retired_;  // control_: shapes, sources and latencies that workers may still use
 
   FaultSet faults_{network_};                    // control_
   std::unique_ptr<LoadedInBand> in_band_owner_;  // made when first asked for
-  std::atomic<LoadedInBand*> in_band_{nullptr};  // the same, for callers without control_
+  std::atomic<LoadedInBand*> in_band_{nullptr};  // in_band_owner_, for callers without control_
 
   mutable std::mutex control_;  // one control call at a time; no worker ever takes it
   bool running_ = false;        // guarded by control_

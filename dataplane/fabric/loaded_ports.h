@@ -22,25 +22,25 @@ namespace bfly::dataplane {
 
 class LoadedPorts {
  public:
-  // `hosts_file` keeps the addresses of hosts over a crash; empty: they are learned anew.
+  // `hosts_file` keeps the addresses of hosts over a crash; if it is empty, they are learned anew.
   // `wait_for_workers` is as DeviceKeeper wants it.
   LoadedPorts(const std::string& hosts_file, std::function<void()> wait_for_workers)
       : keeper_(std::move(wait_for_workers)), hosts_(hosts_file) {}
 
   absl::Status Open(const FabricConfig& config, const Network& network, const RouteTable& routes,
                     bool several_workers);
-  // After the workers have started, and after they have stopped for good.
+  // Call Start after the workers have started, and Stop after they have stopped for good.
   void Start();
   void Stop();
-  // Nobody uses a port any more. What they counted can still be read.
+  // Nobody uses a port any more. Their counters can still be read.
   void Close();
 
   const std::vector<std::unique_ptr<HostPort>>& host_ports() const { return host_ports_; }
-  Trunk* trunk_in() const { return trunk_in_.get(); }    // null where stage 0 runs here
-  Trunk* trunk_out() const { return trunk_out_.get(); }  // null where the last stage runs here
+  Trunk* trunk_in() const { return trunk_in_.get(); }            // null if stage 0 runs here
+  Trunk* trunk_out() const { return trunk_out_.get(); }          // null if the last stage runs here
   const rte_mempool* frame_pool() const { return pool_.get(); }  // null without ports
 
-  // Any thread: host ports in the config's order, then trunks.
+  // Any thread. Host ports come in the config's order, then trunks.
   std::vector<PortCounters> counters() const;
   std::vector<std::string> problems() const;
 
@@ -49,15 +49,15 @@ class LoadedPorts {
 
   FramePool pool_;
   DeviceKeeper keeper_;
-  KnownHosts hosts_;        // what the ports learned
+  KnownHosts hosts_;        // what the ports have learned
   std::vector<Row> flood_;  // rows with a host port anywhere
-  // Close takes away the ports and trunks while a reader may look.
+  // Close removes the ports and trunks, and a reader may look at the same time.
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<HostPort>> host_ports_;
   std::unique_ptr<Trunk> trunk_in_;
   std::unique_ptr<Trunk> trunk_out_;
   bool closed_ = false;             // mutex_
-  std::vector<PortCounters> last_;  // mutex_: what they said when they closed
+  std::vector<PortCounters> last_;  // mutex_: the counters when the ports were closed
 };
 
 }  // namespace bfly::dataplane

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages of a loaded fabric: their counters, and what their links are like.
+// The stages of a loaded fabric, with their counters and the shapes of their links.
 #pragma once
 
 #include <memory>
@@ -22,27 +22,28 @@ namespace bfly::dataplane {
 
 class LoadedStages {
  public:
-  // Makes the blocks of all stages and gives each to its worker. All four outlive the object.
+  // Makes the blocks of all stages and gives each to its worker. All four arguments must outlive
+  // the object.
   LoadedStages(const FabricConfig& config, const Network& network, const FabricPlan& plan,
                const Workers& workers);
 
-  // The block of a stage that has the row.
+  // The block of a stage that contains the row.
   Stage& of(int stage, Row row);
 
-  // Control: builds what the plan needs and asks the workers of stages that change to take it up.
-  // `taken_up` is over when they have; what they used before is left to `retired`.
+  // Control: builds the shapes that the plan needs and offers them to the workers of stages that
+  // change. `taken_up` is over when they use them; the old shapes are left to `retired`.
   void Offer(const LinkPlan& links, GracePeriod& taken_up, Retired& retired);
   void SetLinkUp(LinkId link, bool up);
 
-  // Control: records the time that packets spend on the links from now on, or ends it. Returns for
-  // each stage the histograms of its blocks; workers may use them until they have begun another
-  // pass after the recording was ended.
+  // Control: starts to record the time that packets spend on links, or ends it. Returns for each
+  // stage the histograms of its blocks. Workers may use these until they have begun another pass
+  // after the recording was ended.
   using Histograms = std::vector<std::vector<std::unique_ptr<LatencyHistogram>>>;
   Histograms RecordLatency(bool on);
 
   // Any thread: appends the links' counters in the network's order.
   void Read(std::vector<LinkCounters>& links) const;
-  // The same of one link, and one figure of links that are all of one stage.
+  // Any thread: the counters of one link, and one figure of links that are all of one stage.
   LinkCounters ReadLink(uint64_t index) const;
   void ReadFigures(LinkFigure figure, uint64_t first, std::span<uint64_t> values) const;
 
@@ -50,8 +51,9 @@ class LoadedStages {
   struct Block {
     std::unique_ptr<Stage> stage;
     BlockPlan plan;
-    std::unique_ptr<TimedLinks> timed = nullptr;  // packets on links, where these ever took time
-    LatencyHistogram* latency = nullptr;          // where that time is recorded
+    // Packets on links; null if links of the block never took time.
+    std::unique_ptr<TimedLinks> timed = nullptr;
+    LatencyHistogram* latency = nullptr;  // records that time
   };
   struct LoadedStage {
     int number;
@@ -59,7 +61,7 @@ class LoadedStages {
     std::shared_ptr<const ShapeTable> shapes = nullptr;  // of the latest plan
   };
 
-  // The block of a stage that has the link.
+  // The block of a stage that contains the link.
   const Stage& BlockOf(uint64_t stage, uint64_t link) const;
   TimedLinks* TimedLinksOf(int stage, Block& block);
 
@@ -67,8 +69,9 @@ class LoadedStages {
   const Network& network_;
   const FabricPlan& plan_;
   const Workers& workers_;
-  std::vector<LoadedStage> stages_;                   // first_stage..last_stage
-  std::vector<std::unique_ptr<PacketStore>> stores_;  // by worker, null where no link took time
+  std::vector<LoadedStage> stages_;  // first_stage..last_stage
+  // By worker; null if no link of the worker took time.
+  std::vector<std::unique_ptr<PacketStore>> stores_;
 };
 
 }  // namespace bfly::dataplane

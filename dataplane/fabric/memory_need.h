@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a network takes of a machine's memory, beside what the file sets aside (memory_mb,
-// queue_memory_mb).
+// The memory that a network takes, besides what the file sets aside (memory_mb, queue_memory_mb).
 #pragma once
 
 #include <cstdint>
@@ -11,14 +10,14 @@
 
 namespace bfly::dataplane {
 
-// Bytes that loading takes for the stages first..last: the counters of their links, and the route
-// of every input row.
+// The bytes that loading takes for the stages first..last: the counters of their links, and the
+// route of every input row.
 uint64_t MemoryNeed(const Network& network, int first_stage, int last_stage);
 
 // ResourceExhausted, with both numbers, if `need` is more than `available`.
 absl::Status CheckMemoryNeed(const Network& network, uint64_t need, uint64_t available);
 
-// Bytes that the kernel says can be had without swapping; UINT64_MAX if it does not say.
+// The bytes that the kernel can give without swapping, or UINT64_MAX if it does not say.
 uint64_t AvailableMemory();
 
 }  // namespace bfly::dataplane

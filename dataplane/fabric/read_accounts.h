@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the accounts that workers publish to one picture of them all.
+// Makes one account of the data plane from the accounts that its workers publish.
 #pragma once
 
 #include "dataplane/core/snapshot.h"
@@ -7,8 +7,7 @@
 
 namespace bfly::dataplane {
 
-// Any thread: fills in the workers, the conservation of this data plane, its trunks' totals and its
-// drops.
+// Any thread: fills in the workers, and the data plane's conservation, trunk totals and drops.
 void ReadAccounts(const Workers& workers, Snapshot& snapshot);
 
 }  // namespace bfly::dataplane

@@ -19,54 +19,54 @@
 
 namespace bfly::dataplane {
 
-// Shares no cache line with what another worker writes.
+// A worker shares no cache line with data that another worker writes.
 class alignas(RTE_CACHE_LINE_SIZE) Worker {
  public:
   Worker(int lcore, IdleMode idle) : lcore_(lcore), idle_(idle) {}
 
   int lcore() const { return lcore_; }
-  // Segments of earlier hops first, so that a packet may cross several of them in one pass.
+  // Add segments of earlier hops first, so that a packet may cross several of them in one pass.
   void AddSegment(Segment* segment) { segments_.push_back(segment); }
-  // The stages of its segments, each once.
+  // The stages of its segments; each stage is added once.
   void AddStage(Stage* stage) { stages_.push_back(stage); }
-  // Of a worker that runs rows of the first hop.
+  // Only for a worker that runs rows of the first hop.
   void AddSources(SourceInlet* sources) { sources_.push_back(sources); }
 
-  // Control, also while it runs: what the worker does for the in-band protocols from its next pass
-  // on. Outlives the run of the worker.
+  // Control, also while it runs: what the worker does for programs from its next pass on. It must
+  // outlive the run of the worker.
   void SetInBand(InBandWorker* probes) { in_band_.store(probes, std::memory_order_release); }
 
-  // Launches the lcore. FailedPrecondition if it runs something else.
+  // Launches the lcore. FailedPrecondition: the lcore runs something else.
   absl::Status Start();
-  // Ends the worker: ask, then wait at most `seconds`. A pass is bounded by what devices do in a
-  // call.
+  // To end the worker, ask it, then wait at most `seconds`. A pass takes as long as the devices
+  // take for a call.
   void AskToStop() { stop_.store(true, std::memory_order_relaxed); }
   absl::Status Join(double seconds);
 
-  // Control asks it to take up what its stages and sources were offered. When the worker has
-  // answered it uses nothing that was taken away before.
+  // Control asks the worker to take up what its stages and sources were offered. When the worker
+  // has answered, it uses nothing that was replaced before.
   PassEpoch* epoch() { return &epoch_; }
 
-  // One round over the segments. Returns false if nothing happened. Public for tests and benchmarks
-  // that run a worker without an lcore.
+  // Runs one round over the segments. Returns false if nothing happened. It is public for tests and
+  // benchmarks that run a worker without an lcore.
   bool Pass();
 
-  // Any thread. Balanced, as ledger.h says.
+  // Any thread. The account balances, as ledger.h says.
   Account account(uint64_t& version) const { return published_.Read(version); }
   uint64_t account_version() const { return published_.version(); }
   uint64_t passes() const { return passes_.load(std::memory_order_acquire); }
   uint64_t idle_passes() const { return idle_passes_.load(std::memory_order_relaxed); }
-  // Of packets released from links that take time, in TSC ticks.
+  // The lateness of packets released from links that take time, in TSC ticks.
   Lateness lateness() const { return lateness_.Read(); }
 
-  // CPU time of the worker's thread so far; what an idle sleep or another process took is not in
-  // it. Only while it runs.
+  // The CPU time of the worker's thread so far, without idle sleep and the time of other processes.
+  // Call it only while the worker runs.
   double CpuSeconds() const;
 
-  // After Join, by the thread that unloads.
-  // Frees what is on its links and returns how many packets that were.
+  // Frees the packets on its links and returns how many they were. The thread that unloads calls it
+  // after Join.
   uint64_t DiscardTimed();
-  // The account is that thread's to finish.
+  // That thread may finish the account.
   Account& stopped_account() { return account_; }
   void PublishStopped() { published_.Publish(account_); }
 
@@ -83,7 +83,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Worker {
   std::vector<SourceInlet*> sources_;
   std::vector<Segment*> segments_;
   std::vector<Stage*> stages_;
-  std::vector<Stage*> timed_;  // worker only: of stages_, those where links take time
+  std::vector<Stage*> timed_;  // worker only: the stages of stages_ whose links take time
   LatenessMeter lateness_;
   Account account_;                              // worker only, while it runs
   Account last_published_;                       // worker only

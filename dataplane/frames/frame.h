@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a frame wants to go, read from its bytes. Pure: no device, no allocation, no state.
+// Reads from a frame's bytes where the frame is to go. The code is pure: it uses no device and has
+// no state.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace bfly::dataplane {
 
-// What the fabric's frames are checked against; the same for all its ports.
+// What the fabric's frames are checked against. All ports use the same rules.
 struct FrameRules {
   AddressingMode mode = AddressingMode::kMac;
   uint32_t ipv4_base = 0;       // address of row 0, host byte order
@@ -27,27 +28,27 @@ FrameRules MakeFrameRules(const Network& network, const AddressingConfig& addres
 struct Verdict {
   enum class Kind : uint8_t {
     kRow,    // to `output`, by the circuit or as the topology says
-    kTag,    // a tester's frame: along `tag`, to `output`
+    kTag,    // a tester's frame, which goes along `tag` to `output`
     kFlood,  // to every attached row but its own
     kDrop,   // `reason` says why
   };
   Kind kind = Kind::kDrop;
   DropReason reason = DropReason::kTruncated;
-  bool names_input = false;  // a tester's frame that says its input row
+  bool names_input = false;  // the frame is a tester's and says its input row
   Row input = 0;
   Row output = 0;
   WireTag tag = 0;
-  bool fixed = false;  // the tag says the ports too
+  bool fixed = false;  // the tag also says the ports
 };
 
 // `bytes` holds the first `length` bytes of a frame of `wire_length` bytes (both without FCS).
-// Headers are read from those `length` bytes alone; what a frame announces and they do not hold is
-// kTruncated.
+// Headers are read from those `length` bytes alone. If the frame announces headers that they do not
+// hold, it is kTruncated.
 Verdict ParseFrame(const uint8_t* bytes, uint32_t length, uint32_t wire_length,
                    const FrameRules& rules);
 
-// What a frame's VLAN tag (PCP) or else its IPv4 header (first three bits of the DSCP) asks for, 0
-// to 7; 0 where neither is there.
+// The priority that a frame's VLAN tag (PCP) or else its IPv4 header (first three bits of the DSCP)
+// asks for, 0 to 7. A frame without both has priority 0.
 uint8_t PriorityOf(const uint8_t* bytes, uint32_t length);
 
 // ParseFrame never looks further into a frame than this.

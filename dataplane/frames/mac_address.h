@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MAC addresses as numbers, and the two forms that are bfly's own.
+// MAC addresses as numbers, and bfly's own two kinds of addresses.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace bfly::dataplane {
 
-// 48 bits, first byte of the address highest. 0: none known.
+// 48 bits; the first byte of the address is the highest. 0: no address is known.
 using MacAddress = uint64_t;
 
 // 02:bf:00:RR:RR:RR is the address of row RRRRRR.
 inline constexpr MacAddress kRowMacPrefix = 0x02bf00;
-// 02:bf:01:..: is an end of a trunk, so that no host can be mistaken for one.
+// 02:bf:01:..: is an end of a trunk, so no host can be mistaken for a trunk.
 inline constexpr MacAddress kTrunkMac = 0x02bf01000000;
 
 inline constexpr MacAddress kBroadcastMac = 0xffffffffffff;

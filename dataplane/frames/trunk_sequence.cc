@@ -59,7 +59,7 @@ void TrunkSequence::Consider(uint32_t session, uint64_t sequence, uint64_t now, 
   ++rival_.frames;
   rival_.last = sequence;
 
-  // No sender numbers more than a packet a tick, so a number further ahead is a lie.
+  // No sender numbers more than a packet a tick, so a number further ahead is false.
   const auto reachable = [&](const Position& from) {
     return sequence - from.base <= kWindow + (now - from.last);
   };
@@ -93,7 +93,7 @@ uint32_t TrunkSequence::Needed(bool returns, uint64_t now) const {
 
 void TrunkSequence::Follow(uint64_t start, uint64_t sequence, bool returns, uint64_t now,
                            Step& step) {
-  // While a change is on trial the position before it stays the one to return to.
+  // While a change is on trial, the position before it stays the position to return to.
   if (returns || trial_ == 0) {
     previous_ = at_;
     has_previous_ = true;
@@ -111,8 +111,8 @@ void TrunkSequence::Follow(uint64_t start, uint64_t sequence, bool returns, uint
 
 uint64_t TrunkSequence::GiveUpFirst() {
   const uint64_t first = at_.base;
-  // All numbers taken are less than kWindow ahead, so the first bit in the direction of counting is
-  // the next of them.
+  // All numbers taken are less than kWindow ahead, so the first bit found in the direction of
+  // counting is the next number.
   for (uint64_t n = first;;) {
     const uint64_t word = taken_[n % kWindow / 64] >> (n % 64);
     if (word != 0) {

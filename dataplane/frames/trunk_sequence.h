@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which frames of a trunk are new, which are copies, and which never came. Pure.
+// Tells which frames of a trunk are new, which are copies, and which never came. The code is pure.
 //
 // A sender draws a session number when it starts and counts the packets of each queue from 0. The
 // receiver keeps a window over the numbers of one session, as RFC 6479 does, but a number that is
@@ -26,19 +26,19 @@ class TrunkSequence {
   // with no frame of the window between them, lead the window to another session or far ahead.
   static constexpr uint32_t kEvidence = 16;
 
-  // Packets whose fate a frame showed. They are not in any account before.
+  // What a frame told about packets, its own and others. No account has them yet.
   struct Step {
-    bool take = false;        // the frame is new; otherwise the caller frees it
+    bool take = false;        // the frame is new; if false, the caller frees it
     uint64_t lost = 0;        // numbers that will not come any more
     uint64_t duplicates = 0;  // frames whose number came before or was counted as lost
-    uint64_t foreign = 0;     // frames of no session and no range that the receiver follows
+    uint64_t foreign = 0;     // frames of a session or range that the receiver does not follow
   };
 
   // `quiet` is how long a queue is without a frame until it counts as quiet, in the unit of `now`.
   explicit TrunkSequence(uint64_t quiet) : quiet_(quiet) {}
 
-  // A frame came at the time `now`, which never goes back. The frame is not taken and in no field
-  // of the step while the receiver waits for more frames like it.
+  // A frame came at the time `now`, which never goes back. While the receiver waits for more frames
+  // like it, the frame is not taken and no field of the step counts it.
   Step Next(uint32_t session, uint64_t sequence, uint64_t now) {
     if (in_order_ && session == at_.session && sequence == at_.base) {
       ++at_.base;
@@ -48,19 +48,19 @@ class TrunkSequence {
     return Unusual(session, sequence, now);
   }
 
-  // To be called now and then while no frame comes: the numbers lost that are known now.
+  // Call it now and then while no frame comes. Returns how many numbers it counts as lost.
   uint64_t Quiet(uint64_t now) {
     return in_order_ || now - at_.last < quiet_ ? 0 : GiveUpWhenQuiet();
   }
 
  private:
-  // Where a sender has got to.
+  // The progress of one sender.
   struct Position {
     uint32_t session = 0;
     uint64_t base = 0;  // the first number that is neither taken nor lost
     uint64_t last = 0;  // when a frame was taken
   };
-  // Frames in a row that do not fit the window.
+  // Consecutive frames that do not fit the window.
   struct Rival {
     uint32_t session = 0;
     uint32_t frames = 0;
@@ -72,12 +72,12 @@ class TrunkSequence {
   // `sequence` is in the window.
   void TakeInWindow(uint64_t sequence, uint64_t now, Step& step);
   void Consider(uint32_t session, uint64_t sequence, uint64_t now, Step& step);
-  // Frames of the rival that are needed before the receiver follows it.
+  // The number of the rival's frames after which the receiver follows the rival.
   uint32_t Needed(bool returns, uint64_t now) const;
-  // Leaves the present position for that of the rival, which starts at `start`. Needs above_ == 0.
+  // Leaves the present position for the rival's, which starts at `start`. above_ must be 0.
   void Follow(uint64_t start, uint64_t sequence, bool returns, uint64_t now, Step& step);
-  // Counts the first run of missing numbers as lost and moves the base behind what came after it.
-  // Needs above_ > 0.
+  // Counts the first run of missing numbers as lost and moves the base behind the numbers that
+  // follow it. above_ must be more than 0.
   uint64_t GiveUpFirst();
   uint64_t GiveUpWhenQuiet();
   void SkipTaken();
@@ -91,8 +91,8 @@ class TrunkSequence {
   uint32_t above_ = 0;  // numbers taken ahead of at_.base
   std::array<uint64_t, kWindow / 64> taken_{};
   Rival rival_;
-  // After a change of session or range: where the sender was before, frames until the change is
-  // believed, and numbers that are lost if it is.
+  // After a change of session or range: the sender's position before the change, the number of
+  // frames until the change is believed, and the numbers that are lost if it is believed.
   Position previous_;
   bool has_previous_ = false;
   uint32_t trial_ = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly's own header: what a tester writes to choose its path bit by bit, and what a trunk puts in
-// front of a frame that crosses from one data plane to another. It follows the Ethernet header
-// (ethertype 0x88b5, IEEE 802 local experimental 1). Every field is in network byte order;
-// docs/wire_header.md shows it.
+// bfly's own header. A tester writes it to choose a path bit by bit, and a trunk puts it in front
+// of a frame that crosses from one data plane to another. It follows the Ethernet header (ethertype
+// 0x88b5, IEEE 802 local experimental 1). Every field is in network byte order, and
+// docs/wire_header.md shows the layout.
 #pragma once
 
 #include <cstdint>

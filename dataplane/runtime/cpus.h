@@ -12,7 +12,6 @@ namespace bfly::dataplane {
 
 // lcores are numbered 0..kLcoreLimit-1. The highest number that is not a CPU of this machine is the
 // control's lcore.
-// control's.
 inline constexpr int kLcoreLimit = 128;
 
 // The CPUs below kLcoreLimit, ascending, that this process was allowed to use at the first call
