@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AgentService::ExchangeInBand.
+// The call AgentService::ExchangeInBand.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -26,7 +26,7 @@ v1::AgentInBandPath::Choice ChoiceOf(dataplane::InBandChoice choice) {
   return v1::AgentInBandPath::CHOICE_UNSPECIFIED;
 }
 
-// The value that a share `q` of the values does not exceed.
+// Returns the value that a share `q` of the values does not exceed.
 double Quantile(const std::vector<double>& sorted, double q) {
   if (sorted.empty()) return 0;
   const auto at = static_cast<size_t>(q * static_cast<double>(sorted.size()));
@@ -50,13 +50,13 @@ void FillReport(const dataplane::InBandReport& report, v1::InBandReport* out) {
   out->set_set_up_p99_seconds(Quantile(set_ups, 0.99));
 }
 
-// As many of `field` as there are inputs, or none where they may be absent.
+// Checks that `field` has as many entries as there are inputs, or none if it is optional.
 void CheckCount(const char* field, int count, int inputs, bool optional, FieldErrors& errors) {
   if (count == inputs || (optional && count == 0)) return;
   errors.Add(field, absl::StrCat("has ", count, " entries and inputs ", inputs, "; give as many"));
 }
 
-// A case a program.
+// Each program has a case.
 absl::StatusOr<dataplane::ProgramParameters> ToProgram(const v1::AgentInBandRequest& request) {
   switch (request.program_case()) {
     case v1::AgentInBandRequest::kCollision: {

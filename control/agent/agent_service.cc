@@ -40,8 +40,8 @@ grpc::Status AgentService::LoadFabric(grpc::ServerContext* context,
   if (absl::Status status = CheckOwner(*context); !status.ok()) return ToGrpc(status);
   if (absl::Status status = CheckName(request->data_plane()); !status.ok()) return ToGrpc(status);
   const absl::StatusOr<uint64_t> revision = host_.Load(request->topology());
-  // To the controller UNAVAILABLE means that it cannot reach this process; a device may be
-  // unavailable too.
+  // UNAVAILABLE tells the controller that it cannot reach this process. If a device is unavailable,
+  // the error is therefore another one.
   if (absl::IsUnavailable(revision.status())) {
     return ToGrpc(absl::FailedPreconditionError(revision.status().message()));
   }
@@ -56,9 +56,10 @@ grpc::Status AgentService::UnloadFabric(grpc::ServerContext* context, const v1::
   const std::vector<dataplane::StagePlacement> placement = host_.held(false).placement;
   const absl::StatusOr<dataplane::Snapshot> last = host_.Unload();
   if (!last.ok()) return ToGrpc(last.status());
-  // Without a fabric a data plane is anybody's.
+  // A data plane without a fabric belongs to nobody.
   host_.ownership().Release(host_.ownership().owner().id());
-  // Without links: nobody reads them, and those of a large network fill the memory.
+  // The answer leaves links out, because nobody reads them and those of a large network fill the
+  // memory.
   FillCounters(*last, placement, /*links=*/false, response->mutable_last());
   response->mutable_last()->set_boot_id(host_.boot_id());
   return grpc::Status::OK;

@@ -16,7 +16,7 @@ class AgentService final : public v1::Agent::Service {
     std::string memory;  // "hugepages" or "no hugepages (slower)"
     std::string dpdk_version;
   };
-  // `host` must outlive the service; `shut_down` is called when a client asks for it.
+  // `host` must outlive the service. A client's request to shut down calls `shut_down`.
   AgentService(FabricHost& host, About about, std::function<void()> shut_down)
       : host_(host), about_(std::move(about)), shut_down_(std::move(shut_down)) {}
 
@@ -50,7 +50,7 @@ class AgentService final : public v1::Agent::Service {
                         v1::AgentShutdownResponse*) override;
 
  private:
-  // A request for another data plane than this one went to the wrong address.
+  // An error says that a request names another data plane and so went to the wrong address.
   absl::Status CheckName(const std::string& data_plane) const;
   // FAILED_PRECONDITION: the data plane belongs to another controller.
   absl::Status CheckOwner(const grpc::ServerContext& context) const;

@@ -124,7 +124,7 @@ absl::StatusOr<dataplane::DevicePolicy> DevicesAllowed(const Flags& flags,
   return policy;
 }
 
-// What clients ask for passes the policy before anything of DPDK sees it.
+// The policy checks what clients ask for before DPDK sees it.
 FabricBackend RealBackend(const dataplane::DevicePolicy& policy, const std::string& hosts_file) {
   return {.verify =
               [policy](const dataplane::FabricConfig& config) {
@@ -156,7 +156,8 @@ absl::Status Run(const Flags& flags) {
       flags.insecure_tcp, flags.allow_remote);
   if (!addresses.ok()) return addresses.status();
   const std::string& socket = addresses->front();
-  // Before devices are touched: a second data plane of this name must not get that far.
+  // This comes before devices are touched, because a second data plane of this name must not get
+  // that far.
   if (absl::Status status = PrepareSocket(socket); !status.ok()) return status;
 
   v1::Topology topology;

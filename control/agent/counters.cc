@@ -28,7 +28,7 @@ void FillDrops(const dataplane::DropCounts& drops,
   });
 }
 
-// Columns: AgentCounters or AgentLinkReading. `counters_of(i)` is the link of entry i.
+// Columns is AgentCounters or AgentLinkReading. `counters_of(i)` is the link of entry i.
 template <class Columns, class CountersOf>
 void FillColumns(int count, CountersOf counters_of, Columns* columns) {
   columns->mutable_packets()->Reserve(count);
@@ -53,7 +53,7 @@ void FillColumns(int count, CountersOf counters_of, Columns* columns) {
   }
 }
 
-// The stages that a worker runs, each once, and the rows that it runs of them unless these are all.
+// The stages that a worker runs, each once, and the rows that it runs of them unless it runs all.
 void FillPlaced(const std::vector<dataplane::StagePlacement>& placement, int lcore,
                 v1::WorkerStatus* worker) {
   std::set<int> stages;
@@ -134,7 +134,7 @@ void FillCounters(const dataplane::Snapshot& snapshot,
 
 namespace {
 
-// Larger answers are asked for in pieces.
+// A larger answer must be asked for in pieces.
 constexpr uint32_t kMostListed = 262'145;
 constexpr uint32_t kMostTop = 65'536;
 

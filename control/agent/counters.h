@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A data plane's snapshot as the API's messages.
+// Writes a data plane's snapshot into messages of the API.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -12,7 +12,7 @@
 
 namespace bfly::control {
 
-// `links`: also the columns, one entry a link.
+// With `links`, the columns too, with an entry for each link.
 void FillCounters(const dataplane::Snapshot& snapshot,
                   const std::vector<dataplane::StagePlacement>& placement, bool links,
                   v1::AgentCounters* counters);

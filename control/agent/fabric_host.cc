@@ -19,8 +19,8 @@ std::string NewBootId() {
   return absl::StrFormat("%08x%08x%08x%08x", random(), random(), random(), random());
 }
 
-// Revisions of two processes must not be mistaken for each other, whatever the time of day was when
-// each began: they start at random, and 2^31 changes do not bring one to the next start.
+// Revisions of two processes must differ, whatever the clocks of the processes say. They start at
+// random, and 2^31 changes do not reach another start.
 uint64_t FirstRevision() {
   std::random_device random;
   return uint64_t{random()} << 31 | 1;
@@ -70,7 +70,7 @@ absl::StatusOr<uint64_t> FabricHost::Load(const v1::Topology& topology) {
   }
   absl::StatusOr<dataplane::FabricConfig> config = ConfigOf(topology);
   if (!config.ok()) return config.status();
-  // Devices take their time; readers meanwhile see a data plane with nothing loaded.
+  // Devices may take long to open. Meanwhile readers see a data plane without a fabric.
   absl::StatusOr<std::unique_ptr<dataplane::Fabric>> fabric = backend_.load(*config);
   if (!fabric.ok()) return fabric.status();
 
@@ -200,7 +200,8 @@ absl::Status FabricHost::SetFault(const Fault& fault, bool down) {
   for (const uint64_t index : after.LinksOf(fault)) {
     const LinkId link = network.link_at(index);
     const bool own = first <= link.stage && link.stage <= last;
-    // Another data plane may run some links of a node. The fabric refuses a link of another's.
+    // Another data plane may run some links of a node. A link of another data plane is refused by
+    // the fabric.
     if (std::holds_alternative<NodeId>(fault) && !own) continue;
     if (absl::Status status = fabric_->SetLinkUp(link, !after.blocks(index)); !status.ok()) {
       return status;
@@ -261,7 +262,7 @@ absl::StatusOr<dataplane::Snapshot> FabricHost::snapshot(bool links) const {
 
 absl::StatusOr<dataplane::LinkReading> FabricHost::ReadLinks(
     const dataplane::LinkQuery& query) const {
-  // Changes do not wait for longer than it takes to look at so many links.
+  // A change waits no longer than it takes to look at this many links.
   constexpr uint64_t kLinksAtOnce = 1 << 20;
   std::optional<dataplane::LinkScan> scan;
   uint64_t load = 0;

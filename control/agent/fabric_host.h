@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one fabric a data-plane process may hold, with what the API knows about it and the packets do
-// not: the topology it came from, the controller's circuit ids, links and nodes taken down by hand,
-// the sources asked for. No gRPC.
+// The fabric of a data-plane process, with what the API knows about it: the topology that it came
+// from, the controller's circuit ids, the links and nodes taken down by hand, the sources asked
+// for. No gRPC.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@
 
 namespace bfly::control {
 
-// What the host needs of dataplane::Fabric; tests without ports put their own here.
+// What the host needs of dataplane::Fabric. Tests without ports replace it.
 struct FabricBackend {
   std::function<std::vector<absl::Status>(const dataplane::FabricConfig&)> verify;
   std::function<absl::StatusOr<std::unique_ptr<dataplane::Fabric>>(const dataplane::FabricConfig&)>
@@ -37,15 +37,16 @@ struct FabricBackend {
 struct HeldCircuit {
   Row input = 0;
   Tag tag = 0;
-  uint64_t id = 0;                      // the controller's
-  std::optional<uint64_t> object = {};  // of a read; the controller's too
+  uint64_t id = 0;                      // the controller's id of the circuit
+  std::optional<uint64_t> object = {};  // the object of a read, which the controller knows
 };
 
-// What the stage workers are to do by themselves: release, then set up.
+// An order that the stage workers carry out by themselves: they release circuits, then set circuits
+// up.
 struct InBandTask {
-  dataplane::ProgramParameters program;  // that sets up
+  dataplane::ProgramParameters program;  // the program that sets circuits up
   std::vector<dataplane::InBandRequest> requests;
-  // Or reads; objects[i] is what reads[i] is of.
+  // Either requests or reads. reads[i] reads objects[i].
   std::vector<dataplane::InBandRead> reads;
   std::vector<uint64_t> objects;
   std::vector<Row> release;
@@ -55,39 +56,40 @@ struct InBandTask {
 struct InBandAnswer {
   uint64_t revision = 0;
   dataplane::InBandReport report;       // without the paths of a release
-  std::vector<uint32_t> link_circuits;  // if asked for
+  std::vector<uint32_t> link_circuits;  // only if the task asks for it
 };
 
-// Thread-safe. Calls that change something are done one after the other; reading waits for none of
-// them but the moment of unloading.
+// Thread-safe. Changes are done one after the other. Reading waits for no change except while the
+// fabric is unloaded.
 class FabricHost {
  public:
   FabricHost(FabricBackend backend, std::string name, Ownership::Clock clock = SteadyNow);
   ~FabricHost();
 
   const std::string& name() const { return name_; }
-  // Differs from process to process.
+  // Each process has another.
   const std::string& boot_id() const { return boot_id_; }
-  // Which controller may change it. Whoever serves a controller asks; the calls below do not.
+  // Says which controller may change the fabric. Callers that serve a controller must ask it; the
+  // calls below do not.
   Ownership& ownership() { return ownership_; }
 
-  // INVALID_ARGUMENT with every error, each under "topology". Changes nothing.
+  // INVALID_ARGUMENT names every error, each under "topology". Changes nothing.
   absl::Status Verify(const v1::Topology& topology) const;
-  // The new revision. FAILED_PRECONDITION if a fabric is loaded.
+  // Returns the new revision. FAILED_PRECONDITION: a fabric is loaded.
   absl::StatusOr<uint64_t> Load(const v1::Topology& topology);
-  // The account at the very end. FAILED_PRECONDITION if none is loaded.
+  // Returns the account at the end. FAILED_PRECONDITION: no fabric is loaded.
   absl::StatusOr<dataplane::Snapshot> Unload();
 
-  // Removes, then installs; all or nothing. ABORTED if base_revision is neither 0 nor the revision
-  // now.
+  // Removes circuits, then installs circuits, all or nothing. ABORTED: base_revision is neither 0
+  // nor the current revision.
   absl::StatusOr<uint64_t> UpdateCircuits(const std::vector<HeldCircuit>& install,
                                           const std::vector<Row>& remove, uint64_t base_revision);
-  // The errors of dataplane::InBand, and ABORTED as above; after an error or a refusal what was to
-  // be released first stands as before. Circuits set up have id 0 until they are installed again
-  // with one.
+  // Returns the errors of dataplane::InBand, and ABORTED as UpdateCircuits. After an error or a
+  // refusal, the circuits that were to be released stand as before. Circuits that were set up have
+  // id 0 until they are installed again with an id.
   absl::StatusOr<InBandAnswer> ExchangeInBand(const InBandTask& task);
-  // All that are to run. latency_id: of the newest that wants latencies recorded, 0: none; a larger
-  // one than before starts recording anew.
+  // Runs these sources and no others. `latency_id` is the id of the newest source that wants
+  // latencies recorded, or 0; a larger one than before starts the recording anew.
   absl::Status SetSources(const std::vector<v1::TrafficSource>& sources, uint64_t latency_id);
   // A link works while neither it nor one of its nodes is down. INVALID_ARGUMENT: the network has
   // no such link or node, or another data plane runs the link.
@@ -96,24 +98,24 @@ class FabricHost {
   // "changes".
   absl::Status SetLinks(const LinkOverrides& changes);
 
-  // What is held now, in one piece.
+  // What the data plane holds at one moment.
   struct Held {
     bool loaded = false;
     uint64_t revision = 0;  // changes with the fabric and its circuits
     v1::Topology topology;
     std::vector<HeldCircuit> circuits;  // by input
-    std::vector<LinkId> down_links;     // by themselves
+    std::vector<LinkId> down_links;     // links taken down by themselves
     std::vector<NodeId> down_nodes;
     LinkOverrides link_changes;
     std::vector<v1::TrafficSource> sources;
     std::vector<dataplane::StagePlacement> placement;
     std::vector<std::string> problems;  // of ports and trunks
   };
-  // `full`: also topology, circuits, links and sources.
+  // `full`: also the topology, the circuits, the links and the sources.
   Held held(bool full) const;
   // Without `links` it is cheap, however large the network.
   absl::StatusOr<dataplane::Snapshot> snapshot(bool links) const;
-  // INVALID_ARGUMENT names the field of the query that is wrong; ABORTED: the fabric was unloaded
+  // INVALID_ARGUMENT names the wrong field of the query. ABORTED: the fabric was unloaded
   // meanwhile.
   absl::StatusOr<dataplane::LinkReading> ReadLinks(const dataplane::LinkQuery& query) const;
   struct Traffic {
@@ -126,9 +128,9 @@ class FabricHost {
   absl::StatusOr<dataplane::FabricConfig> ConfigOf(v1::Topology topology) const;
   absl::Status CheckUpdate(const std::vector<HeldCircuit>& install,
                            const std::vector<Row>& remove) const;
-  // FAILED_PRECONDITION if there is none.
+  // FAILED_PRECONDITION: no fabric is loaded.
   absl::Status CheckLoaded() const;
-  // With change_: what an in-band exchange released stands again.
+  // The caller holds change_. Installs again the circuits that an exchange in band released.
   void Reinstate(const std::vector<HeldCircuit>& released);
 
   const FabricBackend backend_;
@@ -139,7 +141,7 @@ class FabricHost {
   std::mutex change_;                // held during a change, taken before state_
   mutable std::shared_mutex state_;  // guards what follows
   std::unique_ptr<dataplane::Fabric> fabric_;
-  uint64_t loads_ = 0;  // which fabric it is
+  uint64_t loads_ = 0;  // how many fabrics were loaded
   uint64_t revision_;
   v1::Topology topology_;
   struct Slot {
@@ -149,7 +151,7 @@ class FabricHost {
     std::optional<uint64_t> object = {};
   };
   std::vector<Slot> circuits_;      // by input row
-  std::optional<FaultSet> faults_;  // of the fabric's network; none: there is no fabric
+  std::optional<FaultSet> faults_;  // of the fabric's network; none if there is no fabric
   LinkOverrides link_changes_;
   std::vector<v1::TrafficSource> sources_;
   uint64_t latency_id_ = 0;  // 0: latencies are not recorded

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FabricHost: circuits that the stage workers set up and release themselves.
+// Circuits that the stage workers set up and release by themselves.
 #include "absl/strings/str_cat.h"
 #include "control/agent/fabric_host.h"
 
@@ -16,7 +16,7 @@ absl::StatusOr<dataplane::InBandReport> SetUp(dataplane::InBand& in_band, const 
 void FabricHost::Reinstate(const std::vector<HeldCircuit>& released) {
   const std::unique_lock state(state_);
   for (const HeldCircuit& circuit : released) {
-    // It was there before, so there is nothing wrong with it.
+    // The circuit stood before, so installing it again cannot fail.
     fabric_->InstallCircuit(circuit.input, circuit.tag).IgnoreError();
     circuits_[circuit.input] = {
         .held = true, .tag = circuit.tag, .id = circuit.id, .object = circuit.object};
@@ -25,7 +25,7 @@ void FabricHost::Reinstate(const std::vector<HeldCircuit>& released) {
 }
 
 absl::StatusOr<InBandAnswer> FabricHost::ExchangeInBand(const InBandTask& task) {
-  // Workers may take their time; readers do not wait for them.
+  // Workers may take long, and readers do not wait for them.
   const std::lock_guard change(change_);
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
   if (task.base_revision != 0 && task.base_revision != revision_) {
@@ -47,7 +47,7 @@ absl::StatusOr<InBandAnswer> FabricHost::ExchangeInBand(const InBandTask& task) 
     }
     answer.revision = ++revision_;
     if (task.requests.empty() && task.reads.empty()) answer.report = *released;
-    // Of a release only the cost is told.
+    // The answer to a release has only its cost.
     answer.report.paths.clear();
   }
   if (!task.requests.empty() || !task.reads.empty()) {
@@ -64,7 +64,8 @@ absl::StatusOr<InBandAnswer> FabricHost::ExchangeInBand(const InBandTask& task) 
     answer.revision = ++revision_;
   }
   if (task.link_circuits) {
-    // An exchange of nothing: what was installed by other means since the last one is counted.
+    // An exchange without requests counts what was installed by other means since the last
+    // exchange.
     const absl::Status counted = (*in_band)->Release({}).status();
     if (!counted.ok()) return counted;
     answer.link_circuits = (*in_band)->circuits_on_links();

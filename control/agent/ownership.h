@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which controller a data plane belongs to. A controller claims it, says so again several times a
-// second, and gives it up when it ends; one that fell silent loses it to the next that asks. The
-// clock is monotonic and given from outside, so that tests need not wait.
+// Which controller owns a data plane. A controller claims the data plane, confirms its claim
+// several times a second, and releases the data plane when it ends. A controller that fell silent
+// loses the data plane to the next controller that asks. The caller gives a monotonic clock, so
+// that tests need not wait.
 #pragma once
 
 #include <chrono>
@@ -25,22 +26,22 @@ inline std::chrono::steady_clock::time_point SteadyNow() {
 class Ownership {
  public:
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
-  // A controller that was not heard for so long may be replaced.
+  // Another controller may replace an owner that was not heard for this long.
   static constexpr std::chrono::seconds kPatience{10};
 
   explicit Ownership(Clock now) : now_(std::move(now)) {}
 
-  // Makes `caller` the owner unless somebody else is.
+  // Makes `caller` the owner unless there is another owner.
   void Claim(const v1::AgentOwner& caller);
-  // The owner was heard; callers that are not the owner change nothing.
+  // The owner was heard. A caller that is not the owner changes nothing.
   void Renew(const std::string& id);
-  // Nothing if `id` is not the owner.
+  // Does nothing if `id` is not the owner.
   void Release(const std::string& id);
 
-  // FAILED_PRECONDITION, saying who the owner is, unless `id` is the owner or there is none. The
-  // owner was heard by that.
+  // FAILED_PRECONDITION: another controller than `id` is the owner, which the message names. If
+  // `id` is the owner, the owner was heard.
   absl::Status Check(const std::string& id);
-  // Without id: there is none.
+  // Returns an owner without id if there is none.
   v1::AgentOwner owner() const;
 
  private:

@@ -16,7 +16,8 @@ namespace {
 constexpr uint32_t kMinBytes = 64;
 constexpr size_t kMaxNameLength = 64;
 constexpr uint32_t kHighestPriority = 7;
-// Of a slot, and of an on period: shorter ones would have a worker count slots instead of packets.
+// The shortest slot and the shortest on period. With a shorter one a worker would count slots
+// instead of packets.
 constexpr double kShortestTime = 1e-9;
 
 using Destination = dataplane::SourceConfig::Destination;
@@ -202,7 +203,7 @@ class SourceReader {
         read->push_back(packet);
         continue;
       }
-      // One is enough to tell what is wrong with a million.
+      // One error is enough to tell what is wrong with a million values.
       const std::string index = absl::StrCat("[", i, "]");
       CheckRow("trace.rows" + index, packet.row);
       CheckRow("trace.destinations" + index, packet.destination);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Built-in sources: from the API's message to the data plane's plain values.
+// Converts built-in sources from the API's message to the data plane's plain values.
 #pragma once
 
 #include <cstdint>

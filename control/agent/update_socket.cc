@@ -15,7 +15,8 @@
 namespace bfly::control {
 namespace {
 
-// Controllers that are connected; one is the rule, two while one takes over from another.
+// The number of controllers that may be connected. Usually it is one, or two while one takes over
+// from another.
 constexpr size_t kMaxClients = 8;
 
 }  // namespace
@@ -85,7 +86,7 @@ void UpdateSocket::Run() {
 bool UpdateSocket::Serve(const PacketSocket& client) {
   const absl::StatusOr<absl::string_view> message =
       client.Receive({buffer_.get(), PacketSocket::kMaxMessage});
-  if (absl::IsDeadlineExceeded(message.status())) return true;  // nothing there after all
+  if (absl::IsDeadlineExceeded(message.status())) return true;  // no message came after all
   if (absl::IsUnavailable(message.status())) return false;
   absl::StatusOr<uint64_t> revision =
       absl::InvalidArgumentError("this is not an AgentUpdateRequest");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Updates of circuits from processes of this machine, without gRPC: what a controller asks for most
-// often, and waits for before it answers a set-up (AgentUpdateResult in agent.proto).
+// Takes updates of circuits from processes of this machine, without gRPC. They are what a
+// controller asks for most often, and it waits for them before it answers a set-up
+// (AgentUpdateResult in agent.proto).
 #pragma once
 
 #include <memory>
@@ -14,22 +15,22 @@
 
 namespace bfly::control {
 
-// The new revision; the errors of FabricHost::UpdateCircuits.
+// Returns the new revision, or the errors of FabricHost::UpdateCircuits.
 absl::StatusOr<uint64_t> UpdateHost(const v1::AgentUpdateRequest& request, FabricHost& host);
 
 class UpdateSocket {
  public:
-  // Listens beside the agent's socket; null where UpdateSocketPath has no place for it. `host` must
-  // outlive it.
+  // Listens beside the agent's socket. Returns null if UpdateSocketPath has no place for the
+  // socket. `host` must outlive the object.
   static absl::StatusOr<std::unique_ptr<UpdateSocket>> Start(absl::string_view agent_address,
                                                              FabricHost& host);
-  // Finishes the update it is at.
+  // Finishes the update that is under way.
   ~UpdateSocket();
 
  private:
   UpdateSocket(std::string path, PacketSocket listening, int stop, FabricHost& host);
   void Run();
-  // False: this client is done with.
+  // Returns false when the client has ended or must be dropped.
   bool Serve(const PacketSocket& client);
 
   const std::string path_;
