@@ -110,11 +110,11 @@ absl::Status SqliteStore::CannotMake() const {
       "cannot make ", path_, ", where placed objects are kept: ", std::strerror(errno)));
 }
 
-// Writes under another name and renames, so that there is always a whole database or none.
+// Writes under another name and renames, so that the file is always a whole database or absent.
 absl::Status SqliteStore::Create() {
   const std::string fresh = path_ + ".new";
   Unlink(fresh);
-  // The log and the index of it get the mode of the file.
+  // The write-ahead log and its index get the mode of the file.
   const int file = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
   if (file < 0) {
     return CannotMake();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The store as a SQLite database: write-ahead log, synchronous=FULL, one transaction a call.
+// The store as a SQLite database with a write-ahead log, synchronous=FULL and a transaction for
+// each call.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +19,11 @@ namespace bfly::control {
 
 class SqliteStore final : public Store {
  public:
-  // Version of the tables. A database of a higher one is refused.
+  // The version of the tables. A database of a higher version is refused.
   static constexpr int kVersion = 1;
 
-  // The file is made by the first Append and may grow to `max_bytes`. Nothing is read or written
-  // yet.
+  // The first Append makes the file, which may grow to `max_bytes`. The constructor reads and
+  // writes nothing.
   explicit SqliteStore(std::string path, uint64_t max_bytes = 256 << 20);
   ~SqliteStore() override;
 
@@ -34,21 +35,22 @@ class SqliteStore final : public Store {
   absl::Status Remove() override;
 
  private:
-  // Calls `work` and turns what SQLite throws into a status. `doing` such as "read".
+  // Calls `work` and turns exceptions of SQLite into a status. `doing` is a verb such as "read".
   absl::Status Try(const char* doing, const std::function<absl::Status()>& work) const;
-  // Opens the file, which is there, and checks whose it is.
+  // Opens the file, which must exist, and checks that it is bfly's.
   absl::Status Connect();
   absl::Status Create();
-  // The error of errno.
+  // Returns the error of errno.
   absl::Status CannotMake() const;
-  // Not OK: there is a file that bfly must leave alone.
+  // Returns an error if there is a file that bfly must not touch.
   absl::Status CheckOurs();
 
   const std::string path_;
   const uint64_t max_bytes_;
   std::string fabric_;
-  std::unique_ptr<SQLite::Database> database_;  // null: there is no file, or it was not opened yet
-  int64_t last_before_ = 0;                     // the newest record before the last Append
+  // Null if there is no file, or the file was not opened yet.
+  std::unique_ptr<SQLite::Database> database_;
+  int64_t last_before_ = 0;  // the newest record before the last Append
 };
 
 }  // namespace bfly::control

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a controller must know again after a restart and no data plane can tell it: where objects
-// were placed. Data planes hold the topology and the circuits.
+// What a controller must know after a restart and no data plane can tell it: where objects are
+// placed. Data planes hold the topology and the circuits.
 #pragma once
 
 #include <memory>
@@ -12,33 +12,36 @@
 
 namespace bfly::control {
 
-// The placements of one fabric, as records in the order they were done. Not thread-safe.
+// The placements of one fabric, as records in the order in which they were done. Not thread-safe.
 //
-// A store that cannot be read is never taken for an empty one: every call returns why, until the
-// operator has done what the error says. DATA_LOSS: it is damaged, or a file of something else.
-// FAILED_PRECONDITION: a newer bfly wrote it. ABORTED: another process holds it.
-// RESOURCE_EXHAUSTED: it is full. INTERNAL: the system cannot read or write it. After an error the
-// store holds what it held before the call.
+// A store that cannot be read is never taken for an empty one: every call returns the reason until
+// the operator has done what the error says. After an error the store holds what it held before the
+// call.
+// DATA_LOSS: the store is damaged, or the file is not a store.
+// FAILED_PRECONDITION: a newer bfly wrote the store.
+// ABORTED: another process holds it.
+// RESOURCE_EXHAUSTED: the store is full.
+// INTERNAL: the system cannot read or write the store.
 class Store {
  public:
   virtual ~Store() = default;
 
-  // The records of the fabric `fabric` (any text that tells it from others). None if the store is
-  // of another fabric, or of none; it is begun anew then.
+  // Returns the records of the fabric that the text `fabric` identifies. If the store has another
+  // fabric or none, it begins anew and returns no records.
   virtual absl::StatusOr<std::vector<std::string>> Open(const std::string& fabric) = 0;
-  // Forgets what there is. What is appended from now on is of `fabric`.
+  // Forgets all records. Later records are of `fabric`.
   virtual absl::Status Begin(const std::string& fabric) = 0;
-  // All or none of them; on disk when it returns OK.
+  // Appends all records or none. They are on disk when it returns OK.
   virtual absl::Status Append(const std::vector<std::string>& records) = 0;
   // Takes back the last Append.
   virtual absl::Status TakeBack() = 0;
-  // Leaves only what the last Append brought.
+  // Leaves only the records of the last Append.
   virtual absl::Status KeepLast() = 0;
   // Forgets everything, because no fabric is loaded any more.
   virtual absl::Status Remove() = 0;
 };
 
-// Keeps nothing: for controllers without a run directory.
+// Makes a store that keeps nothing, for controllers without a run directory.
 std::unique_ptr<Store> MakeForgetfulStore();
 
 }  // namespace bfly::control
