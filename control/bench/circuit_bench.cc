@@ -17,7 +17,7 @@ namespace bfly::control {
 namespace {
 
 // A run is repeated until it has this many operations, so that the clock can resolve it and the
-// cache contents that the other contestant left do not matter.
+// cache contents that the other implementation left do not matter.
 constexpr uint32_t kLeastOperations = 1 << 20;
 
 double CpuSeconds() {

@@ -61,7 +61,8 @@ std::vector<uint32_t> LinkLoad::StageCongestion() const {
 }
 
 void LinkLoad::CountLinks(uint64_t first, uint64_t end, std::map<uint32_t, uint64_t>& count) const {
-  // Bytes that follow each other are often alike, and then each would wait for the one before.
+  // Consecutive bytes are often alike. With one table the addition for a byte would wait for the
+  // byte before.
   std::array<std::array<uint64_t, 256>, 4> pairs = {};
   constexpr uint64_t kBytes = LinkSlots::kLine / 2;
   static_assert(kBytes % pairs.size() == 0);
@@ -86,7 +87,7 @@ void LinkLoad::CountLinks(uint64_t first, uint64_t end, std::map<uint32_t, uint6
 }
 
 LinkLoad::Loaded LinkLoad::LinksWith(uint64_t first, uint64_t end, uint32_t least) const {
-  // Of a pair of slots, whether one may have as many.
+  // By pair of slots: whether one of the two may have as many.
   std::array<bool, 256> may = {};
   for (uint32_t pair = 0; pair < may.size(); ++pair) {
     may[pair] = std::max(pair & kFull, pair >> 4) >= std::min<uint32_t>(least, kFull);

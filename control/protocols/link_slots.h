@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the count of each link stands, four bits of it, so that a path finds those of consecutive
-// links side by side: it then waits for memory once for four links.
+// Where the four bits that count each link stand. The counts of consecutive links of a path stand
+// side by side, so one wait for memory serves four links.
 //
 // Up to four consecutive stages that set neighbouring positions from left to right are a group. The
 // paths that agree on all other positions have its 4 * 32 links to themselves, and these fill one
 // cache line. So the 32 links of a path of BB_65536 are in 8 lines.
 //
-// Where a direction has several ports the slots stand in the order of the links' indexes.
+// If a direction has several ports, the slots stand in the order of the links' indexes.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class LinkSlots {
   // `network` must outlive the object.
   explicit LinkSlots(const Network& network);
 
-  static constexpr size_t kLine = 128;  // slots in a cache line; slot 0 begins one
+  static constexpr size_t kLine = 128;  // slots in a cache line; slot 0 begins a line
   // Slots are 0 .. size() - 1, a multiple of kLine. Some belong to no link.
   uint64_t size() const { return size_; }
 
@@ -117,7 +117,7 @@ class LinkSlots {
   }
 
   const Network* network_;
-  std::vector<Group> groups_;  // by hop; none where a direction has several ports
+  std::vector<Group> groups_;  // by hop; empty if a direction has several ports
   uint64_t size_ = 0;
 };
 

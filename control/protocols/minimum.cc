@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The minimum protocol on BB_n (Cole et al. 1998, section 2.2; THEORY.md 2.5): of its two random
-// paths a request takes the one whose fullest collision link carries fewer established circuits, p
-// if they tie; where a fault leaves one of them whole, that one.
+// The minimum protocol on BB_n (Cole et al. 1998, section 2.2; THEORY.md 2.5). Of its two random
+// paths a request takes the path whose fullest collision link carries fewer established circuits, p
+// if they tie. If faults leave only one path whole, it takes that path.
 //
-// On a dilated butterfly the directions are given, and each hop takes the port of its direction
-// with the fewest circuits, the first of those that tie. While no circuit is released the ports of
-// a direction then carry the same number of circuits within one, so of L circuits in a direction no
-// port has more than ceil(L / multiplicity).
+// On a dilated butterfly the directions are given. Each hop takes the port of its direction with
+// the fewest circuits, the first of those that tie. While no circuit is released, the ports of a
+// direction differ by at most one circuit. So if L circuits go in a direction, no port has more
+// than ceil(L / multiplicity).
 #include <algorithm>
 
 #include "control/protocols/protocols.h"
@@ -57,7 +57,7 @@ class MinimumChooser : public PathChooser {
   const FaultSet* const faults_;
 };
 
-// On a dilated butterfly.
+// Chooses ports on a dilated butterfly.
 class LeastLoadedPorts : public PathChooser {
  public:
   explicit LeastLoadedPorts(const FaultSet* faults) : faults_(faults) {}
@@ -78,7 +78,8 @@ class LeastLoadedPorts : public PathChooser {
   }
 
  private:
-  // Of the ports of a direction that no fault blocks; the first if all are blocked.
+  // Returns the least loaded port of the direction that no fault blocks, or the first if all are
+  // blocked.
   int LeastLoaded(const LinkLoad& load, LinkId link) const {
     const Network& network = load.network();
     const int first = link.port;

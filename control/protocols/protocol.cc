@@ -56,9 +56,9 @@ absl::Status CheckThreshold(absl::string_view field, uint32_t value) {
                                                  kMaxThreshold, " (0: the protocol's own)"));
 }
 
-// Fills in the load of stages first..last-1: in bytes, so that the counts of one stage stay in the
-// cache; a stage with more than 254 paths on a link is counted again in words. With kOnePort, where
-// a direction has one port, the compiler knows how a tag is laid out.
+// Fills in the load of stages first..last-1. Loads are counted in bytes, so that the counts of one
+// stage stay in the cache; a stage with more than 254 paths on a link is counted again in words.
+// kOnePort says that a direction has one port, so that the compiler knows how a tag is laid out.
 template <bool kOnePort>
 void CountStages(const Network& network, const LinkLoad* standing, int first, int last,
                  RouteResult& result) {
@@ -74,7 +74,7 @@ void CountStages(const Network& network, const LinkLoad* standing, int first, in
     tags[i] = result.paths[i].tag;
     rows[i] = result.paths[i].input;
   }
-  // Copies, which the counts written can't change.
+  // These are copies, which writing the counts cannot change.
   const auto link_of = [layout, ports, row = rows.data(), tag = tags.data()](size_t i, int stage) {
     return ports * row[i] + static_cast<size_t>(layout.port(tag[i], stage));
   };

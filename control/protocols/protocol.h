@@ -33,7 +33,7 @@ enum class PathChoice {
   kGiven,        // the caller named it
   kRandom,       // a random one, whatever the load
   kLooping,      // computed off line by the looping algorithm
-  kLeastLoaded,  // of the ports of each hop's direction the one with the fewest circuits
+  kLeastLoaded,  // at each hop the port of its direction with the fewest circuits
   kArbitrary,    // the protocol ended without one for this request; the first candidate was taken
 };
 // "greedy", "p", "p_prime", "given", "random", "looping", "least_loaded", "arbitrary".
