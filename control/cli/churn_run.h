@@ -21,10 +21,10 @@ struct ChurnCommand {
   std::string network;
 };
 
-// FailedPrecondition where a direction has several ports.
+// FailedPrecondition: a direction of the network has several ports.
 absl::Status CheckChurnNetwork(uint32_t multiplicity);
 
-// The steps of a file; of no file, none.
+// Returns the steps of a file, or none if there is no file.
 absl::StatusOr<std::vector<ChurnStep>> ReadAdversary(const std::string& path, Row rows);
 
 v1::ChurnReport ToMessage(const ChurnReport& report, double wall_seconds);

@@ -20,7 +20,7 @@ inline constexpr char kAvoidHelp[] =
     "again";
 
 // Adds the links of selectors that each name a stage, rows and perhaps a port, such as 's1 r4 p1'.
-// No port: all that the nodes of the fabric have, which is asked.
+// A selector without a port means all ports of the nodes, which the fabric is asked for.
 absl::Status AddLinks(const std::vector<std::string>& selectors, const Common& common,
                       google::protobuf::RepeatedPtrField<v1::LinkRef>* links);
 

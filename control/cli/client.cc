@@ -13,8 +13,8 @@
 namespace bfly::control {
 namespace {
 
-// "\n  field: what is wrong with it" for every field the error names, but for what its message says
-// already.
+// Returns "\n  field: what is wrong with it" for every field of the error that its message does not
+// name already.
 std::string FieldLines(const absl::Status& status) {
   std::string lines;
   for (const FieldError& error : FieldErrorsOf(status)) {
@@ -26,7 +26,7 @@ std::string FieldLines(const absl::Status& status) {
 }
 
 // gRPC's own words for "no connection". A controller that reports an unreachable data plane may
-// quote them, but begins with its own.
+// quote these words, but begins with its own.
 bool IsNobodyThere(absl::string_view message) {
   return absl::StartsWith(message, "failed to connect") ||
          absl::StartsWith(message, "connections to all backends");
@@ -53,15 +53,15 @@ std::string Unreachable(const Common& common, const std::string& why) {
 }  // namespace
 
 std::shared_ptr<grpc::Channel> Connect(const Common& common) {
-  // Between two calls gRPC looks at a connection that comes about only every five seconds. The
-  // first channel reads the variable.
+  // Between two calls gRPC looks for a new connection only every five seconds. The first channel
+  // reads the variable.
   static const int set = setenv("GRPC_CLIENT_CHANNEL_BACKUP_POLL_INTERVAL_MS", "50", 0);
   (void)set;
   grpc::ChannelArguments arguments;
   // A description of a million links is one message of tens of megabytes.
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
-  // A stream may have so much under way that it is not read as fast as it comes.
+  // A stream may have so much under way that the answers are not read as fast as they come.
   arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 4 << 20);
   // A call that was turned away is tried again sooner than gRPC would connect by itself.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kTryAgainEvery.count());

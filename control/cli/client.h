@@ -22,7 +22,7 @@ std::shared_ptr<grpc::Channel> Connect(const Common& common);
 
 // A gRPC error with the details of its fields, one a line. OK gives OK.
 absl::Status Explain(const grpc::Status& answer, const Common& common);
-// An error of the controller with what to do where another client is primary. Explain adds it.
+// Adds to an error of the controller what to do if another client is primary. Explain calls it.
 absl::Status WithAdvice(const absl::Status& status);
 
 // How long a call that the controller turned away is tried again.

@@ -72,7 +72,7 @@ class Turns {
     closed_ = true;
     changed_.notify_all();
   }
-  // Empty: the queue is closed.
+  // Returns nothing once the queue is closed.
   std::vector<size_t> Take() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !groups_.empty() || closed_; });

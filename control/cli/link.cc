@@ -17,7 +17,7 @@
 namespace bfly::control {
 namespace {
 
-// Each is a call of its own.
+// Each link takes a call of its own.
 constexpr size_t kMostLinks = 4096;
 
 // Returns the links of the loaded fabric that `selector` names. InvalidArgument: a link is outside

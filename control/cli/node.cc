@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly node up|down: whether nodes are there, and all the links that lead to them and leave them.
+// bfly node up|down: takes nodes down, with all links that enter or leave them, and brings them
+// back.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -17,10 +18,11 @@
 namespace bfly::control {
 namespace {
 
-// Each is a call of its own.
+// Each node takes a call of its own.
 constexpr size_t kMostNodes = 4096;
 
-// The nodes that `selector` names on the loaded fabric. InvalidArgument if one lies outside it.
+// Returns the nodes of the loaded fabric that `selector` names. InvalidArgument: a node is outside
+// the fabric.
 absl::StatusOr<std::vector<v1::SetNodeStateRequest>> NodeRequests(const NodeSelector& selector,
                                                                   const Common& common) {
   auto stub = v1::Fabric::NewStub(Connect(common));
