@@ -19,6 +19,10 @@ NetworkFacts Describe(const Network& network) {
       .dilation = network.hops(),
       .multiplicity = network.multiplicity(),
       .rule = network.multiplicity() > 1 ? std::string(RuleName(network.rule())) : std::string(),
+      .extra_stages = network.spec().extra_stages,
+      .parallel_edges = network.kind() == NetworkKind::kMultibutterfly
+                            ? std::string(ParallelEdgesName(network.parallel_edges()))
+                            : std::string(),
       .tag_bits_per_hop = network.tag_layout().field_bits,
       .tag = {},
       .example = {}};

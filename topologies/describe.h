@@ -45,6 +45,8 @@ struct NetworkFacts {
   int dilation = 0;  // links on every path
   int multiplicity = 1;
   std::string rule;  // empty where a direction has one port
+  int extra_stages = 0;
+  std::string parallel_edges;  // empty where there are no random splitters
   int tag_bits_per_hop = 1;
   std::vector<TagBit> tag;
   ExamplePath example;

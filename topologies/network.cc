@@ -13,29 +13,44 @@ namespace {
 struct KnownKind {
   NetworkKind kind;
   const char* name;
-  std::vector<StageWiring> (*wire)(int dimension, uint64_t seed);
+  std::vector<StageWiring> (*wire)(const NetworkSpec& spec, int dimension);
 };
+
+std::vector<StageWiring> WireMultibutterfly(const NetworkSpec& spec, int d) {
+  return MultibutterflyWiring(d, spec.multiplicity, spec.parallel_edges.value_or(kDefaultEdges),
+                              spec.seed);
+}
 
 constexpr KnownKind kKinds[] = {
-    {NetworkKind::kButterfly, "butterfly", [](int d, uint64_t) { return ButterflyWiring(d); }},
+    {NetworkKind::kButterfly, "butterfly",
+     [](const NetworkSpec& spec, int d) { return ExtraStagesWiring(d, spec.extra_stages); }},
     {NetworkKind::kWrappedButterfly, "wrapped_butterfly",
-     [](int d, uint64_t) { return ButterflyWiring(d); }},
+     [](const NetworkSpec&, int d) { return ButterflyWiring(d); }},
     {NetworkKind::kTwoFoldButterfly, "two_fold_butterfly",
-     [](int d, uint64_t) { return TwoFoldButterflyWiring(d); }},
-    {NetworkKind::kHypercube, "hypercube", [](int d, uint64_t) { return HypercubeWiring(d); }},
+     [](const NetworkSpec&, int d) { return TwoFoldButterflyWiring(d); }},
+    {NetworkKind::kHypercube, "hypercube",
+     [](const NetworkSpec&, int d) { return HypercubeWiring(d); }},
     {NetworkKind::kRandomlyWiredButterfly, "randomly_wired_butterfly",
-     RandomlyWiredButterflyWiring},
-    {NetworkKind::kBenes, "benes", [](int d, uint64_t) { return BenesWiring(d); }},
+     [](const NetworkSpec& spec, int d) { return RandomlyWiredButterflyWiring(d, spec.seed); }},
+    {NetworkKind::kBenes, "benes", [](const NetworkSpec&, int d) { return BenesWiring(d); }},
     // The parallel links of a direction are wired alike.
     {NetworkKind::kDilatedButterfly, "dilated_butterfly",
-     [](int d, uint64_t) { return ButterflyWiring(d); }},
+     [](const NetworkSpec&, int d) { return ButterflyWiring(d); }},
+    {NetworkKind::kMultibutterfly, "multibutterfly", WireMultibutterfly},
 };
 
-// Two passes or two copies are the longest paths, and a tag must hold a bit for each hop.
+// Two passes, two copies and extra stages are the longest paths, and a tag must hold a bit for each
+// hop.
 static_assert(2 * std::countr_zero(kMaxRows) <= kMaxTagBits);
+static_assert(std::countr_zero(kMaxRows) + kMaxExtraStages <= kMaxTagBits);
 
 absl::Status OutsideOf(absl::string_view field, int64_t value, uint64_t count) {
   return absl::OutOfRangeError(absl::StrCat(field, ": ", value, " is outside 0..", count - 1));
+}
+
+absl::Status NeedsKind(absl::string_view what, absl::string_view kinds, NetworkKind kind) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " needs kind ", kinds, ", not ", KindName(kind)));
 }
 
 // Checks multiplicity and rule against what the kind allows.
@@ -44,18 +59,59 @@ absl::Status CheckPorts(const NetworkSpec& spec) {
     return absl::InvalidArgumentError(
         absl::StrCat("multiplicity: ", spec.multiplicity, " is outside 1..", kMaxMultiplicity));
   }
-  if (spec.multiplicity != 1 && spec.kind != NetworkKind::kDilatedButterfly) {
-    return absl::InvalidArgumentError(absl::StrCat("multiplicity: ", spec.multiplicity,
-                                                   " needs kind dilated_butterfly, not ",
-                                                   KindName(spec.kind)));
+  const bool splits = spec.kind == NetworkKind::kMultibutterfly;
+  if (spec.multiplicity != 1 && !splits && spec.kind != NetworkKind::kDilatedButterfly) {
+    return NeedsKind(absl::StrCat("multiplicity: ", spec.multiplicity),
+                     "dilated_butterfly or multibutterfly", spec.kind);
+  }
+  if (splits && static_cast<uint32_t>(spec.multiplicity) > spec.rows / 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("multiplicity: ", spec.multiplicity, " is more than a splitter of ", spec.rows,
+                     " rows can take: a side of it has ", spec.rows / 2,
+                     " outputs; use a lower multiplicity or more rows"));
   }
   if (spec.rule.has_value() && spec.multiplicity == 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("rule: ", RuleName(*spec.rule),
                      " has nothing to choose from: this network has one port a direction; leave "
-                     "it out, or use kind dilated_butterfly with a multiplicity above 1"));
+                     "it out, or use kind dilated_butterfly or multibutterfly with a multiplicity "
+                     "above 1"));
   }
   return absl::OkStatus();
+}
+
+// Checks the keys that only one kind has.
+absl::Status CheckKeysOfKind(const NetworkSpec& spec) {
+  if (spec.passes < 1 || spec.passes > 2) {
+    return absl::InvalidArgumentError(absl::StrCat("passes: ", spec.passes, " is outside 1..2"));
+  }
+  if (spec.passes != 1 && spec.kind != NetworkKind::kWrappedButterfly) {
+    return NeedsKind(absl::StrCat("passes: ", spec.passes), "wrapped_butterfly", spec.kind);
+  }
+  if (spec.extra_stages < 0 || spec.extra_stages > kMaxExtraStages) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("extra_stages: ", spec.extra_stages, " is outside 0..", kMaxExtraStages));
+  }
+  if (spec.extra_stages != 0 && spec.kind != NetworkKind::kButterfly) {
+    return NeedsKind(absl::StrCat("extra_stages: ", spec.extra_stages), "butterfly", spec.kind);
+  }
+  if (spec.parallel_edges.has_value() && spec.kind != NetworkKind::kMultibutterfly) {
+    return NeedsKind(absl::StrCat("parallel_edges: ", ParallelEdgesName(*spec.parallel_edges)),
+                     "multibutterfly", spec.kind);
+  }
+  return absl::OkStatus();
+}
+
+// Checks that the tables of random splitters do not become too large.
+absl::Status CheckTables(const NetworkSpec& spec) {
+  if (spec.kind != NetworkKind::kMultibutterfly) return absl::OkStatus();
+  const uint64_t links = uint64_t{spec.rows} * std::countr_zero(spec.rows) * kDirections *
+                         static_cast<uint64_t>(spec.multiplicity);
+  if (links <= kMaxTableLinks) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("rows: ", spec.rows, " with a multiplicity of ", spec.multiplicity, " make ",
+                   links, " randomly wired links; at most ", kMaxTableLinks,
+                   " are kept: use fewer rows or a lower multiplicity"));
 }
 
 // Checks that a tag has room for the ports of all hops.
@@ -70,6 +126,18 @@ absl::Status CheckTagBits(const NetworkSpec& spec, const TagLayout& layout) {
 }
 
 }  // namespace
+
+absl::string_view ParallelEdgesName(ParallelEdges edges) {
+  return edges == ParallelEdges::kKeep ? "keep" : "avoid";
+}
+
+absl::StatusOr<ParallelEdges> ParallelEdgesFromName(absl::string_view name) {
+  for (const ParallelEdges edges : {ParallelEdges::kKeep, ParallelEdges::kAvoid}) {
+    if (name == ParallelEdgesName(edges)) return edges;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("parallel_edges: \"", name, "\" is not known; use keep or avoid"));
+}
 
 absl::string_view KindName(NetworkKind kind) {
   for (const KnownKind& k : kKinds) {
@@ -99,20 +167,15 @@ absl::StatusOr<Network> Network::Make(const NetworkSpec& spec) {
     return absl::InvalidArgumentError(absl::StrCat(
         "rows: ", spec.rows, " is not a power of two from ", kMinRows, " to ", kMaxRows));
   }
-  if (spec.passes < 1 || spec.passes > 2) {
-    return absl::InvalidArgumentError(absl::StrCat("passes: ", spec.passes, " is outside 1..2"));
+  for (const auto check : {CheckKeysOfKind, CheckPorts, CheckTables}) {
+    if (absl::Status status = check(spec); !status.ok()) return status;
   }
-  if (spec.passes != 1 && spec.kind != NetworkKind::kWrappedButterfly) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "passes: ", spec.passes, " needs kind wrapped_butterfly, not ", KindName(spec.kind)));
-  }
-  if (absl::Status status = CheckPorts(spec); !status.ok()) return status;
   for (const KnownKind& k : kKinds) {
     if (k.kind != spec.kind) continue;
     Network network;
     network.spec_ = spec;
     network.dimension_ = std::countr_zero(spec.rows);
-    network.wiring_ = k.wire(network.dimension_, spec.seed);
+    network.wiring_ = k.wire(spec, network.dimension_);
     network.layout_ = TagLayout::Of(network.hops(), spec.multiplicity);
     if (absl::Status status = CheckTagBits(spec, network.layout_); !status.ok()) return status;
     for (const StageWiring& stage : network.wiring_) {

@@ -34,7 +34,12 @@ enum class NetworkKind {
   kRandomlyWiredButterfly,  // RB_n: B_n with random cross links in its first stage
   kBenes,                   // two copies of B_n, the second one mirrored, 2 log n stages
   kDilatedButterfly,        // B_n with `multiplicity` parallel links in place of each link
+  kMultibutterfly,          // random splitters with `multiplicity` links a direction, log n stages
 };
+
+// "keep", "avoid".
+absl::string_view ParallelEdgesName(ParallelEdges edges);
+absl::StatusOr<ParallelEdges> ParallelEdgesFromName(absl::string_view name);
 
 // The name used in topology files, on the command line and in JSON, such as "two_fold_butterfly".
 absl::string_view KindName(NetworkKind kind);
@@ -47,15 +52,24 @@ struct NetworkSpec {
   uint32_t rows = 0;  // a power of two, kMinRows..kMaxRows
   uint64_t seed = 0;  // gives the random switch settings and the random wiring
   int passes = 1;     // how often a packet goes round, 1..2; above 1 only on a wrapped butterfly
-  // Ports of a direction, 1..kMaxMultiplicity. Only a dilated butterfly has more than one.
+  // Ports of a direction, 1..kMaxMultiplicity. Only a dilated butterfly and a multibutterfly have
+  // more than one, a multibutterfly at most half as many as rows.
   int multiplicity = 1;
   // Given only if a direction has several ports; kDefaultRule if left out.
   std::optional<PortRule> rule = {};
+  // Butterfly only: how many of the first stages are repeated, 0..kMaxExtraStages.
+  int extra_stages = 0;
+  // Multibutterfly only; kKeep if left out.
+  std::optional<ParallelEdges> parallel_edges = {};
 };
 
 inline constexpr uint32_t kMinRows = 2;
 inline constexpr uint32_t kMaxRows = 1u << 20;
-inline constexpr int kMaxMultiplicity = 8;
+inline constexpr int kMaxMultiplicity = 16;
+inline constexpr int kMaxExtraStages = 20;
+// Links of a network whose stages are all wired by tables. Such a link takes 8 bytes.
+inline constexpr uint64_t kMaxTableLinks = uint64_t{1} << 24;
+inline constexpr ParallelEdges kDefaultEdges = ParallelEdges::kKeep;
 inline constexpr int kDirections = 2;  // of every node: the values of one routing bit
 
 // A link leaves node (stage, row) by `port`.
@@ -94,10 +108,17 @@ class Network {
   const TagLayout& tag_layout() const { return layout_; }
   // Whether every path runs through two copies of B_n, so that any row can be its middle.
   bool two_copies() const { return hops() == 2 * dimension_; }
+  // The first hops of every path, in which a packet may go either way: those of extra stages.
+  int extra_hops() const { return spec_.extra_stages; }
   // Whether the last d hops set the positions from right to left.
   bool ends_right_to_left() const {
     return spec_.kind == NetworkKind::kBenes || spec_.kind == NetworkKind::kHypercube;
   }
+  // The last d hops set positions t+1, ..., d, 1, ..., t; t is 0 unless there are extra stages.
+  int last_hops_turn() const { return spec_.extra_stages % dimension_; }
+  // Whether the directions of the last d hops are the output's address.
+  bool ends_left_to_right() const { return !ends_right_to_left() && last_hops_turn() == 0; }
+  ParallelEdges parallel_edges() const { return spec_.parallel_edges.value_or(kDefaultEdges); }
   // The stage crossed by hop h, 0 <= h < hops().
   int stage_of_hop(int hop) const { return hop % stages(); }
 

@@ -21,6 +21,27 @@ std::vector<int> HopsBefore(const Network& network) {
   return before;
 }
 
+// Returns the rows of every path, by hop and path, where they cannot be told from a path's end and
+// its tag: behind the first stage wiring is random too. Otherwise returns nothing.
+std::vector<std::vector<Row>> RowsOfPaths(const Network& network,
+                                          const std::vector<TaggedPath>& paths) {
+  std::vector<std::vector<Row>> rows;
+  bool random = false;
+  for (int stage = 1; stage < network.stages(); ++stage) {
+    random = random || !network.wiring(stage).table.empty();
+  }
+  if (!random) return rows;
+  rows.resize(network.hops(), std::vector<Row>(paths.size()));
+  for (size_t i = 0; i < paths.size(); ++i) {
+    Row row = paths[i].input;
+    for (int hop = 0; hop < network.hops(); ++hop) {
+      rows[hop][i] = row;
+      row = network.next_row(network.stage_of_hop(hop), row, PortOfHop(network, paths[i].tag, hop));
+    }
+  }
+  return rows;
+}
+
 constexpr size_t kNoLink = ~size_t{0};  // a packet that keeps its row on the hypercube
 
 // Packets in the order in which they reach the links of the next stage.
@@ -84,6 +105,13 @@ uint64_t StepsOfPass(const Network& network, const std::vector<TaggedPath>& path
     }
     return arrivals.last();
   }
+  const std::vector<std::vector<Row>> rows = RowsOfPaths(network, paths);
+  for (int hop = hops - 1; hop >= 0 && !rows.empty(); --hop) {
+    arrivals.Cross(free_at, [&](uint32_t i) {
+      return ports * rows[hop][i] + static_cast<size_t>(PortOfHop(network, paths[i].tag, hop));
+    });
+  }
+  if (!rows.empty()) return arrivals.last();
   const std::vector<int> before = HopsBefore(network);
   for (size_t i = 0; i < paths.size(); ++i) row[i] = OutputOfTag(network, paths[i].tag);
   for (int hop = hops - 1; hop >= 0; --hop) {

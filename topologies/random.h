@@ -32,27 +32,30 @@ constexpr PhiloxBlock Philox4x32(PhiloxBlock counter, PhiloxKey key) {
 // fabric and no two uses share numbers. The values are part of what a seed means, so they must
 // never change.
 enum class RandomStream : uint32_t {
-  kSwitchSettings = 1,  // F of BB_n
-  kPermutation = 2,     // PermutationByName("random")
-  kTraffic = 3,         // destinations of built-in sources
-  kArrivals = 4,        // packets of the virtual clock: gap and destination
-  kFirstArrival = 5,    // the first gap of each row
-  kRandomWiring = 6,    // sigma_0 and sigma_1 of RB_n
-  kValiant = 7,         // the row between the copies, by input
-  kOneChoice = 8,       // the coin between p and p', by input
-  kPlacement = 9,       // the disks of a data server's objects
-  kLinkWinners = 10,    // the paths that a q-limited link keeps
-  kDestinations = 11,   // independent uniform outputs, by input
-  kLinkLoss = 12,       // packets lost on the wire, by link and packet
-  kPriority = 20,       // classes of packets under the virtual clock
-  kArcDecisions = 21,   // the way on after the k-th completion of a link (coupled sample paths)
-  kRounds = 22,         // destinations of full rounds (Valiant-Brebner)
-  kFlip = 30,           // switches of the first copy of BB_n: Ranade's flip
-  kChurn = 31,          // circuits that come and go
-  kSourceGaps = 40,     // gaps of built-in sources, by row and packet
-  kOnOffPeriods = 41,   // on and off periods of built-in sources, by row and period
-  kPortRule = 42,       // where generators for the rule `random` start, by stage
-  kTest = 1000,         // the first of the streams that tests use
+  kSwitchSettings = 1,   // F of BB_n
+  kPermutation = 2,      // PermutationByName("random")
+  kTraffic = 3,          // destinations of built-in sources
+  kArrivals = 4,         // packets of the virtual clock: gap and destination
+  kFirstArrival = 5,     // the first gap of each row
+  kRandomWiring = 6,     // sigma_0 and sigma_1 of RB_n
+  kValiant = 7,          // the row between the copies, by input
+  kOneChoice = 8,        // the coin between p and p', by input
+  kPlacement = 9,        // the disks of a data server's objects
+  kLinkWinners = 10,     // the paths that a q-limited link keeps
+  kDestinations = 11,    // independent uniform outputs, by input
+  kLinkLoss = 12,        // packets lost on the wire, by link and packet
+  kPriority = 20,        // classes of packets under the virtual clock
+  kArcDecisions = 21,    // the way on after the k-th completion of a link (coupled sample paths)
+  kRounds = 22,          // destinations of full rounds (Valiant-Brebner)
+  kFlip = 30,            // switches of the first copy of BB_n: Ranade's flip
+  kChurn = 31,           // circuits that come and go
+  kSourceGaps = 40,      // gaps of built-in sources, by row and packet
+  kOnOffPeriods = 41,    // on and off periods of built-in sources, by row and period
+  kPortRule = 42,        // where generators for the rule `random` start, by stage
+  kSplitters = 50,       // permutations of a multibutterfly, by stage, side, edge and row
+  kEdgeRepair = 51,      // where the search for an edge that is not parallel starts
+  kSplitterSample = 52,  // sets of inputs whose neighbours are counted
+  kTest = 1000,          // the first of the streams that tests use
 };
 
 // Returns block `counter` of a stream. The counter words are {counter low, counter high, stream,

@@ -68,6 +68,14 @@ std::vector<int> PortsOfTag(const Network& network, Tag tag) {
 }
 
 Tag GreedyTag(const Network& network, Row input, Row output) {
+  if (const int extra = network.extra_hops(); extra > 0) {
+    // A packet that keeps its row goes in the directions of its row's own bits.
+    Tag tag = 0;
+    for (int hop = 0; hop < extra; ++hop) {
+      tag = tag << 1 | (input & network.wiring(network.stage_of_hop(hop)).mask ? 1 : 0);
+    }
+    return tag << network.dimension() | LastBitsOf(network, output);
+  }
   return network.two_copies() ? TagThrough(network, input, output) : LastBitsOf(network, output);
 }
 
@@ -81,7 +89,7 @@ std::string TagToString(const Network& network, Tag tag) {
                       port - direction * network.multiplicity());
       continue;
     }
-    if (hop > 0 && hop % network.dimension() == 0) bits += ' ';
+    if (hop > 0 && (hop - network.extra_hops()) % network.dimension() == 0) bits += ' ';
     bits += direction ? '1' : '0';
   }
   return bits;

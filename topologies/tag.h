@@ -5,8 +5,10 @@
 // A tag is a plain number. On a network with one port a direction a tag has network.hops() bits. On
 // a butterfly it is the destination row. On BB_n it is the row at the middle level followed by the
 // destination, d bits each. On a Benes network and on a hypercube the bits of the destination stand
-// in reverse order. If a direction has several ports, the port within the direction follows each of
-// these bits (topologies/tag_layout.h).
+// in reverse order. On a butterfly with r extra stages a tag begins with r more bits, and the
+// address of the destination behind them is rotated to the left by r mod d. If a direction has
+// several ports, the port within the direction follows each of these bits
+// (topologies/tag_layout.h).
 #pragma once
 
 #include <cstdint>
@@ -49,17 +51,28 @@ constexpr Row ReverseRow(Row row, int dimension) {
   return __builtin_bswap32(row) >> (32 - dimension);
 }
 
+// The low `dimension` bits of a row, rotated to the left by `turn` places, 0 <= turn < dimension.
+constexpr Row TurnRow(Row row, int turn, int dimension) {
+  return (row << turn | row >> (dimension - turn)) & ((Row{1} << dimension) - 1);
+}
+
 // The directions of the last `dimension` hops of every path that ends at `output`, one bit each.
 // They do not depend on the row where a path starts.
 inline uint64_t LastDirectionsOf(const Network& network, Row output) {
-  return network.ends_right_to_left() ? ReverseRow(output, network.dimension()) : output;
+  if (network.ends_left_to_right()) return output;
+  const int d = network.dimension();
+  if (network.ends_right_to_left()) return ReverseRow(output, d);
+  return TurnRow(output, network.last_hops_turn(), d);
 }
 inline Tag LastBitsOf(const Network& network, Row output) {
   return network.tag_layout().Spread(LastDirectionsOf(network, output));
 }
 inline Row OutputOfTag(const Network& network, Tag tag) {
   const Row last = static_cast<Row>(network.tag_layout().Directions(tag)) & (network.rows() - 1);
-  return network.ends_right_to_left() ? ReverseRow(last, network.dimension()) : last;
+  if (network.ends_left_to_right()) return last;
+  const int d = network.dimension();
+  if (network.ends_right_to_left()) return ReverseRow(last, d);
+  return TurnRow(last, d - network.last_hops_turn(), d);
 }
 
 // The tag of the path to `output` that is in row `middle` between the two copies. Every direction
@@ -80,11 +93,13 @@ std::vector<int> PortsOfTag(const Network& network, Tag tag);
 
 // The tag of the greedy path from input to output. A network with one path takes that path. A
 // network of two copies (two-fold, Benes, wrapped with two passes) goes straight through the first
-// copy (THEORY.md 2.8, "Direct"). The path takes the first port of each direction.
+// copy (THEORY.md 2.8, "Direct"), and a network with extra stages goes straight through these. The
+// path takes the first port of each direction.
 Tag GreedyTag(const Network& network, Row input, Row output);
 
-// "0110 1011": one group of bits for each copy of the butterfly. If a direction has several ports,
-// there is a group for each hop, with the direction and the port within it: "0.1 1.0 1.1 0.0".
+// "0110 1011": one group of bits for each copy of the butterfly, behind a group for extra stages.
+// If a direction has several ports, there is a group for each hop, with the direction and the port
+// within it: "0.1 1.0 1.1 0.0".
 std::string TagToString(const Network& network, Tag tag);
 
 // In the data plane a tag is left-aligned and followed by a one bit. So the next hop's direction is

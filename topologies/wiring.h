@@ -27,6 +27,10 @@ constexpr uint32_t MaskOfPosition(int position, int dimension) {
 // B_n, n = 2^dimension: transition i -> i+1 sets position i+1 (Cole et al. 1998, section 1).
 std::vector<StageWiring> ButterflyWiring(int dimension);
 
+// A butterfly with r extra stages: the extra transitions repeat the first r, so transition k of
+// d + r sets position (k mod d) + 1 (Upfal, Felperin, Snir; THEORY.md 4.1).
+std::vector<StageWiring> ExtraStagesWiring(int dimension, int extra_stages);
+
 // BB_n: two copies of B_n in series, not mirrored (section 2).
 std::vector<StageWiring> TwoFoldButterflyWiring(int dimension);
 
@@ -42,5 +46,21 @@ std::vector<StageWiring> BenesWiring(int dimension);
 // flipped and whose others are sigma_{w_1}(w_2..w_d); sigma_0, sigma_1 are independent random
 // permutations (section 1).
 std::vector<StageWiring> RandomlyWiredButterflyWiring(int dimension, uint64_t seed);
+
+// What becomes of parallel edges of a random splitter: several edges of one input to one output.
+enum class ParallelEdges {
+  kKeep,   // the permutations stay as they are drawn
+  kAvoid,  // inputs exchange outputs until no splitter has more parallel edges than its size forces
+};
+
+// The (n, c)-multibutterfly, c = `multiplicity` (Pietracaprina 1997, section 2; Diebold 2008,
+// section 2). Transition s -> s+1 consists of 2^s splitters of m = n / 2^s consecutive rows each.
+// Edge k of input i to a side's m/2 outputs leads to output pi(i) mod m/2; pi is a random
+// permutation of 0..m-1 of that splitter, side and k.
+//
+// With kAvoid the first m/2 edges of an input to a side lead to different outputs, and so do the
+// next m/2. Every output keeps its 2c edges.
+std::vector<StageWiring> MultibutterflyWiring(int dimension, int multiplicity, ParallelEdges edges,
+                                              uint64_t seed);
 
 }  // namespace bfly

@@ -11,48 +11,10 @@
 #include "control/cli/network_file.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
+#include "control/topology_file/describe.h"
 
 namespace bfly::control {
 namespace {
-
-v1::DescribeResponse ToMessage(const std::string& name, const Network& network, bool links) {
-  const NetworkFacts facts = Describe(network);
-  v1::DescribeResponse out;
-  out.set_name(name);
-  out.set_kind(facts.kind);
-  out.set_rows(facts.rows);
-  out.set_levels(facts.levels);
-  out.set_stages(facts.stages);
-  out.set_link_count(facts.link_count);
-  out.set_seed(facts.seed);
-  out.set_passes(facts.passes);
-  out.set_dilation(facts.dilation);
-  out.set_multiplicity(facts.multiplicity);
-  out.set_rule(facts.rule);
-  out.mutable_tag()->set_bits(static_cast<uint32_t>(network.tag_layout().bits()));
-  out.mutable_tag()->set_bits_per_hop(facts.tag_bits_per_hop);
-  for (const TagBit& bit : facts.tag) {
-    v1::TagBit& layout = *out.mutable_tag()->add_layout();
-    layout.set_hop(bit.hop);
-    layout.set_stage(bit.stage);
-    layout.set_position(bit.position);
-  }
-  out.mutable_example()->set_input(facts.example.input);
-  out.mutable_example()->set_output(facts.example.output);
-  out.mutable_example()->set_tag(facts.example.tag);
-  out.mutable_example()->mutable_rows()->Assign(facts.example.rows.begin(),
-                                                facts.example.rows.end());
-  if (!links) return out;
-  for (const LinkEnds& ends : AllLinks(network)) {
-    v1::LinkEnds& link = *out.add_links();
-    link.set_stage(ends.link.stage);
-    link.set_row(ends.link.row);
-    link.set_port(ends.link.port);
-    link.set_next_row(ends.next_row);
-    link.set_direction(ends.direction);
-  }
-  return out;
-}
 
 // The row's address in binary, such as "0101", with as many bits as the network's addresses have.
 std::string Bits(Row row, int dimension) {
@@ -67,6 +29,13 @@ void Print(const v1::DescribeResponse& facts, const Network& network) {
   printf("every path has %u links (dilation)", facts.dilation());
   if (facts.multiplicity() > 1) {
     printf(", %u links a direction, picked by %s", facts.multiplicity(), facts.rule().c_str());
+  }
+  if (!facts.parallel_edges().empty()) {
+    printf("; random splitters of seed %" PRIu64 ", parallel edges: %s", facts.seed(),
+           facts.parallel_edges().c_str());
+  }
+  if (facts.extra_stages() > 0) {
+    printf("; in the first %u a packet may go either way", facts.extra_stages());
   }
   if (facts.passes() > 1) printf(", %u rounds of the wrapped butterfly", facts.passes());
   if (network.kind() == NetworkKind::kTwoFoldButterfly)
@@ -126,7 +95,7 @@ void AddDescribe(CLI::App& app, Invocation& invocation) {
         fputs(dot->c_str(), stdout);
         return absl::OkStatus();
       }
-      const v1::DescribeResponse facts = ToMessage(file->name, file->network, options->links);
+      const v1::DescribeResponse facts = DescribeNetwork(file->network, file->name, options->links);
       if (common.json) return PrintJson(facts);
       Print(facts, file->network);
       return absl::OkStatus();

@@ -7,8 +7,13 @@
 // the fewest circuits, the first of those that tie. While no circuit is released, the ports of a
 // direction differ by at most one circuit. So if L circuits go in a direction, no port has more
 // than ceil(L / multiplicity).
+//
+// On a multibutterfly a request has multiplicity^d paths, and takes one whose fullest link carries
+// the fewest circuits (control/protocols/bottleneck_path.h). The controller looks at its own counts
+// of the links, so no probe is sent.
 #include <algorithm>
 
+#include "control/protocols/bottleneck_path.h"
 #include "control/protocols/protocols.h"
 #include "topologies/switch_settings.h"
 
@@ -102,6 +107,9 @@ std::unique_ptr<PathChooser> MakeMinimum(const Network& network, const ProtocolO
   if (network.kind() == NetworkKind::kDilatedButterfly) {
     return std::make_unique<LeastLoadedPorts>(options.faults);
   }
+  if (network.kind() == NetworkKind::kMultibutterfly) {
+    return std::make_unique<BottleneckPath>(options.faults);
+  }
   return std::make_unique<MinimumChooser>(network, options.faults);
 }
 
@@ -115,6 +123,12 @@ absl::StatusOr<RouteResult> RouteMinimum(const Network& network, const LinkLoad*
         RouteOneByOne(LeastLoadedPorts(options.faults), network, standing, requests);
     result.rounds = static_cast<uint32_t>(requests.size());
     result.messages = 2 * uint64_t{requests.size()};
+    return result;
+  }
+  if (network.kind() == NetworkKind::kMultibutterfly) {
+    RouteResult result = RouteOneByOne(BottleneckPath(options.faults), network, standing, requests);
+    result.rounds = static_cast<uint32_t>(requests.size());
+    result.messages = requests.size();
     return result;
   }
   const MinimumChooser chooser(network, options.faults);
@@ -134,10 +148,12 @@ const Protocol kMinimum = {
     .name = "minimum",
     .help =
         "two random paths a request, the one with the less full fullest link is taken; on a "
-        "dilated butterfly the port with the fewest circuits at each hop",
+        "dilated butterfly the port with the fewest circuits at each hop; on a multibutterfly the "
+        "path whose fullest link has the fewest circuits",
     .defined_on =
         [](NetworkKind kind) {
-          return kind == NetworkKind::kTwoFoldButterfly || kind == NetworkKind::kDilatedButterfly;
+          return kind == NetworkKind::kTwoFoldButterfly || kind == NetworkKind::kDilatedButterfly ||
+                 kind == NetworkKind::kMultibutterfly;
         },
     .make_chooser = MakeMinimum,
     .route = RouteMinimum,

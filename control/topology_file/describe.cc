@@ -19,6 +19,8 @@ v1::DescribeResponse DescribeNetwork(const Network& network, const std::string& 
   response.set_dilation(facts.dilation);
   response.set_multiplicity(facts.multiplicity);
   response.set_rule(facts.rule);
+  response.set_extra_stages(facts.extra_stages);
+  response.set_parallel_edges(facts.parallel_edges);
   response.mutable_tag()->set_bits(static_cast<uint32_t>(network.tag_layout().bits()));
   response.mutable_tag()->set_bits_per_hop(facts.tag_bits_per_hop);
   for (const TagBit& bit : facts.tag) {

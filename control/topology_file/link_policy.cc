@@ -220,7 +220,7 @@ absl::StatusOr<v1::LinkOverride> ParseLinkSelector(absl::string_view text) {
       uint32_t port = 0;
       if (!absl::SimpleAtoi(rest, &port) || port >= kDirections * kMaxMultiplicity) {
         return wrong(word,
-                     "is no port, which are p0 and p1 (where a direction has several, to p15)");
+                     "is no port, which are p0 and p1 (where a direction has several, to p31)");
       }
       selector.set_port(port);
       continue;

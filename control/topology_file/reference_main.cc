@@ -79,9 +79,12 @@ constexpr char kTail[] = R"(## What else must hold
 - Every boundary between stages of two data planes has exactly one trunk, whose `from` and `to` are the data
   planes on its two sides. There are no other trunks.
 - `passes: 2` needs `wrapped_butterfly` with all stages on one data plane.
-- A `multiplicity` above 1 needs `dilated_butterfly`, and `rule` a multiplicity above 1. A tag has 1 bit a hop for
-  the direction and, with a multiplicity above 1, as many as it takes for the port within it; at most 62 in all
-  (multiplicity 8: up to 32,768 rows).
+- A `multiplicity` above 1 needs `dilated_butterfly` or `multibutterfly`, and `rule` a multiplicity above 1. A tag has
+  1 bit a hop for the direction and, with a multiplicity above 1, as many as it takes for the port within it; at most
+  62 in all (multiplicity 8: up to 32,768 rows, multiplicity 16: up to 4,096).
+- The `multiplicity` of a `multibutterfly` is at most half of its rows, and rows * log2(rows) * 2 * multiplicity is
+  at most 16,777,216. Only a `multibutterfly` has `parallel_edges`.
+- `extra_stages` needs `butterfly`.
 - A row is attached to one port. In a split fabric frames enter at the data plane of the first stage and leave
   at that of the last; there a row may have one port on each.
 - Names of data planes are unique, and so are those of ports and trunks together. In one data plane no two

@@ -98,13 +98,24 @@ absl::StatusOr<NetworkSpec> ToNetworkSpec(const v1::Network& network) {
     if (!known.ok()) return known.status();
     rule = *known;
   }
+  std::optional<ParallelEdges> edges;
+  if (network.parallel_edges() != v1::Network::PARALLEL_EDGES_UNSPECIFIED) {
+    const std::string& edges_name = v1::Network::ParallelEdges_Name(network.parallel_edges());
+    const absl::StatusOr<ParallelEdges> known =
+        ParallelEdgesFromName(edges_name.empty() ? absl::StrCat(network.parallel_edges())
+                                                 : absl::AsciiStrToLower(edges_name));
+    if (!known.ok()) return known.status();
+    edges = *known;
+  }
   return NetworkSpec{
       .kind = *kind,
       .rows = network.rows(),
       .seed = network.seed(),
       .passes = network.passes() == 0 ? 1 : static_cast<int>(network.passes()),
       .multiplicity = network.multiplicity() == 0 ? 1 : static_cast<int>(network.multiplicity()),
-      .rule = rule};
+      .rule = rule,
+      .extra_stages = static_cast<int>(std::min<uint32_t>(network.extra_stages(), INT32_MAX)),
+      .parallel_edges = edges};
 }
 
 absl::StatusOr<Network> NetworkOf(const v1::Network& network) {

@@ -94,7 +94,7 @@ void CheckNetwork(Context& context) {
   if (network.kind() == v1::NETWORK_KIND_UNSPECIFIED || network.rows() < kMinRows ||
       network.rows() > kMaxRows || !std::has_single_bit(network.rows()) || network.passes() < 1 ||
       network.passes() > 2 || network.multiplicity() < 1 ||
-      network.multiplicity() > kMaxMultiplicity) {
+      network.multiplicity() > kMaxMultiplicity || network.extra_stages() > kMaxExtraStages) {
     return;
   }
   absl::StatusOr<Network> made = NetworkOf(network);

@@ -109,7 +109,7 @@ size_t VirtualSource::FillRow(Row row, Ticks window_end, std::vector<VirtualPack
 #if BFLY_HAS_PACKET_VECTORS
       if (by_vectors) {
         BatchTags tagging{prefix, pattern_.uniform_mask(), row};
-        if (tagging.mask == 0 || network_.ends_right_to_left()) {
+        if (tagging.mask == 0 || !network_.ends_left_to_right()) {
           pattern_.Draw(row, config_.seed, first, batch.choice);
           for (uint64_t& choice : batch.choice) {
             choice = LastDirectionsOf(network_, static_cast<Row>(choice));

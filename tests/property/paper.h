@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/property/paper_multibutterfly.h"
 #include "topologies/network.h"
 #include "topologies/random.h"
 #include "topologies/switch_settings.h"
@@ -34,6 +35,7 @@ inline Row RowOf(const Digits& w) {
 inline int PositionOf(NetworkKind kind, int i, int d) {
   switch (kind) {
     case NetworkKind::kButterfly:
+      return i % d + 1;  // extra stages repeat the first ones
     case NetworkKind::kWrappedButterfly:
       return i + 1;
     case NetworkKind::kTwoFoldButterfly:
@@ -42,6 +44,7 @@ inline int PositionOf(NetworkKind kind, int i, int d) {
       return d - i;  // dimension i + 1, counted from the right
     case NetworkKind::kRandomlyWiredButterfly:
     case NetworkKind::kDilatedButterfly:
+    case NetworkKind::kMultibutterfly:
       return i + 1;
     case NetworkKind::kBenes:
       return i < d ? i + 1 : 2 * d - i;
@@ -69,7 +72,7 @@ inline std::vector<Row> Walk(const Network& network, Row input, const std::strin
   const int d = network.dimension();
   const bool two_copies =
       network.kind() == NetworkKind::kTwoFoldButterfly || network.kind() == NetworkKind::kBenes;
-  const int stages = two_copies ? 2 * d : d;
+  const int stages = two_copies ? 2 * d : d + network.spec().extra_stages;
   Digits w = DigitsOf(input, d);
   std::vector<Row> rows{input};
   int stage = 0;
@@ -81,6 +84,36 @@ inline std::vector<Row> Walk(const Network& network, Row input, const std::strin
     }
     rows.push_back(RowOf(w));
     stage = (stage + 1) % stages;
+  }
+  return rows;
+}
+
+// The rows of the path by `ports`, hop by hop. A multibutterfly keeps its parallel edges.
+inline std::vector<Row> WalkPorts(const Network& network, Row input,
+                                  const std::vector<int>& ports) {
+  const int multiplicity = network.spec().multiplicity;
+  if (network.kind() != NetworkKind::kMultibutterfly) {
+    std::string tag;
+    for (const int port : ports) tag += port < multiplicity ? '0' : '1';
+    return Walk(network, input, tag);
+  }
+  static std::map<std::array<uint64_t, 5>, Row> heads;  // drawing one takes time
+  std::vector<Row> rows{input};
+  const uint32_t n = network.rows();
+  for (int c = 0; c < static_cast<int>(ports.size()); ++c) {
+    const Row r = rows.back();
+    const uint64_t seed = network.spec().seed;
+    const auto [head, is_new] = heads.try_emplace(
+        {n, seed, static_cast<uint64_t>(c), r,
+         static_cast<uint64_t>(ports[c]) * 100 + static_cast<uint64_t>(multiplicity)});
+    if (is_new) {
+      for (const Splitter& splitter : SplittersOf(n, network.dimension())) {
+        if (splitter.c != c || splitter.inputs[0] > r || splitter.inputs.back() < r) continue;
+        head->second = HeadOf(splitter, ports[c] / multiplicity, ports[c] % multiplicity,
+                              r - splitter.inputs[0], seed);
+      }
+    }
+    rows.push_back(head->second);
   }
   return rows;
 }

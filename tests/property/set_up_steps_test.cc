@@ -82,6 +82,26 @@ TEST(SetUpSteps, APassTakesAsManyStepsAsOnePlayedStepByStep) {
   EXPECT_EQ(StepsOfPass(NetworkOf(NetworkKind::kButterfly, 8), {}, false), 0u);
 }
 
+TEST(SetUpSteps, APassOverExtraStagesOrRandomSplittersIsPlayedToo) {
+  for (const NetworkSpec& spec :
+       {NetworkSpec{.kind = NetworkKind::kButterfly, .rows = 32, .extra_stages = 3},
+        NetworkSpec{.kind = NetworkKind::kButterfly, .rows = 8, .extra_stages = 7},
+        NetworkSpec{.kind = NetworkKind::kMultibutterfly, .rows = 32, .seed = 4, .multiplicity = 2},
+        NetworkSpec{
+            .kind = NetworkKind::kMultibutterfly, .rows = 32, .seed = 5, .multiplicity = 4}}) {
+    const Network network = Network::Make(spec).value();
+    std::vector<TaggedPath> probes;
+    for (uint32_t i = 0; i < 3 * spec.rows; ++i) {
+      const Tag tag = Random64(1, RandomStream::kTest, i) >> (64 - network.tag_layout().bits());
+      probes.push_back({RandomBelow(1, RandomStream::kTest, i + 1000, spec.rows), tag});
+    }
+    for (bool backward : {false, true}) {
+      EXPECT_EQ(StepsOfPass(network, probes, backward),
+                PlaySteps(TripsOf(network, probes, backward)));
+    }
+  }
+}
+
 // Two packets that want one link at once: the second waits a step.
 TEST(SetUpSteps, CountsByHand) {
   const Network b = NetworkOf(NetworkKind::kButterfly, 4);

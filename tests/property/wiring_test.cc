@@ -23,17 +23,31 @@ std::vector<NetworkSpec> EverySpecUpTo(uint32_t most_rows) {
         specs.push_back({.kind = kind, .rows = rows, .multiplicity = 2});
         specs.push_back({.kind = kind, .rows = rows, .multiplicity = 3});
       }
+      if (kind == NetworkKind::kMultibutterfly && rows >= 4) {
+        specs.push_back({.kind = kind, .rows = rows, .seed = 5, .multiplicity = 2});
+        if (rows >= 8) specs.push_back({.kind = kind, .rows = rows, .seed = 5, .multiplicity = 3});
+      }
+      for (const int extra : {1, 2, 3, 4, 7}) {
+        if (kind != NetworkKind::kButterfly) break;
+        specs.push_back({.kind = kind, .rows = rows, .extra_stages = extra});
+      }
     }
   }
   return specs;
 }
 
-std::string Bits(const Network& network, Tag tag) {
-  std::string bits;
+// Whether every hop goes by the first port that leads where it leads.
+bool IsByFirstPorts(const Network& network, Row input, const std::vector<int>& ports) {
+  Row row = input;
   for (int hop = 0; hop < network.hops(); ++hop) {
-    bits += static_cast<char>('0' + network.direction_of(PortOfHop(network, tag, hop)));
+    const int stage = network.stage_of_hop(hop);
+    const Row next = network.next_row(stage, row, ports[hop]);
+    for (int port = 0; port < ports[hop]; ++port) {
+      if (network.next_row(stage, row, port) == next) return false;
+    }
+    row = next;
   }
-  return bits;
+  return true;
 }
 
 TEST(Wiring, EveryPairIsJoinedByItsGreedyTagOverThePapersEdges) {
@@ -43,7 +57,7 @@ TEST(Wiring, EveryPairIsJoinedByItsGreedyTagOverThePapersEdges) {
       for (Row output = 0; output < spec.rows; ++output) {
         const Tag tag = GreedyTag(network, input, output);
         const std::vector<Row> rows = WalkTag(network, input, tag);
-        ASSERT_EQ(rows, paper::Walk(network, input, Bits(network, tag)));
+        ASSERT_EQ(rows, paper::WalkPorts(network, input, PortsOfTag(network, tag)));
         ASSERT_EQ(rows.back(), output) << KindName(spec.kind) << " " << spec.rows;
         ASSERT_EQ(OutputOfTag(network, tag), output);
         ASSERT_EQ(TagOfPath(network, rows).value(), tag);
@@ -57,25 +71,23 @@ TEST(Wiring, EveryTagOfASmallNetworkEndsAtItsOutputWhereverItStarts) {
     const Network network = Network::Make(spec).value();
     for (Tag tag = 0; tag < Tag{1} << network.tag_layout().bits(); ++tag) {
       if (!network.tag_layout().IsPath(tag)) continue;
-      const bool by_first_ports =
-          network.tag_layout().Spread(network.tag_layout().Directions(tag)) == tag;
+      const std::vector<int> ports = PortsOfTag(network, tag);
       for (Row input = 0; input < spec.rows; ++input) {
         const std::vector<Row> rows = WalkTag(network, input, tag);
-        ASSERT_EQ(rows, paper::Walk(network, input, Bits(network, tag)));
+        ASSERT_EQ(rows, paper::WalkPorts(network, input, ports));
         ASSERT_EQ(rows.back(), OutputOfTag(network, tag));
-        ASSERT_EQ(TagOfPath(network, rows).value() == tag, by_first_ports);
-        ASSERT_EQ(TagOfPorts(network, PortsOfTag(network, tag)).value(), tag);
+        ASSERT_EQ(TagOfPath(network, rows).value() == tag, IsByFirstPorts(network, input, ports));
+        ASSERT_EQ(TagOfPorts(network, ports).value(), tag);
       }
     }
   }
 }
 
-TEST(Wiring, EveryPairOfADilatedButterflyIsJoinedByDToTheHopsPaths) {
+// Parallel edges counted (THEORY.md 5.1).
+void ExpectDToTheHopsPaths(NetworkKind kind) {
   for (const int multiplicity : {1, 2, 3, 4}) {
     const Network network =
-        Network::Make(
-            {.kind = NetworkKind::kDilatedButterfly, .rows = 8, .multiplicity = multiplicity})
-            .value();
+        Network::Make({.kind = kind, .rows = 8, .seed = 2, .multiplicity = multiplicity}).value();
     // Paths counted link by link, with none of the tag's code.
     for (Row input = 0; input < 8; ++input) {
       std::vector<int> paths(8);
@@ -97,6 +109,36 @@ TEST(Wiring, EveryPairOfADilatedButterflyIsJoinedByDToTheHopsPaths) {
         if (network.tag_layout().IsPath(tag)) ++tags[OutputOfTag(network, tag)];
       }
       ASSERT_EQ(tags, std::vector<int>(8, expected));
+    }
+  }
+}
+
+TEST(Wiring, EveryPairOfADilatedButterflyIsJoinedByDToTheHopsPaths) {
+  ExpectDToTheHopsPaths(NetworkKind::kDilatedButterfly);
+}
+
+TEST(Wiring, EveryPairOfAMultibutterflyIsJoinedByDToTheHopsPaths) {
+  ExpectDToTheHopsPaths(NetworkKind::kMultibutterfly);
+}
+
+// THEORY.md 4.1 and 4.2: the first r transitions repeat, either way may be taken in them, and the
+// d after them set every position to the output's.
+TEST(Wiring, ExtraStagesGiveEveryPairTwoToTheExtraPaths) {
+  for (const int extra : {0, 1, 2, 3, 5}) {
+    const Network network =
+        Network::Make({.kind = NetworkKind::kButterfly, .rows = 8, .extra_stages = extra}).value();
+    ASSERT_EQ(network.hops(), 3 + extra);
+    for (Row input = 0; input < 8; ++input) {
+      std::vector<int> paths(8);
+      for (Tag tag = 0; tag < Tag{1} << network.hops(); ++tag) {
+        paper::Digits w = paper::DigitsOf(input, 3);
+        for (int k = 0; k < network.hops(); ++k) {
+          w[k % 3] = static_cast<int>(tag >> (network.hops() - 1 - k) & 1);
+        }
+        ASSERT_EQ(WalkTag(network, input, tag).back(), paper::RowOf(w));
+        ++paths[paper::RowOf(w)];
+      }
+      ASSERT_EQ(paths, std::vector<int>(8, 1 << extra));
     }
   }
 }

@@ -80,10 +80,10 @@ TEST(DilatedButterfly, RefusesWhatItCannotBe) {
     return NetworkSpec{
         .kind = NetworkKind::kDilatedButterfly, .rows = rows, .multiplicity = multiplicity};
   };
-  EXPECT_EQ(error(dilated(8, 0)), "multiplicity: 0 is outside 1..8");
-  EXPECT_EQ(error(dilated(8, 9)), "multiplicity: 9 is outside 1..8");
+  EXPECT_EQ(error(dilated(8, 0)), "multiplicity: 0 is outside 1..16");
+  EXPECT_EQ(error(dilated(8, 17)), "multiplicity: 17 is outside 1..16");
   EXPECT_EQ(error({.kind = NetworkKind::kBenes, .rows = 8, .multiplicity = 2}),
-            "multiplicity: 2 needs kind dilated_butterfly, not benes");
+            "multiplicity: 2 needs kind dilated_butterfly or multibutterfly, not benes");
   for (const NetworkKind kind : {NetworkKind::kButterfly, NetworkKind::kDilatedButterfly}) {
     EXPECT_THAT(error({.kind = kind, .rows = 8, .rule = PortRule::kRandom}),
                 HasSubstr("rule: random has nothing to choose from: this network has one port a "

@@ -165,7 +165,7 @@ TEST(LinkSelector, SaysWhichWordIsWrong) {
   EXPECT_THAT(message("s3 all"), HasSubstr("\"all\" selects no links"));
   EXPECT_THAT(message("s"), HasSubstr("\"s\" has no numbers"));
   EXPECT_THAT(message("s1 s2"), HasSubstr("\"s2\" stands there twice"));
-  EXPECT_THAT(message("p16"), HasSubstr("\"p16\" is no port"));
+  EXPECT_THAT(message("p32"), HasSubstr("\"p32\" is no port"));
 }
 
 v1::LinkOverride Change(absl::string_view selector) { return *ParseLinkSelector(selector); }

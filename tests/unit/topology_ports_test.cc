@@ -38,11 +38,12 @@ TEST(TopologyPorts, AFileSaysHowManyADirectionHasAndHowOneIsPicked) {
 TEST(TopologyPorts, WhatCannotBeIsRefusedWithItsLine) {
   const std::string dilated = "  kind: dilated_butterfly\n";
   EXPECT_THAT(ErrorsOf(dilated + "  multiplicity: 0\n"),
-              EndsWith("a:5: network.multiplicity: 0 is out of range (allowed: 1 to 8)"));
-  EXPECT_THAT(ErrorsOf(dilated + "  multiplicity: 9\n"),
-              EndsWith("a:5: network.multiplicity: 9 is out of range (allowed: 1 to 8)"));
+              EndsWith("a:5: network.multiplicity: 0 is out of range (allowed: 1 to 16)"));
+  EXPECT_THAT(ErrorsOf(dilated + "  multiplicity: 17\n"),
+              EndsWith("a:5: network.multiplicity: 17 is out of range (allowed: 1 to 16)"));
   EXPECT_THAT(ErrorsOf("  kind: butterfly\n  multiplicity: 2\n"),
-              EndsWith("a:5: network.multiplicity: 2 needs kind dilated_butterfly, not butterfly"));
+              EndsWith("a:5: network.multiplicity: 2 needs kind dilated_butterfly or "
+                       "multibutterfly, not butterfly"));
   for (const std::string& kind : {std::string("  kind: butterfly\n"), dilated}) {
     EXPECT_THAT(ErrorsOf(kind + "  rule: random\n"),
                 HasSubstr("a:5: network.rule: random has nothing to choose from: this network has "
@@ -50,6 +51,51 @@ TEST(TopologyPorts, WhatCannotBeIsRefusedWithItsLine) {
   }
   EXPECT_THAT(ErrorsOf(dilated + "  multiplicity: 2\n  rule: best\n"),
               HasSubstr("a:6: network.rule: \"best\" is unknown"));
+}
+
+TEST(TopologyPorts, AFileSaysHowAMultibutterflyIsWired) {
+  const std::string multi = "  kind: multibutterfly\n  multiplicity: 2\n  seed: 7\n";
+  const auto read = ReadTopology(FileWith(multi + "  parallel_edges: avoid\n"), "a");
+  ASSERT_TRUE(read.ok()) << read.status();
+  const auto spec = ToNetworkSpec(read->network());
+  ASSERT_TRUE(spec.ok());
+  EXPECT_EQ(spec->kind, NetworkKind::kMultibutterfly);
+  EXPECT_EQ(spec->multiplicity, 2);
+  EXPECT_EQ(spec->seed, 7u);
+  EXPECT_EQ(spec->parallel_edges, ParallelEdges::kAvoid);
+  EXPECT_EQ(ErrorsOf(multi + "  parallel_edges: keep\n"), "");
+  EXPECT_THAT(ErrorsOf(multi + "  parallel_edges: merge\n"),
+              HasSubstr("a:7: network.parallel_edges: \"merge\" is unknown"));
+  EXPECT_THAT(ErrorsOf("  kind: butterfly\n  parallel_edges: keep\n"),
+              HasSubstr("a:5: network.parallel_edges: keep needs kind multibutterfly, not "
+                        "butterfly"));
+  EXPECT_THAT(ErrorsOf("  kind: multibutterfly\n  multiplicity: 5\n"),
+              HasSubstr("a:5: network.multiplicity: 5 is more than a splitter of 8 rows can take"));
+  EXPECT_THAT(ErrorsOf("  kind: multibutterfly\n  multiplicity: 17\n"),
+              HasSubstr("a:5: network.multiplicity: 17 is out of range (allowed: 1 to 16)"));
+  EXPECT_THAT(std::string(ReadTopology("name: d\nnetwork: {kind: multibutterfly, rows: 12}\n"
+                                       "placement: [{stages: 0-2}]\n",
+                                       "a")
+                              .status()
+                              .message()),
+              HasSubstr("a:2: network.rows: 12 is not a power of two"));
+}
+
+TEST(TopologyPorts, AFileGivesAButterflyExtraStages) {
+  const auto with = [](const std::string& network) {
+    return std::string(
+        ReadTopology("name: d\nnetwork:\n  rows: 8\n" + network + "placement: [{stages: 0-4}]\n",
+                     "a")
+            .status()
+            .message());
+  };
+  EXPECT_EQ(with("  kind: butterfly\n  extra_stages: 2\n"), "");
+  EXPECT_THAT(with("  kind: butterfly\n  extra_stages: 1\n"),
+              HasSubstr("a:6: placement[0].stages"));
+  EXPECT_THAT(with("  kind: butterfly\n  extra_stages: 21\n"),
+              HasSubstr("a:5: network.extra_stages: 21 is out of range (allowed: 0 to 20)"));
+  EXPECT_THAT(with("  kind: hypercube\n  extra_stages: 2\n"),
+              HasSubstr("a:5: network.extra_stages: 2 needs kind butterfly, not hypercube"));
 }
 
 TEST(TopologyPorts, LinksAndCapacitiesNameThePortsTheNetworkHas) {

@@ -152,7 +152,7 @@ TEST(TopologyReader, SuggestsTheNearestName) {
       Errors("name: a\nnetwork: {kind: buterfly, rows: 4}\n"),
       HasSubstr("network.kind: \"buterfly\" is unknown; did you mean butterfly? (allowed: one of "
                 "butterfly, wrapped_butterfly, two_fold_butterfly, hypercube, "
-                "randomly_wired_butterfly, benes, dilated_butterfly)"));
+                "randomly_wired_butterfly, benes, dilated_butterfly, multibutterfly)"));
 }
 
 TEST(TopologyReader, RefusesTextThatIsNotANumber) {

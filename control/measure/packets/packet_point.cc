@@ -29,6 +29,12 @@ absl::Status CheckPoint(const PacketPoint& point) {
   if (point.multiplicity != 1 || point.rule.has_value()) {
     if (const auto made = Network::Make(point.network_spec(0)); !made.ok()) return made.status();
   }
+  if (point.network == NetworkKind::kMultibutterfly) {
+    return absl::InvalidArgumentError(
+        "network: multibutterfly runs live (bfly up) and is not measured by experiments of packets "
+        "(allowed: butterfly, two_fold_butterfly, hypercube, randomly_wired_butterfly, benes, "
+        "dilated_butterfly)");
+  }
   if (point.network == NetworkKind::kWrappedButterfly) {
     return absl::InvalidArgumentError(
         "network: wrapped_butterfly is not levelled; the virtual clock runs networks whose links "

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/protocols/bottleneck_path.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_set>
+
+namespace bfly::control {
+namespace {
+
+constexpr uint32_t kBlocked = ~0u;
+
+// Looks for the first path over links that carry at most some number of circuits.
+class Search {
+ public:
+  Search(const LinkLoad& load, const FaultSet* faults, Row output)
+      : network_(load.network()),
+        load_(load),
+        faults_(faults),
+        greedy_(GreedyTag(network_, 0, output)) {}
+
+  // The tag of the first path from `input` whose links carry at most `most` circuits.
+  std::optional<Tag> PathUpTo(uint32_t most, Row input) {
+    most_ = most;
+    next_most_ = kBlocked;
+    dead_ends_.clear();
+    Tag tag = 0;
+    if (!Extend(0, input, tag)) return std::nullopt;
+    return tag;
+  }
+  // The fewest circuits on a link that the last search left out; kBlocked if there was none.
+  uint32_t next_most() const { return next_most_; }
+
+ private:
+  bool Extend(int hop, Row row, Tag& tag) {
+    const TagLayout& layout = network_.tag_layout();
+    if (hop == layout.hops) return true;
+    const uint64_t node = uint64_t{network_.rows()} * static_cast<uint64_t>(hop) + row;
+    if (dead_ends_.count(node) != 0) return false;
+    const int stage = network_.stage_of_hop(hop);
+    const int first = layout.port(greedy_, hop);
+    for (int port = first; port < first + network_.multiplicity(); ++port) {
+      const uint32_t circuits = CircuitsOn({stage, row, port});
+      if (circuits > most_) {
+        next_most_ = std::min(next_most_, circuits);
+        continue;
+      }
+      const Tag before = tag;
+      tag = tag << layout.field_bits | static_cast<Tag>(layout.field_of(port));
+      if (Extend(hop + 1, network_.next_row(stage, row, port), tag)) return true;
+      tag = before;
+    }
+    dead_ends_.insert(node);
+    return false;
+  }
+
+  uint32_t CircuitsOn(LinkId link) const {
+    if (faults_ != nullptr && faults_->blocks(network_.link_index(link))) return kBlocked;
+    return load_.on(link);
+  }
+
+  const Network& network_;
+  const LinkLoad& load_;
+  const FaultSet* const faults_;
+  const Tag greedy_;
+  uint32_t most_ = 0;
+  uint32_t next_most_ = kBlocked;
+  std::unordered_set<uint64_t> dead_ends_;  // nodes without a path to the output, by hop and row
+};
+
+}  // namespace
+
+CircuitPath BottleneckPath::Choose(const LinkLoad& load, Row input, Row output) const {
+  Search search(load, faults_, output);
+  for (uint32_t most = 0; most != kBlocked; most = search.next_most()) {
+    if (const auto tag = search.PathUpTo(most, input); tag.has_value()) {
+      return {input, output, *tag, PathChoice::kLeastLoaded};
+    }
+  }
+  return {input, output, GreedyTag(load.network(), input, output), PathChoice::kLeastLoaded};
+}
+
+}  // namespace bfly::control
