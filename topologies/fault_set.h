@@ -38,6 +38,7 @@ class FaultSet {
  public:
   // Nothing is down. `network` must outlive the object and its copies.
   explicit FaultSet(const Network& network);
+  const Network& network() const { return *network_; }
 
   // The link or node must belong to the network. A node that is down takes its links with it.
   void SetLinkUp(LinkId link, bool up);
