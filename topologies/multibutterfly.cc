@@ -10,10 +10,10 @@ namespace {
 
 // The edges from the m inputs of one splitter to one of its sides, drawn one permutation after the
 // other. A permutation gives every input a seat; seats o and o + m/2 belong to output o.
-class SplitterSide {
+class DrawnSide {
  public:
   // `first_row` is the splitter's first row. `draws` tells stages and sides apart.
-  SplitterSide(uint32_t inputs, Row first_row, uint64_t seed, uint64_t draws)
+  DrawnSide(uint32_t inputs, Row first_row, uint64_t seed, uint64_t draws)
       : inputs_(inputs), outputs_(inputs / 2), first_row_(first_row), seed_(seed), draws_(draws) {}
 
   void Draw(ParallelEdges edges) {
@@ -107,7 +107,7 @@ std::vector<StageWiring> MultibutterflyWiring(int dimension, int multiplicity, P
     wiring.table.resize(ports * rows);
     for (Row first_row = 0; first_row < rows; first_row += inputs) {
       for (uint32_t side = 0; side < 2; ++side) {
-        SplitterSide drawn(inputs, first_row, seed, static_cast<uint64_t>(2 * stage) + side);
+        DrawnSide drawn(inputs, first_row, seed, static_cast<uint64_t>(2 * stage) + side);
         for (int edge = 0; edge < multiplicity; ++edge) {
           drawn.Draw(edges);
           const size_t port = side * static_cast<size_t>(multiplicity) + static_cast<size_t>(edge);

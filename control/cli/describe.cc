@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "bfly/v1/fabric.pb.h"
+#include "control/cli/expansion_text.h"
 #include "control/cli/network_file.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
@@ -60,6 +61,7 @@ void Print(const v1::DescribeResponse& facts, const Network& network) {
   for (int i = 0; i < example.rows_size(); ++i)
     printf("  level %2d  row %*u  %s\n", i, static_cast<int>(std::to_string(facts.rows()).size()),
            example.rows(i), Bits(example.rows(i), network.dimension()).c_str());
+  if (facts.has_expansion()) fputs(ExpansionText(facts).c_str(), stdout);
   if (facts.links_size() == 0) return;
   printf("\nstage     row  port  direction  to row\n");
   for (const v1::LinkEnds& link : facts.links())
@@ -95,7 +97,10 @@ void AddDescribe(CLI::App& app, Invocation& invocation) {
         fputs(dot->c_str(), stdout);
         return absl::OkStatus();
       }
-      const v1::DescribeResponse facts = DescribeNetwork(file->network, file->name, options->links);
+      v1::DescribeResponse facts = DescribeNetwork(file->network, file->name, options->links);
+      if (file->network.kind() == NetworkKind::kMultibutterfly) {
+        *facts.mutable_expansion() = DescribeExpansion(file->network);
+      }
       if (common.json) return PrintJson(facts);
       Print(facts, file->network);
       return absl::OkStatus();

@@ -2,6 +2,7 @@
 #include "control/topology_file/describe.h"
 
 #include "topologies/describe.h"
+#include "topologies/splitter_report.h"
 
 namespace bfly::control {
 
@@ -43,6 +44,45 @@ v1::DescribeResponse DescribeNetwork(const Network& network, const std::string& 
     entry->set_direction(ends.direction);
   }
   return response;
+}
+
+v1::Expansion DescribeExpansion(const Network& network) {
+  const SplitterReport report = ReportSplitters(network);
+  v1::Expansion out;
+  out.set_examined_all(report.examined_all);
+  for (const LevelExpansion& level : report.levels) {
+    v1::LevelExpansion* const entry = out.add_levels();
+    entry->set_stage(level.stage);
+    entry->set_inputs(level.inputs);
+    entry->set_splitters(level.splitters);
+    entry->set_examined(level.examined);
+    entry->set_exact(level.exact);
+    if (level.second_singular_value.has_value()) {
+      entry->set_second_singular_value(*level.second_singular_value);
+    }
+    for (const ExpandingSets& sets : level.sets) {
+      v1::ExpandingSets* const of_beta = entry->add_sets();
+      of_beta->set_beta(sets.beta);
+      of_beta->set_at_least(sets.at_least);
+      of_beta->set_at_most(sets.at_most);
+      if (!sets.violation.has_value()) continue;
+      v1::ExpansionViolation* const violation = of_beta->mutable_violation();
+      violation->set_splitter(sets.violation->splitter);
+      violation->set_direction(sets.violation->direction);
+      violation->set_neighbours(sets.violation->neighbours);
+      for (const Row row : sets.violation->inputs) violation->add_rows(row);
+    }
+  }
+  for (const NetworkExpansion& of_beta : report.network) {
+    v1::NetworkExpansion* const entry = out.add_network();
+    entry->set_beta(of_beta.beta);
+    entry->set_alpha_at_least(of_beta.alpha_at_least);
+    entry->set_alpha_at_most(of_beta.alpha_at_most);
+    entry->set_fact_1_alpha(of_beta.fact_1_alpha);
+    entry->set_concentrator_alpha(of_beta.concentrator_alpha);
+    entry->set_delta(of_beta.delta);
+  }
+  return out;
 }
 
 }  // namespace bfly::control

@@ -12,4 +12,7 @@ namespace bfly::control {
 // `name` is the topology's. With `links`, the ends of every link in the order of its index.
 v1::DescribeResponse DescribeNetwork(const Network& network, const std::string& name, bool links);
 
+// What can be said of the expansion of a multibutterfly. Takes seconds for a large one.
+v1::Expansion DescribeExpansion(const Network& network);
+
 }  // namespace bfly::control

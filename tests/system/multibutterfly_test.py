@@ -169,6 +169,20 @@ class MultibutterflyTest(unittest.TestCase):
             into[link["stage"], link["next_row"]] += 1
         self.assertEqual(set(into.values()), {4})
         self.assertEqual(self.describe(multibutterfly([]), "--dot").count(" -> "), 96)
+        # The splitter of 8 rows by hand: on each side the fewest neighbours of every set of its inputs.
+        heads = {(link["row"], link["port"]): link["next_row"] for link in facts["links"] if link["stage"] == 0}
+        fewest = [0] + [min(len({heads[row, port] for row in range(ROWS) if rows >> row & 1
+                                 for port in (2 * direction, 2 * direction + 1)})
+                            for direction in (0, 1) for rows in range(1 << ROWS) if rows.bit_count() == size)
+                        for size in range(1, ROWS + 1)]
+        first = facts["expansion"]["levels"][0]
+        self.assertTrue(first["exact"])
+        for sets in first["sets"]:
+            largest = next(k for k in range(ROWS + 1) if k == ROWS or fewest[k + 1] < sets["beta"] * (k + 1))
+            self.assertEqual((sets["at_least"], sets["at_most"]), (largest, largest), sets)
+        text = self.describe(multibutterfly([]))
+        self.assertIn("splitters: 7, with 2 links from an input to each side and 4 into an output", text)
+        self.assertIn("Lemma 1, alpha <=", text)
         for network, text in (("{kind: multibutterfly, rows: 12}", "2: network.rows: 12 is not a power of two"),
                               ("{kind: multibutterfly, rows: 8, multiplicity: 5}", "a side of it has 4 outputs"),
                               ("{kind: multibutterfly, rows: 8, multiplicity: 17}", "allowed: 1 to 16"),
