@@ -22,6 +22,10 @@ class RouteTable {
  public:
   RouteTable(const Network& network, WithoutCircuit without_circuit)
       : network_(network),
+        dimension_(network.dimension()),
+        two_copies_(network.two_copies()),
+        by_arithmetic_(network.multiplicity() == 1 && network.extra_hops() == 0 &&
+                       network.ends_left_to_right()),
         without_circuit_(without_circuit),
         bits_(network.tag_layout().bits()),
         end_(ToWire(network.tag_layout().Spread(network.rows() - 1), bits_)),
@@ -31,7 +35,7 @@ class RouteTable {
   // must be dropped.
   bool Lookup(Row input, Row output, Route& route) const {
     const WireTag circuit = circuits_[input].load(std::memory_order_relaxed);
-    const WireTag greedy = ToWire(GreedyTag(network_, input, output), bits_);
+    const WireTag greedy = Greedy(input, output);
     // Two paths lead to one output if and only if their last `dimension` directions agree.
     if (circuit != 0 && ((circuit ^ greedy) & end_) == 0) {
       route = {circuit, true};
@@ -50,7 +54,16 @@ class RouteTable {
   void Remove(Row input) { circuits_[input].store(0, std::memory_order_relaxed); }
 
  private:
+  // ToWire(GreedyTag(...)). Every frame asks for it, so most networks answer without a call.
+  WireTag Greedy(Row input, Row output) const {
+    if (!by_arithmetic_) return ToWire(GreedyTag(network_, input, output), bits_);
+    return ToWire(two_copies_ ? Tag{input} << dimension_ | output : output, bits_);
+  }
+
   const Network& network_;
+  const int dimension_;
+  const bool two_copies_;
+  const bool by_arithmetic_;
   const WithoutCircuit without_circuit_;
   const int bits_;                              // of a tag
   const WireTag end_;                           // the directions of the last `dimension` hops

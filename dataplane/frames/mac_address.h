@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
+#include "dataplane/frames/wire_header.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
@@ -25,12 +25,11 @@ inline Row RowOfMac(MacAddress mac) { return static_cast<Row>(mac & 0xffffff); }
 inline bool IsGroupMac(MacAddress mac) { return (mac >> 40) & 1; }
 
 inline MacAddress LoadMac(const uint8_t* p) {
-  MacAddress mac = 0;
-  for (int i = 0; i < 6; ++i) mac = (mac << 8) | p[i];
-  return mac;
+  return MacAddress{LoadBe32(p)} << 16 | LoadBe16(p + 4);
 }
 inline void StoreMac(uint8_t* p, MacAddress mac) {
-  for (int i = 5; i >= 0; --i, mac >>= 8) p[i] = static_cast<uint8_t>(mac);
+  StoreBe32(p, static_cast<uint32_t>(mac >> 16));
+  StoreBe16(p + 4, static_cast<uint16_t>(mac));
 }
 
 }  // namespace bfly::dataplane

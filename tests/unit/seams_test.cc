@@ -55,6 +55,40 @@ TEST(Seams, WhatIsPublishedIsReadWhole) {
   EXPECT_EQ(published.Read().words[8], 20'000u);
 }
 
+// Walks the links that the tag of a frame names, on every kind of network.
+TEST(Seams, AFrameWithoutACircuitGoesToItsOutput) {
+  const NetworkSpec specs[] = {
+      {.kind = NetworkKind::kButterfly, .rows = 16},
+      {.kind = NetworkKind::kButterfly, .rows = 16, .extra_stages = 3},
+      {.kind = NetworkKind::kButterfly, .rows = 16, .extra_stages = 4},
+      {.kind = NetworkKind::kWrappedButterfly, .rows = 16, .passes = 1},
+      {.kind = NetworkKind::kWrappedButterfly, .rows = 16, .passes = 2},
+      {.kind = NetworkKind::kTwoFoldButterfly, .rows = 16},
+      {.kind = NetworkKind::kHypercube, .rows = 16},
+      {.kind = NetworkKind::kRandomlyWiredButterfly, .rows = 16, .seed = 5},
+      {.kind = NetworkKind::kBenes, .rows = 16},
+      {.kind = NetworkKind::kDilatedButterfly, .rows = 16, .multiplicity = 3},
+      {.kind = NetworkKind::kMultibutterfly, .rows = 16, .seed = 5, .multiplicity = 2}};
+  for (const NetworkSpec& spec : specs) {
+    const Network network = *Network::Make(spec);
+    const RouteTable routes(network, WithoutCircuit::kBestEffort);
+    for (Row input = 0; input < 16; ++input) {
+      for (Row output = 0; output < 16; ++output) {
+        Route route;
+        ASSERT_TRUE(routes.Lookup(input, output, route));
+        const Tag tag = FromWire(route.tag, network.tag_layout().bits());
+        EXPECT_EQ(route.tag, ToWire(tag, network.tag_layout().bits()));
+        const std::vector<Row> path = WalkTag(network, input, tag);
+        EXPECT_EQ(path.back(), output)
+            << "kind " << static_cast<int>(spec.kind) << ", input " << input;
+        if (spec.kind == NetworkKind::kTwoFoldButterfly || spec.kind == NetworkKind::kBenes) {
+          EXPECT_EQ(path[4], input) << "it goes straight through the first copy";
+        }
+      }
+    }
+  }
+}
+
 TEST(Seams, AWorkerSeesTheOldCircuitOrTheNewOne) {
   const Network network = *Network::Make({.kind = NetworkKind::kTwoFoldButterfly, .rows = 8});
   RouteTable routes(network, WithoutCircuit::kDrop);
