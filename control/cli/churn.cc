@@ -76,7 +76,7 @@ absl::StatusOr<v1::ChurnReport> DryRun(ChurnCommand options) {
   const auto chooser = MakeChooser(options.protocol, network, {.seed = options.churn.seed});
   if (!chooser.ok()) return chooser.status();
   CircuitSet circuits(network);
-  const auto carry_out = [&](const ChurnStep& step) -> ChurnAnswer {
+  const auto execute = [&](const ChurnStep& step) -> ChurnAnswer {
     if (!step.set_up) {
       const absl::Status released = circuits.Release(step.input).status();
       return released.ok() ? ChurnAnswer(std::vector<Row>()) : released;
@@ -85,11 +85,11 @@ absl::StatusOr<v1::ChurnReport> DryRun(ChurnCommand options) {
     if (!path.ok()) return path.status();
     return WalkTag(network, step.input, path->tag);
   };
-  const ChurnTarget target{.carry_out =
+  const ChurnTarget target{.execute =
                                [&](const std::vector<ChurnStep>& steps) {
                                  std::vector<ChurnAnswer> answers;
                                  for (const ChurnStep& step : steps) {
-                                   answers.push_back(carry_out(step));
+                                   answers.push_back(execute(step));
                                  }
                                  return answers;
                                },

@@ -52,7 +52,7 @@ class LiveTarget {
         stream_(NewStream()),
         id_(rows) {}
 
-  absl::StatusOr<std::vector<ChurnAnswer>> CarryOut(const std::vector<ChurnStep>& steps) {
+  absl::StatusOr<std::vector<ChurnAnswer>> Execute(const std::vector<ChurnStep>& steps) {
     v1::CircuitOperations operations;
     for (const ChurnStep& step : steps) {
       if (step.set_up) {
@@ -63,7 +63,7 @@ class LiveTarget {
         operations.add_operations()->mutable_release()->set_id(id_[step.input]);
       }
     }
-    const auto results = stream_->CarryOut(operations);
+    const auto results = stream_->Execute(operations);
     if (!results.ok()) {
       lost_ = steps.size();
       return results.status();
@@ -82,7 +82,7 @@ class LiveTarget {
     for (Row input = 0; input < rows_; ++input) {
       if (id_[input] != 0) steps.push_back({.set_up = false, .input = input});
       if (steps.size() < kMaxChurnSteps && (input + 1 < rows_ || steps.empty())) continue;
-      const auto answers = CarryOut(steps);
+      const auto answers = Execute(steps);
       if (!answers.ok()) return answers.status();
       for (const ChurnAnswer& answer : *answers) {
         if (!answer.ok() && !absl::IsNotFound(answer.status())) return answer.status();
@@ -176,7 +176,7 @@ absl::StatusOr<v1::ChurnReport> RunLiveChurn(ChurnCommand command, const Common&
     }
   };
   const ChurnTarget target{
-      .carry_out = [&](const std::vector<ChurnStep>& steps) { return live.CarryOut(steps); },
+      .execute = [&](const std::vector<ChurnStep>& steps) { return live.Execute(steps); },
       .wait = wait};
   const auto report = RunChurn(network.rows(), stages, command.churn, target);
   const double seconds = dataplane::SecondsSince(start);

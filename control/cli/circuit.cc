@@ -64,7 +64,7 @@ absl::Status ReleaseAll(const Common& common) {
     while (next < all->circuits_size() && operations.operations_size() < kReleasesInMessage) {
       operations.add_operations()->mutable_release()->set_id(all->circuits(next++).id());
     }
-    const absl::StatusOr<v1::CircuitResult> results = stream.CarryOut(operations);
+    const absl::StatusOr<v1::CircuitResult> results = stream.Execute(operations);
     if (!results.ok()) return results.status();
     for (const v1::CircuitResult& result : results->results()) {
       const auto code = static_cast<absl::StatusCode>(result.code());

@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kStreamNap{20};  // how often give_up_ is as
 CircuitStream::CircuitStream(const Common& common, std::function<bool()> give_up)
     : common_(common), give_up_(std::move(give_up)), stub_(v1::Circuits::NewStub(Connect(common))) {
   stub_->async()->Stream(&context_, this);
-  AddHold();  // CarryOut starts reads and writes outside of reactions
+  AddHold();  // Execute starts reads and writes outside of reactions
   StartCall();
 }
 
@@ -29,7 +29,7 @@ CircuitStream::~CircuitStream() {
   End().IgnoreError();
 }
 
-absl::StatusOr<v1::CircuitResult> CircuitStream::CarryOut(const v1::CircuitOperations& operations) {
+absl::StatusOr<v1::CircuitResult> CircuitStream::Execute(const v1::CircuitOperations& operations) {
   if (over_) return absl::UnavailableError("the stream of circuits is over");
   *operation_.mutable_batch() = operations;
   for (v1::CircuitOperation& one : *operation_.mutable_batch()->mutable_operations()) {

@@ -28,7 +28,7 @@ class CircuitStream final
 
   // Carries out at most 4,096 operations in order and returns a result for each. After an error the
   // stream is over, and nobody knows which of the operations were carried out.
-  absl::StatusOr<v1::CircuitResult> CarryOut(const v1::CircuitOperations& operations);
+  absl::StatusOr<v1::CircuitResult> Execute(const v1::CircuitOperations& operations);
   bool is_over() const { return over_; }
 
  private:

@@ -8,14 +8,14 @@
 
 namespace bfly::control {
 
-void CircuitCommit::CarryOut(const std::vector<Plan*>& plans) {
+void CircuitCommit::CommitPlans(const std::vector<Plan*>& plans) {
   absl::Status status = intent_.CheckLoaded();
   if (status.ok()) status = intent_.CheckUsable();
   for (Plan* plan : plans) plan->status = status;
-  if (status.ok()) CarryOutUsable(plans);
+  if (status.ok()) CommitTogether(plans);
 }
 
-void CircuitCommit::CarryOutUsable(const std::vector<Plan*>& plans) {
+void CircuitCommit::CommitTogether(const std::vector<Plan*>& plans) {
   const auto execute = [&](FabricState& state) {
     for (Plan* plan : plans) plan->Execute(state, arbitration_);
   };
@@ -28,7 +28,7 @@ void CircuitCommit::CarryOutUsable(const std::vector<Plan*>& plans) {
   if (status.ok()) return;
   if (!IsUnreachable(status) && plans.size() > 1) {
     // The data plane refuses one of the plans: the others must not suffer for it.
-    for (Plan* plan : plans) CarryOutUsable({plan});
+    for (Plan* plan : plans) CommitTogether({plan});
     return;
   }
   const absl::Status failed(IsUnreachable(status) ? absl::StatusCode::kUnavailable : status.code(),

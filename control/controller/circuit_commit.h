@@ -27,7 +27,7 @@ class CircuitCommit {
         reconcile_(std::move(reconcile)) {}
 
   // Executes the plans and commits them as one, and sets the status of each.
-  void CarryOut(const std::vector<Plan*>& plans);
+  void CommitPlans(const std::vector<Plan*>& plans);
   // Executes and commits, or changes nothing and returns an error. A fabric must be loaded, here
   // and below.
   absl::Status Commit(const std::function<void(FabricState&)>& execute,
@@ -40,7 +40,8 @@ class CircuitCommit {
   absl::Status Push(const CircuitChange& change, Deadline deadline = kNoDeadline);
 
  private:
-  void CarryOutUsable(const std::vector<Plan*>& plans);
+  // Commits the plans as one. If the data plane refuses one of them, commits each by itself.
+  void CommitTogether(const std::vector<Plan*>& plans);
   // Says in the error that it comes from the data plane of stage 0.
   absl::Status AtIngress(const absl::Status& status) const;
 

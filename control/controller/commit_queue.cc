@@ -181,7 +181,7 @@ void CommitQueue::Lead(bool patient) {
       plans.swap(waiting_);
       not_quick_ = 0;
     }
-    CarryOutWanted(plans);
+    CommitWanted(plans);
     change.unlock();
     for (const std::unique_ptr<Plan>& plan : plans) plan->Done();
     plans.clear();
@@ -195,14 +195,14 @@ void CommitQueue::HandOver() {
   changed_.notify_all();
 }
 
-void CommitQueue::CarryOutWanted(const Plans& plans) {
+void CommitQueue::CommitWanted(const Plans& plans) {
   std::vector<Plan*> wanted;
   wanted.reserve(plans.size());
   for (const std::unique_ptr<Plan>& plan : plans) {
     plan->status = plan->IsWanted();
     if (plan->status.ok()) wanted.push_back(plan.get());
   }
-  if (!wanted.empty()) commit_.CarryOut(wanted);
+  if (!wanted.empty()) commit_.CommitPlans(wanted);
 }
 
 void CommitQueue::RunLong() {
@@ -218,7 +218,7 @@ void CommitQueue::RunLong() {
     }
     const absl::Status wanted = call->IsWanted();
     if (wanted.ok()) {
-      call->CarryOut();
+      call->Run();
     } else {
       call->GiveUp(wanted);
     }

@@ -36,7 +36,7 @@ class CommitQueue {
     // An error says why the call is given up: nobody waits for it any more, or its time is over.
     virtual absl::Status IsWanted() const = 0;
     // The queue calls one of these two, once, from any thread.
-    virtual void CarryOut() = 0;
+    virtual void Run() = 0;
     virtual void GiveUp(const absl::Status& status) = 0;
   };
 
@@ -72,7 +72,7 @@ class CommitQueue {
   bool PushLocked(std::unique_ptr<Plan> plan);
   // Returns false if the plan is being carried out, or was carried out.
   bool TakeBack(uint64_t serial);
-  void CarryOutWanted(const Plans& plans);
+  void CommitWanted(const Plans& plans);
 
   ChangeLock& change_;
   CircuitCommit& commit_;

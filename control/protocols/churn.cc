@@ -120,7 +120,7 @@ class Churn {
       report_.behind = *now - next;
       report_.behind_most = std::max(report_.behind_most, report_.behind);
       Gather(*now, end);
-      if (absl::Status status = CarryOut(); !status.ok()) return status;
+      if (absl::Status status = ExecuteSteps(); !status.ok()) return status;
     }
     return report_;
   }
@@ -210,9 +210,9 @@ class Churn {
     due_.push_back({.at = at, .departs = departs});
   }
 
-  absl::Status CarryOut() {
+  absl::Status ExecuteSteps() {
     if (!steps_.empty()) {
-      auto answers = target_.carry_out(steps_);
+      auto answers = target_.execute(steps_);
       if (!answers.ok()) return answers.status();
       if (answers->size() != steps_.size()) {
         return absl::InternalError(

@@ -66,7 +66,7 @@ struct ChurnTarget {
   // Carries out the steps in order and returns one answer for each, or an error that ends the
   // churn. A step may depend on earlier steps of the list, but not on the answer to one of them: it
   // releases only what an earlier call set up.
-  std::function<absl::StatusOr<std::vector<ChurnAnswer>>(const std::vector<ChurnStep>&)> carry_out;
+  std::function<absl::StatusOr<std::vector<ChurnAnswer>>(const std::vector<ChurnStep>&)> execute;
   // Waits until `at` seconds after the start and returns the time it is then, which may be later,
   // so that all steps that are due can be carried out together. Nothing: the churn ends now.
   std::function<std::optional<double>(double at, const ChurnReport&)> wait;

@@ -132,11 +132,11 @@ void CallDesk::Run(Queue& queue) {
       call = queue.waiting.front();
       queue.waiting.pop_front();
     }
-    CarryOut(*call);
+    Serve(*call);
   }
 }
 
-void CallDesk::CarryOut(DeskCall& call) {
+void CallDesk::Serve(DeskCall& call) {
   const auto finish = [&call](const absl::Status& status) { call.Finish(ToGrpc(status)); };
   if (call.context->IsCancelled()) return finish(absl::CancelledError("nobody waits any more"));
   size_t bytes = 0;

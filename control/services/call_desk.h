@@ -56,7 +56,7 @@ class CallDesk {
   };
 
   void Run(Queue& queue);
-  void CarryOut(DeskCall& call);
+  void Serve(DeskCall& call);
   // Waits until there is room for the parsed message. Returns false if the call was cancelled
   // meanwhile.
   bool TakeRequest(DeskCall& call, uint64_t bytes);

@@ -49,29 +49,29 @@ class UnaryOrder final : public Plan {
 class InBandCall final : public CommitQueue::LongCall {
  public:
   InBandCall(grpc::CallbackServerContext* context, grpc::ServerUnaryReactor* reactor,
-             std::function<grpc::Status(const InBandSession::Patience&)> carry_out)
-      : reactor_(reactor), patience_(InBandPatienceOf(context)), carry_out_(std::move(carry_out)) {}
+             std::function<grpc::Status(const InBandSession::Patience&)> run)
+      : reactor_(reactor), patience_(InBandPatienceOf(context)), run_(std::move(run)) {}
 
   absl::Status IsWanted() const override { return patience_.interrupt(); }
-  void CarryOut() override { reactor_->Finish(carry_out_(patience_)); }
+  void Run() override { reactor_->Finish(run_(patience_)); }
   void GiveUp(const absl::Status& status) override { reactor_->Finish(ToGrpc(status)); }
 
  private:
   grpc::ServerUnaryReactor* const reactor_;
   const InBandSession::Patience patience_;
-  const std::function<grpc::Status(const InBandSession::Patience&)> carry_out_;
+  const std::function<grpc::Status(const InBandSession::Patience&)> run_;
 };
 
 }  // namespace
 
-void CarryOutInBand(CommitQueue& queue, grpc::CallbackServerContext* context,
-                    grpc::ServerUnaryReactor* reactor,
-                    std::function<grpc::Status(const InBandSession::Patience&)> carry_out) {
-  queue.PushLong(std::make_unique<InBandCall>(context, reactor, std::move(carry_out)));
+void SubmitInBand(CommitQueue& queue, grpc::CallbackServerContext* context,
+                  grpc::ServerUnaryReactor* reactor,
+                  std::function<grpc::Status(const InBandSession::Patience&)> run) {
+  queue.PushLong(std::make_unique<InBandCall>(context, reactor, std::move(run)));
 }
 
-void CarryOut(CommitQueue& queue, absl::StatusOr<Order> order, uint64_t election_id,
-              UnaryCall call) {
+void SubmitOrder(CommitQueue& queue, absl::StatusOr<Order> order, uint64_t election_id,
+                 UnaryCall call) {
   absl::Status status = order.status();
   Resource& orders = queue.resources().orders;
   if (status.ok() && !orders.Take()) {

@@ -21,16 +21,16 @@ struct UnaryCall {
   std::function<void(const Network&, const StandingCircuit&)> fill;
 };
 
-// Finishes the call when the order is carried out, or with its error. RESOURCE_EXHAUSTED: too many
-// orders wait.
-void CarryOut(CommitQueue& queue, absl::StatusOr<Order> order, uint64_t election_id,
-              UnaryCall call);
+// Queues the order, and finishes the call when the order is carried out, or with its error.
+// RESOURCE_EXHAUSTED: too many orders wait.
+void SubmitOrder(CommitQueue& queue, absl::StatusOr<Order> order, uint64_t election_id,
+                 UnaryCall call);
 
-// One call in band. `carry_out` does it as long as the caller waits, and the call is
-// finished with what `carry_out` returns. RESOURCE_EXHAUSTED: too many calls wait.
-void CarryOutInBand(CommitQueue& queue, grpc::CallbackServerContext* context,
-                    grpc::ServerUnaryReactor* reactor,
-                    std::function<grpc::Status(const InBandSession::Patience&)> carry_out);
+// Queues one call in band. `run` carries it out while the caller waits, and what `run` returns
+// finishes the call. RESOURCE_EXHAUSTED: too many calls wait.
+void SubmitInBand(CommitQueue& queue, grpc::CallbackServerContext* context,
+                  grpc::ServerUnaryReactor* reactor,
+                  std::function<grpc::Status(const InBandSession::Patience&)> run);
 
 // A unary call of one order, as a service over bytes gets it.
 template <class Request>
@@ -45,25 +45,25 @@ struct OrderCall {
 template <class Response, class Request, class Fill>
 void AnswerOrder(CommitQueue& queue, const OrderCall<Request>& call, absl::StatusOr<Order> order,
                  Fill fill) {
-  CarryOut(queue, std::move(order), call.request->election_id(),
-           {call.context, call.reactor,
-            [call, fill](const Network& network, const StandingCircuit& circuit) {
-              Response response;
-              fill(network, circuit, response);
-              *call.answer = Serialize(response);
-            }});
+  SubmitOrder(queue, std::move(order), call.request->election_id(),
+              {call.context, call.reactor,
+               [call, fill](const Network& network, const StandingCircuit& circuit) {
+                 Response response;
+                 fill(network, circuit, response);
+                 *call.answer = Serialize(response);
+               }});
 }
 
-// Carries the order out in band and answers with what `carry_out(patience, response)` writes.
+// Carries the order out in band and answers with what `run(patience, response)` writes.
 template <class Response, class Request, class InBand>
-void AnswerInBand(CommitQueue& queue, const OrderCall<Request>& call, InBand carry_out) {
-  CarryOutInBand(queue, call.context, call.reactor,
-                 [call, carry_out](const InBandSession::Patience& patience) {
-                   Response response;
-                   grpc::Status status = carry_out(patience, &response);
-                   if (status.ok()) *call.answer = Serialize(response);
-                   return status;
-                 });
+void AnswerInBand(CommitQueue& queue, const OrderCall<Request>& call, InBand run) {
+  SubmitInBand(queue, call.context, call.reactor,
+               [call, run](const InBandSession::Patience& patience) {
+                 Response response;
+                 grpc::Status status = run(patience, &response);
+                 if (status.ok()) *call.answer = Serialize(response);
+                 return status;
+               });
 }
 
 }  // namespace bfly::control

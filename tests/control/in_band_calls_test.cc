@@ -187,7 +187,7 @@ TEST_F(InBandCallsTest, ReadsSentTwiceWithTheirKeyAreDoneOnce) {
 class Piece final : public CommitQueue::LongCall {
  public:
   struct Told {
-    std::atomic<int> carried_out = 0, given_up = 0, refused = 0;
+    std::atomic<int> runs = 0, given_up = 0, refused = 0;
     std::atomic<bool> wanted = true;
     std::promise<void> go;
   };
@@ -195,9 +195,9 @@ class Piece final : public CommitQueue::LongCall {
   absl::Status IsWanted() const override {
     return told_.wanted ? absl::OkStatus() : absl::CancelledError("cancelled");
   }
-  void CarryOut() override {
+  void Run() override {
     go_.wait();
-    ++told_.carried_out;
+    ++told_.runs;
   }
   void GiveUp(const absl::Status& status) override {
     ++(absl::IsResourceExhausted(status) ? told_.refused : told_.given_up);
@@ -246,8 +246,8 @@ TEST_F(InBandCallsTest, LongCallsThatWaitAreBoundedAndCancelledOnesMakeRoom) {
     EXPECT_GE(told.given_up, kMost - 1);
     told.go.set_value();
   }
-  EXPECT_EQ(later.carried_out, kMost);
-  EXPECT_EQ(told.carried_out + told.given_up + told.refused, 3 * kMost);
+  EXPECT_EQ(later.runs, kMost);
+  EXPECT_EQ(told.runs + told.given_up + told.refused, 3 * kMost);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct Plant {
                     .value()),
         circuits(network),
         chooser(MakeChooser("minimum", network).value()) {}
-  ChurnAnswer CarryOut(const ChurnStep& step) {
+  ChurnAnswer Execute(const ChurnStep& step) {
     if (!step.set_up) {
       const auto released = circuits.Release(step.input);
       return released.ok() ? ChurnAnswer(std::vector<Row>()) : released.status();
@@ -33,13 +33,13 @@ struct Plant {
   }
   // Wakes up every `pace` seconds; 0: whenever a step is due.
   ChurnTarget target(double pace = 0) {
-    return {.carry_out =
+    return {.execute =
                 [this](const std::vector<ChurnStep>& some) {
                   EXPECT_LE(some.size(), kMaxChurnSteps);
                   std::vector<ChurnAnswer> answers;
                   for (const ChurnStep& step : some) {
                     steps.push_back(step);
-                    answers.push_back(CarryOut(step));
+                    answers.push_back(Execute(step));
                   }
                   most_together = std::max(most_together, some.size());
                   return answers;
@@ -158,9 +158,9 @@ TEST(Churn, AReleaseWaitsForTheAnswerToItsSetUp) {
       ParseChurn("setup 0 3\nsetup 1 2\nrelease 0\nsetup 2 3\nrelease 1\nrelease 2", 4, "f");
   std::vector<size_t> together;
   ChurnTarget target = plant.target(10);
-  target.carry_out = [&, carry_out = target.carry_out](const std::vector<ChurnStep>& some) {
+  target.execute = [&, execute = target.execute](const std::vector<ChurnStep>& some) {
     together.push_back(some.size());
-    return carry_out(some);
+    return execute(some);
   };
   const auto report = RunChurn(4, 4, {.rate = 1, .adversary = *steps}, target);
   ASSERT_TRUE(report.ok()) << report.status();
@@ -194,7 +194,7 @@ TEST(Churn, RefusalsAreCountedAndItGoesOn) {
   int asked = 0;
   Plant plant(4);
   ChurnTarget target = plant.target();
-  target.carry_out = [&](const std::vector<ChurnStep>& some) {
+  target.execute = [&](const std::vector<ChurnStep>& some) {
     std::vector<ChurnAnswer> answers;
     for (const ChurnStep& step : some) {
       EXPECT_TRUE(step.set_up);
@@ -216,10 +216,10 @@ TEST(Churn, WhatOthersReleasedIsGoneAndAnotherErrorEndsIt) {
   Plant plant(16);
   ChurnTarget target = plant.target();
   absl::Status answer = absl::NotFoundError("no such circuit");
-  target.carry_out = [&](const std::vector<ChurnStep>& some) {
+  target.execute = [&](const std::vector<ChurnStep>& some) {
     std::vector<ChurnAnswer> answers;
     for (const ChurnStep& step : some) {
-      answers.push_back(plant.CarryOut(step));
+      answers.push_back(plant.Execute(step));
       if (!step.set_up) answers.back() = answer;
     }
     return answers;
