@@ -38,7 +38,7 @@ BenchSpread SpreadOf(std::vector<double> seconds) {
 }
 
 // bfly's implementation and the textbook's. Each call is one run. `agree` compares what both chose.
-struct Contest {
+struct TextbookComparison {
   uint64_t operations = 0;
   std::function<void()> ours;
   std::function<void()> textbook;
@@ -65,7 +65,7 @@ struct MinimumState {
   std::vector<uint8_t> chosen, expected;  // by input: whether p' was taken
 };
 
-Contest MinimumContest(const Network& network, uint64_t seed) {
+TextbookComparison CompareMinimum(const Network& network, uint64_t seed) {
   const Row rows = network.rows();
   auto state = std::make_shared<MinimumState>(network, seed);
   const int passes = static_cast<int>(std::max(1u, kLeastOperations / (2 * rows)));
@@ -105,7 +105,7 @@ struct RouteState {
 };
 
 // Routes a whole permutation at once.
-Contest RouteContest(const CircuitBenchOptions& options, const Network& network) {
+TextbookComparison CompareRoute(const CircuitBenchOptions& options, const Network& network) {
   const std::string& protocol = options.protocol;
   const uint64_t seed = options.seed;
   const Row rows = network.rows();
@@ -115,22 +115,22 @@ Contest RouteContest(const CircuitBenchOptions& options, const Network& network)
                  .result = {},
                  .choice = {},
                  .middle = {}});
-  Contest contest{.operations = rows,
-                  .ours =
-                      [state, options] {
-                        state->result =
-                            RoutePermutation(options.protocol, state->network, state->outputs,
+  TextbookComparison comparison{
+      .operations = rows,
+      .ours =
+          [state, options] {
+            state->result = RoutePermutation(options.protocol, state->network, state->outputs,
                                              {.seed = options.seed, .workers = options.workers})
                                 .value();
-                      },
-                  .textbook = nullptr,
-                  .agree = nullptr};
+          },
+      .textbook = nullptr,
+      .agree = nullptr};
   if (protocol == "collision") {
-    contest.textbook = [state] {
+    comparison.textbook = [state] {
       state->choice = textbook::Collision(state->network, state->outputs,
                                           CollisionThreshold(state->network.dimension()));
     };
-    contest.agree = [state] {
+    comparison.agree = [state] {
       return std::equal(state->choice.begin(), state->choice.end(), state->result.paths.begin(),
                         [](int choice, const CircuitPath& path) {
                           return path.choice == (choice == 0   ? PathChoice::kP
@@ -139,20 +139,20 @@ Contest RouteContest(const CircuitBenchOptions& options, const Network& network)
                         });
     };
   } else if (protocol == "benes") {
-    contest.textbook = [state] { state->middle = textbook::Looping(state->outputs); };
-    contest.agree = [state] {
+    comparison.textbook = [state] { state->middle = textbook::Looping(state->outputs); };
+    comparison.agree = [state] {
       return std::all_of(
           state->result.paths.begin(), state->result.paths.end(), [&](const CircuitPath& path) {
             return path.tag == TagThrough(state->network, state->middle[path.input], path.output);
           });
     };
   } else {
-    contest.textbook = [state, protocol, seed] {
+    comparison.textbook = [state, protocol, seed] {
       state->congestion = textbook::OneRandomPath(state->network, state->outputs, protocol, seed);
     };
-    contest.agree = [state] { return state->congestion == state->result.congestion; };
+    comparison.agree = [state] { return state->congestion == state->result.congestion; };
   }
-  return contest;
+  return comparison;
 }
 
 }  // namespace
@@ -183,8 +183,9 @@ absl::StatusOr<CircuitBenchResult> RunCircuitBench(const CircuitBenchOptions& op
   const absl::StatusOr<Network> network =
       Network::Make({.kind = kind, .rows = options.rows, .seed = options.seed});
   if (!network.ok()) return network.status();
-  const Contest contest = options.protocol == "minimum" ? MinimumContest(*network, options.seed)
-                                                        : RouteContest(options, *network);
+  const TextbookComparison comparison = options.protocol == "minimum"
+                                            ? CompareMinimum(*network, options.seed)
+                                            : CompareRoute(options, *network);
   std::vector<double> wall, cpu, textbook;
   uint64_t peak_bytes = 0;
   using Clock = std::chrono::steady_clock;
@@ -194,22 +195,22 @@ absl::StatusOr<CircuitBenchResult> RunCircuitBench(const CircuitBenchOptions& op
   for (int run = 0; run < options.runs; ++run) {
     const double cpu_start = CpuSeconds();
     auto start = Clock::now();
-    contest.ours();
+    comparison.ours();
     wall.push_back(since(start));
     cpu.push_back(CpuSeconds() - cpu_start);
     if (run == 0) peak_bytes = PeakBytes();
     // The textbook is slow, so it gets half as many runs.
     if (run % 2 != 0) continue;
     start = Clock::now();
-    contest.textbook();
+    comparison.textbook();
     textbook.push_back(since(start));
   }
-  if (!contest.agree()) {
+  if (!comparison.agree()) {
     return absl::InternalError(absl::StrCat(
         options.protocol, ": the textbook implementation chose other paths; the figures are void"));
   }
   return CircuitBenchResult{.network = std::string(KindName(kind)),
-                            .operations = contest.operations,
+                            .operations = comparison.operations,
                             .seconds = SpreadOf(wall),
                             .cpu_seconds = SpreadOf(cpu),
                             .textbook_seconds = SpreadOf(textbook),

@@ -60,7 +60,7 @@ std::vector<Group> MakeGroups(const std::vector<uint32_t>& outputs, uint32_t bat
 }
 
 // The groups whose next message is to be written. One thread pushes, one thread takes.
-class Turns {
+class GroupQueue {
  public:
   void Push(size_t group) {
     const std::lock_guard lock(mutex_);
@@ -167,11 +167,11 @@ absl::StatusOr<Rate> LoadStream(const GrpcLoad& load, uint32_t batch) {
                        std::chrono::milliseconds(static_cast<int64_t>(load.seconds * 1e3)) +
                        kPatience);
   const auto stream = stub->Stream(&context);
-  Turns turns;
-  for (size_t i = 0; i < groups.size(); ++i) turns.Push(i);
+  GroupQueue queue;
+  for (size_t i = 0; i < groups.size(); ++i) queue.Push(i);
   const Clock::time_point start = Clock::now();
   std::thread writer([&] {
-    for (std::vector<size_t> ready = turns.Take(); !ready.empty(); ready = turns.Take()) {
+    for (std::vector<size_t> ready = queue.Take(); !ready.empty(); ready = queue.Take()) {
       for (const size_t i : ready) {
         grpc::WriteOptions options;
         if (i != ready.back() && batch == 1) options.set_buffer_hint();
@@ -194,13 +194,13 @@ absl::StatusOr<Rate> LoadStream(const GrpcLoad& load, uint32_t batch) {
     status = Learn(result, group);
     rate.answers += Group::size(group.release);
     if (group.standing || dataplane::SecondsSince(start) < load.seconds) {
-      turns.Push(result.tag());
+      queue.Push(result.tag());
     } else {
       --open;
     }
   }
   rate.seconds = dataplane::SecondsSince(start);
-  turns.Close();
+  queue.Close();
   if (!status.ok() || open > 0) context.TryCancel();
   writer.join();
   stream->WritesDone();

@@ -127,7 +127,7 @@ std::string ClockTime(int64_t time_ns) {
 }
 
 // The pictures of one watch: the fabric, the newest picture, and the one before it for the rates.
-struct Shown {
+struct WatchedPictures {
   v1::FabricStatus fabric;
   std::optional<v1::Counters> now, before;
   Part part;
@@ -166,7 +166,7 @@ std::vector<uint32_t> Ascending(std::vector<uint32_t> sorted) {
   return sorted;
 }
 
-std::vector<std::string> Frame(const Shown& shown, const Canvas& canvas, uint32_t top) {
+std::vector<std::string> Frame(const WatchedPictures& shown, const Canvas& canvas, uint32_t top) {
   const v1::Counters& now = *shown.now;
   uint32_t congestion = 0;
   for (const v1::LinkCounters& link : now.links())
@@ -206,7 +206,7 @@ std::vector<std::string> Frame(const Shown& shown, const Canvas& canvas, uint32_
   return lines;
 }
 
-std::string PlainLine(const Shown& shown) {
+std::string PlainLine(const WatchedPictures& shown) {
   std::string line = absl::StrCat(ClockTime(shown.now->time_ns()), "  ", shown.RatesLine(), "  ",
                                   ConservationLine(shown.now->conservation()));
   if (Missed(*shown.now) > 0) absl::StrAppend(&line, "  ", MissedLine(*shown.now));
@@ -216,7 +216,7 @@ std::string PlainLine(const Shown& shown) {
 
 // Draws the picture on a terminal, and prints it as a line of text elsewhere, or as a line of JSON
 // if `screen` is null.
-absl::Status Show(Screen* screen, const Shown& shown, const WatchOptions& options) {
+absl::Status Show(Screen* screen, const WatchedPictures& shown, const WatchOptions& options) {
   if (screen == nullptr) return PrintJsonLine(*shown.now);
   if (screen->is_terminal()) {
     screen->Draw(Frame(shown, screen->canvas(), options.top));
@@ -228,8 +228,8 @@ absl::Status Show(Screen* screen, const Shown& shown, const WatchOptions& option
 }
 
 // Runs until the end and leaves the last picture in `shown`.
-absl::Status Follow(PictureStream& stream, SignalReader& signals, Screen* screen, Shown& shown,
-                    const WatchOptions& options) {
+absl::Status Follow(PictureStream& stream, SignalReader& signals, Screen* screen,
+                    WatchedPictures& shown, const WatchOptions& options) {
   const Clock::time_point end =
       options.seconds > 0
           ? Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(options.seconds * 1000))
@@ -269,11 +269,11 @@ absl::Status Watch(const WatchOptions& options, const Common& common) {
     return status;
   if (!response.status().loaded())
     return absl::FailedPreconditionError("no fabric is loaded: there is nothing to watch");
-  Shown shown{.fabric = response.status(),
-              .now = {},
-              .before = {},
-              .part = {Ascending(options.stages), Ascending(options.rows)},
-              .drawn_whole = true};
+  WatchedPictures shown{.fabric = response.status(),
+                        .now = {},
+                        .before = {},
+                        .part = {Ascending(options.stages), Ascending(options.rows)},
+                        .drawn_whole = true};
   const auto count = [](const std::vector<uint32_t>& chosen, uint64_t all) {
     return chosen.empty() ? all : chosen.size();
   };

@@ -53,7 +53,7 @@ Adoption::Adoption(const ControllerOptions& options, LoadedIntent& intent, Store
   const std::vector<std::string> sockets = SocketsIn(options_.run_directory);
   addresses.insert(addresses.end(), sockets.begin(), sockets.end());
   for (const std::string& address : addresses) {
-    unheard_.push_back({address, std::make_unique<AgentClient>(address, options_.owner)});
+    silent_.push_back({address, std::make_unique<AgentClient>(address, options_.owner)});
   }
 }
 
@@ -62,7 +62,7 @@ void Adoption::Adopt() {
   DataPlanes found;
   v1::Topology topology;
   if (intent_.is_loaded()) topology = intent_.now().topology;
-  std::erase_if(unheard_, [&](const Unheard& agent) {
+  std::erase_if(silent_, [&](const SilentAgent& agent) {
     const auto held = agent.client->GetState(/*full=*/true);
     if (IsUnreachable(held.status())) return false;
     if (!held.ok() || !held->loaded()) return true;
@@ -90,7 +90,7 @@ void Adoption::Adopt() {
 
 void Adoption::AdoptLate() {
   bool heard = false;
-  for (const Unheard& agent : unheard_) {
+  for (const SilentAgent& agent : silent_) {
     heard |= !IsUnreachable(agent.client->GetState(/*full=*/false).status());
   }
   if (heard) Adopt();

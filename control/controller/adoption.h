@@ -30,7 +30,7 @@ class Adoption {
 
  private:
   // An agent that may hold a fabric but did not answer yet.
-  struct Unheard {
+  struct SilentAgent {
     std::string address;
     std::unique_ptr<AgentClient> client;
   };
@@ -45,7 +45,7 @@ class Adoption {
   Store& store_;
   Resources& resources_;
   Reconciler& reconciler_;
-  std::vector<Unheard> unheard_;
+  std::vector<SilentAgent> silent_;
 };
 
 }  // namespace bfly::control

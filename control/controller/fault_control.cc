@@ -38,7 +38,7 @@ absl::Status FaultControl::Set(uint64_t election_id, const FindFault& find, bool
   if (!status.ok()) return status;
   std::vector<Row> crossing;
   intent_.Change([&](Intent& intent) { crossing = intent.state.SetFault(*fault, down); });
-  DealWithBroken(crossing, deadline);
+  ApplyFailurePolicy(crossing, deadline);
   return absl::OkStatus();
 }
 
@@ -91,7 +91,7 @@ void FaultControl::MoveOff(const Fault& fault, Deadline deadline) {
   if (!status.ok()) log_("circuits to be moved: " + std::string(status.message()));
 }
 
-void FaultControl::DealWithBroken(const std::vector<Row>& crossing, Deadline deadline) {
+void FaultControl::ApplyFailurePolicy(const std::vector<Row>& crossing, Deadline deadline) {
   absl::Status status;
   const FabricState& state = intent_.now().state;
   const std::vector<Row> broken(state.broken().begin(), state.broken().end());

@@ -32,7 +32,7 @@ class FaultControl {
   absl::Status Reconcile(DataPlane& plane, const v1::AgentState& held);
   // Repairs or releases the circuits that are broken, as the topology wants it, and tells listeners
   // of `crossing`, circuits over a link whose state changed.
-  void DealWithBroken(const std::vector<Row>& crossing, Deadline deadline);
+  void ApplyFailurePolicy(const std::vector<Row>& crossing, Deadline deadline);
 
  private:
   v1::CircuitPolicy::OnFailure on_failure() const {

@@ -146,7 +146,7 @@ absl::StatusOr<InBandOutcome> InBandSession::Execute(const Caller& caller,
   const absl::StatusOr<v1::AgentInBandResponse> response = Ask(request, caller.patience.deadline);
   if (!response.ok()) return response.status();
   status = CheckAnswer(*response, request, state.network());
-  if (!status.ok()) return Distrust(status);
+  if (!status.ok()) return OutcomeUnknown(status);
   if (response->has_refusal()) return LearnOfRefusal(*order, response->refusal());
   return LearnOutcome(caller, *order, request, *response);
 }
@@ -240,7 +240,7 @@ absl::StatusOr<InBandOutcome> InBandSession::LearnOutcome(const Caller& caller,
   if (status.ok() && !interrupted.ok()) return interrupted;
   if (!status.ok()) {
     intent_.Change([](Intent& intent) { intent.state.RollBack(); });
-    return Distrust(status);
+    return OutcomeUnknown(status);
   }
   intent_.ChangeAndTell([&](Intent& intent) -> const CircuitChange& {
     intent.state.Commit();
@@ -249,7 +249,7 @@ absl::StatusOr<InBandOutcome> InBandSession::LearnOutcome(const Caller& caller,
   return outcome;
 }
 
-absl::Status InBandSession::Distrust(const absl::Status& status) {
+absl::Status InBandSession::OutcomeUnknown(const absl::Status& status) {
   MarkOutOfStep(intent_.now().ingress(), status);
   return absl::UnavailableError(absl::StrCat(status.message(), "; its circuits are compared anew"));
 }

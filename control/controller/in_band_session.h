@@ -52,7 +52,7 @@ class InBandSession {
                                              const v1::AgentInBandRequest& request,
                                              const v1::AgentInBandResponse& response);
   // For this reason nobody knows what the data plane did.
-  absl::Status Distrust(const absl::Status& status);
+  absl::Status OutcomeUnknown(const absl::Status& status);
 
   LoadedIntent& intent_;
   CircuitCommit& commit_;

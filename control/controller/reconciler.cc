@@ -82,7 +82,7 @@ absl::Status Reconciler::Reconcile(DataPlane& plane) {
   if (status.ok() && ours) status = traffic_.Reconcile(plane, *held);
   const bool told_before = Learn(plane, held, status, made_up);
   // Reconciling may have found links that are down. Some circuits could not be dealt with before.
-  if (status.ok() && ours) faults_.DealWithBroken({}, kNoDeadline);
+  if (status.ok() && ours) faults_.ApplyFailurePolicy({}, kNoDeadline);
   if (told_before) return status;
   log_(status.ok() ? absl::StrCat("data plane ", plane.name(), " is in step, ", made_up,
                                   " circuits made up")

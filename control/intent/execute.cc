@@ -113,7 +113,7 @@ absl::StatusOr<std::vector<Outcome>> ExecuteAll(FabricState& state,
     state.RollBackTo(mark);
     if (!stop.ok()) return stop;
     const absl::Status& failed = outcomes.back().status();
-    if (IsOfDataServer(orders[i])) return AsOneOfMany(failed, i);
+    if (IsOfDataServer(orders[i])) return WithIndex(failed, i);
     return WithPrefix(failed, absl::StrCat("requests[", i, "]"));
   }
   if (all_or_nothing) stop = Look(interrupt);

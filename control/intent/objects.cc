@@ -18,7 +18,7 @@ std::string ElementOf(absl::string_view field, size_t index) {
 
 }  // namespace
 
-absl::Status AsOneOfMany(const absl::Status& status, size_t i) {
+absl::Status WithIndex(const absl::Status& status, size_t i) {
   FieldErrors errors;
   for (const FieldError& error : FieldErrorsOf(status)) {
     const bool is_list = error.field == "user" || error.field == "object";
@@ -93,7 +93,7 @@ absl::Status Objects::CheckReads(const ReadBatchOrder& order) const {
   std::unordered_map<uint64_t, size_t> asked_for;
   for (size_t i = 0; i < order.users.size(); ++i) {
     const absl::Status status = CheckRead(order.users[i], order.objects[i]);
-    if (!status.ok()) return AsOneOfMany(status, i);
+    if (!status.ok()) return WithIndex(status, i);
     const auto [user, new_user] = asked_by.try_emplace(order.users[i], i);
     const auto [object, new_object] = asked_for.try_emplace(order.objects[i], i);
     if (!new_user || !new_object) {

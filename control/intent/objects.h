@@ -19,7 +19,7 @@ namespace bfly::control {
 // Turns the error of one read into the error of read number `i` of many: "user" becomes "users[i]",
 // "object" becomes "objects[i]", and other fields stand under "users[i]". An error without fields
 // stays as it is.
-absl::Status AsOneOfMany(const absl::Status& status, size_t i);
+absl::Status WithIndex(const absl::Status& status, size_t i);
 
 class Objects {
  public:

@@ -255,8 +255,8 @@ class Script {
         layout_.X(layout_.PanelRight(i)), "\nset tmargin at ", layout_.Y(layout_.PanelTop(i)),
         "\nset bmargin at ", layout_.Y(layout_.PanelBottom(i)), "\nset xrange [",
         absl::StrFormat("%.9g:%.9g]\nset yrange [%.9g:%.9g]\n", x_.low, x_.high, y_.low, y_.high),
-        "set xtics scale 0.5 nomirror ", TicsOf(x_, layout_.LowestOfItsColumn(i)),
-        " textcolor rgb ink\nset ytics scale 0.5 nomirror ", TicsOf(y_, layout_.FirstOfItsRow(i)),
+        "set xtics scale 0.5 nomirror ", TicsOf(x_, layout_.IsBottomOfColumn(i)),
+        " textcolor rgb ink\nset ytics scale 0.5 nomirror ", TicsOf(y_, layout_.IsFirstOfRow(i)),
         " textcolor rgb ink\n");
     if (!panel.title.empty()) {
       absl::StrAppendFormat(&out, "set label %s at %s, %s left noenhanced tc rgb ink\n",
@@ -277,7 +277,7 @@ class Script {
 
 }  // namespace
 
-void SetApart(Figure& figure, double width) {
+void OffsetCurves(Figure& figure, double width) {
   for (FigurePanel& panel : figure.panels) {
     const auto n = static_cast<double>(panel.curves.size());
     for (size_t i = 0; i < panel.curves.size(); ++i) {

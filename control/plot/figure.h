@@ -56,6 +56,6 @@ std::string GnuplotScript(const Figure& figure);
 
 // Moves the means of each panel's curves sideways, by `width` of the x axis in total, and says so
 // in the figure. Bounds are not moved.
-void SetApart(Figure& figure, double width);
+void OffsetCurves(Figure& figure, double width);
 
 }  // namespace bfly::control

@@ -26,10 +26,10 @@ class Layout {
   double panel_height() const { return panel_height_; }
   int columns() const { return columns_; }
   int rows() const { return rows_; }
-  bool LowestOfItsColumn(int panel) const {
+  bool IsBottomOfColumn(int panel) const {
     return panel + columns_ >= static_cast<int>(figure_.panels.size());
   }
-  bool FirstOfItsRow(int panel) const { return panel % columns_ == 0; }
+  bool IsFirstOfRow(int panel) const { return panel % columns_ == 0; }
 
   const std::vector<std::string>& title() const { return title_; }
   // Converts coordinates to gnuplot's notation.

@@ -52,20 +52,20 @@ class ByteService : public grpc::Service {
   // the reactor finished at some time, and keeps `request` until then. `answer` lives as long.
   template <class Request, class Begin>
   void AddQuickCall(const char* method, Begin begin) {
-    AddUnary(
-        method, [this, begin = std::move(begin)](Context* context, const grpc::ByteBuffer* bytes,
-                                                 grpc::ByteBuffer* answer) {
-          grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-          auto kept = std::make_shared<Kept<Request>>(desk_.resources().order_bytes);
-          absl::Status status = desk_.TakeOrder(*bytes, *Request::descriptor(), &kept->taken);
-          if (status.ok()) status = Parse(*bytes, &kept->request);
-          if (status.ok()) {
-            begin(context, reactor, std::shared_ptr<const Request>(kept, &kept->request), answer);
-          } else {
-            reactor->Finish(ToGrpc(status));
-          }
-          return reactor;
-        });
+    AddUnary(method, [this, begin = std::move(begin)](Context* context,
+                                                      const grpc::ByteBuffer* bytes,
+                                                      grpc::ByteBuffer* answer) {
+      grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+      auto parsed = std::make_shared<ParsedRequest<Request>>(desk_.resources().order_bytes);
+      absl::Status status = desk_.TakeOrder(*bytes, *Request::descriptor(), &parsed->taken);
+      if (status.ok()) status = Parse(*bytes, &parsed->request);
+      if (status.ok()) {
+        begin(context, reactor, std::shared_ptr<const Request>(parsed, &parsed->request), answer);
+      } else {
+        reactor->Finish(ToGrpc(status));
+      }
+      return reactor;
+    });
   }
 
   template <class Handle>
@@ -91,11 +91,11 @@ class ByteService : public grpc::Service {
  private:
   // A request and the memory that was taken for it.
   template <class Request>
-  struct Kept {
-    explicit Kept(Resource& bytes) : order_bytes(bytes) {}
-    ~Kept() { order_bytes.Give(taken); }
-    Kept(const Kept&) = delete;
-    Kept& operator=(const Kept&) = delete;
+  struct ParsedRequest {
+    explicit ParsedRequest(Resource& bytes) : order_bytes(bytes) {}
+    ~ParsedRequest() { order_bytes.Give(taken); }
+    ParsedRequest(const ParsedRequest&) = delete;
+    ParsedRequest& operator=(const ParsedRequest&) = delete;
 
     Resource& order_bytes;
     uint64_t taken = 0;

@@ -118,14 +118,14 @@ absl::StatusOr<v1::UnloadResponse> CounterPoll::Unload(uint64_t election_id, Dea
   const auto last = controller_.loader().Unload(election_id, deadline);
   if (!last.ok()) return last.status();
   latest_ = nullptr;
-  std::vector<FabricAccount::LastWords> words;
+  std::vector<FabricAccount::FinalCounters> final_counters;
   v1::UnloadResponse response;
   for (const LastFigures& figures : *last) {
-    words.push_back(
+    final_counters.push_back(
         {.data_plane = figures.data_plane, .counters = figures.counters, .read = Clock::now()});
     if (figures.counters.ok()) response.mutable_workers()->MergeFrom(figures.counters->workers());
   }
-  *response.mutable_conservation() = account_.Close(words);
+  *response.mutable_conservation() = account_.Close(final_counters);
   for (std::string& unknown : account_.Unknown()) response.add_unknown(std::move(unknown));
   return response;
 }

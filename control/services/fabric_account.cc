@@ -63,8 +63,8 @@ void FabricAccount::Sum::Add(const v1::AgentCounters& counters) {
   for (const v1::DropCount& drop : counters.drops()) drops[drop.reason()] += drop.packets();
 }
 
-void FabricAccount::Bury(const Picture::Part& before,
-                         std::chrono::steady_clock::time_point seen_again) {
+void FabricAccount::AddEndedProcess(const Picture::Part& before,
+                                    std::chrono::steady_clock::time_point seen_again) {
   past_.Add(before.counters);
   past_.dropped += past_.held;
   past_.drops[kLost] += past_.held;
@@ -74,18 +74,18 @@ void FabricAccount::Bury(const Picture::Part& before,
   gap.unseen += seen_again - before.read;
 }
 
-v1::Conservation FabricAccount::Close(const std::vector<LastWords>& last) {
+v1::Conservation FabricAccount::Close(const std::vector<FinalCounters>& last) {
   Picture picture;
-  for (const LastWords& words : last) {
-    const auto before = last_.find(words.data_plane);
-    if (words.counters.ok()) {
-      picture.parts.push_back({words.data_plane, *words.counters, words.read});
+  for (const FinalCounters& plane : last) {
+    const auto before = last_.find(plane.data_plane);
+    if (plane.counters.ok()) {
+      picture.parts.push_back({plane.data_plane, *plane.counters, plane.read});
     } else if (before != last_.end()) {
-      Bury(before->second, words.read);
+      AddEndedProcess(before->second, plane.read);
       last_.erase(before);
     } else {
       never_seen_.push_back(
-          absl::StrCat("data plane ", words.data_plane, ": ", words.counters.status().message()));
+          absl::StrCat("data plane ", plane.data_plane, ": ", plane.counters.status().message()));
     }
   }
   Take(picture);
@@ -120,7 +120,7 @@ void FabricAccount::Take(Picture& picture) {
     }
     const auto before = last_.find(part.data_plane);
     if (before != last_.end() && IsNewProcess(part.counters, before->second.counters)) {
-      Bury(before->second, part.read);
+      AddEndedProcess(before->second, part.read);
       restarted = true;
     }
     last_[part.data_plane] = {part.data_plane, WithoutLinks(part.counters), part.read};

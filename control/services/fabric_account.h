@@ -35,13 +35,13 @@ class FabricAccount {
   void Take(Picture& picture);
 
   // What a data plane said when it was unloaded, or why it said nothing.
-  struct LastWords {
+  struct FinalCounters {
     std::string data_plane;
     absl::StatusOr<v1::AgentCounters> counters;
     std::chrono::steady_clock::time_point read;
   };
   // Returns the account at the very end, when nothing is in flight.
-  v1::Conservation Close(const std::vector<LastWords>& last);
+  v1::Conservation Close(const std::vector<FinalCounters>& last);
   // Says in words what is missing from the sums. Empty if no process was lost.
   std::vector<std::string> Unknown() const;
 
@@ -59,7 +59,8 @@ class FabricAccount {
   };
 
   // The process behind `before` is gone: its figures become part of the past.
-  void Bury(const Picture::Part& before, std::chrono::steady_clock::time_point seen_again);
+  void AddEndedProcess(const Picture::Part& before,
+                       std::chrono::steady_clock::time_point seen_again);
 
   std::map<std::string, Picture::Part> last_;  // by data plane, without links
   struct Gap {

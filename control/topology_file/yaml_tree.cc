@@ -20,7 +20,7 @@ Place PlaceOf(const YAML::Mark& mark) {
 }
 
 // Thrown to leave the parser of yaml-cpp, which reports errors as exceptions.
-struct Refused {
+struct YamlException {
   YamlError error;
 };
 
@@ -79,10 +79,11 @@ class YamlTree::Builder : public YAML::EventHandler {
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto named = anchors_.find(anchor);
-    if (named == anchors_.end()) throw Refused{{PlaceOf(mark), "an alias of an unknown anchor"}};
+    if (named == anchors_.end())
+      throw YamlException{{PlaceOf(mark), "an alias of an unknown anchor"}};
     for (const Open& open : open_) {
       if (open.node == named->second)
-        throw Refused{{PlaceOf(mark), "an alias inside its own anchor"}};
+        throw YamlException{{PlaceOf(mark), "an alias inside its own anchor"}};
     }
     Add(named->second);
   }
@@ -112,7 +113,7 @@ class YamlTree::Builder : public YAML::EventHandler {
 
   YamlNode* New(YamlNode::Type type, const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (tree_.nodes_.size() >= kMaxNodes) {
-      throw Refused{{PlaceOf(mark), absl::StrCat("more than ", kMaxNodes, " values")}};
+      throw YamlException{{PlaceOf(mark), absl::StrCat("more than ", kMaxNodes, " values")}};
     }
     YamlNode& node = tree_.nodes_.emplace_back();
     node.type = type;
@@ -124,7 +125,7 @@ class YamlTree::Builder : public YAML::EventHandler {
   void Begin(YamlNode* node, const YAML::Mark& mark) {
     Add(node);
     if (open_.size() >= kMaxDepth) {
-      throw Refused{{PlaceOf(mark), absl::StrCat("nested more than ", kMaxDepth, " deep")}};
+      throw YamlException{{PlaceOf(mark), absl::StrCat("nested more than ", kMaxDepth, " deep")}};
     }
     open_.push_back({node});
   }
@@ -143,7 +144,8 @@ class YamlTree::Builder : public YAML::EventHandler {
       open.has_key = false;
     } else {
       if (node->type != YamlNode::Type::kScalar) {
-        throw Refused{{node->place, absl::StrCat("a key must be a word, not ", Describe(*node))}};
+        throw YamlException{
+            {node->place, absl::StrCat("a key must be a word, not ", Describe(*node))}};
       }
       open.node->entries.push_back({node->text, node->place, nullptr});
       open.has_key = true;
@@ -178,7 +180,7 @@ void YamlTree::Parse(absl::string_view text) {
                   "a second document begins; a topology file is one");
     }
     root_ = root;
-  } catch (const Refused& refused) {
+  } catch (const YamlException& refused) {
     fail(refused.error.place, refused.error.message);
   } catch (const YAML::Exception& wrong) {
     fail(PlaceOf(wrong.mark), absl::StrCat("is not YAML: ", Quotable(wrong.msg)));

@@ -48,7 +48,7 @@ absl::Status LoadedPorts::Open(const FabricConfig& config, const Network& networ
 }
 
 void LoadedPorts::Start() {
-  keeper_.AlsoDo([this] { hosts_.Save(); });
+  keeper_.AddChore([this] { hosts_.Save(); });
   keeper_.Start();
 }
 

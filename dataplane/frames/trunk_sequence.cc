@@ -5,7 +5,7 @@
 
 namespace bfly::dataplane {
 
-TrunkSequence::Step TrunkSequence::Unusual(uint32_t session, uint64_t sequence, uint64_t now) {
+TrunkSequence::Step TrunkSequence::OutOfOrder(uint32_t session, uint64_t sequence, uint64_t now) {
   Step step;
   if (!known_) {
     // A receiver accepts the first frame that it sees.
@@ -19,7 +19,7 @@ TrunkSequence::Step TrunkSequence::Unusual(uint32_t session, uint64_t sequence, 
               previous_.base - sequence - 1 < kWindow)) {
     step.duplicates = 1;
   } else {
-    Consider(session, sequence, now, step);
+    ConsiderRival(session, sequence, now, step);
   }
   in_order_ = above_ == 0 && trial_ == 0 && rival_.frames == 0;
   return step;
@@ -49,7 +49,7 @@ void TrunkSequence::TakeInWindow(uint64_t sequence, uint64_t now, Step& step) {
   while (above_ >= kReorder) step.lost += GiveUpFirst();
 }
 
-void TrunkSequence::Consider(uint32_t session, uint64_t sequence, uint64_t now, Step& step) {
+void TrunkSequence::ConsiderRival(uint32_t session, uint64_t sequence, uint64_t now, Step& step) {
   const bool continues =
       rival_.frames > 0 && session == rival_.session && sequence - rival_.last - 1 < kReorder;
   if (!continues) {

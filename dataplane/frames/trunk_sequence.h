@@ -45,7 +45,7 @@ class TrunkSequence {
       at_.last = now;
       return {.take = true};
     }
-    return Unusual(session, sequence, now);
+    return OutOfOrder(session, sequence, now);
   }
 
   // Call it now and then while no frame comes. Returns how many numbers it counts as lost.
@@ -68,10 +68,10 @@ class TrunkSequence {
     uint64_t last = 0;
   };
 
-  Step Unusual(uint32_t session, uint64_t sequence, uint64_t now);
+  Step OutOfOrder(uint32_t session, uint64_t sequence, uint64_t now);
   // `sequence` is in the window.
   void TakeInWindow(uint64_t sequence, uint64_t now, Step& step);
-  void Consider(uint32_t session, uint64_t sequence, uint64_t now, Step& step);
+  void ConsiderRival(uint32_t session, uint64_t sequence, uint64_t now, Step& step);
   // The number of the rival's frames after which the receiver follows the rival.
   uint32_t Needed(bool returns, uint64_t now) const;
   // Leaves the present position for the rival's, which starts at `start`. above_ must be 0.

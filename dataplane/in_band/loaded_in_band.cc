@@ -85,7 +85,7 @@ absl::Status LoadedInBand::RunProgram(std::unique_ptr<Program> program,
                                       const std::vector<Row>& inputs) {
   absl::Status status = post_.Run(std::move(program));
   if (status.ok()) return status;
-  if (runs_.has_value()) runs_->Broke();
+  if (runs_.has_value()) runs_->MarkBroken();
   if (absl::IsUnavailable(status)) {
     // The workers have let go of the program.
     for (const Row input : inputs) book_.Restore(input, routes_);

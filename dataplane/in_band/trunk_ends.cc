@@ -64,7 +64,7 @@ void OnwardEnd::Note(std::span<const Message> sent) {
 }
 
 // Programs keep what they know of a message at its slot, so a slot that was not sent must not come.
-bool OnwardEnd::ComeBack(std::span<const Message> messages) const {
+bool OnwardEnd::WereSent(std::span<const Message> messages) const {
   if (!outlet_.at_pass_end() || back_.total() > outlet_.total()) return false;
   if (EndsWithMarker(messages) && back_.total() != outlet_.total()) return false;
   return std::all_of(messages.begin(), messages.end(), [this](const Message& m) {
@@ -72,7 +72,7 @@ bool OnwardEnd::ComeBack(std::span<const Message> messages) const {
   });
 }
 
-void OnwardEnd::Lose(int after_stage) {
+void OnwardEnd::EndRun(int after_stage) {
   back_.End();
   orders_.Lost(outlet_.run(), after_stage);
 }
@@ -84,15 +84,15 @@ std::optional<DropReason> OnwardEnd::Take(const uint8_t* bytes, uint32_t length)
   if (!frame.back) return DropReason::kBadHeader;
   if (frame.lost) {
     if (frame.run != back_.run() || back_.ended()) return DropReason::kTrunkForeign;
-    Lose(frame.lost_after);
+    EndRun(frame.lost_after);
     return std::nullopt;
   }
   const MessageReceiver::Verdict verdict = back_.Take(frame, received_);
   const std::span<const Message> messages(received_, static_cast<size_t>(frame.messages));
   if (verdict == MessageReceiver::Verdict::kLost ||
       (verdict == MessageReceiver::Verdict::kTake &&
-       (!ComeBack(messages) || backward_.room() < messages.size()))) {
-    Lose(rules_.stage);
+       (!WereSent(messages) || backward_.room() < messages.size()))) {
+    EndRun(rules_.stage);
     return DropReason::kTrunkForeign;
   }
   if (verdict != MessageReceiver::Verdict::kTake) return FateOf(verdict);
@@ -114,7 +114,7 @@ HomewardEnd::HomewardEnd(ProgramWire& wire, const ProgramFrameRules& rules, InBa
       outlet_(wire, rules, backward_, /*back=*/true),
       in_(/*forward=*/true, MostMessages(rules.rows)) {}
 
-void HomewardEnd::Lose(int after_stage) {
+void HomewardEnd::EndRun(int after_stage) {
   in_.End();
   outlet_.SendLost(in_.run(), after_stage);
   Rest();
@@ -135,7 +135,7 @@ std::optional<DropReason> HomewardEnd::Take(const uint8_t* bytes, uint32_t lengt
   const auto count = static_cast<uint32_t>(frame.messages);
   if (verdict == MessageReceiver::Verdict::kLost ||
       (verdict == MessageReceiver::Verdict::kTake && forward_.room() < count)) {
-    Lose(rules_.stage);
+    EndRun(rules_.stage);
     return DropReason::kTrunkForeign;
   }
   if (verdict != MessageReceiver::Verdict::kTake) return FateOf(verdict);
@@ -148,7 +148,7 @@ std::optional<DropReason> HomewardEnd::Take(const uint8_t* bytes, uint32_t lengt
 void HomewardEnd::Carry() {
   if (in_.ended()) return Rest();
   if (orders_.lost_run.load(std::memory_order_acquire) == in_.run()) {
-    return Lose(orders_.lost_after.load(std::memory_order_relaxed));
+    return EndRun(orders_.lost_after.load(std::memory_order_relaxed));
   }
   for (std::span<Message> next = outlet_.Next(); !next.empty(); next = outlet_.Next()) {
     const bool ends = EndsWithMarker(next);

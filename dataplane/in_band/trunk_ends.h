@@ -34,8 +34,9 @@ class OnwardEnd final : public ProgramFrames {
   std::optional<DropReason> Take(const uint8_t* frame, uint32_t length) override;
   void Note(std::span<const Message> sent);
   // Whether these messages may be messages that were sent.
-  bool ComeBack(std::span<const Message> messages) const;
-  void Lose(int after_stage);
+  bool WereSent(std::span<const Message> messages) const;
+  // The trunk behind `after_stage` lost messages of the run.
+  void EndRun(int after_stage);
 
   ProgramWire& wire_;
   const ProgramFrameRules rules_;
@@ -64,7 +65,7 @@ class HomewardEnd final : public ProgramFrames {
 
  private:
   void Rest() { orders_.active.store(false, std::memory_order_release); }
-  void Lose(int after_stage);
+  void EndRun(int after_stage);
 
   const ProgramFrameRules rules_;
   InBandOrders& orders_;

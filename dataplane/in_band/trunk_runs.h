@@ -21,7 +21,7 @@ class TrunkRuns {
   // Returns whether they forgot. The errors are ProgramPost's.
   absl::StatusOr<bool> Begin();
   // The run has not ended as it should, so nobody knows what the links count.
-  void Broke() { known_ = false; }
+  void MarkBroken() { known_ = false; }
 
  private:
   absl::Status RunPass(const Pass& pass);

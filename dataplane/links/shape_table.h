@@ -18,7 +18,7 @@ struct ServedLink {
   Discipline discipline = Discipline::kFifo;
 
   // The time that sending takes alone, rounded up.
-  LinkTime WorkOf(uint32_t bytes) const {
+  LinkTime SendTime(uint32_t bytes) const {
     return (byte_time * bytes + UINT32_MAX) >> (64 - kTickFractionBits);
   }
 };

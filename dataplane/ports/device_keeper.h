@@ -37,7 +37,7 @@ class DeviceKeeper {
   void Remove(AttachedDevice* device) { std::erase(devices_, device); }
 
   // Adds a chore that the thread runs ten times a second.
-  void AlsoDo(std::function<void()> chore) { chores_.push_back(std::move(chore)); }
+  void AddChore(std::function<void()> chore) { chores_.push_back(std::move(chore)); }
 
   // Start follows the start of the workers, Stop follows their end.
   void Start();

@@ -13,14 +13,14 @@
 namespace bfly::dataplane {
 namespace {
 
-struct Need {
+struct DriverCapability {
   const char* driver;
   int capability;
   const char* name;
 };
 
 // The capability that each driver's system calls need.
-constexpr Need kNeeds[] = {
+constexpr DriverCapability kNeeds[] = {
     {"net_af_xdp", CAP_NET_ADMIN, "CAP_NET_ADMIN"},
     {"net_af_xdp", CAP_NET_RAW, "CAP_NET_RAW"},
     {"net_af_xdp", CAP_BPF, "CAP_BPF"},
@@ -45,9 +45,9 @@ uint64_t EffectiveCapabilities() {
 absl::Status CheckDeviceCapability(const std::string& field, const std::string& device) {
   const uint64_t have = EffectiveCapabilities();
   std::vector<const char*> missing;
-  for (const Need& need : kNeeds) {
-    if (device.rfind(need.driver, 0) == 0 && !(have >> need.capability & 1)) {
-      missing.push_back(need.name);
+  for (const DriverCapability& needed : kNeeds) {
+    if (device.rfind(needed.driver, 0) == 0 && !(have >> needed.capability & 1)) {
+      missing.push_back(needed.name);
     }
   }
   if (missing.empty()) return absl::OkStatus();

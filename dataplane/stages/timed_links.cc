@@ -34,7 +34,7 @@ void TimedLinks::SetTable(const ShapeTable* table, uint64_t now) {
     if (served.discipline != old.discipline) {
       servers_[number].ChangeDiscipline(
           old.discipline, served.discipline, AtTick(now), *store_,
-          [&](uint32_t entry) { return served.WorkOf(store_->at(entry).packet.bytes); });
+          [&](uint32_t entry) { return served.SendTime(store_->at(entry).packet.bytes); });
     } else if (served.discipline == Discipline::kProcessorSharing &&
                served.byte_time != old.byte_time) {
       servers_[number].ChangeRate(AtTick(now), old.byte_time, served.byte_time, *store_);
@@ -51,14 +51,14 @@ void TimedLinks::SetTable(const ShapeTable* table, uint64_t now) {
 void TimedLinks::Advance(uint32_t number, const ServedLink& served, uint64_t now) {
   servers_[number].Advance(
       served.discipline, AtTick(now) + 1, *store_,
-      [&](uint32_t entry) { return served.WorkOf(store_->at(entry).packet.bytes); },
+      [&](uint32_t entry) { return served.SendTime(store_->at(entry).packet.bytes); },
       [&](uint32_t entry, LinkTime departure) { Depart(number, served, entry, departure); });
 }
 
 void TimedLinks::Depart(uint32_t number, const ServedLink& served, uint32_t entry,
                         LinkTime departure) {
   StoredPacket& stored = store_->at(entry);
-  Bump(counters_[number].busy, WholeTick(served.WorkOf(stored.packet.bytes)));
+  Bump(counters_[number].busy, WholeTick(served.SendTime(stored.packet.bytes)));
   stored.key = TickNotBefore(departure) + served.delay;
   stored.next = 0;
   Wire& wire = wires_[number];
@@ -113,7 +113,7 @@ void TimedLinks::Enter(const Descriptor& packet, uint32_t of_stage, Ledger& ledg
   }
   store_->at(entry).packet = packet;
   ++held_;
-  const LinkTime now = AtTick(arrival), work = served.WorkOf(packet.bytes);
+  const LinkTime now = AtTick(arrival), work = served.SendTime(packet.bytes);
   const bool shared = served.discipline == Discipline::kProcessorSharing;
   if (!shared && server.waiting() == 0 && server.free() <= now) {
     Depart(number, served, entry, server.Send(now, work));

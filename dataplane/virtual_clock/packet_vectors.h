@@ -92,9 +92,9 @@ struct PortArrivals {
 };
 
 // Parts the packets of a node by the port they go to. Ends with Done().
-class Parting {
+class PortSplitter {
  public:
-  explicit Parting(PortArrivals ports[2]) : ports_(ports) {}
+  explicit PortSplitter(PortArrivals ports[2]) : ports_(ports) {}
 
   // valid: which packets there are, a bit each.
   BFLY_PACKET_VECTORS void Add(PacketVector packets, uint32_t valid) {

@@ -16,7 +16,7 @@ namespace bfly::dataplane {
 class PortChoice {
  public:
   // What a job finds at a link when it comes.
-  struct Found {
+  struct Occupancy {
     size_t jobs = 0;          // waiting or being sent
     uint64_t done_order = 0;  // of two links with equally many jobs, the lower one is done first
   };
@@ -56,9 +56,9 @@ class PortChoice {
         break;
     }
     uint32_t best = 0;
-    Found least = find(0);
+    Occupancy least = find(0);
     for (uint32_t port = 1; port < multiplicity_; ++port) {
-      const Found found = find(port);
+      const Occupancy found = find(port);
       if (found.jobs > least.jobs) continue;
       if (found.jobs == least.jobs && found.done_order >= least.done_order) continue;
       best = port;

@@ -123,7 +123,7 @@ class ServerNetwork {
         const size_t link = first + choice_.Choose(stage, row, direction, [&](uint32_t port) {
           Server& server = servers_[base + first + port];
           const size_t jobs = server.JobsAt(job.time, out_[first + port]);
-          return PortChoice::Found{jobs, server.done_order()};
+          return PortChoice::Occupancy{jobs, server.done_order()};
         });
         in_[link].push_back(job);
         if (!choice_.serves_at_once()) continue;

@@ -18,7 +18,7 @@ void StageBlock::RunWindow(const BlockWiring& wiring, NodeState* nodes, const Pa
     if (long_[link] == nullptr) continue;
     const NodeState& node = nodes[link / 2];
     leaving +=
-        long_[link]->waiting() - StillThere(node.free[link % 2], when.end, wiring.service[link]);
+        long_[link]->waiting() - CountQueued(node.free[link % 2], when.end, wiring.service[link]);
   }
   const size_t links = 2 * wiring.nodes();
   // Packet by packet, everything that arrives may go to either port.

@@ -24,7 +24,7 @@ inline constexpr uint32_t kLongQueue = 128;
 
 // Packets leave one service time after the other, the last one at `free`. Returns how many of them
 // have not left at `time`.
-inline uint32_t StillThere(Ticks free, Ticks time, Ticks service) {
+inline uint32_t CountQueued(Ticks free, Ticks time, Ticks service) {
   return free < time ? 0 : static_cast<uint32_t>((free - time) / service + 1);
 }
 
@@ -139,7 +139,7 @@ class StageBlock::Window {
       const Ticks service = wiring_.service[2 * j + port];
       LongQueue* const long_queue = LongQueueOf(2 * j + port);
       const uint32_t waiting = long_queue ? long_queue->waiting() : node.waiting[port];
-      const uint32_t rest = StillThere(node.free[port], end_, service);
+      const uint32_t rest = CountQueued(node.free[port], end_, service);
       const uint32_t leaving = waiting - rest;
       Ticks time = node.free[port] - (waiting - Ticks{1}) * service;
       if (long_queue != nullptr) [[unlikely]] {
@@ -172,7 +172,7 @@ class StageBlock::Window {
     node.queue = static_cast<uint32_t>(kept());
     for (size_t port = 0; port < 2; ++port) {
       const size_t link = 2 * open.node + port;
-      const uint32_t waiting = StillThere(lane.free[port], end_, lane.service[port]);
+      const uint32_t waiting = CountQueued(lane.free[port], end_, lane.service[port]);
       // What stays of the old queue is followed by what came and does not leave.
       const uint32_t rest = open.rest[port], more = waiting - rest;
       VirtualPacket* end = lane.out[port] - more;
@@ -213,25 +213,25 @@ class StageBlock::Window {
   // The first arrivals of a node, all of them unless there are more than PortArrivals has room for.
   BFLY_PACKET_VECTORS void PartArrivals(size_t j, PortArrivals arrivals[2]) {
     const PacketList* lists = in_ + from_[j];
-    Parting parting(arrivals);
+    PortSplitter splitter(arrivals);
     if (window_.from_source) {
-      PartSource(lists[0].first, std::min(lists[0].count, PortArrivals::kMost), parting);
+      PartSource(lists[0].first, std::min(lists[0].count, PortArrivals::kMost), splitter);
     } else {
       SpreadList first{lists[0].first, lists[0].occupied};
       SpreadList second{lists[1].first, lists[1].occupied};
       const auto last_bucket =
           static_cast<uint32_t>((end_ - 1 - window_.start) >> window_.bucket_bits);
       for (uint32_t bucket = 0; bucket <= last_bucket; bucket += kVector) {
-        parting.Merge(first, second);
+        splitter.Merge(first, second);
       }
     }
-    parting.Done();
+    splitter.Done();
   }
 
   BFLY_PACKET_VECTORS static void PartSource(const VirtualPacket* packets, uint32_t count,
-                                             Parting& parting) {
+                                             PortSplitter& splitter) {
     for (uint32_t at = 0; at < count; at += kVector) {
-      parting.Add(LoadPackets(packets + at), (1u << std::min<uint32_t>(count - at, kVector)) - 1);
+      splitter.Add(LoadPackets(packets + at), (1u << std::min<uint32_t>(count - at, kVector)) - 1);
     }
   }
 
@@ -247,7 +247,7 @@ class StageBlock::Window {
     const uint32_t waiting = long_queue ? long_queue->waiting() : node.waiting[port];
     const Ticks next = node.free[port] - (waiting - Ticks{1}) * service;
     if (long_queue != nullptr) [[unlikely]] {
-      state.rest = StillThere(node.free[port], end_, service);
+      state.rest = CountQueued(node.free[port], end_, service);
       PacketWord leaving[StageWindow::kMostBuckets + kVector] = {};
       std::copy_n(long_queue->words.data() + long_queue->left, waiting - state.rest, leaving);
       long_queue->left += waiting - state.rest;
@@ -262,10 +262,10 @@ class StageBlock::Window {
     for (uint32_t done = PortArrivals::kMost; done < count; done += PortArrivals::kMost)
       [[unlikely]] {
         PortArrivals more[2];
-        Parting parting(more);
+        PortSplitter splitter(more);
         PartSource(in_[from_[j]].first + done, std::min(count - done, PortArrivals::kMost),
-                   parting);
-        parting.Done();
+                   splitter);
+        splitter.Done();
         delays = _mm512_add_epi64(delays, link.Carry(more[port], free));
       }
     node.free[port] = static_cast<Ticks>(_mm_cvtsi128_si64(_mm512_castsi512_si128(free)));

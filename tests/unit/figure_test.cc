@@ -115,13 +115,13 @@ TEST(GnuplotScript, DrawsForLightAndDarkPagesAndQuotesWhatAUserWrote) {
   EXPECT_THAT(script, HasSubstr("set label 'FIFO'"));
 }
 
-TEST(SetApart, MovesTheMeansOfCurvesOfOnePanelAndSaysSo) {
+TEST(OffsetCurves, MovesTheMeansOfCurvesOfOnePanelAndSaysSo) {
   Figure figure = Small();
-  SetApart(figure, 0.1);
+  OffsetCurves(figure, 0.1);
   EXPECT_FALSE(figure.apart);  // one curve alone stays where it is
   EXPECT_EQ(figure.panels[0].curves[0].points[0].x, 0.3);
   figure.panels[0].curves.push_back(figure.panels[0].curves[0]);
-  SetApart(figure, 0.1);
+  OffsetCurves(figure, 0.1);
   EXPECT_NEAR(figure.panels[0].curves[0].points[0].x, 0.275, 1e-12);
   EXPECT_NEAR(figure.panels[0].curves[1].points[0].x, 0.325, 1e-12);
   EXPECT_EQ(figure.panels[0].curves[1].bounds[0].x, 0.3);

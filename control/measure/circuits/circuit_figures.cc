@@ -16,12 +16,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Drawn {
+struct DrawnFigure {
   const char* figure;
   const char* label;
   bool log_y;
 };
-constexpr Drawn kDrawn[] = {
+constexpr DrawnFigure kDrawnFigures[] = {
     {"congestion", "congestion", false},
     {"disk_contention", "most paths that end at one disk", false},
     {"rounds", "rounds", false},
@@ -107,7 +107,7 @@ absl::StatusOr<std::vector<Figure>> CircuitFigures(const v1::CircuitExperiment& 
   const Json& series = results.at("series");
   const Facets facets = FacetsOf(experiment, series);
   std::vector<Figure> figures;
-  for (const Drawn& drawn : kDrawn) {
+  for (const DrawnFigure& drawn : kDrawnFigures) {
     Figure figure{.name = drawn.figure,
                   .title = experiment.title().empty() ? experiment.name() : experiment.title(),
                   .x_label = "log₂ n, for n rows",
@@ -144,7 +144,7 @@ absl::StatusOr<std::vector<Figure>> CircuitFigures(const v1::CircuitExperiment& 
     figure.columns = std::min(static_cast<int>(figure.panels.size()), 3);
     figure.log_y |= SpansMuch(figure);
     PaintByLabel(figure);
-    SetApart(figure, 0.7);
+    OffsetCurves(figure, 0.7);
     figures.push_back(std::move(figure));
   }
   return figures;

@@ -21,8 +21,8 @@ Claim CandidatesAtLeast(int load) {
 }
 
 // A bound that a protocol's own rule guarantees in every trial in which no request is left over.
-Claim Kept(const char* id, const char* statement, const char* statement_of, const char* protocol,
-           CircuitValue theory, const char* figure) {
+Claim RuleBound(const char* id, const char* statement, const char* statement_of,
+                const char* protocol, CircuitValue theory, const char* figure) {
   return InEveryTrial({.id = id,
                        .statement = statement,
                        .source = absl::StrCat(kCole, ", ", statement_of),
@@ -58,8 +58,8 @@ double PathsOfADisk(const CircuitPoint& point) { return point.c_disk; }
 std::vector<Claim> TwoPathClaims() {
   const std::string two_paths = absl::StrCat(kCole, ", section 2.1; counted");
   return {
-      Kept("collision_congestion", "congestion <= c when the protocol ends by itself",
-           "section 2.1", "collision", PathsOfALink, "congestion_if_ended"),
+      RuleBound("collision_congestion", "congestion <= c when the protocol ends by itself",
+                "section 2.1", "collision", PathsOfALink, "congestion_if_ended"),
       ValueOfProof("collision_rounds", "at most log_c log_(1+eps) n + 2 rounds, c! = (1+eps) log n",
                    "Theorem 2.1 (the t of its proof)", "collision", CollisionRounds,
                    "rounds_if_ended",
@@ -98,10 +98,11 @@ std::vector<Claim> TwoPathClaims() {
 
 std::vector<Claim> DataServerClaims() {
   return {
-      Kept("data_server_congestion", "congestion <= c when the protocol ends by itself",
-           "section 3.1", "data_server_collision", PathsOfALink, "congestion_if_ended"),
-      Kept("data_server_contention", "disk contention <= c_disk when the protocol ends by itself",
-           "section 3.1", "data_server_collision", PathsOfADisk, "disk_contention_if_ended"),
+      RuleBound("data_server_congestion", "congestion <= c when the protocol ends by itself",
+                "section 3.1", "data_server_collision", PathsOfALink, "congestion_if_ended"),
+      RuleBound("data_server_contention",
+                "disk contention <= c_disk when the protocol ends by itself", "section 3.1",
+                "data_server_collision", PathsOfADisk, "disk_contention_if_ended"),
       ValueOfProof("data_server_rounds", "at most 3 rounds with c = c_disk = 5",
                    "Theorem 3.1, at finite n", "data_server_collision", Constant(3), "rounds",
                    [](const CircuitPoint& point) {

@@ -73,7 +73,7 @@ std::vector<std::string> NamedButNotJudged(const std::vector<ClaimResult>& claim
   return unjudged;
 }
 
-void SayOnceWhatAppliesNowhere(std::vector<ClaimResult>& claims) {
+void KeepOneInapplicable(std::vector<ClaimResult>& claims) {
   std::set<std::string> apply, said;
   for (const ClaimResult& claim : claims) {
     if (claim.verdict != Verdict::kNotApplicable) apply.insert(claim.id);

@@ -25,7 +25,7 @@ std::vector<std::string> NamedButNotJudged(const std::vector<ClaimResult>& claim
                                            const std::vector<std::string>& named);
 
 // Keeps one result of a claim that applies to no point, so that it is not listed at every point.
-void SayOnceWhatAppliesNowhere(std::vector<ClaimResult>& claims);
+void KeepOneInapplicable(std::vector<ClaimResult>& claims);
 
 nlohmann::ordered_json ClaimsJson(const std::vector<ClaimResult>& claims);
 

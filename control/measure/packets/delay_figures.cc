@@ -182,7 +182,7 @@ absl::StatusOr<std::vector<Figure>> DelayFigures(const v1::Experiment& experimen
     std::sort(curve.saturated.begin(), curve.saturated.end());
     figure.panels[panel_at[{std::get<0>(place), std::get<1>(place)}]].curves.push_back(curve);
   }
-  SetApart(figure, kApart * (high - low));
+  OffsetCurves(figure, kApart * (high - low));
   return std::vector<Figure>{std::move(figure)};
 }
 

@@ -70,7 +70,7 @@ class PacketExperiment final : public ExperimentOf<v1::Experiment> {
     // Every point has all seeds, so this also covers claims that are not about the point.
     for (ClaimResult& claim : report.claims) claim.trials = message().seeds_size();
     WithholdLateVerdicts(report.series, message().unit_us(), report.claims);
-    SayOnceWhatAppliesNowhere(report.claims);
+    KeepOneInapplicable(report.claims);
   }
 
   void AddResults(const Report& report, nlohmann::ordered_json& results) const override {
