@@ -229,12 +229,13 @@ void AddChurn(CLI::App& circuit, Invocation& invocation) {
       ->expected(1, 2)
       ->type_name("poisson|adversary FILE");
   options->churn.duration = 10;
-  CLI::Option* duration = verb->add_option("--duration", options->churn.duration,
-                                           "How long; a plain number is seconds. An adversary ends "
-                                           "with its file")
-                              ->transform(TimeInSeconds())
-                              ->capture_default_str()
-                              ->type_name("TIME");
+  CLI::Option* duration =
+      verb->add_option("--duration", options->churn.duration,
+                       "How long to run; a plain number is seconds. An adversary "
+                       "ends with its file")
+          ->transform(TimeInSeconds())
+          ->capture_default_str()
+          ->type_name("TIME");
   verb->add_option("--seed", options->churn.seed, "Seed of the arrivals")->capture_default_str();
   CLI::Option* interval =
       verb->add_option(
@@ -246,7 +247,7 @@ void AddChurn(CLI::App& circuit, Invocation& invocation) {
           ->capture_default_str()
           ->type_name("TIME");
   CLI::Option* dry_run = verb->add_flag("--dry-run", options->dry_run,
-                                        "Compute it, as fast as it goes, on the network of a file");
+                                        "Only compute, at full speed, on the network of a file");
   CLI::Option* network =
       verb->add_option("--network", options->network, "Topology file of a dry run")
           ->needs(dry_run)

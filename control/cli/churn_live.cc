@@ -187,7 +187,7 @@ absl::StatusOr<v1::ChurnReport> RunLiveChurn(ChurnCommand command, const Common&
     absl::StrAppend(&why, "\n  ", live.standing(), " of its circuits stand");
   if (live.lost() != 0) {
     absl::StrAppend(&why, "\n  the last ", live.lost(),
-                    " operations got no answer; `bfly circuit list` tells what stands");
+                    " operations got no answer; `bfly circuit list` shows what stands");
   }
   return absl::Status(report.ok() ? status.code() : report.status().code(), why);
 }

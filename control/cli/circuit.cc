@@ -81,7 +81,8 @@ absl::Status ReleaseAll(const Common& common) {
     printf("released %" PRIu64 " circuit%s\n", released, released == 1 ? "" : "s");
   }
   if (refused == 0) return absl::OkStatus();
-  return absl::Status(first.code(), absl::StrCat(refused, " stand still: ", first.message()));
+  return absl::Status(first.code(),
+                      absl::StrCat(refused, " of the circuits still stand: ", first.message()));
 }
 
 absl::Status List(const v1::ListRequest& request, const Common& common) {

@@ -37,7 +37,7 @@ absl::Status Move(const v1::MoveRequest& request, const Common& common) {
 
 void AddMove(CLI::App& circuit, Invocation& invocation) {
   CLI::App* verb = NewVerb(circuit, invocation, "move",
-                           "Give a circuit another path; its frames follow the old one until then",
+                           "Move a circuit to another path; frames use the old path until then",
                            "bfly circuit move 7 --avoid 's1 r4 p1'\n"
                            "  bfly circuit move --input 3 --protocol valiant --seed 2");
   auto options = std::make_shared<Options>();

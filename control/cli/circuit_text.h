@@ -16,8 +16,8 @@ namespace bfly::control {
 std::string CircuitLine(const v1::Circuit& circuit);
 
 inline constexpr char kAvoidHelp[] =
-    "Links no path shall cross, such as 's1 r4 p1', besides those that are down; may be given "
-    "again";
+    "Links that no path may cross, such as 's1 r4 p1', besides links that are down; may be given "
+    "more than once";
 
 // Adds the links of selectors that each name a stage, rows and perhaps a port, such as 's1 r4 p1'.
 // A selector without a port means all ports of the nodes, which the fabric is asked for.

@@ -222,7 +222,7 @@ void AddCounters(CLI::App& app, Invocation& invocation) {
           ->check(CLI::Range(1u, 65536u))
           ->type_name("K");
   verb->add_option("--by", options->by,
-                   "What the K links have most of instead of circuits, then packets; "
+                   "Choose the K links by this figure, instead of by circuits and then packets; "
                    "not with --watch")
       ->check(CLI::IsMember(Names()))
       ->needs(top);
@@ -238,7 +238,7 @@ void AddCounters(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->type_name("TIME");
   verb->add_option("--seconds", options->watch.seconds,
-                   "Stop watching after so long; a plain number is seconds, 0: never")
+                   "Stop watching after this time; a plain number is seconds, 0: never")
       ->transform(TimeInSeconds())
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str()

@@ -166,19 +166,18 @@ void AddBatch(CLI::App& group, Invocation& invocation) {
       "bfly data-server batch --dry-run --network topologies/examples/data-server-64.yaml --json");
   TakesElectionId(verb, invocation);
   auto options = std::make_shared<BatchOptions>();
-  verb->add_option("--users", options->users, "Users who ask, each for the object of its number")
+  verb->add_option("--users", options->users, "Users that ask; user u asks for object u")
       ->capture_default_str()
       ->type_name("all|RANGES");
   CLI::Option* copies = verb->add_option("--copies", options->copies,
                                          "Dry run: copies of each object, on random disks")
                             ->check(CLI::Range(1, 2))
                             ->capture_default_str();
-  CLI::Option* protocol =
-      verb->add_option(
-              "--protocol", options->protocol,
-              "Who of two copies serves: rounds of collision, or minimum one after the other")
-          ->check(CLI::IsMember({"collision", "minimum"}))
-          ->capture_default_str();
+  CLI::Option* protocol = verb->add_option("--protocol", options->protocol,
+                                           "How copies are chosen: collision, in rounds, or "
+                                           "minimum, one request after the other")
+                              ->check(CLI::IsMember({"collision", "minimum"}))
+                              ->capture_default_str();
   CLI::Option* c = verb->add_option("--c", options->thresholds.c,
                                     "collision: paths a link may have in a round "
                                     "[max(c of the disks, the smallest c with c! >= 2 log n)]")
@@ -197,7 +196,7 @@ void AddBatch(CLI::App& group, Invocation& invocation) {
                           ->capture_default_str();
   verb->add_flag("--summary", options->summary, "Leave the paths out");
   verb->add_option("--first-object", options->first_object,
-                   "On a running fabric: the object of user 0; user u asks for the one u further")
+                   "On a running fabric: user u asks for object u plus this number")
       ->capture_default_str();
   CLI::Option* dry_run =
       verb->add_flag("--dry-run", options->dry_run, "Compute the paths, install nothing");

@@ -37,10 +37,11 @@ void AddPlace(CLI::App& group, Invocation& invocation) {
       verb->add_option("--objects", options->count, "How many objects, on random disks")
           ->check(CLI::Range(1u, 1u << 24))
           ->type_name("COUNT");
-  verb->add_option("--first", options->first, "Number of the first of them")
+  verb->add_option("--first", options->first, "Number of the first object")
       ->needs(count)
       ->capture_default_str();
-  verb->add_option("--copies", options->copies, "Copies of each, one in each half of the disks")
+  verb->add_option("--copies", options->copies,
+                   "Copies of each object, one in each half of the disks")
       ->needs(count)
       ->check(CLI::Range(1, 2))
       ->capture_default_str();
@@ -58,7 +59,7 @@ void AddPlace(CLI::App& group, Invocation& invocation) {
   object->needs(disks);
   verb->add_option("--room", options->room, "Objects a disk may hold; 0: no limit")
       ->capture_default_str();
-  verb->add_flag("--replace", options->replace, "Forget what is placed first");
+  verb->add_flag("--replace", options->replace, "First forget all objects that are placed");
   verb->callback([&invocation, options, object] {
     v1::PlaceRequest request;
     if (object->count() > 0) {
@@ -152,9 +153,8 @@ absl::Status ReleaseOne(const Common& common, const v1::ReleaseObjectRequest& re
 }
 
 void AddReleaseObjects(CLI::App& group, Invocation& invocation) {
-  CLI::App* verb =
-      NewVerb(group, invocation, "release", "End what a user reads, or everything that is read",
-              "bfly data-server release 5\n  bfly data-server release --all");
+  CLI::App* verb = NewVerb(group, invocation, "release", "End the read of one user, or all reads",
+                           "bfly data-server release 5\n  bfly data-server release --all");
   TakesElectionId(verb, invocation);
   struct Options {
     uint32_t user = 0;

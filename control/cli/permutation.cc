@@ -57,8 +57,8 @@ absl::StatusOr<std::vector<Request>> RequestsOf(const PermutationOptions& option
   if (!options.rows.empty()) {
     if (options.permutation != "random")
       return absl::InvalidArgumentError(
-          absl::StrCat("--rows: only a random permutation can be one of some rows, ",
-                       options.permutation, " is one of all"));
+          absl::StrCat("--rows: only a random permutation can permute some of the rows, ",
+                       options.permutation, " permutes all"));
     const absl::StatusOr<std::vector<uint32_t>> chosen =
         ExpandRanges(options.rows, rows - 1, "row");
     if (!chosen.ok())
@@ -242,9 +242,9 @@ void AddPermutation(CLI::App& circuit, Invocation& invocation) {
           ->type_name("Q");
   verb->add_flag("--summary", options->summary, "Leave the paths out");
   verb->add_flag("--replace", options->replace,
-                 "Release circuits that stand in the way first, instead of being refused");
+                 "First release the circuits that hold the rows, instead of being refused");
   verb->add_option("--traffic", options->traffic,
-                   "Start sources that send so many packets a second over each circuit; "
+                   "Start sources that send this many packets a second over each circuit; "
                    "0: as fast as the workers allow")
       ->transform(RatePerSecond())
       ->check(CLI::Range(0.0, 1e9))

@@ -179,15 +179,15 @@ absl::Status Stop(const std::vector<std::string>& names, const Common& common) {
 }
 
 void AddStart(CLI::App& group, Invocation& invocation) {
-  CLI::App* start =
-      NewVerb(group, invocation, "start",
-              "Start sources at input rows, beside those of other names; what has the same name is "
-              "replaced",
-              "bfly traffic start --rows 4-15 --rate 5000 --to circuit\n"
-              "  bfly traffic start --name flip --process poisson --rate 2000 --to p-flip --p 0.25 "
-              "--latency\n"
-              "  bfly traffic start --name hot --to hotspot --hotspots 3,7 --weights 2,1\n"
-              "  bfly traffic start --name replay --trace capture.pcap");
+  CLI::App* start = NewVerb(
+      group, invocation, "start",
+      "Start sources at input rows. They replace running sources of the same name; all others "
+      "go on",
+      "bfly traffic start --rows 4-15 --rate 5000 --to circuit\n"
+      "  bfly traffic start --name flip --process poisson --rate 2000 --to p-flip --p 0.25 "
+      "--latency\n"
+      "  bfly traffic start --name hot --to hotspot --hotspots 3,7 --weights 2,1\n"
+      "  bfly traffic start --name replay --trace capture.pcap");
   TakesElectionId(start, invocation);
   auto source = std::make_shared<SourceOptions>();
   start->add_option("--name", source->name, "Name of these sources; left out: they have none")
@@ -238,7 +238,7 @@ void AddStart(CLI::App& group, Invocation& invocation) {
       ->capture_default_str();
   start
       ->add_option("--priority", source->priority,
-                   "Of all packets; higher goes first on links with discipline priority")
+                   "Priority of all packets; higher goes first on links with discipline priority")
       ->check(CLI::Range(0u, 7u))
       ->capture_default_str();
   start->add_option("--seed", source->seed, "Seed of the random choices")->capture_default_str();
@@ -254,7 +254,7 @@ void AddStart(CLI::App& group, Invocation& invocation) {
     trace->excludes(start->get_option(other));
   }
   start->add_flag("--latency", source->latency,
-                  "Record latencies from now on, while these sources are there");
+                  "Record latencies from now on, until these sources are stopped");
   start->callback([&invocation, source] {
     invocation.action = [common = invocation.common, source] { return Start(*source, common); };
   });

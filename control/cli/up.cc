@@ -200,13 +200,13 @@ void AddUp(CLI::App& app, Invocation& invocation) {
   verb->add_option(
           "--device-dir", options->device_dirs,
           "Directory whose files and sockets the devices of fabrics loaded later may name; "
-          "those that FILE names may be used always")
+          "files that FILE names are always allowed")
       ->type_name("DIR");
   verb->add_flag(
       "--replace", options->replace,
-      "Load it in place of the fabric that runs: data planes of the same name stay "
-      "processes, others are started and stopped. If it cannot be loaded, the old fabric "
-      "is loaded again, empty of packets. A data plane that stays may only use the device files "
+      "Replace the running fabric: data planes of the same name keep their processes, others "
+      "are started and stopped. If the new fabric cannot be loaded, the old one is loaded "
+      "again, empty of packets. A data plane that stays may only use the device files "
       "that it was started with");
   verb->callback([&invocation, options] {
     invocation.action = [common = invocation.common, options] { return Up(*options, common); };

@@ -35,7 +35,7 @@ void CheckWholeNumbers(CLI::App& app) {
 void CheckTakes(const CLI::Option* option, const std::string& protocol, const std::string& taker) {
   if (option->count() == 0 || protocol == taker) return;
   throw CLI::ValidationError(option->get_name(),
-                             "protocol " + protocol + " has no such thing, " + taker + " takes it");
+                             "protocol " + protocol + " does not take it, " + taker + " does");
 }
 
 std::string Common::controller_address() const {

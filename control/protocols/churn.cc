@@ -293,7 +293,8 @@ absl::StatusOr<ChurnReport> RunChurn(Row rows, int stages, const ChurnOptions& o
       {"rate", options.rate}, {"holding", options.holding}, {"duration", options.duration}};
   for (const auto& [field, value] : positive) {
     if (!(value > 0) || !std::isfinite(value)) {
-      return absl::InvalidArgumentError(absl::StrCat(field, ": ", value, " is no positive number"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(field, ": ", value, " is not a positive number"));
     }
   }
   return Churn(rows, stages, options, target).Run();

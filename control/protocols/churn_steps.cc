@@ -30,7 +30,7 @@ absl::StatusOr<std::vector<ChurnStep>> ParseChurn(absl::string_view text, Row ro
     for (size_t i = 1; i < words.size(); ++i) {
       Row& row = i == 1 ? step.input : step.output;
       if (!absl::SimpleAtoi(words[i], &row) || row >= rows) {
-        return wrong("\"", words[i].substr(0, 40), "\" is no row, 0..", rows - 1);
+        return wrong("\"", words[i].substr(0, 40), "\" is not a row, 0..", rows - 1);
       }
     }
     std::optional<Row>& held = output_of[step.input];

@@ -175,7 +175,7 @@ absl::Status DevicePolicy::Check(const std::string& field, const std::string& de
     // DPDK gives a slash or brackets a special meaning.
     const char* special = file ? "=[]()" : pci ? "=/()" : "=/[]()";
     if (value.empty() || value.find_first_of(special) != absl::string_view::npos) {
-      return refused("\"", value, "\" is no value of ", key);
+      return refused("\"", value, "\" is not a value of ", key);
     }
     if (!file) continue;
     if (absl::Status status = CheckFile(std::string(value)); !status.ok()) {

@@ -117,7 +117,7 @@ TEST(Churn, RefusesWhatIsWrongNamingTheLine) {
   };
   EXPECT_EQ(error(""), "f: has no steps");
   EXPECT_EQ(error("\nsetup 1"), "f:2: is neither \"setup INPUT OUTPUT\" nor \"release INPUT\"");
-  EXPECT_EQ(error("setup 1 4"), "f:1: \"4\" is no row, 0..3");
+  EXPECT_EQ(error("setup 1 4"), "f:1: \"4\" is not a row, 0..3");
   EXPECT_EQ(error("setup 1 2\nsetup 1 3"), "f:2: input 1 has a circuit to 2 then");
   EXPECT_EQ(error("setup 1 2\nsetup 0 2"), "f:2: output 2 has a circuit then");
   EXPECT_EQ(error("release 3"), "f:1: input 3 has no circuit then");
