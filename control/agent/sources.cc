@@ -72,7 +72,7 @@ class SourceReader {
     });
     if (!plain || name.size() > kMaxNameLength) {
       errors_.Add(Field("name"),
-                  absl::StrCat("\"", name.substr(0, kMaxNameLength), "\" is no name; use 1 to ",
+                  absl::StrCat("\"", name.substr(0, kMaxNameLength), "\" is not a name; use 1 to ",
                                kMaxNameLength, " visible ASCII characters"));
     }
   }

@@ -116,7 +116,9 @@ void PrintSummary(const Experiment& experiment, const Report& report, const std:
   printf("%s\npoints: %s (claims.txt says why); results in %s\n",
          experiment.Summary(report).c_str(), VerdictCounts(report.claims).c_str(), out.c_str());
   if (report.Count(Verdict::kPass) + report.Count(Verdict::kFail) == 0) {
-    printf("There is no evidence for or against any claim: claims.txt says why of each.\n");
+    printf(
+        "There is no evidence for or against any claim: claims.txt has the reason for each "
+        "claim.\n");
   }
 }
 

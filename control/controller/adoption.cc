@@ -35,7 +35,7 @@ std::string NotTakenOver(const absl::Status& status, const Resource* objects) {
   if (objects != nullptr && absl::IsResourceExhausted(status)) {
     absl::StrAppend(
         &text, "; a fabric of this size has at most ", objects->limit(),
-        " objects, place those that are needed with `bfly data-server place --replace`");
+        " objects; place the needed objects with `bfly data-server place --replace`");
   }
   return text;
 }

@@ -24,7 +24,7 @@ absl::StatusOr<CircuitPath> PathByPorts(const Network& network, Row input, Row o
   if (!rows.empty() && rows != walked) {
     return ErrorAtField(absl::StatusCode::kInvalidArgument, "ports",
                         absl::StrCat("lead over rows ", absl::StrJoin(walked, " "),
-                                     ", not over those given; leave rows out"));
+                                     ", not over the given rows; leave rows out"));
   }
   if (walked.back() != output) {
     return ErrorAtField(

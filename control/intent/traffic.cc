@@ -47,7 +47,7 @@ uint64_t Traffic::latency_id() const {
 
 std::string Traffic::NamesText() const {
   if (sources_.empty()) return "none runs";
-  return absl::StrCat("those that run: ",
+  return absl::StrCat("running: ",
                       absl::StrJoin(sources_, ", ", [](std::string* out, const auto& source) {
                         absl::StrAppend(out, source.name().empty() ? "-" : source.name());
                       }));

@@ -68,7 +68,8 @@ absl::Status CheckBatch(const v1::ReleaseObjectsRequest& request, Resource& batc
     errors.Add("users", "are given and all too; leave one of them out");
   }
   if (request.all() && !request.idempotency_key().empty()) {
-    errors.Add("idempotency_key", "is for users that are named; `all` may be sent again as it is");
+    errors.Add("idempotency_key",
+               "is for named users; a request with `all` may be sent again without it");
   }
   return errors.ToStatus();
 }

@@ -108,7 +108,7 @@ std::vector<Violation> CheckLinkOverrides(const LinkOverrides& overrides, const 
     }
     if (o.has_port() && o.port() >= static_cast<uint32_t>(network.ports())) {
       violations.push_back({at + ".port", absl::StrCat(o.port()),
-                            absl::StrCat(o.port(), " is no port of this network (allowed: 0..",
+                            absl::StrCat(o.port(), " is not a port of this network (allowed: 0..",
                                          network.ports() - 1, ")")});
     }
     rules += (stages.ok() ? stages->size() : 1) * (rows.ok() ? rows->size() : 1);
@@ -219,8 +219,8 @@ absl::StatusOr<v1::LinkOverride> ParseLinkSelector(absl::string_view text) {
       if (selector.has_port()) return wrong(word, "names a second port");
       uint32_t port = 0;
       if (!absl::SimpleAtoi(rest, &port) || port >= kDirections * kMaxMultiplicity) {
-        return wrong(word,
-                     "is no port, which are p0 and p1 (where a direction has several, to p31)");
+        return wrong(
+            word, "is not a port; ports are p0 and p1 (up to p31 where a direction has several)");
       }
       selector.set_port(port);
       continue;

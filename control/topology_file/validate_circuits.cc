@@ -19,9 +19,9 @@ void CheckCircuits(Context& context) {
     const auto check = [&](absl::string_view field, uint32_t value, uint32_t count) {
       if (value < count) return;
       exists = false;
-      context.Report(
-          absl::StrCat(at, ".", field), absl::StrCat(value),
-          absl::StrCat(value, " is no ", field, " of this network (allowed: 0..", count - 1, ")"));
+      context.Report(absl::StrCat(at, ".", field), absl::StrCat(value),
+                     absl::StrCat(value, " is not a ", field, " of this network (allowed: 0..",
+                                  count - 1, ")"));
     };
     check("stage", entry.stage(), static_cast<uint32_t>(network.stages()));
     check("row", entry.row(), network.rows());

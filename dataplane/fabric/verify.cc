@@ -86,13 +86,13 @@ class Verifier {
       const std::string at = absl::StrCat("placement[", i, "]");
       Keep(CheckCpu(at + ".lcore", p.lcore));
       if (p.first_stage < 0 || p.last_stage >= stages || p.first_stage > p.last_stage) {
-        Error(at, ".stages: ", p.first_stage, "-", p.last_stage, " is no range within 0-",
+        Error(at, ".stages: ", p.first_stage, "-", p.last_stage, " is not a range within 0-",
               stages - 1);
         continue;
       }
       const bool all = p.rows == RowRange();
       if (!all && (p.rows.first > p.rows.last || p.rows.last >= network.rows())) {
-        Error(at, ".rows: ", p.rows.first, "-", p.rows.last, " is no range within 0-",
+        Error(at, ".rows: ", p.rows.first, "-", p.rows.last, " is not a range within 0-",
               network.rows() - 1);
         continue;
       }

@@ -38,12 +38,12 @@ absl::Status CheckLinkPlan(const LinkPlan& plan, const Network& network) {
     if (rule.first_stage < 0 || rule.last_stage < rule.first_stage ||
         rule.last_stage >= network.stages()) {
       return absl::InvalidArgumentError(absl::StrCat(at, "stages: ", rule.first_stage, "-",
-                                                     rule.last_stage, " is no range within 0-",
+                                                     rule.last_stage, " is not a range within 0-",
                                                      network.stages() - 1));
     }
     if (rule.last_row < rule.first_row || rule.last_row >= network.rows()) {
       return absl::InvalidArgumentError(absl::StrCat(at, "rows: ", rule.first_row, "-",
-                                                     rule.last_row, " is no range within 0-",
+                                                     rule.last_row, " is not a range within 0-",
                                                      network.rows() - 1));
     }
     if (rule.port && (*rule.port < 0 || *rule.port >= network.ports())) {

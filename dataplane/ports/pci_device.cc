@@ -40,7 +40,7 @@ absl::Status CheckPciDevice(const std::string& field, const std::string& device,
   std::error_code error;
   if (!std::filesystem::exists(entry, error)) {
     return absl::NotFoundError(absl::StrCat(field, ": this machine has no PCI device at ", address,
-                                            "; /sys/bus/pci/devices lists those it has"));
+                                            "; /sys/bus/pci/devices lists its PCI devices"));
   }
   const std::filesystem::path link = std::filesystem::read_symlink(entry / "driver", error);
   if (error) {

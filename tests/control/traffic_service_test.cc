@@ -88,7 +88,7 @@ TEST_F(TrafficServiceTest, SourcesRunSideBySideByName) {
   const absl::Status unknown = Stop({"a", "b"});
   EXPECT_EQ(unknown.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(unknown.message()),
-              HasSubstr("names[1]: no source \"b\" runs; those that run: a, -, -"));
+              HasSubstr("names[1]: no source \"b\" runs; running: a, -, -"));
   EXPECT_EQ(Listed().size(), 3u) << "nothing half done";
   ASSERT_TRUE(Stop({}).ok());
   EXPECT_THAT(Listed(), IsEmpty());

@@ -214,9 +214,9 @@ TEST(FabricLinks, WrongPlansAreRefusedWithTheFieldAndChangeNothing) {
   EXPECT_EQ(message({.base = {.bits_per_second = 2'000'000'000'000}, .rules = {}}),
             "links.bits_per_second: 2000000000000 is outside 0..1000000000000");
   EXPECT_EQ(message({.base = {}, .rules = {{}, {.first_stage = 2, .last_stage = 3}}}),
-            "links.rules[1].stages: 2-3 is no range within 0-2");
+            "links.rules[1].stages: 2-3 is not a range within 0-2");
   EXPECT_EQ(message({.base = {}, .rules = {{.first_row = 5, .last_row = 8}}}),
-            "links.rules[0].rows: 5-8 is no range within 0-7");
+            "links.rules[0].rows: 5-8 is not a range within 0-7");
   EXPECT_EQ(message({.base = {}, .rules = {{.port = 2}}}),
             "links.rules[0].port: 2 is outside 0..1");
   EXPECT_EQ(message({.base = {}, .rules = {{.delay_ns = 61'000'000'000}}}),

@@ -87,7 +87,7 @@ TEST(Verify, NamesAStagePlacedTwiceOrNowhere) {
   config.placement = {};
   EXPECT_THAT(Errors(config), ElementsAre("placement: no stage is placed; place stages 0-2"));
   config.placement = {{.first_stage = 2, .last_stage = 3, .lcore = cpu}};
-  EXPECT_THAT(Errors(config), Contains("placement[0].stages: 2-3 is no range within 0-2"));
+  EXPECT_THAT(Errors(config), Contains("placement[0].stages: 2-3 is not a range within 0-2"));
 }
 
 TEST(Verify, NamesRowsThatOverlapLeaveAGapOrLieOutside) {
@@ -116,8 +116,8 @@ TEST(Verify, NamesRowsThatOverlapLeaveAGapOrLieOutside) {
           "once",
           "placement: row 7 of stage 0 is placed nowhere; place every row of a stage once"));
   config.placement = {whole, rows(5, 8), rows(3, 2)};
-  EXPECT_THAT(Errors(config), ElementsAre("placement[1].rows: 5-8 is no range within 0-7",
-                                          "placement[2].rows: 3-2 is no range within 0-7"));
+  EXPECT_THAT(Errors(config), ElementsAre("placement[1].rows: 5-8 is not a range within 0-7",
+                                          "placement[2].rows: 3-2 is not a range within 0-7"));
 }
 
 TEST(Verify, NamesAnLcoreThatTheMachineLacks) {

@@ -78,7 +78,7 @@ TEST(LinkSyntax, OneLinkCanBeWrittenInEveryWayThatIsPrinted) {
               HasSubstr("is not one link, such as 's3 r5 p1'"));
   EXPECT_THAT(std::string(OneLink({"s3 r5"}).status().message()), HasSubstr("is not one link"));
   EXPECT_THAT(std::string(OneLink({"3,5,16"}).status().message()),
-              HasSubstr("is no port, which are p0 and p1"));
+              HasSubstr("is not a port; ports are p0 and p1"));
 }
 
 TEST(LinkSyntax, ASelectorMayBeQuotedOrNot) {

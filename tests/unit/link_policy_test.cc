@@ -136,7 +136,7 @@ links:
   EXPECT_THAT(errors, HasSubstr("a:12: links.overrides[1]: changes nothing"));
   EXPECT_THAT(
       errors,
-      HasSubstr("a:13: links.overrides[2].port: 2 is no port of this network (allowed: 0..1)"));
+      HasSubstr("a:13: links.overrides[2].port: 2 is not a port of this network (allowed: 0..1)"));
   EXPECT_THAT(errors, HasSubstr("a:13: links.overrides[2].delay: \"61s\" is out of range"));
 }
 
@@ -165,7 +165,7 @@ TEST(LinkSelector, SaysWhichWordIsWrong) {
   EXPECT_THAT(message("s3 all"), HasSubstr("\"all\" selects no links"));
   EXPECT_THAT(message("s"), HasSubstr("\"s\" has no numbers"));
   EXPECT_THAT(message("s1 s2"), HasSubstr("\"s2\" stands there twice"));
-  EXPECT_THAT(message("p32"), HasSubstr("\"p32\" is no port"));
+  EXPECT_THAT(message("p32"), HasSubstr("\"p32\" is not a port"));
 }
 
 v1::LinkOverride Change(absl::string_view selector) { return *ParseLinkSelector(selector); }

@@ -108,8 +108,8 @@ TEST(TopologyPorts, LinksAndCapacitiesNameThePortsTheNetworkHas) {
   EXPECT_EQ(ErrorsOf(two, with_port(3)), "");
   EXPECT_THAT(
       ErrorsOf(two, with_port(4)),
-      AllOf(HasSubstr("links.overrides[0].port: 4 is no port of this network (allowed: 0..3)"),
-            HasSubstr("circuits.link_capacities[0].port: 4 is no port of this network "
+      AllOf(HasSubstr("links.overrides[0].port: 4 is not a port of this network (allowed: 0..3)"),
+            HasSubstr("circuits.link_capacities[0].port: 4 is not a port of this network "
                       "(allowed: 0..3)")));
 }
 

@@ -85,7 +85,7 @@ absl::Status CheckPoint(const PacketPoint& point) {
     if (inverse > 1000 || std::abs(inverse - std::round(inverse)) > 1e-6) {
       return absl::InvalidArgumentError(absl::StrCat(
           "slot: ", point.slot,
-          " is no whole part of the service time (allowed: 0, or 1/k, k = 1 to 1000)"));
+          " is not a whole part of the service time (allowed: 0, or 1/k, k = 1 to 1000)"));
     }
   }
   return absl::OkStatus();
