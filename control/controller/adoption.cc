@@ -33,9 +33,8 @@ std::vector<std::string> SocketsIn(const std::string& directory) {
 std::string NotTakenOver(const absl::Status& status, const Resource* objects) {
   std::string text = absl::StrCat("a placement was not taken over: ", status.message());
   if (objects != nullptr && absl::IsResourceExhausted(status)) {
-    absl::StrAppend(
-        &text, "; a fabric of this size has at most ", objects->limit(),
-        " objects; place the needed objects with `bfly data-server place --replace`");
+    absl::StrAppend(&text, "; a fabric of this size has at most ", objects->limit(),
+                    " objects; place the needed objects with `bfly data-server place --replace`");
   }
   return text;
 }
