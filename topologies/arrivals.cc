@@ -51,9 +51,9 @@ absl::Status CheckArrivals(const ArrivalSpec& spec) {
   }
   // A rate that exceeds 1/slot only by rounding means a packet in every slot.
   if (spec.process == ArrivalProcess::kBernoulli && spec.rate * spec.slot > 1 + 1e-12) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("slot: rate * slot is ", spec.rate * spec.slot,
-                     ", no probability; at this rate a slot lasts at most ", 1 / spec.rate));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "slot: rate * slot is ", spec.rate * spec.slot,
+        ", which is not a probability; at this rate a slot lasts at most ", 1 / spec.rate));
   }
   if (spec.process == ArrivalProcess::kOnOff) {
     if (!IsPositive(spec.on)) {

@@ -71,10 +71,10 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_flag("--allow-remote", flags.allow_remote, kAllowRemoteHelp);
   app.add_option("--device-dir", flags.device_dirs,
                  "Directory whose files and sockets the devices of a topology may name; may be "
-                 "given more than once. The run directory is one always");
+                 "given more than once. The run directory is always one of them");
   app.add_option("--device-file", flags.device_files,
                  "File or socket that the devices of a topology may name; may be given more than "
-                 "once. Those that the file of --topology names are among them");
+                 "once. Files that the --topology file names are always allowed");
   app.add_option("--lcores", flags.lcores,
                  "CPUs that workers may run on, such as 1-3 [all this process may use]");
   app.add_option("--memory-mb", flags.memory_mb,

@@ -137,8 +137,8 @@ absl::StatusOr<uint64_t> FabricHost::UpdateCircuits(const std::vector<HeldCircui
   const std::unique_lock state(state_);
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
   if (base_revision != 0 && base_revision != revision_) {
-    return absl::AbortedError(
-        absl::StrCat("base_revision: ", base_revision, " is not the revision now, ", revision_));
+    return absl::AbortedError(absl::StrCat("base_revision: ", base_revision,
+                                           " is not the current revision, ", revision_));
   }
   if (absl::Status status = CheckUpdate(install, remove); !status.ok()) return status;
 

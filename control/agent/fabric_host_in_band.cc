@@ -30,7 +30,7 @@ absl::StatusOr<InBandAnswer> FabricHost::ExchangeInBand(const InBandTask& task) 
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
   if (task.base_revision != 0 && task.base_revision != revision_) {
     return absl::AbortedError(absl::StrCat("base_revision: ", task.base_revision,
-                                           " is not the revision now, ", revision_));
+                                           " is not the current revision, ", revision_));
   }
   const absl::StatusOr<dataplane::InBand*> in_band = fabric_->in_band();
   if (!in_band.ok()) return in_band.status();

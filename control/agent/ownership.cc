@@ -31,10 +31,10 @@ absl::Status Ownership::Check(const std::string& id) {
     return absl::OkStatus();
   }
   if (!HeldLocked()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("belongs to another controller, ", owner_.name(),
-                   "; end that one, or unload its fabric. One that was killed loses it after ",
-                   kPatience.count(), " s"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "belongs to another controller, ", owner_.name(),
+      "; end that controller, or unload its fabric. A killed controller loses it after ",
+      kPatience.count(), " s"));
 }
 
 v1::AgentOwner Ownership::owner() const {

@@ -127,7 +127,7 @@ class SourceReader {
     if (rate == 0) {
       errors_.Add(Field("packets_per_second"),
                   absl::StrCat("0 is not a rate for ", ArrivalProcessName(config_.process),
-                               "; as fast as the worker allows is there with constant alone"));
+                               "; only constant can send as fast as the worker allows"));
     } else if (const absl::Status status = CheckArrivals({.process = config_.process,
                                                           .rate = rate,
                                                           .slot = config_.slot,
@@ -181,7 +181,7 @@ class SourceReader {
     const v1::TrafficTrace& trace = source_.trace();
     const int packets = trace.nanoseconds_size();
     if (packets == 0) {
-      errors_.Add(Field("trace"), "it holds no packet");
+      errors_.Add(Field("trace"), "it has no packet");
       return;
     }
     if (trace.rows_size() != packets || trace.destinations_size() != packets ||

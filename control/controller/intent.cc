@@ -88,10 +88,10 @@ absl::StatusOr<std::unique_ptr<Intent>> MakeIntent(v1::Topology topology,
 }
 
 absl::Status BelongsTo(const std::string& owner) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("belongs to another controller, ", owner,
-                   "; end that one, or unload its fabric. One that was killed loses it after ",
-                   Ownership::kPatience.count(), " s"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "belongs to another controller, ", owner,
+      "; end that controller, or unload its fabric. A killed controller loses it after ",
+      Ownership::kPatience.count(), " s"));
 }
 
 std::string NameForStore(const v1::Topology& topology) {

@@ -43,7 +43,7 @@ class CsvReader {
     if (!time_ok || !row_ok || !to_ok || !bytes_ok) return;
     packet.nanoseconds = static_cast<uint64_t>(std::llround(seconds * 1e9));
     if (!trace_.empty() && packet.nanoseconds < trace_.back().nanoseconds) {
-      Wrong(line, "time: ", Trim(cells[0]), " is before that of the packet before");
+      Wrong(line, "time: ", Trim(cells[0]), " is before the time of the last packet");
       return;
     }
     if (trace_.size() == kMaxTracePackets) {
@@ -62,7 +62,7 @@ class CsvReader {
       return absl::InvalidArgumentError(text);
     }
     if (trace_.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(where_, ": it holds no packet"));
+      return absl::InvalidArgumentError(absl::StrCat(where_, ": it has no packet"));
     }
     const uint64_t first = trace_.front().nanoseconds;
     for (dataplane::TracePacket& packet : trace_) packet.nanoseconds -= first;

@@ -27,7 +27,7 @@ absl::Status CheckBytes(const std::string& at, uint32_t bytes) {
 }
 
 absl::Status CheckTrace(const std::string& at, const SourceConfig& s, const Network& network) {
-  if (s.trace == nullptr || s.trace->empty()) return Wrong(at, "trace: it holds no packet");
+  if (s.trace == nullptr || s.trace->empty()) return Wrong(at, "trace: it has no packet");
   uint64_t before = 0;
   for (size_t i = 0; i < s.trace->size(); ++i) {
     const TracePacket& packet = (*s.trace)[i];
@@ -39,7 +39,7 @@ absl::Status CheckTrace(const std::string& at, const SourceConfig& s, const Netw
     }
     if (absl::Status status = CheckBytes(here, packet.bytes); !status.ok()) return status;
     if (packet.nanoseconds < before) {
-      return Wrong(here, "time: ", packet.nanoseconds, " ns is before that of the packet before");
+      return Wrong(here, "time: ", packet.nanoseconds, " ns is before the time of the last packet");
     }
     before = packet.nanoseconds;
   }
@@ -55,7 +55,7 @@ absl::Status CheckArrivalsOf(const std::string& at, const SourceConfig& s) {
   const char* const name = ArrivalProcessName(s.process);
   if (s.packets_per_second == 0) {
     return Wrong(at, "packets_per_second: 0 is not a rate for ", name,
-                 "; as fast as possible is there with constant alone");
+                 "; only constant can send as fast as possible");
   }
   const absl::Status status = CheckArrivals({.process = s.process,
                                              .rate = s.packets_per_second,

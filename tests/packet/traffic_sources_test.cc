@@ -228,8 +228,8 @@ TEST(TrafficSources, AWrongOneIsRefusedWithItsField) {
     return std::string(status.message());
   };
   EXPECT_EQ(message({.rows = {0}, .process = ArrivalProcess::kPoisson}),
-            "sources[0].packets_per_second: 0 is not a rate for poisson; as fast as possible is "
-            "there with constant alone");
+            "sources[0].packets_per_second: 0 is not a rate for poisson; only constant can send "
+            "as fast as possible");
   EXPECT_EQ(message({.rows = {0}, .packets_per_second = 1, .process = ArrivalProcess::kBernoulli}),
             "sources[0].slot: 0 is not a length of time; bernoulli needs one above 0");
   EXPECT_THAT(message({.rows = {0},
@@ -241,7 +241,7 @@ TEST(TrafficSources, AWrongOneIsRefusedWithItsField) {
                      .destination = Destination::kPattern,
                      .pattern = {.name = "p-flip", .p = 2}}),
             "sources[0].p: 2 is not a probability, 0 to 1");
-  EXPECT_EQ(message({.destination = Destination::kTrace}), "sources[0].trace: it holds no packet");
+  EXPECT_EQ(message({.destination = Destination::kTrace}), "sources[0].trace: it has no packet");
   const auto with = [](const TracePacket& packet) {
     return SourceConfig{.destination = Destination::kTrace,
                         .trace = std::make_shared<Trace>(Trace{{5, 0, 1, 64}, packet})};
@@ -250,7 +250,7 @@ TEST(TrafficSources, AWrongOneIsRefusedWithItsField) {
   EXPECT_EQ(message(with({5, 0, 9, 64})), "sources[0].trace[1].destination: 9 is outside 0..7");
   EXPECT_EQ(message(with({5, 0, 0, 63})), "sources[0].trace[1].bytes: 63 is outside 64..9018");
   EXPECT_EQ(message(with({4, 0, 0, 64})),
-            "sources[0].trace[1].time: 4 ns is before that of the packet before");
+            "sources[0].trace[1].time: 4 ns is before the time of the last packet");
 }
 
 }  // namespace

@@ -271,7 +271,7 @@ circuits: {{capacity: 8}}
                             (("--to", f"permutation:{short}"), "2 outputs given, the network has 16 rows"),
                             (("--to", "somewhere"), "use a row, circuit, uniform, p-flip, bitcomp"),
                             (("--to", "hotspot"), "hotspots: none is given"),
-                            (("--process", "bernoulli", "--rate", 1000, "--slot", "1s"), "no probability")):
+                            (("--process", "bernoulli", "--rate", 1000, "--slot", "1s"), "not a probability")):
             refused = self.bfly("traffic", "start", *words, check=False)
             self.assertEqual(refused.returncode, 1, words)
             self.assertIn(what, refused.stderr)

@@ -223,8 +223,9 @@ TEST(Arrivals, WhatIsWrongIsNamedWithWhatWouldBeRight) {
             "slot: 0 is not a length of time; bernoulli needs one above 0");
   EXPECT_EQ(error({ArrivalProcess::kSlottedBatch, 1, -1}),
             "slot: -1 is not a length of time; slotted-batch needs one above 0");
-  EXPECT_EQ(error({ArrivalProcess::kBernoulli, 4, 0.5}),
-            "slot: rate * slot is 2, no probability; at this rate a slot lasts at most 0.25");
+  EXPECT_EQ(
+      error({ArrivalProcess::kBernoulli, 4, 0.5}),
+      "slot: rate * slot is 2, which is not a probability; at this rate a slot lasts at most 0.25");
   EXPECT_TRUE(CheckArrivals({ArrivalProcess::kSlottedBatch, 4, 0.5}).ok());
   EXPECT_THAT(error({ArrivalProcess::kOnOff, 1, 0, 0, 0.5}), HasSubstr("on: 0 is not a length"));
   EXPECT_EQ(error({ArrivalProcess::kOnOff, 1, 0, 1, 0}),

@@ -94,9 +94,9 @@ TEST_F(TraceFileTest, CsvErrorsAreReportedTogetherWithTheirLines) {
             "t.csv:4: time: \"soon\" is not a number of seconds from 0 on\n"
             "t.csv:5: time: \"-1\" is not a number of seconds from 0 on\n"
             "t.csv:6: should be time,row,destination,bytes, such as 0.25,3,12,64\n"
-            "t.csv:8: time: 1 is before that of the packet before");
+            "t.csv:8: time: 1 is before the time of the last packet");
   EXPECT_EQ(std::string(TraceFromCsv("# empty\n", 8, "t").status().message()),
-            "t: it holds no packet");
+            "t: it has no packet");
   std::string many;
   for (int i = 0; i < 100; ++i) many += "0,99,0,64\n";
   EXPECT_THAT(std::string(TraceFromCsv(many, 8, "t").status().message()),
