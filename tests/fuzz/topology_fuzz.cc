@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any text is refused with diagnostics that name it, or is a topology every data plane of which can
 // be told what to be.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -41,12 +42,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   const std::string complete = reading.topology.SerializeAsString();
   Require(CheckTopology(&reading.topology).empty());
   Require(reading.topology.SerializeAsString() == complete);
-  int stages = 0;
+  const auto network = NetworkOf(reading.topology.network());
+  const uint64_t rows = network->rows();
+  uint64_t nodes = 0;
   for (const auto& plane : reading.topology.data_planes()) {
     const auto config = ToFabricConfig(reading.topology, plane.name());
     Require(config.ok());
-    for (const auto& run : config->placement) stages += run.last_stage - run.first_stage + 1;
+    for (const auto& run : config->placement) {
+      const uint64_t stages = static_cast<uint64_t>(run.last_stage - run.first_stage) + 1;
+      nodes += stages * (std::min<uint64_t>(run.rows.last, rows - 1) - run.rows.first + 1);
+    }
   }
-  Require(stages == NetworkOf(reading.topology.network())->stages());
+  Require(nodes == rows * static_cast<uint64_t>(network->stages()));
   return 0;
 }
