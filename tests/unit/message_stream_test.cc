@@ -186,6 +186,35 @@ TEST(MessageStream, WhateverHappensToAFrameAPassComesWholeOrIsKnownToBeLost) {
   }
 }
 
+// A pass in one frame fits where another one was expected: its count begins anew, so only the
+// numbers of frames show what is missing.
+TEST(MessageStream, APassThatIsLostWholeIsMissedByTheNumberOfTheNextFrame) {
+  for (const bool back : {false, true}) {
+    SCOPED_TRACE(back ? "back" : "forward");
+    MessageSender sender;
+    sender.Begin(kRun);
+    std::vector<Sent> passes;
+    for (int pass = 0; pass < 3; ++pass) {
+      std::vector<Message> messages = {{.row = 1}, End(kRun)};
+      if (!back) messages.insert(messages.begin(), Begin(kRun));
+      const ProgramFrame frame =
+          sender.FrameFor(messages.data(), static_cast<int>(messages.size()), back);
+      sender.Sent(frame, messages.data());
+      passes.push_back({frame, messages});
+      EXPECT_EQ(frame.total, 1u);
+    }
+    MessageReceiver all = Receiver(back);
+    EXPECT_EQ(Receive(all, passes).passes, (std::vector<uint32_t>{1, 1, 1}));
+    MessageReceiver receiver = Receiver(back);
+    const Made made = Receive(receiver, {passes[0], passes[2]});
+    EXPECT_TRUE(made.lost);
+    EXPECT_EQ(made.passes, std::vector<uint32_t>{1});
+    EXPECT_TRUE(receiver.ended());
+    // Nor is the missing one taken if it comes later.
+    EXPECT_EQ(Receive(receiver, {passes[1]}).foreign, 1);
+  }
+}
+
 TEST(MessageStream, StragglersOfARunThatEndedAreForeign) {
   const std::vector<Sent> before = TwoPasses(kRun, false), after = TwoPasses(kRun + 1, false);
   MessageReceiver receiver = Receiver(false);
