@@ -8,7 +8,9 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/fabric/memory_need.h"
 #include "dataplane/fabric/read_accounts.h"
+#include "dataplane/in_band/in_band_memory.h"
 #include "dataplane/links/link_plan.h"
 
 namespace bfly::dataplane {
@@ -165,6 +167,11 @@ absl::StatusOr<InBand*> LoadedFabric::in_band() {
 }
 
 absl::Status LoadedFabric::MakeInBand() {
+  const uint64_t need =
+      InBandMemoryNeed(network_, plan_.first_stage, plan_.last_stage, config_.circuit_capacity);
+  const absl::Status room =
+      CheckMemoryNeed(network_, need, AvailableMemory(), "messages of programs in band");
+  if (!room.ok()) return room;
   absl::StatusOr<std::unique_ptr<LoadedInBand>> made =
       LoadedInBand::Make(network_, plan_, routes_, config_.circuit_capacity,
                          InBandTrunksOf(ports_, config_.max_frame_bytes));

@@ -24,12 +24,13 @@ uint64_t MemoryNeed(const Network& network, int first_stage, int last_stage) {
   return links * (sizeof(LinkHot) + sizeof(LinkCold)) + network.rows() * sizeof(WireTag);
 }
 
-absl::Status CheckMemoryNeed(const Network& network, uint64_t need, uint64_t available) {
+absl::Status CheckMemoryNeed(const Network& network, uint64_t need, uint64_t available,
+                             const char* for_what) {
   if (need <= available) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "network.rows: ", network.rows(), " rows need ", Gibibytes(need),
-      " for the counters of the stages placed here, and this machine has ", Gibibytes(available),
-      " left; use fewer rows, or place stages on other machines"));
+  return absl::ResourceExhaustedError(
+      absl::StrCat("network.rows: ", network.rows(), " rows need ", Gibibytes(need), " for ",
+                   for_what, ", and this machine has ", Gibibytes(available),
+                   " left; use fewer rows, or place stages on other machines"));
 }
 
 uint64_t AvailableMemory() {

@@ -14,8 +14,10 @@ namespace bfly::dataplane {
 // route of every input row.
 uint64_t MemoryNeed(const Network& network, int first_stage, int last_stage);
 
-// ResourceExhausted, with both numbers, if `need` is more than `available`.
-absl::Status CheckMemoryNeed(const Network& network, uint64_t need, uint64_t available);
+// ResourceExhausted, with both numbers, if `need` is more than `available`. `for_what` is in the
+// message.
+absl::Status CheckMemoryNeed(const Network& network, uint64_t need, uint64_t available,
+                             const char* for_what = "the counters of the stages placed here");
 
 // The bytes that the kernel can give without swapping, or UINT64_MAX if it does not say.
 uint64_t AvailableMemory();

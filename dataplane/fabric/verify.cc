@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "dataplane/fabric/fabric.h"
 #include "dataplane/fabric/memory_need.h"
+#include "dataplane/in_band/in_band_memory.h"
 #include "dataplane/links/link_plan.h"
 #include "dataplane/ports/pci_device.h"
 #include "dataplane/runtime/capability.h"
@@ -35,8 +36,7 @@ class Verifier {
     Addressing(*network);
     Placement(*network);
     if (first_stage_ <= last_stage_) {
-      Keep(CheckMemoryNeed(*network, MemoryNeed(*network, first_stage_, last_stage_),
-                           AvailableMemory()));
+      Memory(*network);
     }
     Ports(*network);
     Trunks(*network);
@@ -130,6 +130,17 @@ class Verifier {
       Error("placement: ", Stages(last_stage_ + 1, stages - 1),
             " placed nowhere, and no trunk takes packets after stage ", last_stage_);
     }
+  }
+
+  void Memory(const Network& network) {
+    const uint64_t need = MemoryNeed(network, first_stage_, last_stage_);
+    if (first_stage_ == 0) return Keep(CheckMemoryNeed(network, need, AvailableMemory()));
+    // Behind a trunk messages of programs may come at any time. Where the inputs are, memory for
+    // messages is taken when the first program is asked for.
+    const uint64_t messages =
+        InBandMemoryNeed(network, first_stage_, last_stage_, config_.circuit_capacity);
+    Keep(CheckMemoryNeed(network, need + messages, AvailableMemory(),
+                         "the counters of the stages placed here and messages of programs"));
   }
 
   struct PlacedRows {

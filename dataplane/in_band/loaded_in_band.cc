@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/in_band/in_band_memory.h"
 #include "dataplane/programs/given_paths.h"
 #include "dataplane/programs/registry.h"
 
@@ -51,8 +52,11 @@ LoadedInBand::LoadedInBand(const Network& network, const FabricPlan& plan, Route
                  ? nullptr
                  : std::make_unique<DiskNodes>(network.rows())),
       inputs_(&Now),
-      // Two messages a row, and the marker.
-      outputs_(&Now, 2 * size_t{network.rows()} + 1, disks_.get()),
+      // A whole pass and its marker.
+      outputs_(
+          &Now,
+          plan.last_stage == network.stages() - 1 ? size_t{MostMessages(network.rows())} + 1 : 0,
+          disks_.get()),
       stages_(static_cast<size_t>(network.stages())),
       book_(network, routes),
       faults_(network) {

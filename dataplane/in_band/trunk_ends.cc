@@ -2,18 +2,11 @@
 #include "dataplane/in_band/trunk_ends.h"
 
 #include <algorithm>
-#include <bit>
+
+#include "dataplane/in_band/in_band_memory.h"
 
 namespace bfly::dataplane {
 namespace {
-
-// Two messages a row; OutputNodes has room for as many.
-uint32_t MostMessages(uint32_t rows) { return 2 * rows; }
-
-// A ring that is filled from the wire holds a whole pass. If a run was abandoned, the first pass of
-// the next run drains the ring. The ring to the wire fills up while the device takes nothing.
-uint32_t SlotsFromWire(uint32_t rows) { return std::bit_ceil(MostMessages(rows) + 5); }
-constexpr uint32_t kSlotsToWire = 1024;
 
 std::optional<DropReason> FateOf(MessageReceiver::Verdict verdict) {
   switch (verdict) {

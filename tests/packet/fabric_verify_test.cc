@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "dataplane/fabric/memory_need.h"
+#include "dataplane/in_band/in_band_memory.h"
 #include "tests/packet/fabric_fixture.h"
 
 namespace bfly::dataplane {
@@ -66,6 +67,34 @@ TEST(Verify, ANetworkThatTheMachineHasNoMemoryForIsRefusedWithNumbers) {
       "network.rows: 1048576 rows need 1.9 GiB for the counters of the stages placed here, and "
       "this machine has 1.0 GiB left; use fewer rows, or place stages on other machines");
   EXPECT_GT(AvailableMemory(), 1u << 20);
+}
+
+TEST(Verify, WhatMessagesOfProgramsTakeIsCounted) {
+  const Network two_fold = *Network::Make({.kind = NetworkKind::kTwoFoldButterfly, .rows = 8});
+  // A stage has 16 links: four bytes each for its circuits, a word for what is down, and a byte
+  // each in stages 1 to 3, where candidate paths may meet.
+  const uint64_t meets = 16 * 4 + 8 + 16, other = 16 * 4 + 8;
+  // Two circuits, a count, a place in a list and a bit, rounded up to a word, for each row; four
+  // halves of paths for each.
+  const uint64_t book = 8 * (8 + 8 + 4 + 4) + 8, halves = 8 * 4 * 4;
+  // 16 messages and a marker of 24 bytes at the outputs. An end of a trunk has a ring of 1,024, and
+  // one of 32, the power of two above 16 messages and markers.
+  const uint64_t outputs = 17 * 24, end = (1024 + 32) * 24;
+  const LinkCapacity none, one{.every_link = 1, .of_link = {}};
+  EXPECT_EQ(InBandMemoryNeed(two_fold, 0, 5, none),
+            3 * meets + 3 * other + book + halves + outputs);
+  EXPECT_EQ(InBandMemoryNeed(two_fold, 0, 1, none), other + meets + book + halves + end);
+  EXPECT_EQ(InBandMemoryNeed(two_fold, 2, 3, none), 2 * meets + book + halves + 2 * end);
+  EXPECT_EQ(InBandMemoryNeed(two_fold, 4, 5, none), 2 * other + book + halves + outputs + end);
+  EXPECT_EQ(InBandMemoryNeed(two_fold, 2, 3, one) - InBandMemoryNeed(two_fold, 2, 3, none),
+            2 * 16 * 4u);
+  // On a data server paths may meet in every stage. The first one has random cross links, which
+  // lead from 8 rows and to 8 rows. A disk has a count and a mark.
+  const Network server = *Network::Make({.kind = NetworkKind::kRandomlyWiredButterfly, .rows = 8});
+  EXPECT_EQ(InBandMemoryNeed(server, 0, 2, none),
+            3 * meets + 2 * 8 * 4 + book + 8 * (4 + 1) + outputs);
+  const Network plain = *Network::Make({.kind = NetworkKind::kButterfly, .rows = 8});
+  EXPECT_EQ(InBandMemoryNeed(plain, 0, 2, none), 0u);
 }
 
 TEST(Verify, NamesAStagePlacedTwiceOrNowhere) {
