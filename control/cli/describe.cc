@@ -25,9 +25,10 @@ std::string Bits(Row row, int dimension) {
 }
 
 void Print(const v1::DescribeResponse& facts, const Network& network) {
-  printf("%s: %s, %u rows, %u levels, %u stages, %" PRIu64 " links\n", facts.name().c_str(),
-         facts.kind().c_str(), facts.rows(), facts.levels(), facts.stages(), facts.link_count());
-  printf("every path has %u links (dilation)", facts.dilation());
+  printf("%s: %s, %u rows, %u levels, %u stage%s, %" PRIu64 " links\n", facts.name().c_str(),
+         facts.kind().c_str(), facts.rows(), facts.levels(), facts.stages(),
+         facts.stages() == 1 ? "" : "s", facts.link_count());
+  printf("every path has %u link%s (dilation)", facts.dilation(), facts.dilation() == 1 ? "" : "s");
   if (facts.multiplicity() > 1) {
     printf(", %u links a direction, picked by %s", facts.multiplicity(), facts.rule().c_str());
   }

@@ -23,7 +23,7 @@ class MessageReader {
 
   // Reads all of `text` into `message`. Returns false if nothing could be read (not YAML, empty,
   // too long, an alias bomb); then the only diagnostic says why. `what` names the kind of file ("a
-  // topology file"), `minimum` what it must have ("name, network and placement").
+  // topology file"), `minimum` what it must have ("name and network").
   bool Read(absl::string_view text, absl::string_view what, absl::string_view minimum,
             google::protobuf::Message* message);
 

@@ -27,7 +27,7 @@ TopologyReading ParseTopology(absl::string_view text, const std::string& file_na
                                  kMaxTopologyFileBytes, " bytes)"));
     return reading;
   }
-  if (!reader.Read(text, "a topology file", "name, network and placement", &reading.topology)) {
+  if (!reader.Read(text, "a topology file", "name and network", &reading.topology)) {
     return reading;
   }
   CompleteTopology(&reading.topology);
@@ -50,7 +50,7 @@ std::vector<Diagnostic> PlaceErrors(absl::string_view text, const std::string& f
   std::vector<Diagnostic> diagnostics;
   MessageReader reader(file_name, &diagnostics);
   v1::Topology topology;
-  reader.Read(text, "a topology file", "name, network and placement", &topology);
+  reader.Read(text, "a topology file", "name and network", &topology);
   diagnostics.clear();  // the text was read without errors before
   for (const Violation& error : errors) {
     reader.Complain(reader.PlaceOf(error.field), error.field, error.value, error.message);
