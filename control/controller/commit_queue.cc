@@ -55,7 +55,7 @@ class WaitedPlan final : public Plan {
 
 }  // namespace
 
-CommitQueue::CommitQueue(ChangeLock& change, CircuitCommit& commit, Resources& resources)
+CommitQueue::CommitQueue(TimedLock& change, CircuitCommit& commit, Resources& resources)
     : change_(change), commit_(commit), resources_(resources) {
   thread_ = std::thread([this] { Run(); });
   long_thread_ = std::thread([this] { RunLong(); });

@@ -14,10 +14,10 @@
 #include <thread>
 #include <vector>
 
-#include "control/controller/change_lock.h"
 #include "control/controller/circuit_commit.h"
 #include "control/controller/plan.h"
 #include "control/controller/resources.h"
+#include "control/controller/timed_lock.h"
 
 namespace bfly::control {
 
@@ -42,7 +42,7 @@ class CommitQueue {
 
   // The queue has `commit` carry out the plans, with `change` held. All three must outlive the
   // queue. The queue ends, with its threads, when nothing is left in it.
-  CommitQueue(ChangeLock& change, CircuitCommit& commit, Resources& resources);
+  CommitQueue(TimedLock& change, CircuitCommit& commit, Resources& resources);
   ~CommitQueue();
 
   Resources& resources() { return resources_; }
@@ -74,7 +74,7 @@ class CommitQueue {
   bool TakeBack(uint64_t serial);
   void CommitWanted(const Plans& plans);
 
-  ChangeLock& change_;
+  TimedLock& change_;
   CircuitCommit& commit_;
   Resources& resources_;
   std::mutex mutex_;

@@ -53,8 +53,8 @@ bool LoadedIntent::all_usable() const {
   return intent_ == nullptr || CheckUsable().ok();
 }
 
-absl::StatusOr<std::unique_lock<ChangeLock>> LoadedIntent::BeginChange(uint64_t election_id,
-                                                                       Deadline deadline) {
+absl::StatusOr<std::unique_lock<TimedLock>> LoadedIntent::BeginChange(uint64_t election_id,
+                                                                      Deadline deadline) {
   std::unique_lock change(change_, std::defer_lock);
   if (!change.try_lock_until(deadline)) {
     return absl::DeadlineExceededError(

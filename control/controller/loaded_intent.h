@@ -16,8 +16,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "control/controller/arbitration.h"
-#include "control/controller/change_lock.h"
 #include "control/controller/intent.h"
+#include "control/controller/timed_lock.h"
 
 namespace bfly::control {
 
@@ -79,10 +79,10 @@ class LoadedIntent {
   // Whether every data plane of the loaded fabric is usable; true if none is loaded.
   bool all_usable() const;
 
-  ChangeLock& change_lock() { return change_; }
+  TimedLock& change_lock() { return change_; }
   // Takes the change lock. DEADLINE_EXCEEDED: other changes held it until then. PERMISSION_DENIED:
   // a call with this election id may not change the fabric.
-  absl::StatusOr<std::unique_lock<ChangeLock>> BeginChange(uint64_t election_id, Deadline deadline);
+  absl::StatusOr<std::unique_lock<TimedLock>> BeginChange(uint64_t election_id, Deadline deadline);
 
   // PERMISSION_DENIED: a call with this election id may not change the fabric.
   absl::Status CheckPermitted(uint64_t election_id) const {
@@ -127,7 +127,7 @@ class LoadedIntent {
   void ReadCommitted(const std::function<void()>& reader) const;
 
   const Arbitration& arbitration_;
-  ChangeLock change_;
+  TimedLock change_;
   mutable std::shared_mutex state_;         // guards intent_ and past_
   std::unique_ptr<Intent> intent_;          // null: nothing is loaded
   DataPlanes past_;                         // of earlier fabrics, not part of this one

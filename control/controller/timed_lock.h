@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lock that a thread holds while it changes the intent and asks data planes. A call waits for
-// it no longer than until its deadline.
+// A lock that threads hold while they ask data planes. A call waits for it no longer than until its
+// deadline.
 //
 // std::timed_mutex would do, but ThreadSanitizer does not know the function by which it waits.
 #pragma once
@@ -14,7 +14,7 @@
 namespace bfly::control {
 
 // Works with std::unique_lock and std::lock_guard.
-class ChangeLock {
+class TimedLock {
  public:
   void lock() {
     std::unique_lock lock(mutex_);
