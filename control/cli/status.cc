@@ -40,6 +40,9 @@ void Print(const v1::FabricStatus& status) {
     if (status.broken_circuits() > 0) printf(", %" PRIu64 " broken", status.broken_circuits());
     printf("\n");
   }
+  if (!status.store_problem().empty()) {
+    printf("  placed objects are not known: %s\n", status.store_problem().c_str());
+  }
   for (const v1::DataPlaneStatus& plane : status.data_planes()) {
     printf("  data plane %s: %s at %s", plane.name().c_str(), StateName(plane.state()),
            plane.address().c_str());
@@ -62,8 +65,7 @@ void Print(const v1::FabricStatus& status) {
   if (status.loaded()) printf("%s\n", ConservationLine(status.conservation()).c_str());
 }
 
-// Scripts see from the exit code whether all is well. UNAVAILABLE names the data planes that are
-// not.
+// Scripts see from the exit code whether all is well. UNAVAILABLE names what is not.
 absl::Status Health(const v1::FabricStatus& status) {
   std::vector<std::string> lost;
   for (const v1::DataPlaneStatus& plane : status.data_planes()) {
@@ -73,6 +75,7 @@ absl::Status Health(const v1::FabricStatus& status) {
       lost.push_back(absl::StrCat("data plane ", plane.name(), " does not run the fabric"));
     }
   }
+  if (!status.store_problem().empty()) lost.push_back("placed objects are not known");
   if (lost.empty()) return absl::OkStatus();
   return absl::UnavailableError(absl::StrJoin(lost, ", "));
 }
@@ -83,7 +86,7 @@ void AddStatus(CLI::App& app, Invocation& invocation) {
   CLI::App* verb = NewVerb(
       app, invocation, "status",
       "Show what is loaded, where it runs, and the account of packets; fails if a data plane "
-      "is unreachable or does not run what is loaded",
+      "is unreachable or does not run what is loaded, or placed objects are not known",
       "bfly status");
   verb->callback([&invocation] {
     invocation.action = [common = invocation.common] {

@@ -124,7 +124,9 @@ void Adoption::TakeOver(const v1::Topology& topology, const DataPlanes& found) {
 void Adoption::AdoptObjects() {
   const auto records = store_.Open(NameForStore(intent_.now().topology));
   if (!records.ok()) {
-    options_.log(std::string(records.status().message()));
+    const std::string problem(records.status().message());
+    options_.log(problem);
+    intent_.Change([&](Intent& intent) { intent.store_problem = problem; });
     return;
   }
   intent_.Change([&](Intent& intent) {

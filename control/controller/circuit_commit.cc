@@ -56,6 +56,8 @@ absl::Status CircuitCommit::Commit(const std::function<void(FabricState&)>& exec
   if (status.ok()) {
     intent_.ChangeAndTell([&](Intent& intent) -> const CircuitChange& {
       intent.state.Commit();
+      // The store works again, and holds what is placed from now on.
+      if (!placed.records.empty()) intent.store_problem.clear();
       return change;
     });
   } else {

@@ -103,6 +103,7 @@ v1::FabricStatus Controller::Status() {
     status.set_ports(static_cast<uint32_t>(network.ports()));
     status.set_circuits(state.size());
     status.set_broken_circuits(state.broken().size());
+    status.set_store_problem(intent.store_problem);
     objects = state.objects().size();
     sources = state.traffic().sources().size();
     source_bytes = state.traffic().bytes();

@@ -26,6 +26,8 @@ struct Intent {
   LinkOverrides link_changes = {};     // made live, to the topology's links
   // After a restart it is false until the data plane that holds the circuits has answered.
   bool circuits_known = true;
+  // Why nobody knows which objects were placed before a restart; empty: it is known.
+  std::string store_problem = {};
 
   // The data plane of stage 0, which gives packets their tags.
   DataPlane& ingress() const { return *planes[plane_of_stage[0]]; }

@@ -2,6 +2,7 @@
 // The data server over real gRPC, down to the circuits that the data plane holds.
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <random>
 
 #include "tests/control/data_server_fixture.h"
@@ -170,6 +171,40 @@ TEST_F(DataServerServiceTest, WhatCannotBeKeptIsNotPlaced) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("objects.db"));
   EXPECT_EQ(Status().objects(), 0u);
   EXPECT_TRUE(SetUpCircuit(*controller_, 3, 5).ok());
+}
+
+TEST_F(DataServerServiceTest, AStoreThatCannotBeReadIsSaidAndNotTakenForAnEmptyOne) {
+  Start();
+  const std::string store = directory_.path() + "/objects.db";
+  ASSERT_TRUE(Place(8, 2).ok());
+  EXPECT_EQ(StatusOf(*controller_).store_problem(), "");
+  controller_.reset();
+  std::filesystem::copy_file(store, directory_.path() + "/copy");
+  std::filesystem::resize_file(store, 5'000);
+  std::filesystem::remove(store + "-wal");
+  controller_ = std::make_unique<TestController>(directory_.path());
+  EXPECT_TRUE(controller_->Logged("objects.db"));
+  EXPECT_THAT(StatusOf(*controller_).store_problem(),
+              testing::AllOf(HasSubstr("objects.db"), HasSubstr("is damaged"),
+                             HasSubstr("put back a copy")));
+  EXPECT_EQ(PlaceAt(1, {3}).code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(Status().objects(), 0u);
+  EXPECT_EQ(std::filesystem::file_size(store), 5'000u) << "it is left alone";
+  // A copy is put back.
+  controller_.reset();
+  std::filesystem::rename(directory_.path() + "/copy", store);
+  controller_ = std::make_unique<TestController>(directory_.path());
+  EXPECT_EQ(StatusOf(*controller_).store_problem(), "");
+  EXPECT_EQ(Status().objects(), 8u);
+  // Or it is moved away, and objects are placed again.
+  controller_.reset();
+  std::filesystem::resize_file(store, 5'000);
+  controller_ = std::make_unique<TestController>(directory_.path());
+  EXPECT_THAT(StatusOf(*controller_).store_problem(), HasSubstr("is damaged"));
+  std::filesystem::remove(store);
+  ASSERT_TRUE(PlaceAt(1, {3}).ok());
+  EXPECT_EQ(StatusOf(*controller_).store_problem(), "");
+  EXPECT_EQ(Status().objects(), 1u);
 }
 
 TEST_F(DataServerServiceTest, OtherNetworksHaveNoDataServer) {
