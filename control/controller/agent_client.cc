@@ -110,9 +110,9 @@ v1::AgentStateRequest AgentClient::StateRequest(bool full) const {
   return request;
 }
 
-absl::StatusOr<v1::AgentState> AgentClient::GetState(bool full) {
+absl::StatusOr<v1::AgentState> AgentClient::GetState(bool full, Deadline deadline) {
   return connection_->Ask(&v1::Agent::Stub::GetState, StateRequest(full),
-                          full ? kCallPatience : kLightPatience);
+                          full ? kCallPatience : kLightPatience, deadline);
 }
 
 absl::StatusOr<v1::AgentState> AgentClient::Claim(bool full, Deadline deadline) {
@@ -142,15 +142,15 @@ absl::StatusOr<v1::AgentInBandResponse> AgentClient::ExchangeInBand(
   return connection_->Ask(&v1::Agent::Stub::ExchangeInBand, request, kLoadPatience, deadline);
 }
 
-absl::StatusOr<v1::AgentCounters> AgentClient::GetCounters(bool links) {
+absl::StatusOr<v1::AgentCounters> AgentClient::GetCounters(bool links, Deadline deadline) {
   v1::AgentCountersRequest request;
   request.set_links(links);
-  return connection_->Ask(&v1::Agent::Stub::GetCounters, request, kCallPatience);
+  return connection_->Ask(&v1::Agent::Stub::GetCounters, request, kCallPatience, deadline);
 }
 
 absl::StatusOr<v1::AgentLinkReading> AgentClient::ReadLinks(
-    const v1::AgentReadLinksRequest& request) {
-  return connection_->Ask(&v1::Agent::Stub::ReadLinks, request, kCallPatience);
+    const v1::AgentReadLinksRequest& request, Deadline deadline) {
+  return connection_->Ask(&v1::Agent::Stub::ReadLinks, request, kCallPatience, deadline);
 }
 
 absl::Status AgentClient::SetTraffic(const v1::AgentTrafficRequest& request, Deadline deadline) {

@@ -28,7 +28,7 @@ class AgentClient {
                                              Deadline deadline = kNoDeadline);
   absl::StatusOr<v1::AgentCounters> Unload(Deadline deadline = kNoDeadline);
   // With `full` the state has the topology and the circuits; otherwise it has only what is cheap.
-  absl::StatusOr<v1::AgentState> GetState(bool full);
+  absl::StatusOr<v1::AgentState> GetState(bool full, Deadline deadline = kNoDeadline);
   // Gets the state too, and makes the caller the owner unless somebody else is
   // (AgentState.caller_owns).
   absl::StatusOr<v1::AgentState> Claim(bool full, Deadline deadline = kNoDeadline);
@@ -39,8 +39,9 @@ class AgentClient {
                                                  Deadline deadline = kNoDeadline);
   absl::StatusOr<v1::AgentInBandResponse> ExchangeInBand(const v1::AgentInBandRequest& request,
                                                          Deadline deadline = kNoDeadline);
-  absl::StatusOr<v1::AgentCounters> GetCounters(bool links);
-  absl::StatusOr<v1::AgentLinkReading> ReadLinks(const v1::AgentReadLinksRequest& request);
+  absl::StatusOr<v1::AgentCounters> GetCounters(bool links, Deadline deadline);
+  absl::StatusOr<v1::AgentLinkReading> ReadLinks(const v1::AgentReadLinksRequest& request,
+                                                 Deadline deadline);
   absl::Status SetTraffic(const v1::AgentTrafficRequest& request, Deadline deadline = kNoDeadline);
   absl::StatusOr<v1::AgentTrafficState> GetTraffic(Deadline deadline);
   absl::Status SetFault(const Fault& fault, bool down, Deadline deadline = kNoDeadline);

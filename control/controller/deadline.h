@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 
 #include "absl/status/status.h"
 
@@ -19,6 +20,13 @@ inline constexpr std::chrono::milliseconds kUndoTime{200};
 inline bool IsOver(Deadline deadline) {
   // gRPC counts in milliseconds and may give a call up that much earlier.
   return deadline - std::chrono::steady_clock::now() < std::chrono::milliseconds(1);
+}
+
+// Until when the first of `left` data planes may take, so that there is time for the others.
+inline Deadline ShareOf(Deadline deadline, size_t left) {
+  const Deadline now = std::chrono::steady_clock::now();
+  return now +
+         std::max(deadline - now, Deadline::duration::zero()) / static_cast<Deadline::rep>(left);
 }
 
 // Until when a data plane may take to put back what a call with this deadline changed.

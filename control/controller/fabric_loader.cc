@@ -81,7 +81,7 @@ void FabricLoader::Restore(Deadline deadline) {
   absl::Status status = CheckTime(deadline);
   if (status.ok()) status = LoadPlanes(intent, /*take_over=*/true, deadline);
   for (const auto& plane : intent.planes) {
-    if (status.ok()) status = reconciler_.Reconcile(*plane);
+    if (status.ok()) status = reconciler_.Reconcile(*plane, deadline);
   }
   if (status.ok()) {
     options_.log(absl::StrCat("fabric ", intent.topology.name(), " runs again"));

@@ -42,7 +42,8 @@ absl::Status FaultControl::Set(uint64_t election_id, const FindFault& find, bool
   return absl::OkStatus();
 }
 
-absl::Status FaultControl::Reconcile(DataPlane& plane, const v1::AgentState& held) {
+absl::Status FaultControl::Reconcile(DataPlane& plane, const v1::AgentState& held,
+                                     Deadline deadline) {
   const FaultSet there = FaultsOf(held, intent_.now().state.network());
   const FaultSet& wanted = intent_.now().state.faults();
   const std::vector<Fault> taken_back = plane.known().taken_back;
@@ -52,7 +53,7 @@ absl::Status FaultControl::Reconcile(DataPlane& plane, const v1::AgentState& hel
       Adopt(fault, plane);
       continue;
     }
-    const absl::Status status = plane.client().SetFault(fault, /*down=*/false);
+    const absl::Status status = plane.client().SetFault(fault, /*down=*/false, deadline);
     if (!status.ok()) return status;
   }
   for (const Fault& fault : wanted.down()) {
@@ -60,9 +61,8 @@ absl::Status FaultControl::Reconcile(DataPlane& plane, const v1::AgentState& hel
     const bool runs = std::any_of(runners.begin(), runners.end(),
                                   [&](const auto& runner) { return runner.get() == &plane; });
     if (!runs || there.is_down(fault)) continue;
-    if (absl::Status status = plane.client().SetFault(fault, /*down=*/true); !status.ok()) {
-      return status;
-    }
+    const absl::Status status = plane.client().SetFault(fault, /*down=*/true, deadline);
+    if (!status.ok()) return status;
   }
   plane.Learn([](DataPlane::Known& known) { known.taken_back.clear(); });
   return absl::OkStatus();

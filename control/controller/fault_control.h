@@ -29,7 +29,7 @@ class FaultControl {
 
   // Makes the faults that the data plane holds and those of the intent the same. What is down at
   // either stays down, unless only a call that failed took it down.
-  absl::Status Reconcile(DataPlane& plane, const v1::AgentState& held);
+  absl::Status Reconcile(DataPlane& plane, const v1::AgentState& held, Deadline deadline);
   // Repairs or releases the circuits that are broken, as the topology wants it, and tells listeners
   // of `crossing`, circuits over a link whose state changed.
   void ApplyFailurePolicy(const std::vector<Row>& crossing, Deadline deadline);

@@ -119,6 +119,11 @@ bool IsLossOnTrunk(const absl::Status& status) {
   return !fields.empty() && fields[0].field == "in_band";
 }
 
+absl::Status DidNotAnswer(const DataPlane& plane) {
+  return absl::DeadlineExceededError(absl::StrCat(
+      "data plane ", plane.name(), " did not answer in time; its circuits are compared anew"));
+}
+
 }  // namespace
 
 absl::StatusOr<InBandOutcome> InBandSession::Execute(const Caller& caller,
@@ -160,8 +165,8 @@ absl::StatusOr<v1::AgentInBandResponse> InBandSession::Ask(v1::AgentInBandReques
   absl::StatusOr<v1::AgentInBandResponse> response =
       plane.client().ExchangeInBand(request, UndoDeadline(deadline));
   if (absl::IsAborted(response.status())) {
-    if (absl::Status status = reconciler_.Reconcile(plane); !status.ok()) {
-      return absl::UnavailableError(status.message());
+    if (absl::Status status = reconciler_.Reconcile(plane, UndoDeadline(deadline)); !status.ok()) {
+      return IsOver(deadline) ? DidNotAnswer(plane) : absl::UnavailableError(status.message());
     }
     request.set_base_revision(plane.known().revision);
     response = plane.client().ExchangeInBand(request, UndoDeadline(deadline));
@@ -180,10 +185,7 @@ absl::StatusOr<v1::AgentInBandResponse> InBandSession::Ask(v1::AgentInBandReques
     known.in_step = false;
     known.problem = problem;
   });
-  if (IsOver(deadline)) {
-    return absl::DeadlineExceededError(absl::StrCat(
-        "data plane ", plane.name(), " did not answer in time; its circuits are compared anew"));
-  }
+  if (IsOver(deadline)) return DidNotAnswer(plane);
   return absl::UnavailableError(absl::StrCat("data plane ", plane.name(), ": ", problem));
 }
 
@@ -236,7 +238,7 @@ absl::StatusOr<InBandOutcome> InBandSession::LearnOutcome(const Caller& caller,
   });
   // The data plane holds the circuits already. It is told their ids, or is told to remove circuits
   // that nobody waits for.
-  if (status.ok()) status = commit_.Push(change);
+  if (status.ok()) status = commit_.Push(change, UndoDeadline(caller.patience.deadline));
   if (status.ok() && !interrupted.ok()) return interrupted;
   if (!status.ok()) {
     intent_.Change([](Intent& intent) { intent.state.RollBack(); });

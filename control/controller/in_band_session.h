@@ -40,8 +40,8 @@ class InBandSession {
   // the link without room, as a call without in_band would; then nothing was changed. If the caller
   // interrupts before the workers begin, nothing is done, and the call does not wait for other
   // changes any longer. If the caller interrupts while they work, what they did is undone. The call
-  // waits for the data plane until UndoDeadline: if no answer has come by then, DEADLINE_EXCEEDED,
-  // and the circuits are compared anew.
+  // waits for data planes until UndoDeadline: if no answer has come by then, DEADLINE_EXCEEDED, and
+  // the circuits are compared anew.
   absl::StatusOr<InBandOutcome> Execute(const Caller& caller, const MakeOrder& make_order);
 
  private:

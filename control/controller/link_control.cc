@@ -128,14 +128,15 @@ absl::StatusOr<v1::GetLinksResponse> LinkControl::Get(const v1::GetLinksRequest&
   return response;
 }
 
-absl::Status LinkControl::Reconcile(DataPlane& plane, const v1::AgentState& held) const {
+absl::Status LinkControl::Reconcile(DataPlane& plane, const v1::AgentState& held,
+                                    Deadline deadline) const {
   // Until the data plane of stage 0 was heard after a restart, nobody knows what the changes are.
   if (!intent_.now().circuits_known) return absl::OkStatus();
   v1::AgentLinksRequest wanted, has;
   *wanted.mutable_changes() = intent_.now().link_changes;
   *has.mutable_changes() = held.link_changes();
   if (google::protobuf::util::MessageDifferencer::Equals(wanted, has)) return absl::OkStatus();
-  return plane.client().SetLinks(wanted);
+  return plane.client().SetLinks(wanted, deadline);
 }
 
 }  // namespace bfly::control

@@ -20,7 +20,7 @@ class LinkControl {
   absl::StatusOr<v1::GetLinksResponse> Get(const v1::GetLinksRequest& request) const;
 
   // Gives the data plane the changes of the intent if it holds others. Needs the change lock.
-  absl::Status Reconcile(DataPlane& plane, const v1::AgentState& held) const;
+  absl::Status Reconcile(DataPlane& plane, const v1::AgentState& held, Deadline deadline) const;
 
  private:
   absl::Status Push(const LinkOverrides& changes, Deadline deadline) const;

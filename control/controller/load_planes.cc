@@ -108,7 +108,8 @@ std::vector<LastFigures> UnloadAll(const Intent& intent, Deadline deadline,
   // They are unloaded in the order in which packets go, so that packets on a trunk may still
   // arrive.
   for (const auto& plane : intent.planes) {
-    const auto last = plane->client().Unload(deadline);
+    const size_t left = intent.planes.size() - all.size();
+    const auto last = plane->client().Unload(ShareOf(deadline, left));
     // A data plane that restarted holds nothing.
     const bool empty = last.ok() || absl::IsFailedPrecondition(last.status());
     plane->Learn([&](DataPlane::Known& known) {

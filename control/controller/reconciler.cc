@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/controller/reconciler.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -63,26 +64,26 @@ void Reconciler::LookAt(DataPlane& plane) {
   }
 }
 
-absl::Status Reconciler::Reconcile(DataPlane& plane) {
+absl::Status Reconciler::Reconcile(DataPlane& plane, Deadline deadline) {
   const bool ours = intent_.Has(plane);
-  absl::StatusOr<v1::AgentState> held =
-      ours ? plane.client().Claim(/*full=*/true) : plane.client().GetState(/*full=*/true);
+  absl::StatusOr<v1::AgentState> held = ours ? plane.client().Claim(/*full=*/true, deadline)
+                                             : plane.client().GetState(/*full=*/true, deadline);
   absl::Status status = held.status();
   uint64_t made_up = 0;
   if (status.ok() && ours && !held->caller_owns()) status = BelongsTo(held->owner());
-  if (status.ok()) status = ReconcileFabric(plane, *held);
+  if (status.ok()) status = ReconcileFabric(plane, deadline, *held);
   if (status.ok() && ours) status = CheckAnswer(*held, intent_.now().state.network());
   if (status.ok() && ours && &plane == &intent_.now().ingress()) {
-    const absl::StatusOr<uint64_t> changed = ReconcileCircuits(plane, *held);
+    const absl::StatusOr<uint64_t> changed = ReconcileCircuits(plane, deadline, *held);
     status = changed.status();
     if (changed.ok()) made_up = *changed;
   }
-  if (status.ok() && ours) status = faults_.Reconcile(plane, *held);
-  if (status.ok() && ours) status = links_.Reconcile(plane, *held);
-  if (status.ok() && ours) status = traffic_.Reconcile(plane, *held);
+  if (status.ok() && ours) status = faults_.Reconcile(plane, *held, deadline);
+  if (status.ok() && ours) status = links_.Reconcile(plane, *held, deadline);
+  if (status.ok() && ours) status = traffic_.Reconcile(plane, *held, deadline);
   const bool told_before = Learn(plane, held, status, made_up);
   // Reconciling may have found links that are down. Some circuits could not be dealt with before.
-  if (status.ok() && ours) faults_.ApplyFailurePolicy({}, kNoDeadline);
+  if (status.ok() && ours) faults_.ApplyFailurePolicy({}, deadline);
   if (told_before) return status;
   log_(status.ok() ? absl::StrCat("data plane ", plane.name(), " is in step, ", made_up,
                                   " circuits made up")
@@ -110,39 +111,42 @@ bool Reconciler::Learn(DataPlane& plane, const absl::StatusOr<v1::AgentState>& h
   return told_before;
 }
 
-absl::Status Reconciler::UnloadLateFabric(DataPlane& plane, v1::AgentState& held) {
-  if (const auto last = plane.client().Unload(); !last.ok()) return last.status();
+absl::Status Reconciler::UnloadLateFabric(DataPlane& plane, Deadline deadline,
+                                          v1::AgentState& held) {
+  if (const auto last = plane.client().Unload(deadline); !last.ok()) return last.status();
   plane.Learn([](DataPlane::Known& known) { known.given_up = nullptr; });
   log_(absl::StrCat("data plane ", plane.name(), " had loaded fabric ", held.topology().name(),
                     " too late; it was unloaded"));
-  auto now = plane.client().GetState(/*full=*/true);
+  auto now = plane.client().GetState(/*full=*/true, deadline);
   if (now.ok()) held = *std::move(now);
   return now.status();
 }
 
-absl::Status Reconciler::ReconcileFabric(DataPlane& plane, v1::AgentState& held) {
+absl::Status Reconciler::ReconcileFabric(DataPlane& plane, Deadline deadline,
+                                         v1::AgentState& held) {
   const std::shared_ptr<const v1::Topology> given_up = plane.known().given_up;
   if (given_up != nullptr && held.loaded() &&
       MessageDifferencer::Equals(*given_up, held.topology())) {
     const bool is_wanted =
         intent_.Has(plane) && MessageDifferencer::Equals(*given_up, intent_.now().topology);
-    const absl::Status status = is_wanted ? absl::OkStatus() : UnloadLateFabric(plane, held);
+    const absl::Status status =
+        is_wanted ? absl::OkStatus() : UnloadLateFabric(plane, deadline, held);
     if (!status.ok()) return status;
   }
   if (!intent_.Has(plane)) {
     // It was away when its fabric was unloaded. Any other fabric belongs to somebody else.
     if (!held.loaded() || held.revision() != plane.known().revision) return absl::OkStatus();
-    return plane.client().Unload().status();
+    return plane.client().Unload(deadline).status();
   }
   if (!held.loaded()) {
     // A load that was given up may still be under way. The next look asks again, so that other
     // changes need not wait for it.
-    const Deadline deadline =
-        given_up == nullptr ? kNoDeadline : Deadline::clock::now() + kReloadTime;
-    const auto loaded = plane.client().Load(FabricRequest(intent_.now(), plane), deadline);
+    const Deadline loaded_by =
+        given_up == nullptr ? deadline : std::min(deadline, Deadline::clock::now() + kReloadTime);
+    const auto loaded = plane.client().Load(FabricRequest(intent_.now(), plane), loaded_by);
     if (!loaded.ok()) return loaded.status();
     plane.Learn([](DataPlane::Known& known) { known.given_up = nullptr; });
-    auto now = plane.client().GetState(/*full=*/true);
+    auto now = plane.client().GetState(/*full=*/true, deadline);
     if (now.ok()) held = *std::move(now);
     return now.status();
   }
@@ -170,13 +174,14 @@ void Reconciler::Adopt(const v1::AgentState& held) {
   });
 }
 
-absl::StatusOr<uint64_t> Reconciler::ReconcileCircuits(DataPlane& plane, v1::AgentState& held) {
+absl::StatusOr<uint64_t> Reconciler::ReconcileCircuits(DataPlane& plane, Deadline deadline,
+                                                       v1::AgentState& held) {
   if (!intent_.now().circuits_known) Adopt(held);
   v1::AgentUpdateRequest update = DifferenceOf(intent_.now().state, held);
   const uint64_t changes = update.install_size() + update.remove_size();
   if (changes == 0) return 0;
   update.set_base_revision(held.revision());
-  const auto updated = plane.client().Update(std::move(update));
+  const auto updated = plane.client().Update(std::move(update), deadline);
   if (!updated.ok()) return updated.status();
   held.set_revision(updated->revision());
   return changes;

@@ -28,16 +28,17 @@ class Reconciler {
   // Takes the change lock for that.
   void LookAt(DataPlane& plane);
   // Compares what the data plane holds with the intent and makes up the difference. Needs the
-  // change lock. An error says why the data plane is not in step.
-  absl::Status Reconcile(DataPlane& plane);
+  // change lock. An error says why the data plane is not in step; DEADLINE_EXCEEDED may be one.
+  absl::Status Reconcile(DataPlane& plane, Deadline deadline = kNoDeadline);
 
  private:
   // Has the data plane hold the fabric of the intent, or no fabric that was given up. `held` is
   // what it holds then.
-  absl::Status ReconcileFabric(DataPlane& plane, v1::AgentState& held);
-  absl::Status UnloadLateFabric(DataPlane& plane, v1::AgentState& held);
+  absl::Status ReconcileFabric(DataPlane& plane, Deadline deadline, v1::AgentState& held);
+  absl::Status UnloadLateFabric(DataPlane& plane, Deadline deadline, v1::AgentState& held);
   // Returns how many circuits were installed or removed.
-  absl::StatusOr<uint64_t> ReconcileCircuits(DataPlane& plane, v1::AgentState& held);
+  absl::StatusOr<uint64_t> ReconcileCircuits(DataPlane& plane, Deadline deadline,
+                                             v1::AgentState& held);
   // Takes circuits, sources and changes to links over from the data plane of stage 0.
   void Adopt(const v1::AgentState& held);
   // Returns whether the log was told the same before.

@@ -141,7 +141,8 @@ absl::StatusOr<v1::ListTrafficResponse> TrafficControl::List(Deadline deadline) 
   return response;
 }
 
-absl::Status TrafficControl::Reconcile(DataPlane& plane, const v1::AgentState& held) const {
+absl::Status TrafficControl::Reconcile(DataPlane& plane, const v1::AgentState& held,
+                                       Deadline deadline) const {
   if (&plane != &intent_.now().ingress()) return absl::OkStatus();
   const Traffic& traffic = intent_.now().state.traffic();
   v1::AgentTrafficRequest wanted, has;
@@ -149,7 +150,7 @@ absl::Status TrafficControl::Reconcile(DataPlane& plane, const v1::AgentState& h
   *has.mutable_sources() = held.sources();
   if (google::protobuf::util::MessageDifferencer::Equals(wanted, has)) return absl::OkStatus();
   wanted.set_latency_id(traffic.latency_id());
-  return plane.client().SetTraffic(wanted);
+  return plane.client().SetTraffic(wanted, deadline);
 }
 
 }  // namespace bfly::control

@@ -27,7 +27,7 @@ class TrafficControl {
 
   // Gives the data plane of stage 0 the sources of the intent if it runs others. Needs the change
   // lock.
-  absl::Status Reconcile(DataPlane& plane, const v1::AgentState& held) const;
+  absl::Status Reconcile(DataPlane& plane, const v1::AgentState& held, Deadline deadline) const;
 
  private:
   // Sets the traffic at all data planes or at none. Needs the change lock.

@@ -31,16 +31,21 @@ CounterPoll::~CounterPoll() {
   thread_.join();
 }
 
-absl::StatusOr<PicturePtr> CounterPoll::Now(bool links) {
+absl::StatusOr<PicturePtr> CounterPoll::Now(bool links, Deadline deadline) {
   const Clock::time_point asked = Clock::now();
-  const std::lock_guard lock(poll_mutex_);
+  std::unique_lock lock(poll_lock_, std::defer_lock);
+  if (!lock.try_lock_until(deadline)) {
+    return absl::DeadlineExceededError(
+        "a data plane that does not answer kept others from reading counters until the deadline "
+        "of the call");
+  }
   if (latest_ != nullptr && latest_began_ >= asked && (latest_->with_links || !links)) {
     return latest_;
   }
-  return Poll(links);
+  return Poll(links, deadline);
 }
 
-absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links) {
+absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links, Deadline deadline) {
   const Clock::time_point began = Clock::now();
   absl::StatusOr<Controller::View> view = controller_.view(/*circuits=*/false);
   if (view.ok() && links && view->network->link_count() > kMostLinks) {
@@ -76,10 +81,13 @@ absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links) {
   }
   // Receivers are asked before senders: a packet that a receiver has taken was put on the trunk
   // before.
+  bool was_hurried = false;
+  size_t left = view->planes.size();
   for (auto it = view->planes.rbegin(); it != view->planes.rend(); ++it) {
     DataPlane& plane = **it;
     const Clock::time_point asked = Clock::now();
-    absl::StatusOr<v1::AgentCounters> counters = plane.client().GetCounters(links);
+    const Deadline until = ShareOf(deadline, left--);
+    absl::StatusOr<v1::AgentCounters> counters = plane.client().GetCounters(links, until);
     if (counters.ok()) {
       const absl::Status status = CheckAnswer(*counters, *view->network);
       if (!status.ok()) {
@@ -92,6 +100,7 @@ absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links) {
       last_parts_[&plane] = picture->parts.back();
       continue;
     }
+    was_hurried |= IsOver(until);
     const auto known = last_parts_.find(&plane);
     const bool have = known != last_parts_.end();
     picture->problems.push_back(
@@ -105,16 +114,23 @@ absl::StatusOr<PicturePtr> CounterPoll::Poll(bool links) {
   picture->time_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
                          options_.time_of_day().time_since_epoch())
                          .count();
-  latest_ = picture;
+  // Whoever waits with more time gets a picture of its own.
+  latest_ = was_hurried ? nullptr : picture;
   latest_began_ = began;
-  return latest_;
+  return picture;
 }
 
 absl::StatusOr<v1::UnloadResponse> CounterPoll::Unload(uint64_t election_id, Deadline deadline) {
   // Nobody else may poll meanwhile, because the next fabric has an account of its own.
-  const std::lock_guard lock(poll_mutex_);
-  // This is the last look at data planes that then cannot be unloaded.
-  Poll(/*links=*/false).status().IgnoreError();
+  std::unique_lock lock(poll_lock_, std::defer_lock);
+  if (!lock.try_lock_until(deadline)) {
+    return absl::DeadlineExceededError(
+        "counters were read until the deadline of the call; nothing was changed");
+  }
+  // This is the last look at data planes that then cannot be unloaded. Half of the time is left for
+  // unloading the others.
+  Poll(/*links=*/false, ShareOf(deadline, 2)).status().IgnoreError();
+  if (absl::Status status = CheckTime(deadline); !status.ok()) return status;
   const auto last = controller_.loader().Unload(election_id, deadline);
   if (!last.ok()) return last.status();
   latest_ = nullptr;

@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "control/controller/controller.h"
+#include "control/controller/timed_lock.h"
 #include "control/services/fabric_account.h"
 #include "control/services/link_reader.h"
 #include "control/services/picture.h"
@@ -50,14 +51,17 @@ class CounterPoll {
   ~CounterPoll();
 
   // Returns a picture that was taken after the call began. Callers that wait for one at the same
-  // time share it. RESOURCE_EXHAUSTED: the network has too many links for pictures of them.
-  absl::StatusOr<PicturePtr> Now(bool links);
+  // time share it. Data planes that do not answer in their share of the time until
+  // `deadline` are in it with their last figures. RESOURCE_EXHAUSTED: the network has too many
+  // links for pictures of them. DEADLINE_EXCEEDED: a picture for somebody else took until then.
+  absl::StatusOr<PicturePtr> Now(bool links, Deadline deadline = kNoDeadline);
 
   // For clients who want some links beside the picture that Now(false) gives.
   LinkReader& links() { return links_; }
   absl::StatusOr<Controller::View> fabric() const { return controller_.view(/*circuits=*/false); }
 
   // Unloads the fabric and closes its account over all processes that ever were its data planes.
+  // DEADLINE_EXCEEDED: the time was over before any of them was unloaded.
   absl::StatusOr<v1::UnloadResponse> Unload(uint64_t election_id, Deadline deadline);
   // Returns the picture that listeners were told last; null if there is none.
   PicturePtr newest() const {
@@ -76,7 +80,7 @@ class CounterPoll {
  private:
   using Clock = std::chrono::steady_clock;
 
-  absl::StatusOr<PicturePtr> Poll(bool links);
+  absl::StatusOr<PicturePtr> Poll(bool links, Deadline deadline);
   void Run();
   // Tells listeners to let go of old pictures when too many are alive; needs listeners_mutex_.
   void Prune(const PicturePtr& picture);
@@ -87,7 +91,7 @@ class CounterPoll {
   mutable std::mutex newest_mutex_;
   PicturePtr newest_;  // newest_mutex_
 
-  std::mutex poll_mutex_;  // one poll at a time; guards what follows
+  TimedLock poll_lock_;  // one poll at a time; guards what follows
   PicturePtr latest_;
   Clock::time_point latest_began_;
   uint64_t sequence_ = 0;

@@ -117,9 +117,11 @@ grpc::Status FabricService::Verify(const grpc::ServerContextBase* context,
 
 grpc::Status FabricService::Load(const grpc::ServerContextBase* context,
                                  const v1::LoadRequest* request, v1::LoadResponse* response) {
-  const absl::Status status = controller_.loader().Load(
-      request->topology(), request->replace(), request->election_id(), AnswerDeadlineOf(context));
-  if (status.ok()) *response->mutable_status() = FullStatus();
+  const Deadline deadline = AnswerDeadlineOf(context);
+  const absl::Status status = controller_.loader().Load(request->topology(), request->replace(),
+                                                        request->election_id(), deadline);
+  // The fabric is loaded, whether or not there is time left to read its counters.
+  if (status.ok()) FillStatus(deadline, response->mutable_status()).IgnoreError();
   return ToGrpc(status);
 }
 
@@ -141,21 +143,22 @@ grpc::Status FabricService::Describe(const grpc::ServerContextBase*,
   return grpc::Status::OK;
 }
 
-v1::FabricStatus FabricService::FullStatus() {
-  v1::FabricStatus status = controller_.Status();
+absl::Status FabricService::FillStatus(Deadline deadline, v1::FabricStatus* status) {
+  *status = controller_.Status();
   for (const Resource* resource : controller_.resources().all()) {
-    v1::ResourceUse* use = status.add_resources();
+    v1::ResourceUse* use = status->add_resources();
     use->set_name(resource->name());
     use->set_in_use(resource->in_use());
     use->set_limit(resource->limit());
     use->set_refused(resource->refused());
   }
-  const absl::StatusOr<PicturePtr> picture = poll_.Now(/*links=*/false);
-  if (!picture.ok()) return status;
-  *status.mutable_conservation() = (*picture)->conservation;
+  const absl::StatusOr<PicturePtr> picture = poll_.Now(/*links=*/false, deadline);
+  if (absl::IsDeadlineExceeded(picture.status())) return picture.status();
+  if (!picture.ok()) return absl::OkStatus();
+  *status->mutable_conservation() = (*picture)->conservation;
   std::map<std::string, const v1::AgentCounters*> counters;
   for (const Picture::Part& part : (*picture)->parts) counters[part.data_plane] = &part.counters;
-  for (v1::DataPlaneStatus& plane : *status.mutable_data_planes()) {
+  for (v1::DataPlaneStatus& plane : *status->mutable_data_planes()) {
     const auto nonsense = (*picture)->nonsense.find(plane.name());
     if (nonsense != (*picture)->nonsense.end() && plane.problem().empty()) {
       plane.set_problem(nonsense->second);
@@ -166,13 +169,12 @@ v1::FabricStatus FabricService::FullStatus() {
       if (plane.problem().empty()) plane.set_problem(MemoryProblem(*found->second));
     }
   }
-  return status;
+  return absl::OkStatus();
 }
 
-grpc::Status FabricService::Status(const grpc::ServerContextBase*, const v1::StatusRequest*,
+grpc::Status FabricService::Status(const grpc::ServerContextBase* context, const v1::StatusRequest*,
                                    v1::StatusResponse* response) {
-  *response->mutable_status() = FullStatus();
-  return grpc::Status::OK;
+  return ToGrpc(FillStatus(AnswerDeadlineOf(context), response->mutable_status()));
 }
 
 grpc::Status FabricService::SetLinkState(const grpc::ServerContextBase* context,

@@ -33,7 +33,8 @@ class FabricService final : public ByteService {
                         v1::GetLinksResponse* response);
 
  private:
-  v1::FabricStatus FullStatus();
+  // DEADLINE_EXCEEDED: the counters could not be read in time, and `status` is without them.
+  absl::Status FillStatus(Deadline deadline, v1::FabricStatus* status);
 
   Controller& controller_;
   CounterPoll& poll_;

@@ -57,11 +57,12 @@ uint64_t LinkCall::Link::Figure(v1::CounterFilter::Figure figure) const {
 }
 
 LinkCall::LinkCall(Controller& controller, const Controller::View& view,
-                   const v1::CounterFilter& filter)
+                   const v1::CounterFilter& filter, Deadline deadline)
     : view_(view),
       network_(*view.network),
       filter_(filter),
       choice_(ChoiceOf(filter, network_)),
+      deadline_(deadline),
       circuits_(controller, network_, choice_) {}
 
 v1::AgentReadLinksRequest LinkCall::Request() const {
@@ -74,10 +75,12 @@ v1::AgentReadLinksRequest LinkCall::Request() const {
 
 std::vector<LinkCall::Link> LinkCall::Ask(const v1::AgentReadLinksRequest& request) {
   std::vector<Link> links;
+  size_t left = view_.planes.size();
   for (const auto& plane : view_.planes) {
+    const Deadline until = ShareOf(deadline_, left--);
     absl::Status status = absl::UnavailableError("it does not answer");
     if (plane->known().reachable) {
-      absl::StatusOr<v1::AgentLinkReading> answer = plane->client().ReadLinks(request);
+      absl::StatusOr<v1::AgentLinkReading> answer = plane->client().ReadLinks(request, until);
       status = answer.status();
       if (status.ok()) status = CheckAnswer(*answer, request, network_);
       if (status.ok()) {

@@ -21,7 +21,8 @@ namespace bfly::control {
 class LinkCall {
  public:
   // `controller`, `view` and `filter` must outlive the object.
-  LinkCall(Controller& controller, const Controller::View& view, const v1::CounterFilter& filter);
+  LinkCall(Controller& controller, const Controller::View& view, const v1::CounterFilter& filter,
+           Deadline deadline);
 
   // Adds at most `most` links of index `begin` and above to `counters`. Returns the index of the
   // next page, or the number of links of the network if this was the last page. Pages end early
@@ -60,6 +61,7 @@ class LinkCall {
   const Network& network_;
   const v1::CounterFilter& filter_;
   const LinkChoice choice_;
+  const Deadline deadline_;
   const LinkCircuits circuits_;
   std::deque<v1::AgentLinkReading> answers_;
   std::set<std::string> problems_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/services/link_reader.h"
 
+#include <mutex>
+
 #include "absl/strings/str_cat.h"
 #include "control/services/link_call.h"
 #include "control/services/link_request.h"
@@ -10,13 +12,19 @@ namespace bfly::control {
 
 namespace {
 
-// How many pages one answer has.
+absl::Status TooLate() {
+  return absl::DeadlineExceededError(
+      "the links could not be read until the deadline of the call; ask for pages of them");
+}
+
+// Fills in one page, or all of them where the request asks for all links in one answer.
 absl::Status ReadInOrder(const v1::GetCountersRequest& request, const Network& network,
-                         LinkCall& call, v1::Counters* counters) {
+                         Deadline deadline, LinkCall& call, v1::Counters* counters) {
   const bool in_pages = request.page_size() != 0;
   const uint64_t behind = network.link_count();
   uint64_t next = BeginOf(request);
   do {
+    if (next != BeginOf(request) && IsOver(deadline)) return TooLate();
     const uint32_t most = in_pages ? request.page_size() : kMostOfPage;
     const absl::StatusOr<uint64_t> end = call.Page(next, most, counters);
     if (!end.ok()) return end.status();
@@ -35,13 +43,15 @@ absl::Status ReadInOrder(const v1::GetCountersRequest& request, const Network& n
 }  // namespace
 
 absl::Status LinkReader::Read(const v1::GetCountersRequest& request, const Controller::View& view,
-                              v1::Counters* counters) {
+                              Deadline deadline, v1::Counters* counters) {
   const v1::CounterFilter& filter = request.filter();
   if (filter.summary()) return absl::OkStatus();
-  const std::lock_guard lock(one_at_a_time_);
-  LinkCall call(controller_, view, filter);
-  const absl::Status status =
-      filter.top() != 0 ? call.Top(counters) : ReadInOrder(request, *view.network, call, counters);
+  std::unique_lock lock(one_at_a_time_, std::defer_lock);
+  if (!lock.try_lock_until(deadline)) return TooLate();
+  LinkCall call(controller_, view, filter, deadline);
+  const absl::Status status = filter.top() != 0
+                                  ? call.Top(counters)
+                                  : ReadInOrder(request, *view.network, deadline, call, counters);
   for (const std::string& problem : call.problems()) counters->add_problems(problem);
   return status;
 }

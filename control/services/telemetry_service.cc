@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "control/services/interrupt_of.h"
 #include "control/services/link_request.h"
 #include "control/status/field_errors.h"
 #include "control/status/grpc_status.h"
@@ -187,17 +188,18 @@ class Subscription final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
 }  // namespace
 
-grpc::Status TelemetryService::GetCounters(const grpc::ServerContextBase*,
+grpc::Status TelemetryService::GetCounters(const grpc::ServerContextBase* context,
                                            const v1::GetCountersRequest* request,
                                            v1::Counters* response) {
   const absl::StatusOr<Controller::View> view = poll_.fabric();
   if (!view.ok()) return ToGrpc(view.status());
   const absl::Status status = CheckLinkRequest(*request, *view->network);
   if (!status.ok()) return ToGrpc(status);
-  const absl::StatusOr<PicturePtr> picture = poll_.Now(/*links=*/false);
+  const Deadline deadline = AnswerDeadlineOf(context);
+  const absl::StatusOr<PicturePtr> picture = poll_.Now(/*links=*/false, deadline);
   if (!picture.ok()) return ToGrpc(picture.status());
   *response = ToCounters(**picture, nullptr, request->filter(), /*changed_only=*/false);
-  return ToGrpc(poll_.links().Read(*request, *view, response));
+  return ToGrpc(poll_.links().Read(*request, *view, deadline, response));
 }
 
 TelemetryService::TelemetryService(CounterPoll& poll, CallDesk& desk)

@@ -12,6 +12,7 @@ namespace bfly::control {
 namespace {
 
 using std::chrono::milliseconds;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -20,7 +21,7 @@ using testing::SizeIs;
 class DeadlinesTest : public testing::Test {
  protected:
   // A call to a data plane takes 5 s at most, so a call that ends sooner was ended by its deadline.
-  static constexpr milliseconds kShort{300}, kInTime{2'500};
+  static constexpr milliseconds kShort{300}, kLonger{1'000}, kInTime{2'500};
 
   void Start(int watch_interval_ms = 20) {
     dp0_ = std::make_unique<TestAgent>(directory_.path(), "dp0", FakeBackend(near_, "dp0"));
@@ -96,6 +97,24 @@ class DeadlinesTest : public testing::Test {
                                          &v1::Fabric::Stub::SetLinks, nothing);
     EXPECT_EQ(next.code(), absl::StatusCode::kInvalidArgument) << next;
     EXPECT_LT(std::chrono::steady_clock::now() - start, kInTime);
+  }
+
+  // Measures the time of what its block does.
+  struct InTime {
+    const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+    InTime() = default;
+    InTime(const InTime&) = delete;
+    InTime& operator=(const InTime&) = delete;
+    ~InTime() { EXPECT_LT(std::chrono::steady_clock::now() - start, kInTime); }
+  };
+  // dp0 answers nothing until its gate opens.
+  std::future<absl::Status> HangNear() {
+    near_.CloseGate();
+    auto hangs = std::async(std::launch::async, [this] {
+      return dp0_->host().SetFault(LinkId{0, 1, 0}, /*down=*/true);
+    });
+    EXPECT_TRUE(Eventually([this] { return near_.SomethingWaits(); }));
+    return hangs;
   }
 
   std::vector<v1::LinkRef> Down() {
@@ -247,15 +266,92 @@ TEST_F(DeadlinesTest, TheListOfTrafficWaitsForNoDataPlaneLongerThanItsDeadline) 
 
 TEST_F(DeadlinesTest, ACallInBandWaitsForNoDataPlaneMuchLongerThanItsDeadline) {
   Start(/*watch_interval_ms=*/3'600'000);
-  near_.CloseGate();
-  auto other = std::async(std::launch::async, [this] {
-    return dp0_->host().SetFault(LinkId{0, 1, 0}, /*down=*/true);
-  });
-  ASSERT_TRUE(Eventually([&] { return near_.SomethingWaits(); }));
+  auto hangs = HangNear();
   ExpectLate([this](milliseconds time) { return SetUpInBand(time); });
   EXPECT_FALSE(AllUsable());
   near_.OpenGate();
-  EXPECT_TRUE(other.get().ok());
+  EXPECT_TRUE(hangs.get().ok());
+}
+
+TEST_F(DeadlinesTest, ACallInBandDoesNotWaitLongerForADataPlaneToBeInStepAgain) {
+  Start(/*watch_interval_ms=*/3'600'000);
+  // Somebody else installed a circuit, and dp0 is too slow to remove it.
+  ASSERT_TRUE(dp0_->host().UpdateCircuits({{.input = 3, .tag = 5, .id = 7}}, {}, 0).ok());
+  near_.CloseGate();
+  ExpectLate([this](milliseconds time) { return SetUpInBand(time); });
+  EXPECT_FALSE(AllUsable());
+}
+
+TEST_F(DeadlinesTest, APictureOfTheCountersWaitsForNoDataPlaneLongerThanItsDeadline) {
+  Start(/*watch_interval_ms=*/3'600'000);
+  CounterPoll poll(controller_->controller(), PollOnlyWhenAsked());
+  ASSERT_TRUE(poll.Now(/*links=*/false).ok());
+  far_.TakeLog();
+  auto hangs = HangNear();
+  {
+    const InTime in_time;
+    const auto picture = poll.Now(/*links=*/false, in_time.start + kLonger);
+    ASSERT_TRUE(picture.ok()) << picture.status();
+    EXPECT_THAT((*picture)->problems, ElementsAre(HasSubstr("data plane dp0: ")));
+    EXPECT_THAT((*picture)->parts, SizeIs(2)) << "dp0 with its last figures";
+  }
+  {
+    const InTime in_time;
+    const auto fabric = poll.fabric();
+    ASSERT_TRUE(fabric.ok());
+    v1::Counters links;
+    EXPECT_TRUE(poll.links().Read({}, *fabric, in_time.start + kLonger, &links).ok());
+    EXPECT_THAT(links.problems(), ElementsAre(HasSubstr("data plane dp0: its links are missing")));
+  }
+  // Somebody with more time waits for dp0, after dp1 has answered.
+  far_.TakeLog();
+  auto patient = std::async(std::launch::async, [&] { return poll.Now(/*links=*/false); });
+  ASSERT_TRUE(Eventually([this] { return !far_.TakeLog().empty(); }));
+  {
+    const InTime in_time;
+    const auto picture = poll.Now(/*links=*/false, in_time.start + kLonger);
+    EXPECT_EQ(picture.status().code(), absl::StatusCode::kDeadlineExceeded) << picture.status();
+    const auto unloaded = poll.Unload(/*election_id=*/0, in_time.start + kLonger);
+    EXPECT_EQ(unloaded.status().code(), absl::StatusCode::kDeadlineExceeded) << unloaded.status();
+  }
+  EXPECT_TRUE(controller_->controller().view(false).ok()) << "it is loaded yet";
+  near_.OpenGate();
+  EXPECT_TRUE(hangs.get().ok());
+  ASSERT_TRUE(patient.get().ok());
+}
+
+TEST_F(DeadlinesTest, UnloadingTakesNoLastLookAtADataPlaneThatTakesAllItsTime) {
+  Start(/*watch_interval_ms=*/3'600'000);
+  CounterPoll poll(controller_->controller(), PollOnlyWhenAsked());
+  auto hangs = HangNear();
+  {
+    const InTime in_time;
+    const auto unloaded = poll.Unload(/*election_id=*/0, in_time.start + kLonger);
+    ASSERT_TRUE(unloaded.ok()) << unloaded.status();
+    EXPECT_THAT(unloaded->unknown(), ElementsAre(HasSubstr("dp0")));
+  }
+  near_.OpenGate();
+  EXPECT_TRUE(hangs.get().ok());
+}
+
+TEST_F(DeadlinesTest, CallsThatReadCountersHoldNoThreadLongerThanTheirDeadline) {
+  Start(/*watch_interval_ms=*/3'600'000);
+  auto hangs = HangNear();
+  // As many as there are threads that read.
+  std::vector<std::future<absl::Status>> late;
+  for (int i = 0; i < 4; ++i) {
+    late.push_back(std::async(std::launch::async, [this, i] {
+      return i < 2 ? CallWithin(kShort, *controller_->telemetry, &v1::Telemetry::Stub::GetCounters,
+                                v1::GetCountersRequest())
+                   : CallWithin(kShort, *controller_->fabric, &v1::Fabric::Stub::Status,
+                                v1::StatusRequest());
+    }));
+  }
+  for (auto& call : late) call.wait();
+  const InTime in_time;
+  EXPECT_TRUE(Call(*controller_->fabric, &v1::Fabric::Stub::Describe, v1::DescribeRequest()).ok());
+  near_.OpenGate();
+  EXPECT_TRUE(hangs.get().ok());
 }
 
 TEST_F(DeadlinesTest, AFabricThatIsNotLoadedInTimeLeavesTheOneBefore) {
