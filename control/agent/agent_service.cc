@@ -101,6 +101,7 @@ grpc::Status AgentService::GetState(grpc::ServerContext*, const v1::AgentStateRe
     }
     *response->mutable_link_changes() = held.link_changes;
     response->mutable_sources()->Add(held.sources.begin(), held.sources.end());
+    response->set_latency_id(held.latency_id);
   }
   v1::DataPlaneStatus* status = response->mutable_status();
   status->set_name(host_.name());

@@ -241,6 +241,7 @@ FabricHost::Held FabricHost::held(bool full) const {
   held.down_nodes = faults_->down_nodes();
   held.link_changes = link_changes_;
   held.sources = sources_;
+  held.latency_id = latency_id_;
   for (Row input = 0; input < circuits_.size(); ++input) {
     const Slot& slot = circuits_[input];
     if (slot.held) held.circuits.push_back({input, slot.tag, slot.id, slot.object});

@@ -108,6 +108,7 @@ class FabricHost {
     std::vector<NodeId> down_nodes;
     LinkOverrides link_changes;
     std::vector<v1::TrafficSource> sources;
+    uint64_t latency_id = 0;  // as SetSources was given
     std::vector<dataplane::StagePlacement> placement;
     std::vector<std::string> problems;  // of ports and trunks
   };

@@ -174,9 +174,22 @@ void Reconciler::Adopt(const v1::AgentState& held) {
   });
 }
 
+void Reconciler::CompareAgain(const DataPlane& known) {
+  for (const auto& plane : intent_.now().planes) {
+    if (plane.get() == &known) continue;
+    plane->Learn([](DataPlane::Known& other) {
+      other.in_step = false;
+      other.problem = "is compared with what the data plane of stage 0 holds";
+    });
+  }
+}
+
 absl::StatusOr<uint64_t> Reconciler::ReconcileCircuits(DataPlane& plane, Deadline deadline,
                                                        v1::AgentState& held) {
-  if (!intent_.now().circuits_known) Adopt(held);
+  if (!intent_.now().circuits_known) {
+    Adopt(held);
+    CompareAgain(plane);
+  }
   v1::AgentUpdateRequest update = DifferenceOf(intent_.now().state, held);
   const uint64_t changes = update.install_size() + update.remove_size();
   if (changes == 0) return 0;

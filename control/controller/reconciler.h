@@ -39,6 +39,8 @@ class Reconciler {
   // Returns how many circuits were installed or removed.
   absl::StatusOr<uint64_t> ReconcileCircuits(DataPlane& plane, Deadline deadline,
                                              v1::AgentState& held);
+  // Data planes other than `known` may have been compared before the intent was known.
+  void CompareAgain(const DataPlane& known);
   // Takes circuits, sources and changes to links over from the data plane of stage 0.
   void Adopt(const v1::AgentState& held);
   // Returns whether the log was told the same before.

@@ -143,13 +143,17 @@ absl::StatusOr<v1::ListTrafficResponse> TrafficControl::List(Deadline deadline) 
 
 absl::Status TrafficControl::Reconcile(DataPlane& plane, const v1::AgentState& held,
                                        Deadline deadline) const {
-  if (&plane != &intent_.now().ingress()) return absl::OkStatus();
+  // Until the data plane of stage 0 was heard after a restart, nobody knows which sources run.
+  if (!intent_.now().circuits_known) return absl::OkStatus();
   const Traffic& traffic = intent_.now().state.traffic();
   v1::AgentTrafficRequest wanted, has;
-  wanted.mutable_sources()->Add(traffic.sources().begin(), traffic.sources().end());
+  wanted.set_latency_id(traffic.latency_id());
+  if (&plane == &intent_.now().ingress()) {
+    wanted.mutable_sources()->Add(traffic.sources().begin(), traffic.sources().end());
+  }
+  has.set_latency_id(held.latency_id());
   *has.mutable_sources() = held.sources();
   if (google::protobuf::util::MessageDifferencer::Equals(wanted, has)) return absl::OkStatus();
-  wanted.set_latency_id(traffic.latency_id());
   return plane.client().SetTraffic(wanted, deadline);
 }
 

@@ -25,8 +25,8 @@ class TrafficControl {
   absl::Status Stop(const std::vector<std::string>& names, uint64_t election_id, Deadline deadline);
   absl::StatusOr<v1::ListTrafficResponse> List(Deadline deadline) const;
 
-  // Gives the data plane of stage 0 the sources of the intent if it runs others. Needs the change
-  // lock.
+  // Has the data plane run the sources of the intent if it is that of stage 0, and record the
+  // latencies that the intent wants. Needs the change lock.
   absl::Status Reconcile(DataPlane& plane, const v1::AgentState& held, Deadline deadline) const;
 
  private:

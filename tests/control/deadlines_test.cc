@@ -354,6 +354,25 @@ TEST_F(DeadlinesTest, CallsThatReadCountersHoldNoThreadLongerThanTheirDeadline) 
   EXPECT_TRUE(hangs.get().ok());
 }
 
+// While the data plane of stage 0 is not heard nobody knows what the links are like and what runs.
+TEST_F(DeadlinesTest, AControllerThatHearsStage0LateComparesTheOtherDataPlanesAgain) {
+  Start();
+  ASSERT_TRUE(SetLinks(milliseconds(60'000)).ok());
+  ASSERT_TRUE(StartTraffic(milliseconds(60'000)).ok());
+  controller_.reset();
+  auto hangs = HangNear();
+  ASSERT_TRUE(dp1_->host().SetLinks({}).ok());
+  ASSERT_TRUE(dp1_->host().SetSources({}, 0).ok());
+  controller_ = std::make_unique<TestController>(directory_.path());
+  EXPECT_TRUE(Eventually([this] { return dp1_->host().ownership().owner().id() != ""; }));
+  near_.OpenGate();
+  EXPECT_TRUE(hangs.get().ok());
+  EXPECT_TRUE(Eventually([this] {
+    return AllUsable() && dp1_->host().held(true).link_changes.size() == 1 &&
+           dp1_->host().traffic()->latency.recording;
+  }));
+}
+
 TEST_F(DeadlinesTest, AFabricThatIsNotLoadedInTimeLeavesTheOneBefore) {
   Start();
   ASSERT_TRUE(SetUpCircuit(*controller_, 3, 5).ok());

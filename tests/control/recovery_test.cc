@@ -90,6 +90,25 @@ TEST_F(RecoveryTest, ADataPlaneThatComesBackEmptyGetsEverythingAgain) {
   EXPECT_TRUE(SetUpCircuit(controller, 4, 4).ok());
 }
 
+TEST_F(RecoveryTest, ADataPlaneBehindATrunkThatComesBackRecordsLatenciesAgain) {
+  auto dp0 = Agent("dp0");
+  auto dp1 = Agent("dp1");
+  TestController controller(directory_.path());
+  ASSERT_TRUE(Load(controller, SmallTopology(/*split=*/true)).ok());
+  v1::StartTrafficRequest traffic;
+  traffic.add_sources()->set_latency(true);
+  ASSERT_TRUE(Call(*controller.traffic, &v1::Traffic::Stub::Start, traffic).ok());
+  dp1.reset();
+  EXPECT_TRUE(Eventually(
+      [&] { return Plane(controller, "dp1").state() == v1::DataPlaneStatus::UNREACHABLE; }));
+  Told();
+  dp1 = Agent("dp1");
+  EXPECT_TRUE(Eventually([&] { return Running(controller, "dp1"); }));
+  EXPECT_THAT(Told(), ElementsAre("load dp1", "latency on", "sources 0"));
+  EXPECT_TRUE(dp1->host().traffic()->latency.recording);
+  EXPECT_EQ(dp0->host().held(true).sources.size(), 1u);
+}
+
 TEST_F(RecoveryTest, ARestartThatNobodyNoticedIsMadeUpByTheNextSetUp) {
   auto agent = Agent("dp0");
   TestController controller(directory_.path(), /*watch_interval_ms=*/3'600'000);
