@@ -36,8 +36,7 @@ absl::StatusOr<PicturePtr> CounterPoll::Now(bool links, Deadline deadline) {
   std::unique_lock lock(poll_lock_, std::defer_lock);
   if (!lock.try_lock_until(deadline)) {
     return absl::DeadlineExceededError(
-        "a data plane that does not answer kept others from reading counters until the deadline "
-        "of the call");
+        "counters were read for other calls until the deadline of this one");
   }
   if (latest_ != nullptr && latest_began_ >= asked && (latest_->with_links || !links)) {
     return latest_;
@@ -125,7 +124,7 @@ absl::StatusOr<v1::UnloadResponse> CounterPoll::Unload(uint64_t election_id, Dea
   std::unique_lock lock(poll_lock_, std::defer_lock);
   if (!lock.try_lock_until(deadline)) {
     return absl::DeadlineExceededError(
-        "counters were read until the deadline of the call; nothing was changed");
+        "counters were read for other calls until the deadline of this one; nothing was changed");
   }
   // This is the last look at data planes that then cannot be unloaded. Half of the time is left for
   // unloading the others.

@@ -14,7 +14,8 @@ namespace {
 
 absl::Status TooLate() {
   return absl::DeadlineExceededError(
-      "the links could not be read until the deadline of the call; ask for pages of them");
+      "the links could not be read until the deadline of the call; ask for fewer, or give more "
+      "time");
 }
 
 // Fills in one page, or all of them where the request asks for all links in one answer.
