@@ -81,8 +81,8 @@ bool FaultySwitches::GoesOn(int hop, Row row, const std::vector<bool>& wanted) c
   return (leads_on[0] || !is_wanted[0]) && (leads_on[1] || !is_wanted[1]);
 }
 
-std::vector<NodeId> FaultySwitches::up_but_faulty() const {
-  std::vector<NodeId> nodes;
+template <typename Visit>
+void FaultySwitches::ForEachUpButFaulty(Visit&& visit) const {
   for (int level = 0; level < network_.stages(); ++level) {
     for (Row row = 0; row < network_.rows(); ++row) {
       if (down_[Place(level, row)]) continue;
@@ -90,9 +90,20 @@ std::vector<NodeId> FaultySwitches::up_but_faulty() const {
       for (int hop = level; hop < network_.hops(); hop += network_.stages()) {
         faulty |= counts(hop, row);
       }
-      if (faulty) nodes.push_back({level, row});
+      if (faulty) visit(NodeId{level, row});
     }
   }
+}
+
+std::vector<NodeId> FaultySwitches::up_but_faulty() const {
+  std::vector<NodeId> nodes;
+  ForEachUpButFaulty([&](NodeId node) { nodes.push_back(node); });
+  return nodes;
+}
+
+uint64_t FaultySwitches::count_up_but_faulty() const {
+  uint64_t nodes = 0;
+  ForEachUpButFaulty([&](NodeId) { ++nodes; });
   return nodes;
 }
 

@@ -50,12 +50,15 @@ class FaultySwitches {
   // Switches that count as faulty and are not down themselves, by level, then by row. A switch of a
   // wrapped network counts if it does at any hop.
   std::vector<NodeId> up_but_faulty() const;
+  uint64_t count_up_but_faulty() const;
   // Links that work and lead to a switch that counts as faulty, while another port of the same
   // direction leads to one that does not; by index. Packets that may choose do not take them.
   std::vector<uint64_t> links_to_avoid() const;
 
  private:
   size_t Place(int hop, Row row) const { return static_cast<size_t>(hop) * network_.rows() + row; }
+  template <typename Visit>
+  void ForEachUpButFaulty(Visit&& visit) const;
   void FindReached();
   void Count();
   // Whether packets can go on from a node, given which heads lead to outputs that are reached.

@@ -96,6 +96,7 @@ class LostPairSearch {
     }
     reached_ = network_.rows() - static_cast<uint32_t>(lost_.outputs.size());
     lost_.pairs = uint64_t{network_.rows()} * lost_.outputs.size();
+    lost_.faulty_switches = switches_.count_up_but_faulty();
   }
 
   LostPairs Run(uint64_t most_steps) && {

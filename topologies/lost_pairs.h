@@ -24,6 +24,8 @@ struct LostPairs {
   std::vector<RowPair> examples;  // the first ones, by input, then by output
   std::vector<Row> inputs;        // rows whose input has no path to any output
   std::vector<Row> outputs;       // rows whose output no input has a path to
+  // Switches that are not down and count as faulty (faulty_switches.h).
+  uint64_t faulty_switches = 0;
 };
 
 // About a second on one core.

@@ -39,7 +39,15 @@ grpc::Status AgentService::LoadFabric(grpc::ServerContext* context,
                                       v1::AgentLoadResponse* response) {
   if (absl::Status status = CheckOwner(*context); !status.ok()) return ToGrpc(status);
   if (absl::Status status = CheckName(request->data_plane()); !status.ok()) return ToGrpc(status);
-  const absl::StatusOr<uint64_t> revision = host_.Load(request->topology());
+  std::vector<Fault> down;
+  for (const v1::LinkRef& link : request->down_links()) {
+    down.emplace_back(
+        LinkId{static_cast<int>(link.stage()), link.row(), static_cast<int>(link.port())});
+  }
+  for (const v1::NodeRef& node : request->down_nodes()) {
+    down.emplace_back(NodeId{static_cast<int>(node.level()), node.row()});
+  }
+  const absl::StatusOr<uint64_t> revision = host_.Load(request->topology(), down);
   // UNAVAILABLE tells the controller that it cannot reach this process. If a device is unavailable,
   // the error is therefore another one.
   if (absl::IsUnavailable(revision.status())) {

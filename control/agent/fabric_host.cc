@@ -10,6 +10,7 @@
 #include "control/status/field_errors.h"
 #include "control/topology_file/to_fabric_config.h"
 #include "control/topology_file/validate.h"
+#include "topologies/faulty_switches.h"
 
 namespace bfly::control {
 namespace {
@@ -24,6 +25,35 @@ std::string NewBootId() {
 uint64_t FirstRevision() {
   std::random_device random;
   return uint64_t{random()} << 31 | 1;
+}
+
+// Sets the fault in `faults`, and takes the links of it that the fabric runs down or brings them
+// back.
+absl::Status TellFabric(const Fault& fault, bool down, dataplane::Fabric& fabric,
+                        FaultSet& faults) {
+  const Network& network = fabric.network();
+  if (absl::Status status = CheckFault(fault, network); !status.ok()) {
+    return absl::InvalidArgumentError(status.message());
+  }
+  faults.SetFault(fault, down);
+  const auto [first, last] = fabric.stages();
+  for (const uint64_t index : faults.LinksOf(fault)) {
+    const LinkId link = network.link_at(index);
+    const bool own = first <= link.stage && link.stage <= last;
+    // Another data plane may run some links of a node. A link of another data plane is refused by
+    // the fabric.
+    if (std::holds_alternative<NodeId>(fault) && !own) continue;
+    if (absl::Status status = fabric.SetLinkUp(link, !faults.blocks(index)); !status.ok()) {
+      return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Has packets go around switches that count as faulty.
+void TellAvoided(const FaultSet& faults, dataplane::Fabric& fabric) {
+  if (fabric.network().multiplicity() == 1) return;
+  fabric.AvoidLinks(FaultySwitches(faults).links_to_avoid());
 }
 
 }  // namespace
@@ -61,7 +91,8 @@ absl::Status FabricHost::CheckLoaded() const {
   return absl::FailedPreconditionError(absl::StrCat("data plane ", name_, " has no fabric loaded"));
 }
 
-absl::StatusOr<uint64_t> FabricHost::Load(const v1::Topology& topology) {
+absl::StatusOr<uint64_t> FabricHost::Load(const v1::Topology& topology,
+                                          const std::vector<Fault>& down) {
   const std::lock_guard change(change_);
   // Only changes write fabric_, and they hold change_.
   if (fabric_ != nullptr) {
@@ -73,13 +104,19 @@ absl::StatusOr<uint64_t> FabricHost::Load(const v1::Topology& topology) {
   // Devices may take long to open. Meanwhile readers see a data plane without a fabric.
   absl::StatusOr<std::unique_ptr<dataplane::Fabric>> fabric = backend_.load(*config);
   if (!fabric.ok()) return fabric.status();
+  FaultSet faults((*fabric)->network());
+  for (const Fault& fault : down) {
+    const absl::Status status = TellFabric(fault, /*down=*/true, **fabric, faults);
+    if (!status.ok()) return status;
+  }
+  TellAvoided(faults, **fabric);
 
   const std::unique_lock state(state_);
   fabric_ = *std::move(fabric);
   ++loads_;
   topology_ = topology;
   circuits_.assign(fabric_->network().rows(), Slot{});
-  faults_.emplace(fabric_->network());
+  faults_.emplace(std::move(faults));
   link_changes_.Clear();
   sources_.clear();
   latency_id_ = 0;
@@ -190,23 +227,9 @@ absl::Status FabricHost::SetFault(const Fault& fault, bool down) {
   const std::lock_guard change(change_);
   const std::unique_lock state(state_);
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
-  const Network& network = fabric_->network();
-  if (absl::Status status = CheckFault(fault, network); !status.ok()) {
-    return absl::InvalidArgumentError(status.message());
-  }
   FaultSet after = *faults_;
-  after.SetFault(fault, down);
-  const auto [first, last] = fabric_->stages();
-  for (const uint64_t index : after.LinksOf(fault)) {
-    const LinkId link = network.link_at(index);
-    const bool own = first <= link.stage && link.stage <= last;
-    // Another data plane may run some links of a node. A link of another data plane is refused by
-    // the fabric.
-    if (std::holds_alternative<NodeId>(fault) && !own) continue;
-    if (absl::Status status = fabric_->SetLinkUp(link, !after.blocks(index)); !status.ok()) {
-      return status;
-    }
-  }
+  if (absl::Status status = TellFabric(fault, down, *fabric_, after); !status.ok()) return status;
+  TellAvoided(after, *fabric_);
   faults_ = std::move(after);
   return absl::OkStatus();
 }

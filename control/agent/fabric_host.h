@@ -75,8 +75,9 @@ class FabricHost {
 
   // INVALID_ARGUMENT names every error, each under "topology". Changes nothing.
   absl::Status Verify(const v1::Topology& topology) const;
-  // Returns the new revision. FAILED_PRECONDITION: a fabric is loaded.
-  absl::StatusOr<uint64_t> Load(const v1::Topology& topology);
+  // Takes `down` down before the first packet, and returns the new revision. FAILED_PRECONDITION: a
+  // fabric is loaded. INVALID_ARGUMENT: the network does not have what is to be down.
+  absl::StatusOr<uint64_t> Load(const v1::Topology& topology, const std::vector<Fault>& down = {});
   // Returns the account at the end. FAILED_PRECONDITION: no fabric is loaded.
   absl::StatusOr<dataplane::Snapshot> Unload();
 

@@ -64,6 +64,10 @@ class Fabric {
   virtual LatencyReport latency() const = 0;
 
   virtual absl::Status SetLinkUp(LinkId link, bool up) = 0;
+  // The links, by index, that packets do not take while they may pick another port of the direction
+  // (topologies/faulty_switches.h). Replaces what an earlier call said. Circuits still cross these
+  // links, and links of stages that other data planes run are left out of account.
+  virtual void AvoidLinks(const std::vector<uint64_t>& links) = 0;
 
   // Gives links their shapes from now on, in place of those of the config or an earlier call.
   // Packets on links stay there, and packets that wait are sent as the new plan says. The plan may

@@ -238,6 +238,11 @@ absl::Status LoadedFabric::SetLinkUp(LinkId link, bool up) {
   return absl::OkStatus();
 }
 
+void LoadedFabric::AvoidLinks(const std::vector<uint64_t>& links) {
+  const std::lock_guard<std::mutex> lock(control_);
+  stages_.AvoidLinks(links);
+}
+
 absl::Status LoadedFabric::SetLinks(const LinkPlan& plan) {
   if (absl::Status status = CheckLinkPlan(plan, network_); !status.ok()) return status;
   const std::lock_guard<std::mutex> lock(control_);

@@ -45,6 +45,7 @@ class LoadedFabric final : public Fabric {
   absl::StatusOr<LatencyReport> RecordLatency(bool on) override;
   LatencyReport latency() const override;
   absl::Status SetLinkUp(LinkId link, bool up) override;
+  void AvoidLinks(const std::vector<uint64_t>& links) override;
   absl::Status SetLinks(const LinkPlan& plan) override;
   absl::StatusOr<InBand*> in_band() override;
   std::vector<std::string> problems() const override { return ports_.problems(); }

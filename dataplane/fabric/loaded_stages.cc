@@ -76,6 +76,22 @@ void LoadedStages::SetLinkUp(LinkId link, bool up) {
   of(link.stage, link.row).SetLinkUp(link.row * ports + static_cast<uint32_t>(link.port), up);
 }
 
+void LoadedStages::AvoidLinks(const std::vector<uint64_t>& links) {
+  const auto set = [this](uint64_t index, bool avoided) {
+    const LinkId link = network_.link_at(index);
+    if (link.stage < plan_.first_stage || link.stage > plan_.last_stage) return;
+    const auto ports = static_cast<uint32_t>(network_.ports());
+    of(link.stage, link.row)
+        .SetAvoided(link.row * ports + static_cast<uint32_t>(link.port), avoided);
+  };
+  const std::set<uint64_t> wanted(links.begin(), links.end());
+  for (const uint64_t index : avoided_) {
+    if (wanted.count(index) == 0) set(index, false);
+  }
+  for (const uint64_t index : wanted) set(index, true);
+  avoided_ = wanted;
+}
+
 LoadedStages::Histograms LoadedStages::RecordLatency(bool on) {
   Histograms histograms;
   for (LoadedStage& loaded : stages_) {

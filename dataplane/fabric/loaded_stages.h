@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -34,6 +35,8 @@ class LoadedStages {
   // change. `taken_up` is over when they use them; the old shapes are left to `retired`.
   void Offer(const LinkPlan& links, GracePeriod& taken_up, Retired& retired);
   void SetLinkUp(LinkId link, bool up);
+  // Links by their index in the network; those of other stages are skipped.
+  void AvoidLinks(const std::vector<uint64_t>& links);
 
   // Control: starts to record the time that packets spend on links, or ends it. Returns for each
   // stage the histograms of its blocks. Workers may use these until they have begun another pass
@@ -72,6 +75,7 @@ class LoadedStages {
   std::vector<LoadedStage> stages_;  // first_stage..last_stage
   // By worker; null if no link of the worker took time.
   std::vector<std::unique_ptr<PacketStore>> stores_;
+  std::set<uint64_t> avoided_;  // links, by index
 };
 
 }  // namespace bfly::dataplane

@@ -85,6 +85,9 @@ int Stage::CrossPicking(Descriptor* burst, int count, uint32_t* links, Ledger& l
   const auto is_up = [cold](uint32_t link) {
     return !kChecked || !cold[link].down.load(std::memory_order_relaxed);
   };
+  const auto may_pick = [cold, is_up](uint32_t link) {
+    return is_up(link) && !(kChecked && cold[link].avoided.load(std::memory_order_relaxed));
+  };
   // With a multiplicity that the compiler knows, and without a table; 0: with any.
   const auto cross = [&]<uint32_t kMultiplicity>() {
     const uint32_t multiplicity = kMultiplicity != 0 ? kMultiplicity : multiplicity_;
@@ -102,7 +105,10 @@ int Stage::CrossPicking(Descriptor* burst, int count, uint32_t* links, Ledger& l
         const auto port = static_cast<uint32_t>(d.tag << 1 >> (65 - field_bits));
         link = group * multiplicity + std::min(port, multiplicity - 1);
       } else {
-        link = chooser.template Pick<kRule, kChecked>(d, group, timed, is_up);
+        link = chooser.template Pick<kRule, kChecked>(d, group, timed, may_pick);
+        if (kChecked && !may_pick(link)) {
+          link = chooser.template Pick<kRule, kChecked>(d, group, timed, is_up);
+        }
       }
       if (kChecked && !is_up(link)) {
         DropAtDownLink(d, link, ledger);
@@ -157,13 +163,16 @@ void Stage::NoteLinks(const Descriptor* burst, int count, uint32_t* links) {
   }
 }
 
-void Stage::SetLinkUp(uint32_t link, bool up) {
-  const bool was_down = cold_[link].down.exchange(!up, std::memory_order_relaxed);
-  if (was_down == !up) return;
-  if (up) {
-    links_down_.fetch_sub(1, std::memory_order_relaxed);
+void Stage::SetLinkUp(uint32_t link, bool up) { SetFlag(cold_[link].down, !up); }
+
+void Stage::SetAvoided(uint32_t link, bool avoided) { SetFlag(cold_[link].avoided, avoided); }
+
+void Stage::SetFlag(std::atomic<bool>& flag, bool value) {
+  if (flag.exchange(value, std::memory_order_relaxed) == value) return;
+  if (value) {
+    links_to_check_.fetch_add(1, std::memory_order_relaxed);
   } else {
-    links_down_.fetch_add(1, std::memory_order_relaxed);
+    links_to_check_.fetch_sub(1, std::memory_order_relaxed);
   }
 }
 

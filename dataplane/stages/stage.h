@@ -26,13 +26,14 @@ struct LinkHot {
 static_assert(sizeof(LinkHot) == 16);
 
 // The counters that only a full or broken link touches. Writer and readers are the same, except for
-// `down`.
+// `down` and `avoided`.
 struct LinkCold {
   std::atomic<uint64_t> queue_full{0};
   std::atomic<uint64_t> link_down{0};
   std::atomic<uint32_t> occupancy{0};  // packets on this link or waiting for it
   std::atomic<uint32_t> peak{0};
-  std::atomic<bool> down{false};  // control: writes, worker: relaxed loads
+  std::atomic<bool> down{false};     // control: writes, worker: relaxed loads
+  std::atomic<bool> avoided{false};  // likewise
 };
 
 // Adds to a counter that has one writer, so it needs no locked instruction.
@@ -52,7 +53,7 @@ class Stage {
   // order: less than `count` only while a link of the stage is down, when its packets are freed and
   // counted in `ledger`. `links`, if given, gets the link of each.
   int Cross(Descriptor* burst, int count, uint32_t* links, Ledger& ledger) {
-    if (links_down_.load(std::memory_order_relaxed) == 0) [[likely]] {
+    if (links_to_check_.load(std::memory_order_relaxed) == 0) [[likely]] {
       if (links != nullptr && !picks()) NoteLinks(burst, count, links);
       return (this->*plain_)(burst, count, links, ledger);
     }
@@ -64,6 +65,10 @@ class Stage {
 
   // Control calls this, one thread at a time. Workers see the change from their next burst on.
   void SetLinkUp(uint32_t link, bool up);
+  // The same for a link that works and leads to a switch that counts as faulty. Packets pick
+  // another port of the direction while there is one that is neither down nor avoided. Packets
+  // whose tag says this port cross the link.
+  void SetAvoided(uint32_t link, bool avoided);
 
   // Control: what the links are like, and where packets on them are kept; `timed` is given once and
   // is not null if `table` keeps packets. The worker adopts them when it is told to (worker.h);
@@ -98,7 +103,7 @@ class Stage {
  private:
   using CrossFunction = int (Stage::*)(Descriptor*, int, uint32_t*, Ledger&);
 
-  // kTable: wired by table rather than by one address bit. kChecked: a link may be down.
+  // kTable: wired by table rather than by one address bit. kChecked: a link may be down or avoided.
   template <bool kTable, bool kChecked>
   int CrossAs(Descriptor* burst, int count, uint32_t* links, Ledger& ledger);
   // Where a direction has several ports. Writes `links` unless it is null.
@@ -106,6 +111,7 @@ class Stage {
   int CrossPicking(Descriptor* burst, int count, uint32_t* links, Ledger& ledger);
   template <bool kChecked>
   static CrossFunction PickingBy(PortRule rule);
+  void SetFlag(std::atomic<bool>& flag, bool value);
   void DropAtDownLink(const Descriptor& packet, uint32_t link, Ledger& ledger);
   static void NoteLinks(const Descriptor* burst, int count, uint32_t* links);
 
@@ -118,7 +124,8 @@ class Stage {
   const std::unique_ptr<PortPicker> picker_;  // worker; null where a direction has one port
   const CrossFunction plain_;
   const CrossFunction checked_;
-  std::atomic<uint32_t> links_down_{0};                   // control: writes, worker: relaxed loads
+  // Links that are down, and links that are avoided. Control: writes, worker: relaxed loads.
+  std::atomic<uint32_t> links_to_check_{0};
   std::atomic<const ShapeTable*> table_wanted_{nullptr};  // control: writes, worker: acquire loads
   std::atomic<TimedLinks*> timed_{nullptr};   // control: writes once, others: acquire loads
   const ShapeTable* table_in_use_ = nullptr;  // worker

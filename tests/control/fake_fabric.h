@@ -139,6 +139,9 @@ class FakeFabric final : public dataplane::Fabric {
     board_.log.push_back("link " + std::to_string(index) + (up ? " up" : " down"));
     return absl::OkStatus();
   }
+  void AvoidLinks(const std::vector<uint64_t>& links) override {
+    if (!links.empty()) board_.Note("avoid " + std::to_string(links.size()));
+  }
   absl::Status SetLinks(const dataplane::LinkPlan& plan) override {
     board_.PassGate();
     board_.Note("links " + std::to_string(plan.rules.size()));

@@ -147,6 +147,45 @@ TEST(PortRules, ADirectionWithoutALinkThatIsUpDropsItsPackets) {
   }
 }
 
+TEST(PortRules, PacketsPickALinkToAvoidOnlyWhereNoOtherIsUp) {
+  for (const PortRule rule : AllRules()) {
+    for (const uint64_t rate : {uint64_t{0}, uint64_t{1'000'000'000}}) {
+      SCOPED_TRACE(testing::Message() << RuleName(rule) << " at " << rate);
+      FabricConfig config = DilatedFabric(8, 2, rule, {0, 0, 0});
+      config.links.base.bits_per_second = rate;
+      const std::unique_ptr<Fabric> fabric = MustLoad(config);
+      ASSERT_NE(fabric, nullptr);
+      const Network& network = fabric->network();
+      // Of direction 0 the first port; of direction 1 both, and of these one is down besides.
+      std::vector<uint64_t> avoided;
+      for (Row row = 0; row < 8; ++row) {
+        for (const int port : {0, 2, 3}) avoided.push_back(network.link_index({1, row, port}));
+        ASSERT_TRUE(fabric->SetLinkUp({1, row, 3}, false).ok());
+      }
+      fabric->AvoidLinks({network.link_index({0, 0, 1})});
+      fabric->AvoidLinks(avoided);
+      ASSERT_TRUE(fabric->SetSources(EveryPair(8, 10)).ok());
+      Snapshot done = WaitForDeliveries(*fabric, 640);
+      EXPECT_EQ(done.conservation.delivered, 640u);
+      for (Row row = 0; row < 8; ++row) {
+        EXPECT_EQ(done.links[network.link_index({1, row, 0})].packets, 0u);
+        EXPECT_EQ(done.links[network.link_index({1, row, 1})].packets, 40u);
+        EXPECT_EQ(done.links[network.link_index({1, row, 2})].packets, 40u);
+        EXPECT_EQ(done.links[network.link_index({1, row, 3})].packets, 0u);
+      }
+      // A circuit keeps its port.
+      ASSERT_TRUE(fabric->InstallCircuit(3, *TagOfPorts(network, {0, 0, 0})).ok());
+      SourceConfig source;
+      source.rows = {3};
+      source.packets = 50;
+      ASSERT_TRUE(fabric->SetSources({source}).ok());
+      done = WaitForDeliveries(*fabric, 690);
+      EXPECT_EQ(done.links[network.link_index({1, 3, 0})].packets, 50u);
+      EXPECT_EQ(done.conservation.dropped, 0u);
+    }
+  }
+}
+
 TEST(PortRules, ACircuitKeepsItsPorts) {
   for (const PortRule rule : AllRules()) {
     const std::unique_ptr<Fabric> fabric = MustLoad(DilatedFabric(8, 3, rule, {0, OtherCpu(), 0}));
