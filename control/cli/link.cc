@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly link set|show|up|down: the rate, delay and queue of links, and whether they are up.
+// bfly link set|show|up|down|fail|restore: the rate, delay and queue of links, and whether they
+// are up.
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "bfly/v1/fabric.grpc.pb.h"
 #include "control/cli/client.h"
+#include "control/cli/fault_text.h"
 #include "control/cli/syntax.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
@@ -63,7 +66,10 @@ void CheckSelector(const std::vector<std::string>& words) {
   if (!status.ok()) throw CLI::ValidationError("links", std::string(status.message()));
 }
 
-absl::Status SetState(const std::vector<std::string>& words, bool up, const Common& common) {
+// One call after the other, until one fails. `changed` gets every link whose state was set.
+template <typename Changed>
+absl::Status SetState(const std::vector<std::string>& words, bool up, const Common& common,
+                      const Changed& changed) {
   const absl::StatusOr<v1::LinkOverride> selector = SelectorOf(words);
   if (!selector.ok()) return selector.status();
   absl::StatusOr<std::vector<v1::SetLinkStateRequest>> links = LinksOf(*selector, common);
@@ -80,15 +86,54 @@ absl::Status SetState(const std::vector<std::string>& words, bool up, const Comm
     const absl::Status status =
         Call(stub.get(), &v1::Fabric::Stub::SetLinkState, request, &response, common);
     if (!status.ok()) return status;
-    if (common.json) {
-      const absl::Status printed = links->size() == 1 ? PrintJson(request) : PrintJsonLine(request);
-      if (!printed.ok()) return printed;
-    } else {
-      printf("link %s is %s\n", LinkText(request.stage(), request.row(), request.port()).c_str(),
-             up ? "up" : "down");
-    }
+    if (absl::Status told = changed(request, links->size() == 1); !told.ok()) return told;
   }
   return absl::OkStatus();
+}
+
+absl::Status SetUpOrDown(const std::vector<std::string>& words, bool up, const Common& common) {
+  return SetState(words, up, common, [&](const v1::SetLinkStateRequest& request, bool only) {
+    if (common.json) return only ? PrintJson(request) : PrintJsonLine(request);
+    printf("link %s is %s\n", LinkText(request.stage(), request.row(), request.port()).c_str(),
+           up ? "up" : "down");
+    return absl::OkStatus();
+  });
+}
+
+// The same, with what that makes unreachable.
+absl::Status FailOrRestore(const std::vector<std::string>& words, bool up, const Common& common) {
+  v1::FaultChange change;
+  change.set_up(up);
+  const absl::Status status =
+      SetState(words, up, common, [&](const v1::SetLinkStateRequest& request, bool) {
+        v1::LinkRef& link = *change.add_links();
+        link.set_stage(request.stage());
+        link.set_row(request.row());
+        link.set_port(request.port());
+        return absl::OkStatus();
+      });
+  if (!status.ok()) return status;
+  return PrintFaultChange(std::move(change), common);
+}
+
+void AddFault(CLI::App& group, Invocation& invocation, bool up) {
+  CLI::App* verb =
+      NewVerb(group, invocation, up ? "restore" : "fail",
+              up ? "Bring links back, and show what is still unreachable"
+                 : "Take links down as bfly link down does, and show which rows lose their path",
+              up ? "bfly link restore 's3 r5 p1'" : "bfly link fail 's3 r5 p1'");
+  TakesElectionId(verb, invocation);
+  auto words = std::make_shared<std::vector<std::string>>();
+  verb->add_option("links", *words,
+                   "Which, as for bfly link set; stage, row and port of one link, 3 5 1, do too")
+      ->required()
+      ->type_name("SELECTOR");
+  verb->callback([&invocation, words, up] {
+    CheckSelector(*words);
+    invocation.action = [common = invocation.common, words, up] {
+      return FailOrRestore(*words, up, common);
+    };
+  });
 }
 
 void AddState(CLI::App& group, Invocation& invocation, bool up) {
@@ -106,7 +151,7 @@ void AddState(CLI::App& group, Invocation& invocation, bool up) {
   verb->callback([&invocation, words, up] {
     CheckSelector(*words);
     invocation.action = [common = invocation.common, words, up] {
-      return SetState(*words, up, common);
+      return SetUpOrDown(*words, up, common);
     };
   });
 }
@@ -223,6 +268,8 @@ void AddLink(CLI::App& app, Invocation& invocation) {
   AddShow(*group, invocation);
   AddState(*group, invocation, true);
   AddState(*group, invocation, false);
+  AddFault(*group, invocation, true);
+  AddFault(*group, invocation, false);
 }
 
 }  // namespace bfly::control

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly node up|down: takes nodes down, with all links that enter or leave them, and brings them
-// back.
+// bfly node up|down|fail|restore: takes nodes down, with all links that enter or leave them, and
+// brings them back.
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "bfly/v1/fabric.grpc.pb.h"
 #include "control/cli/client.h"
+#include "control/cli/fault_text.h"
 #include "control/cli/syntax.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
@@ -50,7 +52,10 @@ absl::StatusOr<std::vector<v1::SetNodeStateRequest>> NodeRequests(const NodeSele
   return nodes;
 }
 
-absl::Status SetNodes(const NodeSelector& selector, bool up, const Common& common) {
+// One call after the other, until one fails. `changed` gets every node whose state was set.
+template <typename Changed>
+absl::Status SetNodes(const NodeSelector& selector, bool up, const Common& common,
+                      const Changed& changed) {
   absl::StatusOr<std::vector<v1::SetNodeStateRequest>> nodes = NodeRequests(selector, common);
   if (!nodes.ok()) return nodes.status();
   auto stub = v1::Fabric::NewStub(Connect(common));
@@ -60,36 +65,54 @@ absl::Status SetNodes(const NodeSelector& selector, bool up, const Common& commo
     const absl::Status status =
         Call(stub.get(), &v1::Fabric::Stub::SetNodeState, request, &response, common);
     if (!status.ok()) return status;
-    if (common.json) {
-      const absl::Status printed = nodes->size() == 1 ? PrintJson(request) : PrintJsonLine(request);
-      if (!printed.ok()) return printed;
-    } else {
-      printf("node l%u r%u is %s\n", request.level(), request.row(), up ? "up" : "down");
-    }
+    if (absl::Status told = changed(request, nodes->size() == 1); !told.ok()) return told;
   }
   return absl::OkStatus();
 }
 
-void AddNodeState(CLI::App& group, Invocation& invocation, bool up) {
-  CLI::App* verb = NewVerb(group, invocation, up ? "up" : "down",
-                           up ? "Bring nodes back; links taken down by themselves stay down"
-                              : "Take nodes down, and with them the links to them and from them",
-                           up ? "bfly node up 2 6" : "bfly node down 2 6");
+absl::Status SetNodesUpOrDown(const NodeSelector& selector, bool up, const Common& common) {
+  return SetNodes(selector, up, common, [&](const v1::SetNodeStateRequest& request, bool only) {
+    if (common.json) return only ? PrintJson(request) : PrintJsonLine(request);
+    printf("node l%u r%u is %s\n", request.level(), request.row(), up ? "up" : "down");
+    return absl::OkStatus();
+  });
+}
+
+// The same, with what that makes unreachable.
+absl::Status FailOrRestoreNodes(const NodeSelector& selector, bool up, const Common& common) {
+  v1::FaultChange change;
+  change.set_up(up);
+  const absl::Status status =
+      SetNodes(selector, up, common, [&](const v1::SetNodeStateRequest& request, bool) {
+        v1::NodeRef& node = *change.add_nodes();
+        node.set_level(request.level());
+        node.set_row(request.row());
+        return absl::OkStatus();
+      });
+  if (!status.ok()) return status;
+  return PrintFaultChange(std::move(change), common);
+}
+
+using NodeAction = absl::Status (*)(const NodeSelector&, bool up, const Common&);
+
+void AddNodeVerb(CLI::App& group, Invocation& invocation, const std::string& name,
+                 const std::string& help, const std::string& more, bool up, NodeAction action) {
+  CLI::App* verb = NewVerb(group, invocation, name, help, absl::StrCat("bfly node ", name, " 2 6"));
   TakesElectionId(verb, invocation);
   auto words = std::make_shared<std::vector<std::string>>();
   verb->add_option("nodes", *words,
-                   "Which: level and row, or ranges of them, such as 2 6 or 'l2 r0-3'. Of n stages "
-                   "the inputs are level 0 and the outputs level n. With --json a node a line if "
-                   "there are several")
+                   absl::StrCat("Which: level and row, or ranges of them, such as 2 6 or 'l2 "
+                                "r0-3'. Of n stages the inputs are level 0 and the outputs level n",
+                                more))
       ->required()
       ->type_name("LEVEL ROW");
-  verb->callback([&invocation, words, up] {
+  verb->callback([&invocation, words, up, action] {
     const absl::StatusOr<NodeSelector> selector = NodesOf(*words);
     if (!selector.ok()) {
       throw CLI::ValidationError("nodes", std::string(selector.status().message()));
     }
-    invocation.action = [common = invocation.common, selector = *selector, up] {
-      return SetNodes(selector, up, common);
+    invocation.action = [common = invocation.common, selector = *selector, up, action] {
+      return action(selector, up, common);
     };
   });
 }
@@ -99,8 +122,18 @@ void AddNodeState(CLI::App& group, Invocation& invocation, bool up) {
 void AddNode(CLI::App& app, Invocation& invocation) {
   CLI::App* group = NewGroup(app, "node", "Take nodes down with all their links, bring them back",
                              "bfly node down 2 6");
-  AddNodeState(*group, invocation, true);
-  AddNodeState(*group, invocation, false);
+  const std::string lines = ". With --json a node a line if there are several";
+  AddNodeVerb(*group, invocation, "up",
+              "Bring nodes back; links taken down by themselves stay down", lines, /*up=*/true,
+              SetNodesUpOrDown);
+  AddNodeVerb(*group, invocation, "down",
+              "Take nodes down, and with them the links to them and from them", lines, /*up=*/false,
+              SetNodesUpOrDown);
+  AddNodeVerb(*group, invocation, "restore", "Bring nodes back, and show what is still unreachable",
+              "", /*up=*/true, FailOrRestoreNodes);
+  AddNodeVerb(*group, invocation, "fail",
+              "Take nodes down as bfly node down does, and show which rows lose their path", "",
+              /*up=*/false, FailOrRestoreNodes);
 }
 
 }  // namespace bfly::control

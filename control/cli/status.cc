@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "bfly/v1/fabric.grpc.pb.h"
 #include "control/cli/client.h"
+#include "control/cli/fault_text.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
 #include "control/topology_file/ranges.h"
@@ -43,6 +44,7 @@ void Print(const v1::FabricStatus& status) {
   if (!status.store_problem().empty()) {
     printf("  placed objects are not known: %s\n", status.store_problem().c_str());
   }
+  if (status.has_faults()) printf("%s", FaultLines(status.faults()).c_str());
   for (const v1::DataPlaneStatus& plane : status.data_planes()) {
     printf("  data plane %s: %s at %s", plane.name().c_str(), StateName(plane.state()),
            plane.address().c_str());

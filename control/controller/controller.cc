@@ -76,15 +76,20 @@ absl::StatusOr<Controller::View> Controller::view(bool circuits) const {
     view.standing = state.size();
     view.broken = state.broken().size();
     view.blocking = state.blocking();
+    if (!state.faults().empty()) view.faults = state.faults();
   });
   if (!status.ok()) return status;
   return view;
 }
 
-absl::StatusOr<v1::DescribeResponse> Controller::Describe(bool links) const {
+absl::StatusOr<v1::DescribeResponse> Controller::Describe(bool links) {
   const absl::StatusOr<View> loaded = view(/*circuits=*/false);
   if (!loaded.ok()) return loaded.status();
-  return DescribeNetwork(*loaded->network, loaded->name, links);
+  v1::DescribeResponse description = DescribeNetwork(*loaded->network, loaded->name, links);
+  if (loaded->faults.has_value()) {
+    *description.mutable_faults() = fault_reports_.Of(loaded->network, *loaded->faults);
+  }
+  return description;
 }
 
 v1::FabricStatus Controller::Status() {
@@ -92,6 +97,8 @@ v1::FabricStatus Controller::Status() {
   uint64_t objects = 0;
   uint64_t sources = 0;
   uint64_t source_bytes = 0;
+  std::shared_ptr<const Network> network_of_faults;
+  std::optional<FaultSet> faults;
   const auto fill = [&](const Intent& intent) {
     const FabricState& state = intent.state;
     const Network& network = state.network();
@@ -104,11 +111,16 @@ v1::FabricStatus Controller::Status() {
     status.set_circuits(state.size());
     status.set_broken_circuits(state.broken().size());
     status.set_store_problem(intent.store_problem);
+    if (!state.faults().empty()) {
+      network_of_faults = state.shared_network();
+      faults = state.faults();
+    }
     objects = state.objects().size();
     sources = state.traffic().sources().size();
     source_bytes = state.traffic().bytes();
   };
   intent_.Read(fill).IgnoreError();
+  if (faults.has_value()) *status.mutable_faults() = fault_reports_.Of(network_of_faults, *faults);
   resources_.objects.Set(objects);
   resources_.sources.Set(sources);
   resources_.source_bytes.Set(source_bytes);

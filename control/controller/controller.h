@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -30,6 +31,7 @@
 #include "control/controller/controller_options.h"
 #include "control/controller/fabric_loader.h"
 #include "control/controller/fault_control.h"
+#include "control/controller/fault_reports.h"
 #include "control/controller/in_band_session.h"
 #include "control/controller/link_control.h"
 #include "control/controller/loaded_intent.h"
@@ -70,7 +72,7 @@ class Controller {
   // Reads what is committed. FAILED_PRECONDITION: no fabric is loaded.
   absl::Status Read(const std::function<void(const FabricState&)>& reader) const;
 
-  absl::StatusOr<v1::DescribeResponse> Describe(bool links) const;
+  absl::StatusOr<v1::DescribeResponse> Describe(bool links);
   // Everything but the conservation.
   v1::FabricStatus Status();
 
@@ -84,6 +86,7 @@ class Controller {
     uint64_t standing = 0;  // circuits
     uint64_t broken = 0;    // of these
     Blocking blocking;
+    std::optional<FaultSet> faults;  // none: nothing is down
   };
   // FAILED_PRECONDITION: no fabric is loaded.
   absl::StatusOr<View> view(bool circuits) const;
@@ -100,6 +103,7 @@ class Controller {
   CircuitCommit commit_{intent_, *store_, arbitration_,
                         [this] { return reconciler_.Reconcile(intent_.now().ingress()); }};
   FaultControl faults_{intent_, commit_, options_.log};
+  FaultReports fault_reports_;
   LinkControl links_{intent_};
   TrafficControl traffic_{intent_, resources_};
   Reconciler reconciler_{intent_, faults_, links_, traffic_, options_.log};
