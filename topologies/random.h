@@ -55,6 +55,8 @@ enum class RandomStream : uint32_t {
   kSplitters = 50,       // permutations of a multibutterfly, by stage, side, edge and row
   kEdgeRepair = 51,      // where the search for an edge that is not parallel starts
   kSplitterSample = 52,  // sets of inputs whose neighbours are counted
+  kLinkFaults = 60,      // links that are down, by index
+  kNodeFaults = 61,      // nodes that are down, by level and row
   kTest = 1000,          // the first of the streams that tests use
 };
 

@@ -9,10 +9,13 @@
 #include "absl/strings/str_join.h"
 #include "bfly/v1/fabric.pb.h"
 #include "control/cli/expansion_text.h"
+#include "control/cli/fault_text.h"
 #include "control/cli/network_file.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
 #include "control/topology_file/describe.h"
+#include "control/topology_file/fault_report.h"
+#include "control/topology_file/planned_faults.h"
 
 namespace bfly::control {
 namespace {
@@ -63,6 +66,7 @@ void Print(const v1::DescribeResponse& facts, const Network& network) {
     printf("  level %2d  row %*u  %s\n", i, static_cast<int>(std::to_string(facts.rows()).size()),
            example.rows(i), Bits(example.rows(i), network.dimension()).c_str());
   if (facts.has_expansion()) fputs(ExpansionText(facts).c_str(), stdout);
+  if (facts.has_faults()) printf("\n%s", FaultLines(facts.faults()).c_str());
   if (facts.links_size() == 0) return;
   printf("\nstage     row  port  direction  to row\n");
   for (const v1::LinkEnds& link : facts.links())
@@ -102,6 +106,8 @@ void AddDescribe(CLI::App& app, Invocation& invocation) {
       if (file->network.kind() == NetworkKind::kMultibutterfly) {
         *facts.mutable_expansion() = DescribeExpansion(file->network);
       }
+      const FaultSet faults = PlannedFaults(file->faults, file->network);
+      if (!faults.empty()) *facts.mutable_faults() = ReportFaults(faults);
       if (common.json) return PrintJson(facts);
       Print(facts, file->network);
       return absl::OkStatus();

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "bfly/v1/topology.pb.h"
 #include "topologies/network.h"
 
 namespace bfly::control {
@@ -12,6 +13,7 @@ namespace bfly::control {
 struct NetworkFile {
   std::string name;  // of the topology
   Network network;
+  v1::Faults faults;  // CheckFaults accepted them
 };
 
 // Reads and checks the whole file. The status lists all errors, each with its line.

@@ -5,12 +5,21 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/status/field_errors.h"
+#include "control/topology_file/planned_faults.h"
 
 namespace bfly::control {
 
 absl::StatusOr<std::unique_ptr<Intent>> FabricLoader::Make(const v1::Topology& topology,
                                                            uint64_t last_id) {
-  return MakeIntent(topology, options_.run_directory, options_.owner, intent_.planes(), last_id);
+  auto intent =
+      MakeIntent(topology, options_.run_directory, options_.owner, intent_.planes(), last_id);
+  if (!intent.ok()) return intent;
+  FabricState& state = (*intent)->state;
+  // A fabric that is taken over keeps the faults that its data planes hold instead.
+  for (const Fault& fault : PlannedFaults((*intent)->topology.faults(), state.network()).down()) {
+    state.SetFault(fault, /*down=*/true);
+  }
+  return intent;
 }
 
 absl::Status FabricLoader::Verify(const v1::Topology& topology, Deadline deadline) {

@@ -102,6 +102,28 @@ v1::AgentFabricRequest FabricRequest(const Intent& intent, const DataPlane& plan
   v1::AgentFabricRequest request;
   *request.mutable_topology() = intent.topology;
   request.set_data_plane(plane.name());
+  const Network& network = intent.state.network();
+  const FaultSet& faults = intent.state.faults();
+  const auto runs = [&](const Fault& fault) {
+    for (const uint64_t link : faults.LinksOf(fault)) {
+      const int stage = network.link_at(link).stage;
+      if (intent.planes[intent.plane_of_stage[stage]].get() == &plane) return true;
+    }
+    return false;
+  };
+  for (const LinkId& link : faults.down_links()) {
+    if (!runs(link)) continue;
+    v1::LinkRef& down = *request.add_down_links();
+    down.set_stage(static_cast<uint32_t>(link.stage));
+    down.set_row(link.row);
+    down.set_port(static_cast<uint32_t>(link.port));
+  }
+  for (const NodeId& node : faults.down_nodes()) {
+    if (!runs(node)) continue;
+    v1::NodeRef& down = *request.add_down_nodes();
+    down.set_level(static_cast<uint32_t>(node.level));
+    down.set_row(node.row);
+  }
   return request;
 }
 

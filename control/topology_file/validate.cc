@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "control/topology_file/link_policy.h"
+#include "control/topology_file/planned_faults.h"
 #include "control/topology_file/ranges.h"
 #include "control/topology_file/schema.h"
 #include "control/topology_file/to_fabric_config.h"
@@ -183,6 +184,13 @@ void CheckLinks(Context& context) {
   }
 }
 
+void CheckPlannedFaults(Context& context) {
+  if (!context.network) return;
+  for (Violation& violation : CheckFaults(context.topology.faults(), *context.network, "faults")) {
+    context.violations.push_back(std::move(violation));
+  }
+}
+
 }  // namespace validation
 
 void CompleteTopology(v1::Topology* topology) {
@@ -220,6 +228,7 @@ std::vector<Violation> ValidateTopology(const v1::Topology& topology) {
   validation::CheckPorts(context);
   validation::CheckLinks(context);
   validation::CheckCircuits(context);
+  validation::CheckPlannedFaults(context);
   return violations;
 }
 

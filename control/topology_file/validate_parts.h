@@ -49,5 +49,6 @@ void CheckTrunks(Context& context);
 void CheckPorts(Context& context);
 void CheckLinks(Context& context);
 void CheckCircuits(Context& context);
+void CheckPlannedFaults(Context& context);
 
 }  // namespace bfly::control::validation

@@ -190,6 +190,107 @@ TEST_F(NodesTest, ADataPlaneThatNobodyToldIsToldWhatAnotherOneHolds) {
                                                   "link 141 down"));
 }
 
+TEST_F(NodesTest, StatusAndDescribeSayWhatCannotBeReachedAnyMore) {
+  Start();
+  const auto status = [&] {
+    return Call(*controller_->fabric, &v1::Fabric::Stub::Status, v1::StatusRequest())->status();
+  };
+  EXPECT_FALSE(status().has_faults());
+  // BB_n goes around a link.
+  ASSERT_TRUE(Node(4, 6, false).ok());
+  EXPECT_EQ(status().faults().nodes(), 1u);
+  EXPECT_EQ(status().faults().unreachable_pairs(), 0u);
+  ASSERT_TRUE(Node(8, 7, false).ok());
+  const v1::FaultReport report = status().faults();
+  EXPECT_EQ(report.nodes(), 2u);
+  EXPECT_EQ(report.pairs(), 256u);
+  EXPECT_EQ(report.unreachable_pairs(), 16u);
+  EXPECT_TRUE(report.exact());
+  EXPECT_EQ(report.cut_off_inputs(), "");
+  EXPECT_EQ(report.cut_off_outputs(), "7");
+  ASSERT_EQ(report.examples_size(), 8);
+  EXPECT_EQ(report.examples(7).input(), 7u);
+  EXPECT_EQ(report.examples(7).output(), 7u);
+  const auto described =
+      Call(*controller_->fabric, &v1::Fabric::Stub::Describe, v1::DescribeRequest());
+  EXPECT_EQ(described->faults().DebugString(), report.DebugString());
+  ASSERT_TRUE(Node(8, 7, true).ok());
+  EXPECT_EQ(status().faults().unreachable_pairs(), 0u);
+  ASSERT_TRUE(Node(4, 6, true).ok());
+  EXPECT_FALSE(status().has_faults());
+}
+
+TEST_F(NodesTest, FaultsOfTheTopologyAreThereFromTheBeginningUntilTheyAreRestored) {
+  agent_ = std::make_unique<TestAgent>(directory_.path(), "dp0", FakeBackend(board_, "dp0"));
+  dp1_ = std::make_unique<TestAgent>(directory_.path(), "dp1", FakeBackend(board_, "dp1"));
+  controller_ = std::make_unique<TestController>(directory_.path(), 20);
+  v1::Topology topology = SmallTopology(/*split=*/true);
+  v1::FaultyNodes& nodes = *topology.mutable_faults()->add_nodes();
+  nodes.set_levels("4");
+  nodes.set_rows("6");
+  v1::FaultyLinks& links = *topology.mutable_faults()->add_links();
+  links.set_stages("1");
+  links.set_rows("2-3");
+  links.set_port(0);
+  ASSERT_TRUE(Load(*controller_, topology).ok());
+  const std::vector<std::string> planned = {"s1 r2 p0", "s1 r3 p0", "l4 r6"};
+  EXPECT_EQ(Down(), planned);
+  EXPECT_THAT(TakeLinkLog(),
+              UnorderedElementsAre("link 36 down", "link 38 down", "link 108 down", "link 110 down",
+                                   "link 140 down", "link 141 down"));
+  // Circuits go around them from the first one on.
+  for (Row row = 0; row < 4; ++row) EXPECT_THAT(SetUpOne(row, row).broken(), IsEmpty());
+  v1::LinkRef link;
+  link.set_stage(1);
+  link.set_row(2);
+  ASSERT_TRUE(SetLink(link, true).ok());
+  const std::vector<std::string> left = {"s1 r3 p0", "l4 r6"};
+  EXPECT_EQ(Down(), left);
+  // A data plane that begins anew is told what is down now, not what the topology says.
+  agent_.reset();
+  ASSERT_TRUE(Eventually([&] { return !AllUsable(); }));
+  TakeLinkLog();
+  agent_ = std::make_unique<TestAgent>(directory_.path(), "dp0", FakeBackend(board_, "dp0"));
+  ASSERT_TRUE(Eventually([&] { return AllUsable(); }));
+  EXPECT_THAT(TakeLinkLog(),
+              UnorderedElementsAre("link 38 down", "link 108 down", "link 110 down"));
+  EXPECT_EQ(Down(), left);
+  // Nor does a controller that comes back take the link down again.
+  controller_.reset();
+  controller_ = std::make_unique<TestController>(directory_.path(), 20);
+  ASSERT_TRUE(Eventually([&] { return AllUsable(); }));
+  EXPECT_EQ(Down(), left);
+  EXPECT_THAT(TakeLinkLog(), IsEmpty());
+}
+
+TEST_F(NodesTest, FaultsThatTheNetworkDoesNotHaveAreRefusedWithTheTopology) {
+  agent_ = std::make_unique<TestAgent>(directory_.path(), "dp0", FakeBackend(board_, "dp0"));
+  controller_ = std::make_unique<TestController>(directory_.path(), 20);
+  v1::Topology topology = SmallTopology(/*split=*/false);
+  topology.mutable_faults()->add_nodes()->set_levels("9");
+  topology.mutable_faults()->mutable_adversarial()->set_links(33);
+  const absl::Status status = Load(*controller_, topology);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(FieldsOf(status),
+              ElementsAre("topology.faults.nodes[0].levels", "topology.faults.adversarial.links"));
+}
+
+TEST_F(NodesTest, EveryNodeOfALevelMayGoDownAndComeBack) {
+  Start();
+  const auto report = [&] {
+    return Call(*controller_->fabric, &v1::Fabric::Stub::Status, v1::StatusRequest())
+        ->status()
+        .faults();
+  };
+  for (Row row = 0; row < 16; ++row) ASSERT_TRUE(Node(4, row, false).ok());
+  EXPECT_EQ(report().unreachable_pairs(), 256u);
+  EXPECT_EQ(report().cut_off_inputs(), "0-15");
+  EXPECT_EQ(report().cut_off_outputs(), "0-15");
+  EXPECT_EQ(SetUpCircuit(*controller_, 0, 7).status().code(), absl::StatusCode::kUnavailable);
+  for (Row row = 0; row < 16; ++row) ASSERT_TRUE(Node(4, row, true).ok());
+  EXPECT_TRUE(SetUpCircuit(*controller_, 0, 7).ok());
+}
+
 TEST_F(NodesTest, CircuitsOverANodeAreBrokenAndSetUpsGoAroundIt) {
   Start();
   const v1::Circuit p = SetUpOne(0, 7);

@@ -5,11 +5,17 @@ import signal
 import subprocess
 import unittest
 
-from command_line import BB16, BFLY, CommandLineTest, balances
+from command_line import BB16, BFLY, LCORES, CommandLineTest, balances
 from lab import wait_until
 
 # Of the 16 rows of each copy, a stage sets one position: the leftmost first.
 DIMENSION = 4
+
+
+def butterfly(rows):
+    stages = rows.bit_length() - 1
+    return (f"name: b{rows}\nnetwork: {{kind: butterfly, rows: {rows}}}\n"
+            f"placement: [{{stages: 0-{stages - 1}, lcore: {LCORES[0]}}}]\n")
 
 
 def link_of(circuit, stage):
@@ -212,6 +218,62 @@ class Faults(CommandLineTest):
         self.bfly("node", "up", 8, "0-3")
         self.assertEqual(self.send(0, 100), (100, 0))
         self.assertEqual(self.send(9, 100), (100, 0))
+
+    def test_what_fails_is_answered_with_what_cannot_be_reached_any_more(self):
+        self.bfly("up", self.write("b8.yaml", butterfly(8)))
+        said = self.bfly("link", "fail", "s1 r6 p1").stdout
+        self.assertEqual(said, """\
+link s1 r6 p1 failed
+1 link is down; 4 of 64 pairs of input and output row have no path any more: 2 -> 6, 2 -> 7, 6 -> 6, 6 -> 7
+  3 switches are not down but count as faulty: every edge of a direction is down or leads to a faulty switch
+""")
+        answer = self.json("node", "fail", 3, 1)
+        self.assertEqual((answer["up"], answer["links"], answer["nodes"]), (False, [], [{"level": 3, "row": 1}]))
+        self.assertEqual(answer["faults"]["unreachable_pairs"], 12)
+        self.assertEqual(answer["faults"]["cut_off_outputs"], "1")
+        status = self.bfly("status").stdout
+        self.assertIn("1 link and 1 node are down; 12 of 64 pairs", status)
+        self.assertIn("  cut off: no path leads to output row 1\n", status)
+        self.assertEqual(self.json("status")["faults"], answer["faults"])
+        # Rows that no fault cuts off go on talking, under the account of all packets.
+        self.bfly("traffic", "start", "--name", "t", "--to", "uniform", "--rate", 1000)
+        self.bfly("node", "fail", "l1 r0-7")
+        self.assertIn("no path leads from input row 0-7", self.bfly("status").stdout)
+        self.assertTrue(balances(self.json("counters")["conservation"]))
+        self.bfly("node", "restore", "l1 r0-7")
+        before = self.json("counters")["conservation"]["delivered"]
+        wait_until(lambda: self.json("counters")["conservation"]["delivered"] > before + 100, "packets arrive again")
+        self.bfly("node", "restore", 3, 1)
+        said = self.bfly("link", "restore", "all").stdout
+        self.assertTrue(said.endswith("nothing is down; every pair of input and output row has a path\n"), said)
+        self.assertNotIn("faults", self.json("status"))
+        self.bfly("traffic", "stop", "t")
+        self.assertIn("level 4 is outside 0..3", self.refused("node", "fail", 4, 0))
+        self.assertIn("row 8 is outside 0..7", self.refused("node", "restore", 3, 8))
+        self.assertIn("stage 3 is outside 0..2", self.refused("link", "fail", "s3"))
+        self.assertIn("port: 2 is outside 0..1", self.refused("link", "restore", "s2 r0 p2"))
+        for words in (("link", "fail"), ("node", "fail"), ("node", "restore", 3)):
+            self.refused(*words, code=2)
+
+    def test_a_fabric_begins_with_the_faults_of_its_file(self):
+        file = self.write("faulty.yaml", butterfly(8) + "faults: {nodes: [{levels: 3, rows: 1}], adversarial: {nodes: 2}}\n")
+        described = self.bfly("describe", file).stdout
+        # The adversary cuts off the outputs 0 and 1.
+        self.assertIn("3 nodes are down; 16 of 64 pairs", described)
+        self.assertIn("no path leads to output row 0-1", described)
+        faults = self.json("describe", file)["faults"]
+        self.assertEqual((faults["nodes"], faults["unreachable_pairs"], faults["exact"]), (3, 16, True))
+        self.bfly("up", file)
+        self.assertEqual(self.json("status")["faults"], faults)
+        self.json("circuit", "setup", 0, 2)
+        self.assertEqual(self.send(0, 100), (100, 0))
+        self.assertIn("is down with node", self.refused("circuit", "setup", 1, 1))
+        self.bfly("node", "restore", 2, "0-1")
+        self.assertEqual(self.json("node", "restore", 3, 1).get("faults"), None)
+        self.json("circuit", "setup", 1, 1)
+        self.assertEqual(self.send(1, 100), (100, 0))
+        wrong = self.write("wrong.yaml", butterfly(8) + "faults: {nodes: [{levels: 4}]}\n")
+        self.assertIn("faults.nodes[0].levels: level 4 is outside 0..3", self.refused("describe", wrong))
 
     def test_what_is_wrong_is_refused_and_named(self):
         self.up()
