@@ -3,12 +3,14 @@
 
 #include "control/measure/circuits/circuit_experiment.h"
 #include "control/measure/packets/packet_experiment.h"
+#include "control/measure/survival/survival_experiment.h"
 
 namespace bfly::control {
 
 const std::vector<Kind>& Kinds() {
   static const std::vector<Kind> kinds = {
       {"circuit protocols", "protocol", "name, protocol and d", NewCircuitExperiment},
+      {"pairs that survive faults", "faults", "name, faults, network and d", NewSurvivalExperiment},
       {"packets", nullptr, "name, network, d and rho", NewPacketExperiment},
   };
   return kinds;

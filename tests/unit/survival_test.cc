@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Experiments about faults: their points, trials against counts by hand, and the shipped file cut
+// short.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "control/measure/core/journal.h"
+#include "control/measure/experiment_file.h"
+#include "control/measure/measure.h"
+#include "control/measure/survival/survival_claims.h"
+#include "control/measure/survival/survival_point.h"
+#include "tests/unit/checked_claim.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+
+v1::SurvivalExperiment SmallSurvival(v1::SurvivalExperiment::What faults, v1::NetworkKind network) {
+  v1::SurvivalExperiment experiment;
+  experiment.set_name("small");
+  experiment.add_faults(faults);
+  experiment.add_network(network);
+  experiment.add_d(3);
+  experiment.add_rate(0.25);
+  experiment.add_count(3);
+  experiment.set_multiplicity(2);
+  return experiment;
+}
+
+double SurvivalOf(const v1::SurvivalExperiment& experiment, const std::string& figure) {
+  const auto points = SurvivalPointsOf(experiment);
+  EXPECT_TRUE(points.ok()) << points.status();
+  const auto trial = RunSurvivalTrial((*points)[0], experiment.list(), 1);
+  EXPECT_TRUE(trial.ok()) << trial.status();
+  return trial->figure(figure);
+}
+
+std::string RefusedPoints(const v1::SurvivalExperiment& experiment) {
+  return std::string(SurvivalPointsOf(experiment).status().message());
+}
+
+TEST(Survival, PointsAreSweptOverWhatTheyHave) {
+  v1::SurvivalExperiment experiment = SmallSurvival(v1::SurvivalExperiment::LINKS, v1::BUTTERFLY);
+  experiment.add_faults(v1::SurvivalExperiment::ADVERSARY);
+  experiment.add_network(v1::DILATED_BUTTERFLY);
+  experiment.add_rate(0.5);
+  std::vector<std::string> names;
+  const auto points = SurvivalPointsOf(experiment);
+  ASSERT_TRUE(points.ok()) << points.status();
+  for (const SurvivalPoint& point : *points) names.push_back(point.ToString());
+  EXPECT_THAT(names, ElementsAre("links butterfly rate=0.25 d=3", "links butterfly rate=0.5 d=3",
+                                 "links dilated_butterfly multiplicity=2 rate=0.25 d=3",
+                                 "links dilated_butterfly multiplicity=2 rate=0.5 d=3",
+                                 "adversary butterfly count=3 d=3",
+                                 "adversary dilated_butterfly multiplicity=2 count=3 d=3"));
+}
+
+TEST(Survival, TrialsCountThePairsThatAreLeft) {
+  // The adversary's three switches are on 8 pairs each.
+  EXPECT_EQ(SurvivalOf(SmallSurvival(v1::SurvivalExperiment::ADVERSARY, v1::BUTTERFLY), "survival"),
+            1 - 24. / 64);
+  // On BB_n the third alone stops nobody.
+  EXPECT_EQ(SurvivalOf(SmallSurvival(v1::SurvivalExperiment::ADVERSARY, v1::TWO_FOLD_BUTTERFLY),
+                       "survival"),
+            1 - 16. / 64);
+  v1::SurvivalExperiment listed = SmallSurvival(v1::SurvivalExperiment::LISTED, v1::BUTTERFLY);
+  v1::FaultyLinks& link = *listed.mutable_list()->add_links();
+  link.set_stages("1");
+  link.set_rows("6");
+  link.set_port(1);
+  EXPECT_EQ(SurvivalOf(listed, "survival"), 1 - 4. / 64);
+  EXPECT_EQ(SurvivalOf(listed, "down"), 1);
+  v1::SurvivalExperiment all = SmallSurvival(v1::SurvivalExperiment::NODES, v1::BUTTERFLY);
+  all.set_rate(0, 1);
+  EXPECT_EQ(SurvivalOf(all, "survival"), 0);
+  EXPECT_EQ(SurvivalOf(all, "cut_off_outputs"), 8);
+}
+
+TEST(Survival, WhatTheNetworkDoesNotHaveIsRefused) {
+  v1::SurvivalExperiment experiment =
+      SmallSurvival(v1::SurvivalExperiment::ADVERSARY, v1::BUTTERFLY);
+  experiment.set_count(0, 9);
+  EXPECT_THAT(RefusedPoints(experiment), HasSubstr("count: 9 switches are more"));
+  experiment = SmallSurvival(v1::SurvivalExperiment::LISTED, v1::BUTTERFLY);
+  EXPECT_THAT(RefusedPoints(experiment), HasSubstr("list: is missing"));
+  experiment.mutable_list()->add_nodes()->set_levels("4");
+  EXPECT_THAT(RefusedPoints(experiment),
+              HasSubstr("list.nodes[0].levels: level 4 is outside 0..3"));
+}
+
+TEST(Survival, ClaimsFailWhereFewerPairsSurvive) {
+  const Claim& claim = *(*ClaimsNamed(SurvivalClaims(), {"adversary_cuts_off"}))[0];
+  Measurement m{.point = SurvivalPoint{.faults = "adversary", .d = 3, .count = 2}, .trials = {}};
+  m.trials.push_back({.batch_delays = {}, .figures = {{"survival", 0.75}}});
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kPass);
+  m.trials[0].figures["survival"] = 0.734375;
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kFail);
+  m.point = SurvivalPoint{.faults = "adversary", .d = 3, .count = 2, .lists = true};
+  EXPECT_EQ(Check(claim, m).verdict, Verdict::kNotApplicable);
+}
+
+TEST(Survival, TheShippedExperimentFindsTheExactProbabilities) {
+  const std::string file =
+      std::string(std::getenv("BFLY_SOURCE_ROOT")) + "/topologies/experiments/fault-survival.yaml";
+  std::string folder = testing::TempDir() + "bfly-survival-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const auto experiment = ReadExperiment(file, {"d=4,6", "seeds=1..60"});
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  auto journal = Journal::Open(folder + "/out", WriteExperiment(**experiment));
+  ASSERT_TRUE(journal.ok()) << journal.status();
+  const auto report = Measure(**experiment, *journal, [](const Progress&) { return true; });
+  ASSERT_TRUE(report.ok()) << report.status();
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(report->Count(Verdict::kFail), 0) << (*experiment)->Summary(*report);
+  std::set<std::string> passed;
+  for (const ClaimResult& claim : report->claims) {
+    if (claim.verdict == Verdict::kPass) passed.insert(claim.id);
+  }
+  EXPECT_THAT(passed, IsSupersetOf({"node_survival", "link_survival", "two_path_survival",
+                                    "survival_ceiling", "adversary_cuts_off"}));
+}
+
+}  // namespace
+}  // namespace bfly::control
