@@ -82,6 +82,23 @@ class ParallelLinksTest(unittest.TestCase):
             self.assertGreater(drops["link_down"], 0)
             net.down()
 
+    def test_hosts_that_keep_a_path_talk_while_a_node_is_down(self):
+        with self.fabric(hosts=3, rule="round_robin") as net:
+            self.hosts[0].ping(self.hosts[1].address)
+            self.hosts[0].ping(self.hosts[2].address)
+            talk = self.hosts[0].spawn("ping", "-i", "0.02", "-c", "200", "-W", "5", self.hosts[1].address)
+            # Node 010 of level 2 is on the paths from the rows 0, 2, 4 and 6 to the rows 2 and 3.
+            failed = net.json("node", "fail", 2, 2)
+            self.assertEqual(failed["faults"]["unreachable_pairs"], 8)
+            self.assertIn({"input": 0, "output": 2}, failed["faults"]["examples"])
+            self.hosts[0].run("ping", "-c", "1", "-W", "1", self.hosts[2].address, check=False)
+            self.assertIn(" 0% packet loss", talk.finish())
+            drops = {drop["reason"]: drop["packets"] for drop in net.settled()["drops"]}
+            self.assertGreater(drops["link_down"], 0)
+            self.assertIn("every pair of input and output row has a path", net.bfly("node", "restore", 2, 2))
+            self.hosts[0].ping(self.hosts[2].address)
+            net.down()
+
     def test_circuits_keep_to_the_ports_they_have(self):
         with self.fabric(hosts=1, circuits={"without_circuit": "drop"}) as net:
             chosen = net.json("circuit", "setup", "0", "5")
