@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/packet/fabric_fixture.h"
+#include "topologies/faulty_switches.h"
 #include "topologies/random.h"
 
 namespace bfly::dataplane {
@@ -85,6 +86,50 @@ TEST(MultibutterflyFabric, RoundRobinSharesADirectionWithinOnePacket) {
         const uint64_t before = done.links[first + port - 1].packets;
         const uint64_t here = done.links[first + port].packets;
         EXPECT_TRUE(here == before || here + 1 == before) << before << " then " << here;
+      }
+    }
+  }
+}
+
+// Node 0 of level 3 is down, and so is the link from node 2 of level 2 to the other switch before
+// the outputs 0 and 1. No fault is next to the nodes of level 1, and every pair still has a path.
+TEST(MultibutterflyFabric, PacketsGoAroundSwitchesThatCountAsFaulty) {
+  for (const PortRule rule : AllRules()) {
+    for (FabricConfig config : Placements(2, rule)) {
+      config.network.parallel_edges = ParallelEdges::kAvoid;
+      for (const bool avoid : {false, true}) {
+        SCOPED_TRACE(testing::Message() << RuleName(rule) << (avoid ? " avoids" : " does not"));
+        const std::unique_ptr<Fabric> fabric = MustLoad(config);
+        ASSERT_NE(fabric, nullptr);
+        const Network& network = fabric->network();
+        FaultSet faults(network);
+        faults.SetNodeUp({3, 0}, false);
+        for (const int port : {0, 1}) {
+          if (network.next_row(2, 2, port) == 1) faults.SetLinkUp({2, 2, port}, false);
+        }
+        const FaultySwitches switches(faults);
+        EXPECT_EQ(switches.up_but_faulty(), std::vector<NodeId>{(NodeId{2, 2})});
+        const std::vector<uint64_t> to_avoid = switches.links_to_avoid();
+        ASSERT_FALSE(to_avoid.empty());
+        for (const uint64_t link : to_avoid) {
+          EXPECT_EQ(network.link_at(link).stage, 1);
+          const LinkId at = network.link_at(link);
+          EXPECT_EQ(network.next_row(1, at.row, at.port), 2u);
+        }
+        for (const LinkId& link : faults.blocked_links()) {
+          ASSERT_TRUE(fabric->SetLinkUp(link, false).ok());
+        }
+        if (avoid) fabric->AvoidLinks(to_avoid);
+        std::vector<SourceConfig> sources = AllPairs(network);
+        for (SourceConfig& source : sources) source.packets = 20;
+        ASSERT_TRUE(fabric->SetSources(sources).ok());
+        const Snapshot done = WaitForDeliveries(*fabric, 20 * kRows * kRows);
+        EXPECT_EQ(done.conservation.in_flight, 0u);
+        if (avoid) {
+          EXPECT_EQ(done.conservation.delivered, 20 * kRows * kRows);
+        } else if (rule == PortRule::kRoundRobin || rule == PortRule::kRandom) {
+          EXPECT_GT(DroppedBy(done, DropReason::kLinkDown), 0u);
+        }
       }
     }
   }
