@@ -106,7 +106,7 @@ absl::StatusOr<std::vector<SurvivalPoint>> SurvivalPointsOf(
   };
   Sweep(points, kinds, [&](SurvivalPoint& x, NetworkKind kind) {
     x.network = kind;
-    if (kind == NetworkKind::kDilatedButterfly) {
+    if (kind == NetworkKind::kDilatedButterfly || kind == NetworkKind::kMultibutterfly) {
       x.multiplicity = static_cast<int>(experiment.multiplicity());
     }
   });

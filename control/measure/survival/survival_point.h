@@ -18,7 +18,7 @@ struct SurvivalPoint {
   std::string faults;  // "links", "nodes", "adversary" or "listed"
   NetworkKind network = NetworkKind::kButterfly;
   int d = 0;             // 2^d rows
-  int multiplicity = 1;  // of a dilated butterfly
+  int multiplicity = 1;  // of a dilated butterfly or a multibutterfly
   double rate = 0;       // links, nodes
   uint32_t count = 0;    // adversary
   bool lists = false;    // the experiment lists faults besides
