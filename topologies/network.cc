@@ -59,6 +59,11 @@ absl::Status CheckPorts(const NetworkSpec& spec) {
     return absl::InvalidArgumentError(
         absl::StrCat("multiplicity: ", spec.multiplicity, " is outside 1..", kMaxMultiplicity));
   }
+  if (spec.kind == NetworkKind::kDilatedButterfly && spec.multiplicity > kMaxDilation) {
+    return absl::InvalidArgumentError(absl::StrCat("multiplicity: ", spec.multiplicity,
+                                                   " is outside 1..", kMaxDilation,
+                                                   ", which a dilated_butterfly may have"));
+  }
   const bool splits = spec.kind == NetworkKind::kMultibutterfly;
   if (spec.multiplicity != 1 && !splits && spec.kind != NetworkKind::kDilatedButterfly) {
     return NeedsKind(absl::StrCat("multiplicity: ", spec.multiplicity),

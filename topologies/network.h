@@ -52,8 +52,8 @@ struct NetworkSpec {
   uint32_t rows = 0;  // a power of two, kMinRows..kMaxRows
   uint64_t seed = 0;  // gives the random switch settings and the random wiring
   int passes = 1;     // how often a packet goes round, 1..2; above 1 only on a wrapped butterfly
-  // Ports of a direction, 1..kMaxMultiplicity. Only a dilated butterfly and a multibutterfly have
-  // more than one, a multibutterfly at most half as many as rows.
+  // Ports of a direction. Only a dilated butterfly, 1..kMaxDilation, and a multibutterfly,
+  // 1..kMaxMultiplicity and at most half as many as rows, have more than one.
   int multiplicity = 1;
   // Given only if a direction has several ports; kDefaultRule if left out.
   std::optional<PortRule> rule = {};
@@ -66,6 +66,7 @@ struct NetworkSpec {
 inline constexpr uint32_t kMinRows = 2;
 inline constexpr uint32_t kMaxRows = 1u << 20;
 inline constexpr int kMaxMultiplicity = 16;
+inline constexpr int kMaxDilation = 8;
 inline constexpr int kMaxExtraStages = 20;
 // Links of a network whose stages are all wired by tables. Such a link takes 8 bytes.
 inline constexpr uint64_t kMaxTableLinks = uint64_t{1} << 24;

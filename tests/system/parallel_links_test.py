@@ -194,7 +194,7 @@ class ParallelLinksTest(unittest.TestCase):
         for network, text in (("{kind: butterfly, rows: 8, rule: random}", "2: network.rule: random has nothing"),
                               ("{kind: butterfly, rows: 8, multiplicity: 2}", "needs kind dilated_butterfly"),
                               ("{kind: dilated_butterfly, rows: 8, multiplicity: 0}", "allowed: 1 to 16"),
-                              ("{kind: dilated_butterfly, rows: 8, multiplicity: 17}", "allowed: 1 to 16"),
+                              ("{kind: dilated_butterfly, rows: 8, multiplicity: 9}", "is outside 1..8"),
                               ("{kind: dilated_butterfly, rows: 8, multiplicity: 2, rule: best}", "least_occupied")):
             with self.assertRaises(lab.CommandFailed) as refused:
                 describe(network)

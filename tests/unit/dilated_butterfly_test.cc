@@ -81,7 +81,10 @@ TEST(DilatedButterfly, RefusesWhatItCannotBe) {
         .kind = NetworkKind::kDilatedButterfly, .rows = rows, .multiplicity = multiplicity};
   };
   EXPECT_EQ(error(dilated(8, 0)), "multiplicity: 0 is outside 1..16");
+  EXPECT_EQ(error(dilated(8, 9)),
+            "multiplicity: 9 is outside 1..8, which a dilated_butterfly may have");
   EXPECT_EQ(error(dilated(8, 17)), "multiplicity: 17 is outside 1..16");
+  EXPECT_TRUE(Network::Make(dilated(8, 8)).ok());
   EXPECT_EQ(error({.kind = NetworkKind::kBenes, .rows = 8, .multiplicity = 2}),
             "multiplicity: 2 needs kind dilated_butterfly or multibutterfly, not benes");
   for (const NetworkKind kind : {NetworkKind::kButterfly, NetworkKind::kDilatedButterfly}) {

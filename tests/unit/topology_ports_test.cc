@@ -39,6 +39,9 @@ TEST(TopologyPorts, WhatCannotBeIsRefusedWithItsLine) {
   const std::string dilated = "  kind: dilated_butterfly\n";
   EXPECT_THAT(ErrorsOf(dilated + "  multiplicity: 0\n"),
               EndsWith("a:5: network.multiplicity: 0 is out of range (allowed: 1 to 16)"));
+  EXPECT_THAT(ErrorsOf(dilated + "  multiplicity: 9\n"),
+              EndsWith("a:5: network.multiplicity: 9 is outside 1..8, which a dilated_butterfly "
+                       "may have"));
   EXPECT_THAT(ErrorsOf(dilated + "  multiplicity: 17\n"),
               EndsWith("a:5: network.multiplicity: 17 is out of range (allowed: 1 to 16)"));
   EXPECT_THAT(ErrorsOf("  kind: butterfly\n  multiplicity: 2\n"),

@@ -12,8 +12,6 @@
 namespace bfly::control {
 namespace {
 
-using SurvivalReason = std::function<std::string(const SurvivalPoint&)>;
-
 // The claim is about points with these faults for which `is_about` holds, and applies where the
 // file lists no other faults.
 Claim AboutFaults(Claim claim, const std::string& faults, const std::string& networks,
