@@ -83,8 +83,9 @@ TEST_F(RecoveryTest, ADataPlaneThatComesBackEmptyGetsEverythingAgain) {
   Told();
   agent = Agent("dp0");
   EXPECT_TRUE(Eventually([&] { return Running(controller, "dp0"); }));
-  EXPECT_THAT(Told(), ElementsAre("load dp0", "install 1", "install 2", "install 3", "link 64 down",
-                                  "sources 1"));  // stage 2 of 16 rows, 2 ports
+  // Links go down before circuits and sources come. Link 64 is of stage 2: 16 rows with 2 ports.
+  EXPECT_THAT(Told(), ElementsAre("load dp0", "link 64 down", "install 1", "install 2", "install 3",
+                                  "sources 1"));
   EXPECT_EQ(Plane(controller, "dp0").reconciled(), 3u);
   ExpectCountsEqualRecount(controller, agent.get());
   EXPECT_TRUE(SetUpCircuit(controller, 4, 4).ok());

@@ -252,8 +252,8 @@ link s1 r6 p1 failed
         self.assertIn("row 8 is outside 0..7", self.refused("node", "restore", 3, 8))
         self.assertIn("stage 3 is outside 0..2", self.refused("link", "fail", "s3"))
         self.assertIn("port: 2 is outside 0..1", self.refused("link", "restore", "s2 r0 p2"))
-        for words in (("link", "fail"), ("node", "fail"), ("node", "restore", 3)):
-            self.refused(*words, code=2)
+        for line in "link fail", "node fail", "node restore 3":
+            self.refused(*line.split(), code=2)
 
     def test_a_fabric_begins_with_the_faults_of_its_file(self):
         file = self.write("faulty.yaml", butterfly(8) + "faults: {nodes: [{levels: 3, rows: 1}], adversarial: {nodes: 2}}\n")

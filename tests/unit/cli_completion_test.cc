@@ -109,7 +109,7 @@ TEST(Parser, EveryVerbIsInEveryShellsFile) {
 TEST(Parser, RefusesUnknownVerbsAndMissingArguments) {
   for (const std::string line :
        {"bfly", "bfly nonsense", "bfly describe", "bfly circuit", "bfly circuit setup 1",
-        "bfly circuit setup one 2", "bfly counters --top 0", "bfly link up 1 2 17",
+        "bfly circuit setup one 2", "bfly counters --top 0", "bfly link up 1 2 32",
         "bfly circuit permutation --protocol magic", "bfly circuit permutation --network x.yaml"}) {
     Invocation invocation;
     const std::unique_ptr<CLI::App> app = BuildParser(invocation);

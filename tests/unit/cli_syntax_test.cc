@@ -77,7 +77,7 @@ TEST(LinkSyntax, OneLinkCanBeWrittenInEveryWayThatIsPrinted) {
   EXPECT_THAT(std::string(OneLink({"s3 r0-5 p1"}).status().message()),
               HasSubstr("is not one link, such as 's3 r5 p1'"));
   EXPECT_THAT(std::string(OneLink({"s3 r5"}).status().message()), HasSubstr("is not one link"));
-  EXPECT_THAT(std::string(OneLink({"3,5,16"}).status().message()),
+  EXPECT_THAT(std::string(OneLink({"3,5,32"}).status().message()),
               HasSubstr("is not a port; ports are p0 and p1"));
 }
 

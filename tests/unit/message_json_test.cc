@@ -36,7 +36,7 @@ TEST(MessageJson, WritesNestedAndRepeatedMessagesInTheOrderOfTheSchema) {
       R"("passes":0,"dilation":0,)"
       R"("tag":{"bits":1,"layout":[{"hop":0,"stage":0,"position":1}],"bits_per_hop":0},)"
       R"("example":{"input":0,"output":0,"tag":"","rows":[1,0]},"links":[],)"
-      R"("multiplicity":0,"rule":""})");
+      R"("multiplicity":0,"rule":"","extra_stages":0,"parallel_edges":""})");
 }
 
 TEST(MessageJson, WritesEnumsAsLowerCaseNames) {
