@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+// The step clock runs a step rule (step_rule.h) at all nodes of a network, in exact steps. Its
+// results do not depend on how many workers share the work, nor on how the rows are cut into
+// blocks.
+//
+// A block is a range of rows at all levels. A step of several blocks is made of up to three parts:
+// SendBlock, ReceiveBlock and SettleBlock. A part touches nodes of its own block only, and every
+// block ends a part before any block begins the next one. The only thing that blocks share is what
+// they have sent. With one block messages are handed over at once, stage by stage from the last to
+// the first, so that every head has sent before it receives.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "dataplane/steps/step_rule.h"
+#include "topologies/crew.h"
+#include "topologies/network.h"
+
+namespace bfly::dataplane {
+
+// When a run ends that does not come to its end by itself.
+struct StepLimits {
+  uint64_t steps = UINT64_MAX;       // of this run
+  uint64_t idle_steps = UINT64_MAX;  // so many steps one after the other without a move
+};
+
+enum class StepEnd {
+  kDone,   // no node is active
+  kStuck,  // no move in `idle_steps` steps
+  kLimit,  // `steps` steps are over
+};
+
+template <StepRule Rule>
+class StepClock {
+ public:
+  using Node = typename Rule::Node;
+  using Message = typename Rule::Message;
+  using Answer = typename Rule::Answer;
+  using Tally = typename Rule::Tally;
+
+  // `blocks` is 1..rows; 0 makes one block a worker. The network, the rule and the crew outlive the
+  // clock. Memory: a Node for each of (hops + 1) * rows nodes, 3 bits of activity, and what a step
+  // sends.
+  StepClock(const Network& network, const Rule& rule, Crew& crew, uint32_t blocks = 0)
+      : network_(network), rule_(rule), crew_(crew), hops_(network.hops()) {
+    const Row rows = network.rows();
+    const uint32_t wanted = blocks > 0 ? blocks : static_cast<uint32_t>(crew.workers());
+    rows_of_block_ = (rows + std::min(wanted, rows) - 1) / std::min(wanted, rows);
+    for (Row first = 0; first < rows; first += rows_of_block_) {
+      Block& block = blocks_.emplace_back();
+      block.first = first;
+      block.words = (std::min(rows_of_block_, rows - first) + 63) / 64;
+      block.active.resize(static_cast<size_t>(hops_ + 1) * block.words * kKinds);
+      block.sent.resize(static_cast<size_t>(hops_));
+    }
+    for (Block& block : blocks_) {
+      for (SentOfLevel& sent : block.sent) sent.to.resize(blocks_.size());
+    }
+    nodes_.resize(static_cast<size_t>(hops_ + 1) * rows);
+  }
+
+  // Steps that are over.
+  uint64_t step() const { return step_; }
+
+  // Nodes may be looked at between steps, and changed; call Wake after a change.
+  Node& node(int level, Row row) { return nodes_[Index(level, row)]; }
+  const Node& node(int level, Row row) const { return nodes_[Index(level, row)]; }
+  void Wake(int level, Row row) { Mark(blocks_[row / rows_of_block_], level, row); }
+
+  Tally tally() const {
+    Tally sum{};
+    for (const Block& block : blocks_) sum += block.tally;
+    return sum;
+  }
+
+  // The active nodes of a level.
+  uint64_t ActiveNodes(int level) const {
+    uint64_t count = 0;
+    for (const Block& block : blocks_) {
+      const uint64_t* active = block.ActiveOf(level);
+      for (size_t i = 0; i < block.words * kKinds; ++i) {
+        count += static_cast<uint64_t>(std::popcount(active[i]));
+      }
+    }
+    return count;
+  }
+
+  bool AnyActive() {
+    // The level that was found last is the likeliest one.
+    for (int i = 0; i <= hops_; ++i) {
+      const int level = seen_active_ + i <= hops_ ? seen_active_ + i : seen_active_ + i - hops_ - 1;
+      for (const Block& block : blocks_) {
+        const uint64_t* active = block.ActiveOf(level);
+        for (size_t word = 0; word < block.words * kKinds; ++word) {
+          if (active[word] == 0) continue;
+          seen_active_ = level;
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  void Step() {
+    if (blocks_.size() == 1) {
+      StepOneBlock(blocks_[0]);
+    } else {
+      crew_.ForEach(blocks_.size(), [&](int, size_t block) { SendBlock(blocks_[block]); });
+      crew_.ForEach(blocks_.size(), [&](int, size_t block) {
+        ReceiveBlock(block);
+        if constexpr (!Answering<Rule>) EndBlock(blocks_[block]);
+      });
+      if constexpr (Answering<Rule>) {
+        crew_.ForEach(blocks_.size(), [&](int, size_t block) {
+          SettleBlock(blocks_[block]);
+          EndBlock(blocks_[block]);
+        });
+      }
+    }
+    ++step_;
+  }
+
+  // Takes steps until no node is active or a limit is reached. after_step(*this) is called after
+  // every step.
+  template <typename AfterStep>
+  StepEnd Run(const StepLimits& limits, AfterStep&& after_step) {
+    const uint64_t first = step_;
+    uint64_t moved_at = step_;
+    uint64_t moves = tally().moves;
+    while (AnyActive()) {
+      if (step_ - first >= limits.steps) return StepEnd::kLimit;
+      Step();
+      after_step(*this);
+      if (const uint64_t now = tally().moves; now != moves) {
+        moves = now;
+        moved_at = step_;
+      } else if (step_ - moved_at >= limits.idle_steps) {
+        return StepEnd::kStuck;
+      }
+    }
+    return StepEnd::kDone;
+  }
+  StepEnd Run(const StepLimits& limits) {
+    return Run(limits, [](const StepClock&) {});
+  }
+
+ private:
+  static constexpr size_t kKinds = static_cast<size_t>(ActiveKinds<Rule>());
+
+  struct Sent {
+    Row head;
+    Row tail;
+    int port;
+    [[no_unique_address]] Message message;
+    [[no_unique_address]] Answer answer;
+  };
+
+  // What the nodes of a block have sent from one level, in the order of rows.
+  struct SentOfLevel {
+    std::vector<Sent> all;
+    std::vector<std::vector<uint32_t>> to;  // by the head's block: indices of `all`
+    void Clear() {
+      all.clear();
+      for (std::vector<uint32_t>& indices : to) indices.clear();
+    }
+  };
+
+  struct alignas(64) Block {
+    Row first = 0;
+    size_t words = 0;  // 64 rows each
+    // By level, word and kind: which nodes are active.
+    std::vector<uint64_t> active;
+    std::vector<SentOfLevel> sent;  // by level
+    Tally tally{};
+
+    uint64_t* ActiveOf(int level) {
+      return active.data() + static_cast<size_t>(level) * words * kKinds;
+    }
+    const uint64_t* ActiveOf(int level) const {
+      return active.data() + static_cast<size_t>(level) * words * kKinds;
+    }
+  };
+
+  // Keeps what one node of a block sends until the heads' blocks take it.
+  class Outbox {
+   public:
+    Outbox(const StepClock& clock, SentOfLevel& sent, const At& at)
+        : clock_(clock), sent_(sent), at_(at) {}
+    void Put(int port, const Message& message) {
+      const Row head = clock_.HeadOf(at_, port);
+      sent_.to[head / clock_.rows_of_block_].push_back(static_cast<uint32_t>(sent_.all.size()));
+      sent_.all.push_back({head, at_.row, port, message, Answer{}});
+    }
+
+   private:
+    const StepClock& clock_;
+    SentOfLevel& sent_;
+    const At& at_;
+  };
+
+  // Gives what one node sends to the heads at once, where there is one block.
+  class Handover {
+   public:
+    Handover(StepClock& clock, Block& block, const At& at, Node& tail)
+        : clock_(clock), block_(block), at_(at), tail_(tail) {}
+    void Put(int port, const Message& message) {
+      const Row head = clock_.HeadOf(at_, port);
+      const At at{at_.step, at_.level + 1, head};
+      Node& node = clock_.node(at.level, head);
+      const InLink link{at_.row, port};
+      clock_.rule_.Receive(at, node, link, message, block_.tally);
+      if constexpr (AnswersAtOnce<Rule>() && SendsOrReceives<Rule>()) {
+        const Answer answer = clock_.rule_.Reply(at, node, link, message);
+        clock_.Mark(block_, at.level, head);
+        clock_.rule_.Settle(at_, tail_, port, answer, block_.tally);
+        clock_.Mark(block_, at_.level, at_.row);
+        return;
+      } else if constexpr (Answering<Rule>) {
+        Sent& sent = block_.sent[static_cast<size_t>(at_.level)].all.emplace_back(
+            Sent{head, at_.row, port, message, Answer{}});
+        if constexpr (AnswersAtOnce<Rule>()) {
+          sent.answer = clock_.rule_.Reply(at, node, link, message);
+        }
+      }
+      clock_.Mark(block_, at.level, head);
+    }
+
+   private:
+    StepClock& clock_;
+    Block& block_;
+    const At& at_;
+    Node& tail_;
+  };
+
+  size_t Index(int level, Row row) const {
+    return static_cast<size_t>(level) * network_.rows() + row;
+  }
+  Row HeadOf(const At& at, int port) const {
+    return network_.next_row(network_.stage_of_hop(at.level), at.row, port);
+  }
+
+  // Asks the rule whether the node is active.
+  void Mark(Block& block, int level, Row row) {
+    const auto kind =
+        static_cast<size_t>(rule_.Active(At{step_, level, row}, nodes_[Index(level, row)]));
+    const Row bit = (row - block.first) % 64;
+    uint64_t* active = block.ActiveOf(level) + (row - block.first) / 64 * kKinds;
+    for (size_t k = 0; k < kKinds; ++k) {
+      active[k] = (active[k] & ~(uint64_t{1} << bit)) | uint64_t{kind == k + 1} << bit;
+    }
+  }
+
+  bool LevelSends(int level) const {
+    if constexpr (ChoosingLevels<Rule>) {
+      return rule_.LevelSends(step_, level);
+    } else {
+      return true;
+    }
+  }
+
+  // Calls act(at, node) for the active nodes of a level, or for those that may send.
+  template <bool kToSend, typename Act>
+  void ForActive(Block& block, int level, Act&& act) {
+    for (size_t word = 0; word < block.words; ++word) {
+      const uint64_t* active = block.ActiveOf(level) + word * kKinds;
+      At at{step_, level, block.first + static_cast<Row>(word * 64)};
+      uint64_t nodes = 0;
+      for (size_t k = 0; k < kKinds; ++k) nodes |= active[k];
+      if (nodes == 0) continue;
+      if constexpr (kToSend && ChoosingSenders<Rule>) nodes = rule_.Senders(at, active);
+      for (; nodes != 0; nodes &= nodes - 1) {
+        at.row =
+            block.first + static_cast<Row>(word * 64) + static_cast<Row>(std::countr_zero(nodes));
+        act(at, node(level, at.row));
+      }
+    }
+  }
+
+  void StepOneBlock(Block& block) {
+    for (int level = hops_ - 1; level >= 0; --level) {
+      std::vector<Sent>& sent = block.sent[static_cast<size_t>(level)].all;
+      sent.clear();
+      if (!LevelSends(level)) continue;
+      ForActive<true>(block, level, [&](const At& at, Node& tail) {
+        Handover out(*this, block, at, tail);
+        rule_.Send(at, tail, out);
+        if constexpr (!Answering<Rule>) Mark(block, at.level, at.row);
+      });
+      if constexpr (Answering<Rule> && !AnswersAtOnce<Rule>()) {
+        for (Sent& s : sent) Reply(block, level, s);
+      }
+    }
+    if constexpr (Answering<Rule>) SettleBlock(block);
+    EndBlock(block);
+  }
+
+  void SendBlock(Block& block) {
+    for (int level = 0; level < hops_; ++level) {
+      SentOfLevel& sent = block.sent[static_cast<size_t>(level)];
+      sent.Clear();
+      if (!LevelSends(level)) continue;
+      ForActive<true>(block, level, [&](const At& at, Node& tail) {
+        Outbox out(*this, sent, at);
+        rule_.Send(at, tail, out);
+        if constexpr (!Answering<Rule>) Mark(block, at.level, at.row);
+      });
+    }
+  }
+
+  // Calls act(sent) for what has been sent from `level` to a block, in the order of the tails.
+  template <typename Act>
+  void ForSentTo(size_t to, size_t level, Act&& act) {
+    for (Block& from : blocks_) {
+      SentOfLevel& sent = from.sent[level];
+      for (const uint32_t index : sent.to[to]) act(sent.all[index]);
+    }
+  }
+
+  void ReceiveBlock(size_t to) {
+    Block& block = blocks_[to];
+    for (int level = 0; level < hops_; ++level) {
+      ForSentTo(to, static_cast<size_t>(level), [&](Sent& sent) {
+        rule_.Receive({step_, level + 1, sent.head}, node(level + 1, sent.head),
+                      {sent.tail, sent.port}, sent.message, block.tally);
+        if constexpr (AnswersAtOnce<Rule>()) {
+          Reply(block, level, sent);
+        } else {
+          Mark(block, level + 1, sent.head);
+        }
+      });
+      if constexpr (Answering<Rule> && !AnswersAtOnce<Rule>()) {
+        ForSentTo(to, static_cast<size_t>(level), [&](Sent& sent) { Reply(block, level, sent); });
+      }
+    }
+  }
+
+  void Reply(Block& block, int level, Sent& sent) {
+    sent.answer = rule_.Reply({step_, level + 1, sent.head}, node(level + 1, sent.head),
+                              {sent.tail, sent.port}, sent.message);
+    Mark(block, level + 1, sent.head);
+  }
+
+  void SettleBlock(Block& block) {
+    for (int level = 0; level < hops_; ++level) {
+      for (const Sent& sent : block.sent[static_cast<size_t>(level)].all) {
+        rule_.Settle({step_, level, sent.tail}, node(level, sent.tail), sent.port, sent.answer,
+                     block.tally);
+        Mark(block, level, sent.tail);
+      }
+    }
+  }
+
+  void EndBlock(Block& block) {
+    if constexpr (Ending<Rule>) {
+      for (int level = 0; level <= hops_; ++level) {
+        ForActive<false>(block, level, [&](const At& at, Node& ending) {
+          rule_.End(at, ending, block.tally);
+          Mark(block, at.level, at.row);
+        });
+      }
+    }
+  }
+
+  const Network& network_;
+  const Rule& rule_;
+  Crew& crew_;
+  const int hops_;
+  Row rows_of_block_ = 0;
+  uint64_t step_ = 0;
+  int seen_active_ = 0;
+  std::vector<Block> blocks_;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace bfly::dataplane
