@@ -37,6 +37,23 @@ void AddRandomFaults(const RandomFaults& plan, FaultSet* faults) {
   }
 }
 
+absl::Status AddFaultySwitches(uint32_t count, uint64_t seed, FaultSet* faults) {
+  const Network& network = faults->network();
+  const uint32_t switches = static_cast<uint32_t>(network.stages() - 1) * network.rows();
+  if (count > switches) {
+    return absl::OutOfRangeError(absl::StrCat("faults: ", count, " is outside 0..", switches,
+                                              ", the switches between inputs and outputs"));
+  }
+  if (count == 0) return absl::OkStatus();
+  const std::vector<uint32_t> order =
+      RandomPermutation(seed, RandomStream::kCountedFaults, switches);
+  for (uint32_t i = 0; i < count; ++i) {
+    const int level = 1 + static_cast<int>(order[i] / network.rows());
+    faults->SetNodeUp({level, order[i] % network.rows()}, false);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckAdversary(const AdversarialFaults& plan, const Network& network) {
   const auto check = [](const char* field, uint64_t value, uint64_t most) {
     if (value <= most) return absl::OkStatus();

@@ -22,6 +22,11 @@ struct RandomFaults {
 // Takes what is drawn down in `faults`. Probabilities are 0 to 1.
 void AddRandomFaults(const RandomFaults& plan, FaultSet* faults);
 
+// Takes `count` switches between inputs and outputs down in `faults`, drawn uniformly. The same
+// seed takes down for a larger count what it does for a smaller one, and more. OutOfRange: the
+// network has fewer such switches.
+absl::Status AddFaultySwitches(uint32_t count, uint64_t seed, FaultSet* faults);
+
 struct AdversarialFaults {
   uint32_t links = 0;
   uint32_t nodes = 0;

@@ -57,6 +57,11 @@ enum class RandomStream : uint32_t {
   kSplitterSample = 52,  // sets of inputs whose neighbours are counted
   kLinkFaults = 60,      // links that are down, by index
   kNodeFaults = 61,      // nodes that are down, by level and row
+  kCountedFaults = 62,   // switches that are down where their number is given
+  kRenaming = 80,        // new names of processors
+  kExtraTurns = 81,      // directions in extra stages, by packet
+  kQueuePriority = 82,   // priorities of packets in queues, by packet
+  kStepPorts = 83,       // where the search for a port starts, by step, node and direction
   kTest = 1000,          // the first of the streams that tests use
 };
 
