@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run on a butterfly with extra stages begins with: permutations, paths and priorities.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "dataplane/steps/extra_stages.h"
+#include "topologies/crew.h"
+#include "topologies/random.h"
+
+namespace bfly::dataplane {
+namespace {
+
+constexpr QueueOrder kQueueOrders[] = {QueueOrder::kFifo, QueueOrder::kPriority};
+constexpr size_t kInputsPerPart = 64;
+
+// s^-1 pi s: input x has the name s(x), and the output with the name y is s^-1(y).
+Permutation Renamed(const Permutation& permutation, const std::vector<uint32_t>& names) {
+  std::vector<Row> named(names.size());
+  for (Row row = 0; row < names.size(); ++row) named[names[row]] = row;
+  Permutation renamed(names.size());
+  for (Row row = 0; row < names.size(); ++row) renamed[row] = named[permutation[names[row]]];
+  return renamed;
+}
+
+// The last d hops set every bit of the address once.
+uint64_t PathTo(const Network& network, Row output) {
+  uint64_t path = 0;
+  for (int hop = network.extra_hops(); hop < network.hops(); ++hop) {
+    const int position = network.position_of_stage(hop);
+    path |= uint64_t{output >> (network.dimension() - position) & 1} << hop;
+  }
+  return path;
+}
+
+}  // namespace
+
+absl::string_view QueueOrderName(QueueOrder order) {
+  return order == QueueOrder::kFifo ? "fifo" : "priority";
+}
+
+absl::StatusOr<QueueOrder> QueueOrderFromName(absl::string_view name) {
+  for (const QueueOrder order : kQueueOrders) {
+    if (QueueOrderName(order) == name) return order;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", name, "\" is not an order of queues: fifo, priority"));
+}
+
+absl::Status CheckExtraStages(const Network& network, const ExtraStagesConfig& config) {
+  if (network.kind() != NetworkKind::kButterfly) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("network: kind is ", KindName(network.kind()),
+                     ", and extra stages are stages of a butterfly; write butterfly"));
+  }
+  const uint64_t most = kMaxExtraStagesPackets / network.rows();
+  if (config.permutations < 1 || config.permutations > most) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "permutations: ", config.permutations, " is outside 1..", most, " for ", network.rows(),
+        " rows; a run holds at most ", kMaxExtraStagesPackets, " packets"));
+  }
+  if (config.workers < 1 || config.workers > kMaxExtraStagesWorkers) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("workers: ", config.workers, " is outside 1..", kMaxExtraStagesWorkers));
+  }
+  const std::vector<std::string> names = PermutationNames();
+  if (std::find(names.begin(), names.end(), config.permutation) == names.end()) {
+    return absl::InvalidArgumentError(absl::StrCat("permutation: \"", config.permutation,
+                                                   "\" is none of ", absl::StrJoin(names, ", ")));
+  }
+  if (config.independent && config.permutation != "random") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("independent: permutations of a sequence differ only if they are random, and "
+                     "permutation is ",
+                     config.permutation, "; write random or leave independent out"));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<Permutation> PermutationsOf(const Network& network, const ExtraStagesConfig& config) {
+  const uint32_t rows = network.rows();
+  std::vector<uint32_t> names;
+  if (config.renaming) names = RandomPermutation(config.seed, RandomStream::kRenaming, rows);
+  std::vector<Permutation> sequence;
+  const uint32_t different = config.independent ? config.permutations : 1;
+  for (uint32_t q = 0; q < different; ++q) {
+    // The first one is PermutationByName("random") too.
+    Permutation permutation =
+        config.permutation == "random"
+            ? RandomPermutation(config.seed, RandomStream::kPermutation, rows, uint64_t{q} * rows)
+            : *PermutationByName(config.permutation, rows, config.seed);
+    if (config.renaming) permutation = Renamed(permutation, names);
+    sequence.push_back(std::move(permutation));
+  }
+  sequence.resize(config.permutations, sequence.front());
+  return sequence;
+}
+
+std::vector<ExtraPacket> PacketsOf(const Network& network, const ExtraStagesConfig& config) {
+  const std::vector<Permutation> sequence = PermutationsOf(network, config);
+  const uint32_t rows = network.rows();
+  const uint32_t count = config.permutations;
+  const int extra = network.extra_hops();
+  // log N classes share a first number.
+  const auto set = static_cast<uint32_t>(network.dimension());
+  const uint32_t priorities = (set << extra) + 1;
+  std::vector<ExtraPacket> packets(static_cast<size_t>(rows) * count);
+  Crew crew(config.workers);
+  crew.ForEachPart(rows, kInputsPerPart, [&](int, size_t first, size_t last) {
+    for (size_t input = first; input < last; ++input) {
+      for (uint32_t q = 0; q < count; ++q) {
+        ExtraPacket& packet = packets[input * count + q];
+        packet.number = static_cast<uint32_t>(uint64_t{q} * rows + input);
+        packet.path = PathTo(network, sequence[q][input]);
+        if (extra > 0) {
+          packet.path |=
+              Random64(config.seed, RandomStream::kExtraTurns, packet.number) >> (64 - extra);
+        }
+        if (config.order == QueueOrder::kPriority) {
+          packet.priority =
+              uint64_t{q / set} << 32 |
+              RandomBelow(config.seed, RandomStream::kQueuePriority, packet.number, priorities);
+        }
+      }
+    }
+  });
+  return packets;
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// An engine for butterflies with extra stages alone, level by level instead of step by step.
+//
+// No queue is ever full, so a buffer is empty again in the step after it was filled. All packets
+// start in queues. So packets cross links in odd steps and leave buffers in even ones; only links
+// into outputs, which have no buffers, carry packets in any step. Nothing that happens at a level
+// depends on later levels. What a link does follows from when packets came to its queue: a level is
+// worked through for the whole run before the next one begins. A round is an odd step and the even
+// step behind it.
+#include "dataplane/steps/extra_stages.h"
+
+#include <algorithm>
+#include <array>
+
+#include "topologies/crew.h"
+
+namespace bfly::dataplane {
+namespace {
+
+constexpr size_t kRowsPerPart = 32;
+
+// The packets that crossed one link, in the order of their rounds.
+struct Crossed {
+  size_t first = 0;  // where they stand
+  // How many of them go on in each direction.
+  std::array<uint32_t, kDirections> toward{};
+  size_t count() const { return size_t{toward[0]} + toward[1]; }
+};
+
+// What a worker found at the outputs and links that it worked through.
+struct alignas(64) Tally {
+  uint64_t latency_sum = 0;
+  uint32_t congestion = 0;
+  uint32_t node_congestion = 0;
+  std::vector<uint32_t> last;  // by permutation: the step of the last delivery
+};
+
+// The queue of one link, in order of arrival. `slot` counts the times at which the link can carry a
+// packet: rounds, or steps on links into outputs.
+class FifoQueue {
+ public:
+  explicit FifoQueue(size_t) {}
+  template <typename Cross>
+  void Come(const ExtraPacket& packet, uint32_t slot, Cross&& cross) {
+    last_ = std::max(last_ + 1, slot);
+    cross(packet, last_);
+  }
+  template <typename Cross>
+  void Finish(Cross&&) {}
+
+ private:
+  uint32_t last_ = 0;
+};
+
+// The queue of one link, by priority and then in order of arrival: a binary heap.
+class PriorityQueue {
+ public:
+  explicit PriorityQueue(size_t packets) { packets_.reserve(packets); }
+  // Packets come in the order of their slots.
+  template <typename Cross>
+  void Come(const ExtraPacket& packet, uint32_t slot, Cross&& cross) {
+    while (!heap_.empty() && next_ < slot) CrossFirst(cross);
+    next_ = std::max(next_, slot);
+    heap_.push_back({packet.priority, static_cast<uint32_t>(packets_.size())});
+    packets_.push_back(packet);
+    std::push_heap(heap_.begin(), heap_.end(), GoesLater);
+  }
+  template <typename Cross>
+  void Finish(Cross&& cross) {
+    while (!heap_.empty()) CrossFirst(cross);
+  }
+
+ private:
+  struct Waiting {
+    uint64_t priority;
+    uint32_t arrival;
+  };
+  static bool GoesLater(const Waiting& a, const Waiting& b) {
+    return a.priority != b.priority ? a.priority > b.priority : a.arrival > b.arrival;
+  }
+  template <typename Cross>
+  void CrossFirst(Cross&& cross) {
+    std::pop_heap(heap_.begin(), heap_.end(), GoesLater);
+    cross(packets_[heap_.back().arrival], next_++);
+    heap_.pop_back();
+  }
+
+  std::vector<ExtraPacket> packets_;  // in the order of arrival
+  std::vector<Waiting> heap_;
+  uint32_t next_ = 1;  // the first slot that is not taken
+};
+
+class LevelByLevel {
+ public:
+  LevelByLevel(const Network& network, const ExtraStagesConfig& config,
+               std::vector<uint32_t>* crossings)
+      : network_(network),
+        config_(config),
+        rows_(network.rows()),
+        here_(PacketsOf(network, config)),
+        ahead_(here_.size()),
+        links_(size_t{2} * rows_),
+        links_ahead_(links_.size()),
+        first_(size_t{rows_} + 1),
+        crew_(config.workers),
+        tallies_(static_cast<size_t>(config.workers)),
+        crossings_(crossings) {
+    for (Tally& tally : tallies_) tally.last.resize(config.permutations);
+    if (crossings_ != nullptr) {
+      crossings_->assign(here_.size() * static_cast<size_t>(network.hops()), 0);
+    }
+  }
+
+  ExtraStagesResult Run() {
+    StandAtInputs();
+    for (level_ = 0; level_ < network_.hops(); ++level_) {
+      PlaceNodes();
+      crew_.ForEachPart(rows_, kRowsPerPart, [this](int worker, size_t first, size_t last) {
+        for (size_t row = first; row < last; ++row) {
+          if (config_.order == QueueOrder::kFifo) {
+            PassNode<FifoQueue>(static_cast<Row>(row), tallies_[static_cast<size_t>(worker)]);
+          } else {
+            PassNode<PriorityQueue>(static_cast<Row>(row), tallies_[static_cast<size_t>(worker)]);
+          }
+        }
+      });
+      here_.swap(ahead_);
+      links_.swap(links_ahead_);
+    }
+    return Result();
+  }
+
+ private:
+  // The packets of an input stand in its queues as if they had crossed a link before the first
+  // round.
+  void StandAtInputs() {
+    const uint32_t count = config_.permutations;
+    for (Row row = 0; row < rows_; ++row) {
+      Crossed& start = links_[row];
+      start.first = size_t{row} * count;
+      for (uint32_t q = 0; q < count; ++q) ++start.toward[here_[start.first + q].path & 1];
+    }
+  }
+
+  // The packets that came to a node of the level, from one or two links; the lower row first.
+  std::array<Crossed, 2> ComeTo(Row row) const {
+    if (level_ == 0) return {links_[row], Crossed{}};
+    const uint32_t mask = network_.wiring(level_ - 1).mask;
+    const size_t direction = (row & mask) != 0;
+    return {links_[2 * size_t{row & ~mask} + direction],
+            links_[2 * size_t{row | mask} + direction]};
+  }
+
+  // Packets stand at the next level in the order of the nodes that they leave.
+  void PlaceNodes() {
+    size_t first = 0;
+    for (Row row = 0; row < rows_; ++row) {
+      first_[row] = first;
+      for (const Crossed& came : ComeTo(row)) first += came.count();
+    }
+    first_[rows_] = first;
+  }
+
+  template <typename Queue>
+  void PassNode(Row row, Tally& tally) {
+    if (level_ + 1 < network_.hops()) {
+      PassNodeTo<Queue, false>(row, tally);
+    } else {
+      PassNodeTo<Queue, true>(row, tally);
+    }
+  }
+
+  template <typename Queue, bool kIntoOutputs>
+  void PassNodeTo(Row row, Tally& tally) {
+    const std::array<Crossed, 2> came = ComeTo(row);
+    const size_t first = first_[row];
+    const std::array<uint32_t, 2> count = {came[0].toward[0] + came[1].toward[0],
+                                           came[0].toward[1] + came[1].toward[1]};
+    tally.congestion = std::max({tally.congestion, count[0], count[1]});
+    if (level_ > 0) tally.node_congestion = std::max(tally.node_congestion, count[0] + count[1]);
+    Crossed* const out = &links_ahead_[2 * size_t{row}];
+    out[0] = {.first = first, .toward = {}};
+    out[1] = {.first = first + count[0], .toward = {}};
+    std::array<ExtraPacket*, 2> next = {&ahead_[0] + out[0].first, &ahead_[0] + out[1].first};
+
+    const auto cross = [&](const ExtraPacket& packet, uint32_t slot) {
+      if constexpr (kIntoOutputs) {
+        tally.latency_sum += slot;
+        uint32_t& last = tally.last[packet.number / rows_];
+        last = std::max(last, slot);
+        Record(packet, slot);
+      } else {
+        const size_t direction = packet.path >> level_ & 1;
+        ++out[direction].toward[packet.path >> (level_ + 1) & 1];
+        ExtraPacket* const to = next[direction]++;
+        *to = packet;
+        to->crossed = slot;
+        Record(packet, 2 * slot - 1);
+      }
+    };
+    std::array<Queue, 2> queues = {Queue(count[0]), Queue(count[1])};
+    ForEachInOrder(came, [&](const ExtraPacket& packet) {
+      const uint32_t slot = kIntoOutputs ? 2 * packet.crossed + 1 : packet.crossed + 1;
+      queues[packet.path >> level_ & 1].Come(packet, slot, cross);
+    });
+    for (Queue& queue : queues) queue.Finish(cross);
+  }
+
+  // In the order of their rounds; the packets that came over the first link first.
+  template <typename Visit>
+  void ForEachInOrder(const std::array<Crossed, 2>& came, Visit&& visit) const {
+    const ExtraPacket* one = here_.data() + came[0].first;
+    const ExtraPacket* const one_end = one + came[0].count();
+    const ExtraPacket* two = here_.data() + came[1].first;
+    const ExtraPacket* const two_end = two + came[1].count();
+    while (one != one_end && two != two_end) visit(one->crossed <= two->crossed ? *one++ : *two++);
+    while (one != one_end) visit(*one++);
+    while (two != two_end) visit(*two++);
+  }
+
+  void Record(const ExtraPacket& packet, uint32_t step) {
+    if (crossings_ == nullptr) return;
+    (*crossings_)[static_cast<size_t>(level_) * here_.size() + packet.number] = step;
+  }
+
+  ExtraStagesResult Result() const {
+    ExtraStagesResult result;
+    result.packets = here_.size();
+    result.hops = here_.size() * static_cast<uint64_t>(network_.hops());
+    result.finished.resize(config_.permutations);
+    uint64_t latency_sum = 0;
+    for (const Tally& tally : tallies_) {
+      latency_sum += tally.latency_sum;
+      result.congestion = std::max(result.congestion, tally.congestion);
+      result.node_congestion = std::max(result.node_congestion, tally.node_congestion);
+      for (size_t q = 0; q < tally.last.size(); ++q) {
+        result.finished[q] = std::max<uint64_t>(result.finished[q], tally.last[q]);
+      }
+    }
+    for (size_t q = 1; q < result.finished.size(); ++q) {
+      result.finished[q] = std::max(result.finished[q], result.finished[q - 1]);
+    }
+    result.max_latency = result.steps = result.finished.back();
+    result.mean_latency = static_cast<double>(latency_sum) / static_cast<double>(result.packets);
+    return result;
+  }
+
+  const Network& network_;
+  const ExtraStagesConfig& config_;
+  const Row rows_;
+  std::vector<ExtraPacket> here_;   // of the level, by link
+  std::vector<ExtraPacket> ahead_;  // of the next level
+  std::vector<Crossed> links_;      // into the level: 2 * row of the tail + direction
+  std::vector<Crossed> links_ahead_;
+  std::vector<size_t> first_;  // by row: where the packets that leave the node stand
+  Crew crew_;
+  std::vector<Tally> tallies_;
+  std::vector<uint32_t>* const crossings_;
+  int level_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<ExtraStagesResult> RunExtraStages(const Network& network,
+                                                 const ExtraStagesConfig& config,
+                                                 std::vector<uint32_t>* crossings) {
+  if (absl::Status status = CheckExtraStages(network, config); !status.ok()) return status;
+  return LevelByLevel(network, config, crossings).Run();
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sequences of permutations on a butterfly with extra random stages (Upfal, Felperin, Snir:
+// Randomized routing with shorter paths, sections 2 to 4).
+//
+// The node model is that of section 4. A node has a buffer for one packet on each incoming link
+// and an unbounded queue on each outgoing link. All nodes act at the same time, on what there was
+// at the start of the step:
+//  * the head of a queue crosses its link if the buffer at the far end was empty;
+//  * a packet in a buffer moves to the queue of its next link, and both buffers of a node may move
+//    to the same queue. The buffer is not filled again in the same step.
+// So a link carries a packet every other step at most. Outputs have no buffers: a packet is
+// delivered in the step in which it crosses its last link. Over h links a packet that meets no
+// other takes 2h - 1 steps.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "topologies/network.h"
+#include "topologies/permutation.h"
+
+namespace bfly::dataplane {
+
+// Which packet of a queue goes next. Packets that are equal in this go in the order of arrival; of
+// two that arrive in the same step, the one from the lower row goes first.
+enum class QueueOrder {
+  kFifo,
+  // Section 3: a packet of the i-th permutation has the priority (ceil(i / log N), R), R uniform in
+  // 0 .. (log N) 2^r. The smaller one goes first, by the first number and then by the second.
+  kPriority,
+};
+
+// "fifo", "priority".
+absl::string_view QueueOrderName(QueueOrder order);
+// InvalidArgument lists the names.
+absl::StatusOr<QueueOrder> QueueOrderFromName(absl::string_view name);
+
+struct ExtraStagesConfig {
+  QueueOrder order = QueueOrder::kPriority;
+  // t: input i sends one packet for each permutation of the sequence. All of them stand at the
+  // inputs when the run begins.
+  uint32_t permutations = 1;
+  // One of PermutationNames(). Every permutation of the sequence is this one.
+  std::string permutation = "random";
+  // The permutations of the sequence are random and independent. Only if `permutation` is random.
+  bool independent = false;
+  // Processors get random new names, so that a permutation pi becomes s^-1 pi s with the same
+  // uniform s for the whole sequence (section 2).
+  bool renaming = false;
+  uint64_t seed = 0;
+  int workers = 1;  // threads that share the rows, 1 to kMaxExtraStagesWorkers
+};
+
+inline constexpr int kMaxExtraStagesWorkers = 256;
+// A run holds up to 48 bytes for each packet.
+inline constexpr uint64_t kMaxExtraStagesPackets = uint64_t{1} << 25;
+
+struct ExtraStagesResult {
+  uint64_t packets = 0;  // all of them are delivered
+  uint64_t hops = 0;     // links crossed, over all packets
+  uint64_t steps = 0;    // until the last packet was delivered
+  // Steps from the start of the run until a packet is delivered, over all packets.
+  double mean_latency = 0;
+  uint64_t max_latency = 0;
+  uint32_t congestion = 0;       // the most packets that crossed one link
+  uint32_t node_congestion = 0;  // the most packets that met at one node behind the inputs
+  // finished[f - 1]: the step in which the last packet of the first f permutations was delivered.
+  std::vector<uint64_t> finished;
+};
+
+// The packets of a run, by input and then by permutation: what all engines of this model begin
+// with.
+struct ExtraPacket {
+  uint64_t priority = 0;  // the smaller one goes first; 0 under kFifo
+  uint64_t path = 0;      // bit h is the direction of hop h
+  uint32_t number = 0;    // permutation * rows + input, permutations counted from 0
+  // When the packet crossed its last link, in pairs of steps. Only the engine uses the field.
+  uint32_t crossed = 0;
+};
+
+// InvalidArgument names the field, its value and what would be right. The network must be a
+// butterfly, with extra stages or without.
+absl::Status CheckExtraStages(const Network& network, const ExtraStagesConfig& config);
+
+// sequence[q][input]: the output of input's packet of permutation q. The config is one that
+// CheckExtraStages accepts.
+std::vector<Permutation> PermutationsOf(const Network& network, const ExtraStagesConfig& config);
+// `workers` share the work; the packets do not depend on it.
+std::vector<ExtraPacket> PacketsOf(const Network& network, const ExtraStagesConfig& config);
+
+// Every packet takes random directions in the extra stages and its destination's bits after them.
+// The result is a pure function of the network, the config but for `workers`, and the model above.
+//
+// `crossings`, if given, gets the step in which each packet crossed each link:
+// (*crossings)[hop * packets + number].
+absl::StatusOr<ExtraStagesResult> RunExtraStages(const Network& network,
+                                                 const ExtraStagesConfig& config,
+                                                 std::vector<uint32_t>* crossings = nullptr);
+
+}  // namespace bfly::dataplane
