@@ -53,8 +53,8 @@ class StepClock {
     rows_of_block_ = (rows + std::min(wanted, rows) - 1) / std::min(wanted, rows);
     for (Row first = 0; first < rows; first += rows_of_block_) {
       Block& block = blocks_.emplace_back();
-      block.first = first;
-      block.words = (std::min(rows_of_block_, rows - first) + 63) / 64;
+      block.first = first / 64 * 64;
+      block.words = (std::min(first + rows_of_block_, rows) - block.first + 63) / 64;
       block.active.resize(static_cast<size_t>(hops_ + 1) * block.words * kKinds);
       block.sent.resize(static_cast<size_t>(hops_));
     }
@@ -64,8 +64,20 @@ class StepClock {
     nodes_.resize(static_cast<size_t>(hops_ + 1) * rows);
   }
 
-  // Steps that are over.
+  // Steps that are over, and how many of them were over when something moved last.
   uint64_t step() const { return step_; }
+  uint64_t moved_at() const { return moved_at_; }
+
+  // Goes back to step 0 with nodes and a tally as new, for another run of the rule.
+  void Restart() {
+    // After a run that is done no node is active, but nodes may hold something.
+    std::fill(nodes_.begin(), nodes_.end(), Node{});
+    for (Block& block : blocks_) {
+      std::fill(block.active.begin(), block.active.end(), 0);
+      block.tally = Tally{};
+    }
+    step_ = moved_at_ = 0;
+  }
 
   // Nodes may be looked at between steps, and changed; call Wake after a change.
   Node& node(int level, Row row) { return nodes_[Index(level, row)]; }
@@ -130,7 +142,7 @@ class StepClock {
   template <typename AfterStep>
   StepEnd Run(const StepLimits& limits, AfterStep&& after_step) {
     const uint64_t first = step_;
-    uint64_t moved_at = step_;
+    moved_at_ = step_;
     uint64_t moves = tally().moves;
     while (AnyActive()) {
       if (step_ - first >= limits.steps) return StepEnd::kLimit;
@@ -138,8 +150,8 @@ class StepClock {
       after_step(*this);
       if (const uint64_t now = tally().moves; now != moves) {
         moves = now;
-        moved_at = step_;
-      } else if (step_ - moved_at >= limits.idle_steps) {
+        moved_at_ = step_;
+      } else if (step_ - moved_at_ >= limits.idle_steps) {
         return StepEnd::kStuck;
       }
     }
@@ -171,7 +183,7 @@ class StepClock {
   };
 
   struct alignas(64) Block {
-    Row first = 0;
+    Row first = 0;     // of word 0, a multiple of 64. Blocks beside each other may both have it
     size_t words = 0;  // 64 rows each
     // By level, word and kind: which nodes are active.
     std::vector<uint64_t> active;
@@ -372,6 +384,7 @@ class StepClock {
   const int hops_;
   Row rows_of_block_ = 0;
   uint64_t step_ = 0;
+  uint64_t moved_at_ = 0;
   int seen_active_ = 0;
   std::vector<Block> blocks_;
   std::vector<Node> nodes_;

@@ -38,8 +38,9 @@
 //   bool LevelSends(uint64_t step, int level)  false: no node of that level sends in that step
 //   static constexpr int kActiveKinds          1 if left out
 //   uint64_t Senders(const At&, const uint64_t* active)
-//        which of the 64 nodes from at.row on may send, a bit each; active[kind - 1] has those that
-//        are active. It only saves time: Send of a node that is left out would put nothing
+//        which of the 64 nodes from at.row on send in this step, a bit each. at.row is a multiple
+//        of
+//        64. active[kind - 1] has those that are active; Send is called for no other node
 //   static constexpr bool kAnswersAtOnce       Reply may follow the Receive of its message at once,
 //                   before other messages of the step come: by the order above the first come first
 //   static constexpr bool kSendsOrReceives     in a step a node sends or receives, never both
