@@ -3,9 +3,12 @@
 // exactly the links of their paths count the packets. It needs no ports, no root and no hugepages.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <map>
 #include <tuple>
+#include <vector>
 
 #include "dataplane/runtime/cpus.h"
 #include "dataplane/runtime/eal.h"
@@ -35,6 +38,11 @@ v1::Counters CountersOf(TestController& controller) {
   EXPECT_EQ(c.injected(), c.delivered() + c.dropped() + c.in_flight());
   EXPECT_EQ(counters->problems_size(), 0);
   return *counters;
+}
+
+double MillisecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
 TEST(RealFabric, PacketsOfCircuitsAreCountedByTheLinksOfTheirPathsAndByNoOthers) {
@@ -96,6 +104,76 @@ TEST(RealFabric, AccountsBalanceWhileTrafficRunsAndALinkGoesDown) {
     }
     return false;
   }));
+}
+
+// A promise of docs/faults.md, with traffic at full rate.
+TEST(RealFabric, ALinkThatGoesDownIsNoLongerUsedAMillisecondAfterTheAnswer) {
+  TemporaryDirectory directory;
+  dataplane::Fabric* fabric = nullptr;
+  FabricBackend backend = RealBackend();
+  backend.load = [&](const dataplane::FabricConfig& config) {
+    auto loaded = dataplane::Fabric::Load(config);
+    if (loaded.ok()) fabric = loaded->get();
+    return loaded;
+  };
+  TestAgent agent(directory.path(), "dp0", backend);
+  TestController controller(directory.path());
+  v1::Topology topology = RealTopology();
+  topology.mutable_network()->set_kind(v1::MULTIBUTTERFLY);
+  topology.mutable_network()->set_rows(64);
+  topology.mutable_network()->set_multiplicity(2);
+  topology.mutable_placement(0)->set_stages("0-5");
+  ASSERT_TRUE(Load(controller, topology).ok());
+  v1::StartTrafficRequest traffic;
+  v1::TrafficSource* source = traffic.add_sources();
+  source->set_destination(v1::TrafficSource::UNIFORM);  // as fast as the workers can
+  ASSERT_TRUE(Call(*controller.traffic, &v1::Traffic::Stub::Start, traffic).ok());
+
+  const auto packets_of = [&](LinkId link) {
+    return fabric->ReadLink(fabric->network().link_index(link)).packets;
+  };
+  std::vector<double> last_use;  // milliseconds after the answer
+  uint64_t carried = 0;
+  for (uint32_t round = 0; round < 24; ++round) {
+    const LinkId link = {static_cast<int>(round % 6), (round * 37) % 64,
+                         static_cast<int>(round % 4)};
+    const uint64_t at_first = packets_of(link);
+    ASSERT_TRUE(Eventually([&] { return packets_of(link) > at_first + 100; })) << "traffic flows";
+    v1::SetLinkStateRequest state;
+    state.set_stage(static_cast<uint32_t>(link.stage));
+    state.set_row(link.row);
+    state.set_port(static_cast<uint32_t>(link.port));
+    ASSERT_TRUE(Call(*controller.fabric, &v1::Fabric::Stub::SetLinkState, state).ok());
+    const auto answered = std::chrono::steady_clock::now();
+    uint64_t seen = packets_of(link);
+    double last = 0;
+    while (MillisecondsSince(answered) < 20) {
+      const uint64_t now = packets_of(link);
+      if (now != seen) last = MillisecondsSince(answered);
+      seen = now;
+    }
+    last_use.push_back(last);
+    const LinkId sibling = {link.stage, link.row, link.port ^ 1};
+    const uint64_t sibling_first = packets_of(sibling);
+    EXPECT_TRUE(Eventually([&] { return packets_of(sibling) > sibling_first + 100; }));
+    EXPECT_EQ(packets_of(link), seen) << "a link that is down";
+    carried += seen;
+    CountersOf(controller);
+    state.set_up(true);
+    ASSERT_TRUE(Call(*controller.fabric, &v1::Fabric::Stub::SetLinkState, state).ok());
+  }
+  const v1::Conservation now = CountersOf(controller).conservation();
+  EXPECT_EQ(now.dropped(), 0u) << "the other link of the direction is up";
+  const auto last = Call(*controller.fabric, &v1::Fabric::Stub::Unload, v1::UnloadRequest());
+  ASSERT_TRUE(last.ok()) << last.status();
+  const v1::Conservation& end = last->conservation();
+  EXPECT_EQ(end.injected(), end.delivered() + end.dropped());
+  std::ranges::sort(last_use);
+  std::cout << "last use of a link after the answer: median " << last_use[last_use.size() / 2]
+            << " ms, at most " << last_use.back() << " ms; " << end.delivered()
+            << " packets delivered, " << carried << " over the links that went down\n";
+  // The worker may be without its CPU for some milliseconds, so one reading proves nothing.
+  EXPECT_LT(last_use[last_use.size() / 2], 1);
 }
 
 TEST(RealFabric, AnLcoreTheMachineLacksIsNamed) {
