@@ -5,11 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "control/cli/bench_report.h"
 #include "control/cli/syntax.h"
 #include "dataplane/bench/closed_bench.h"
 #include "dataplane/bench/port_bench.h"
 #include "dataplane/runtime/cpus.h"
+#include "topologies/network.h"
+#include "topologies/port_rule.h"
 
 namespace bfly::control {
 namespace {
@@ -54,27 +57,34 @@ absl::Status BenchPorts(const dataplane::PortBenchOptions& options, const Common
 
 nlohmann::ordered_json Json(const dataplane::ClosedBenchOptions& options,
                             const dataplane::ClosedBenchResult& result, const char* placement) {
-  return {{"stages", options.stages},
-          {"frame_bytes", options.frame_bytes},
-          {"placement", placement},
-          {"port_pairs", result.port_pairs},
-          {"bfly_pps", result.bfly_pps.median},
-          {"testpmd_io_pps", result.testpmd_io_pps.median},
-          {"testpmd_mac_pps", result.testpmd_mac_pps.median},
-          {"ratio", result.ratio},
-          {"one_core_pps", result.one_core_pps.median},
-          {"over_one_core", SpreadJson(result.over_one_core)},
-          {"runs", options.runs},
-          {"seconds", options.seconds},
-          {"bfly_pps_spread", SpreadJson(result.bfly_pps)},
-          {"one_core_pps_spread", SpreadJson(result.one_core_pps)},
-          {"testpmd_io_pps_spread", SpreadJson(result.testpmd_io_pps)},
-          {"testpmd_mac_pps_spread", SpreadJson(result.testpmd_mac_pps)},
-          {"busy", result.busy},
-          {"cpus", result.cpus},
-          {"conservation", AccountJson(result.conservation)},
-          {"machine", ProcessorName()},
-          {"compiler", BFLY_COMPILER}};
+  nlohmann::ordered_json out = {{"stages", options.stages},
+                                {"network", KindName(options.network.kind)},
+                                {"multiplicity", options.network.multiplicity},
+                                {"frame_bytes", options.frame_bytes},
+                                {"placement", placement},
+                                {"port_pairs", result.port_pairs},
+                                {"bfly_pps", result.bfly_pps.median},
+                                {"testpmd_io_pps", result.testpmd_io_pps.median},
+                                {"testpmd_mac_pps", result.testpmd_mac_pps.median},
+                                {"ratio", result.ratio},
+                                {"one_core_pps", result.one_core_pps.median},
+                                {"over_one_core", SpreadJson(result.over_one_core)},
+                                {"runs", options.runs},
+                                {"seconds", options.seconds},
+                                {"bfly_pps_spread", SpreadJson(result.bfly_pps)},
+                                {"one_core_pps_spread", SpreadJson(result.one_core_pps)},
+                                {"testpmd_io_pps_spread", SpreadJson(result.testpmd_io_pps)},
+                                {"testpmd_mac_pps_spread", SpreadJson(result.testpmd_mac_pps)},
+                                {"busy", result.busy},
+                                {"cpus", result.cpus},
+                                {"conservation", AccountJson(result.conservation)},
+                                {"machine", ProcessorName()},
+                                {"compiler", BFLY_COMPILER}};
+  if (!options.is_plain()) {
+    out["plain_pps"] = result.plain_pps.median;
+    out["over_plain"] = SpreadJson(result.over_plain);
+  }
+  return out;
 }
 
 absl::Status BenchClosed(const dataplane::ClosedBenchOptions& options, const char* placement,
@@ -85,14 +95,19 @@ absl::Status BenchClosed(const dataplane::ClosedBenchOptions& options, const cha
     printf("%s\n", Json(options, *result, placement).dump(2).c_str());
   } else {
     printf(
-        "%d-byte frames from an endless capture to net_null, butterfly of %d stages, placement "
-        "%s on CPUs %s, %d runs of %.2f s\n",
-        options.frame_bytes, options.stages, placement, dataplane::FormatCpus(result->cpus).c_str(),
-        options.runs, options.seconds);
+        "%d-byte frames from an endless capture to net_null, %s of %d stages, placement %s on CPUs "
+        "%s, %d runs of %.2f s\n",
+        options.frame_bytes, std::string(KindName(options.network.kind)).c_str(), options.stages,
+        placement, dataplane::FormatCpus(result->cpus).c_str(), options.runs, options.seconds);
     printf("  bfly              %s frames/s\n", SpreadText(result->bfly_pps).c_str());
     const dataplane::RunStatistics& over = result->over_one_core;
     printf("  bfly on one core  %s frames/s; bfly over it %.2f (%.2f to %.2f)\n",
            SpreadText(result->one_core_pps).c_str(), over.median, over.lowest, over.highest);
+    if (!options.is_plain()) {
+      const dataplane::RunStatistics& plain = result->over_plain;
+      printf("  plain butterfly   %s frames/s; bfly over it %.2f (%.2f to %.2f)\n",
+             SpreadText(result->plain_pps).c_str(), plain.median, plain.lowest, plain.highest);
+    }
     printf("  dpdk-testpmd io   %s frames/s\n", SpreadText(result->testpmd_io_pps).c_str());
     printf("  dpdk-testpmd mac  %s frames/s\n", SpreadText(result->testpmd_mac_pps).c_str());
     printf("  ratio to io       %.2f; workers moved frames in %.1f %% of their passes\n",
@@ -113,7 +128,27 @@ const std::vector<std::pair<std::string, dataplane::ClosedPlacement>>& ClosedPla
 struct ClosedOptions {
   bool closed = false;
   std::string placement = "one";
+  std::string network = "butterfly";
+  int multiplicity = 2;
+  std::string rule;
 };
+
+absl::StatusOr<NetworkSpec> NetworkOf(const CLI::App& verb, const ClosedOptions& options) {
+  NetworkSpec spec{.kind = KindFromName(options.network).value()};
+  if (spec.kind == NetworkKind::kButterfly) {
+    for (const char* option : {"--multiplicity", "--rule"}) {
+      if (verb.count(option) == 0) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          option,
+          ": a butterfly has one link a direction; it needs --network dilated_butterfly or "
+          "multibutterfly"));
+    }
+    return spec;
+  }
+  spec.multiplicity = options.multiplicity;
+  if (!options.rule.empty()) spec.rule = RuleFromName(options.rule).value();
+  return spec;
+}
 
 absl::Status Bench(const CLI::App& verb, const dataplane::PortBenchOptions& options,
                    const ClosedOptions& closed, const Common& common) {
@@ -125,6 +160,9 @@ absl::Status Bench(const CLI::App& verb, const dataplane::PortBenchOptions& opti
   for (const auto& [name, placement] : ClosedPlacements()) {
     if (name == closed.placement) bench.placement = placement;
   }
+  const absl::StatusOr<NetworkSpec> network = NetworkOf(verb, closed);
+  if (!network.ok()) return network.status();
+  bench.network = *network;
   return BenchClosed(bench, closed.placement.c_str(), common);
 }
 
@@ -162,6 +200,23 @@ void AddPortBench(CLI::App& bench, Invocation& invocation) {
       ->needs(flag)
       ->check(CLI::IsMember(names))
       ->capture_default_str();
+  verb->add_option(
+          "--network", closed->network,
+          "With --closed: the network; beside one with parallel links, the plain butterfly "
+          "with as many stages is measured")
+      ->needs(flag)
+      ->check(CLI::IsMember({"butterfly", "dilated_butterfly", "multibutterfly"}))
+      ->capture_default_str();
+  verb->add_option("--multiplicity", closed->multiplicity,
+                   "With --network: links in each direction")
+      ->needs(flag)
+      ->capture_default_str();
+  std::vector<std::string> rules;
+  for (const PortRule rule : AllRules()) rules.emplace_back(RuleName(rule));
+  verb->add_option("--rule", closed->rule,
+                   "With --network: how a node picks among them [round_robin]")
+      ->needs(flag)
+      ->check(CLI::IsMember(rules));
   verb->callback([&invocation, options, closed, verb] {
     invocation.action = [common = invocation.common, options, closed, verb] {
       return Bench(*verb, *options, *closed, common);

@@ -29,10 +29,24 @@ constexpr double kFabricStopSeconds = 10;
 constexpr double kSettleSeconds = 0.2;
 constexpr int kFabricMemoryMb = 384;
 
+NetworkSpec SpecOf(const ClosedBenchOptions& options) {
+  NetworkSpec spec = options.network;
+  spec.rows = 1u << options.stages;
+  return spec;
+}
+
 absl::Status CheckOptions(const ClosedBenchOptions& o) {
   const absl::Status status = FirstError(
       {CheckOption("stages", o.stages, 3, 20), CheckFrameRuns(o.frame_bytes, o.seconds, o.runs)});
   if (!status.ok()) return status;
+  if (o.network.kind != NetworkKind::kButterfly &&
+      o.network.kind != NetworkKind::kDilatedButterfly &&
+      o.network.kind != NetworkKind::kMultibutterfly) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("network: ", KindName(o.network.kind),
+                     "; allowed: butterfly, dilated_butterfly, multibutterfly"));
+  }
+  if (const auto network = Network::Make(SpecOf(o)); !network.ok()) return network.status();
   if (o.placement != ClosedPlacement::kOne && UsableCpus().size() < 2) {
     return absl::UnavailableError(
         absl::StrCat("placement: two CPUs are needed; this process may "
@@ -126,10 +140,10 @@ class ClosedBench {
     return status;
   }
 
-  absl::StatusOr<FabricRun> RunBfly(ClosedPlacement placement) const {
+  absl::StatusOr<FabricRun> RunBfly(ClosedPlacement placement, const NetworkSpec& network) const {
     const std::string log = directory_.path() + "/bfly.log";
     auto device = BenchProcess::Fork(log, [&](int report, int) {
-      return RunFabric(ConfigOf(placement), options_.seconds, report);
+      return RunFabric(ConfigOf(placement, network), options_.seconds, report);
     });
     if (!device.ok()) return device.status();
     FabricRun run;
@@ -213,10 +227,10 @@ class ClosedBench {
     return devices;
   }
 
-  FabricConfig ConfigOf(ClosedPlacement placement) const {
+  FabricConfig ConfigOf(ClosedPlacement placement, const NetworkSpec& network) const {
     FabricConfig config;
     config.name = "bench";
-    config.network = {.kind = NetworkKind::kButterfly, .rows = 1u << options_.stages};
+    config.network = network;
     config.idle = IdleMode::kPoll;
     const StagePlacement all = {
         .first_stage = 0, .last_stage = options_.stages - 1, .lcore = cpus_.back()};
@@ -265,27 +279,39 @@ absl::StatusOr<ClosedBenchResult> RunClosedBench(const ClosedBenchOptions& optio
   const ClosedBench bench(options);
   if (absl::Status status = bench.WriteCaptures(); !status.ok()) return status;
   ClosedBenchResult result{.cpus = bench.cpus(), .port_pairs = bench.pairs()};
-  std::vector<double> bfly, one_core, quotients, io, mac;
+  const NetworkSpec network = SpecOf(options);
+  const NetworkSpec plain_network = {.kind = NetworkKind::kButterfly, .rows = network.rows};
+  std::vector<double> bfly, one_core, quotients, plain, plain_quotients, io, mac;
   for (int run = 0; run < options.runs; ++run) {
     for (auto& [mode, into] : {std::pair{"io", &io}, {"mac", &mac}}) {
       const absl::StatusOr<double> pps = bench.RunTestpmd(mode);
       if (!pps.ok()) return pps.status();
       into->push_back(*pps);
     }
-    const auto one = bench.RunBfly(ClosedPlacement::kOne);
+    const auto one = bench.RunBfly(ClosedPlacement::kOne, network);
     if (!one.ok()) return one.status();
     one_core.push_back(one->frames_per_second);
     auto it = one;
-    if (options.placement != ClosedPlacement::kOne) it = bench.RunBfly(options.placement);
+    if (options.placement != ClosedPlacement::kOne) it = bench.RunBfly(options.placement, network);
     if (!it.ok()) return it.status();
     bfly.push_back(it->frames_per_second);
     quotients.push_back(it->frames_per_second / one->frames_per_second);
     result.busy = std::min({result.busy, one->busy, it->busy});
     Add(result.conservation, it->conservation);
+    if (options.is_plain()) continue;
+    const auto other = bench.RunBfly(options.placement, plain_network);
+    if (!other.ok()) return other.status();
+    plain.push_back(other->frames_per_second);
+    plain_quotients.push_back(it->frames_per_second / other->frames_per_second);
+    Add(result.conservation, other->conservation);
   }
   result.bfly_pps = StatisticsOf(std::move(bfly));
   result.one_core_pps = StatisticsOf(std::move(one_core));
   result.over_one_core = StatisticsOf(std::move(quotients));
+  if (!options.is_plain()) {
+    result.plain_pps = StatisticsOf(std::move(plain));
+    result.over_plain = StatisticsOf(std::move(plain_quotients));
+  }
   result.testpmd_io_pps = StatisticsOf(std::move(io));
   result.testpmd_mac_pps = StatisticsOf(std::move(mac));
   result.ratio = result.bfly_pps.median / result.testpmd_io_pps.median;

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "dataplane/bench/run_statistics.h"
 #include "dataplane/core/snapshot.h"
+#include "topologies/network.h"
 
 namespace bfly::dataplane {
 
@@ -21,12 +22,17 @@ enum class ClosedPlacement {
 };
 
 struct ClosedBenchOptions {
-  int stages = 6;        // of a butterfly of 2^stages rows, 3..20
+  int stages = 6;        // log2(rows), 3..20
   int frame_bytes = 60;  // without FCS, 60..1514
   double seconds = 1;    // measured time of one run, 0.1..60
   int runs = 7;          // runs of each program, in turn; 1..100
   ClosedPlacement placement = ClosedPlacement::kOne;
+  // A butterfly, a dilated butterfly or a multibutterfly; multiplicity, rule and wiring count, rows
+  // follow from the stages.
+  NetworkSpec network{.kind = NetworkKind::kButterfly};
   std::string testpmd = "dpdk-testpmd";
+
+  bool is_plain() const { return network.kind == NetworkKind::kButterfly; }
 };
 
 struct ClosedBenchResult {
@@ -35,6 +41,10 @@ struct ClosedBenchResult {
   RunStatistics bfly_pps = {};       // frames delivered a second
   RunStatistics one_core_pps = {};   // of bfly on one core, with the same ports and frames
   RunStatistics over_one_core = {};  // quotients of two consecutive runs
+  // Unless the network is the plain butterfly: the plain one with as many stages and the same
+  // placement, and quotients of two consecutive runs.
+  RunStatistics plain_pps = {};
+  RunStatistics over_plain = {};
   RunStatistics testpmd_io_pps = {};
   RunStatistics testpmd_mac_pps = {};
   double ratio = 0;  // of the medians, bfly over testpmd io
@@ -46,6 +56,7 @@ struct ClosedBenchResult {
 };
 
 // It starts processes of its own, so DPDK must not be up in this process.
+// InvalidArgument names the option and its range.
 absl::StatusOr<ClosedBenchResult> RunClosedBench(const ClosedBenchOptions& options);
 
 }  // namespace bfly::dataplane
