@@ -12,6 +12,7 @@ namespace bfly::dataplane {
 namespace {
 
 constexpr QueueOrder kQueueOrders[] = {QueueOrder::kFifo, QueueOrder::kPriority};
+constexpr NodeModel kNodeModels[] = {NodeModel::kHalfRate, NodeModel::kOneArrival};
 constexpr size_t kInputsPerPart = 64;
 
 // s^-1 pi s: input x has the name s(x), and the output with the name y is s^-1(y).
@@ -21,6 +22,11 @@ Permutation Renamed(const Permutation& permutation, const std::vector<uint32_t>&
   Permutation renamed(names.size());
   for (Row row = 0; row < names.size(); ++row) renamed[row] = named[permutation[names[row]]];
   return renamed;
+}
+
+// log N permutations are a set.
+uint32_t PrioritiesOfSet(const Network& network) {
+  return (static_cast<uint32_t>(network.dimension()) << network.extra_hops()) + 1;
 }
 
 // The last d hops set every bit of the address once.
@@ -45,6 +51,18 @@ absl::StatusOr<QueueOrder> QueueOrderFromName(absl::string_view name) {
   }
   return absl::InvalidArgumentError(
       absl::StrCat("\"", name, "\" is not an order of queues: fifo, priority"));
+}
+
+absl::string_view NodeModelName(NodeModel model) {
+  return model == NodeModel::kHalfRate ? "half_rate" : "one_arrival";
+}
+
+absl::StatusOr<NodeModel> NodeModelFromName(absl::string_view name) {
+  for (const NodeModel model : kNodeModels) {
+    if (NodeModelName(model) == name) return model;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", name, "\" is not a model of a node: half_rate, one_arrival"));
 }
 
 absl::Status CheckExtraStages(const Network& network, const ExtraStagesConfig& config) {
@@ -96,14 +114,18 @@ std::vector<Permutation> PermutationsOf(const Network& network, const ExtraStage
   return sequence;
 }
 
+uint64_t LargestPriority(const Network& network, const ExtraStagesConfig& config) {
+  const auto set = static_cast<uint32_t>(network.dimension());
+  return ((config.permutations - 1) / set + 1) * uint64_t{PrioritiesOfSet(network)} - 1;
+}
+
 std::vector<ExtraPacket> PacketsOf(const Network& network, const ExtraStagesConfig& config) {
   const std::vector<Permutation> sequence = PermutationsOf(network, config);
   const uint32_t rows = network.rows();
   const uint32_t count = config.permutations;
   const int extra = network.extra_hops();
-  // log N classes share a first number.
   const auto set = static_cast<uint32_t>(network.dimension());
-  const uint32_t priorities = (set << extra) + 1;
+  const uint32_t priorities = PrioritiesOfSet(network);
   std::vector<ExtraPacket> packets(static_cast<size_t>(rows) * count);
   Crew crew(config.workers);
   crew.ForEachPart(rows, kInputsPerPart, [&](int, size_t first, size_t last) {
@@ -118,7 +140,7 @@ std::vector<ExtraPacket> PacketsOf(const Network& network, const ExtraStagesConf
         }
         if (config.order == QueueOrder::kPriority) {
           packet.priority =
-              uint64_t{q / set} << 32 |
+              uint64_t{q / set} * priorities +
               RandomBelow(config.seed, RandomStream::kQueuePriority, packet.number, priorities);
         }
       }

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 
+#include "dataplane/steps/extra_stages_rule.h"
 #include "topologies/crew.h"
 
 namespace bfly::dataplane {
@@ -39,7 +40,7 @@ struct alignas(64) Tally {
 // packet: rounds, or steps on links into outputs.
 class FifoQueue {
  public:
-  explicit FifoQueue(size_t) {}
+  void Begin(size_t) { last_ = 0; }
   template <typename Cross>
   void Come(const ExtraPacket& packet, uint32_t slot, Cross&& cross) {
     last_ = std::max(last_ + 1, slot);
@@ -52,44 +53,68 @@ class FifoQueue {
   uint32_t last_ = 0;
 };
 
-// The queue of one link, by priority and then in order of arrival: a binary heap.
+// The queue of one link, by priority and then in order of arrival: a binary heap of numbers that
+// hold both. Key is wide enough for the priority and 32 bits more.
+template <typename Key>
 class PriorityQueue {
  public:
-  explicit PriorityQueue(size_t packets) { packets_.reserve(packets); }
+  // Up to `most` packets come.
+  void Begin(size_t most) {
+    if (packets_.size() < most) {
+      packets_.resize(most);
+      heap_.resize(most + 1);
+    }
+    arrivals_ = 0;
+    next_ = 1;
+  }
   // Packets come in the order of their slots.
   template <typename Cross>
   void Come(const ExtraPacket& packet, uint32_t slot, Cross&& cross) {
-    while (!heap_.empty() && next_ < slot) CrossFirst(cross);
+    while (waiting_ > 0 && next_ < slot) CrossFirst(cross);
     next_ = std::max(next_, slot);
-    heap_.push_back({packet.priority, static_cast<uint32_t>(packets_.size())});
-    packets_.push_back(packet);
-    std::push_heap(heap_.begin(), heap_.end(), GoesLater);
+    packets_[arrivals_] = packet;
+    Push(static_cast<Key>(packet.priority) << 32 | arrivals_++);
   }
   template <typename Cross>
   void Finish(Cross&& cross) {
-    while (!heap_.empty()) CrossFirst(cross);
+    while (waiting_ > 0) CrossFirst(cross);
   }
 
  private:
-  struct Waiting {
-    uint64_t priority;
-    uint32_t arrival;
-  };
-  static bool GoesLater(const Waiting& a, const Waiting& b) {
-    return a.priority != b.priority ? a.priority > b.priority : a.arrival > b.arrival;
-  }
   template <typename Cross>
   void CrossFirst(Cross&& cross) {
-    std::pop_heap(heap_.begin(), heap_.end(), GoesLater);
-    cross(packets_[heap_.back().arrival], next_++);
-    heap_.pop_back();
+    cross(packets_[static_cast<uint32_t>(heap_[1])], next_++);
+    Pop();
+  }
+
+  // heap_[i] is not above heap_[2 * i] and heap_[2 * i + 1].
+  void Push(Key key) {
+    size_t at = ++waiting_;
+    for (; at > 1 && key < heap_[at / 2]; at /= 2) heap_[at] = heap_[at / 2];
+    heap_[at] = key;
+  }
+  void Pop() {
+    const Key last = heap_[waiting_--];
+    size_t at = 1;
+    for (size_t below = 2; below <= waiting_; below *= 2) {
+      if (below < waiting_) below += heap_[below + 1] < heap_[below];
+      if (last <= heap_[below]) break;
+      heap_[at] = heap_[below];
+      at = below;
+    }
+    heap_[at] = last;
   }
 
   std::vector<ExtraPacket> packets_;  // in the order of arrival
-  std::vector<Waiting> heap_;
+  std::vector<Key> heap_;             // from 1 on
+  size_t waiting_ = 0;
+  uint32_t arrivals_ = 0;
   uint32_t next_ = 1;  // the first slot that is not taken
 };
 
+__extension__ using WideKey = unsigned __int128;
+
+template <typename Queue>
 class LevelByLevel {
  public:
   LevelByLevel(const Network& network, const ExtraStagesConfig& config,
@@ -103,6 +128,7 @@ class LevelByLevel {
         links_ahead_(links_.size()),
         first_(size_t{rows_} + 1),
         crew_(config.workers),
+        queues_(static_cast<size_t>(config.workers)),
         tallies_(static_cast<size_t>(config.workers)),
         crossings_(crossings) {
     for (Tally& tally : tallies_) tally.last.resize(config.permutations);
@@ -117,11 +143,7 @@ class LevelByLevel {
       PlaceNodes();
       crew_.ForEachPart(rows_, kRowsPerPart, [this](int worker, size_t first, size_t last) {
         for (size_t row = first; row < last; ++row) {
-          if (config_.order == QueueOrder::kFifo) {
-            PassNode<FifoQueue>(static_cast<Row>(row), tallies_[static_cast<size_t>(worker)]);
-          } else {
-            PassNode<PriorityQueue>(static_cast<Row>(row), tallies_[static_cast<size_t>(worker)]);
-          }
+          PassNode(static_cast<Row>(row), static_cast<size_t>(worker));
         }
       });
       here_.swap(ahead_);
@@ -131,6 +153,8 @@ class LevelByLevel {
   }
 
  private:
+  using Queues = std::array<Queue, kDirections>;
+
   // The packets of an input stand in its queues as if they had crossed a link before the first
   // round.
   void StandAtInputs() {
@@ -161,17 +185,16 @@ class LevelByLevel {
     first_[rows_] = first;
   }
 
-  template <typename Queue>
-  void PassNode(Row row, Tally& tally) {
+  void PassNode(Row row, size_t worker) {
     if (level_ + 1 < network_.hops()) {
-      PassNodeTo<Queue, false>(row, tally);
+      PassNodeTo<false>(row, queues_[worker], tallies_[worker]);
     } else {
-      PassNodeTo<Queue, true>(row, tally);
+      PassNodeTo<true>(row, queues_[worker], tallies_[worker]);
     }
   }
 
-  template <typename Queue, bool kIntoOutputs>
-  void PassNodeTo(Row row, Tally& tally) {
+  template <bool kIntoOutputs>
+  void PassNodeTo(Row row, Queues& queues, Tally& tally) {
     const std::array<Crossed, 2> came = ComeTo(row);
     const size_t first = first_[row];
     const std::array<uint32_t, 2> count = {came[0].toward[0] + came[1].toward[0],
@@ -198,7 +221,7 @@ class LevelByLevel {
         Record(packet, 2 * slot - 1);
       }
     };
-    std::array<Queue, 2> queues = {Queue(count[0]), Queue(count[1])};
+    for (size_t i = 0; i < 2; ++i) queues[i].Begin(count[i]);
     ForEachInOrder(came, [&](const ExtraPacket& packet) {
       const uint32_t slot = kIntoOutputs ? 2 * packet.crossed + 1 : packet.crossed + 1;
       queues[packet.path >> level_ & 1].Come(packet, slot, cross);
@@ -254,6 +277,7 @@ class LevelByLevel {
   std::vector<Crossed> links_ahead_;
   std::vector<size_t> first_;  // by row: where the packets that leave the node stand
   Crew crew_;
+  std::vector<Queues> queues_;  // by worker
   std::vector<Tally> tallies_;
   std::vector<uint32_t>* const crossings_;
   int level_ = 0;
@@ -265,7 +289,15 @@ absl::StatusOr<ExtraStagesResult> RunExtraStages(const Network& network,
                                                  const ExtraStagesConfig& config,
                                                  std::vector<uint32_t>* crossings) {
   if (absl::Status status = CheckExtraStages(network, config); !status.ok()) return status;
-  return LevelByLevel(network, config, crossings).Run();
+  if (config.model != NodeModel::kHalfRate)
+    return RunExtraStagesInSteps(network, config, crossings);
+  if (config.order == QueueOrder::kFifo) {
+    return LevelByLevel<FifoQueue>(network, config, crossings).Run();
+  }
+  if (LargestPriority(network, config) < uint64_t{1} << 32) {
+    return LevelByLevel<PriorityQueue<uint64_t>>(network, config, crossings).Run();
+  }
+  return LevelByLevel<PriorityQueue<WideKey>>(network, config, crossings).Run();
 }
 
 }  // namespace bfly::dataplane

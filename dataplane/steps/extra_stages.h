@@ -8,9 +8,9 @@
 //  * the head of a queue crosses its link if the buffer at the far end was empty;
 //  * a packet in a buffer moves to the queue of its next link, and both buffers of a node may move
 //    to the same queue. The buffer is not filled again in the same step.
-// So a link carries a packet every other step at most. Outputs have no buffers: a packet is
-// delivered in the step in which it crosses its last link. Over h links a packet that meets no
-// other takes 2h - 1 steps.
+// This model is NodeModel::kHalfRate: a link carries a packet every other step at most. Outputs
+// have no buffers: a packet is delivered in the step in which it crosses its last link. Over h
+// links a packet that meets no other takes 2h - 1 steps.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,22 @@ absl::string_view QueueOrderName(QueueOrder order);
 // InvalidArgument lists the names.
 absl::StatusOr<QueueOrder> QueueOrderFromName(absl::string_view name);
 
+enum class NodeModel {
+  kHalfRate,
+  // A queue takes one packet a step. If both buffers of a node want the same queue, they take
+  // turns, and one waits. An input puts one packet a step into its queues, in the order of the
+  // permutations.
+  kOneArrival,
+};
+
+// "half_rate", "one_arrival".
+absl::string_view NodeModelName(NodeModel model);
+// InvalidArgument lists the names.
+absl::StatusOr<NodeModel> NodeModelFromName(absl::string_view name);
+
 struct ExtraStagesConfig {
+  // kHalfRate has an engine of its own. kOneArrival runs on the step clock and takes longer.
+  NodeModel model = NodeModel::kHalfRate;
   QueueOrder order = QueueOrder::kPriority;
   // t: input i sends one packet for each permutation of the sequence. All of them stand at the
   // inputs when the run begins.
@@ -73,9 +88,10 @@ struct ExtraStagesResult {
 // The packets of a run, by input and then by permutation: what all engines of this model begin
 // with.
 struct ExtraPacket {
-  uint64_t priority = 0;  // the smaller one goes first; 0 under kFifo
-  uint64_t path = 0;      // bit h is the direction of hop h
-  uint32_t number = 0;    // permutation * rows + input, permutations counted from 0
+  // The smaller one goes first: ceil(i / log N) - 1 times (log N) 2^r + 1, plus R. 0 under kFifo.
+  uint64_t priority = 0;
+  uint64_t path = 0;    // bit h is the direction of hop h
+  uint32_t number = 0;  // permutation * rows + input, permutations counted from 0
   // When the packet crossed its last link, in pairs of steps. Only the engine uses the field.
   uint32_t crossed = 0;
 };
@@ -87,6 +103,7 @@ absl::Status CheckExtraStages(const Network& network, const ExtraStagesConfig& c
 // sequence[q][input]: the output of input's packet of permutation q. The config is one that
 // CheckExtraStages accepts.
 std::vector<Permutation> PermutationsOf(const Network& network, const ExtraStagesConfig& config);
+uint64_t LargestPriority(const Network& network, const ExtraStagesConfig& config);
 // `workers` share the work; the packets do not depend on it.
 std::vector<ExtraPacket> PacketsOf(const Network& network, const ExtraStagesConfig& config);
 

@@ -240,6 +240,7 @@ TEST(ExtraStages, PathsAreRandomInExtraStagesAndLeadToTheOutput) {
   ASSERT_EQ(packets.size(), 40u * 32);
   std::vector<int> ones(7);
   std::set<uint32_t> numbers;
+  std::vector<uint64_t> second;
   for (const ExtraPacket& packet : packets) {
     Row row = packet.number % 32;
     const uint32_t q = packet.number / 32;
@@ -251,11 +252,16 @@ TEST(ExtraStages, PathsAreRandomInExtraStagesAndLeadToTheOutput) {
     EXPECT_EQ(row, sequence[q][packet.number % 32]);
     EXPECT_EQ(packet.path >> network.hops(), 0u);
     // Five permutations are a set; 5 * 2^7 is the largest second number.
-    EXPECT_EQ(packet.priority >> 32, q / 5);
-    EXPECT_LE(packet.priority & 0xffffffff, 5u << 7);
+    EXPECT_EQ(packet.priority / ((5u << 7) + 1), q / 5);
+    EXPECT_LE(packet.priority, LargestPriority(network, config));
+    second.push_back(packet.priority % ((5u << 7) + 1));
     numbers.insert(packet.number);
   }
   EXPECT_EQ(numbers.size(), packets.size());
+  // 1,280 numbers from 641: half of them are expected in the lower half, and most values come up.
+  EXPECT_NEAR(std::count_if(second.begin(), second.end(), [](uint64_t x) { return x < 320; }), 640,
+              107);
+  EXPECT_GT(std::set(second.begin(), second.end()).size(), 500u);
   // 1,280 fair coins: six standard deviations are 107.
   for (const int count : ones) EXPECT_NEAR(count, 640, 107);
 }
@@ -322,6 +328,10 @@ TEST(ExtraStages, NamesWhatIsWrong) {
   const Network benes = *Network::Make({.kind = NetworkKind::kBenes, .rows = 8});
   EXPECT_THAT(message(benes, {}), HasSubstr("network: kind is benes"));
   EXPECT_FALSE(QueueOrderFromName("lifo").ok());
+  EXPECT_FALSE(NodeModelFromName("full_rate").ok());
+  for (const NodeModel model : {NodeModel::kHalfRate, NodeModel::kOneArrival}) {
+    EXPECT_EQ(*NodeModelFromName(NodeModelName(model)), model);
+  }
   for (const QueueOrder order : {QueueOrder::kFifo, QueueOrder::kPriority}) {
     EXPECT_EQ(*QueueOrderFromName(QueueOrderName(order)), order);
   }
