@@ -11,12 +11,12 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <vector>
 
+#include "dataplane/steps/active_bits.h"
 #include "dataplane/steps/step_rule.h"
 #include "topologies/crew.h"
 #include "topologies/network.h"
@@ -47,16 +47,19 @@ class StepClock {
   // clock. Memory: a Node for each of (hops + 1) * rows nodes, 3 bits of activity, and what a step
   // sends.
   StepClock(const Network& network, const Rule& rule, Crew& crew, uint32_t blocks = 0)
-      : network_(network), rule_(rule), crew_(crew), hops_(network.hops()) {
+      : network_(network),
+        rule_(rule),
+        crew_(crew),
+        hops_(network.hops()),
+        ports_(static_cast<size_t>(network.ports())) {
+    for (int hop = 0; hop < hops_; ++hop) {
+      wiring_.push_back(&network.wiring(network.stage_of_hop(hop)));
+    }
     const Row rows = network.rows();
     const uint32_t wanted = blocks > 0 ? blocks : static_cast<uint32_t>(crew.workers());
     rows_of_block_ = (rows + std::min(wanted, rows) - 1) / std::min(wanted, rows);
     for (Row first = 0; first < rows; first += rows_of_block_) {
-      Block& block = blocks_.emplace_back();
-      block.first = first / 64 * 64;
-      block.words = (std::min(first + rows_of_block_, rows) - block.first + 63) / 64;
-      block.active.resize(static_cast<size_t>(hops_ + 1) * block.words * kKinds);
-      block.sent.resize(static_cast<size_t>(hops_));
+      blocks_.emplace_back(hops_, first, std::min(first + rows_of_block_, rows));
     }
     for (Block& block : blocks_) {
       for (SentOfLevel& sent : block.sent) sent.to.resize(blocks_.size());
@@ -73,7 +76,7 @@ class StepClock {
     // After a run that is done no node is active, but nodes may hold something.
     std::fill(nodes_.begin(), nodes_.end(), Node{});
     for (Block& block : blocks_) {
-      std::fill(block.active.begin(), block.active.end(), 0);
+      block.active.Clear();
       block.tally = Tally{};
     }
     step_ = moved_at_ = 0;
@@ -93,12 +96,7 @@ class StepClock {
   // The active nodes of a level.
   uint64_t ActiveNodes(int level) const {
     uint64_t count = 0;
-    for (const Block& block : blocks_) {
-      const uint64_t* active = block.ActiveOf(level);
-      for (size_t i = 0; i < block.words * kKinds; ++i) {
-        count += static_cast<uint64_t>(std::popcount(active[i]));
-      }
-    }
+    for (const Block& block : blocks_) count += block.active.Count(level);
     return count;
   }
 
@@ -107,12 +105,9 @@ class StepClock {
     for (int i = 0; i <= hops_; ++i) {
       const int level = seen_active_ + i <= hops_ ? seen_active_ + i : seen_active_ + i - hops_ - 1;
       for (const Block& block : blocks_) {
-        const uint64_t* active = block.ActiveOf(level);
-        for (size_t word = 0; word < block.words * kKinds; ++word) {
-          if (active[word] == 0) continue;
-          seen_active_ = level;
-          return true;
-        }
+        if (!block.active.Any(level)) continue;
+        seen_active_ = level;
+        return true;
       }
     }
     return false;
@@ -162,6 +157,9 @@ class StepClock {
   }
 
  private:
+  // Whether one block can do all of a message at once.
+  static constexpr bool kSettlesAtOnce =
+      Answering<Rule> && AnswersAtOnce<Rule>() && SendsOrReceives<Rule>();
   static constexpr size_t kKinds = static_cast<size_t>(ActiveKinds<Rule>());
 
   struct Sent {
@@ -183,19 +181,11 @@ class StepClock {
   };
 
   struct alignas(64) Block {
-    Row first = 0;     // of word 0, a multiple of 64. Blocks beside each other may both have it
-    size_t words = 0;  // 64 rows each
-    // By level, word and kind: which nodes are active.
-    std::vector<uint64_t> active;
+    Block(int hops, Row first, Row end)
+        : active(hops + 1, first, end), sent(static_cast<size_t>(hops)) {}
+    ActiveBits<kKinds> active;
     std::vector<SentOfLevel> sent;  // by level
     Tally tally{};
-
-    uint64_t* ActiveOf(int level) {
-      return active.data() + static_cast<size_t>(level) * words * kKinds;
-    }
-    const uint64_t* ActiveOf(int level) const {
-      return active.data() + static_cast<size_t>(level) * words * kKinds;
-    }
   };
 
   // Keeps what one node of a block sends until the heads' blocks take it.
@@ -226,7 +216,7 @@ class StepClock {
       Node& node = clock_.node(at.level, head);
       const InLink link{at_.row, port};
       clock_.rule_.Receive(at, node, link, message, block_.tally);
-      if constexpr (AnswersAtOnce<Rule>() && SendsOrReceives<Rule>()) {
+      if constexpr (kSettlesAtOnce) {
         const Answer answer = clock_.rule_.Reply(at, node, link, message);
         clock_.Mark(block_, at.level, head);
         clock_.rule_.Settle(at_, tail_, port, answer, block_.tally);
@@ -253,18 +243,17 @@ class StepClock {
     return static_cast<size_t>(level) * network_.rows() + row;
   }
   Row HeadOf(const At& at, int port) const {
-    return network_.next_row(network_.stage_of_hop(at.level), at.row, port);
+    const StageWiring& wiring = *wiring_[static_cast<size_t>(at.level)];
+    if (wiring.table.empty()) {
+      return network_.direction_of(port) ? at.row | wiring.mask : at.row & ~wiring.mask;
+    }
+    return wiring.table[static_cast<size_t>(at.row) * ports_ + static_cast<size_t>(port)];
   }
 
   // Asks the rule whether the node is active.
   void Mark(Block& block, int level, Row row) {
-    const auto kind =
-        static_cast<size_t>(rule_.Active(At{step_, level, row}, nodes_[Index(level, row)]));
-    const Row bit = (row - block.first) % 64;
-    uint64_t* active = block.ActiveOf(level) + (row - block.first) / 64 * kKinds;
-    for (size_t k = 0; k < kKinds; ++k) {
-      active[k] = (active[k] & ~(uint64_t{1} << bit)) | uint64_t{kind == k + 1} << bit;
-    }
+    const int kind = rule_.Active(At{step_, level, row}, nodes_[Index(level, row)]);
+    block.active.Set(level, row, static_cast<size_t>(kind));
   }
 
   bool LevelSends(int level) const {
@@ -275,22 +264,21 @@ class StepClock {
     }
   }
 
-  // Calls act(at, node) for the active nodes of a level, or for those that may send.
-  template <bool kToSend, typename Act>
-  void ForActive(Block& block, int level, Act&& act) {
-    for (size_t word = 0; word < block.words; ++word) {
-      const uint64_t* active = block.ActiveOf(level) + word * kKinds;
-      At at{step_, level, block.first + static_cast<Row>(word * 64)};
-      uint64_t nodes = 0;
-      for (size_t k = 0; k < kKinds; ++k) nodes |= active[k];
-      if (nodes == 0) continue;
-      if constexpr (kToSend && ChoosingSenders<Rule>) nodes = rule_.Senders(at, active);
-      for (; nodes != 0; nodes &= nodes - 1) {
-        at.row =
-            block.first + static_cast<Row>(word * 64) + static_cast<Row>(std::countr_zero(nodes));
-        act(at, node(level, at.row));
-      }
-    }
+  // Calls act(at, node) for the nodes of a level that send.
+  template <typename Act>
+  void ForSenders(Block& block, int level, Act&& act) {
+    block.active.ForEach(
+        level,
+        [&](Row row, const uint64_t* active) {
+          if constexpr (ChoosingSenders<Rule>) {
+            return rule_.Senders(At{step_, level, row}, active);
+          } else {
+            return ActiveBits<kKinds>::AllKinds(row, active);
+          }
+        },
+        [&](Row row) {
+          act(At{step_, level, row}, node(level, row));
+        });
   }
 
   void StepOneBlock(Block& block) {
@@ -298,7 +286,7 @@ class StepClock {
       std::vector<Sent>& sent = block.sent[static_cast<size_t>(level)].all;
       sent.clear();
       if (!LevelSends(level)) continue;
-      ForActive<true>(block, level, [&](const At& at, Node& tail) {
+      ForSenders(block, level, [&](const At& at, Node& tail) {
         Handover out(*this, block, at, tail);
         rule_.Send(at, tail, out);
         if constexpr (!Answering<Rule>) Mark(block, at.level, at.row);
@@ -307,7 +295,7 @@ class StepClock {
         for (Sent& s : sent) Reply(block, level, s);
       }
     }
-    if constexpr (Answering<Rule>) SettleBlock(block);
+    if constexpr (Answering<Rule> && !kSettlesAtOnce) SettleBlock(block);
     EndBlock(block);
   }
 
@@ -316,7 +304,7 @@ class StepClock {
       SentOfLevel& sent = block.sent[static_cast<size_t>(level)];
       sent.Clear();
       if (!LevelSends(level)) continue;
-      ForActive<true>(block, level, [&](const At& at, Node& tail) {
+      ForSenders(block, level, [&](const At& at, Node& tail) {
         Outbox out(*this, sent, at);
         rule_.Send(at, tail, out);
         if constexpr (!Answering<Rule>) Mark(block, at.level, at.row);
@@ -370,9 +358,9 @@ class StepClock {
   void EndBlock(Block& block) {
     if constexpr (Ending<Rule>) {
       for (int level = 0; level <= hops_; ++level) {
-        ForActive<false>(block, level, [&](const At& at, Node& ending) {
-          rule_.End(at, ending, block.tally);
-          Mark(block, at.level, at.row);
+        block.active.ForEach(level, ActiveBits<kKinds>::AllKinds, [&](Row row) {
+          rule_.End(At{step_, level, row}, node(level, row), block.tally);
+          Mark(block, level, row);
         });
       }
     }
@@ -382,6 +370,8 @@ class StepClock {
   const Rule& rule_;
   Crew& crew_;
   const int hops_;
+  const size_t ports_;
+  std::vector<const StageWiring*> wiring_;  // by hop
   Row rows_of_block_ = 0;
   uint64_t step_ = 0;
   uint64_t moved_at_ = 0;

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Greedy routing with queues, in exact steps: what waves are compared with.
+//
+// All packets stand at their inputs when step 0 begins. A node has a queue for each direction,
+// first come first served; of packets that come in one step, those of lower rows come first. In a
+// step a node sends the first c packets of each queue, or all if there are fewer, c = multiplicity:
+// packet k of them over port (step + k) mod c of the direction. Outputs take every packet. A node
+// behind the inputs refuses packets while it holds `queue` of them, and packets that it sends in
+// the same step still count. A packet that is refused stays where it is in its queue.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "dataplane/steps/step_clock.h"
+#include "topologies/crew.h"
+#include "topologies/network.h"
+
+namespace bfly::dataplane {
+
+inline constexpr uint64_t kMaxGreedyPackets = uint64_t{1} << 28;  // 8 bytes each
+
+struct GreedyConfig {
+  // The outputs of the packets of input 0, in their order, then those of input 1, and so on: the
+  // same number of packets for every input, at most kMaxGreedyPackets in all.
+  std::vector<Row> destinations;
+  uint32_t queue = 0;       // 0: no limit
+  uint64_t step_limit = 0;  // 0: no limit. Every run ends, because every step moves a packet
+};
+
+struct GreedyResult {
+  uint64_t packets = 0;
+  uint64_t delivered = 0;
+  uint64_t moves = 0;  // links crossed
+  uint64_t steps = 0;
+  double mean_latency = 0;     // steps from the beginning of the run, over the packets delivered
+  uint32_t longest_queue = 0;  // the most packets that a node behind the inputs held after a step
+  StepEnd end = StepEnd::kDone;
+};
+
+// Defined on the same networks as waves (waves.h). Results do not depend on the number of workers,
+// of which at most two share the work. InvalidArgument names the field that is wrong.
+absl::StatusOr<GreedyResult> RunGreedy(const Network& network, const GreedyConfig& config,
+                                       Crew& crew);
+
+}  // namespace bfly::dataplane
