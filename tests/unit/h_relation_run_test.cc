@@ -141,6 +141,23 @@ TEST(HRelationRun, UsesThePapersHBarWhereEveryNodeHasEnoughNeighbours) {
   EXPECT_GE(result.requests, 1024u * 15);  // parallel edges are one neighbour
 }
 
+// Batches of a weight up to R are at most one message, so h < R stands for R.
+TEST(HRelationRun, AsksNobodyForBatchesOfOneMessage) {
+  Crew crew(1);
+  HRelationConfig config;
+  config.h = 4;  // the weight of 4 messages is 8 = R
+  const Network network = Splitters(128, 16, 1);
+  HRelationResult result =
+      *RunHRelation(network, *RelationByName("identity", 128, 4, 1), config, crew);
+  EXPECT_TRUE(result.finished) << result.trouble;
+  EXPECT_EQ(result.largest_weight, 8u);
+  EXPECT_EQ(result.requests, 0u);
+  EXPECT_EQ(result.h_bar, 256u);  // above 4 * 16 * 8 / 4 = 128
+  config.h = 8;
+  result = *RunHRelation(network, *RelationByName("identity", 128, 8, 1), config, crew);
+  EXPECT_GT(result.requests, 0u);
+}
+
 TEST(HRelationRun, SendsOnlyBetweenActiveRowsInOneWave) {
   Crew crew(1);
   HRelationConfig config;
@@ -189,7 +206,7 @@ TEST(HRelationRun, IsTheSameForAnyNumberOfWorkers) {
   }
 }
 
-// d = R = 8: an input would need all its neighbours for itself (THEORY 3.7).
+// d = R = 8: an input would need all its neighbours for itself.
 TEST(HRelationRun, StopsInTheStageInWhichAClassIsStuckAndSaysWhere) {
   Crew crew(1);
   const Network network = Splitters(256, 8, 1);

@@ -143,7 +143,7 @@ void ExpectGhostsInBothSides(const Network& network, const HRelationWave& wave, 
   }
 }
 
-// THEORY 3.4: an output ever accepts at most one batch of each W > h.
+// An output ever accepts at most one batch of each W > h.
 void ExpectOneBatchOfAWeight(const Network& network, const HRelationRule& rule,
                              const HRelationWave& wave, int* batches) {
   std::map<std::tuple<int, Row, uint32_t>, int> accepted;
