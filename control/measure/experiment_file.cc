@@ -46,7 +46,8 @@ absl::Status CheckNamedClaims(const Experiment& experiment, const std::vector<Po
   return absl::OkStatus();
 }
 
-absl::Status Check(const Experiment& experiment) {
+absl::Status Complete(Experiment& experiment) {
+  experiment.FillDefaultsOfKind();
   if (absl::Status status = CheckAllRules(experiment.message()); !status.ok()) return status;
   const absl::StatusOr<std::vector<Point>> points = experiment.Sweep();
   if (!points.ok()) return points.status();
@@ -75,7 +76,7 @@ absl::StatusOr<std::unique_ptr<Experiment>> ReadExperiment(
   }
   if (absl::Status status =
           ReadWithSettings(path, *text, kind.minimum, settings, experiment->mutable_message(),
-                           [&] { return Check(*experiment); });
+                           [&] { return Complete(*experiment); });
       !status.ok()) {
     return status;
   }

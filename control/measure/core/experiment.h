@@ -32,6 +32,8 @@ class Experiment {
   // The claims that the file names; empty: all.
   virtual std::vector<std::string> named_claims() const = 0;
 
+  // Fills in defaults that depend on other keys. Those of the schema are filled in.
+  virtual void FillDefaultsOfKind() {}
   // Returns all points, in the order in which they run. InvalidArgument names the key of an
   // impossible value.
   virtual absl::StatusOr<std::vector<Point>> Sweep() const = 0;
