@@ -58,6 +58,7 @@ enum class RandomStream : uint32_t {
   kLinkFaults = 60,      // links that are down, by index
   kNodeFaults = 61,      // nodes that are down, by level and row
   kCountedFaults = 62,   // switches that are down where their number is given
+  kPortCandidates = 70,  // where the ports of candidate paths start, by input and hop
   kRenaming = 80,        // new names of processors
   kExtraTurns = 81,      // directions in extra stages, by packet
   kQueuePriority = 82,   // priorities of packets in queues, by packet

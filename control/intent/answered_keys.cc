@@ -15,7 +15,7 @@ constexpr size_t kMaxKeyMemory = 64 << 20;
 size_t BytesOf(const AnsweredKeys::Answer& answer) {
   const auto of_route = [](const RouteResult& route) {
     return sizeof(route) + route.paths.size() * sizeof(CircuitPath) +
-           route.buddies.size() * sizeof(route.buddies[0]);
+           route.buddies.size() * sizeof(route.buddies[0]) + route.candidates.size() * sizeof(Tag);
   };
   if (const auto* outcomes = std::get_if<std::vector<Outcome>>(&answer)) {
     return outcomes->size() * sizeof(Outcome);

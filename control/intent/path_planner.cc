@@ -124,7 +124,7 @@ absl::StatusOr<CircuitPath> PathPlanner::ChooseMove(const MoveOrder& order,
   const auto chooser =
       MakeChooser(order.protocol, network_, {.seed = order.seed, .faults = &faults});
   if (!chooser.ok()) return chooser.status();
-  return (*chooser)->Choose(circuits_.load(), input, output);
+  return (*chooser)->Find(circuits_.load(), input, output);
 }
 
 absl::StatusOr<RouteResult> PathPlanner::Route(const PermutationOrder& order) const {
@@ -173,6 +173,7 @@ absl::StatusOr<RouteResult> PathPlanner::ChoosePaths(const PermutationOrder& ord
   }
   ProtocolOptions options = order.options;
   if (!faults.empty()) options.faults = &faults;
+  if (links_.capacity().limited()) options.capacity = &links_.capacity();
   return RoutePermutation(order.protocol, standing, order.requests, options);
 }
 

@@ -53,9 +53,10 @@ absl::Status CircuitSet::CheckFree(Row input, Row output) const {
 
 absl::StatusOr<CircuitPath> CircuitSet::SetUp(const PathChooser& chooser, Row input, Row output) {
   if (absl::Status status = CheckFree(input, output); !status.ok()) return status;
-  const CircuitPath path = chooser.Choose(load_, input, output);
-  input_of_output_[path.output] = path.input;
-  Put(path);
+  const absl::StatusOr<CircuitPath> path = chooser.Find(load_, input, output);
+  if (!path.ok()) return path;
+  input_of_output_[path->output] = path->input;
+  Put(*path);
   return path;
 }
 

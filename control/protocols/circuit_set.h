@@ -18,8 +18,8 @@ class CircuitSet {
   explicit CircuitSet(const Network& network);
 
   // Sets up the path that `chooser` picks. InvalidArgument: a row is out of range.
-  // FailedPrecondition names the input or output that is busy and the circuit that holds it. An
-  // error changes nothing.
+  // FailedPrecondition names the input or output that is busy and the circuit that holds it. The
+  // errors of PathChooser::Find. An error changes nothing.
   absl::StatusOr<CircuitPath> SetUp(const PathChooser& chooser, Row input, Row output);
   // Sets up a path that was chosen elsewhere. The same errors, and InvalidArgument if the tag does
   // not end at the path's output.

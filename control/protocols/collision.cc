@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The c-collision protocol on BB_n (Cole et al. 1998, section 2.1; THEORY.md 2.3): in each round
 // every request takes one of its two random paths if that path shares each of its links with at
-// most c-1 others.
+// most c-1 others. Where a direction has several ports, collision_over_ports.h says what the paths
+// are.
 #include <algorithm>
 
+#include "control/protocols/collision_over_ports.h"
 #include "control/protocols/collision_rounds.h"
 #include "control/protocols/part.h"
 #include "control/protocols/protocols.h"
@@ -22,6 +24,9 @@ namespace {
 absl::StatusOr<RouteResult> RouteCollision(const Network& network, const LinkLoad* standing,
                                            const std::vector<Request>& requests,
                                            const ProtocolOptions& options) {
+  if (network.kind() != NetworkKind::kTwoFoldButterfly) {
+    return RouteCollisionOverPorts(network, standing, requests, options);
+  }
   absl::StatusOr<SwitchSettings> settings = SwitchSettings::Make(network);
   if (!settings.ok()) return settings.status();
   Crew crew(static_cast<int>(std::max(options.workers, 1u)));
@@ -67,12 +72,12 @@ absl::StatusOr<RouteResult> RouteCollision(const Network& network, const LinkLoa
     };
   };
   const std::vector<uint8_t> broken = BrokenPaths(
-      options.faults, requests.size(), [&](size_t i) { return requests[i].input; },
+      TwoPaths(), options.faults, requests.size(), [&](size_t i) { return requests[i].input; },
       [&](size_t i, int which) {
         return TagThrough(network, middle[2 * i + which], requests[i].output);
       });
   const CollisionOutcome outcome =
-      RunCollisionRounds(static_cast<uint32_t>(requests.size()), columns,
+      RunCollisionRounds(TwoPaths(), static_cast<uint32_t>(requests.size()), columns,
                          options.max_rounds != 0 ? options.max_rounds : ~0u,
                          broken.empty() ? nullptr : broken.data(), crew, links_of);
 
@@ -94,7 +99,8 @@ absl::StatusOr<RouteResult> RouteCollision(const Network& network, const LinkLoa
       const bool left = choice == CollisionOutcome::kLeft;
       result.buddies[i] = {TagThrough(network, middle[2 * i], output),
                            TagThrough(network, middle[2 * i + 1], output)};
-      result.paths[i] = {input, output, result.buddies[i][left ? PathOfLeft(broken, i) : choice],
+      result.paths[i] = {input, output,
+                         result.buddies[i][left ? PathOfLeft(TwoPaths(), broken, i) : choice],
                          left          ? PathChoice::kArbitrary
                          : choice == 0 ? PathChoice::kP
                                        : PathChoice::kPPrime};
@@ -108,8 +114,14 @@ absl::StatusOr<RouteResult> RouteCollision(const Network& network, const LinkLoa
 
 const Protocol kCollision = {
     .name = "collision",
-    .help = "rounds in which a request takes a random path that at most c-1 others share",
-    .defined_on = [](NetworkKind kind) { return kind == NetworkKind::kTwoFoldButterfly; },
+    .help =
+        "rounds in which a request takes a random path that at most c-1 others share: one of two, "
+        "or of as many as a direction has ports on a dilated butterfly and a multibutterfly",
+    .defined_on =
+        [](NetworkKind kind) {
+          return kind == NetworkKind::kTwoFoldButterfly || kind == NetworkKind::kDilatedButterfly ||
+                 kind == NetworkKind::kMultibutterfly;
+        },
     .make_chooser = nullptr,
     .route = RouteCollision,
     .uses_workers = true,

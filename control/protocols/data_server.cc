@@ -144,12 +144,12 @@ absl::StatusOr<DataServerResult> RouteDataServerCollision(
   };
   Crew crew(static_cast<int>(std::max(options.workers, 1u)));
   const std::vector<uint8_t> broken = BrokenPaths(
-      standing.faults, requests.size(), [&](size_t i) { return requests[i].user; },
+      TwoPaths(), standing.faults, requests.size(), [&](size_t i) { return requests[i].user; },
       [&](size_t i, int copy) {
         return GreedyTag(network, requests[i].user, requests[i].copies[copy]);
       });
   const CollisionOutcome outcome =
-      RunCollisionRounds(static_cast<uint32_t>(requests.size()), columns,
+      RunCollisionRounds(TwoPaths(), static_cast<uint32_t>(requests.size()), columns,
                          options.max_rounds != 0 ? options.max_rounds : ~0u,
                          broken.empty() ? nullptr : broken.data(), crew, links_of);
 
@@ -164,7 +164,7 @@ absl::StatusOr<DataServerResult> RouteDataServerCollision(
   for (size_t i = 0; i < requests.size(); ++i) {
     const auto& [user, copies] = requests[i];
     const bool left = outcome.choice[i] == CollisionOutcome::kLeft;
-    const Row disk = copies[left ? PathOfLeft(broken, i) : outcome.choice[i]];
+    const Row disk = copies[left ? PathOfLeft(TwoPaths(), broken, i) : outcome.choice[i]];
     result.route.buddies.push_back({Tag{copies[0]}, Tag{copies[1]}});
     result.route.paths.push_back({user, disk, GreedyTag(network, user, disk),
                                   left                     ? PathChoice::kArbitrary

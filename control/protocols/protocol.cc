@@ -170,6 +170,10 @@ absl::string_view ChoiceName(PathChoice choice) {
       return "looping";
     case PathChoice::kLeastLoaded:
       return "least_loaded";
+    case PathChoice::kCandidate:
+      return "candidate";
+    case PathChoice::kDisjoint:
+      return "disjoint";
     case PathChoice::kArbitrary:
       return "arbitrary";
   }

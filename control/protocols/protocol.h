@@ -14,6 +14,7 @@
 #include "control/protocols/link_load.h"
 #include "topologies/crew.h"
 #include "topologies/fault_set.h"
+#include "topologies/link_capacity.h"
 #include "topologies/network.h"
 #include "topologies/permutation.h"
 #include "topologies/tag.h"
@@ -34,9 +35,12 @@ enum class PathChoice {
   kRandom,       // a random one, whatever the load
   kLooping,      // computed off line by the looping algorithm
   kLeastLoaded,  // at each hop the port of its direction with the fewest circuits
+  kCandidate,    // one of the candidate paths over several ports a direction
+  kDisjoint,     // a path over links that carry no circuit
   kArbitrary,    // the protocol ended without one for this request; the first candidate was taken
 };
-// "greedy", "p", "p_prime", "given", "random", "looping", "least_loaded", "arbitrary".
+// "greedy", "p", "p_prime", "given", "random", "looping", "least_loaded", "candidate",
+// "disjoint", "arbitrary".
 absl::string_view ChoiceName(PathChoice choice);
 
 struct CircuitPath {
@@ -63,6 +67,9 @@ struct ProtocolOptions {
   // whole paths. If a request has no whole path, it gets the path that it would get without faults,
   // and the caller must refuse that path; q_limited loses such a request.
   const FaultSet* faults = nullptr;
+  // How many circuits each link may carry; null: any number. Protocols that do not look at it
+  // choose as if there were no limit, and the caller must refuse a path without room.
+  const LinkCapacity* capacity = nullptr;
 
   bool IsWhole(Row input, Tag tag) const {
     return faults == nullptr || faults->IsWhole(input, tag);
@@ -82,6 +89,11 @@ class PathChooser {
   virtual ~PathChooser() = default;
   // Both rows are in range and free. Choose does not change the load: the caller adds the path.
   virtual CircuitPath Choose(const LinkLoad& load, Row input, Row output) const = 0;
+  // The same path, or an error where the protocol allows none as things stand: ResourceExhausted or
+  // Unavailable, and the message names the links that are in the way.
+  virtual absl::StatusOr<CircuitPath> Find(const LinkLoad& load, Row input, Row output) const {
+    return Choose(load, input, output);
+  }
 };
 
 struct RouteResult {
@@ -100,11 +112,14 @@ struct RouteResult {
   std::vector<uint32_t> left_per_round;
   std::vector<uint32_t> requests_left;
   std::vector<Row> inputs_left;  // the inputs of requests_left
-  // Collision, by request: the number of rounds in which its two paths were active.
+  // Collision, by request: the number of rounds in which its candidate paths were active.
   std::vector<uint32_t> rounds_asked;
   uint32_t c = 0;  // the threshold of links that was used; 0: the protocol has none
   // Two-path protocols: {p, p'} of each request.
   std::vector<std::array<Tag, 2>> buddies;
+  // Protocols with several ports a direction to choose among: the candidate paths, request by
+  // request, the same number for each.
+  std::vector<Tag> candidates;
 };
 
 struct Protocol {

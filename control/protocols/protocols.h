@@ -14,5 +14,6 @@ extern const Protocol kOneChoice;
 extern const Protocol kBenes;
 extern const Protocol kQLimited;
 extern const Protocol kRanadeFlip;
+extern const Protocol kDisjoint;
 
 }  // namespace bfly::control

@@ -11,7 +11,8 @@ namespace {
 
 std::vector<const Protocol*>& Registered() {
   static std::vector<const Protocol*> protocols = {
-      &kMinimum, &kCollision, &kGreedy, &kOneChoice, &kValiant, &kBenes, &kQLimited, &kRanadeFlip,
+      &kMinimum, &kCollision, &kGreedy,     &kOneChoice, &kValiant,
+      &kBenes,   &kQLimited,  &kRanadeFlip, &kDisjoint,
   };
   return protocols;
 }

@@ -97,8 +97,7 @@ TEST(DilatedCircuits, MinimumKeepsOffLinksThatAreDown) {
 }
 
 TEST(DilatedCircuits, ProtocolsOfOtherNetworksSayWhatTheyNeed) {
-  for (const char* protocol :
-       {"collision", "one_choice", "valiant", "benes", "q_limited", "ranade_flip"}) {
+  for (const char* protocol : {"one_choice", "valiant", "benes", "q_limited", "ranade_flip"}) {
     const absl::Status status = FindProtocol(protocol, NetworkKind::kDilatedButterfly).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(std::string(status.message()),

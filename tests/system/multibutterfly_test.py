@@ -86,7 +86,7 @@ class MultibutterflyTest(unittest.TestCase):
             self.assertEqual(moved["ports"][0], first["ports"][0] ^ 1)
             for arguments, text in ((("setup", "1", "1", "--in-band"), "multibutterfly"),
                                     (("churn", "--duration", "0.1"), "parallel links"),
-                                    (("permutation", "--protocol", "collision"), "is not defined on a multibutterfly")):
+                                    (("permutation", "--protocol", "valiant"), "is not defined on a multibutterfly")):
                 with self.assertRaises(lab.CommandFailed) as refused:
                     net.bfly("circuit", *arguments)
                 self.assertIn(text, refused.exception.err)
