@@ -95,5 +95,25 @@ TEST(ExtraStagesRule, WhereQueuesTakeOnePacketAStepPacketsWaitLonger) {
   EXPECT_EQ(one.finished, with(NodeModel::kOneArrival, 20, "random", 3).finished);
 }
 
+TEST(ExtraStagesRule, WhereAQueueTakesOnePacketAStepBuffersTakeTurns) {
+  const Network network = ExtraButterfly(3, 0);
+  const std::vector<ExtraPacket> packets(3);  // all of them go the same way
+  std::vector<uint32_t> crossings(9);
+  const ExtraStagesRule rule(network, NodeModel::kOneArrival, packets, crossings);
+  const At at{.step = 1, .level = 1, .row = 0};
+  ExtraStagesRule::Node node;
+  ExtraStagesRule::Tally tally;
+  node.buffers[0] = 0;
+  node.buffers[1] = 1;
+  rule.End(at, node, tally);
+  EXPECT_EQ(node.buffers[0], ExtraStagesRule::kNone);
+  EXPECT_EQ(node.buffers[1], 1u);
+  node.buffers[0] = 2;
+  rule.End(at, node, tally);
+  EXPECT_EQ(node.buffers[0], 2u);
+  EXPECT_EQ(node.buffers[1], ExtraStagesRule::kNone);
+  EXPECT_EQ(node.queues[0].waiting.size(), 2u);
+}
+
 }  // namespace
 }  // namespace bfly::dataplane

@@ -69,6 +69,16 @@ std::string StepTable(const Report& report) {
   return text;
 }
 
+// What programs say about all their points.
+std::string ProgramTables(const Report& report) {
+  std::string text;
+  for (const StepProgram& program : StepPrograms()) {
+    const std::string table = program.table == nullptr ? "" : program.table(report);
+    if (!table.empty()) absl::StrAppend(&text, text.empty() ? "" : "\n", table);
+  }
+  return text;
+}
+
 class StepExperiment final : public ExperimentOf<v1::StepExperiment> {
  public:
   void FillDefaultsOfKind() override { FillStepDefaults(mutable_message()); }
@@ -107,20 +117,27 @@ class StepExperiment final : public ExperimentOf<v1::StepExperiment> {
   void AddResults(const Report& report, StepJson& results) const override {
     results["claims_elsewhere"] = report.claims_elsewhere;
     results["fits"] = StepFitsJson(report);
+    for (const StepProgram& program : StepPrograms()) {
+      if (program.results == nullptr) continue;
+      if (StepJson json = program.results(report); !json.empty()) {
+        results[program.name] = std::move(json);
+      }
+    }
     results["series"] = FigureSeries(report.series, {});
   }
 
   std::vector<std::pair<std::string, std::string>> Files(const Report& report) const override {
     return {{"results.csv", FigureCsv(StepCsvColumns(), report.series)},
             {"claims.txt", ClaimsByCurve(report, "program", true)},
-            {"fits.txt", StepFitTable(report)},
+            {"fits.txt", StepFitTable(report) + "\n" + ProgramTables(report)},
             {"series.txt", StepTable(report)}};
   }
 
   std::string Summary(const Report& report) const override {
     const std::string fits = StepFitTable(report);
-    return absl::StrCat(StepTable(report), "\n", fits, fits.empty() ? "" : "\n",
-                        ClaimsByCurve(report, "program", false));
+    const std::string tables = ProgramTables(report);
+    return absl::StrCat(StepTable(report), "\n", fits, fits.empty() ? "" : "\n", tables,
+                        tables.empty() ? "" : "\n", ClaimsByCurve(report, "program", false));
   }
 
   absl::StatusOr<std::vector<Figure>> Figures(const StepJson& results) const override {

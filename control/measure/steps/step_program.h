@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "control/measure/core/claim.h"
+#include "control/measure/core/report.h"
 #include "control/measure/steps/step_point.h"
 
 namespace bfly::control {
@@ -50,6 +52,10 @@ struct StepProgram {
   // Claims about points of this program. The experiment adds that they are about no other.
   std::vector<Claim> (*claims)();
   std::vector<StepFigure> figures;
+  // What the points say together, as a table for people and for results.json under the name of the
+  // program; empty if no point is of this program. May be null.
+  std::string (*table)(const Report& report) = nullptr;
+  nlohmann::ordered_json (*results)(const Report& report) = nullptr;
 };
 
 // All programs, in the order of the schema.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "control/measure/steps/extra_stages.h"
 #include "control/measure/steps/step_program.h"
+#include "control/measure/steps/store_and_forward.h"
 #include "control/measure/steps/waves.h"
 
 namespace bfly::control {
@@ -9,6 +11,8 @@ namespace bfly::control {
 const std::vector<StepProgram>& StepPrograms() {
   static const std::vector<StepProgram> programs = {
       WavesProgram(),
+      ExtraStagesProgram(),
+      StoreAndForwardProgram(),
   };
   return programs;
 }

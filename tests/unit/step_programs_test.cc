@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// What bfly measure makes of the programs extra_stages and store_and_forward.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "control/measure/core/family.h"
+#include "control/measure/experiment_file.h"
+#include "control/measure/steps/extra_stages.h"
+#include "control/measure/steps/extra_stages_fit.h"
+#include "control/measure/steps/store_and_forward.h"
+
+namespace bfly::control {
+namespace {
+
+using ::testing::HasSubstr;
+
+StepPoint ExtraPoint(int d, double r, double t, const std::string& permutation = "random") {
+  return {.program = "extra_stages",
+          .d = d,
+          .values = {{"permutation", permutation},
+                     {"renaming", std::string("false")},
+                     {"order", std::string("priority")},
+                     {"t", t},
+                     {"r", r}}};
+}
+
+StepPoint ForwardPoint(const std::string& network, const std::string& permutation, double h,
+                       double faults) {
+  StepPoint point{.program = "store_and_forward", .d = 10, .values = {{"network", network}}};
+  if (network != "butterfly") point.values.push_back({"multiplicity", 2.0});
+  if (network == "multibutterfly") point.values.push_back({"parallel_edges", std::string("avoid")});
+  point.values.push_back({"permutation", permutation});
+  point.values.push_back({"h", h});
+  point.values.push_back({"buffer", 4.0});
+  point.values.push_back({"faults", faults});
+  return point;
+}
+
+Measurement Measured(const StepProgram& program, const StepPoint& point, uint64_t seeds) {
+  Measurement measurement{.point = point, .trials = {}};
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
+    const auto figures =
+        program.run(point, {.seed = seed, .workers = 1, .interrupted = [] { return false; }});
+    EXPECT_TRUE(figures.ok()) << figures.status();
+    measurement.trials.push_back({.seed = seed, .batch_delays = {}, .figures = *figures});
+  }
+  return measurement;
+}
+
+// The verdicts of all claims of the program that are about one of the points.
+std::map<std::string, std::vector<Verdict>> VerdictsOf(const StepProgram& program,
+                                                       const std::vector<StepPoint>& points,
+                                                       uint64_t seeds) {
+  std::vector<ClaimResult> results;
+  for (const StepPoint& point : points) {
+    EXPECT_TRUE(program.check(point).ok()) << program.check(point);
+    const Measurement measurement = Measured(program, point, seeds);
+    for (const Claim& claim : program.claims()) {
+      if (claim.about && !claim.about(point).empty()) continue;
+      results.push_back(Examine(claim, measurement));
+    }
+  }
+  Decide(results);
+  std::map<std::string, std::vector<Verdict>> verdicts;
+  for (const ClaimResult& result : results) verdicts[result.id].push_back(result.verdict);
+  return verdicts;
+}
+
+TEST(ExtraStagesProgram, TheBestNumberOfStagesIsThatOfTheFormula) {
+  EXPECT_NEAR(BestExtraStages(12, 10), 1.7, 0.05);
+  EXPECT_NEAR(BestExtraStages(12, 50), 4.1, 0.05);
+  EXPECT_NEAR(BestExtraStages(12, 200), 6.05, 0.05);
+  EXPECT_EQ(BestExtraStages(10, 1), 0);
+  // At r* neither one stage more nor one less is better.
+  for (const double t : {20.0, 100.0, 200.0}) {
+    const double best = BestExtraStages(12, t);
+    EXPECT_LT(PublishedMeanLatency(12, best, t), PublishedMeanLatency(12, best + 0.1, t));
+    EXPECT_LT(PublishedMeanLatency(12, best, t), PublishedMeanLatency(12, best - 0.1, t));
+  }
+  // THEORY.md 4.4: the published fits at n = 10, r = 0, t = 200.
+  EXPECT_NEAR(PublishedMeanLatency(10, 0, 200), 446.9, 0.05);
+  EXPECT_NEAR(PublishedMaxLatency(10, 0, 200), 2105, 0.5);
+}
+
+TEST(ExtraStagesProgram, AFitFindsTheFormulaAgain) {
+  std::vector<MeasuredLatency> points;
+  for (const double n : {10.0, 12.0, 14.0}) {
+    for (const double t : {10.0, 50.0, 200.0}) {
+      for (double r = 0; r <= 12; ++r) {
+        points.push_back({n, r, t, PublishedMeanLatency(n, r, t)});
+      }
+    }
+  }
+  const LatencyFit fit = FitLatency(points);
+  const double expected[] = {-12.90, 3.18, 0.75, 0.69, 0.07, 3.20};
+  for (size_t i = 0; i < kLatencyTerms; ++i) EXPECT_NEAR(fit.terms[i], expected[i], 1e-6);
+  EXPECT_NEAR(fit.r_squared, 1, 1e-9);
+  EXPECT_NEAR(fit.OverStages(12), 0.69 + 0.07 * 12, 1e-6);
+  // One n cannot tell n from 1.
+  std::erase_if(points, [](const MeasuredLatency& point) { return point.n != 12; });
+  EXPECT_EQ(FitLatency(points).points, 0u);
+}
+
+TEST(ExtraStagesProgram, ClaimsHoldOnASmallNetwork) {
+  const auto verdicts = VerdictsOf(ExtraStagesProgram(),
+                                   {ExtraPoint(6, 2, 1), ExtraPoint(6, 2, 50), ExtraPoint(6, 9, 50),
+                                    ExtraPoint(8, 0, 1, "bitrev")},
+                                   10);
+  EXPECT_EQ(verdicts.at("extra_hurt_one_permutation"), std::vector{Verdict::kPass});
+  EXPECT_EQ(verdicts.at("extra_help_sequences"), std::vector{Verdict::kPass});
+  EXPECT_EQ(verdicts.at("extra_hurt_beyond_best"), std::vector{Verdict::kPass});
+  EXPECT_EQ(verdicts.at("extra_bitrev_max"), std::vector{Verdict::kPass});
+  EXPECT_EQ(verdicts.at("extra_bitrev_mean"), std::vector{Verdict::kPass});
+  EXPECT_EQ(verdicts.at("extra_unloaded"), std::vector(4, Verdict::kInvariant));
+  EXPECT_EQ(verdicts.at("extra_half_rate"), std::vector(4, Verdict::kInvariant));
+}
+
+TEST(ExtraStagesProgram, FiguresAreThoseOfTheRun) {
+  // Packets of the identity follow each other: packet q is delivered in step 2n - 1 + 2 (q - 1) or,
+  // within a set of log N permutations, in another order.
+  const auto figures =
+      ExtraStagesProgram().run(ExtraPoint(5, 0, 50, "identity"),
+                               {.seed = 1, .workers = 1, .interrupted = [] { return false; }});
+  ASSERT_TRUE(figures.ok()) << figures.status();
+  EXPECT_EQ(figures->at("max_latency"), 9 + 98);
+  EXPECT_EQ(figures->at("finished_last"), 9 + 98);
+  EXPECT_EQ(figures->at("mean_latency"), 9 + 49);
+  EXPECT_EQ(figures->at("congestion"), 50);
+  EXPECT_NEAR(figures->at("steps_a_permutation"), 2, 0.1);
+  EXPECT_EQ(figures->at("packets"), 50 * 32);
+  EXPECT_EQ(figures->at("hops"), 50 * 32 * 5);
+  EXPECT_EQ(figures->count("over_no_extra"), 0u);
+}
+
+TEST(ExtraStagesProgram, WrongValuesAreNamedAsInTheFile) {
+  StepPoint point = ExtraPoint(6, 2, 1 << 24);
+  EXPECT_THAT(std::string(ExtraStagesProgram().check(point).message()), HasSubstr("t: 16777216"));
+  point = ExtraPoint(6, 2, 1);
+  point.values[2].second = std::string("lifo");
+  EXPECT_THAT(std::string(ExtraStagesProgram().check(point).message()),
+              HasSubstr("order: \"lifo\""));
+}
+
+TEST(StoreAndForwardProgram, ClaimsHoldForLeightonAndMaggsNetworks) {
+  std::vector<StepPoint> points;
+  for (const double faults : {0.0, 100.0}) {
+    for (const char* permutation : {"random", "transpose", "bitrev"}) {
+      points.push_back(ForwardPoint("multibutterfly", permutation, 8, faults));
+    }
+  }
+  points.push_back(ForwardPoint("dilated_butterfly", "bitrev", 8, 0));
+  points.push_back(ForwardPoint("butterfly", "transpose", 8, 0));
+  const auto verdicts = VerdictsOf(StoreAndForwardProgram(), points, 10);
+  EXPECT_EQ(verdicts.at("forward_random_mean"), std::vector(2, Verdict::kPass));
+  EXPECT_EQ(verdicts.at("forward_random_steps"), std::vector(2, Verdict::kPass));
+  EXPECT_EQ(verdicts.at("forward_structured"), std::vector(4, Verdict::kPass));
+  EXPECT_EQ(verdicts.at("forward_root_n"), std::vector(2, Verdict::kInvariant));
+  EXPECT_EQ(verdicts.at("forward_room"), std::vector(8, Verdict::kInvariant));
+}
+
+TEST(StoreAndForwardProgram, WrongValuesAreNamedAsInTheFile) {
+  EXPECT_THAT(std::string(StoreAndForwardProgram()
+                              .check(ForwardPoint("multibutterfly", "random", 1, 10000))
+                              .message()),
+              HasSubstr("faults: 10000 is outside 0..9216"));
+  EXPECT_THAT(std::string(StoreAndForwardProgram()
+                              .check(ForwardPoint("multibutterfly", "random", 1 << 20, 0))
+                              .message()),
+              HasSubstr("h: 1048576 is outside 1..16384"));
+}
+
+// A part of a shipped file: no claim fails, and these pass.
+Report RunShipped(const std::string& name, const std::vector<std::string>& settings) {
+  Report report;
+  const auto experiment = ReadExperiment(
+      std::string(std::getenv("BFLY_SOURCE_ROOT")) + "/topologies/experiments/" + name, settings);
+  EXPECT_TRUE(experiment.ok()) << experiment.status();
+  if (!experiment.ok()) return report;
+  const auto points = (*experiment)->Sweep();
+  EXPECT_TRUE(points.ok()) << points.status();
+  if (!points.ok()) return report;
+  for (const Point& point : *points) {
+    Measurement measurement{.point = point, .trials = {}};
+    for (const uint64_t seed : (*experiment)->SeedsAt(point)) {
+      const auto trial = (*experiment)->Run(point, seed, [] { return false; });
+      EXPECT_TRUE(trial.ok()) << trial.status();
+      if (trial.ok()) measurement.trials.push_back(*trial);
+    }
+    for (const Claim& claim : (*experiment)->Claims()) {
+      if (!claim.about || claim.about(point).empty()) {
+        report.claims.push_back(Examine(claim, measurement));
+      }
+    }
+    report.series.push_back(std::move(measurement));
+  }
+  report.family = Decide(report.claims);
+  EXPECT_EQ(report.Count(Verdict::kFail), 0) << (*experiment)->Summary(report);
+  EXPECT_GT(report.Count(Verdict::kPass), 0);
+  nlohmann::ordered_json results;
+  (*experiment)->AddResults(report, results);
+  for (const auto& row : results["series"]) {
+    EXPECT_TRUE(row.contains("mean_latency")) << row;
+    EXPECT_TRUE(row.contains("max_latency")) << row;
+    EXPECT_TRUE(row["point"].contains("rows")) << row;
+  }
+  EXPECT_FALSE((*experiment)->Figures(results)->empty());
+  return report;
+}
+
+TEST(ShippedStepPrograms, ExtraStages) {
+  const Report report = RunShipped("extra-stages.yaml", {"d=4,6", "t=1,10,20", "workers=1"});
+  for (const Measurement& m : report.series) {
+    EXPECT_TRUE(m.point.json().contains("r"));
+    EXPECT_TRUE(m.point.json().contains("t"));
+  }
+  EXPECT_THAT(ExtraStagesFitTable(report), HasSubstr("published"));
+  const nlohmann::ordered_json fits = ExtraStagesFitJson(report);
+  EXPECT_EQ(fits["formulas"].size(), 2u);
+  EXPECT_GT(fits["formulas"][0]["r_squared"], 0.9);
+  EXPECT_EQ(fits["best"].size(), 4u);
+}
+
+TEST(ShippedStepPrograms, LeightonMaggs) {
+  RunShipped("leighton-maggs.yaml", {"h=4", "d=8", "faults=0,20", "seeds=1..10"});
+}
+
+}  // namespace
+}  // namespace bfly::control
