@@ -45,6 +45,7 @@ void AddBench(CLI::App& app, Invocation& invocation) {
   AddLinkBench(*group, invocation);
   AddPortBench(*group, invocation);
   AddVirtualBench(*group, invocation);
+  AddStepBench(*group, invocation);
   AddCircuitBench(*group, invocation);
   AddGrpcBench(*group, invocation);
 }

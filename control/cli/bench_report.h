@@ -28,6 +28,7 @@ void AddInBandBench(CLI::App& bench, Invocation& invocation);
 void AddLinkBench(CLI::App& bench, Invocation& invocation);
 void AddPortBench(CLI::App& bench, Invocation& invocation);
 void AddVirtualBench(CLI::App& bench, Invocation& invocation);
+void AddStepBench(CLI::App& bench, Invocation& invocation);
 void AddCircuitBench(CLI::App& bench, Invocation& invocation);
 void AddGrpcBench(CLI::App& bench, Invocation& invocation);
 

@@ -33,7 +33,7 @@ bool Exists(const std::string& name) {
   return rte_eth_dev_get_port_by_name(name.c_str(), &id) == 0;
 }
 
-absl::Status At(const std::string& field, const absl::Status& status) {
+absl::Status AtField(const std::string& field, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(field, ": ", status.message()));
 }
 
@@ -83,7 +83,7 @@ absl::StatusOr<std::unique_ptr<Ethdev>> Ethdev::Open(const EthdevConfig& config)
   if (!configured.ok()) return configured;
   if (dev->edge_ != nullptr) {
     if (absl::Status status = dev->edge_->Start(config.edge); !status.ok()) {
-      return At(config.field, status);
+      return AtField(config.field, status);
     }
   }
   return dev;
@@ -102,11 +102,11 @@ absl::Status Ethdev::Probe(const EthdevConfig& config) {
                                         config.queue_pairs);
     if (const std::string socket = SocketMadeBy(device); !socket.empty()) {
       const absl::Status free = RemoveStaleSocket(socket, SOCK_STREAM);
-      if (!free.ok()) return At(config.field, free);
+      if (!free.ok()) return AtField(config.field, free);
     }
     if (XdpEdge::Wanted(device)) {
       auto edge = XdpEdge::Prepare(device);
-      if (!edge.ok()) return At(config.field, edge.status());
+      if (!edge.ok()) return AtField(config.field, edge.status());
       edge_ = std::move(*edge);
       device = edge_->device();
     }

@@ -191,6 +191,13 @@ WavesResult RunAll(const WaveRun& run, Crew& crew) {
 
 absl::StatusOr<WavesResult> RunWaves(const Network& network, const WavesConfig& config,
                                      Crew& crew) {
+  const absl::StatusOr<WaveWiring> wiring = WaveWiring::Make(network, config.faults);
+  if (!wiring.ok()) return wiring.status();
+  return RunWaves(network, *wiring, config, crew);
+}
+
+absl::StatusOr<WavesResult> RunWaves(const Network& network, const WaveWiring& wiring,
+                                     const WavesConfig& config, Crew& crew) {
   if (absl::Status status = CheckPermutation(config.destinations, network.rows()); !status.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("destinations: ", status.message()));
   }
@@ -198,10 +205,8 @@ absl::StatusOr<WavesResult> RunWaves(const Network& network, const WavesConfig& 
     return absl::InvalidArgumentError(absl::StrCat("waves: ", config.waves, " is outside 1..",
                                                    network.rows(), ", the rows of the network"));
   }
-  const absl::StatusOr<WaveWiring> wiring = WaveWiring::Make(network, config.faults);
-  if (!wiring.ok()) return wiring.status();
   const auto workers = static_cast<uint32_t>(crew.workers());
-  WaveRun run{network, config, *wiring, workers > 1 && config.waves < 4 * workers ? 2u : 1u};
+  WaveRun run{network, config, wiring, workers > 1 && config.waves < 4 * workers ? 2u : 1u};
   run.inputs.resize(network.rows());
   for (Row input = 0; input < network.rows(); ++input) {
     run.inputs[config.destinations[input]] = input;

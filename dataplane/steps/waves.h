@@ -21,6 +21,8 @@
 
 namespace bfly::dataplane {
 
+class WaveWiring;
+
 struct WavesConfig {
   // By input; a permutation of the rows.
   std::vector<Row> destinations;
@@ -73,5 +75,10 @@ std::vector<double> PotentialByPhase(const std::vector<uint32_t>& level_packets,
 // InvalidArgument names the field that is wrong. Memory for each worker: 2 to 4 * (d + 1) * rows
 // bytes; for all of them 2c * d * rows * 5/4 bytes.
 absl::StatusOr<WavesResult> RunWaves(const Network& network, const WavesConfig& config, Crew& crew);
+
+// The same for many runs on one network, with the tables of waves_rule.h made once: those of
+// WaveWiring::Make(network, config.faults).
+absl::StatusOr<WavesResult> RunWaves(const Network& network, const WaveWiring& wiring,
+                                     const WavesConfig& config, Crew& crew);
 
 }  // namespace bfly::dataplane
