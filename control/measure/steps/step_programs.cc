@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "control/measure/steps/extra_stages.h"
+#include "control/measure/steps/h_relations.h"
 #include "control/measure/steps/step_program.h"
 #include "control/measure/steps/store_and_forward.h"
 #include "control/measure/steps/waves.h"
@@ -11,6 +12,7 @@ namespace bfly::control {
 const std::vector<StepProgram>& StepPrograms() {
   static const std::vector<StepProgram> programs = {
       WavesProgram(),
+      HRelationProgram(),
       ExtraStagesProgram(),
       StoreAndForwardProgram(),
   };
