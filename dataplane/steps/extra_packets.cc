@@ -81,6 +81,20 @@ absl::Status CheckExtraStages(const Network& network, const ExtraStagesConfig& c
     return absl::InvalidArgumentError(
         absl::StrCat("workers: ", config.workers, " is outside 1..", kMaxExtraStagesWorkers));
   }
+  if (!config.given.empty()) {
+    if (config.given.size() != config.permutations) {
+      return absl::InvalidArgumentError(absl::StrCat("permutations: ", config.permutations,
+                                                     " is not the number of those given, ",
+                                                     config.given.size()));
+    }
+    for (size_t q = 0; q < config.given.size(); ++q) {
+      const absl::Status status = CheckPermutation(config.given[q], network.rows());
+      if (!status.ok()) {
+        return absl::InvalidArgumentError(absl::StrCat("given[", q, "]: ", status.message()));
+      }
+    }
+    return absl::OkStatus();
+  }
   const std::vector<std::string> names = PermutationNames();
   if (std::find(names.begin(), names.end(), config.permutation) == names.end()) {
     return absl::InvalidArgumentError(absl::StrCat("permutation: \"", config.permutation,
@@ -100,6 +114,10 @@ std::vector<Permutation> PermutationsOf(const Network& network, const ExtraStage
   std::vector<uint32_t> names;
   if (config.renaming) names = RandomPermutation(config.seed, RandomStream::kRenaming, rows);
   std::vector<Permutation> sequence;
+  for (const Permutation& permutation : config.given) {
+    sequence.push_back(config.renaming ? Renamed(permutation, names) : permutation);
+  }
+  if (!sequence.empty()) return sequence;
   const uint32_t different = config.independent ? config.permutations : 1;
   for (uint32_t q = 0; q < different; ++q) {
     // The first one is PermutationByName("random") too.

@@ -61,6 +61,9 @@ struct ExtraStagesConfig {
   std::string permutation = "random";
   // The permutations of the sequence are random and independent. Only if `permutation` is random.
   bool independent = false;
+  // If not empty, these permutations of the rows are the sequence, and `permutation` and
+  // `independent` say nothing.
+  std::vector<Permutation> given;
   // Processors get random new names, so that a permutation pi becomes s^-1 pi s with the same
   // uniform s for the whole sequence (section 2).
   bool renaming = false;

@@ -234,6 +234,7 @@ absl::StatusOr<HRelationResult> RunHRelation(const Network& network, const Relat
         "; use R > 4, a larger share or parallel_edges: avoid"));
   }
   rule.set_weight_bounds(bounds.of_level);
+  rule.set_log(config.log);
   HRelationResult result;
   result.rows = network.rows();
   result.degree = network.multiplicity();
@@ -243,6 +244,7 @@ absl::StatusOr<HRelationResult> RunHRelation(const Network& network, const Relat
   std::vector<uint64_t> passed(static_cast<size_t>(network.stages() + 1) * network.rows());
   const uint32_t waves = config.active_rows_only ? 1 : config.share;
   for (uint32_t w = 0; w < waves && result.trouble.empty(); ++w) {
+    if (config.log != nullptr) config.log->set_steps_before(result.steps);
     HRelationWave wave(network, relation, rule, config, w, waves, crew);
     if (wave.messages() == 0) continue;
     while (wave.Stage()) {

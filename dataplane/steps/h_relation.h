@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "dataplane/steps/crossing_log.h"
 #include "topologies/crew.h"
 #include "topologies/network.h"
 #include "topologies/relation.h"
@@ -35,6 +36,7 @@ struct HRelationConfig {
   bool active_rows_only = false;
   uint64_t max_stages = 0;  // of one wave; 0: as many as progress takes
   uint64_t max_bytes = uint64_t{2} << 30;
+  CrossingLog* log = nullptr;  // of the relation's messages; may be null
 };
 
 inline constexpr int kMaxHRelationIterations = 1024;

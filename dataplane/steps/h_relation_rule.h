@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataplane/steps/crossing_log.h"
 #include "dataplane/steps/h_relation_buffers.h"
 #include "dataplane/steps/h_relation_node.h"
 #include "dataplane/steps/step_rule.h"
@@ -56,6 +57,9 @@ class HRelationRule {
 
   // What W of the nodes of the levels from `first` on is held against (Tally::above_bound).
   void set_weight_bounds(std::vector<uint64_t> bounds) { weight_bounds_ = std::move(bounds); }
+
+  // Notes when messages cross links. The log outlives the rule; null: none.
+  void set_log(CrossingLog* log) { log_ = log; }
 
   HRelationStep& now() { return now_; }
   const HRelationStep& now() const { return now_; }
@@ -109,6 +113,7 @@ class HRelationRule {
   static uint8_t LogOf(uint32_t weight) { return static_cast<uint8_t>(std::bit_width(weight) - 1); }
 
   void SetWeight(int level, Side& side, Tally& tally) const;
+  void Note(const At& at, const InLink& link, const Message& message) const;
   void Take(const At& at, Node& node, const Message& message, Tally& tally) const;
   void Decide(const At& at, Node& node, Tally& tally) const;
   void Reserve(const At& at, Node& node, Tally& tally) const;
@@ -129,6 +134,7 @@ class HRelationRule {
   std::vector<uint64_t> weight_bounds_;
   HRelationBuffers buffers_;
   HRelationStep now_;
+  CrossingLog* log_ = nullptr;
 };
 
 template <typename Out>

@@ -20,6 +20,7 @@ HRelationWave::HRelationWave(const Network& network, const Relation& relation, H
     for (uint32_t m = relation.first[row]; m < relation.first[row + 1]; ++m) {
       if (relation.destinations[m] % modulus != wave) continue;
       rule_.Give(row, node, m);
+      if (config.log != nullptr) config.log->Begin(m, 0);
       ++messages_;
     }
     if (node.passed == 0) continue;

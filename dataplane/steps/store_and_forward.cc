@@ -8,6 +8,7 @@
 #include "dataplane/steps/store_and_forward_rule.h"
 #include "topologies/crew.h"
 #include "topologies/faulty_switches.h"
+#include "topologies/usable_links.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -26,20 +27,6 @@ bool HasOneDirectionAHop(const Network& network) {
     default:
       return false;
   }
-}
-
-std::vector<bool> UsableLinks(const Network& network, const FaultySwitches& faulty) {
-  std::vector<bool> usable(network.link_count());
-  for (int hop = 0; hop < network.hops(); ++hop) {
-    for (Row row = 0; row < network.rows(); ++row) {
-      for (int port = 0; port < network.ports(); ++port) {
-        const uint64_t link = network.link_index({hop, row, port});
-        usable[link] =
-            !faulty.dead().Has(link) && !faulty.counts(hop + 1, network.next_row(hop, row, port));
-      }
-    }
-  }
-  return usable;
 }
 
 absl::Status CheckRange(absl::string_view field, uint64_t value, uint64_t least, uint64_t most) {

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// When the packets of a program crossed which links. All that a report says of waiting and of
+// congestion is counted from this log, the same way for every program.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "topologies/network.h"
+
+namespace bfly::dataplane {
+
+struct Crossing {
+  uint32_t step = 0;  // in which the packet crossed the link, counted from 1; 0: it has not
+  uint32_t link = 0;  // within the stage: row of the tail * ports + port
+};
+
+// A packet crosses each hop once at most. Different threads may note crossings of different
+// packets at the same time.
+class CrossingLog {
+ public:
+  // Memory of a log.
+  static uint64_t Bytes(const Network& network, uint64_t packets) {
+    return packets * (static_cast<uint64_t>(network.hops()) * sizeof(Crossing) + sizeof(uint32_t));
+  }
+
+  // The network outlives the log.
+  CrossingLog(const Network& network, uint64_t packets)
+      : network_(network),
+        packets_(packets),
+        crossings_(packets * static_cast<uint64_t>(network.hops())),
+        begins_(packets, kNever) {}
+
+  const Network& network() const { return network_; }
+  uint64_t packets() const { return packets_; }
+
+  // Steps that were over before those that Begin and Cross are told from now on: a program may run
+  // in several runs of a clock, one after the other.
+  void set_steps_before(uint64_t steps) { steps_before_ = steps; }
+
+  // The packet stands at its input from the end of `step` on.
+  void Begin(uint64_t packet, uint64_t step) {
+    begins_[packet] = static_cast<uint32_t>(steps_before_ + step);
+  }
+  // `step` is counted from 1.
+  void Cross(uint64_t packet, int hop, Row tail, int port, uint64_t step) {
+    crossings_[static_cast<uint64_t>(hop) * packets_ + packet] = {
+        static_cast<uint32_t>(steps_before_ + step),
+        tail * static_cast<uint32_t>(network_.ports()) + static_cast<uint32_t>(port)};
+  }
+
+  bool has_begun(uint64_t packet) const { return begins_[packet] != kNever; }
+  uint32_t begin(uint64_t packet) const { return begins_[packet]; }
+  const Crossing& at(int hop, uint64_t packet) const {
+    return crossings_[static_cast<uint64_t>(hop) * packets_ + packet];
+  }
+
+ private:
+  static constexpr uint32_t kNever = UINT32_MAX;
+
+  const Network& network_;
+  const uint64_t packets_;
+  uint64_t steps_before_ = 0;
+  std::vector<Crossing> crossings_;  // by hop, then by packet
+  std::vector<uint32_t> begins_;
+};
+
+}  // namespace bfly::dataplane

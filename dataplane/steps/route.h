@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs one of the packet algorithms for given packets on a network and tells what happened on the
+// way: how long it took, what crossed which link, and which packets waited where.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "dataplane/steps/extra_stages.h"
+#include "dataplane/steps/h_relation.h"
+#include "topologies/crew.h"
+#include "topologies/fault_set.h"
+#include "topologies/network.h"
+#include "topologies/relation.h"
+
+namespace bfly::dataplane {
+
+struct RouteRequest {
+  // The packets of every input, in the order in which they stand there.
+  Relation relation;
+  uint32_t h = 0;  // if not 0, the packets must be an h-relation
+  uint64_t seed = 0;
+  // The run ends with a report after so many steps; 0: when it is done, or makes no progress.
+  uint64_t max_steps = 0;
+  uint32_t waves = 1;                        // waves: L
+  uint32_t buffer = 4;                       // store_and_forward
+  QueueOrder order = QueueOrder::kPriority;  // extra_stages
+  HRelationConfig h_relation = {};           // h_relation; its h is that of the relation
+};
+
+// The packets that stood at the nodes of one level.
+struct LevelWaits {
+  uint64_t packets = 0;       // that stood there
+  uint64_t waited = 0;        // of these, those that left later than in the first step in which the
+                              // model lets a packet leave that meets no other
+  uint64_t waited_steps = 0;  // of all of them
+  uint64_t most_steps = 0;    // of one packet
+};
+
+// Part of a run that begins when the part before it is over.
+struct WaveSummary {
+  uint32_t wave = 0;
+  uint64_t packets = 0;
+  uint64_t phases = 0;
+  uint64_t steps = 0;
+};
+
+struct RouteReport {
+  uint64_t packets = 0;
+  uint64_t delivered = 0;
+  // Packets that were not sent, because their input, or every path to their output, is faulty.
+  uint64_t left_out = 0;
+  std::vector<Row> faulty_inputs;   // of packets that were left out, ascending
+  std::vector<Row> faulty_outputs;  // the outputs that no input reaches of packets left out
+  uint64_t faulty_switches = 0;     // not down, and faulty by the rule (faulty_switches.h)
+  // Whether every packet that was sent has arrived. If not, `trouble` says why.
+  bool finished = false;
+  std::string trouble;
+  uint64_t steps = 0;
+  // What the algorithm counts besides steps: phases of waves, stages of an h-relation; 0: nothing.
+  uint64_t phases = 0;
+  std::vector<WaveSummary> waves;  // of waves and h_relation
+  double mean_latency = 0;         // steps from the begin of a packet's wave to its delivery
+  uint64_t max_latency = 0;
+  uint32_t congestion = 0;                 // the most packets that crossed one link
+  std::vector<uint32_t> stage_congestion;  // the same by hop
+  std::vector<LevelWaits> levels;          // by hop: of the nodes before it
+
+  // How the packets stood over time. Sample s is taken after step s * steps_a_sample.
+  uint64_t steps_a_sample = 1;
+  uint64_t samples = 0;
+  // By sample, then by level 0..hops: packets at the level; the last one is delivered packets.
+  std::vector<uint64_t> standing;
+  // Of the level that RunOptions names, by sample and then by row.
+  std::vector<uint32_t> standing_of_level;
+};
+
+struct RouteOptions {
+  uint64_t max_samples = 200;  // fewer if a level has very many rows
+  int level = -1;  // RouteReport::standing_of_level is filled in for this level, 0..hops
+  int workers = 1;
+};
+
+inline constexpr int kMaxRouteWorkers = 256;
+// What a run may remember of its packets.
+inline constexpr uint64_t kMaxRouteBytes = uint64_t{1} << 30;
+
+// One algorithm that can be run.
+struct RouteProgram {
+  absl::string_view name;
+  absl::string_view about;
+  absl::string_view networks;  // on which it is defined
+};
+const std::vector<RouteProgram>& AllRoutePrograms();
+
+// The result does not depend on options.workers. `faults` is about the same network.
+// InvalidArgument: there is no such program, it is not defined on the network, a field is wrong, or
+// the packets are not what the program takes; the message names the field or the row.
+// FailedPrecondition: faults leave nothing to send. ResourceExhausted: more than kMaxRouteBytes.
+// A run that makes no progress or reaches max_steps is not an error: `finished` is false.
+absl::StatusOr<RouteReport> RunRoute(absl::string_view program, const Network& network,
+                                     const FaultSet& faults, const RouteRequest& request,
+                                     const RouteOptions& options);
+
+}  // namespace bfly::dataplane

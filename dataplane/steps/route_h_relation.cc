@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "absl/strings/str_cat.h"
+#include "dataplane/steps/h_relation.h"
+#include "dataplane/steps/route_run.h"
+
+namespace bfly::dataplane {
+namespace {
+
+HRelationConfig ConfigOf(const RouteRequest& request) {
+  HRelationConfig config = request.h_relation;
+  config.h = DegreeOf(request.relation);
+  return config;
+}
+
+absl::Status CheckHRelationRoute(const Network& network, const RouteRequest& request) {
+  if (request.max_steps > 0) {
+    return absl::InvalidArgumentError(
+        "max_steps: h_relation ends by itself in the stage in which the first nodes are stuck; "
+        "leave it out");
+  }
+  return CheckHRelation(network, ConfigOf(request));
+}
+
+absl::Status RunHRelationRoute(RouteRun& run) {
+  HRelationConfig config = ConfigOf(run.request);
+  config.log = &run.log;
+  Crew crew(run.options.workers);
+  const absl::StatusOr<HRelationResult> result =
+      RunHRelation(run.network, run.request.relation, config, crew);
+  if (!result.ok()) return result.status();
+  run.report.steps = result->steps;
+  run.report.phases = result->stages;
+  run.report.trouble = result->trouble;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+RouteProgramRun HRelationRoute() {
+  return {
+      .program = {"h_relation", "h packets an input and an output, with ghosts; Pietracaprina 1997",
+                  "multibutterfly"},
+      .check = CheckHRelationRoute,
+      .run = RunHRelationRoute};
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "dataplane/steps/route_run.h"
+#include "dataplane/steps/step_clock.h"
+#include "dataplane/steps/store_and_forward.h"
+#include "dataplane/steps/store_and_forward_rule.h"
+#include "topologies/faulty_switches.h"
+#include "topologies/usable_links.h"
+
+namespace bfly::dataplane {
+namespace {
+
+// A step of the model is two steps of the clock.
+constexpr uint64_t kClockSteps = 2;
+
+class LoggedStoreAndForwardRule : public StoreAndForwardRule {
+ public:
+  template <typename... Args>
+  explicit LoggedStoreAndForwardRule(CrossingLog& log, Args&&... args)
+      : StoreAndForwardRule(std::forward<Args>(args)...), log_(log) {}
+
+  void Receive(const At& at, Node& node, const InLink& link, const Message& message,
+               Tally& tally) const {
+    StoreAndForwardRule::Receive(at, node, link, message, tally);
+    if (message == kAsk) return;
+    log_.Cross(message, at.level - 1, link.tail, link.port, at.step / kClockSteps + 1);
+  }
+
+ private:
+  CrossingLog& log_;
+};
+
+absl::Status CheckStoreAndForwardRoute(const Network& network, const RouteRequest& request) {
+  // Destinations are free, so what the check says of a pattern does not matter.
+  return CheckStoreAndForward(network, {.packets = 1, .buffer = request.buffer});
+}
+
+absl::Status RunStoreAndForwardRoute(RouteRun& run) {
+  const FaultySwitches faulty(run.faults);
+  const std::vector<bool> usable = UsableLinks(run.network, faulty);
+  const std::vector<Row>& outputs = run.request.relation.destinations;
+  std::vector<uint32_t> latencies(outputs.size());
+  const LoggedStoreAndForwardRule rule(run.log, run.network, run.request.buffer, run.request.seed,
+                                       outputs, usable, latencies);
+  Crew crew(run.options.workers);
+  StepClock<LoggedStoreAndForwardRule> clock(run.network, rule, crew);
+  for (Row input = 0; input < run.network.rows(); ++input) {
+    const std::vector<uint32_t>& first = run.request.relation.first;
+    for (uint32_t packet = first[input]; packet < first[input + 1]; ++packet) {
+      if (!run.sent[packet]) continue;
+      run.log.Begin(packet, 0);
+      clock.node(0, input).packets.push_back(packet);
+    }
+    clock.Wake(0, input);
+  }
+  StepLimits limits{.idle_steps = 2 * kClockSteps};
+  if (run.request.max_steps > 0) limits.steps = run.request.max_steps * kClockSteps;
+  const StepEnd end = clock.Run(limits);
+  run.report.steps = (clock.step() + kClockSteps - 1) / kClockSteps;
+  if (end == StepEnd::kStuck) run.report.trouble = "no packet has moved in the last 2 steps";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+RouteProgramRun StoreAndForwardRoute() {
+  return {
+      .program = {"store_and_forward", "greedy, a switch with little room; Leighton and Maggs 1992",
+                  "butterfly without extra stages, randomly_wired_butterfly, "
+                  "dilated_butterfly, multibutterfly"},
+      .around_faults = true,
+      .check = CheckStoreAndForwardRoute,
+      .run = RunStoreAndForwardRoute};
+}
+
+}  // namespace bfly::dataplane
