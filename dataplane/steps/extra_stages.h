@@ -63,7 +63,7 @@ struct ExtraStagesConfig {
   bool independent = false;
   // If not empty, these permutations of the rows are the sequence, and `permutation` and
   // `independent` say nothing.
-  std::vector<Permutation> given;
+  std::vector<Permutation> given = {};
   // Processors get random new names, so that a permutation pi becomes s^-1 pi s with the same
   // uniform s for the whole sequence (section 2).
   bool renaming = false;
