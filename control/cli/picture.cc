@@ -57,11 +57,8 @@ LinkFigures Fullest(const CongestionField& field, uint32_t stage, uint32_t first
 
 std::string Legend(const Canvas& canvas, double busiest, const std::string& left_out, bool grouped,
                    uint32_t ports) {
-  std::string shades;
-  for (int i = 0; i < kShades; ++i)
-    absl::StrAppend(&shades, canvas.colour ? absl::StrCat("\x1b[48;5;", kColours[i], "m  \x1b[0m")
-                                           : std::string(kGlyphs[i]));
-  const std::string rates = absl::StrCat("packets/s ", shades, " up to ", Count(busiest));
+  const std::string rates =
+      absl::StrCat("packets/s ", ShadeScale(canvas.colour), " up to ", Count(busiest));
   const std::string what = grouped      ? "circuits on the fullest link of each group; "
                            : ports == 2 ? "circuits on port 0 and port 1; "
                                         : absl::StrCat("circuits on ports 0 to ", ports - 1, "; ");
@@ -115,6 +112,21 @@ std::string GroupName(const CongestionField& field, uint32_t first, uint32_t gro
 }
 
 }  // namespace
+
+std::string ShadeCell(double value, double largest, bool colour) {
+  const int shade = Shade(value, largest);
+  if (!colour) return shade < 0 ? "\u00b7" : kGlyphs[shade];
+  if (shade < 0) return "\x1b[90m\u00b7\x1b[0m";
+  return absl::StrCat("\x1b[48;5;", kColours[shade], "m \x1b[0m");
+}
+
+std::string ShadeScale(bool colour) {
+  std::string shades;
+  for (int i = 0; i < kShades; ++i)
+    absl::StrAppend(&shades, colour ? absl::StrCat("\x1b[48;5;", kColours[i], "m  \x1b[0m")
+                                    : std::string(kGlyphs[i]));
+  return shades;
+}
 
 uint32_t Width(const std::string& line) {
   uint32_t width = 0;

@@ -63,6 +63,12 @@ std::vector<std::string> DrawCongestion(const CongestionField& field, const Canv
 // "s3 r4 p1 -> r5: 2 circuits, 12.3k packets/s, 1.2M packets", fullest first.
 std::vector<std::string> TopLinks(const v1::Counters& now, const v1::Counters* before, uint32_t k);
 
+// One column that says how large `value` is beside `largest`: a background colour, or a character
+// without colours; a dot for 0.
+std::string ShadeCell(double value, double largest, bool colour);
+// The shades from "some" to "the most", for a legend.
+std::string ShadeScale(bool colour);
+
 // The columns that a line takes on the terminal: an escape sequence takes none, a UTF-8 character
 // one.
 uint32_t Width(const std::string& line);

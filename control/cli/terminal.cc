@@ -49,15 +49,17 @@ Screen::~Screen() {
   fflush(stdout);
 }
 
-Canvas Screen::canvas() const {
+Canvas Screen::canvas() const { return TerminalCanvas(); }
+
+Canvas TerminalCanvas() {
   Canvas canvas;
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0)
     canvas = {.columns = size.ws_col, .lines = size.ws_row, .colour = false};
   const char* term = getenv("TERM");
   const char* no_colour = getenv("NO_COLOR");
-  canvas.colour = terminal_ && (no_colour == nullptr || *no_colour == '\0') && term != nullptr &&
-                  strcmp(term, "dumb") != 0;
+  canvas.colour = isatty(STDOUT_FILENO) == 1 && (no_colour == nullptr || *no_colour == '\0') &&
+                  term != nullptr && strcmp(term, "dumb") != 0;
   return canvas;
 }
 

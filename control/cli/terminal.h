@@ -28,6 +28,10 @@ class SignalReader {
 // Reads the pending signals and returns whether one of them asks to end.
 bool Interrupted(SignalReader& signals);
 
+// The size of the terminal on standard output, and whether colours may be used (not with NO_COLOR
+// or TERM=dumb). 80 columns of 24 lines without colours if it is not a terminal.
+Canvas TerminalCanvas();
+
 // A full-screen drawing. If the output is not a terminal it does nothing, and is_terminal() returns
 // false. The destructor restores the screen.
 class Screen {
@@ -38,7 +42,6 @@ class Screen {
   Screen& operator=(const Screen&) = delete;
 
   bool is_terminal() const { return terminal_; }
-  // The size of the screen, and whether colours may be used (not with NO_COLOR or TERM=dumb).
   Canvas canvas() const;
   void Draw(const std::vector<std::string>& lines);
 

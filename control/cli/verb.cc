@@ -99,6 +99,7 @@ std::unique_ptr<CLI::App> BuildParser(Invocation& invocation) {
   AddTraffic(*app, invocation);
   AddLink(*app, invocation);
   AddNode(*app, invocation);
+  AddRoute(*app, invocation);
   AddMeasure(*app, invocation);
   AddDown(*app, invocation);
   AddBench(*app, invocation);

@@ -68,6 +68,7 @@ void AddDataServer(CLI::App& app, Invocation& invocation);
 void AddTraffic(CLI::App& app, Invocation& invocation);
 void AddLink(CLI::App& app, Invocation& invocation);
 void AddNode(CLI::App& app, Invocation& invocation);
+void AddRoute(CLI::App& app, Invocation& invocation);
 void AddMeasure(CLI::App& app, Invocation& invocation);
 void AddDown(CLI::App& app, Invocation& invocation);
 void AddBench(CLI::App& app, Invocation& invocation);
