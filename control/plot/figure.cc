@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "control/plot/axis.h"
 #include "control/plot/layout.h"
+#include "control/plot/palette.h"
 
 namespace bfly::control {
 namespace {
@@ -34,6 +35,11 @@ std::string TicsOf(const Axis& axis, bool with_text) {
                     absl::StrFormat("%.9g", tic));
   }
   return absl::StrCat("(", tics, ")");
+}
+
+// Sets a variable of the script to one of two colours, or lists of colours.
+std::string Colour(const char* name, const std::string& dark, const std::string& light) {
+  return absl::StrCat(name, " = dark ? '", dark, "' : '", light, "'\n");
 }
 
 std::string Paint(int colour) { return absl::StrCat("paint(", colour % 8, ")"); }
@@ -65,10 +71,12 @@ class Script {
         "# Drawn by bfly measure; run gnuplot on this file in its folder to draw it again.\nset "
         "encoding utf8\n",
         blocks_, "do for [look in 'light dark'] { do for [kind in 'svg png'] {\ndark = look eq ",
-        "'dark'\npaper = dark ? '#14171a' : '#ffffff'\nink = dark ? '#dfe3e8' : '#1d2125'\n",
-        "faint = dark ? '#2e343a' : '#e2e5e8'\nframe = dark ? '#8a929b' : '#6b7278'\n",
-        "palette = dark ? '#6db3f2 #ff9d5c #5fd08e #bf9bf0 #ff8293 #56cfe0 #e0bd55 #f08fcf' : ",
-        "'#1f6fb4 #c8500a #1a8a4f #7b4fb5 #b8233a #0f8391 #8a6508 #b53a8c'\n",
+        "'dark'\n", Colour("paper", kDarkPalette.paper, kLightPalette.paper),
+        Colour("ink", kDarkPalette.ink, kLightPalette.ink),
+        Colour("faint", kDarkPalette.faint, kLightPalette.faint),
+        Colour("frame", kDarkPalette.frame, kLightPalette.frame),
+        Colour("palette", absl::StrJoin(kDarkPalette.curves, " "),
+               absl::StrJoin(kLightPalette.curves, " ")),
         "paint(n) = word(palette, n + 1)\nif (kind eq ",
         "'svg') {\nbig = ',17'\nmark = 0.8\neval \"set terminal svg size ", w, ",", h,
         " font 'Arial,15' background '\".paper.\"'\"\n} else {\nbig = ',13'\nmark = 1.1\neval "
