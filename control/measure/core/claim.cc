@@ -44,6 +44,13 @@ bool Agrees(Relation relation, double theory, double low, double high) {
          (relation == Relation::kAtMost || high_enough);
 }
 
+double RoomOf(const ClaimResult& claim) {
+  const double scale = claim.theory == 0 ? 1 : std::fabs(claim.theory);
+  const double below = (claim.theory - claim.measured) / scale;
+  if (claim.relation == Relation::kEqual) return -std::fabs(below);
+  return claim.relation == Relation::kAtMost ? below : -below;
+}
+
 std::string WhyNot(const Claim& claim, const Point& point) {
   std::string reason = claim.about ? claim.about(point) : "";
   if (reason.empty() && claim.not_applicable) reason = claim.not_applicable(point);

@@ -66,6 +66,10 @@ struct ClaimResult {
 // Whether theory lies within [low, high], or outside of it on the side that a bound allows.
 bool Agrees(Relation relation, double theory, double low, double high);
 
+// How far the measured value is from the limit, on the side where the claim holds, as a part of
+// theory. For an equality it is 0 at best.
+double RoomOf(const ClaimResult& claim);
+
 struct Claim {
   std::string id;
   std::string statement;

@@ -54,15 +54,6 @@ std::vector<ClaimRow> RowsOf(const Report& report) {
   return rows;
 }
 
-// How far the measured value is from the limit, on the side where the claim holds, as a part of
-// theory.
-double RoomOf(const ClaimResult& claim) {
-  const double scale = claim.theory == 0 ? 1 : std::fabs(claim.theory);
-  const double below = (claim.theory - claim.measured) / scale;
-  if (claim.relation == Relation::kEqual) return -std::fabs(below);
-  return claim.relation == Relation::kAtMost ? below : -below;
-}
-
 // Among the points that the claim applies to: the point of a failure or, if none failed, the point
 // with the least room.
 const ClaimResult* Closest(const ClaimRow& row) {

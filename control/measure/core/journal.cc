@@ -109,7 +109,26 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   return text.str();
 }
 
+bool IsComplete(const std::string& folder) {
+  const absl::StatusOr<std::string> results = ReadFile(folder + "/results.json");
+  const Json parsed = Json::parse(results.ok() ? *results : "", nullptr, false);
+  return parsed.is_object() && parsed.value("complete", false);
+}
+
 absl::StatusOr<Journal> Journal::Open(const std::string& folder, const std::string& configuration) {
+  const absl::StatusOr<std::string> before = ReadFile(folder + "/experiment.yaml");
+  if (before.ok() && *before == configuration && IsComplete(folder)) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        "--out: ", folder,
+        " already holds this experiment, complete; choose another folder, or draw its plots "
+        "again with bfly measure --plot ",
+        folder));
+  }
+  return Continue(folder, configuration);
+}
+
+absl::StatusOr<Journal> Journal::Continue(const std::string& folder,
+                                          const std::string& configuration) {
   namespace fs = std::filesystem;
   Journal journal;
   journal.folder_ = folder;
@@ -123,17 +142,6 @@ absl::StatusOr<Journal> Journal::Open(const std::string& folder, const std::stri
       return absl::AlreadyExistsError(absl::StrCat(
           "--out: ", folder, before.ok() ? " holds another experiment" : " exists and is not empty",
           "; choose a folder that does not exist, or remove this one"));
-    }
-    if (fs::exists(folder + "/results.json", error)) {
-      const absl::StatusOr<std::string> results = ReadFile(folder + "/results.json");
-      const Json parsed = Json::parse(results.ok() ? *results : "", nullptr, false);
-      if (parsed.is_object() && parsed.value("complete", false)) {
-        return absl::AlreadyExistsError(absl::StrCat(
-            "--out: ", folder,
-            " already holds this experiment, complete; choose another folder, or draw its plots "
-            "again with bfly measure --plot ",
-            folder));
-      }
     }
   }
   if (absl::Status status = WriteFile(folder + "/experiment.yaml", configuration); !status.ok()) {

@@ -18,6 +18,10 @@ class Journal {
   // Opens `folder`: creates it, or continues it if it is incomplete and its experiment.yaml equals
   // `configuration`. Otherwise AlreadyExists says what to do, and the folder stays untouched.
   static absl::StatusOr<Journal> Open(const std::string& folder, const std::string& configuration);
+  // The same, but a complete folder is opened too. All its trials are found, so that nothing of it
+  // runs again.
+  static absl::StatusOr<Journal> Continue(const std::string& folder,
+                                          const std::string& configuration);
 
   // Returns the trial of (point number, seed) if an earlier run finished it, and otherwise null.
   const Trial* Find(size_t point, uint64_t seed) const;
@@ -31,6 +35,9 @@ class Journal {
   std::string folder_;
   std::map<std::pair<size_t, uint64_t>, Trial> trials_;
 };
+
+// Whether the results of `folder` say that every trial was run and every plot was drawn.
+bool IsComplete(const std::string& folder);
 
 // Writes the whole text or nothing: it writes another file and renames it. The message names the
 // file and the reason.
