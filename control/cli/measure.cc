@@ -5,7 +5,6 @@
 
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "control/cli/interruptible.h"
 #include "control/cli/verb.h"
 #include "control/measure/core/claim_rows.h"
 #include "control/measure/core/journal.h"
@@ -21,10 +21,6 @@
 
 namespace bfly::control {
 namespace {
-
-volatile std::sig_atomic_t interrupted = 0;
-
-void OnInterrupt(int) { interrupted = 1; }
 
 struct MeasureOptions {
   std::string file;
@@ -42,37 +38,11 @@ void Show(const Progress& progress) {
   const size_t tenth = progress.done * 10 / progress.total;
   if (!terminal && tenth == last_tenth) return;
   last_tenth = tenth;
-  constexpr int kWidth = 30;
-  const int filled = static_cast<int>(progress.done * kWidth / progress.total);
-  fprintf(stderr, "%s[%s%s] %zu/%zu trials  %s seed=%llu%s", terminal ? "\r\033[K" : "",
-          std::string(filled, '#').c_str(), std::string(kWidth - filled, '.').c_str(),
-          progress.done, progress.total, progress.point.c_str(),
-          static_cast<unsigned long long>(progress.seed), terminal ? "" : "\n");
+  fprintf(stderr, "%s%s %zu/%zu trials  %s seed=%llu%s", terminal ? "\r\033[K" : "",
+          ProgressBar(progress.done, progress.total).c_str(), progress.done, progress.total,
+          progress.point.c_str(), static_cast<unsigned long long>(progress.seed),
+          terminal ? "" : "\n");
 }
-
-// The first Ctrl-C ends a measurement between two trials, or the drawing. A second one ends the
-// process at once, and the trial that runs is lost.
-class Interruptible {
- public:
-  Interruptible() {
-    interrupted = 0;
-    struct sigaction action = {};
-    action.sa_handler = OnInterrupt;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, &before_int_);
-    sigaction(SIGTERM, &action, &before_term_);
-  }
-  ~Interruptible() {
-    sigaction(SIGINT, &before_int_, nullptr);
-    sigaction(SIGTERM, &before_term_, nullptr);
-    if (isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[K");
-  }
-
- private:
-  struct sigaction before_int_ = {}, before_term_ = {};
-};
-
-bool Interrupted() { return interrupted != 0; }
 
 // Draws the plots after everything else is written. The results say that they are complete only
 // then.

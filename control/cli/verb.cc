@@ -101,6 +101,7 @@ std::unique_ptr<CLI::App> BuildParser(Invocation& invocation) {
   AddNode(*app, invocation);
   AddRoute(*app, invocation);
   AddMeasure(*app, invocation);
+  AddReproduce(*app, invocation);
   AddDown(*app, invocation);
   AddBench(*app, invocation);
   AddCompletion(*app, invocation);

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`bfly reproduce` as a user runs it: killed and continued, on a page that stands alone, and what it refuses."""
+
+import html.parser
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+import lab
+
+BFLY = lab.BUILD / "bfly"
+EXPERIMENT = """name: {name}
+title: "Delay <of> {name}"
+network: butterfly
+d: 1
+p: 0.5
+rho: [0.3, 0.6]
+slot: 0
+seeds: 1..10
+packets: 1000000
+"""
+LIST = """papers:
+  - name: greedy
+    title: "Greedy & <routing>"
+    cited_as: "Stamoulis & Tsitsiklis"
+    not_measured:
+      - {source: Theorem 99, statement: "the sky is blue", reason: "no experiment looks up"}
+  - {name: other, title: Another paper}
+experiments:
+  - {file: one.yaml, paper: greedy, quick: ["packets=20000"]}
+  - {file: two.yaml, paper: greedy, quick: ["packets=150000", "seeds=1..20"]}
+  - {file: three.yaml, paper: other}
+"""
+
+
+class Outside(html.parser.HTMLParser):
+    """Collects the text of a page, what it refers to, and the places that it has."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.references, self.ids, self.words, self.tags = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value)
+            if name in ("href", "src", "xlink:href", "action", "data", "srcset", "poster", "background"):
+                self.references.append(value)
+            if name.startswith("on") or "url(" in (value or ""):
+                self.references.append(f"{tag} {name}={value}")
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+class ReproduceTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix=f"bfly-reproduce-{os.getpid()}-"))
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.list = self.directory / "list.yaml"
+        self.list.write_text(LIST)
+        for name in ("one", "two", "three"):
+            (self.directory / f"{name}.yaml").write_text(EXPERIMENT.format(name=name))
+        self.out = self.directory / "out"
+        self.words = [BFLY, "reproduce", "--out", self.out, "--list", self.list, "--quick", "--paper", "greedy"]
+
+    def reproduce(self, words=None):
+        return subprocess.run([str(word) for word in words or self.words], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=3 * lab.PATIENCE, check=False)
+
+    def page(self):
+        return (self.out / "index.html").read_text()
+
+    def trials(self, name):
+        file = self.out / "results" / name / "trials.jsonl"
+        return file.read_text().splitlines() if file.exists() else []
+
+    def stop(self, number):
+        """Starts the run, sends it a signal in the middle of the second experiment, and gives what it said."""
+        before = len(self.trials("two"))
+        process = subprocess.Popen(self.words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   stdin=subprocess.DEVNULL)
+        try:
+            lab.wait_until(lambda: len(self.trials("two")) > before, "a trial of the second experiment is done")
+            process.send_signal(number)
+            _, said = process.communicate(timeout=lab.PATIENCE)
+        finally:
+            process.kill()
+            process.wait()
+        self.assertNotEqual(process.returncode, 0)
+        return said
+
+    def test_killed_it_goes_on_and_the_page_stands_alone(self):
+        self.stop(signal.SIGKILL)
+        first = self.trials("one")
+        said = self.stop(signal.SIGINT)
+        self.assertIn("interrupted: 1 of 2 experiments are done", said)
+        self.assertIn("the same command goes on", said)
+        self.assertIn("s left", said)
+        self.assertIn("1 of 2 experiments have run", self.page())
+        kept = self.trials("two")
+        self.assertLess(len(kept), 40)
+        done = self.reproduce()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.trials("one"), first)
+        self.assertEqual(self.trials("two")[:len(kept)], kept)
+        self.assertEqual(len(self.trials("two")), 40)
+        self.assertFalse((self.out / "results/three").exists())
+
+        text = self.page()
+        page = Outside(text)
+        self.assertNotIn("This page is incomplete", text)
+        self.assertTrue(page.references)
+        for reference in page.references:
+            self.assertTrue(reference.startswith("#"), reference)
+            self.assertIn(reference[1:], page.ids)
+        self.assertEqual(len(page.ids), len(set(page.ids)))
+        self.assertNotIn("@import", text)
+        self.assertFalse({"script", "link", "img", "iframe", "object", "embed", "base"} & set(page.tags))
+        self.assertEqual(page.tags.count("svg"), 2)
+        for words in ("Greedy & <routing>", "Delay <of> two", "Theorem 99", "the sky is blue", "Proposition 17"):
+            self.assertTrue(any(words in some for some in page.words), words)
+        # Nothing runs again.
+        before = (self.out / "results/two/results.json").stat().st_mtime_ns
+        done = self.reproduce([*self.words, "--json"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = json.loads(done.stdout)
+        self.assertTrue(told["complete"])
+        self.assertGreater(told["papers"][0]["statements"]["PASS"], 5)
+        self.assertEqual((self.out / "results/two/results.json").stat().st_mtime_ns, before)
+
+    def test_a_failure_is_shown_and_makes_the_exit_code_1(self):
+        self.assertEqual(self.reproduce().returncode, 0)
+        # Somebody's delays of the first experiment are halved: below what Proposition 14 allows.
+        file = self.out / "results/one/trials.jsonl"
+        trials = [json.loads(line) for line in file.read_text().splitlines()]
+        for trial in trials:
+            trial["mean_delay"] /= 2
+        file.write_text("".join(json.dumps(trial) + "\n" for trial in trials))
+        done = self.reproduce()
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("prop14_lower_bound (Proposition 14)", done.stderr)
+        self.assertRegex(self.page(), r"statements? failed:</b> .*Proposition 14")
+        self.assertIn('<span class="verdict FAIL">FAIL</span>', self.page())
+
+    def test_what_it_refuses(self):
+        self.assertEqual(self.reproduce().returncode, 0)
+        page = self.page()
+        letter = self.directory / "letter"
+        letter.mkdir()
+        (letter / "text").write_text("dear")
+        words = [BFLY, "reproduce", "--list", self.list]
+        for wrong, text in (([*words, "--out", self.list], "is a file"),
+                            ([*words, "--out", letter], "holds something else"),
+                            ([*words, "--out", "/proc/none"], "cannot make the folder"),
+                            ([*words, "--out", self.out], "holds a quick run"),
+                            ([*self.words[:-1], "gredy"], "did you mean greedy?"),
+                            ([*words, "--quick"], "--out is required")):
+            with self.subTest(text=text):
+                done = self.reproduce(wrong)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(text, done.stderr)
+        (self.directory / "two.yaml").write_text(EXPERIMENT.format(name="two").replace("0.6", "0.7"))
+        done = self.reproduce()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("results/two was measured by another experiment file", done.stderr)
+        state = self.out / "reproduction.json"
+        state.write_text(re.sub(r'"bfly": "[^"]*"', '"bfly": "0.0.1 (old)"', state.read_text()))
+        done = self.reproduce()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("holds results of bfly 0.0.1 (old)", done.stderr)
+        self.assertEqual(self.page(), page)
+
+    def test_help_names_every_paper_of_the_shipped_list(self):
+        told = self.reproduce([BFLY, "reproduce", "--help"]).stdout
+        names = re.findall(r"^  - name: (\S+)", (lab.ROOT / "topologies/reproduction.yaml").read_text(), re.MULTILINE)
+        self.assertGreaterEqual(len(names), 5)
+        for name in names:
+            self.assertIn(name, told.replace("\n", " "))
+
+    def test_a_full_disk_is_said_and_nothing_that_was_measured_is_lost(self):
+        lab.require_root()
+        disk = self.directory / "disk"
+        disk.mkdir()
+        self.words[3] = disk / "out"
+        command = " ".join(f"'{word}'" for word in self.words)
+        # The trials of the first experiment fit, not all of its results. Then the disk grows.
+        script = f"""
+            mount -t tmpfs -o size=24k none {disk} || exit 90
+            {command} > {self.directory}/said 2>&1 && exit 91
+            cp {disk}/out/results/one/trials.jsonl {self.directory}/kept || exit 92
+            mount -o remount,size=16m {disk} || exit 93
+            {command} > {self.directory}/said_then 2>&1 || exit 94
+            cp {disk}/out/results/one/trials.jsonl {self.directory}/whole
+        """
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True,
+                              timeout=3 * lab.PATIENCE, check=False)
+        said = (self.directory / "said").read_text()
+        self.assertEqual(done.returncode, 0, f"{said}{done.stdout}{done.stderr}")
+        self.assertIn("No space left on device", said)
+        kept = (self.directory / "kept").read_text().splitlines()
+        kept = [line for line in kept if line.endswith("}")]
+        self.assertGreater(len(kept), 0)
+        self.assertEqual((self.directory / "whole").read_text().splitlines()[:len(kept)], kept)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
