@@ -51,29 +51,16 @@ void PrintEnd(const v1::ChurnReport& report, bool dry_run) {
   }
 }
 
-}  // namespace
-
-absl::Status CheckChurnNetwork(uint32_t multiplicity) {
-  if (multiplicity <= 1) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      "churn counts circuits by the rows of their paths, which do not tell parallel links apart; "
-      "it runs on networks with one port a direction");
-}
-
-namespace {
-
 absl::StatusOr<v1::ChurnReport> DryRun(ChurnCommand options) {
   const absl::StatusOr<NetworkFile> file = ReadNetwork(options.network);
   if (!file.ok()) return file.status();
   const Network& network = file->network;
-  if (absl::Status status = CheckChurnNetwork(static_cast<uint32_t>(network.multiplicity()));
-      !status.ok()) {
-    return status;
-  }
   auto adversary = ReadAdversary(options.adversary, network.rows());
   if (!adversary.ok()) return adversary.status();
   options.churn.adversary = *std::move(adversary);
-  const auto chooser = MakeChooser(options.protocol, network, {.seed = options.churn.seed});
+  options.churn.ports = network.ports();
+  const auto chooser = MakeChooser(options.protocol.empty() ? "minimum" : options.protocol, network,
+                                   {.seed = options.churn.seed});
   if (!chooser.ok()) return chooser.status();
   CircuitSet circuits(network);
   const auto execute = [&](const ChurnStep& step) -> ChurnAnswer {
@@ -83,7 +70,8 @@ absl::StatusOr<v1::ChurnReport> DryRun(ChurnCommand options) {
     }
     const auto path = circuits.SetUp(**chooser, step.input, step.output);
     if (!path.ok()) return path.status();
-    return WalkTag(network, step.input, path->tag);
+    const std::vector<int> ports = PortsOfTag(network, path->tag);
+    return ChurnPath(WalkTag(network, step.input, path->tag), {ports.begin(), ports.end()});
   };
   const ChurnTarget target{.execute =
                                [&](const std::vector<ChurnStep>& steps) {
@@ -253,11 +241,9 @@ void AddChurn(CLI::App& circuit, Invocation& invocation) {
           ->needs(dry_run)
           ->type_name("FILE");
   dry_run->needs(network);
-  verb->add_option(
-          "--protocol", options->protocol,
-          "Dry run: protocol that chooses one path at a time; a running fabric has its own")
-      ->needs(dry_run)
-      ->capture_default_str();
+  verb->add_option("--protocol", options->protocol,
+                   "Protocol that chooses one path at a time, such as minimum, greedy or disjoint "
+                   "[minimum; a running fabric: what `bfly circuit setup` uses]");
   interval->excludes(dry_run);
   verb->callback([&invocation, options, arrivals, interval, holding, duration] {
     options->adversary = AdversaryOf(*arrivals);

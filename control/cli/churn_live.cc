@@ -44,13 +44,17 @@ class StopSignal {
 // The circuits that this churn has set up on a running fabric, by input row.
 class LiveTarget {
  public:
-  LiveTarget(const Common& common, Row rows, int stages, StopSignal& stop)
+  LiveTarget(const Common& common, const v1::DescribeResponse& network, const ChurnCommand& command,
+             StopSignal& stop)
       : common_(common),
-        rows_(rows),
-        levels_(stages + 1),
+        rows_(network.rows()),
+        levels_(static_cast<int>(network.stages()) + 1),
+        ports_(std::max(network.multiplicity(), 1u) * kDirections),
+        protocol_(command.protocol),
+        seed_(command.churn.seed),
         stop_(stop),
         stream_(NewStream()),
-        id_(rows) {}
+        id_(network.rows()) {}
 
   absl::StatusOr<std::vector<ChurnAnswer>> Execute(const std::vector<ChurnStep>& steps) {
     v1::CircuitOperations operations;
@@ -59,6 +63,8 @@ class LiveTarget {
         v1::SetUpRequest* set_up = operations.add_operations()->mutable_set_up();
         set_up->set_input(step.input);
         set_up->set_output(step.output);
+        set_up->set_protocol(protocol_);
+        if (!protocol_.empty()) set_up->set_seed(seed_);
       } else {
         operations.add_operations()->mutable_release()->set_id(id_[step.input]);
       }
@@ -111,16 +117,22 @@ class LiveTarget {
     if (!status.ok()) return status;
     id_[step.input] = result.circuit().id();
     const auto& rows = result.circuit().rows();
-    if (rows.size() != levels_ ||
-        std::any_of(rows.begin(), rows.end(), [this](Row row) { return row >= rows_; })) {
+    const auto& ports = result.circuit().ports();
+    const int hops = ports_ > kDirections ? levels_ - 1 : 0;  // whose ports the answer names
+    if (rows.size() != levels_ || ports.size() != hops ||
+        std::any_of(rows.begin(), rows.end(), [this](Row row) { return row >= rows_; }) ||
+        std::any_of(ports.begin(), ports.end(), [this](uint32_t port) { return port >= ports_; })) {
       return absl::AbortedError("another network was loaded meanwhile");
     }
-    return std::vector<Row>(rows.begin(), rows.end());
+    return ChurnPath({rows.begin(), rows.end()}, {ports.begin(), ports.end()});
   }
 
   const Common& common_;
   const Row rows_;
   const int levels_;
+  const uint32_t ports_;  // links that leave a node
+  const std::string protocol_;
+  const uint64_t seed_;
   StopSignal& stop_;
   std::unique_ptr<CircuitStream> stream_;
   std::vector<uint64_t> id_;  // 0: the row has no circuit of this churn
@@ -136,7 +148,6 @@ absl::StatusOr<v1::ChurnReport> RunLiveChurn(ChurnCommand command, const Common&
   v1::DescribeResponse network;
   absl::Status status = Call(fabric.get(), &v1::Fabric::Stub::Describe, request, &network, common);
   if (!status.ok()) return status;
-  if (status = CheckChurnNetwork(network.multiplicity()); !status.ok()) return status;
   auto adversary = ReadAdversary(command.adversary, network.rows());
   if (!adversary.ok()) return adversary.status();
   command.churn.adversary = *std::move(adversary);
@@ -147,7 +158,8 @@ absl::StatusOr<v1::ChurnReport> RunLiveChurn(ChurnCommand command, const Common&
     command.churn.outputs_taken.push_back(circuit.output());
   }
   const auto stages = static_cast<int>(network.stages());
-  LiveTarget live(common, network.rows(), stages, stop);
+  command.churn.ports = static_cast<int>(std::max(network.multiplicity(), 1u)) * kDirections;
+  LiveTarget live(common, network, command, stop);
   const auto start = Clock::now();
   const auto told = [&](const ChurnReport& report, double seconds) {
     v1::ChurnReport message = ToMessage(report, seconds);

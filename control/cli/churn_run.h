@@ -14,15 +14,12 @@ namespace bfly::control {
 struct ChurnCommand {
   ChurnOptions churn;
   std::string adversary;  // file of the adversary's steps; empty: Poisson
-  std::string protocol = "minimum";
+  std::string protocol;   // empty: minimum, or what the running fabric uses
   double interval = 1;
   bool lines = false;  // JSON: a message on a line at every interval, instead of one at the end
   bool dry_run = false;
   std::string network;
 };
-
-// FailedPrecondition: a direction of the network has several ports.
-absl::Status CheckChurnNetwork(uint32_t multiplicity);
 
 // Returns the steps of a file, or none if there is no file.
 absl::StatusOr<std::vector<ChurnStep>> ReadAdversary(const std::string& path, Row rows);

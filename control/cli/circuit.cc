@@ -110,32 +110,47 @@ v1::WatchRequest ToWatch(const v1::ListRequest& list) {
 void AddSetUp(CLI::App& group, Invocation& invocation) {
   CLI::App* verb = NewVerb(group, invocation, "setup",
                            "Set up one circuit; the minimum protocol chooses its path",
-                           "bfly circuit setup 3 12");
+                           "bfly circuit setup 3 12\n"
+                           "  bfly circuit setup 3 12 --protocol disjoint");
   TakesElectionId(verb, invocation);
   struct Options {
     uint32_t input = 0, output = 0;
     std::vector<uint32_t> rows, ports;
-    std::string key;
+    std::string protocol, key;
+    uint64_t seed = 0;
     std::vector<std::string> avoid;
     bool in_band = false;
   };
   auto options = std::make_shared<Options>();
   verb->add_option("input", options->input, "Input row")->required();
   verb->add_option("output", options->output, "Output row")->required();
-  verb->add_option("--path", options->rows,
-                   "The row at every level, input first, instead of the protocol's choice")
-      ->delimiter(',')
-      ->type_name("R,R...");
-  verb->add_option("--ports", options->ports,
-                   "The port of every hop instead, where a direction has several")
-      ->delimiter(',')
-      ->type_name("P,P...");
+  CLI::Option* path =
+      verb->add_option("--path", options->rows,
+                       "The row at every level, input first, instead of the protocol's choice")
+          ->delimiter(',')
+          ->type_name("R,R...");
+  CLI::Option* ports = verb->add_option("--ports", options->ports,
+                                        "The port of every hop instead, where a direction has "
+                                        "several")
+                           ->delimiter(',')
+                           ->type_name("P,P...");
+  CLI::Option* protocol =
+      verb->add_option("--protocol", options->protocol,
+                       "Protocol that chooses one path at a time, such as disjoint: a path over "
+                       "links that carry no circuit [minimum]")
+          ->excludes(path)
+          ->excludes(ports)
+          ->type_name("NAME");
+  verb->add_option("--seed", options->seed, "Seed of the protocol")
+      ->needs(protocol)
+      ->capture_default_str();
   verb->add_option("--idempotency-key", options->key,
                    "The same key with the same request sets up nothing new")
       ->type_name("KEY");
   verb->add_option("--avoid", options->avoid, kAvoidHelp)->type_name("LINK");
   verb->add_flag("--in-band", options->in_band,
-                 "The stage workers choose the path and set the circuit up themselves");
+                 "The stage workers choose the path and set the circuit up themselves")
+      ->excludes(protocol);
   verb->callback([&invocation, options] {
     invocation.action = [common = invocation.common, options] {
       v1::SetUpRequest request;
@@ -143,6 +158,8 @@ void AddSetUp(CLI::App& group, Invocation& invocation) {
       request.set_output(options->output);
       request.mutable_rows()->Assign(options->rows.begin(), options->rows.end());
       request.mutable_ports()->Assign(options->ports.begin(), options->ports.end());
+      request.set_protocol(options->protocol);
+      request.set_seed(options->seed);
       request.set_idempotency_key(options->key);
       request.set_in_band(options->in_band);
       const absl::Status avoid = AddLinks(options->avoid, common, request.mutable_avoid());

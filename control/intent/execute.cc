@@ -25,7 +25,10 @@ struct OnState {
     }
     const Forbidden forbidden(state.links(), order.avoid);
     const auto path = state.planner().ChoosePath(order, forbidden.faults());
-    if (!path.ok()) return path.status();
+    if (!path.ok()) {
+      if (absl::IsResourceExhausted(path.status())) state.Count({.asked = 1, .blocked = 1});
+      return path.status();
+    }
     return state.Put(*path, std::nullopt, forbidden.faults());
   }
 

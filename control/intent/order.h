@@ -35,9 +35,11 @@ inline constexpr uint64_t kUnknownObject = ~uint64_t{0};
 struct SetUpOrder {
   Row input = 0;
   Row output = 0;
-  std::vector<Row> rows;  // the path wanted; empty: the minimum protocol chooses
+  std::vector<Row> rows;  // the path wanted; empty: the protocol chooses
   std::vector<LinkId> avoid = {};
   std::vector<uint32_t> ports = {};  // the path wanted as the port of each hop
+  std::string protocol = {};         // that chooses; empty: the one that sets circuits up
+  uint64_t seed = 0;                 // of the protocol
 };
 struct ReleaseOrder {
   uint64_t id = 0;

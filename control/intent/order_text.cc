@@ -21,6 +21,11 @@ std::string PortsText(const std::vector<uint32_t>& ports) {
   return ports.empty() ? "" : absl::StrCat(" ports ", absl::StrJoin(ports, ","));
 }
 
+// Likewise without a protocol.
+std::string ProtocolText(const SetUpOrder& order) {
+  return order.protocol.empty() ? "" : absl::StrCat(" by ", order.protocol, " ", order.seed);
+}
+
 }  // namespace
 
 std::string TextOf(const Order& order) {
@@ -41,7 +46,7 @@ std::string TextOf(const Order& order) {
   const auto& set_up = std::get<SetUpOrder>(order.what);
   return absl::StrCat("set_up ", set_up.input, " ", set_up.output, " ",
                       absl::StrJoin(set_up.rows, ","), " ", LinkText(set_up.avoid),
-                      PortsText(set_up.ports));
+                      PortsText(set_up.ports), ProtocolText(set_up));
 }
 
 std::string TextOf(const std::vector<Order>& orders) {

@@ -31,7 +31,8 @@ bool NamesPath(const AnyOrder& order) {
   return !order.rows.empty() || !order.ports.empty();
 }
 
-absl::Status CheckOneWish(const MoveOrder& order) {
+template <typename AnyOrder>
+absl::Status CheckOneWish(const AnyOrder& order) {
   if (!NamesPath(order) || order.protocol.empty()) return absl::OkStatus();
   return ErrorAtField(absl::StatusCode::kInvalidArgument, "protocol",
                       absl::StrCat("is given and ", order.rows.empty() ? "ports" : "rows",
@@ -72,8 +73,16 @@ bool PathPlanner::IsFit(const CircuitPath& path, const FaultSet& faults) const {
 
 absl::StatusOr<CircuitPath> PathPlanner::ChoosePath(const SetUpOrder& order,
                                                     const FaultSet& faults) const {
+  if (absl::Status status = CheckOneWish(order); !status.ok()) return status;
   if (NamesPath(order)) {
     return GivenPath(network_, order.input, order.output, order.rows, order.ports);
+  }
+  if (!order.protocol.empty()) {
+    const auto protocol = FindProtocol(order.protocol, network_.kind());
+    if (!protocol.ok()) return protocol.status();
+    if (order.protocol != "minimum") {
+      return ChooseBy(order.protocol, order.seed, faults, order.input, order.output);
+    }
   }
   if (network_.multiplicity() > 1) {
     return PathAmongPorts(circuits_.load(), links_.capacity(), faults, order.input, order.output);
@@ -121,8 +130,13 @@ absl::StatusOr<CircuitPath> PathPlanner::ChooseMove(const MoveOrder& order,
     return ChooseRead(input, *before.object, faults);
   }
   if (order.protocol.empty()) return ChoosePath({input, output, {}}, faults);
-  const auto chooser =
-      MakeChooser(order.protocol, network_, {.seed = order.seed, .faults = &faults});
+  return ChooseBy(order.protocol, order.seed, faults, input, output);
+}
+
+absl::StatusOr<CircuitPath> PathPlanner::ChooseBy(const std::string& protocol, uint64_t seed,
+                                                  const FaultSet& faults, Row input,
+                                                  Row output) const {
+  const auto chooser = MakeChooser(protocol, network_, {.seed = seed, .faults = &faults});
   if (!chooser.ok()) return chooser.status();
   return (*chooser)->Find(circuits_.load(), input, output);
 }

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "control/intent/circuits.h"
@@ -48,6 +49,8 @@ class PathPlanner {
   const std::optional<CandidatePaths>& candidates() const { return candidates_; }
 
  private:
+  absl::StatusOr<CircuitPath> ChooseBy(const std::string& protocol, uint64_t seed,
+                                       const FaultSet& faults, Row input, Row output) const;
   bool IsFit(const CircuitPath& path, const FaultSet& faults) const;
 
   const Network& network_;

@@ -45,13 +45,14 @@ class FreeRows {
 // Circuits on every link, and how many links have k of them.
 class LinkTally {
  public:
-  LinkTally(Row rows, int stages)
+  LinkTally(Row rows, int stages, int ports)
       : rows_(rows),
         stages_(static_cast<size_t>(stages)),
-        on_(2 * size_t{rows} * static_cast<size_t>(stages)),
+        ports_(static_cast<size_t>(ports)),
+        on_(ports_ * rows * stages_),
         links_with_{on_.size()} {}
 
-  void Add(const std::vector<Row>& path) {
+  void Add(const ChurnPath& path) {
     ForEachLinkOf(path, [this](uint32_t& n) {
       --links_with_[n++];
       if (links_with_.size() == n) links_with_.push_back(0);
@@ -59,7 +60,7 @@ class LinkTally {
       most_ = std::max(most_, n);
     });
   }
-  void Remove(const std::vector<Row>& path) {
+  void Remove(const ChurnPath& path) {
     ForEachLinkOf(path, [this](uint32_t& n) {
       --links_with_[n--];
       ++links_with_[n];
@@ -69,17 +70,21 @@ class LinkTally {
   uint32_t most() const { return most_; }
 
  private:
-  // The two links of a node lead to different rows, one of them to the node's own row. So the rows
-  // of a path identify its links.
+  // Where a node has two links, they lead to different rows, one of them to the node's own row. So
+  // the rows of a path identify its links.
   template <typename Visit>
-  void ForEachLinkOf(const std::vector<Row>& path, const Visit& visit) {
-    for (size_t level = 0; level + 1 < path.size(); ++level) {
-      visit(on_[2 * (level % stages_ * rows_ + path[level]) + (path[level] != path[level + 1])]);
+  void ForEachLinkOf(const ChurnPath& path, const Visit& visit) {
+    const std::vector<Row>& rows = path.rows;
+    for (size_t level = 0; level + 1 < rows.size(); ++level) {
+      const size_t port =
+          path.ports.empty() ? size_t{rows[level] != rows[level + 1]} : path.ports[level];
+      visit(on_[ports_ * (level % stages_ * rows_ + rows[level]) + port]);
     }
   }
 
   Row rows_;
   size_t stages_;  // a wrapped network is crossed more than once
+  size_t ports_;
   std::vector<uint32_t> on_;
   std::vector<uint64_t> links_with_;
   uint32_t most_ = 0;
@@ -94,8 +99,8 @@ class Churn {
         target_(target),
         inputs_(rows),
         outputs_(rows),
-        tally_(rows, stages),
-        path_(rows),
+        tally_(rows, stages, options.ports),
+        path_(rows, ChurnPath({})),
         output_(rows),
         asked_(rows) {
     for (const Row row : options.inputs_taken) {
@@ -171,7 +176,7 @@ class Churn {
         ++next_step_;
         if (step.set_up) {
           Ask(step.input, step.output, at, kNever);
-        } else if (!path_[step.input].empty()) {  // otherwise its set-up was refused
+        } else if (!path_[step.input].rows.empty()) {  // otherwise its set-up was refused
           steps_.push_back(step);
           due_.push_back({.at = at});
         }
@@ -262,7 +267,7 @@ class Churn {
     if (!answer.ok() && !absl::IsNotFound(answer)) return answer;
     report_.gone += !answer.ok();
     tally_.Remove(path_[input]);
-    path_[input].clear();
+    path_[input].rows.clear();
     ++report_.released;
     --report_.standing;
     return absl::OkStatus();
@@ -273,7 +278,7 @@ class Churn {
   uint64_t draws_ = 0;
   FreeRows inputs_, outputs_;  // of Poisson arrivals only
   LinkTally tally_;
-  std::vector<std::vector<Row>> path_;  // by input; empty: no circuit
+  std::vector<ChurnPath> path_;  // by input; no rows: no circuit
   std::vector<Row> output_;
   std::vector<bool> asked_;  // by input: the answer to its set-up has not come yet
   double arrival_ = 0;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -32,6 +33,7 @@ struct ChurnOptions {
   double holding = 1;   // Poisson: mean seconds that a circuit stands, exponential
   double duration = 1;  // seconds; an adversary ends with its last step
   uint64_t seed = 0;
+  int ports = kDirections;                // links that leave a node of the network
   std::vector<ChurnStep> adversary = {};  // empty: Poisson
   // Rows that circuits of others use: a Poisson request chooses none of them. A row may come twice.
   std::vector<Row> inputs_taken = {}, outputs_taken = {};
@@ -44,7 +46,7 @@ struct ChurnReport {
   uint64_t released = 0;
   uint64_t no_free_row = 0;
   uint64_t busy = 0;     // FailedPrecondition: somebody else uses the input or output
-  uint64_t blocked = 0;  // ResourceExhausted: a link had no room
+  uint64_t blocked = 0;  // ResourceExhausted: a link had no room, or no path was free
   uint64_t gone = 0;     // releases of circuits that somebody else had released
   uint64_t standing = 0;
   uint32_t congestion = 0;           // now
@@ -54,9 +56,19 @@ struct ChurnReport {
   std::string first_refusal;  // of the first request that was busy or blocked
 };
 
-// The answer to a set-up: the row at every level, input first, or why it was refused. The answer to
-// a release: no rows, or NotFound if the circuit was gone.
-using ChurnAnswer = absl::StatusOr<std::vector<Row>>;
+// The path of a circuit: the row at every level, input first, and the port of every hop. The ports
+// may be left out where a direction has one port.
+struct ChurnPath {
+  ChurnPath(std::vector<Row> path_rows, std::vector<uint32_t> path_ports = {})
+      : rows(std::move(path_rows)), ports(std::move(path_ports)) {}
+
+  std::vector<Row> rows;
+  std::vector<uint32_t> ports;
+};
+
+// The answer to a set-up: the path, or why it was refused. The answer to a release: no rows, or
+// NotFound if the circuit was gone.
+using ChurnAnswer = absl::StatusOr<ChurnPath>;
 
 // At most this many steps are carried out together.
 inline constexpr size_t kMaxChurnSteps = 1024;

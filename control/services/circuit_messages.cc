@@ -51,7 +51,9 @@ absl::StatusOr<Order> ToOrder(const v1::SetUpRequest& request) {
                           request.output(),
                           {request.rows().begin(), request.rows().end()},
                           ToLinks(request.avoid()),
-                          {request.ports().begin(), request.ports().end()}},
+                          {request.ports().begin(), request.ports().end()},
+                          request.protocol(),
+                          request.seed()},
                request.idempotency_key()};
 }
 
@@ -94,7 +96,9 @@ absl::StatusOr<std::vector<Order>> ToOrders(const v1::SetUpBatchRequest& request
                                       member.output(),
                                       {member.rows().begin(), member.rows().end()},
                                       ToLinks(member.avoid()),
-                                      {member.ports().begin(), member.ports().end()}},
+                                      {member.ports().begin(), member.ports().end()},
+                                      member.protocol(),
+                                      member.seed()},
                            ""});
   }
   if (absl::Status status = errors.ToStatus(); !status.ok()) return status;

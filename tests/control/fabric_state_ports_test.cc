@@ -65,5 +65,63 @@ TEST(FabricStatePorts, APortThatIsFullIsLeftOutWhereItsTwinHasRoom) {
   EXPECT_EQ(third_port(48, 3), 1);
 }
 
+// Circuits to outputs 0 to 3 from these inputs cross direction 0 of row 0 at stage 2, which has two
+// links.
+TEST(FabricStatePorts, DisjointTakesFreeLinksAndSaysWhichStageBlocks) {
+  const auto network = PairsOfLinks(64);
+  FabricState state(network, 0);
+  const auto disjoint = [&](Row input, Row output) {
+    SetUpOrder order{input, output, {}};
+    order.protocol = "disjoint";
+    return Execute(state, Order{order, ""});
+  };
+  const Outcome first = disjoint(0, 0), second = disjoint(16, 1), third = disjoint(32, 2);
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(first->path.choice, PathChoice::kDisjoint);
+  EXPECT_NE(PortOfHop(*network, first->path.tag, 2), PortOfHop(*network, second->path.tag, 2));
+  EXPECT_EQ(third.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(third.status().message(),
+            "link: no path of free links leads from 32 to 2: stage 2 blocks the last of them; "
+            "s2 r0 p0 carries 1 circuit, s2 r0 p1 carries 1 circuit");
+  // The minimum protocol shares a link.
+  EXPECT_TRUE(Execute(state, SetUpOverPorts(32, 2)).ok());
+}
+
+TEST(FabricStatePorts, AProtocolOfASetUpMustBeOneThatChoosesPathByPath) {
+  FabricState state(PairsOfLinks(4), 0);
+  SetUpOrder order{0, 1, {}};
+  for (const auto& [protocol, code] :
+       {std::pair{"collision", absl::StatusCode::kFailedPrecondition},
+        {"valiant", absl::StatusCode::kFailedPrecondition},
+        {"nonsense", absl::StatusCode::kInvalidArgument}}) {
+    order.protocol = protocol;
+    const Outcome refused = Execute(state, Order{order, ""});
+    EXPECT_EQ(refused.status().code(), code);
+    EXPECT_THAT(std::string(refused.status().message()), HasSubstr("protocol: "));
+  }
+  order.protocol = "disjoint";
+  order.ports = {0, 2};
+  EXPECT_EQ(Execute(state, Order{order, ""}).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// Outputs 0 to 3 of four inputs that share the two links: one of them carries a circuit at most.
+TEST(FabricStatePorts, CollisionLooksAtTheCapacityOfLinks) {
+  const auto network = PairsOfLinks(64);
+  LinkCapacity capacity;
+  capacity.of_link[network->link_index({2, 0, 0})] = 1;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    FabricState state(network, 0, capacity);
+    PermutationOrder order{.protocol = "collision",
+                           .requests = {{0, 0}, {16, 1}, {32, 2}},
+                           .options = {.seed = seed, .c = 4}};
+    // All three ask for both links, so the link of capacity 1 takes none.
+    const auto routed = Execute(state, order, "");
+    ASSERT_TRUE(routed.ok()) << routed.status();
+    for (const CircuitPath& path : routed->paths) {
+      EXPECT_EQ(PortOfHop(*network, path.tag, 2), 1);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace bfly::control

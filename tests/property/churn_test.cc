@@ -234,5 +234,61 @@ TEST(Churn, WhatOthersReleasedIsGoneAndAnotherErrorEndsIt) {
   EXPECT_EQ(RunChurn(16, 8, options, target).status(), answer);
 }
 
+// On a multibutterfly rows do not tell parallel links apart, ports do.
+TEST(Churn, CountsParallelLinksApart) {
+  for (const char* protocol : {"minimum", "greedy", "disjoint"}) {
+    const Network network =
+        Network::Make(
+            {.kind = NetworkKind::kMultibutterfly, .rows = 32, .seed = 4, .multiplicity = 2})
+            .value();
+    CircuitSet circuits(network);
+    const auto chooser = MakeChooser(protocol, network).value();
+    uint32_t most = 0;
+    const auto execute = [&](const ChurnStep& step) -> ChurnAnswer {
+      if (!step.set_up) {
+        const auto released = circuits.Release(step.input);
+        return released.ok() ? ChurnAnswer(std::vector<Row>()) : released.status();
+      }
+      const auto path = circuits.SetUp(*chooser, step.input, step.output);
+      if (!path.ok()) return path.status();
+      const std::vector<int> ports = PortsOfTag(network, path->tag);
+      // By hand: every link of every standing circuit, by stage, row and port.
+      std::map<std::array<int, 3>, uint32_t> load;
+      for (const CircuitPath& stands : circuits.circuits()) {
+        Row row = stands.input;
+        for (int stage = 0; stage < network.stages(); ++stage) {
+          const int port = PortsOfTag(network, stands.tag)[static_cast<size_t>(stage)];
+          most = std::max(most, ++load[{stage, static_cast<int>(row), port}]);
+          row = network.next_row(stage, row, port);
+        }
+      }
+      return ChurnPath(WalkTag(network, step.input, path->tag), {ports.begin(), ports.end()});
+    };
+    const ChurnTarget target{.execute =
+                                 [&](const std::vector<ChurnStep>& steps) {
+                                   std::vector<ChurnAnswer> answers;
+                                   for (const ChurnStep& step : steps) {
+                                     answers.push_back(execute(step));
+                                   }
+                                   return answers;
+                                 },
+                             .wait = [](double at, const ChurnReport&) { return at; }};
+    const auto report = RunChurn(
+        32, 5, {.rate = 1000, .holding = 0.03, .duration = 1, .seed = 6, .ports = 4}, target);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_GT(report->set_up, 500u);
+    EXPECT_EQ(report->seconds_with.size(), most + size_t{1});
+    EXPECT_EQ(report->congestion, circuits.load().Congestion());
+    if (std::string(protocol) == "disjoint") {
+      EXPECT_EQ(most, 1u);
+    } else {
+      EXPECT_EQ(report->blocked, 0u);
+    }
+    if (std::string(protocol) == "greedy") {
+      EXPECT_GT(most, 1u);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace bfly::control

@@ -38,6 +38,11 @@ class MultibutterflyTest(unittest.TestCase):
     def links(self, counters):
         return {(link["stage"], link["row"], link["port"]): link["packets"] for link in counters["links"]}
 
+    def steps(self):
+        path = self.lab.directory / "steps.txt"
+        path.write_text("setup 1 1\nsetup 2 6\n")
+        return path
+
     def test_hosts_talk_and_links_that_are_down_lose_nothing(self):
         hosts = [self.lab.host(f"h{row}", self.switch, f"bf{row}", f"10.77.0.{16 + row}/24") for row in range(2)]
         content = multibutterfly([fabric.host_port(row) for row in range(2)],
@@ -85,13 +90,34 @@ class MultibutterflyTest(unittest.TestCase):
             moved = net.json("circuit", "move", first["id"])
             self.assertEqual(moved["ports"][0], first["ports"][0] ^ 1)
             for arguments, text in ((("setup", "1", "1", "--in-band"), "multibutterfly"),
-                                    (("churn", "--duration", "0.1"), "parallel links"),
                                     (("permutation", "--protocol", "valiant"), "is not defined on a multibutterfly")):
                 with self.assertRaises(lab.CommandFailed) as refused:
                     net.bfly("circuit", *arguments)
                 self.assertIn(text, refused.exception.err)
             routed = net.json("circuit", "permutation", "--replace", "--protocol", "minimum", "--permutation", "bitrev")
             self.assertGreaterEqual(routed["congestion"], 1)
+            collision = net.json("circuit", "permutation", "--replace", "--protocol", "collision", "--permutation", "bitrev")
+            self.assertTrue(collision["requests_left"] or collision["congestion"] <= collision["c"])
+            # One circuit a link, around the link that is down: counted from the list.
+            net.bfly("circuit", "release", "--all")
+            disjoint = net.json("circuit", "permutation", "--protocol", "disjoint", "--permutation", "bitcomp")
+            self.assertEqual(disjoint["congestion"], 1)
+            used = [(stage, circuit["rows"][stage], port) for circuit in net.json("circuit", "list")["circuits"]
+                    for stage, port in enumerate(circuit["ports"])]
+            self.assertEqual(len(used), len(set(used)))
+            self.assertNotIn((0, 0, first["ports"][0]), used)
+            net.bfly("circuit", "release", "--all")
+            # Input 0 has one link of this direction left.
+            single = net.json("circuit", "setup", 0, 5, "--protocol", "disjoint")
+            self.assertEqual((single["choice"], single["ports"][0]), ("disjoint", first["ports"][0] ^ 1))
+            net.bfly("circuit", "release", "--all")
+            net.bfly("link", "down", f"s0 r0 p{first['ports'][0] ^ 1}")
+            with self.assertRaises(lab.CommandFailed) as blocked:
+                net.bfly("circuit", "setup", 0, 5, "--protocol", "disjoint")
+            self.assertIn("stage 0 blocks the last of them", blocked.exception.err)
+            churn = net.json("circuit", "churn", "--protocol", "disjoint", "--arrivals",
+                             f"adversary:{self.steps()}", "--rate", 1000)
+            self.assertEqual((churn["set_up"], churn["congestion_max"]), (2, 1))
             net.down()
 
     def test_a_fabric_split_by_a_trunk_delivers_every_frame(self):
