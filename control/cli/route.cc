@@ -30,7 +30,7 @@ struct RouteVerbOptions {
   dataplane::RouteOptions run;
 };
 
-absl::StatusOr<Relation> RelationOf(const RouteVerbOptions& options, uint32_t rows) {
+absl::StatusOr<bfly::Relation> RelationOf(const RouteVerbOptions& options, uint32_t rows) {
   if (!options.destinations.empty()) return ReadRelationFile(options.destinations, rows);
   return RelationByName(options.permutation, rows, std::max(options.h, 1u), options.request.seed);
 }
@@ -90,7 +90,7 @@ absl::Status RunRouteVerb(const RouteVerbOptions& options, const Common& common)
   const Network& network = file->network;
   dataplane::RouteRequest request = options.request;
   request.h = options.h;
-  absl::StatusOr<Relation> relation = RelationOf(options, network.rows());
+  absl::StatusOr<bfly::Relation> relation = RelationOf(options, network.rows());
   if (!relation.ok()) return relation.status();
   request.relation = *std::move(relation);
   const absl::StatusOr<dataplane::QueueOrder> order = dataplane::QueueOrderFromName(options.order);

@@ -26,20 +26,20 @@ class Route(CommandLineTest):
         # Four packets cross the last link one after the other, in steps 2 to 5.
         file = self.write("b4.yaml", topology("butterfly", 4))
         where = self.write("to", "0 0  # both to output 0\n-\n0 0\n-\n")
-        words = ("route", file, "--program", "store_and_forward", "--destinations", where)
-        report = self.json(*words)
+        words = (file, "--program", "store_and_forward", "--destinations", where)
+        report = self.json("route", *words)
         self.assertEqual((report["steps"], report["delivered"], report["congestion"], report["finished"]),
                          (5, 4, 4, True))
         self.assertEqual([level["waited_steps"] for level in report["levels"]], [2, 4])
         self.assertEqual([sample["levels"] for sample in report["samples"]],
                          [[4, 0, 0], [2, 2, 0], [0, 3, 1], [0, 2, 2], [0, 1, 3], [0, 0, 4]])
-        text = self.bfly(*words, "--level", 1).stdout
+        text = self.bfly("route", *words, "--level", 1).stdout
         self.assertIn("store_and_forward on a butterfly of 4 rows: 4 of 4 packets delivered in 5 steps", text)
         self.assertIn("latency: 3.5 steps in the mean, 5 at most; congestion 4", text)
         self.assertIn("row 0 ·▆█▆▂·", text)
         self.assertIn("row 1 ······", text)
         self.assertIn("a column is 1 step", text)
-        self.assertIn("level 0 █▄····", self.bfly(*words).stdout)
+        self.assertIn("level 0 █▄····", self.bfly("route", *words).stdout)
 
     def test_every_program_runs_on_a_network_that_it_is_defined_on(self):
         file = self.write("mb.yaml", MULTIBUTTERFLY)
@@ -55,13 +55,13 @@ class Route(CommandLineTest):
     def test_faults_that_cut_rows_off_are_told_and_the_rest_arrives(self):
         faults = "faults: {nodes: [{levels: 0, rows: 3}, {levels: 4, rows: 9}]}\n"
         file = self.write("cut.yaml", MULTIBUTTERFLY + faults)
-        words = ("route", file, "--permutation", "identity", "--program")
-        report = self.json(*words, "waves")
+        words = (file, "--permutation", "identity", "--program")
+        report = self.json("route", *words, "waves")
         self.assertEqual((report["delivered"], report["left_out"]), (14, 2))
         self.assertEqual((report["faulty_inputs"], report["faulty_outputs"]), ([3], [9]))
         self.assertIn("2 packets not sent because of faults; cut off: no path leads from input row 3; "
-                      "cut off: no path leads to output row 9", self.bfly(*words, "waves").stdout)
-        self.assertIn("is defined on a network without any", self.refused(*words[1:], "h_relation", "--share", 16))
+                      "cut off: no path leads to output row 9", self.bfly("route", *words, "waves").stdout)
+        self.assertIn("is defined on a network without any", self.refused(*words, "h_relation", "--share", 16))
         file = self.write("level.yaml", MULTIBUTTERFLY + "faults: {nodes: [{levels: 2, rows: 0-15}]}\n")
         for program in ("waves", "store_and_forward"):
             self.assertIn("none of the 16 packets can be delivered, because every node of level 2 is down",

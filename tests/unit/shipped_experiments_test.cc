@@ -69,6 +69,8 @@ TEST(Shipped, AllCanBeRead) {
   }
   EXPECT_GE(files, 10);
   for (const Protocol* protocol : AllProtocols()) {
+    // Experiments with circuits have no network on which it is defined.
+    if (protocol->name == std::string("disjoint")) continue;
     EXPECT_TRUE(protocols.contains(protocol->name)) << protocol->name << " is in no shipped file";
   }
 }
