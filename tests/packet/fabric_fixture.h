@@ -121,11 +121,16 @@ inline uint64_t DroppedBy(const Snapshot& s, DropReason reason) {
 inline std::vector<uint64_t> WalkedCounts(const Network& network,
                                           const std::vector<std::pair<Row, Tag>>& packets) {
   std::vector<uint64_t> counts(network.link_count());
+  // A hop's bits in the tag: the direction, then the port within it.
+  int port_bits = 0;
+  while (1 << port_bits < network.multiplicity()) ++port_bits;
   for (const auto& [input, tag] : packets) {
     Row row = input;
     for (int hop = 0; hop < network.hops(); ++hop) {
       const int stage = hop % network.stages();
-      const int port = static_cast<int>(tag >> (network.hops() - 1 - hop) & 1);
+      const auto bits = static_cast<int>(tag >> (network.hops() - 1 - hop) * (1 + port_bits));
+      const int port =
+          (bits >> port_bits & 1) * network.multiplicity() + (bits & ((1 << port_bits) - 1));
       ++counts[network.link_index({stage, row, port})];
       row = network.next_row(stage, row, port);
     }
