@@ -149,7 +149,8 @@ class CoupledNetworks {
 }  // namespace
 
 absl::StatusOr<CoupledResult> RunCoupled(const Network& network, const CoupledConfig& config) {
-  if (network.kind() != NetworkKind::kButterfly && network.kind() != NetworkKind::kHypercube) {
+  if ((network.kind() != NetworkKind::kButterfly && network.kind() != NetworkKind::kHypercube) ||
+      network.extra_hops() > 0) {
     return absl::InvalidArgumentError(
         "coupled: the statements are about the butterfly and the hypercube");
   }

@@ -2,12 +2,16 @@
 #include "dataplane/virtual_clock/discipline_run.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "dataplane/virtual_clock/link_occupancy.h"
 #include "dataplane/virtual_clock/server_network.h"
 #include "dataplane/virtual_clock/servers.h"
+#include "topologies/crew.h"
 #include "topologies/random.h"
+#include "topologies/tag.h"
+#include "topologies/usable_links.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -35,16 +39,40 @@ class ClassSource {
   std::vector<uint64_t> numbers_;  // of the next packet, by row
 };
 
-// What is measured, over packets born in [start, end).
+// Which links packets take and which packets are sent, where switches are faulty.
+class AroundFaults {
+ public:
+  AroundFaults(const Network& network, const FaultSet* faults) : network_(network) {
+    if (faults != nullptr) faulty_.emplace(*faults);
+  }
+
+  // By link; empty where there are no faults.
+  std::vector<bool> Usable() const {
+    return faulty_.has_value() ? UsableLinks(network_, *faulty_) : std::vector<bool>();
+  }
+  bool Sends(Row row, PacketWord word) const {
+    if (!faulty_.has_value()) return true;
+    const uint64_t directions = word >> (64 - network_.hops());
+    const Row output = OutputOfTag(network_, network_.tag_layout().Spread(directions));
+    return !faulty_->counts(0, row) && faulty_->reached()[output];
+  }
+
+ private:
+  const Network& network_;
+  std::optional<FaultySwitches> faulty_;
+};
+
+// What is measured, over packets born in [start, end). Each worker adds up the packets that it
+// serves.
 class DisciplineRecord {
  public:
-  DisciplineRecord(const Network& network, const VirtualConfig& config, const RunTimes& times)
+  DisciplineRecord(const Network& network, const VirtualConfig& config, const RunTimes& times,
+                   int workers)
       : network_(network),
         times_(times),
         batch_length_((times.end - times.start + config.batches - 1) / config.batches),
         batches_(config.batches),
-        stage_delays_(network.stages()),
-        stage_sums_(network.stages()),
+        served_(static_cast<size_t>(workers), Served(network.stages())),
         class_sums_(std::max<size_t>(1, config.class_shares.size())),
         link_packets_(network.link_count()),
         occupancy_(config.occupancy ? network.link_count() : 0, times.start, times.end) {}
@@ -53,7 +81,10 @@ class DisciplineRecord {
     return job.birth >= times_.start && job.birth < times_.end;
   }
 
-  void Served(int stage, size_t link, std::span<const Job> arrivals, std::span<const Job> left) {
+  void Add(int worker, int stage, size_t link, std::span<const Job> arrivals,
+           std::span<const Job> left) {
+    Served& served = served_[static_cast<size_t>(worker)];
+    served.hops += arrivals.size();
     const size_t index = network_.link_index({stage, 0, 0}) + link;
     for (const Job& job : left) {
       link_packets_[index] += job.time >= times_.start && job.time < times_.end;
@@ -61,9 +92,9 @@ class DisciplineRecord {
     if (occupancy_.links() > 0) occupancy_.Add(index, arrivals, left);
     for (const Job& job : left) {
       if (!Measures(job)) continue;
-      ++stage_sums_[stage].packets;
-      stage_sums_[stage].delay += job.time - job.entered;
-      stage_delays_[stage].Add(job.time - job.entered);
+      ++served.sums[stage].packets;
+      served.sums[stage].delay += job.time - job.entered;
+      served.delays[stage].Add(job.time - job.entered);
     }
   }
 
@@ -103,11 +134,18 @@ class DisciplineRecord {
       result.p50 = units(delays_.Quantile(0.5));
       result.p99 = units(delays_.Quantile(0.99));
     }
-    for (size_t stage = 0; stage < stage_sums_.size(); ++stage) {
-      const double mean = stage_sums_[stage].Mean(unit);
-      result.stage_delay.push_back(mean);
-      result.stages.push_back({mean, units(stage_delays_[stage].Quantile(0.5)),
-                               units(stage_delays_[stage].Quantile(0.99))});
+    for (const Served& served : served_) result.hops += served.hops;
+    for (size_t stage = 0; stage < served_[0].sums.size(); ++stage) {
+      Sum sum;
+      DelayHistogram stage_delays;
+      for (const Served& served : served_) {
+        sum.packets += served.sums[stage].packets;
+        sum.delay += served.sums[stage].delay;
+        stage_delays.Merge(served.delays[stage]);
+      }
+      result.stage_delay.push_back(sum.Mean(unit));
+      result.stages.push_back(
+          {sum.Mean(unit), units(stage_delays.Quantile(0.5)), units(stage_delays.Quantile(0.99))});
     }
     for (const Sum& sum : class_sums_) result.class_delay.push_back(sum.Mean(unit));
     if (occupancy_.links() > 0) {
@@ -125,15 +163,23 @@ class DisciplineRecord {
     }
   };
 
+  // What one worker served, by stage.
+  struct Served {
+    explicit Served(int stages)
+        : sums(static_cast<size_t>(stages)), delays(static_cast<size_t>(stages)) {}
+    std::vector<Sum> sums;
+    std::vector<DelayHistogram> delays;
+    uint64_t hops = 0;
+  };
+
   const Network& network_;
   const RunTimes times_;
   const Ticks batch_length_;
   std::vector<Sum> batches_;
   DelayHistogram delays_;
-  std::vector<DelayHistogram> stage_delays_;
-  std::vector<Sum> stage_sums_;
+  std::vector<Served> served_;  // by worker
   std::vector<Sum> class_sums_;
-  std::vector<uint64_t> link_packets_;
+  std::vector<uint64_t> link_packets_;  // the worker that serves the link writes
   LinkOccupancy occupancy_;
   Ticks max_delay_ = 0;
   uint64_t delivered_ = 0;
@@ -143,13 +189,15 @@ class DisciplineRecord {
 template <typename Server>
 VirtualResult Run(const Network& network, const VirtualConfig& config, VirtualSource& source,
                   const RunTimes& times, const Server& server) {
-  ServerNetwork<Server> servers(network, config.links, server);
-  DisciplineRecord record(network, config, times);
+  const AroundFaults around(network, config.faults);
+  ServerNetwork<Server> servers(network, config.links, server, around.Usable());
+  Crew crew(config.workers);
+  DisciplineRecord record(network, config, times, config.workers);
   ClassSource classes(config, network.rows());
   std::vector<VirtualPacket> born;
   std::vector<std::vector<Job>> nodes(network.rows());
 
-  uint64_t generated = 0, born_before = 0, born_measured = 0, delivered_then = 0, hops = 0;
+  uint64_t generated = 0, left_out = 0, born_before = 0, born_measured = 0, delivered_then = 0;
   uint64_t population = 0, windows_measured = 0;
   Ticks now = 0;
   while (now < times.give_up && (now < times.end || record.measured() < born_measured)) {
@@ -161,16 +209,19 @@ VirtualResult Run(const Network& network, const VirtualConfig& config, VirtualSo
       const size_t count = source.FillRow(row, window_end, born, 0);
       for (size_t i = 0; i < count; ++i) {
         if (config.one_a_slot && i > 0 && born[i].time == born[i - 1].time) continue;
+        const uint32_t priority = classes.Draw(row);
+        if (!around.Sends(row, born[i].word)) {
+          ++left_out;
+          continue;
+        }
         ++generated;
-        nodes[row].push_back({born[i].time, born[i].time, born[i].word, 0, classes.Draw(row)});
+        nodes[row].push_back({born[i].time, born[i].time, born[i].word, 0, priority});
       }
     }
     servers.RunWindow(
-        nodes, window_end,
-        [&](int stage, size_t link, std::span<const Job> arrivals, std::span<const Job> left) {
-          hops += arrivals.size();
-          record.Served(stage, link, arrivals, left);
-        });
+        crew, nodes, window_end,
+        [&](int worker, int stage, size_t link, std::span<const Job> arrivals,
+            std::span<const Job> left) { record.Add(worker, stage, link, arrivals, left); });
     const uint64_t before = record.delivered();
     for (const std::vector<Job>& jobs : nodes) record.Delivered(jobs);
     if (window_end == times.start) born_before = generated;
@@ -186,8 +237,8 @@ VirtualResult Run(const Network& network, const VirtualConfig& config, VirtualSo
   VirtualResult result;
   record.Report(result);
   result.injected = generated;
+  result.left_out = left_out;
   result.in_flight = servers.jobs();
-  result.hops = hops;
   result.unfinished = born_measured - result.measured;
   const double unit = static_cast<double>(times.unit);
   const double row_time = network.rows() * (static_cast<double>(times.end - times.start) / unit);
@@ -207,7 +258,7 @@ VirtualResult Run(const Network& network, const VirtualConfig& config, VirtualSo
 bool NeedsServers(const Network& network, const VirtualConfig& config) {
   return network.multiplicity() > 1 || config.discipline != Discipline::kFifo ||
          config.links != LinkModel::kEdge || config.stage_percentiles || config.occupancy ||
-         config.one_a_slot;
+         config.one_a_slot || config.faults != nullptr;
 }
 
 VirtualResult RunServers(const Network& network, const VirtualConfig& config, VirtualSource& source,

@@ -19,6 +19,9 @@ class PortChoice {
   struct Occupancy {
     size_t jobs = 0;          // waiting or being sent
     uint64_t done_order = 0;  // of two links with equally many jobs, the lower one is done first
+    bool IsBefore(const Occupancy& other) const {
+      return jobs != other.jobs ? jobs < other.jobs : done_order < other.done_order;
+    }
   };
 
   explicit PortChoice(const Network& network)
@@ -35,44 +38,67 @@ class PortChoice {
            (rule_ == PortRule::kFirstFree || rule_ == PortRule::kLeastOccupied);
   }
 
-  // The port within the direction for the next job of a node; find(port) says what is there.
-  template <typename Find>
-  uint32_t Choose(int stage, Row row, uint32_t direction, const Find& find) {
+  // The port within the direction for the next job of a node, one of those for which usable(port).
+  // find(port) says what is there. If no port is usable, any.
+  template <typename Usable, typename Find>
+  uint32_t Choose(int stage, Row row, uint32_t direction, const Usable& usable, const Find& find) {
     if (multiplicity_ == 1) return 0;
     const size_t group = (static_cast<size_t>(stage) * rows_ + row) * kDirections + direction;
     switch (rule_) {
-      case PortRule::kRoundRobin:
-        return static_cast<uint32_t>(packets_[group]++ % multiplicity_);
+      case PortRule::kRoundRobin: {
+        auto port = static_cast<uint32_t>(packets_[group] % multiplicity_);
+        for (uint32_t tried = 1; tried < multiplicity_ && !usable(port); ++tried) {
+          port = port + 1 == multiplicity_ ? 0 : port + 1;
+        }
+        packets_[group] = port + 1;
+        return port;
+      }
       case PortRule::kRandom:
-        // 2^28 groups, 2^36 packets of each.
-        return RandomBelow(seed_, RandomStream::kPortRule, group << 36 | packets_[group]++,
-                           multiplicity_);
+        return AnyOf(group, usable);
       case PortRule::kFirstFree:
         for (uint32_t port = 0; port < multiplicity_; ++port) {
-          if (find(port).jobs == 0) return port;
+          if (usable(port) && find(port).jobs == 0) return port;
+        }
+        for (uint32_t port = 0; port < multiplicity_; ++port) {
+          if (usable(port)) return port;
         }
         return 0;
       case PortRule::kLeastOccupied:
         break;
     }
-    uint32_t best = 0;
-    Occupancy least = find(0);
-    for (uint32_t port = 1; port < multiplicity_; ++port) {
+    uint32_t best = multiplicity_;
+    Occupancy least;
+    for (uint32_t port = 0; port < multiplicity_; ++port) {
+      if (!usable(port)) continue;
       const Occupancy found = find(port);
-      if (found.jobs > least.jobs) continue;
-      if (found.jobs == least.jobs && found.done_order >= least.done_order) continue;
+      if (best != multiplicity_ && !found.IsBefore(least)) continue;
       best = port;
       least = found;
     }
-    return best;
+    return best == multiplicity_ ? 0 : best;
   }
 
  private:
+  template <typename Usable>
+  uint32_t AnyOf(size_t group, const Usable& usable) {
+    uint32_t count = 0;
+    for (uint32_t port = 0; port < multiplicity_; ++port) count += usable(port);
+    if (count == 0) return 0;
+    // 2^28 groups, 2^36 packets of each.
+    uint32_t passed =
+        RandomBelow(seed_, RandomStream::kPortRule, group << 36 | packets_[group]++, count);
+    uint32_t port = 0;
+    while (!usable(port) || passed-- > 0) ++port;
+    return port;
+  }
+
   const uint32_t multiplicity_;
   const Row rows_;
   const PortRule rule_;
   const uint64_t seed_;
-  std::vector<uint64_t> packets_;  // so far, by stage, row and direction
+  // By stage, row and direction. kRoundRobin: the port that is next, modulo the multiplicity;
+  // kRandom: packets so far.
+  std::vector<uint64_t> packets_;
 };
 
 }  // namespace bfly::dataplane

@@ -193,6 +193,9 @@ absl::StatusOr<RoundsResult> RunRounds(const Network& network, const VirtualConf
                                        uint64_t full_rounds) {
   if (absl::Status status = CheckVirtual(network, config); !status.ok()) return status;
   if (full_rounds == 0) return absl::InvalidArgumentError("full_rounds: 0 is below 1");
+  if (config.faults != nullptr) {
+    return absl::InvalidArgumentError("faults: packets in rounds know of none");
+  }
   RoundsResult result;
   result.full_round = Rounds(network).FullRound(config.flip, config.arrivals.seed, full_rounds);
 

@@ -3,7 +3,8 @@
 //
 // stage_block.h runs FIFO links block by block in cache. This network follows the words of the
 // theory instead: it runs any server of servers.h, and shows every link's arrivals and departures
-// to a visitor. It is several times slower.
+// to a visitor. It is several times slower. Nodes are independent of one another within a stage, so
+// workers share the rows, and the result does not depend on how many there are.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 
 #include "dataplane/virtual_clock/job.h"
 #include "dataplane/virtual_clock/port_choice.h"
+#include "topologies/crew.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
@@ -35,11 +37,15 @@ class ServerNetwork {
  public:
   // Every link gets a copy of `server`; a straight link of a network where these are free gets
   // none. With kSwitchOutput, which needs one port a direction, the server of the link into row h
-  // of the next level is at 2 * h.
-  ServerNetwork(const Network& network, LinkModel links, const Server& server)
+  // of the next level is at 2 * h. `usable`, by network link index, says which links jobs may take;
+  // empty: all.
+  ServerNetwork(const Network& network, LinkModel links, const Server& server,
+                std::vector<bool> usable = {})
       : network_(network),
         links_(links),
         ports_(static_cast<size_t>(network.ports())),
+        free_stages_(network.hops() - network.dimension()),
+        usable_(std::move(usable)),
         choice_(network),
         servers_(network.link_count(), server),
         in_(ports_ * network.rows()),
@@ -58,44 +64,33 @@ class ServerNetwork {
 
   // nodes[row]: the jobs that reach the node of level 0, in order of time, all before `window_end`.
   // They are replaced by those that reach the last level before `window_end`.
-  // Calls visit(stage, link, arrivals, departures) for every server; link is the network's link
-  // index within its stage.
+  // Calls visit(worker, stage, link, arrivals, departures) for every server; link is the network's
+  // link index within its stage. Several workers of the crew call it at once for different links.
+  template <typename Visit>
+  void RunWindow(Crew& crew, std::vector<std::vector<Job>>& nodes, Ticks window_end,
+                 Visit&& visit) {
+    constexpr size_t kRowsOfPart = 16;
+    merged_.resize(static_cast<size_t>(crew.workers()));
+    for (int stage = 0; stage < network_.stages(); ++stage) {
+      crew.ForEachPart(network_.rows(), kRowsOfPart, [&](int worker, size_t first, size_t last) {
+        for (size_t row = first; row < last; ++row) {
+          Leave(worker, stage, static_cast<Row>(row), nodes[row], window_end, visit);
+        }
+      });
+      crew.ForEachPart(network_.rows(), kRowsOfPart, [&](int worker, size_t first, size_t last) {
+        for (size_t row = first; row < last; ++row) {
+          Enter(worker, stage, static_cast<Row>(row), nodes[row], window_end, visit);
+        }
+      });
+    }
+  }
+  // The same on the calling thread alone: visit(stage, link, arrivals, departures).
   template <typename Visit>
   void RunWindow(std::vector<std::vector<Job>>& nodes, Ticks window_end, Visit&& visit) {
-    for (int stage = 0; stage < network_.stages(); ++stage) {
-      const size_t base = static_cast<size_t>(stage) * in_.size();
-      for (size_t link = 0; link < in_.size(); ++link) {
-        in_[link].clear();
-        out_[link].clear();
-      }
-      Split(stage, nodes);
-      // What left earlier in the window stands in `left` already.
-      const auto serve = [&](size_t link, std::span<const Job> arrivals, std::vector<Job>& left) {
-        servers_[base + link].Serve(choice_.serves_at_once() ? std::span<const Job>() : arrivals,
-                                    window_end, left);
-        visit(stage, link, arrivals, std::span<const Job>(left));
-      };
-      if (links_ == LinkModel::kEdge) {
-        for (size_t link = 0; link < in_.size(); ++link) {
-          if (IsFree(stage, link)) {
-            for (const Job& job : in_[link]) out_[link].push_back(job.Left(job.time));
-          } else {
-            serve(link, in_[link], out_[link]);
-          }
-        }
-      }
-      for (Row head = 0; head < network_.rows(); ++head) {
-        const std::vector<uint32_t>& from =
-            feeders_[static_cast<size_t>(stage) * network_.rows() + head];
-        if (links_ == LinkModel::kEdge) {
-          Merge(out_, from, nodes[head]);
-        } else {
-          MergeByTime(in_[from[0]], in_[from[1]], merged_);
-          nodes[head].clear();
-          serve(2 * static_cast<size_t>(head), merged_, nodes[head]);
-        }
-      }
-    }
+    Crew alone(1);
+    RunWindow(alone, nodes, window_end,
+              [&](int, int stage, size_t link, std::span<const Job> arrivals,
+                  std::span<const Job> left) { visit(stage, link, arrivals, left); });
   }
 
   // Whether a packet crosses the link in no time.
@@ -112,23 +107,77 @@ class ServerNetwork {
   size_t bytes() const { return servers_.size() * sizeof(Server); }  // without what is queued
 
  private:
-  // Jobs to the links they take. A rule that must know what is on the links has them served one by
-  // one, in order of time.
-  void Split(int stage, const std::vector<std::vector<Job>>& nodes) {
+  // Jobs `at` a node to its links. With a server for each link, they leave these too.
+  template <typename Visit>
+  void Leave(int worker, int stage, Row row, const std::vector<Job>& at, Ticks window_end,
+             Visit&& visit) {
     const size_t base = static_cast<size_t>(stage) * in_.size();
-    for (Row row = 0; row < nodes.size(); ++row) {
-      for (const Job& job : nodes[row]) {
-        const uint32_t direction = static_cast<uint32_t>(job.tag >> 63);
-        const size_t first = ports_ * row + ports_ / kDirections * direction;
-        const size_t link = first + choice_.Choose(stage, row, direction, [&](uint32_t port) {
-          Server& server = servers_[base + first + port];
-          const size_t jobs = server.JobsAt(job.time, out_[first + port]);
-          return PortChoice::Occupancy{jobs, server.done_order()};
-        });
-        in_[link].push_back(job);
-        if (!choice_.serves_at_once()) continue;
-        servers_[base + link].Serve(std::span<const Job>(&job, 1), job.time, out_[link]);
+    for (size_t link = ports_ * row; link < ports_ * (row + size_t{1}); ++link) {
+      in_[link].clear();
+      out_[link].clear();
+    }
+    Split(stage, row, at);
+    if (links_ != LinkModel::kEdge) return;
+    for (size_t link = ports_ * row; link < ports_ * (row + size_t{1}); ++link) {
+      if (IsFree(stage, link)) {
+        for (const Job& job : in_[link]) out_[link].push_back(job.Left(job.time));
+        continue;
       }
+      // What left earlier in the window stands in `out_` already.
+      servers_[base + link].Serve(
+          choice_.serves_at_once() ? std::span<const Job>() : std::span<const Job>(in_[link]),
+          window_end, out_[link]);
+      visit(worker, stage, link, std::span<const Job>(in_[link]), std::span<const Job>(out_[link]));
+    }
+  }
+
+  // The jobs that reach node `head` of the next level.
+  template <typename Visit>
+  void Enter(int worker, int stage, Row head, std::vector<Job>& reached, Ticks window_end,
+             Visit&& visit) {
+    const std::vector<uint32_t>& from =
+        feeders_[static_cast<size_t>(stage) * network_.rows() + head];
+    if (links_ == LinkModel::kEdge) return Merge(out_, from, reached);
+    std::vector<Job>& merged = merged_[static_cast<size_t>(worker)];
+    const size_t link = 2 * static_cast<size_t>(head);
+    MergeByTime(in_[from[0]], in_[from[1]], merged);
+    reached.clear();
+    servers_[static_cast<size_t>(stage) * in_.size() + link].Serve(merged, window_end, reached);
+    visit(worker, stage, link, std::span<const Job>(merged), std::span<const Job>(reached));
+  }
+
+  bool IsUsable(uint64_t index) const { return usable_.empty() || usable_[index]; }
+  bool AnyUsable(uint64_t first) const {
+    for (uint64_t index = first; index < first + ports_ / kDirections; ++index) {
+      if (IsUsable(index)) return true;
+    }
+    return false;
+  }
+
+  // Jobs to the links they take. A rule that must know what is on the links has them served one by
+  // one, in order of time. Before the last log n stages a job takes the other direction where no
+  // link of its own is usable (topologies/faulty_switches.h).
+  void Split(int stage, Row row, const std::vector<Job>& jobs) {
+    const size_t base = static_cast<size_t>(stage) * in_.size();
+    const size_t width = ports_ / kDirections;
+    for (const Job& job : jobs) {
+      auto direction = static_cast<uint32_t>(job.tag >> 63);
+      if (stage < free_stages_ && !AnyUsable(base + ports_ * row + width * direction)) {
+        direction = 1 - direction;
+      }
+      const size_t first = ports_ * row + width * direction;
+      const size_t link = first + choice_.Choose(
+                                      stage, row, direction,
+                                      [&](uint32_t port) { return IsUsable(base + first + port); },
+                                      [&](uint32_t port) {
+                                        Server& server = servers_[base + first + port];
+                                        const size_t found =
+                                            server.JobsAt(job.time, out_[first + port]);
+                                        return PortChoice::Occupancy{found, server.done_order()};
+                                      });
+      in_[link].push_back(job);
+      if (!choice_.serves_at_once()) continue;
+      servers_[base + link].Serve(std::span<const Job>(&job, 1), job.time, out_[link]);
     }
   }
 
@@ -146,12 +195,14 @@ class ServerNetwork {
 
   const Network& network_;
   const LinkModel links_;
-  const size_t ports_;  // of a node
+  const size_t ports_;              // of a node
+  const int free_stages_;           // the first stages, in which a path may take either direction
+  const std::vector<bool> usable_;  // by link index; empty: all
   PortChoice choice_;
   std::vector<Server> servers_;                 // by link index
   std::vector<std::vector<uint32_t>> feeders_;  // by stage and head: the links into it
   std::vector<std::vector<Job>> in_, out_;      // of one stage, by link
-  std::vector<Job> merged_;
+  std::vector<std::vector<Job>> merged_;        // by worker
 };
 
 }  // namespace bfly::dataplane

@@ -78,13 +78,32 @@ VirtualSource::VirtualSource(const Network& network, const ArrivalConfig& config
   }
 }
 
+Tag VirtualSource::PrefixOf(Row row) const {
+  if (network_.extra_hops() > 0) return 0;
+  // Packets have no circuits, so their words say directions only.
+  return network_.tag_layout().Directions(GreedyTag(network_, row, 0));
+}
+
+void VirtualSource::DrawDirections(Row row, uint64_t counter,
+                                   uint64_t choice[kArrivalBatch]) const {
+  pattern_.Draw(row, config_.seed, counter, choice);
+  for (int i = 0; i < kArrivalBatch; ++i) {
+    choice[i] = LastDirectionsOf(network_, static_cast<Row>(choice[i]));
+  }
+  const int extra = network_.extra_hops();
+  for (int i = 0; i < kArrivalBatch && extra > 0; ++i) {
+    const uint64_t turns =
+        Random64(config_.seed, RandomStream::kExtraTurns, counter + static_cast<uint64_t>(i));
+    choice[i] |= turns >> (64 - extra) << network_.dimension();
+  }
+}
+
 size_t VirtualSource::FillRow(Row row, Ticks window_end, std::vector<VirtualPacket>& packets,
                               size_t used) {
   // A slot's batch is the Poisson process of the slot, moved to the slot's start.
   const Ticks slot = config_.process == ArrivalConfig::Process::kSlotBatch ? slot_ : 1;
   const bool constant = config_.process == ArrivalConfig::Process::kConstant;
-  // Packets have no circuits, so their words say directions only.
-  const Tag prefix = network_.tag_layout().Directions(GreedyTag(network_, row, 0));
+  const Tag prefix = PrefixOf(row);
   const int hops = network_.hops();
   RowState state = rows_[row];
 #if BFLY_HAS_PACKET_VECTORS
@@ -109,11 +128,8 @@ size_t VirtualSource::FillRow(Row row, Ticks window_end, std::vector<VirtualPack
 #if BFLY_HAS_PACKET_VECTORS
       if (by_vectors) {
         BatchTags tagging{prefix, pattern_.uniform_mask(), row};
-        if (tagging.mask == 0 || !network_.ends_left_to_right()) {
-          pattern_.Draw(row, config_.seed, first, batch.choice);
-          for (uint64_t& choice : batch.choice) {
-            choice = LastDirectionsOf(network_, static_cast<Row>(choice));
-          }
+        if (tagging.mask == 0 || !network_.ends_left_to_right() || network_.extra_hops() > 0) {
+          DrawDirections(row, first, batch.choice);
           tagging = {prefix, ~uint64_t{0}, 0};
         }
         const uint64_t count = WriteBatch(batch, in_batch, state.next, window_end, tagging, hops,
@@ -125,11 +141,10 @@ size_t VirtualSource::FillRow(Row row, Ticks window_end, std::vector<VirtualPack
         continue;
       }
 #endif
-      pattern_.Draw(row, config_.seed, first, batch.choice);
+      DrawDirections(row, first, batch.choice);
       for (uint64_t i = in_batch; i < kArrivalBatch && state.next < window_end; ++i) {
         const Ticks time = slot == 1 ? state.next : state.next - state.next % slot;
-        const Tag tag = prefix | LastDirectionsOf(network_, static_cast<Row>(batch.choice[i]));
-        packets[filled++] = {time, MakeWord(tag, hops, time)};
+        packets[filled++] = {time, MakeWord(prefix | batch.choice[i], hops, time)};
         state.next += constant ? static_cast<Ticks>(mean_gap_) : batch.gap[i];
         ++state.number;
       }

@@ -22,7 +22,9 @@ struct ArrivalConfig {
 };
 
 // Packet k of row r depends on seed, r and the row's earlier packets alone: windows of any length
-// give the same packets.
+// give the same packets. In extra stages every packet takes directions of its own, each of the two
+// with probability 1/2 (Upfal, Felperin, Snir, section 1: the first r stages are random;
+// RandomStream::kExtraTurns). A network of two copies is crossed straight through the first copy.
 class VirtualSource {
  public:
   // unit: ticks of a unit of time; slot: ticks of a slot (kSlotBatch). Windows end on slot
@@ -44,6 +46,12 @@ class VirtualSource {
   };
   static constexpr uint64_t kPacketsOfARow = uint64_t{1} << 40;
   static uint64_t CounterOf(Row row, uint64_t number) { return row * kPacketsOfARow + number; }
+
+  // Replaces the random bits `choice` of eight packets by the directions of their paths, without
+  // those that all packets of the row share (PrefixOf). `counter` is the number of the first
+  // packet.
+  void DrawDirections(Row row, uint64_t counter, uint64_t choice[kArrivalBatch]) const;
+  Tag PrefixOf(Row row) const;
 
   const Network& network_;
   const ArrivalConfig config_;

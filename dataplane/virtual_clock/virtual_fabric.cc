@@ -42,6 +42,9 @@ Resolution ResolutionOf(const Network& network, const VirtualConfig& config) {
 constexpr Ticks kCoarsest = Ticks{1} << 8;  // ticks a unit and slot
 
 absl::Status CheckDiscipline(const Network& network, const VirtualConfig& config) {
+  if (config.faults != nullptr && &config.faults->network() != &network) {
+    return absl::InvalidArgumentError("faults: are about another network than the one that runs");
+  }
   double sum = 0;
   for (const double share : config.class_shares) {
     if (!(share > 0 && share <= 1)) {
@@ -67,10 +70,10 @@ absl::Status CheckDiscipline(const Network& network, const VirtualConfig& config
     return absl::InvalidArgumentError(
         "links: switches that share outputs have one port a direction, this network has several");
   }
-  if (NeedsServers(network, config) && (config.first_stages.size() > 1 || config.workers > 1)) {
+  if (NeedsServers(network, config) && config.first_stages.size() > 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat(config.workers > 1 ? "workers" : "first_stages",
-                     ": only plain FIFO links, one a direction, are run by more than one worker"));
+        "first_stages: only plain FIFO links, one a direction and without faults, are run stage by "
+        "stage on several workers; on other networks workers share the rows");
   }
   return absl::OkStatus();
 }

@@ -16,6 +16,7 @@
 #include "dataplane/virtual_clock/delay_histogram.h"
 #include "dataplane/virtual_clock/job.h"
 #include "dataplane/virtual_clock/source.h"
+#include "topologies/fault_set.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
@@ -33,7 +34,7 @@ struct VirtualConfig {
   // first_stages[w]: the first stage worker w runs; first_stages[0] == 0. One entry: one worker.
   std::vector<int> first_stages{0};
   // Threads that share the rows of every stage, 1 to 256; more than one only without a placement of
-  // stages.
+  // stages. The result is the same for any number.
   int workers = 1;
   // Units by which time is cut and after which packets inside are counted; 0: chosen from the rate,
   // and cut as is fastest.
@@ -41,7 +42,15 @@ struct VirtualConfig {
   // Eight packets at a time where CPU and network allow it (packet_vectors.h): the same result.
   bool vectors = true;
 
-  // Anything but the first value of these runs on one worker, and several times slower.
+  // Links and switches that are down from the start to the end, or null. They are about the network
+  // of the run. Packets take no link that is down or leads to a switch that counts as faulty
+  // (topologies/faulty_switches.h), and in extra stages the other direction where their own has no
+  // other link. Packets of inputs that count as faulty, and for outputs that no input reaches, are
+  // left out.
+  const FaultSet* faults = nullptr;
+
+  // With faults, with several ports a direction, or with anything but the first value of what
+  // follows, a run has no placement of stages and is several times slower.
   Discipline discipline = Discipline::kFifo;
   LinkModel links = LinkModel::kEdge;
   // kPriority: a packet belongs to class i with probability class_shares[i], for its whole trip.
@@ -72,6 +81,8 @@ struct VirtualResult {
   uint64_t delivered = 0;
   uint64_t in_flight = 0;
   uint64_t hops = 0;  // links joined
+  uint64_t left_out =
+      0;  // born in the whole run and not sent, because of faults; not in `injected`
 
   // Packets born in the measured time and delivered before the end of the run.
   uint64_t measured = 0;
@@ -80,12 +91,11 @@ struct VirtualResult {
   double mean_delay = 0;  // units
   double p50 = 0, p99 = 0, max = 0;
   std::vector<DelayBatch> batches;
-  // Born in the measured time, per row and unit of time; delivered in it.
+  // Born in the measured time and sent, per row and unit of time; delivered in it.
   double offered = 0;
   double accepted = 0;
   // Mean of departure - arrival at each stage, over all packets of the run, also those of the
-  // warm-up; with what VirtualConfig says takes one worker, over the packets born in the measured
-  // time.
+  // warm-up; with what VirtualConfig says is slower, over the packets born in the measured time.
   std::vector<double> stage_delay;
   // Mean number of packets in the network over the ends of windows in the measured time, as
   // VirtualConfig means windows.

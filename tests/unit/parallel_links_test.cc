@@ -232,15 +232,16 @@ TEST(ParallelLinks, OneADirectionIsTheButterfly) {
   EXPECT_EQ(RunVirtual(plain, config)->mean_delay, RunVirtual(one, config)->mean_delay);
 }
 
-TEST(ParallelLinks, NeitherSwitchesNorSeveralWorkersRunThem) {
+TEST(ParallelLinks, NeitherShareSwitchOutputsNorArePlacedStageByStage) {
   const Network network = Dilated(8, 2, PortRule::kRoundRobin);
   VirtualConfig config = ConfigFor(1);
   config.links = LinkModel::kSwitchOutput;
   EXPECT_THAT(std::string(CheckVirtual(network, config).message()),
               HasSubstr("have one port a direction"));
   config.links = LinkModel::kEdge;
-  config.workers = 2;
-  EXPECT_THAT(std::string(CheckVirtual(network, config).message()), HasSubstr("one a direction"));
+  config.first_stages = {0, 1};
+  EXPECT_THAT(std::string(CheckVirtual(network, config).message()),
+              HasSubstr("first_stages: only plain FIFO links"));
 }
 
 }  // namespace

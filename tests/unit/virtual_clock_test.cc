@@ -265,6 +265,29 @@ TEST(VirtualClock, CarriesEveryPacketAsAPlainSimulationDoes) {
   }
 }
 
+Network WithExtraStages(uint32_t rows, int extra_stages) {
+  return *Network::Make(
+      {.kind = NetworkKind::kButterfly, .rows = rows, .extra_stages = extra_stages});
+}
+
+TEST(VirtualClock, CarriesPacketsOverExtraStagesAsAPlainSimulationDoes) {
+  for (const int extra : {1, 3, 5, 7}) {
+    for (const double rate : {0.1, 1.7}) {
+      ExpectSameAsPlain(WithExtraStages(32, extra), Config(rate, 200), Ticks{1} << 32);
+    }
+  }
+  // Eight packets at a time and one by one, for any number of workers.
+  const Network network = WithExtraStages(128, 3);
+  VirtualConfig config = Config(1.8, 300);
+  const VirtualResult fast = RunOn(network, config);
+  config.vectors = false;
+  config.workers = 3;
+  const VirtualResult plain = RunOn(network, config);
+  EXPECT_EQ(fast.link_packets, plain.link_packets);
+  EXPECT_EQ(fast.mean_delay, plain.mean_delay);
+  EXPECT_EQ(fast.max, plain.max);
+}
+
 TEST(VirtualClock, MeasuresFromTimeZeroWithoutAWarmUp) {
   VirtualConfig config = Config(1, 400);
   config.warmup = 0;
