@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -18,18 +17,13 @@
 
 #include "control/server/grpc_server.h"
 #include "control/server/peer.h"
+#include "tests/temporary_folder.h"
 
 namespace bfly::control {
 namespace {
 
 class Socket : public testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/bfly-address-XXXXXX";
-    directory_ = mkdtemp(name);
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
   // A socket at which this process listens until it closes the descriptor.
   int Listen(const std::string& path) {
     const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -41,7 +35,8 @@ class Socket : public testing::Test {
     return fd;
   }
 
-  std::string directory_;
+  const TemporaryFolder folder_;
+  const std::string directory_ = folder_.path();
 };
 
 TEST(ListenAddress, IsAUnixSocketAndTheErrorNamesTheFlagThatOpensTcp) {

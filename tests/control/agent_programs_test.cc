@@ -33,7 +33,7 @@ class AgentProgramsTest : public testing::Test {
   }
   std::vector<HeldCircuit> Circuits() { return agent_.host().held(/*full=*/true).circuits; }
 
-  TemporaryDirectory directory_;
+  TemporaryFolder directory_;
   TestAgent agent_{
       directory_.path(), "dp0",
       FabricBackend{.verify = dataplane::Fabric::Verify, .load = dataplane::Fabric::Load}};

@@ -31,7 +31,7 @@ class CircuitsServiceTest : public testing::Test {
   }
 
   FakeBoard board_;
-  TemporaryDirectory directory_;
+  TemporaryFolder directory_;
   std::unique_ptr<TestAgent> agent_;
   std::unique_ptr<TestController> controller_;
 };

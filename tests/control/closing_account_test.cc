@@ -18,7 +18,7 @@ class ClosingAccountTest : public testing::Test {
   }
 
   FakeBoard board_;
-  TemporaryDirectory directory_;
+  TemporaryFolder directory_;
 };
 
 TEST_F(ClosingAccountTest, TheLastAccountOfAKilledDataPlaneIsWhatItLastSaidAndIsNotCalledComplete) {

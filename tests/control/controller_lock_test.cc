@@ -4,12 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "tests/temporary_folder.h"
 
 namespace bfly::control {
 namespace {
@@ -18,14 +19,10 @@ using testing::HasSubstr;
 
 class ControllerLockTest : public testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/bfly-lock-XXXXXX";
-    directory_ = mkdtemp(name);
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
   bool FileIsThere() const { return std::filesystem::exists(directory_ + "/controller.lock"); }
 
-  std::string directory_;
+  const TemporaryFolder folder_;
+  const std::string directory_ = folder_.path();
 };
 
 TEST_F(ControllerLockTest, ASecondControllerOfADirectoryIsRefusedAndToldWhichRuns) {

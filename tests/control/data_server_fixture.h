@@ -62,7 +62,7 @@ class DataServerServiceTest : public testing::Test {
   }
 
   FakeBoard board_;
-  TemporaryDirectory directory_;
+  TemporaryFolder directory_;
   std::unique_ptr<TestAgent> agent_;
   std::unique_ptr<TestController> controller_;
 };

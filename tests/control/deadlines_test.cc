@@ -139,7 +139,7 @@ class DeadlinesTest : public testing::Test {
     return true;
   }
 
-  TemporaryDirectory directory_;
+  TemporaryFolder directory_;
   FakeBoard near_, far_;
   std::unique_ptr<TestAgent> dp0_, dp1_;
   std::unique_ptr<TestController> controller_;

@@ -25,7 +25,7 @@ class FabricServiceTest : public testing::Test {
   }
 
   FakeBoard board_;
-  TemporaryDirectory directory_;
+  TemporaryFolder directory_;
 };
 
 TEST_F(FabricServiceTest, NothingLoadedSaysSoEverywhere) {

@@ -57,7 +57,7 @@ class InBandServiceTest : public testing::Test {
     }
   }
 
-  TemporaryDirectory directory_;
+  TemporaryFolder directory_;
   std::unique_ptr<TestAgent> agent_;
   std::unique_ptr<TestController> controller_;
 };

@@ -66,7 +66,7 @@ class InBandRoomTest : public InBandServiceTest {
   }
 
   FakeBoard board_;
-  TemporaryDirectory books_directory_;
+  TemporaryFolder books_directory_;
   std::unique_ptr<TestAgent> books_agent_;
   std::unique_ptr<TestController> books_controller_;
   int refused_ = 0;

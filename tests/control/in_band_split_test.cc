@@ -74,7 +74,7 @@ class InBandSplitServiceTest : public testing::Test {
     ExpectCountsEqualRecount(*controller_, agents_[0].get());
   }
 
-  TemporaryDirectory directory_;
+  TemporaryFolder directory_;
   TrunkCable cable_;
   std::unique_ptr<TestAgent> agents_[2];
   std::unique_ptr<TestController> controller_;

@@ -135,7 +135,7 @@ class LateAgentsTest : public testing::Test {
   }
 
   FakeBoard board_;
-  TemporaryDirectory directory_;
+  TemporaryFolder directory_;
 };
 
 TEST_F(LateAgentsTest, AFabricOfAnAgentThatHungWhenTheControllerStartedIsTakenOverOnceItAnswers) {

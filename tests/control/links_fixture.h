@@ -144,7 +144,7 @@ class LinksFixture : public testing::Test {
       *Network::Make({.kind = NetworkKind::kTwoFoldButterfly, .rows = kRows, .seed = 7});
   std::vector<dataplane::LinkCounters> links_;
   FakeBoard board_;
-  TemporaryDirectory directory_;
+  TemporaryFolder directory_;
   std::unique_ptr<TestAgent> dp0_, dp1_;
   std::unique_ptr<TestController> controller_;
 };

@@ -38,7 +38,7 @@ class LinksServiceTest : public testing::Test {
   }
 
   FakeBoard board_;
-  TemporaryDirectory directory_;
+  TemporaryFolder directory_;
 };
 
 TEST_F(LinksServiceTest, AChangeReachesEveryDataPlaneAndIsShown) {

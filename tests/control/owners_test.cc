@@ -100,8 +100,8 @@ class TwoControllersTest : public testing::Test {
   }
 
   FakeBoard board_;
-  TemporaryDirectory mine_;
-  TemporaryDirectory others_;
+  TemporaryFolder mine_;
+  TemporaryFolder others_;
   TestAgent agent_;
 };
 

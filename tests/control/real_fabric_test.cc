@@ -46,7 +46,7 @@ double MillisecondsSince(std::chrono::steady_clock::time_point start) {
 }
 
 TEST(RealFabric, PacketsOfCircuitsAreCountedByTheLinksOfTheirPathsAndByNoOthers) {
-  TemporaryDirectory directory;
+  TemporaryFolder directory;
   TestAgent agent(directory.path(), "dp0", RealBackend());
   TestController controller(directory.path());
   ASSERT_TRUE(Load(controller, RealTopology()).ok());
@@ -84,7 +84,7 @@ TEST(RealFabric, PacketsOfCircuitsAreCountedByTheLinksOfTheirPathsAndByNoOthers)
 }
 
 TEST(RealFabric, AccountsBalanceWhileTrafficRunsAndALinkGoesDown) {
-  TemporaryDirectory directory;
+  TemporaryFolder directory;
   TestAgent agent(directory.path(), "dp0", RealBackend());
   TestController controller(directory.path());
   ASSERT_TRUE(Load(controller, RealTopology()).ok());
@@ -108,7 +108,7 @@ TEST(RealFabric, AccountsBalanceWhileTrafficRunsAndALinkGoesDown) {
 
 // A promise of docs/faults.md, with traffic at full rate.
 TEST(RealFabric, ALinkThatGoesDownIsNoLongerUsedAMillisecondAfterTheAnswer) {
-  TemporaryDirectory directory;
+  TemporaryFolder directory;
   dataplane::Fabric* fabric = nullptr;
   FabricBackend backend = RealBackend();
   backend.load = [&](const dataplane::FabricConfig& config) {
@@ -177,7 +177,7 @@ TEST(RealFabric, ALinkThatGoesDownIsNoLongerUsedAMillisecondAfterTheAnswer) {
 }
 
 TEST(RealFabric, AnLcoreTheMachineLacksIsNamed) {
-  TemporaryDirectory directory;
+  TemporaryFolder directory;
   TestAgent agent(directory.path(), "dp0", RealBackend());
   TestController controller(directory.path());
   v1::Topology topology = SmallTopology();

@@ -39,7 +39,7 @@ class RecoveryTest : public testing::Test {
   }
 
   FakeBoard board_;
-  TemporaryDirectory directory_;
+  TemporaryFolder directory_;
 };
 
 TEST_F(RecoveryTest, ADataPlaneThatDiesIsUnreachableAndSetUpsAreUnavailable) {

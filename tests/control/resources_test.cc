@@ -73,7 +73,7 @@ class ResourcesTest : public testing::Test {
   }
 
   FakeBoard board_;
-  TemporaryDirectory directory_;
+  TemporaryFolder directory_;
   std::unique_ptr<TestAgent> agent_;
   std::unique_ptr<TestController> controller_;
 };

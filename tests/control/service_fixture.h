@@ -5,10 +5,8 @@
 
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <chrono>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -38,21 +36,9 @@
 #include "control/status/field_errors.h"
 #include "control/status/grpc_status.h"
 #include "tests/control/fake_fabric.h"
+#include "tests/temporary_folder.h"
 
 namespace bfly::control {
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    char name[] = "/tmp/bfly-test-XXXXXX";
-    path_ = mkdtemp(name);
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 inline std::unique_ptr<GrpcServer> MustStart(const std::string& address,
                                              const std::vector<grpc::Service*>& services) {

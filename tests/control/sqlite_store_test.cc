@@ -4,12 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include "tests/temporary_folder.h"
 
 namespace bfly::control {
 namespace {
@@ -20,13 +21,6 @@ using testing::IsEmpty;
 
 class SqliteStoreTest : public testing::Test {
  protected:
-  SqliteStoreTest() {
-    char name[] = "/tmp/bfly-test-XXXXXX";
-    directory_ = mkdtemp(name);
-    path_ = directory_ + "/objects.db";
-  }
-  ~SqliteStoreTest() override { std::filesystem::remove_all(directory_); }
-
   std::vector<std::string> Read(const std::string& fabric = "f") {
     const auto records = SqliteStore(path_).Open(fabric);
     EXPECT_TRUE(records.ok()) << records.status();
@@ -57,8 +51,9 @@ class SqliteStoreTest : public testing::Test {
     EXPECT_EQ(Bytes(path_), before);
   }
 
-  std::string directory_;
-  std::string path_;
+  const TemporaryFolder folder_;
+  const std::string directory_ = folder_.path();
+  std::string path_ = directory_ + "/objects.db";
 };
 
 TEST_F(SqliteStoreTest, KeepsRecordsInOrderForTheirFabricOnly) {

@@ -46,7 +46,7 @@ class TelemetryServiceTest : public testing::Test {
   }
 
   FakeBoard board_;
-  TemporaryDirectory directory_;
+  TemporaryFolder directory_;
   std::unique_ptr<TestAgent> dp0_;
   std::unique_ptr<TestAgent> dp1_;
   std::unique_ptr<TestController> controller_;

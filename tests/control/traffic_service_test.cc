@@ -64,7 +64,7 @@ class TrafficServiceTest : public testing::Test {
     return FieldsOf(status);
   }
 
-  TemporaryDirectory directory_;
+  TemporaryFolder directory_;
   FakeBoard board_;
   std::vector<std::unique_ptr<TestAgent>> agents_;
   std::unique_ptr<TestController> controller_;

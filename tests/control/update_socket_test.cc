@@ -56,7 +56,7 @@ class UpdateSocketTest : public testing::Test {
     return result;
   }
 
-  TemporaryDirectory directory_;
+  TemporaryFolder directory_;
   FakeBoard board_;
   std::unique_ptr<TestAgent> agent_;
 };

@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/bench/bench_processes.h"
 #include "dataplane/runtime/cpus.h"
 #include "tests/packet/edge_fixture.h"
+#include "tests/temporary_folder.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -24,14 +24,8 @@ constexpr double kStartSeconds = 60;
 
 // Destroyed after the ports, which have their sockets in it.
 struct PeerDirectory {
-  PeerDirectory() {
-    if (mkdtemp(directory_.data()) == nullptr) ADD_FAILURE() << "no directory " << directory_;
-  }
-  ~PeerDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(directory_, ignored);
-  }
-  std::string directory_ = testing::TempDir() + "bfly-peer-XXXXXX";
+  const TemporaryFolder folder_;
+  const std::string directory_ = folder_.path();
 };
 
 class PeerTest : protected PeerDirectory, public EdgeTest {

@@ -5,9 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +15,7 @@
 #include "control/measure/core/curve_rows.h"
 #include "control/measure/experiment_file.h"
 #include "control/measure/measure.h"
+#include "tests/temporary_folder.h"
 #include "tests/unit/experiment_message.h"
 
 namespace bfly::control {
@@ -28,21 +27,12 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::StartsWith;
 
-class CircuitFolder {
+class CircuitFolder : public TemporaryFolder {
  public:
-  CircuitFolder() {
-    std::string path = std::filesystem::temp_directory_path() / "bfly-circuits-XXXXXX";
-    path_ = mkdtemp(path.data());
-  }
-  ~CircuitFolder() { std::filesystem::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
   std::string Write(const std::string& text) const {
     std::ofstream(*this / "experiment.yaml") << text;
     return *this / "experiment.yaml";
   }
-
- private:
-  std::string path_;
 };
 
 constexpr char kSmallCircuits[] =

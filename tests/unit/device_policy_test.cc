@@ -3,13 +3,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "tests/temporary_folder.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -21,20 +21,18 @@ using testing::IsEmpty;
 class DevicePolicyTest : public testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/bfly-policy-XXXXXX";
-    root_ = mkdtemp(name);
     std::filesystem::create_directories(root_ + "/allowed/below");
     std::filesystem::create_directory(root_ + "/other");
     policy_.AllowDirectory(root_ + "/allowed");
   }
-  void TearDown() override { std::filesystem::remove_all(root_); }
 
   std::string Error(const std::string& device) {
     return std::string(policy_.Check("ports[0].device", device).message());
   }
   std::string WritingTo(const std::string& path) { return "net_pcap0,tx_pcap=" + path; }
 
-  std::string root_;
+  const TemporaryFolder folder_;
+  const std::string root_ = folder_.path();
   DevicePolicy policy_;
 };
 

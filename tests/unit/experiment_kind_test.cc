@@ -3,9 +3,7 @@
 // without a line of its own: seeds, verdicts, rows of results, and a run that continues.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <random>
 
 #include "bfly/v1/circuit_experiment.pb.h"
@@ -13,6 +11,7 @@
 #include "control/measure/core/figure_rows.h"
 #include "control/measure/core/sweep.h"
 #include "control/measure/measure.h"
+#include "tests/temporary_folder.h"
 
 namespace bfly::control {
 namespace {
@@ -97,14 +96,13 @@ TEST(ExperimentKind, GetsVerdictsRowsAndContinuation) {
   CoinExperiment experiment;
   for (const uint32_t d : {6, 10}) experiment.mutable_message()->add_d(d);
   for (uint64_t seed = 1; seed <= 20; ++seed) experiment.mutable_message()->add_seeds(seed);
-  std::string folder = std::filesystem::temp_directory_path() / "bfly-coin-XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const TemporaryFolder folder;
   const auto run = [&](size_t trials) {
-    auto journal = Journal::Open(folder + "/out", "coin");
+    auto journal = Journal::Open(folder / "out", "coin");
     EXPECT_TRUE(journal.ok()) << journal.status();
     auto report = Measure(experiment, *journal, [&](const Progress& p) { return p.done < trials; });
     EXPECT_TRUE(report.ok()) << report.status();
-    EXPECT_TRUE(WriteReport(experiment, *report, folder + "/out").ok());
+    EXPECT_TRUE(WriteReport(experiment, *report, folder / "out").ok());
     return *std::move(report);
   };
   const Report part = run(25);
@@ -123,15 +121,14 @@ TEST(ExperimentKind, GetsVerdictsRowsAndContinuation) {
                           "fair 10 PASS", "falls_on_its_head 10 FAIL", "large 10 PASS"));
   EXPECT_THAT(whole.claims_elsewhere, ElementsAre("about_dice"));
   EXPECT_EQ(whole.family.tests, 5);
-  const Json results = Json::parse(*ReadFile(folder + "/out/results.json"));
+  const Json results = Json::parse(*ReadFile(folder / "out/results.json"));
   EXPECT_EQ(results["verdicts"]["PASS"], 3);
   EXPECT_EQ(results["series"][1]["point"]["d"], 10);
   // 20 x 1024 tosses: one standard deviation of the mean is 0.0035.
   EXPECT_NEAR(results["series"][1]["heads"]["mean"].get<double>(), 0.5, 0.02);
-  EXPECT_THAT(*ReadFile(folder + "/out/results.csv"),
+  EXPECT_THAT(*ReadFile(folder / "out/results.csv"),
               HasSubstr("d,figure,mean,ci95,min,max,trials\n6,heads,"));
-  EXPECT_THAT(*ReadFile(folder + "/out/claims.txt"), HasSubstr("about no coin here: about_dice"));
-  std::filesystem::remove_all(folder);
+  EXPECT_THAT(*ReadFile(folder / "out/claims.txt"), HasSubstr("about no coin here: about_dice"));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -18,6 +17,7 @@
 #include "control/measure/packets/packet_point.h"
 #include "control/measure/packets/packet_tables.h"
 #include "control/measure/packets/slotted_cube.h"
+#include "tests/temporary_folder.h"
 #include "tests/unit/experiment_message.h"
 
 namespace bfly::control {
@@ -25,19 +25,7 @@ namespace {
 
 using testing::HasSubstr;
 
-class Folder {
- public:
-  Folder() : path_(testing::TempDir() + "bfly-experiment-XXXXXX") {
-    EXPECT_NE(mkdtemp(path_.data()), nullptr);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
-std::string Write(const Folder& folder, const std::string& text) {
+std::string Write(const TemporaryFolder& folder, const std::string& text) {
   const std::string path = folder / "e.yaml";
   std::ofstream(path) << text;
   return path;
@@ -48,7 +36,7 @@ constexpr char kSmall[] =
     "8000\ndiscipline: [fifo, processor_sharing]\n";
 
 std::string ErrorOf(const std::string& text, const std::vector<std::string>& overrides = {}) {
-  const Folder folder;
+  const TemporaryFolder folder;
   return std::string(ReadExperiment(Write(folder, text), overrides).status().message());
 }
 
@@ -123,7 +111,7 @@ TEST(ReadExperiment, RunsParallelLinksOnADilatedButterflyOnly) {
               HasSubstr("multiplicity: 2 needs kind dilated_butterfly"));
   EXPECT_THAT(ErrorOf(dilated, {"links=switch_output"}), HasSubstr("one port a direction"));
   // The load factor is that of one of the links.
-  const Folder folder;
+  const TemporaryFolder folder;
   const auto experiment = ReadExperiment(Write(folder, dilated), {});
   ASSERT_TRUE(experiment.ok());
   const std::vector<PacketPoint> points = PointsOf(MessageOf<v1::Experiment>(**experiment)).value();
@@ -183,7 +171,7 @@ TEST(ReadExperiment, ChecksPatternsSchemesAndArrivals) {
 }
 
 TEST(ReadExperiment, LaysSettingsOverTheFile) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = Write(folder, kSmall);
   const auto laid = ReadExperiment(path, {"rho=0.5", "seeds=7,8", "p=[0.25, 1]"});
   ASSERT_TRUE(laid.ok()) << laid.status();
@@ -197,7 +185,7 @@ TEST(ReadExperiment, LaysSettingsOverTheFile) {
 }
 
 TEST(ReadExperiment, ReadsBackWhatItWrites) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const auto experiment = ReadExperiment(Write(folder, kSmall), {});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   const auto again = ReadExperiment(Write(folder, WriteExperiment(**experiment)), {});
@@ -206,7 +194,7 @@ TEST(ReadExperiment, ReadsBackWhatItWrites) {
 }
 
 TEST(Measure, PassesTheExactCaseAndGivesTheSameBitsWhenInterruptedAndContinued) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const auto experiment = ReadExperiment(Write(folder, kSmall), {});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   const std::string configuration = WriteExperiment(**experiment);
@@ -238,7 +226,7 @@ TEST(Measure, PassesTheExactCaseAndGivesTheSameBitsWhenInterruptedAndContinued) 
 }
 
 TEST(Measure, FindsTheDelaysOfCobhamInFrontOfOnePriorityLink) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const auto experiment =
       ReadExperiment(Write(folder, kSmall), {"discipline=priority", "class_shares=0.25,0.75"});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
@@ -255,7 +243,7 @@ TEST(Measure, FindsTheDelaysOfCobhamInFrontOfOnePriorityLink) {
 }
 
 TEST(Journal, LeavesFoldersAloneThatHoldSomethingElse) {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "busy");
   std::ofstream(folder / "busy/mine") << "x";
   EXPECT_THAT(std::string(Journal::Open(folder / "busy", "a").status().message()),
@@ -269,7 +257,7 @@ TEST(Journal, LeavesFoldersAloneThatHoldSomethingElse) {
 }
 
 TEST(WriteFile, SaysThatTheDiskIsFull) {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::filesystem::create_symlink("/dev/full", folder / "f.part");
   const absl::Status status = WriteFile(folder / "f", "text");
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);

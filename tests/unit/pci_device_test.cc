@@ -3,9 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
+
+#include "tests/temporary_folder.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -27,9 +28,6 @@ TEST(PciDevice, AddressesAreWrittenOutAndOtherDevicesAreNone) {
 class CheckPciDeviceTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    char path[] = "/tmp/bfly_sysfs_XXXXXX";
-    ASSERT_NE(mkdtemp(path), nullptr);
-    root_ = path;
     fs::create_directories(root_ / "devices/0000:00:01.0");
     fs::create_directories(root_ / "devices/0000:00:02.0");
     fs::create_directories(root_ / "devices/0000:00:03.0");
@@ -38,13 +36,13 @@ class CheckPciDeviceTest : public ::testing::Test {
     fs::create_symlink("../../drivers/e1000e", root_ / "devices/0000:00:02.0/driver");
     fs::create_symlink("../../drivers/vfio-pci", root_ / "devices/0000:00:03.0/driver");
   }
-  void TearDown() override { fs::remove_all(root_); }
 
   absl::Status Check(const std::string& device) const {
     return CheckPciDevice("ports[2].device", device, (root_ / "devices").string());
   }
 
-  fs::path root_;
+  const TemporaryFolder folder_;
+  const fs::path root_ = folder_.path();
 };
 
 TEST_F(CheckPciDeviceTest, AnAddressWithoutADeviceIsNotFound) {

@@ -2,7 +2,6 @@
 // The page of a reproduction: what stands where on it, and what it is made of.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -18,6 +17,7 @@
 #include "control/reproduce/plan.h"
 #include "control/reproduce/progress.h"
 #include "control/reproduce/run_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace bfly::control {
 namespace {
@@ -30,19 +30,6 @@ using testing::Not;
 std::string Tree(const std::string& path) {
   return std::string(std::getenv("BFLY_SOURCE_ROOT")) + "/topologies/" + path;
 }
-
-// A folder that is removed at the end of the test.
-class Folder {
- public:
-  Folder() : path_(testing::TempDir() + "bfly-reproduce-XXXXXX") {
-    EXPECT_NE(mkdtemp(path_.data()), nullptr);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 struct Anywhere {
   int d = 3;
@@ -299,7 +286,7 @@ TEST(InlineSvg, HasARuleForEveryColourOfFigures) {
 }
 
 TEST(Plan, NamesWhatIsWrongWithAListAndItsLine) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string file = folder / "list.yaml";
   const auto error = [&](const std::string& text) {
     EXPECT_TRUE(WriteFile(file, text).ok());
@@ -321,7 +308,7 @@ TEST(Plan, NamesWhatIsWrongWithAListAndItsLine) {
 }
 
 TEST(RunFolder, GoesOnOnlyWithWhatTheSameBflyMeasuredInTheSameWay) {
-  const Folder above;
+  const TemporaryFolder above;
   const std::string folder = above / "out";
   {
     auto first = RunFolder::Open(folder, "1 (a)", true);

@@ -2,7 +2,6 @@
 // The experiments in topologies/experiments/, cut short: every claim that applies holds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "control/measure/measure.h"
 #include "control/measure/packets/packet_tables.h"
 #include "control/protocols/protocol.h"
+#include "tests/temporary_folder.h"
 
 namespace bfly::control {
 namespace {
@@ -25,15 +25,13 @@ std::string Shipped(const std::string& name) {
 
 // The report of an experiment of which only the settings differ from the file.
 Report Measured(const std::string& name, const std::vector<std::string>& settings) {
-  std::string folder = testing::TempDir() + "bfly-shipped-XXXXXX";
-  EXPECT_NE(mkdtemp(folder.data()), nullptr);
+  const TemporaryFolder folder;
   const auto experiment = ReadExperiment(Shipped(name), settings);
   EXPECT_TRUE(experiment.ok()) << experiment.status();
-  auto journal = Journal::Open(folder + "/out", WriteExperiment(**experiment));
+  auto journal = Journal::Open(folder / "out", WriteExperiment(**experiment));
   EXPECT_TRUE(journal.ok()) << journal.status();
   auto report = Measure(**experiment, *journal, [](const Progress&) { return true; });
   EXPECT_TRUE(report.ok()) << report.status();
-  std::filesystem::remove_all(folder);
   EXPECT_EQ(report->Count(Verdict::kFail), 0) << (*experiment)->Summary(*report);
   return *std::move(report);
 }

@@ -3,7 +3,6 @@
 // claims on made-up figures, and the shipped file cut short.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -17,6 +16,7 @@
 #include "control/measure/steps/step_fits.h"
 #include "control/measure/steps/step_program.h"
 #include "control/measure/steps/waves_theory.h"
+#include "tests/temporary_folder.h"
 #include "tests/unit/checked_claim.h"
 #include "topologies/splitter.h"
 
@@ -27,18 +27,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 
-const std::string& TestFolder() {
-  static const std::string folder = [] {
-    std::string name = testing::TempDir() + "bfly-steps-XXXXXX";
-    EXPECT_NE(mkdtemp(name.data()), nullptr);
-    return name;
-  }();
+const TemporaryFolder& TestFolder() {
+  static const TemporaryFolder folder;
   return folder;
 }
 
 // Reads a file of program: waves and d: [2] with these settings over it.
 absl::StatusOr<std::unique_ptr<Experiment>> Read(const std::vector<std::string>& settings) {
-  const std::string path = TestFolder() + "/small.yaml";
+  const std::string path = TestFolder() / "small.yaml";
   EXPECT_TRUE(WriteFile(path, "name: small\nprogram: waves\nd: 2\n").ok());
   return ReadExperiment(path, settings);
 }
@@ -68,8 +64,8 @@ Trial TrialOf(const std::vector<std::string>& settings) {
 }
 
 Report MeasuredSteps(const Experiment& experiment) {
-  std::filesystem::remove_all(TestFolder() + "/out");
-  auto journal = Journal::Open(TestFolder() + "/out", WriteExperiment(experiment));
+  std::filesystem::remove_all(TestFolder() / "out");
+  auto journal = Journal::Open(TestFolder() / "out", WriteExperiment(experiment));
   EXPECT_TRUE(journal.ok()) << journal.status();
   auto report = Measure(experiment, *journal, [](const Progress&) { return true; });
   EXPECT_TRUE(report.ok()) << report.status();
@@ -133,8 +129,8 @@ TEST(StepExperiment, TheEffectiveConfigurationReadsBack) {
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   const std::string written = WriteExperiment(**experiment);
   EXPECT_THAT(written, HasSubstr("\"multiplicity\": [\n    2\n  ]")) << "defaults are told";
-  ASSERT_TRUE(WriteFile(TestFolder() + "/again.yaml", written).ok());
-  const auto again = ReadExperiment(TestFolder() + "/again.yaml", {});
+  ASSERT_TRUE(WriteFile(TestFolder() / "again.yaml", written).ok());
+  const auto again = ReadExperiment(TestFolder() / "again.yaml", {});
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(WriteExperiment(**again), written);
   EXPECT_EQ(ResultsJson(**again, MeasuredSteps(**again)),

@@ -3,10 +3,8 @@
 // short.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <set>
 
 #include "control/measure/core/journal.h"
@@ -14,6 +12,7 @@
 #include "control/measure/measure.h"
 #include "control/measure/survival/survival_claims.h"
 #include "control/measure/survival/survival_point.h"
+#include "tests/temporary_folder.h"
 #include "tests/unit/checked_claim.h"
 
 namespace bfly::control {
@@ -110,15 +109,13 @@ TEST(Survival, ClaimsFailWhereFewerPairsSurvive) {
 TEST(Survival, TheShippedExperimentFindsTheExactProbabilities) {
   const std::string file =
       std::string(std::getenv("BFLY_SOURCE_ROOT")) + "/topologies/experiments/fault-survival.yaml";
-  std::string folder = testing::TempDir() + "bfly-survival-XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const TemporaryFolder folder;
   const auto experiment = ReadExperiment(file, {"d=4,6", "seeds=1..60"});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
-  auto journal = Journal::Open(folder + "/out", WriteExperiment(**experiment));
+  auto journal = Journal::Open(folder / "out", WriteExperiment(**experiment));
   ASSERT_TRUE(journal.ok()) << journal.status();
   const auto report = Measure(**experiment, *journal, [](const Progress&) { return true; });
   ASSERT_TRUE(report.ok()) << report.status();
-  std::filesystem::remove_all(folder);
   EXPECT_EQ(report->Count(Verdict::kFail), 0) << (*experiment)->Summary(*report);
   std::set<std::string> passed;
   for (const ClaimResult& claim : report->claims) {

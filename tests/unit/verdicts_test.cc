@@ -3,11 +3,9 @@
 // applies.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <boost/math/distributions/binomial.hpp>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 
@@ -17,6 +15,7 @@
 #include "control/measure/measure.h"
 #include "control/measure/packets/packet_claims.h"
 #include "control/measure/packets/packet_tables.h"
+#include "tests/temporary_folder.h"
 #include "tests/unit/checked_claim.h"
 
 namespace bfly::control {
@@ -49,23 +48,21 @@ constexpr char kLine[] =
 
 std::unique_ptr<Experiment> Read(const std::string& text,
                                  const std::vector<std::string>& settings) {
-  const std::string path = testing::TempDir() + absl::StrCat("bfly-verdicts-", getpid(), ".yaml");
+  const TemporaryFolder folder;
+  const std::string path = folder / "experiment.yaml";
   std::ofstream(path) << text;
   auto experiment = ReadExperiment(path, settings);
   EXPECT_TRUE(experiment.ok()) << experiment.status();
-  std::filesystem::remove(path);
   return *std::move(experiment);
 }
 
 Report ReportOf(const std::string& text, const std::vector<std::string>& settings = {}) {
   const std::unique_ptr<Experiment> experiment = Read(text, settings);
-  std::string folder = testing::TempDir() + "bfly-verdicts-XXXXXX";
-  EXPECT_NE(mkdtemp(folder.data()), nullptr);
-  auto journal = Journal::Open(folder + "/out", WriteExperiment(*experiment));
+  const TemporaryFolder folder;
+  auto journal = Journal::Open(folder / "out", WriteExperiment(*experiment));
   EXPECT_TRUE(journal.ok()) << journal.status();
   auto report = Measure(*experiment, *journal, [](const Progress&) { return true; });
   EXPECT_TRUE(report.ok()) << report.status();
-  std::filesystem::remove_all(folder);
   return *std::move(report);
 }
 
