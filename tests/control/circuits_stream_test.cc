@@ -100,13 +100,22 @@ TEST_F(CircuitsServiceTest, AClientThatStopsReadingItsStreamHoldsNobodyUp) {
   Start(256);
   grpc::ClientContext context;
   SetDeadline(context);
-  const auto stream = controller_->circuits->Stream(&context);
+  // Little room on the way, so that it is soon full.
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1 << 16);
+  const auto circuits = v1::Circuits::NewStub(
+      grpc::CreateCustomChannel(SocketAddress(directory_.path(), "controller"),
+                                grpc::InsecureChannelCredentials(), arguments));
+  const auto stream = circuits->Stream(&context);
   // A stream that nobody reads takes fewer answers than these, so writing is held back at last.
   std::atomic<int> written = 0;
   std::thread writer([&] {
     v1::CircuitOperation operation;
     operation.mutable_set_up()->set_input(5);
     operation.mutable_set_up()->set_output(5);
+    operation.mutable_set_up()->set_idempotency_key(std::string(200, 'k'));
     while (written < 1'000'000 && stream->Write(operation)) ++written;
   });
   int before = -1;

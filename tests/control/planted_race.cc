@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A gRPC handler with a data race in it, for tests/control/planted_race_test.py: ThreadSanitizer,
 // with the suppressions of tests/tsan.supp, must report it.
+//
+// Two handlers must be inside at the same time. If one thread served all calls, one after the
+// other, as happens on a busy machine, there would be no race.
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <cstdio>
 #include <thread>
 #include <vector>
@@ -15,16 +19,23 @@ class RacyFabric final : public bfly::v1::Fabric::Service {
  public:
   grpc::Status Status(grpc::ServerContext*, const bfly::v1::StatusRequest*,
                       bfly::v1::StatusResponse*) override {
+    MeetAnother();
     CountPlanted();
     return grpc::Status::OK;
   }
   uint64_t count() const { return count_; }
 
  private:
+  // The first two calls wait for each other. Relaxed: they may not order what the threads do next.
+  void MeetAnother() {
+    arrived_.fetch_add(1, std::memory_order_relaxed);
+    while (arrived_.load(std::memory_order_relaxed) < 2) std::this_thread::yield();
+  }
   // The name is what the test looks for in the report.
   __attribute__((noinline)) void CountPlanted() {
     for (int i = 0; i < 1000; ++i) ++count_;
   }
+  std::atomic<int> arrived_ = 0;
   uint64_t count_ = 0;  // written by every handler thread, without a lock: that is the race
 };
 
