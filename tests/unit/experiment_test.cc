@@ -62,7 +62,7 @@ TEST(SlottedCube, HasTheDelaysOfTheory) {
         << "rho " << at.first << " p " << at.second;
   }
   // Every packet crosses both links, and waits at the first alone: 2 + rho / (2 (1 - rho)).
-  EXPECT_NEAR(SlottedDelayOfTwoDimensions(.9, 1), 2 + 4.5, 1e-5);
+  EXPECT_NEAR(SlottedDelayOfTwoDimensions(.7, 1), 2 + .7 / .6, 1e-5);
 }
 
 TEST(Statistics, MeanAndIntervalOfThreeValuesAreThoseOfTheTable) {
