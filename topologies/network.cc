@@ -70,10 +70,10 @@ absl::Status CheckPorts(const NetworkSpec& spec) {
                      "dilated_butterfly or multibutterfly", spec.kind);
   }
   if (splits && static_cast<uint32_t>(spec.multiplicity) > spec.rows / 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("multiplicity: ", spec.multiplicity, " is more than a splitter of ", spec.rows,
-                     " rows can take: a side of it has ", spec.rows / 2,
-                     " outputs; use a lower multiplicity or more rows"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "multiplicity: ", spec.multiplicity, " is more than a splitter of ", spec.rows,
+        " rows can take: a side of it has ", spec.rows / 2, spec.rows == 2 ? " output" : " outputs",
+        "; use a lower multiplicity or more rows"));
   }
   if (spec.rule.has_value() && spec.multiplicity == 1) {
     return absl::InvalidArgumentError(

@@ -69,7 +69,7 @@ absl::Status CheckRelation(const Relation& relation, uint32_t rows, uint32_t h) 
     if (sent > h) {
       return absl::InvalidArgumentError(absl::StrCat("row ", row, " sends ", sent,
                                                      " messages, more than h = ", h,
-                                                     ": this is no ", h, "-relation"));
+                                                     ": this is not an h-relation"));
     }
     for (uint32_t m = relation.first[row]; m < relation.first[row + 1]; ++m) {
       const Row to = relation.destinations[m];
@@ -84,7 +84,7 @@ absl::Status CheckRelation(const Relation& relation, uint32_t rows, uint32_t h) 
     if (received[row] > h) {
       return absl::InvalidArgumentError(absl::StrCat("row ", row, " receives ", received[row],
                                                      " messages, more than h = ", h,
-                                                     ": this is no ", h, "-relation"));
+                                                     ": this is not an h-relation"));
     }
   }
   return absl::OkStatus();

@@ -31,7 +31,7 @@ inline constexpr uint32_t kMaxRelationMessages = 1u << 28;
 absl::StatusOr<Relation> RelationByName(absl::string_view name, uint32_t rows, uint32_t h,
                                         uint64_t seed, uint32_t stride = 1);
 
-// InvalidArgument says in which way this is no h-relation of so many rows: which row sends or
+// InvalidArgument says why this is not an h-relation of so many rows: which row sends or
 // receives more than h messages, or which message goes to a row that does not exist.
 absl::Status CheckRelation(const Relation& relation, uint32_t rows, uint32_t h);
 

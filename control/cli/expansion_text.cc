@@ -74,7 +74,9 @@ std::string BetaTable(const v1::DescribeResponse& facts) {
   absl::StrAppend(&text,
                   "  Fact 1 and delta: Pietracaprina 1997; Lemma 1: Diebold 2008. They say that "
                   "such a network exists,\n  not that this one is one. (no set): alpha is below 1 "
-                  "input of the largest splitter.\n");
+                  "input of the largest splitter.\n  none: Fact 1 and Lemma 1 need more than b + 1 "
+                  "links a side, and delta needs more than (",
+                  facts.multiplicity(), " + R - 1) / 2 for b.\n");
   return text;
 }
 

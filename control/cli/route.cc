@@ -26,6 +26,7 @@ struct RouteVerbOptions {
   std::string destinations;
   std::string permutation = "random";
   std::string order = "priority";
+  bool share_given = false;
   dataplane::RouteRequest request;
   dataplane::RouteOptions run;
 };
@@ -96,6 +97,9 @@ absl::Status RunRouteVerb(const RouteVerbOptions& options, const Common& common)
   const absl::StatusOr<dataplane::QueueOrder> order = dataplane::QueueOrderFromName(options.order);
   if (!order.ok()) return order.status();
   request.order = *order;
+  if (!options.share_given) {
+    request.h_relation.share = std::min(request.h_relation.share, network.rows());
+  }
   const absl::StatusOr<dataplane::RouteReport> report = dataplane::RunRoute(
       options.program, network, PlannedFaults(file->faults, network), request, options.run);
   if (!report.ok()) return report.status();
@@ -185,8 +189,8 @@ void AddRoute(CLI::App& app, Invocation& invocation) {
           ->capture_default_str();
   dataplane::HRelationConfig& config = options->request.h_relation;
   CLI::Option* share = verb->add_option("--share", config.share,
-                                        "h_relation: L, one in L outputs is active at a time")
-                           ->capture_default_str()
+                                        "h_relation: L, one in L outputs is active at a time "
+                                        "[32, or all rows if there are fewer]")
                            ->type_name("L");
   CLI::Option* neighbours = verb->add_option("--neighbours", config.neighbours,
                                              "h_relation: R, a batch is divided among so many")
@@ -224,6 +228,7 @@ void AddRoute(CLI::App& app, Invocation& invocation) {
       CheckProgramTakes(option, *options, {"h_relation"});
     }
     CheckProgramTakes(max_steps, *options, {"waves", "store_and_forward"});
+    options->share_given = share->count() > 0;
     invocation.action = [common = invocation.common, options] {
       return RunRouteVerb(*options, common);
     };

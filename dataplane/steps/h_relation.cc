@@ -176,7 +176,7 @@ absl::Status CheckInvariants(const HRelationResult& result, const HRelationConfi
 absl::Status CheckHRelation(const Network& network, const HRelationConfig& config) {
   if (network.kind() != NetworkKind::kMultibutterfly) {
     return absl::InvalidArgumentError(
-        absl::StrCat("kind: the h-relation algorithm is defined on a multibutterfly, not on a ",
+        absl::StrCat("network: the h-relation algorithm is defined on a multibutterfly, not on a ",
                      KindName(network.kind())));
   }
   const uint32_t rows = network.rows();
@@ -248,6 +248,9 @@ absl::StatusOr<HRelationResult> RunHRelation(const Network& network, const Relat
     HRelationWave wave(network, relation, rule, config, w, waves, crew);
     if (wave.messages() == 0) continue;
     while (wave.Stage()) {
+      if (config.interrupted && config.interrupted()) {
+        return absl::CancelledError("interrupted between two stages");
+      }
     }
     Add(wave, result);
     AddNodes(network, wave, passed, result);

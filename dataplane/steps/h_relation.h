@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ struct HRelationConfig {
   uint64_t max_stages = 0;  // of one wave; 0: as many as progress takes
   uint64_t max_bytes = uint64_t{2} << 30;
   CrossingLog* log = nullptr;  // of the relation's messages; may be null
+  // Asked by the calling thread after every stage; true: the run ends. May be empty.
+  std::function<bool()> interrupted = {};
 };
 
 inline constexpr int kMaxHRelationIterations = 1024;
@@ -110,10 +113,11 @@ inline constexpr size_t kMaxStuckReports = 20;
 
 // Routes the relation. The result is the same for any number of workers.
 // InvalidArgument: the network is not a multibutterfly, a field is out of range, or the relation is
-// no h-relation; the message names the field or the row. ResourceExhausted: the run would need more
-// than max_bytes; the message says how many. Internal: an invariant is broken, such as W <= h-bar.
-// A run without progress is not an error; see `finished` and `trouble`. It ends in the stage in
-// which the first class is stuck, or in the first stage in which nothing moves.
+// not an h-relation; the message names the field or the row. ResourceExhausted: the run would need
+// more than max_bytes; the message says how many. Cancelled: `interrupted`. Internal: an invariant
+// is broken, such as W <= h-bar. A run without progress is not an error; see `finished` and
+// `trouble`. It ends in the stage in which the first class is stuck, or in the first stage in which
+// nothing moves.
 absl::StatusOr<HRelationResult> RunHRelation(const Network& network, const Relation& relation,
                                              const HRelationConfig& config, Crew& crew);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "dataplane/steps/route_run.h"
@@ -50,7 +51,8 @@ absl::Status CheckMemory(const Network& network, uint64_t packets) {
   if (bytes <= kMaxRouteBytes) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
       "h: to follow ", packets, " packets over ", network.hops(), " links each takes ", bytes,
-      " bytes, and a run may take ", kMaxRouteBytes, "; use a smaller h or fewer rows"));
+      " bytes, and a run may take ", kMaxRouteBytes, "; use a smaller h (",
+      kMaxRouteBytes / CrossingLog::Bytes(network, network.rows()), " fits) or fewer rows"));
 }
 
 // The first level of which every node is down; -1: there is none.
@@ -122,6 +124,7 @@ absl::StatusOr<RouteReport> RunRoute(absl::string_view program, const Network& n
     return absl::InvalidArgumentError("destinations: no input sends a packet");
   }
   if (absl::Status status = route.check(network, request); !status.ok()) {
+    if (!absl::StartsWith(status.message(), "network")) return status;
     return absl::Status(status.code(), absl::StrCat(status.message(), "; ", program,
                                                     " runs on: ", route.program.networks));
   }

@@ -45,7 +45,7 @@ class Route(CommandLineTest):
         file = self.write("mb.yaml", MULTIBUTTERFLY)
         butterfly = self.write("b16.yaml", topology("butterfly", 16))
         for network, words in ((file, ("waves", "--waves", 2)), (file, ("store_and_forward", "--h", 3)),
-                               (file, ("h_relation", "--h", 2, "--share", 16)),
+                               (file, ("h_relation", "--h", 2, "--share", 16)), (file, ("h_relation", "--h", 2)),
                                (butterfly, ("extra_stages", "--h", 3, "--queue", "fifo"))):
             report = self.json("route", network, "--program", *words)
             self.assertTrue(report["finished"], report["trouble"])
