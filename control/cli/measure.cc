@@ -18,6 +18,7 @@
 #include "control/measure/core/journal.h"
 #include "control/measure/draw_folder.h"
 #include "control/measure/experiment_file.h"
+#include "control/measure/trials_at_once.h"
 
 namespace bfly::control {
 namespace {
@@ -29,6 +30,7 @@ struct MeasureOptions {
   std::string plot;
   std::string clock;
   std::vector<std::string> set;
+  int at_once = 0;  // 0: as many as keep the CPUs busy
 };
 
 // On a terminal, redraws one line. Elsewhere, prints a line for every tenth part.
@@ -107,10 +109,13 @@ absl::Status RunExperiment(const std::string& file, const std::string& out,
   absl::Status drawn;
   {
     const Interruptible interruptible;
-    report = Measure(experiment, *journal, [](const Progress& progress) {
-      Show(progress);
-      return !Interrupted();
-    });
+    report = Measure(
+        experiment, *journal,
+        [](const Progress& progress) {
+          Show(progress);
+          return !Interrupted();
+        },
+        TrialsAtOnce(experiment, options.at_once));
     if (!report.ok()) return report.status();
     if (absl::Status status = WriteReport(experiment, *report, out); !status.ok()) return status;
     drawn = Draw(out);
@@ -184,6 +189,12 @@ void AddMeasure(CLI::App& app, Invocation& invocation) {
   verb->add_option("--set", options->set, "Lay a value over the file's: key=value or key=[v1, v2]")
       ->type_name("KEY=VALUE")
       ->take_all()
+      ->excludes(plot);
+  verb->add_option("--jobs", options->at_once,
+                   "Trials that run at the same time; the results do not depend on it [as many as "
+                   "there are CPUs]")
+      ->check(CLI::Range(1, kMaxTrialsAtOnce))
+      ->type_name("N")
       ->excludes(plot);
   verb->final_callback([&invocation, options, file, rerun, plot] {
     if (file->count() + rerun->count() + plot->count() == 0) {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/measure/core/claim_rows.h"
+#include "control/measure/trials_at_once.h"
 
 namespace bfly::control {
 namespace {
@@ -21,10 +22,10 @@ absl::StatusOr<Measurement> MeasurePoint(const Experiment& experiment, const Poi
   progress.point = point.ToString();
   for (const uint64_t seed : experiment.SeedsAt(point)) {
     progress.seed = seed;
-    if (!on_progress(progress)) return absl::CancelledError("between two trials");
     if (const Trial* known = journal.Find(number, seed)) {
       measurement.trials.push_back(*known);
     } else {
+      if (!on_progress(progress)) return absl::CancelledError("between two trials");
       absl::StatusOr<Trial> trial =
           experiment.Run(point, seed, [&] { return !on_progress(progress); });
       if (!trial.ok()) return trial.status();
@@ -44,7 +45,8 @@ bool IsAbout(const Claim& claim, const Point& point) {
 }  // namespace
 
 absl::StatusOr<Report> Measure(const Experiment& experiment, Journal& journal,
-                               const std::function<bool(const Progress&)>& on_progress) {
+                               const std::function<bool(const Progress&)>& on_progress,
+                               int at_once) {
   const absl::StatusOr<std::vector<Point>> points = experiment.Sweep();
   if (!points.ok()) return points.status();
   const auto claims = ClaimsNamed(experiment.Claims(), experiment.named_claims());
@@ -52,10 +54,18 @@ absl::StatusOr<Report> Measure(const Experiment& experiment, Journal& journal,
 
   Report report;
   Progress progress{.total = experiment.TrialsOf(*points)};
+  bool go_on = true;
+  if (at_once > 1) {
+    const absl::Status status =
+        RunTrialsAtOnce(experiment, *points, at_once, journal, progress, on_progress);
+    if (!status.ok() && !absl::IsCancelled(status)) return status;
+    go_on = status.ok();
+  }
+  const auto ask = [&](const Progress& now) { return go_on && on_progress(now); };
   while (report.series.size() < points->size()) {
     const size_t number = report.series.size();
     absl::StatusOr<Measurement> measurement =
-        MeasurePoint(experiment, (*points)[number], number, journal, progress, on_progress);
+        MeasurePoint(experiment, (*points)[number], number, journal, progress, ask);
     if (absl::IsCancelled(measurement.status())) break;
     if (!measurement.ok()) return measurement.status();
     for (const Claim* claim : *claims) {

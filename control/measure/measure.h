@@ -21,11 +21,12 @@ struct Progress {
   uint64_t seed = 0;
 };
 
-// Runs every trial that `journal` does not hold yet. Calls `on_progress` before every trial; if it
-// returns false the run ends, and the report has the points whose trials were all run and is not
-// complete.
+// Runs every trial that `journal` does not hold yet, up to `at_once` at a time: the report does not
+// depend on it. Calls `on_progress` before and during every trial; if it returns false the run
+// ends, and the report has the points up to the first one that misses a trial, and is not complete.
 absl::StatusOr<Report> Measure(const Experiment& experiment, Journal& journal,
-                               const std::function<bool(const Progress&)>& on_progress);
+                               const std::function<bool(const Progress&)>& on_progress,
+                               int at_once = 1);
 
 // results.json does not depend on the machine or the time: except on the wall clock, the same
 // experiment gives the same bytes. `measured` says that every trial was run; `complete` stays false

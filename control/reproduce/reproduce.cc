@@ -12,6 +12,7 @@
 #include "control/measure/core/journal.h"
 #include "control/measure/draw_folder.h"
 #include "control/measure/experiment_file.h"
+#include "control/measure/trials_at_once.h"
 #include "control/reproduce/html.h"
 #include "control/reproduce/inline_svg.h"
 #include "control/reproduce/progress.h"
@@ -96,11 +97,13 @@ double PartDone(const Experiment& experiment, const Journal& journal) {
 class Run {
  public:
   Run(const Plan& plan, bool quick, const Provenance& provenance,
-      const std::function<bool(const ReproduceProgress&)>& on_progress, RunFolder folder)
+      const std::function<bool(const ReproduceProgress&)>& on_progress, int at_once,
+      RunFolder folder)
       : plan_(plan),
         quick_(quick),
         provenance_(provenance),
         on_progress_(on_progress),
+        at_once_(at_once),
         folder_(std::move(folder)),
         left_(ExpectedSeconds(plan)) {}
 
@@ -174,10 +177,13 @@ class Run {
       progress.seconds_left = left_.Seconds(done, SecondsSince(start));
       return on_progress_(progress);
     };
-    absl::StatusOr<Report> report = Measure(experiment, *journal, [&](const Progress& trials) {
-      progress.trials = trials;
-      return go_on();
-    });
+    absl::StatusOr<Report> report = Measure(
+        experiment, *journal,
+        [&](const Progress& trials) {
+          progress.trials = trials;
+          return go_on();
+        },
+        TrialsAtOnce(experiment, at_once_));
     if (!report.ok()) return report.status();
     if (!report->complete) return absl::CancelledError("between two trials");
     if (!record.finished) {
@@ -232,6 +238,7 @@ class Run {
   const bool quick_;
   const Provenance& provenance_;
   const std::function<bool(const ReproduceProgress&)>& on_progress_;
+  const int at_once_;
   RunFolder folder_;
   TimeLeft left_;
   std::vector<Outcome> outcomes_;
@@ -242,10 +249,10 @@ class Run {
 
 absl::StatusOr<std::vector<Outcome>> Reproduce(
     const Plan& plan, const std::string& out, bool quick, const Provenance& provenance,
-    const std::function<bool(const ReproduceProgress&)>& on_progress) {
+    const std::function<bool(const ReproduceProgress&)>& on_progress, int at_once) {
   absl::StatusOr<RunFolder> folder = RunFolder::Open(out, provenance.version, quick);
   if (!folder.ok()) return folder.status();
-  return Run(plan, quick, provenance, on_progress, *std::move(folder)).All();
+  return Run(plan, quick, provenance, on_progress, at_once, *std::move(folder)).All();
 }
 
 }  // namespace bfly::control

@@ -27,12 +27,12 @@ struct ReproduceProgress {
 // `out`/index.html after each of them. Returns one outcome for each experiment of the plan. Calls
 // `on_progress` before every trial and while it draws; if `on_progress` returns false the run ends,
 // with the outcomes that are finished. Everything that is done stays, and another call goes on
-// there.
+// there. `at_once` trials run at the same time; 0: as many as keep the CPUs busy.
 //
 // AlreadyExists: `out` holds something else (RunFolder::Open), or the results of an experiment that
 // has changed since. Other statuses: an experiment could not run, or a file could not be written.
 absl::StatusOr<std::vector<Outcome>> Reproduce(
     const Plan& plan, const std::string& out, bool quick, const Provenance& provenance,
-    const std::function<bool(const ReproduceProgress&)>& on_progress);
+    const std::function<bool(const ReproduceProgress&)>& on_progress, int at_once = 0);
 
 }  // namespace bfly::control

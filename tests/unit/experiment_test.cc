@@ -17,6 +17,7 @@
 #include "control/measure/packets/packet_point.h"
 #include "control/measure/packets/packet_tables.h"
 #include "control/measure/packets/slotted_cube.h"
+#include "control/measure/trials_at_once.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/experiment_message.h"
 
@@ -223,6 +224,54 @@ TEST(Measure, PassesTheExactCaseAndGivesTheSameBitsWhenInterruptedAndContinued) 
   const auto rest = Measure(**experiment, *continued, [](const Progress&) { return true; });
   ASSERT_TRUE(rest.ok());
   EXPECT_EQ(ResultsJson(**experiment, *rest), ResultsJson(**experiment, *report));
+}
+
+TEST(Measure, GivesTheSameBitsHoweverManyTrialsRunAtOnce) {
+  const TemporaryFolder folder;
+  const auto experiment = ReadExperiment(Write(folder, kSmall), {});
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  const std::string configuration = WriteExperiment(**experiment);
+  auto alone = Journal::Open(folder / "alone", configuration);
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  const auto report = Measure(**experiment, *alone, [](const Progress&) { return true; });
+  ASSERT_TRUE(report.ok()) << report.status();
+
+  auto cut = Journal::Open(folder / "beside", configuration);
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  size_t done = 0;
+  const auto part = Measure(
+      **experiment, *cut, [&](const Progress& p) { return (done = p.done) < 3; }, 3);
+  ASSERT_TRUE(part.ok()) << part.status();
+  EXPECT_FALSE(part->complete);
+  EXPECT_GE(done, 3u);
+  auto continued = Journal::Open(folder / "beside", configuration);
+  ASSERT_TRUE(continued.ok()) << continued.status();
+  size_t first = SIZE_MAX, last = 0;
+  const auto rest = Measure(
+      **experiment, *continued,
+      [&](const Progress& p) {
+        first = std::min(first, p.done);
+        last = p.done;
+        return true;
+      },
+      3);
+  ASSERT_TRUE(rest.ok()) << rest.status();
+  EXPECT_GE(first, done);  // nothing ran twice
+  EXPECT_EQ(last, (*experiment)->TrialsOf(*(*experiment)->Sweep()));
+  EXPECT_EQ(ResultsJson(**experiment, *rest), ResultsJson(**experiment, *report));
+}
+
+TEST(Measure, RunsTrialsBesideEachOtherUnlessTheyNeedTheMachineForThemselves) {
+  const TemporaryFolder folder;
+  const auto exact = ReadExperiment(Write(folder, kSmall), {});
+  ASSERT_TRUE(exact.ok()) << exact.status();
+  EXPECT_EQ(TrialsAtOnce(**exact, 5), 5);
+  EXPECT_GE(TrialsAtOnce(**exact, 0), 1);
+  EXPECT_LE(TrialsAtOnce(**exact, 0), kMaxTrialsAtOnce);
+  auto* wall = static_cast<v1::Experiment*>((*exact)->mutable_message());
+  wall->set_clock(v1::Experiment::WALL);
+  EXPECT_EQ(TrialsAtOnce(**exact, 5), 1);
+  EXPECT_EQ(TrialsAtOnce(**exact, 0), 1);
 }
 
 TEST(Measure, FindsTheDelaysOfCobhamInFrontOfOnePriorityLink) {

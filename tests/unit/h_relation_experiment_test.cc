@@ -45,6 +45,16 @@ TEST(HRelationExperiment, HasTheFiguresCountedByHand) {
   EXPECT_EQ(figures["storage"], 512 * 7 + 4 * 9 + 2);
 }
 
+TEST(HRelationExperiment, AskedToEndItEndsAfterAStage) {
+  int asked = 0;
+  const std::function<bool()> at_the_second = [&] { return ++asked == 2; };
+  const auto figures =
+      FindStepProgram("h_relation")
+          ->run(PointOf("bitrev", 4, 32), {.seed = 1, .workers = 1, .interrupted = at_the_second});
+  EXPECT_EQ(figures.status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(asked, 2);
+}
+
 TEST(HRelationExperiment, RefusesPointsThatTheAlgorithmIsNotDefinedFor) {
   const StepProgram* program = FindStepProgram("h_relation");
   EXPECT_THAT(program->check(PointOf("random", 4, 256)).message(), HasSubstr("share: 256"));
@@ -52,7 +62,10 @@ TEST(HRelationExperiment, RefusesPointsThatTheAlgorithmIsNotDefinedFor) {
   butterfly.values[0].second = "dilated_butterfly";
   butterfly.values[1].second = 2.0;
   butterfly.values.erase(butterfly.values.begin() + 2);  // no parallel_edges
-  EXPECT_THAT(program->check(butterfly).message(), HasSubstr("not on a dilated_butterfly"));
+  EXPECT_THAT(
+      program->check(butterfly).message(),
+      HasSubstr("network: the h-relation algorithm is defined on a multibutterfly, not on a "
+                "dilated_butterfly"));
 }
 
 }  // namespace

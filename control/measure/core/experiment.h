@@ -50,9 +50,12 @@ class Experiment {
   // Starts what the trials need, such as workers; the destructor ends it. Returns what the user
   // should know before the first trial, or an empty string.
   virtual absl::StatusOr<std::string> Start() { return std::string(); }
-  // Runs one trial. CANCELLED: `interrupted` returned true during a long trial.
+  // Runs one trial, on any thread, also beside other trials. CANCELLED: `interrupted` returned true
+  // during a long trial.
   virtual absl::StatusOr<Trial> Run(const Point& point, uint64_t seed,
                                     const std::function<bool()>& interrupted) const = 0;
+  // How many trials keep `cpus` CPUs busy; 1 if they must not run beside each other.
+  virtual int TrialsAtOnce(int cpus) const { return cpus; }
   // Whether the network has no stationary state at the point.
   virtual bool IsSaturated(const Measurement& measurement) const = 0;
   // Sets the verdicts of the whole run, once every point has its own.

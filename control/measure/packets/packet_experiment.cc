@@ -62,6 +62,9 @@ class PacketExperiment final : public ExperimentOf<v1::Experiment> {
                            : RunTrial(message(), point, seed);
   }
 
+  // Real workers have the CPUs for themselves.
+  int TrialsAtOnce(int cpus) const override { return on_wall_clock() ? 1 : cpus; }
+
   bool IsSaturated(const Measurement& measurement) const override {
     return control::IsSaturated(measurement);
   }

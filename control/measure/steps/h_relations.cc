@@ -74,7 +74,8 @@ HRelationFigures FiguresOfHRelation(const dataplane::HRelationResult& result, in
 absl::StatusOr<HRelationFigures> RunHRelationTrial(const StepPoint& point, const StepRun& run) {
   const absl::StatusOr<Network> network = StepNetwork(point, run.seed);
   if (!network.ok()) return network.status();
-  const dataplane::HRelationConfig config = HRelationConfigOf(point);
+  dataplane::HRelationConfig config = HRelationConfigOf(point);
+  config.interrupted = run.interrupted;
   const absl::StatusOr<bfly::Relation> relation =
       RelationByName(point.word("permutation"), network->rows(), config.h, run.seed);
   if (!relation.ok()) return relation.status();
@@ -215,7 +216,7 @@ StepProgram HRelationProgram() {
                {"parallel_edges", "keep"},
                {"permutation", "random"},
                {"neighbours", "8"},
-               {"share", "32"},
+               {"share", "32", true},
                {"iterations", "4"},
                {"rounds", "3"},
                {"h", "16"}},

@@ -109,9 +109,14 @@ class StepExperiment final : public ExperimentOf<v1::StepExperiment> {
     auto figures = FindStepProgram(at.program)
                        ->run(at, {.seed = seed,
                                   .workers = static_cast<int>(message().workers()),
-                                  .interrupted = interrupted});
+                                  .interrupted = interrupted,
+                                  .shared = &shared_});
     if (!figures.ok()) return figures.status();
     return Trial{.seed = seed, .batch_delays = {}, .figures = *std::move(figures)};
+  }
+
+  int TrialsAtOnce(int cpus) const override {
+    return std::max(1, cpus / static_cast<int>(message().workers()));
   }
 
   void AddResults(const Report& report, StepJson& results) const override {
@@ -143,6 +148,9 @@ class StepExperiment final : public ExperimentOf<v1::StepExperiment> {
   absl::StatusOr<std::vector<Figure>> Figures(const StepJson& results) const override {
     return StepFigures(title(), results.at("series"));
   }
+
+ private:
+  mutable SharedFigures shared_;
 };
 
 }  // namespace

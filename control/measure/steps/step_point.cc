@@ -49,11 +49,19 @@ const std::string& StepPoint::word(const std::string& key) const {
   throw std::out_of_range(program + " has no key " + key);
 }
 
+void StepPoint::LimitToRows(const std::string& key) {
+  for (auto& [name, value] : values) {
+    if (name == key) value = std::min(std::get<double>(value), static_cast<double>(rows()));
+  }
+}
+
 std::string StepPoint::Curve() const {
   std::string text = program;
   for (const auto& [key, value] : values) {
-    const bool is_word = std::holds_alternative<std::string>(value);
-    absl::StrAppend(&text, " ", is_word ? "" : key + "=", control::ToString(value));
+    const std::string word = control::ToString(value);
+    const bool says_itself =
+        std::holds_alternative<std::string>(value) && word != "true" && word != "false";
+    absl::StrAppend(&text, " ", says_itself ? "" : key + "=", word);
   }
   return text;
 }

@@ -33,6 +33,8 @@ struct StepPoint {
   double number(const std::string& key) const;
   uint32_t count(const std::string& key) const { return static_cast<uint32_t>(number(key)); }
   const std::string& word(const std::string& key) const;
+  // Lowers a number to the rows of the network.
+  void LimitToRows(const std::string& key);
 
   std::string Curve() const;     // "waves multibutterfly multiplicity=4 random waves=8"
   std::string ToString() const;  // "waves multibutterfly multiplicity=4 random waves=8 d=6"

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "control/measure/core/claim.h"
 #include "control/measure/core/report.h"
+#include "control/measure/steps/shared_figures.h"
 #include "control/measure/steps/step_point.h"
 
 namespace bfly::control {
@@ -22,6 +23,8 @@ namespace bfly::control {
 struct StepKey {
   std::string name;
   std::string default_value;  // as in the file
+  // A number of rows: the default is at most the rows of the network.
+  bool at_most_rows = false;
 };
 
 // A figure of trials that is drawn. If it is drawn over log n, its growth is fitted too.
@@ -38,6 +41,7 @@ struct StepRun {
   uint64_t seed = 0;
   int workers = 1;                           // threads; the results do not depend on it
   const std::function<bool()>& interrupted;  // true: the trial should end with CANCELLED
+  SharedFigures* shared = nullptr;           // may be null
 };
 
 struct StepProgram {

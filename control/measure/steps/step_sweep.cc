@@ -99,7 +99,8 @@ void FillStepDefaults(v1::StepExperiment* experiment) {
     if (!GivenValues(*experiment, key).empty()) continue;
     std::set<std::string> defaults;
     for (const StepProgram* program : *programs) {
-      if (const StepKey* known = KeyOf(*program, key)) defaults.insert(known->default_value);
+      const StepKey* known = KeyOf(*program, key);
+      if (known != nullptr && !known->at_most_rows) defaults.insert(known->default_value);
     }
     if (defaults.size() == 1) SetValue(key, *defaults.begin(), experiment);
   }
@@ -126,6 +127,10 @@ absl::StatusOr<std::vector<StepPoint>> StepPointsOf(const v1::StepExperiment& ex
       points = std::move(swept);
     }
     Sweep(points, experiment.d(), [](StepPoint& x, uint32_t d) { x.d = static_cast<int>(d); });
+    for (const StepKey& key : program->keys) {
+      if (!key.at_most_rows || !GivenValues(experiment, key.name).empty()) continue;
+      for (StepPoint& point : points) point.LimitToRows(key.name);
+    }
     all.insert(all.end(), points.begin(), points.end());
   }
   if (absl::Status status = CheckPoints(all); !status.ok()) return status;

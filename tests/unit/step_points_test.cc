@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Points of step programs: their names, defaults that depend on d, and figures that trials share.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "control/measure/core/journal.h"
+#include "control/measure/experiment_file.h"
+#include "control/measure/measure.h"
+#include "control/measure/steps/step_program.h"
+#include "tests/temporary_folder.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+absl::StatusOr<std::unique_ptr<Experiment>> ReadWith(const TemporaryFolder& folder,
+                                                     const std::vector<std::string>& settings) {
+  const std::string path = folder / "small.yaml";
+  EXPECT_TRUE(WriteFile(path, "name: small\nprogram: waves\nd: 2\n").ok());
+  return ReadExperiment(path, settings);
+}
+
+std::vector<std::string> PointsWith(const std::vector<std::string>& settings) {
+  const TemporaryFolder folder;
+  const auto experiment = ReadWith(folder, settings);
+  EXPECT_TRUE(experiment.ok()) << experiment.status();
+  const auto points = (*experiment)->Sweep();
+  std::vector<std::string> names;
+  for (const Point& point : *points) names.push_back(point.ToString());
+  return names;
+}
+
+TEST(StepPoints, PointsNameWhatCannotNameItself) {
+  EXPECT_THAT(PointsWith({"program=extra_stages", "renaming=[false, true]", "t=3", "r=1"}),
+              ElementsAre("extra_stages random renaming=false priority t=3 r=1 d=2",
+                          "extra_stages random renaming=true priority t=3 r=1 d=2"));
+}
+
+TEST(StepPoints, TheShareOfAnHRelationIsAtMostTheRowsUnlessTheFileGivesIt) {
+  EXPECT_THAT(PointsWith({"program=h_relation", "multiplicity=4", "d=4,6"}),
+              ElementsAre(HasSubstr("share=16 "), HasSubstr("share=32 ")));
+  const TemporaryFolder folder;
+  EXPECT_THAT(
+      std::string(ReadWith(folder, {"program=h_relation", "multiplicity=4", "d=4", "share=32"})
+                      .status()
+                      .message()),
+      HasSubstr("share: 32 is not a power of two in 1..16"));
+}
+
+// Trials of an experiment share figures; a trial by itself computes them.
+TEST(StepPoints, SharedFiguresAreThoseThatATrialComputes) {
+  const TemporaryFolder folder;
+  const auto experiment =
+      ReadWith(folder, {"program=extra_stages", "d=4", "t=20", "r=[0, 2, 5]", "seeds=1,2"});
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  auto journal = Journal::Open(folder / "out", WriteExperiment(**experiment));
+  ASSERT_TRUE(journal.ok()) << journal.status();
+  const auto report = Measure(**experiment, *journal, [](const Progress&) { return true; });
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_EQ(report->series.size(), 3u);
+  const StepProgram* program = FindStepProgram("extra_stages");
+  const std::function<bool()> never = [] { return false; };
+  for (const Measurement& measured : report->series) {
+    for (const Trial& trial : measured.trials) {
+      const StepPoint& point = measured.point;
+      EXPECT_EQ(trial.figures,
+                *program->run(point, {.seed = trial.seed, .workers = 1, .interrupted = never}));
+    }
+  }
+  // By the definition: each over the mean latency of the same seed without extra stages.
+  for (size_t seed = 0; seed < 2; ++seed) {
+    const Trial& without = report->series[0].trials[seed];
+    const Trial& with = report->series[2].trials[seed];
+    EXPECT_DOUBLE_EQ(with.figure("over_no_extra"),
+                     with.figure("mean_latency") / without.figure("mean_latency"));
+  }
+}
+
+}  // namespace
+}  // namespace bfly::control
