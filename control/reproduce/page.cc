@@ -62,6 +62,10 @@ struct Checked {
   const CheckedClaim* claim = nullptr;
   std::vector<const Outcome*> by;
 
+  bool IsAboutAPointOf(const Outcome& outcome) const {
+    return std::any_of(outcome.results.begin(), outcome.results.end(),
+                       [&](const auto& result) { return result.id == claim->id; });
+  }
   bool JudgedBy(const Outcome& outcome) const {
     return std::any_of(outcome.results.begin(), outcome.results.end(), [&](const auto& result) {
       return result.id == claim->id && result.verdict != Verdict::kNotApplicable;
@@ -83,6 +87,8 @@ std::vector<Checked> ClaimsOf(const std::vector<Outcome>& outcomes) {
   return claims;
 }
 
+// Empty: the claim names no paper, and it is about none of the points that were run. A kind of
+// experiment lists the claims of all its programs, so it says nothing that the claim is listed.
 std::string PaperOf(const v1::Reproduction& list, const Checked& checked) {
   for (const v1::Paper& paper : list.papers()) {
     for (const std::string& name : paper.cited_as()) {
@@ -92,7 +98,10 @@ std::string PaperOf(const v1::Reproduction& list, const Checked& checked) {
   for (const Outcome* outcome : checked.by) {
     if (checked.JudgedBy(*outcome)) return outcome->paper;
   }
-  return checked.by[0]->paper;
+  for (const Outcome* outcome : checked.by) {
+    if (!outcome->finished || checked.IsAboutAPointOf(*outcome)) return outcome->paper;
+  }
+  return "";
 }
 
 // "Cole et al. 1998, section 2.1" as "Section 2.1", where the paper is the one that the part is

@@ -193,6 +193,22 @@ TEST(MakePage, AStatementStandsUnderThePaperThatItsSourceNamesElseUnderTheExperi
   EXPECT_TRUE(page.complete());
 }
 
+// Experiments list the claims of all their programs, also of those that they do not run.
+TEST(MakePage, AClaimOfNoPaperIsListedOnlyIfItIsAboutAPoint) {
+  const CheckedClaim elsewhere{"elsewhere", "says", "derived"};
+  const CheckedClaim unjudged{"unjudged", "says", "derived"};
+  const CheckedClaim cited{"cited", "says", "First et al., Lemma 1"};
+  const std::vector<Outcome> outcomes = {
+      Finished("a", "second", {elsewhere, unjudged, cited}, {}),
+      Finished("b", "second", {unjudged}, {Result("unjudged", Verdict::kNotApplicable, 0, 0)})};
+  const Page page = MakePage(TwoPapers(), {"first", "second"}, outcomes, false, kProvenance);
+  ASSERT_EQ(page.papers.size(), 2u);
+  ASSERT_EQ(page.papers[0].statements.size(), 1u);
+  EXPECT_EQ(page.papers[0].statements[0].id, "cited");
+  ASSERT_EQ(page.papers[1].statements.size(), 1u);
+  EXPECT_EQ(page.papers[1].statements[0].id, "unjudged");
+}
+
 TEST(MakePage, OneFailureAmongManyPointsMakesTheStatementFailAndComesFirst) {
   const CheckedClaim claim{"bound", "T <= 2", "First et al., Theorem 1"};
   std::vector<ClaimResult> results;
