@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topologies/crew.h"
 
+#include <utility>
+
 namespace bfly {
 namespace {
 
@@ -33,10 +35,20 @@ Crew::Crew(int workers)
   }
 }
 
+Crew::Crew(int workers, std::vector<NodeBlock> blocks)
+    : workers_(workers), blocks_(std::move(blocks)) {}
+
 Crew::~Crew() {
   stop_.store(true, std::memory_order_relaxed);
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();
+}
+
+void Crew::Do(size_t count, const Call& call) {
+  call_ = call;
+  Start(count);
+  Work(0);
+  Finish();
 }
 
 void Crew::Start(size_t count) {
@@ -54,7 +66,7 @@ void Crew::Work(int worker) {
   for (int i = 0; i < workers_; ++i) {
     Part& part = parts_[static_cast<size_t>((worker + i) % workers_)];
     for (size_t index; (index = part.next.fetch_add(1, std::memory_order_relaxed)) < part.end;) {
-      call_(context_, worker, index);
+      call_(worker, index);
     }
   }
 }

@@ -3,7 +3,8 @@
 // results do not depend on how many workers share the work, nor on how the rows are cut into
 // blocks.
 //
-// A block is a range of rows at all levels. A step of several blocks is made of up to three parts:
+// A block is a range of levels times a range of rows. A step of several blocks has up to three
+// parts:
 // SendBlock, ReceiveBlock and SettleBlock. A part touches nodes of its own block only, and every
 // block ends a part before any block begins the next one. The only thing that blocks share is what
 // they have sent. With one block messages are handed over at once, stage by stage from the last to
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "dataplane/steps/active_bits.h"
+#include "dataplane/steps/block_map.h"
 #include "dataplane/steps/step_rule.h"
 #include "topologies/crew.h"
 #include "topologies/network.h"
@@ -43,28 +45,30 @@ class StepClock {
   using Answer = typename Rule::Answer;
   using Tally = typename Rule::Tally;
 
-  // `blocks` is 1..rows; 0 makes one block a worker. The network, the rule and the crew outlive the
-  // clock. Memory: a Node for each of (hops + 1) * rows nodes, 3 bits of activity, and what a step
-  // sends.
+  // `blocks` is 1..rows ranges of rows; 0 takes the blocks that the crew's workers own, or makes
+  // one block a worker. The network, the rule and the crew outlive the clock. Memory: a Node for
+  // each of (hops + 1) * rows nodes, 3 bits of activity, and what a step sends.
   StepClock(const Network& network, const Rule& rule, Crew& crew, uint32_t blocks = 0)
       : network_(network),
         rule_(rule),
         crew_(crew),
         hops_(network.hops()),
-        ports_(static_cast<size_t>(network.ports())) {
+        ports_(static_cast<size_t>(network.ports())),
+        map_(hops_ + 1, network.rows(),
+             blocks == 0 && !crew.blocks().empty()
+                 ? crew.blocks()
+                 : RowBlocks(hops_ + 1, network.rows(),
+                             blocks > 0 ? blocks : static_cast<uint32_t>(crew.workers()))) {
     for (int hop = 0; hop < hops_; ++hop) {
       wiring_.push_back(&network.wiring(network.stage_of_hop(hop)));
     }
-    const Row rows = network.rows();
-    const uint32_t wanted = blocks > 0 ? blocks : static_cast<uint32_t>(crew.workers());
-    rows_of_block_ = (rows + std::min(wanted, rows) - 1) / std::min(wanted, rows);
-    for (Row first = 0; first < rows; first += rows_of_block_) {
-      blocks_.emplace_back(hops_, first, std::min(first + rows_of_block_, rows));
-    }
+    for (const NodeBlock& nodes : map_.blocks()) blocks_.emplace_back(hops_, nodes);
     for (Block& block : blocks_) {
-      for (SentOfLevel& sent : block.sent) sent.to.resize(blocks_.size());
+      for (int level = block.first; level < block.end_of_tails(hops_); ++level) {
+        block.sent[static_cast<size_t>(level)].to.resize(map_.of_level(level + 1).size());
+      }
     }
-    nodes_.resize(static_cast<size_t>(hops_ + 1) * rows);
+    nodes_.resize(static_cast<size_t>(hops_ + 1) * network.rows());
   }
 
   // Steps that are over, and how many of them were over when something moved last.
@@ -85,7 +89,7 @@ class StepClock {
   // Nodes may be looked at between steps, and changed; call Wake after a change.
   Node& node(int level, Row row) { return nodes_[Index(level, row)]; }
   const Node& node(int level, Row row) const { return nodes_[Index(level, row)]; }
-  void Wake(int level, Row row) { Mark(blocks_[row / rows_of_block_], level, row); }
+  void Wake(int level, Row row) { Mark(blocks_[map_.BlockOf(level, row)], level, row); }
 
   Tally tally() const {
     Tally sum{};
@@ -96,7 +100,7 @@ class StepClock {
   // The active nodes of a level.
   uint64_t ActiveNodes(int level) const {
     uint64_t count = 0;
-    for (const Block& block : blocks_) count += block.active.Count(level);
+    for (const uint32_t block : map_.of_level(level)) count += blocks_[block].active.Count(level);
     return count;
   }
 
@@ -104,8 +108,8 @@ class StepClock {
     // The level that was found last is the likeliest one.
     for (int i = 0; i <= hops_; ++i) {
       const int level = seen_active_ + i <= hops_ ? seen_active_ + i : seen_active_ + i - hops_ - 1;
-      for (const Block& block : blocks_) {
-        if (!block.active.Any(level)) continue;
+      for (const uint32_t block : map_.of_level(level)) {
+        if (!blocks_[block].active.Any(level)) continue;
         seen_active_ = level;
         return true;
       }
@@ -115,7 +119,7 @@ class StepClock {
 
   void Step() {
     if (blocks_.size() == 1) {
-      StepOneBlock(blocks_[0]);
+      crew_.ForEach(1, [&](int, size_t) { StepOneBlock(blocks_[0]); });
     } else {
       crew_.ForEach(blocks_.size(), [&](int, size_t block) { SendBlock(blocks_[block]); });
       crew_.ForEach(blocks_.size(), [&](int, size_t block) {
@@ -132,8 +136,8 @@ class StepClock {
     ++step_;
   }
 
-  // Takes steps until no node is active or a limit is reached. after_step(*this) is called after
-  // every step.
+  // Takes steps until no node is active or a limit is reached. A crew that has given up takes no
+  // more steps, so nothing moves any more. after_step(*this) is called after every step.
   template <typename AfterStep>
   StepEnd Run(const StepLimits& limits, AfterStep&& after_step) {
     const uint64_t first = step_;
@@ -142,6 +146,7 @@ class StepClock {
     while (AnyActive()) {
       if (step_ - first >= limits.steps) return StepEnd::kLimit;
       Step();
+      if (crew_.given_up()) return StepEnd::kStuck;
       after_step(*this);
       if (const uint64_t now = tally().moves; now != moves) {
         moves = now;
@@ -173,7 +178,8 @@ class StepClock {
   // What the nodes of a block have sent from one level, in the order of rows.
   struct SentOfLevel {
     std::vector<Sent> all;
-    std::vector<std::vector<uint32_t>> to;  // by the head's block: indices of `all`
+    // By the place of the head's block in the next level: indices of `all`.
+    std::vector<std::vector<uint32_t>> to;
     void Clear() {
       all.clear();
       for (std::vector<uint32_t>& indices : to) indices.clear();
@@ -181,8 +187,14 @@ class StepClock {
   };
 
   struct alignas(64) Block {
-    Block(int hops, Row first, Row end)
-        : active(hops + 1, first, end), sent(static_cast<size_t>(hops)) {}
+    Block(int hops, const NodeBlock& nodes)
+        : first(nodes.first_level),
+          end(nodes.end_level),
+          active(hops + 1, nodes.first_row, nodes.end_row),
+          sent(static_cast<size_t>(hops)) {}
+    // Where the levels end whose nodes have links.
+    int end_of_tails(int hops) const { return std::min(end, hops); }
+    int first, end;  // levels
     ActiveBits<kKinds> active;
     std::vector<SentOfLevel> sent;  // by level
     Tally tally{};
@@ -192,15 +204,16 @@ class StepClock {
   class Outbox {
    public:
     Outbox(const StepClock& clock, SentOfLevel& sent, const At& at)
-        : clock_(clock), sent_(sent), at_(at) {}
+        : clock_(clock), places_(clock.map_.places(at.level + 1)), sent_(sent), at_(at) {}
     void Put(int port, const Message& message) {
       const Row head = clock_.HeadOf(at_, port);
-      sent_.to[head / clock_.rows_of_block_].push_back(static_cast<uint32_t>(sent_.all.size()));
+      sent_.to[places_[head]].push_back(static_cast<uint32_t>(sent_.all.size()));
       sent_.all.push_back({head, at_.row, port, message, Answer{}});
     }
 
    private:
     const StepClock& clock_;
+    const uint16_t* const places_;
     SentOfLevel& sent_;
     const At& at_;
   };
@@ -300,7 +313,7 @@ class StepClock {
   }
 
   void SendBlock(Block& block) {
-    for (int level = 0; level < hops_; ++level) {
+    for (int level = block.first; level < block.end_of_tails(hops_); ++level) {
       SentOfLevel& sent = block.sent[static_cast<size_t>(level)];
       sent.Clear();
       if (!LevelSends(level)) continue;
@@ -312,19 +325,21 @@ class StepClock {
     }
   }
 
-  // Calls act(sent) for what has been sent from `level` to a block, in the order of the tails.
+  // Calls act(sent) for what has been sent from `level` to a block of the next level, in the order
+  // of the tails. `place` is the block's in that level.
   template <typename Act>
-  void ForSentTo(size_t to, size_t level, Act&& act) {
-    for (Block& from : blocks_) {
-      SentOfLevel& sent = from.sent[level];
-      for (const uint32_t index : sent.to[to]) act(sent.all[index]);
+  void ForSentTo(size_t place, int level, Act&& act) {
+    for (const uint32_t from : map_.of_level(level)) {
+      SentOfLevel& sent = blocks_[from].sent[static_cast<size_t>(level)];
+      for (const uint32_t index : sent.to[place]) act(sent.all[index]);
     }
   }
 
   void ReceiveBlock(size_t to) {
     Block& block = blocks_[to];
-    for (int level = 0; level < hops_; ++level) {
-      ForSentTo(to, static_cast<size_t>(level), [&](Sent& sent) {
+    for (int level = std::max(block.first - 1, 0); level < block.end - 1; ++level) {
+      const size_t place = map_.places(level + 1)[map_.blocks()[to].first_row];
+      ForSentTo(place, level, [&](Sent& sent) {
         rule_.Receive({step_, level + 1, sent.head}, node(level + 1, sent.head),
                       {sent.tail, sent.port}, sent.message, block.tally);
         if constexpr (AnswersAtOnce<Rule>()) {
@@ -334,7 +349,7 @@ class StepClock {
         }
       });
       if constexpr (Answering<Rule> && !AnswersAtOnce<Rule>()) {
-        ForSentTo(to, static_cast<size_t>(level), [&](Sent& sent) { Reply(block, level, sent); });
+        ForSentTo(place, level, [&](Sent& sent) { Reply(block, level, sent); });
       }
     }
   }
@@ -346,7 +361,7 @@ class StepClock {
   }
 
   void SettleBlock(Block& block) {
-    for (int level = 0; level < hops_; ++level) {
+    for (int level = block.first; level < block.end_of_tails(hops_); ++level) {
       for (const Sent& sent : block.sent[static_cast<size_t>(level)].all) {
         rule_.Settle({step_, level, sent.tail}, node(level, sent.tail), sent.port, sent.answer,
                      block.tally);
@@ -357,7 +372,7 @@ class StepClock {
 
   void EndBlock(Block& block) {
     if constexpr (Ending<Rule>) {
-      for (int level = 0; level <= hops_; ++level) {
+      for (int level = block.first; level < block.end; ++level) {
         block.active.ForEach(level, ActiveBits<kKinds>::AllKinds, [&](Row row) {
           rule_.End(At{step_, level, row}, node(level, row), block.tally);
           Mark(block, level, row);
@@ -371,8 +386,8 @@ class StepClock {
   Crew& crew_;
   const int hops_;
   const size_t ports_;
+  const BlockMap map_;
   std::vector<const StageWiring*> wiring_;  // by hop
-  Row rows_of_block_ = 0;
   uint64_t step_ = 0;
   uint64_t moved_at_ = 0;
   int seen_active_ = 0;

@@ -197,6 +197,80 @@ void EqualsPlainSteps(const Network& network) {
   }
 }
 
+// Workers that own rectangles of levels and rows. This thread does the work of all of them, the
+// last block first.
+class OwningCrew final : public Crew {
+ public:
+  explicit OwningCrew(std::vector<NodeBlock> blocks) : Crew(1, std::move(blocks)) {}
+
+ private:
+  void Do(size_t count, const Call& call) override {
+    while (count-- > 0) call(0, count);
+  }
+};
+
+// `levels` and `rows` are where blocks begin; the rows are cut where the level is odd.
+std::vector<NodeBlock> Rectangles(const Network& network, const std::vector<int>& levels,
+                                  const std::vector<Row>& rows) {
+  std::vector<NodeBlock> blocks;
+  for (size_t i = 0; i < levels.size(); ++i) {
+    const int end = i + 1 < levels.size() ? levels[i + 1] : network.hops() + 1;
+    if (levels[i] % 2 == 0) {
+      blocks.push_back({levels[i], end, 0, network.rows()});
+      continue;
+    }
+    for (size_t j = 0; j < rows.size(); ++j) {
+      blocks.push_back(
+          {levels[i], end, rows[j], j + 1 < rows.size() ? rows[j + 1] : network.rows()});
+    }
+  }
+  return blocks;
+}
+
+template <Answers kAnswers>
+void EqualsPlainStepsInRectangles(const Network& network, std::vector<NodeBlock> blocks) {
+  const Folding<kAnswers> rule{.ports = network.ports()};
+  OwningCrew crew(std::move(blocks));
+  StepClock<Folding<kAnswers>> clock(network, rule, crew);
+  PlainSteps<kAnswers> plain(network, rule);
+  Begin(network, clock);
+  Begin(network, plain);
+  for (Row row = 0; row < network.rows(); ++row) clock.Wake(0, row);
+  for (int step = 0; step < 12; ++step) {
+    clock.Step();
+    plain.Step();
+    for (int level = 0; level <= network.hops(); ++level) {
+      uint64_t active = 0;
+      for (Row row = 0; row < network.rows(); ++row) {
+        const auto& node = plain.node(level, row);
+        ASSERT_EQ(clock.node(level, row).fold, node.fold)
+            << "step " << step << ", level " << level << ", row " << row;
+        active += node.energy > 0;
+      }
+      ASSERT_EQ(clock.ActiveNodes(level), active);
+    }
+  }
+  EXPECT_EQ(clock.tally().sum, plain.sum());
+  EXPECT_GT(plain.sum(), 0u);
+}
+
+TEST(StepClock, EqualsPlainStepsWhereWorkersOwnLevelsAndRows) {
+  const Network network = MultibutterflyOf(128, 2);
+  for (const std::vector<int>& levels : std::vector<std::vector<int>>{
+           {0}, {0, 2}, {0, 7}, {0, 1, 2, 3, 4, 5, 6, 7}, {0, 3, 4}, {0, 5, 6, 7}}) {
+    for (const std::vector<Row>& rows :
+         std::vector<std::vector<Row>>{{0, 64}, {0, 1, 70, 127}, {0, 33}}) {
+      EqualsPlainStepsInRectangles<Answers::kNone>(network, Rectangles(network, levels, rows));
+      EqualsPlainStepsInRectangles<Answers::kAtTheEnd>(network, Rectangles(network, levels, rows));
+      EqualsPlainStepsInRectangles<Answers::kAtOnce>(network, Rectangles(network, levels, rows));
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+  // All nodes of a row have one owner.
+  EqualsPlainStepsInRectangles<Answers::kAtTheEnd>(
+      network, {{0, 8, 100, 128}, {0, 8, 0, 7}, {0, 8, 7, 100}});
+}
+
 TEST(StepClock, EqualsPlainStepsWithoutAnswers) {
   EqualsPlainSteps<Answers::kNone>(MultibutterflyOf(64, 3));
   EqualsPlainSteps<Answers::kNone>(
