@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "dataplane/steps/packet_traffic.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
@@ -16,7 +17,8 @@ struct Crossing {
 };
 
 // A packet crosses each hop once at most. Different threads may note crossings of different
-// packets at the same time.
+// packets at the same time; who runs a part of a block notes the crossings of the links that leave
+// the block.
 class CrossingLog {
  public:
   // Memory of a log.
@@ -24,9 +26,10 @@ class CrossingLog {
     return packets * (static_cast<uint64_t>(network.hops()) * sizeof(Crossing) + sizeof(uint32_t));
   }
 
-  // The network outlives the log.
-  CrossingLog(const Network& network, uint64_t packets)
+  // The network outlives the log. `traffic` is told of everything too; it may be null.
+  CrossingLog(const Network& network, uint64_t packets, PacketTraffic* traffic = nullptr)
       : network_(network),
+        traffic_(traffic),
         packets_(packets),
         crossings_(packets * static_cast<uint64_t>(network.hops())),
         begins_(packets, kNever) {}
@@ -39,14 +42,16 @@ class CrossingLog {
   void set_steps_before(uint64_t steps) { steps_before_ = steps; }
 
   // The packet stands at its input from the end of `step` on.
-  void Begin(uint64_t packet, uint64_t step) {
+  void Begin(uint64_t packet, Row input, uint64_t step) {
     begins_[packet] = static_cast<uint32_t>(steps_before_ + step);
+    if (traffic_ != nullptr) traffic_->Begin(input);
   }
   // `step` is counted from 1.
   void Cross(uint64_t packet, int hop, Row tail, int port, uint64_t step) {
     crossings_[static_cast<uint64_t>(hop) * packets_ + packet] = {
         static_cast<uint32_t>(steps_before_ + step),
         tail * static_cast<uint32_t>(network_.ports()) + static_cast<uint32_t>(port)};
+    if (traffic_ != nullptr) traffic_->Cross(hop, tail, port, steps_before_ + step);
   }
 
   bool has_begun(uint64_t packet) const { return begins_[packet] != kNever; }
@@ -59,6 +64,7 @@ class CrossingLog {
   static constexpr uint32_t kNever = UINT32_MAX;
 
   const Network& network_;
+  PacketTraffic* const traffic_;
   const uint64_t packets_;
   uint64_t steps_before_ = 0;
   std::vector<Crossing> crossings_;  // by hop, then by packet

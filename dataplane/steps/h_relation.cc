@@ -243,20 +243,25 @@ absl::StatusOr<HRelationResult> RunHRelation(const Network& network, const Relat
   result.papers_h_bar = bounds.papers;
   std::vector<uint64_t> passed(static_cast<size_t>(network.stages() + 1) * network.rows());
   const uint32_t waves = config.active_rows_only ? 1 : config.share;
-  for (uint32_t w = 0; w < waves && result.trouble.empty(); ++w) {
-    if (config.log != nullptr) config.log->set_steps_before(result.steps);
-    HRelationWave wave(network, relation, rule, config, w, waves, crew);
-    if (wave.messages() == 0) continue;
-    while (wave.Stage()) {
-      if (config.interrupted && config.interrupted()) {
-        return absl::CancelledError("interrupted between two stages");
+  absl::Status ended;
+  crew.Lead([&] {
+    for (uint32_t w = 0; w < waves && result.trouble.empty() && ended.ok(); ++w) {
+      if (config.log != nullptr) config.log->set_steps_before(result.steps);
+      HRelationWave wave(network, relation, rule, config, w, waves, crew);
+      if (wave.messages() == 0) continue;
+      while (wave.Stage()) {
+        if (config.interrupted && config.interrupted()) {
+          ended = absl::CancelledError("interrupted between two stages");
+          return;
+        }
       }
+      Add(wave, result);
+      AddNodes(network, wave, passed, result);
+      ended = AddDelivered(relation, rule, result);
+      result.trouble = wave.trouble();
     }
-    Add(wave, result);
-    AddNodes(network, wave, passed, result);
-    if (absl::Status status = AddDelivered(relation, rule, result); !status.ok()) return status;
-    result.trouble = wave.trouble();
-  }
+  });
+  if (!ended.ok()) return ended;
   result.finished = result.delivered == relation.destinations.size();
   result.congestion_in_all = *std::ranges::max_element(passed);
   HRelationCharge charge{network.dimension(), bounds.h_bar,  result.link_congestion,

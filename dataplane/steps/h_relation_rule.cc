@@ -39,7 +39,7 @@ void HRelationRule::Force(const At& at, Node& node, int direction, Tally& tally)
   ++tally.moves;
 }
 
-void HRelationRule::Receive(const At& at, Node& node, const InLink& link, const Message& message,
+void HRelationRule::Receive(const At& at, Node& node, const InLink&, const Message& message,
                             Tally& tally) const {
   switch (message.kind) {
     case Message::Kind::kRequest:
@@ -66,16 +66,15 @@ void HRelationRule::Receive(const At& at, Node& node, const InLink& link, const 
       }
       return;
     case Message::Kind::kMove:
-      if (log_ != nullptr) Note(at, link, message);
       Take(at, node, message, tally);
       return;
   }
 }
 
-void HRelationRule::Note(const At& at, const InLink& link, const Message& message) const {
-  uint32_t moving = message.chain.first;
-  for (uint32_t left = message.chain.count; left > 0; --left, moving = buffers_.next(moving)) {
-    log_->Cross(moving, at.level - 1, link.tail, link.port, at.step + 1);
+void HRelationRule::Note(const At& at, int port, const MessageChain& chain) const {
+  uint32_t moving = chain.first;
+  for (uint32_t left = chain.count; left > 0; --left, moving = buffers_.next(moving)) {
+    log_->Cross(moving, at.level, at.row, port, at.step + 1);
   }
 }
 

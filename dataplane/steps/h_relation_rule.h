@@ -113,7 +113,7 @@ class HRelationRule {
   static uint8_t LogOf(uint32_t weight) { return static_cast<uint8_t>(std::bit_width(weight) - 1); }
 
   void SetWeight(int level, Side& side, Tally& tally) const;
-  void Note(const At& at, const InLink& link, const Message& message) const;
+  void Note(const At& at, int port, const MessageChain& chain) const;
   void Take(const At& at, Node& node, const Message& message, Tally& tally) const;
   void Decide(const At& at, Node& node, Tally& tally) const;
   void Reserve(const At& at, Node& node, Tally& tally) const;
@@ -212,6 +212,7 @@ void HRelationRule::Move(const At& at, Side& side, int direction, Out& out) cons
     message.chain = slot.messages;
     message.crossed = slot.crossed;
     message.ghosts = static_cast<int32_t>(slot.ghosts) - static_cast<int32_t>(slot.told);
+    if (log_ != nullptr) Note(at, slot.port, slot.messages);
     slot.messages = {};
     slot.told = slot.ghosts;
     out.Put(slot.port, message);

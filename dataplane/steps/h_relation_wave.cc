@@ -12,7 +12,12 @@ namespace bfly::dataplane {
 HRelationWave::HRelationWave(const Network& network, const Relation& relation, HRelationRule& rule,
                              const HRelationConfig& config, uint32_t wave, uint32_t modulus,
                              Crew& crew)
-    : network_(network), rule_(rule), config_(config), wave_(wave), clock_(network, rule, crew) {
+    : network_(network),
+      rule_(rule),
+      crew_(crew),
+      config_(config),
+      wave_(wave),
+      clock_(network, rule, crew) {
   rule_.Reset();
   const int level = rule_.levels().first;
   for (Row row = 0; row < relation.rows(); ++row) {
@@ -20,7 +25,7 @@ HRelationWave::HRelationWave(const Network& network, const Relation& relation, H
     for (uint32_t m = relation.first[row]; m < relation.first[row + 1]; ++m) {
       if (relation.destinations[m] % modulus != wave) continue;
       rule_.Give(row, node, m);
-      if (config.log != nullptr) config.log->Begin(m, 0);
+      if (config.log != nullptr) config.log->Begin(m, row, 0);
       ++messages_;
     }
     if (node.passed == 0) continue;
@@ -156,6 +161,10 @@ bool HRelationWave::Stage() {
   for (int y = 0; y < config_.rounds; ++y) {
     rule_.now() = {stage_, HRelationPart::kMove, y, y + 1 == config_.rounds};
     clock_.Step();
+  }
+  if (crew_.given_up()) {
+    trouble_ = "the run was given up";
+    return false;
   }
   Lemma2();
   ++stage_;

@@ -54,6 +54,7 @@ class HRelationWave {
 
   const Network& network_;
   HRelationRule& rule_;
+  const Crew& crew_;
   const HRelationConfig& config_;
   const uint32_t wave_;
   StepClock<HRelationRule> clock_;

@@ -2,6 +2,7 @@
 #include "dataplane/steps/route.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -135,12 +136,15 @@ absl::StatusOr<RouteReport> RunRoute(absl::string_view program, const Network& n
         " chooses paths without looking for faults, so it is defined on a network without any; "
         "leave `faults` out of the file, or use waves or store_and_forward"));
   }
+  std::optional<Crew> threads;
+  if (options.crew == nullptr) threads.emplace(options.workers);
   RouteRun run{network,
                request,
                options,
                faults,
+               options.crew == nullptr ? *threads : *options.crew,
                std::vector<bool>(packets, true),
-               CrossingLog(network, packets),
+               CrossingLog(network, packets, options.traffic),
                {}};
   run.report.packets = packets;
   if (!faults.empty()) {

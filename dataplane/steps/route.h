@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "dataplane/steps/extra_stages.h"
 #include "dataplane/steps/h_relation.h"
+#include "dataplane/steps/packet_traffic.h"
 #include "topologies/crew.h"
 #include "topologies/fault_set.h"
 #include "topologies/network.h"
@@ -82,7 +83,11 @@ struct RouteReport {
 struct RouteOptions {
   uint64_t max_samples = 200;  // fewer if a level has very many rows
   int level = -1;  // RouteReport::standing_of_level is filled in for this level, 0..hops
+  // The crew that takes the steps. Null: a crew of `workers` threads, made for the run.
+  Crew* crew = nullptr;
   int workers = 1;
+  // Is told what the packets do, block by block of the crew. May be null.
+  PacketTraffic* traffic = nullptr;
 };
 
 inline constexpr int kMaxRouteWorkers = 256;
@@ -97,11 +102,12 @@ struct RouteProgram {
 };
 const std::vector<RouteProgram>& AllRoutePrograms();
 
-// The result does not depend on options.workers. `faults` is about the same network.
+// The result does not depend on who takes the steps. `faults` is about the same network.
 // InvalidArgument: there is no such program, it is not defined on the network, a field is wrong, or
 // the packets are not what the program takes; the message names the field or the row.
 // FailedPrecondition: faults leave nothing to send. ResourceExhausted: more than kMaxRouteBytes.
-// A run that makes no progress or reaches max_steps is not an error: `finished` is false.
+// A run that makes no progress or reaches max_steps is not an error: `finished` is false. Nothing
+// is said of what is returned after options.crew has given up.
 absl::StatusOr<RouteReport> RunRoute(absl::string_view program, const Network& network,
                                      const FaultSet& faults, const RouteRequest& request,
                                      const RouteOptions& options);

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "dataplane/steps/extra_stages.h"
+#include "dataplane/steps/extra_stages_rule.h"
 #include "dataplane/steps/route_run.h"
+#include "dataplane/steps/step_clock.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -43,9 +48,61 @@ absl::Status CheckExtraStagesRoute(const Network& network, const RouteRequest& r
   return ConfigOf(network, request).status();
 }
 
+// The number of a packet in the log.
+uint32_t NumberOf(const RouteRun& run, const ExtraPacket& packet) {
+  const Row rows = run.network.rows();
+  return run.request.relation.first[packet.number % rows] + packet.number / rows;
+}
+
+class LoggedExtraStagesRule : public ExtraStagesRule {
+ public:
+  template <typename... Args>
+  explicit LoggedExtraStagesRule(CrossingLog& log, const std::vector<uint32_t>& numbers,
+                                 Args&&... args)
+      : ExtraStagesRule(std::forward<Args>(args)...), log_(log), numbers_(numbers) {}
+
+  void Settle(const At& at, Node& node, int port, const Answer& taken, Tally& tally) const {
+    if (taken) {
+      const uint32_t packet = node.queues[port].waiting.front().packet;
+      log_.Cross(numbers_[packet], at.level, at.row, port, at.step + 1);
+    }
+    ExtraStagesRule::Settle(at, node, port, taken, tally);
+  }
+
+ private:
+  CrossingLog& log_;
+  const std::vector<uint32_t>& numbers_;
+};
+
+// For a crew whose workers own nodes: the same rule by the step clock.
+absl::Status RunInSteps(RouteRun& run, const ExtraStagesConfig& config) {
+  const std::vector<ExtraPacket> packets = PacketsOf(run.network, config);
+  std::vector<uint32_t> numbers;
+  for (const ExtraPacket& packet : packets) numbers.push_back(NumberOf(run, packet));
+  std::vector<uint32_t> crossings(packets.size() * static_cast<size_t>(run.network.hops()));
+  const LoggedExtraStagesRule rule(run.log, numbers, run.network, config.model, packets, crossings);
+  StepClock<LoggedExtraStagesRule> clock(run.network, rule, run.crew);
+  run.crew.Lead([&] {
+    for (uint32_t packet = 0; packet < packets.size(); ++packet) {
+      const Row input = packet / config.permutations;
+      run.log.Begin(numbers[packet], input, 0);
+      rule.Enter(0, clock.node(0, input), packet);
+      clock.Wake(0, input);
+    }
+    // A packet crosses a link or leaves a buffer in one of two steps.
+    clock.Run({.idle_steps = 4});
+  });
+  for (auto at = crossings.end() - static_cast<std::ptrdiff_t>(packets.size());
+       at != crossings.end(); ++at) {
+    run.report.steps = std::max<uint64_t>(run.report.steps, *at);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RunExtraStagesRoute(RouteRun& run) {
   absl::StatusOr<ExtraStagesConfig> config = ConfigOf(run.network, run.request);
   if (!config.ok()) return config.status();
+  if (!run.crew.blocks().empty()) return RunInSteps(run, *config);
   config->workers = run.options.workers;
   std::vector<uint32_t> crossings;
   const absl::StatusOr<ExtraStagesResult> result = RunExtraStages(run.network, *config, &crossings);
@@ -54,8 +111,8 @@ absl::Status RunExtraStagesRoute(RouteRun& run) {
   const Row rows = run.network.rows();
   for (const ExtraPacket& packet : PacketsOf(run.network, *config)) {
     Row row = packet.number % rows;
-    const uint64_t number = run.request.relation.first[row] + packet.number / rows;
-    run.log.Begin(number, 0);
+    const uint32_t number = NumberOf(run, packet);
+    run.log.Begin(number, row, 0);
     for (int hop = 0; hop < run.network.hops(); ++hop) {
       const int port = packet.path >> hop & 1;
       run.log.Cross(number, hop, row, port,

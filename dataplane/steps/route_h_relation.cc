@@ -24,9 +24,8 @@ absl::Status CheckHRelationRoute(const Network& network, const RouteRequest& req
 absl::Status RunHRelationRoute(RouteRun& run) {
   HRelationConfig config = ConfigOf(run.request);
   config.log = &run.log;
-  Crew crew(run.options.workers);
   const absl::StatusOr<HRelationResult> result =
-      RunHRelation(run.network, run.request.relation, config, crew);
+      RunHRelation(run.network, run.request.relation, config, run.crew);
   if (!result.ok()) return result.status();
   run.report.steps = result->steps;
   run.report.phases = result->stages;

@@ -19,6 +19,7 @@ struct RouteRun {
   const RouteRequest& request;
   const RouteOptions& options;
   const FaultSet& faults;
+  Crew& crew;
   // By packet: whether it takes part. Programs that refuse faults send all packets.
   std::vector<bool> sent;
   CrossingLog log;

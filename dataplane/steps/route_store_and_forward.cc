@@ -21,14 +21,25 @@ class LoggedStoreAndForwardRule : public StoreAndForwardRule {
   explicit LoggedStoreAndForwardRule(CrossingLog& log, Args&&... args)
       : StoreAndForwardRule(std::forward<Args>(args)...), log_(log) {}
 
-  void Receive(const At& at, Node& node, const InLink& link, const Message& message,
-               Tally& tally) const {
-    StoreAndForwardRule::Receive(at, node, link, message, tally);
-    if (message == kAsk) return;
-    log_.Cross(message, at.level - 1, link.tail, link.port, at.step / kClockSteps + 1);
+  template <typename Out>
+  void Send(const At& at, Node& node, Out& out) const {
+    Noting<Out> noting{log_, at, out};
+    StoreAndForwardRule::Send(at, node, noting);
   }
 
  private:
+  // A packet that is sent crosses the link: the sender has asked before.
+  template <typename Out>
+  struct Noting {
+    CrossingLog& log;
+    const At& at;
+    Out& out;
+    void Put(int port, const Message& message) {
+      if (message != kAsk) log.Cross(message, at.level, at.row, port, at.step / kClockSteps + 1);
+      out.Put(port, message);
+    }
+  };
+
   CrossingLog& log_;
 };
 
@@ -44,20 +55,22 @@ absl::Status RunStoreAndForwardRoute(RouteRun& run) {
   std::vector<uint32_t> latencies(outputs.size());
   const LoggedStoreAndForwardRule rule(run.log, run.network, run.request.buffer, run.request.seed,
                                        outputs, usable, latencies);
-  Crew crew(run.options.workers);
-  StepClock<LoggedStoreAndForwardRule> clock(run.network, rule, crew);
-  for (Row input = 0; input < run.network.rows(); ++input) {
-    const std::vector<uint32_t>& first = run.request.relation.first;
-    for (uint32_t packet = first[input]; packet < first[input + 1]; ++packet) {
-      if (!run.sent[packet]) continue;
-      run.log.Begin(packet, 0);
-      clock.node(0, input).packets.push_back(packet);
-    }
-    clock.Wake(0, input);
-  }
+  StepClock<LoggedStoreAndForwardRule> clock(run.network, rule, run.crew);
   StepLimits limits{.idle_steps = 2 * kClockSteps};
   if (run.request.max_steps > 0) limits.steps = run.request.max_steps * kClockSteps;
-  const StepEnd end = clock.Run(limits);
+  StepEnd end = StepEnd::kDone;
+  run.crew.Lead([&] {
+    const std::vector<uint32_t>& first = run.request.relation.first;
+    for (Row input = 0; input < run.network.rows(); ++input) {
+      for (uint32_t packet = first[input]; packet < first[input + 1]; ++packet) {
+        if (!run.sent[packet]) continue;
+        run.log.Begin(packet, input, 0);
+        clock.node(0, input).packets.push_back(packet);
+      }
+      clock.Wake(0, input);
+    }
+    end = clock.Run(limits);
+  });
   run.report.steps = (clock.step() + kClockSteps - 1) / kClockSteps;
   if (end == StepEnd::kStuck) run.report.trouble = "no packet has moved in the last 2 steps";
   return absl::OkStatus();

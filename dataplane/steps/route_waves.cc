@@ -40,31 +40,10 @@ absl::Status CheckWavesRoute(const Network& network, const RouteRequest& request
       "destinations: a wave takes one packet an input and one an output: ", status.message()));
 }
 
-// A wave whose packets all see links to sound switches always moves: of the packets that are
-// nearest to the outputs, each meets an empty node.
-absl::Status RunWavesRoute(RouteRun& run) {
-  FaultSet faults = run.faults;
-  if (!faults.empty()) {
-    const std::vector<bool> usable = UsableLinks(run.network, FaultySwitches(run.faults));
-    for (uint64_t link = 0; link < usable.size(); ++link) {
-      if (!usable[link]) faults.Avoid(run.network.link_at(link));
-    }
-  }
-  const absl::StatusOr<WaveWiring> wiring = WaveWiring::Make(run.network, &faults);
-  if (!wiring.ok()) return wiring.status();
-  const Relation& relation = run.request.relation;
-  std::vector<uint32_t> number(run.network.rows(), UINT32_MAX);  // by destination
-  std::vector<Row> input(run.network.rows());                    // the same
-  for (Row row = 0; row < run.network.rows(); ++row) {
-    for (uint32_t packet = relation.first[row]; packet < relation.first[row + 1]; ++packet) {
-      if (!run.sent[packet]) continue;
-      number[relation.destinations[packet]] = packet;
-      input[relation.destinations[packet]] = row;
-    }
-  }
-  const LoggedWavesRule rule(*wiring, run.log, number);
-  Crew crew(run.options.workers);
-  StepClock<LoggedWavesRule> clock(run.network, rule, crew);
+// One wave after the other. number[destination] is the packet for it, UINT32_MAX: none, and
+// input[destination] the row that sends it.
+void TakeWaves(RouteRun& run, const std::vector<uint32_t>& number, const std::vector<Row>& input,
+               StepClock<LoggedWavesRule>& clock) {
   const auto phase = static_cast<uint64_t>(run.network.ports());
   StepEnd end = StepEnd::kDone;
   for (uint32_t w = 0; w < run.request.waves && end == StepEnd::kDone; ++w) {
@@ -73,7 +52,7 @@ absl::Status RunWavesRoute(RouteRun& run) {
     run.log.set_steps_before(run.report.steps);
     for (Row to = w; to < run.network.rows(); to += run.request.waves) {
       if (number[to] == UINT32_MAX) continue;
-      run.log.Begin(number[to], 0);
+      run.log.Begin(number[to], input[to], 0);
       clock.node(0, input[to]).packet = to;
       clock.Wake(0, input[to]);
       ++wave.packets;
@@ -97,9 +76,35 @@ absl::Status RunWavesRoute(RouteRun& run) {
     run.report.trouble = absl::StrCat("no packet of wave ", run.report.waves.back().wave,
                                       " has moved in an even and an odd phase");
   }
-  return absl::OkStatus();
 }
 
+// A wave whose packets all see links to sound switches always moves: of the packets that are
+// nearest to the outputs, each meets an empty node.
+absl::Status RunWavesRoute(RouteRun& run) {
+  FaultSet faults = run.faults;
+  if (!faults.empty()) {
+    const std::vector<bool> usable = UsableLinks(run.network, FaultySwitches(run.faults));
+    for (uint64_t link = 0; link < usable.size(); ++link) {
+      if (!usable[link]) faults.Avoid(run.network.link_at(link));
+    }
+  }
+  const absl::StatusOr<WaveWiring> wiring = WaveWiring::Make(run.network, &faults);
+  if (!wiring.ok()) return wiring.status();
+  const Relation& relation = run.request.relation;
+  std::vector<uint32_t> number(run.network.rows(), UINT32_MAX);  // by destination
+  std::vector<Row> input(run.network.rows());                    // the same
+  for (Row row = 0; row < run.network.rows(); ++row) {
+    for (uint32_t packet = relation.first[row]; packet < relation.first[row + 1]; ++packet) {
+      if (!run.sent[packet]) continue;
+      number[relation.destinations[packet]] = packet;
+      input[relation.destinations[packet]] = row;
+    }
+  }
+  const LoggedWavesRule rule(*wiring, run.log, number);
+  StepClock<LoggedWavesRule> clock(run.network, rule, run.crew);
+  run.crew.Lead([&] { TakeWaves(run, number, input, clock); });
+  return absl::OkStatus();
+}
 }  // namespace
 
 RouteProgramRun WavesRoute() {

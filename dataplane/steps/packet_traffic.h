@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the packets of a program do at the nodes of each block. A fabric whose workers run the
+// program turns it into real packets on its links.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "dataplane/steps/block_map.h"
+#include "topologies/network.h"
+
+namespace bfly::dataplane {
+
+// Of one block. Who runs a part of the block writes it; between the parts the thread that drives
+// the program does.
+struct BlockTraffic {
+  struct Crossing {
+    int hop = 0;
+    uint32_t link = 0;  // within the stage: row of the tail * ports + port
+    Row head = 0;
+  };
+  // Blocks share no cache line.
+  alignas(64) uint64_t begun = 0;   // packets put at inputs of the block
+  std::vector<Crossing> crossings;  // of links that leave nodes of the block
+  uint64_t last_step = 0;           // of any crossing; counted from 1
+  // Who has taken the rest over says so.
+  void Clear() {
+    begun = 0;
+    crossings.clear();
+  }
+};
+
+class PacketTraffic {
+ public:
+  // The network outlives the object. `blocks` are a crew's.
+  PacketTraffic(const Network& network, const std::vector<NodeBlock>& blocks)
+      : network_(network),
+        map_(network.hops() + 1, network.rows(), blocks),
+        of_block_(blocks.size()) {}
+
+  const BlockMap& map() const { return map_; }
+  BlockTraffic& of_block(size_t block) { return of_block_[block]; }
+
+  void Begin(Row input) { ++of_block_[map_.BlockOf(0, input)].begun; }
+  void Cross(int hop, Row tail, int port, uint64_t step) {
+    BlockTraffic& block = of_block_[map_.BlockOf(hop, tail)];
+    block.crossings.push_back(
+        {hop, tail * static_cast<uint32_t>(network_.ports()) + static_cast<uint32_t>(port),
+         network_.next_row(network_.stage_of_hop(hop), tail, port)});
+    block.last_step = step;
+  }
+
+ private:
+  const Network& network_;
+  const BlockMap map_;
+  std::vector<BlockTraffic> of_block_;
+};
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// RunRoute by a crew whose workers own nodes of the network.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "dataplane/steps/packet_traffic.h"
+#include "tests/unit/route_fixture.h"
+
+namespace bfly::dataplane {
+namespace {
+
+// Workers that own nodes: the inputs' level, and the upper and the lower rows of the others. This
+// thread does the work of all of them.
+class OwningCrew final : public Crew {
+ public:
+  explicit OwningCrew(const Network& network)
+      : Crew(1, {{0, 1, 0, network.rows()},
+                 {1, network.hops() + 1, 0, network.rows() / 2},
+                 {1, network.hops() + 1, network.rows() / 2, network.rows()}}) {}
+  int led = 0;
+
+ private:
+  void Do(size_t count, const Call& call) override {
+    while (count-- > 0) call(0, count);
+  }
+  void DoLead(const Call& call) override {
+    ++led;
+    call(0, 0);
+  }
+};
+
+// Every crossing of the traffic is one that a walk over the network allows, and there are as many
+// as the report says.
+void ExpectTraffic(const Network& network, const RouteReport& report, PacketTraffic& traffic) {
+  uint64_t begun = 0, delivered = 0;
+  std::vector<uint32_t> carried(network.link_count());
+  for (size_t block = 0; block < traffic.map().blocks().size(); ++block) {
+    const NodeBlock& nodes = traffic.map().blocks()[block];
+    begun += traffic.of_block(block).begun;
+    for (const BlockTraffic::Crossing& crossing : traffic.of_block(block).crossings) {
+      const Row tail = crossing.link / static_cast<uint32_t>(network.ports());
+      const int port = static_cast<int>(crossing.link % static_cast<uint32_t>(network.ports()));
+      EXPECT_TRUE(crossing.hop >= nodes.first_level && crossing.hop < nodes.end_level);
+      EXPECT_TRUE(tail >= nodes.first_row && tail < nodes.end_row);
+      EXPECT_EQ(crossing.head, network.next_row(network.stage_of_hop(crossing.hop), tail, port));
+      ++carried[network.link_index({network.stage_of_hop(crossing.hop), tail, port})];
+      delivered += crossing.hop + 1 == network.hops();
+    }
+  }
+  EXPECT_EQ(begun, report.packets - report.left_out);
+  EXPECT_EQ(delivered, report.delivered);
+  EXPECT_EQ(*std::max_element(carried.begin(), carried.end()), report.congestion);
+}
+
+TEST(RouteOnWorkers, IsTheSameWhereWorkersOwnNodesAndTellsThemOfTheirPackets) {
+  struct Case {
+    const char* program;
+    Network network;
+    RouteRequest request;
+  };
+  const std::vector<Case> cases = {
+      {"waves", Multibutterfly(64, 2), {.relation = *RelationByName("random", 64, 1, 5)}},
+      {"waves",
+       Multibutterfly(64, 2),
+       {.relation = *RelationByName("random", 64, 1, 5), .waves = 3}},
+      {"store_and_forward",
+       Multibutterfly(64, 2),
+       {.relation = *RelationByName("random", 64, 3, 5)}},
+      {"extra_stages", Butterfly(64, 2), {.relation = *RelationByName("random", 64, 3, 5)}},
+      {"h_relation",
+       Multibutterfly(64, 8),
+       {.relation = *RelationByName("random", 64, 4, 1),
+        .h_relation = {.neighbours = 4, .share = 16}}},
+  };
+  for (const Case& c : cases) {
+    const RouteOptions plain{.level = 2};
+    const RouteReport one = *Try(c.program, c.network, c.request, plain);
+    OwningCrew crew(c.network);
+    PacketTraffic traffic(c.network, crew.blocks());
+    const RouteReport owned =
+        *Try(c.program, c.network, c.request, {.level = 2, .crew = &crew, .traffic = &traffic});
+    SCOPED_TRACE(c.program);
+    EXPECT_EQ(crew.led, 1);
+    EXPECT_TRUE(owned.finished);
+    EXPECT_EQ(owned.trouble, one.trouble);
+    EXPECT_EQ(owned.steps, one.steps);
+    EXPECT_EQ(owned.phases, one.phases);
+    EXPECT_EQ(owned.delivered, one.delivered);
+    EXPECT_EQ(owned.mean_latency, one.mean_latency);
+    EXPECT_EQ(owned.stage_congestion, one.stage_congestion);
+    EXPECT_EQ(owned.standing, one.standing);
+    EXPECT_EQ(owned.standing_of_level, one.standing_of_level);
+    ExpectTraffic(c.network, owned, traffic);
+  }
+}
+
+}  // namespace
+}  // namespace bfly::dataplane
