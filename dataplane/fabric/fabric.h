@@ -20,6 +20,7 @@
 namespace bfly::dataplane {
 
 class InBand;
+class StepPrograms;
 
 class Fabric {
  public:
@@ -78,6 +79,10 @@ class Fabric {
   // For circuits that the workers set up themselves (in_band/in_band.h). The first call takes the
   // memory. FailedPrecondition: the network or its placement does not allow it.
   virtual absl::StatusOr<InBand*> in_band() = 0;
+
+  // For packet algorithms that the workers run (step_workers/step_programs.h). FailedPrecondition:
+  // other data planes run some of the stages, or the fabric is unloaded.
+  virtual absl::StatusOr<StepPrograms*> step_programs() = 0;
 
   // A sentence for each thing that is wrong with ports and trunks now.
   virtual std::vector<std::string> problems() const { return {}; }

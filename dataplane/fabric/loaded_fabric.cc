@@ -112,9 +112,11 @@ absl::Status LoadedFabric::Unload() {
   const std::lock_guard<std::mutex> lock(control_);
   if (!running_) return absl::OkStatus();
   if (in_band_owner_ != nullptr) in_band_owner_->Stop();
+  if (step_programs_ != nullptr) step_programs_->Stop();
   if (absl::Status status = StopWorkers(); !status.ok()) return status;
   ports_.Stop();
   running_ = false;
+  if (step_programs_ != nullptr) DiscardSteps();
   assembly_.Discard();
   ports_.Close();
   return absl::OkStatus();
@@ -164,6 +166,39 @@ absl::StatusOr<InBand*> LoadedFabric::in_band() {
     if (absl::Status status = MakeInBand(); !status.ok()) return status;
   }
   return in_band_owner_.get();
+}
+
+absl::StatusOr<StepPrograms*> LoadedFabric::step_programs() {
+  const std::lock_guard<std::mutex> lock(control_);
+  if (!running_) return absl::FailedPreconditionError("the fabric is unloaded");
+  if (absl::Status status = LoadedStepPrograms::Check(network_, plan_); !status.ok()) {
+    return status;
+  }
+  if (step_programs_ == nullptr) MakeStepPrograms();
+  return step_programs_.get();
+}
+
+void LoadedFabric::MakeStepPrograms() {
+  step_programs_ = std::make_unique<LoadedStepPrograms>(
+      network_, plan_, [this](int stage, Row row) -> Stage& { return stages_.of(stage, row); },
+      faults_);
+  StageCrew& crew = step_programs_->crew();
+  const auto set = [this, &crew](bool run) {
+    for (size_t i = 0; i < workers_.size(); ++i) {
+      workers_[i]->SetSteps(run ? crew.worker(static_cast<int>(i)) : nullptr);
+    }
+  };
+  crew.Attach([leader = workers_[static_cast<size_t>(crew.leader())].get()] { leader->Pass(); },
+              [set] { set(true); }, [set] { set(false); });
+}
+
+// A program whose workers stopped in the middle has left packets at its nodes.
+void LoadedFabric::DiscardSteps() {
+  step_programs_->WorkersStopped();
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    StepWorker* const steps = step_programs_->crew().worker(static_cast<int>(i));
+    if (steps != nullptr) steps->Discard(workers_[i]->stopped_account().ledger);
+  }
 }
 
 absl::Status LoadedFabric::MakeInBand() {
@@ -235,6 +270,7 @@ absl::Status LoadedFabric::SetLinkUp(LinkId link, bool up) {
   stages_.SetLinkUp(link, up);
   faults_.SetLinkUp(link, up);
   if (in_band_owner_ != nullptr) in_band_owner_->SetLinkUp(link, up);
+  if (step_programs_ != nullptr) step_programs_->SetLinkUp(link, up);
   return absl::OkStatus();
 }
 

@@ -17,6 +17,7 @@
 #include "dataplane/fabric/worker.h"
 #include "dataplane/in_band/loaded_in_band.h"
 #include "dataplane/stages/plan.h"
+#include "dataplane/step_workers/loaded_step_programs.h"
 #include "dataplane/traffic/sources.h"
 
 namespace bfly::dataplane {
@@ -48,6 +49,7 @@ class LoadedFabric final : public Fabric {
   void AvoidLinks(const std::vector<uint64_t>& links) override;
   absl::Status SetLinks(const LinkPlan& plan) override;
   absl::StatusOr<InBand*> in_band() override;
+  absl::StatusOr<StepPrograms*> step_programs() override;
   std::vector<std::string> problems() const override { return ports_.problems(); }
   Snapshot snapshot() const override;
   Snapshot summary() const override;
@@ -76,6 +78,8 @@ class LoadedFabric final : public Fabric {
   absl::Status CheckInput(Row input) const;
   void NoteCircuit(Row input);
   absl::Status MakeInBand();
+  void MakeStepPrograms();
+  void DiscardSteps();
   // Returns when every worker has begun and ended a pass since the call, or has stopped.
   void WaitForWorkers() const;
 
@@ -101,6 +105,7 @@ class LoadedFabric final : public Fabric {
   FaultSet faults_{network_};                    // control_
   std::unique_ptr<LoadedInBand> in_band_owner_;  // made when first asked for
   std::atomic<LoadedInBand*> in_band_{nullptr};  // in_band_owner_, for callers without control_
+  std::unique_ptr<LoadedStepPrograms> step_programs_;  // control_; made when first asked for
 
   mutable std::mutex control_;  // one control call at a time; no worker ever takes it
   bool running_ = false;        // guarded by control_

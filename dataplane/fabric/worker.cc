@@ -32,6 +32,10 @@ constexpr double kOversleepNs = 60'000;
 }  // namespace
 
 bool Worker::Pass() {
+  StepWorker* const steps = steps_.load(std::memory_order_acquire);
+  // The worker that leads a step program makes passes within this call until the program has ended.
+  if (steps != nullptr) [[unlikely]]
+    steps->Lead();
   if (const uint64_t asked = epoch_.asked(); !epoch_.answered(asked)) TakeUp(asked);
   uint64_t held = 0;
   if (timed_.empty()) {
@@ -43,19 +47,24 @@ bool Worker::Pass() {
     segment->Settle(account_);
     held += segment->held();
   }
+  if (steps != nullptr) [[unlikely]]
+    held += steps->Work(account_.ledger);
   account_.ledger.held = held;
   InBandWorker* const in_band = in_band_.load(std::memory_order_acquire);
-  const bool runs_program = in_band != nullptr && in_band->Run(account_.ledger);
+  const bool runs_circuits = in_band != nullptr && in_band->Run(account_.ledger);
+  const bool runs_program = runs_circuits || steps != nullptr;
   passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   const bool moved = std::memcmp(&account_, &last_published_, sizeof(Account)) != 0;
-  if (!moved) {
-    if (!runs_program) Bump<uint64_t>(idle_passes_, 1);
-    return runs_program;
+  if (moved) {
+    published_.Publish(account_);
+    last_published_ = account_;
+    for (Segment* segment : segments_) segment->HandOver();
+  } else if (!runs_program) {
+    Bump<uint64_t>(idle_passes_, 1);
   }
-  published_.Publish(account_);
-  last_published_ = account_;
-  for (Segment* segment : segments_) segment->HandOver();
-  return true;
+  if (steps != nullptr) [[unlikely]]
+    steps->Published();
+  return moved || runs_program;
 }
 
 // Returns how many packets are on the links after the pass.
@@ -139,6 +148,7 @@ int Worker::Main(void* worker) {
     }
   }
   self.epoch_.Leave();
+  if (StepWorker* const steps = self.steps_.load(std::memory_order_acquire)) steps->Leave();
   self.stopped_.store(true, std::memory_order_release);
   return 0;
 }

@@ -14,6 +14,7 @@
 #include "dataplane/in_band/in_band_worker.h"
 #include "dataplane/runtime/grace_period.h"
 #include "dataplane/stages/segment.h"
+#include "dataplane/step_workers/step_worker.h"
 #include "dataplane/telemetry/published.h"
 #include "dataplane/traffic/source_inlet.h"
 
@@ -35,6 +36,10 @@ class alignas(RTE_CACHE_LINE_SIZE) Worker {
   // Control, also while it runs: what the worker does for programs from its next pass on. It must
   // outlive the run of the worker.
   void SetInBand(InBandWorker* probes) { in_band_.store(probes, std::memory_order_release); }
+
+  // Control, also while it runs: the step program in which the worker takes part from its next pass
+  // on; null: none. It must outlive the run of the worker.
+  void SetSteps(StepWorker* steps) { steps_.store(steps, std::memory_order_release); }
 
   // Launches the lcore. FailedPrecondition: the lcore runs something else.
   absl::Status Start();
@@ -88,6 +93,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Worker {
   Account account_;                              // worker only, while it runs
   Account last_published_;                       // worker only
   std::atomic<InBandWorker*> in_band_{nullptr};  // control: writes once, worker: acquire loads
+  std::atomic<StepWorker*> steps_{nullptr};      // control: writes, worker: acquire loads
   uint32_t idle_in_a_row_ = 0;
   Published<Account> published_;  // worker: writes, snapshot: reads
   PassEpoch epoch_;

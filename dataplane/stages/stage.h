@@ -60,6 +60,12 @@ class Stage {
     return (this->*checked_)(burst, count, links, ledger);
   }
 
+  // Worker: counts a packet that has crossed a link by other means than Cross.
+  void CountCrossing(uint32_t link, uint64_t bytes) {
+    Bump<uint64_t>(hot_[link].packets, 1);
+    Bump<uint64_t>(hot_[link].bytes, bytes);
+  }
+
   // Whether a direction has several ports.
   bool picks() const { return picker_ != nullptr; }
 

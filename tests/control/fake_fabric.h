@@ -94,6 +94,9 @@ class FakeFabric final : public dataplane::Fabric {
   absl::StatusOr<dataplane::InBand*> in_band() override {
     return absl::FailedPreconditionError("in_band: a fake fabric has no workers");
   }
+  absl::StatusOr<dataplane::StepPrograms*> step_programs() override {
+    return absl::FailedPreconditionError("step_programs: a fake fabric has no workers");
+  }
 
   absl::Status InstallCircuit(Row input, Tag tag) override {
     board_.PassGate();

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The concrete StepPrograms of one loaded fabric.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "dataplane/stages/plan.h"
+#include "dataplane/step_workers/stage_crew.h"
+#include "dataplane/step_workers/step_programs.h"
+#include "topologies/fault_set.h"
+
+namespace bfly::dataplane {
+
+class LoadedStepPrograms final : public StepPrograms {
+ public:
+  // FailedPrecondition: other data planes run some of the stages.
+  static absl::Status Check(const Network& network, const FabricPlan& plan);
+
+  // For a plan that Check accepts. `faults` are the links that are down now. The network, the plan
+  // and the stages outlive the object.
+  LoadedStepPrograms(const Network& network, const FabricPlan& plan,
+                     const StageCrew::StageOf& stage_of, FaultSet faults);
+  ~LoadedStepPrograms() override;
+
+  StageCrew& crew() { return crew_; }
+  // For tests: how long a worker may make no pass before a run is given up. Call it between runs.
+  void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
+
+  absl::StatusOr<StepRun> Run(absl::string_view program, const RouteRequest& request,
+                              const RouteOptions& options,
+                              const std::function<bool()>& cancelled) override;
+
+  // A link went down or came up. A program that runs is given up.
+  void SetLinkUp(LinkId link, bool up);
+
+  // Call it before the workers stop. It gives up a program that runs, and waits for its end, at
+  // most five seconds.
+  void Stop();
+  // Call it when the workers have stopped.
+  void WorkersStopped() { crew_.Close(); }
+
+ private:
+  // One run. Its thread may be at it after the caller has given it up.
+  struct Attempt;
+
+  using Lock = std::unique_lock<std::mutex>;
+  // Waits until no other caller's program runs.
+  absl::Status WaitForTurn(Lock& lock, const std::function<bool()>& cancelled);
+  // Waits until the attempt has ended.
+  absl::Status WaitForEnd(Lock& lock, const Attempt& attempt,
+                          const std::function<bool()>& cancelled);
+  absl::Status WhyGivenUp() const;
+  std::string NamesOf(const std::vector<int>& workers) const;
+
+  const Network& network_;
+  const FabricPlan& plan_;
+  StageCrew crew_;
+  std::chrono::milliseconds patience_{5000};
+  std::atomic<bool> stopping_{false};
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool busy_ = false;                 // mutex_: a caller is in Run
+  FaultSet faults_;                   // mutex_
+  std::string changed_link_;          // mutex_: the first that changed during the run
+  std::shared_ptr<Attempt> attempt_;  // mutex_: the last one
+  std::thread thread_;                // of the last attempt
+};
+
+}  // namespace bfly::dataplane

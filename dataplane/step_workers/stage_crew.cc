@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/step_workers/stage_crew.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace bfly::dataplane {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A worker's data waits while it runs a part, so a block has about so many nodes at most. But a
+// packet from one block to another costs more than a packet within a block.
+constexpr uint64_t kNodesOfBlock = uint64_t{1} << 15;
+constexpr uint64_t kMostBarriers = 10'000;
+// Other threads may use the workers' CPUs.
+constexpr double kLongestMeasurement = 1;
+
+double Since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+struct StageCrew::Cut {
+  std::vector<NodeBlock> blocks;
+  std::vector<int> owners;   // by block: index in of_plan
+  std::vector<int> of_plan;  // the workers of the plan that own blocks
+};
+
+// A segment of the plan is a rectangle of nodes; those that end at the last hop have the outputs
+// of their rows too. The first segment begins at the inputs, so its worker has index 0.
+StageCrew::Cut StageCrew::CutOf(const Network& network, const FabricPlan& plan) {
+  Cut cut;
+  for (const SegmentPlan& segment : plan.segments) {
+    auto owner = std::find(cut.of_plan.begin(), cut.of_plan.end(), segment.worker);
+    if (owner == cut.of_plan.end()) owner = cut.of_plan.insert(owner, segment.worker);
+    const int end = segment.end() == network.hops() ? network.hops() + 1 : segment.end();
+    const Row last = std::min(segment.rows.last, network.rows() - 1);
+    const auto levels = static_cast<uint64_t>(end - segment.first_hop);
+    const uint64_t rows = std::max<uint64_t>(64, kNodesOfBlock / levels / 64 * 64);
+    for (uint64_t first = segment.rows.first; first <= last; first += rows) {
+      const uint64_t end_row = std::min<uint64_t>(first + rows, uint64_t{last} + 1);
+      cut.blocks.push_back(
+          {segment.first_hop, end, static_cast<Row>(first), static_cast<Row>(end_row)});
+      cut.owners.push_back(static_cast<int>(owner - cut.of_plan.begin()));
+    }
+  }
+  return cut;
+}
+
+StageCrew::StageCrew(const Network& network, const FabricPlan& plan, const StageOf& stage_of)
+    : StageCrew(network, plan, stage_of, CutOf(network, plan)) {}
+
+StageCrew::StageCrew(const Network& network, const FabricPlan&, const StageOf& stage_of, Cut cut)
+    : Crew(static_cast<int>(cut.of_plan.size()), std::move(cut.blocks)),
+      traffic_(network, blocks()),
+      owner_of_block_(std::move(cut.owners)),
+      of_plan_(std::move(cut.of_plan)) {
+  for (int w = 0; w < workers(); ++w) {
+    workers_.push_back(
+        std::make_unique<StepWorker>(w, *this, round_, traffic_, owner_of_block_, workers()));
+  }
+  std::vector<const StepWorker*> peers;
+  for (const auto& worker : workers_) peers.push_back(worker.get());
+  for (const auto& worker : workers_) worker->SetPeers(peers);
+  for (size_t block = 0; block < blocks().size(); ++block) {
+    const NodeBlock& nodes = blocks()[block];
+    std::vector<Stage*> stages;
+    for (int hop = nodes.first_level; hop < std::min(nodes.end_level, network.hops()); ++hop) {
+      stages.push_back(&stage_of(network.stage_of_hop(hop), nodes.first_row));
+    }
+    workers_[static_cast<size_t>(owner_of_block_[block])]->AddBlock(block, std::move(stages));
+  }
+}
+
+StepWorker* StageCrew::worker(int of_plan) const {
+  const auto it = std::find(of_plan_.begin(), of_plan_.end(), of_plan);
+  return it == of_plan_.end() ? nullptr
+                              : workers_[static_cast<size_t>(it - of_plan_.begin())].get();
+}
+
+void StageCrew::Attach(std::function<void()> pass, std::function<void()> begin,
+                       std::function<void()> end) {
+  pass_ = std::move(pass);
+  begin_ = std::move(begin);
+  end_ = std::move(end);
+}
+
+void StageCrew::Reset() {
+  set_given_up(false);
+  times_ = {};
+  cause_.store(StepEndCause::kNone, std::memory_order_release);
+}
+
+void StageCrew::GiveUp(StepEndCause cause) {
+  StepEndCause none = StepEndCause::kNone;
+  cause_.compare_exchange_strong(none, cause, std::memory_order_acq_rel);
+}
+
+std::vector<int> StageCrew::Late() const {
+  std::vector<int> late;
+  const uint64_t round = round_.number.load(std::memory_order_acquire);
+  for (size_t w = 0; w < workers_.size(); ++w) {
+    if (workers_[w]->done() < round) late.push_back(of_plan_[w]);
+  }
+  if (late.empty()) late.push_back(of_plan_[0]);
+  return late;
+}
+
+// The thread that called RunRoute sleeps meanwhile.
+void StageCrew::DoLead(const Call& call) {
+  led_ = call;
+  begin_();
+  int idle = kIdle;
+  if (state_.compare_exchange_strong(idle, kPosted, std::memory_order_acq_rel)) {
+    for (int state;
+         (state = state_.load(std::memory_order_acquire)) == kPosted || state == kLeading;) {
+      state_.wait(state, std::memory_order_acquire);
+    }
+  }
+  // Also where the workers had stopped before they saw the program.
+  if (cause() == StepEndCause::kUnloaded) set_given_up(true);
+  end_();
+}
+
+void StageCrew::Close() {
+  state_.store(kClosed, std::memory_order_release);
+  state_.notify_all();
+}
+
+void StageCrew::LeadIfPosted() {
+  int posted = kPosted;
+  if (state_.load(std::memory_order_relaxed) != kPosted ||
+      !state_.compare_exchange_strong(posted, kLeading, std::memory_order_acquire)) {
+    return;
+  }
+  const uint64_t rounds = this->rounds();
+  const Clock::time_point start = Clock::now();
+  led_(0, 0);
+  times_.seconds = Since(start);
+  times_.barriers = this->rounds() - rounds;
+  for (size_t block = 0; block < blocks().size(); ++block) {
+    times_.last_step = std::max(times_.last_step, traffic_.of_block(block).last_step);
+    traffic_.of_block(block).last_step = 0;
+  }
+  round_.reason =
+      cause() == StepEndCause::kLinkChanged ? DropReason::kLinkDown : DropReason::kUnloaded;
+  Round(StepRound::Kind::kDiscard);
+  if (!given_up()) MeasureBarrier();
+  state_.store(kIdle, std::memory_order_release);
+  state_.notify_all();
+}
+
+void StageCrew::MeasureBarrier() {
+  const uint64_t wanted = std::max(fewest_barriers_, std::min(times_.barriers, kMostBarriers));
+  const Clock::time_point start = Clock::now();
+  uint64_t made = 0;
+  double seconds = 0;
+  while (made < wanted && seconds < kLongestMeasurement && cause() == StepEndCause::kNone) {
+    Round(StepRound::Kind::kEmpty);
+    ++made;
+    if (made % 64 == 0) seconds = Since(start);
+  }
+  if (made > 0) times_.barrier_seconds = Since(start) / static_cast<double>(made);
+}
+
+void StageCrew::Do(size_t count, const Call& call) {
+  if (given_up()) return;
+  if (cause() != StepEndCause::kNone) return set_given_up(true);
+  if (count != blocks().size()) {
+    for (size_t index = 0; index < count; ++index) call(0, index);
+    return;
+  }
+  round_.call = call.call;
+  round_.context = call.context;
+  Round(StepRound::Kind::kParts);
+}
+
+void StageCrew::Round(StepRound::Kind kind) {
+  round_.kind = kind;
+  const uint64_t number = rounds() + 1;
+  round_.number.store(number, std::memory_order_release);
+  const auto is_late = [number](const auto& worker) { return worker->done() < number; };
+  do {
+    pass_();
+  } while (std::any_of(workers_.begin(), workers_.end(), is_late));
+}
+
+}  // namespace bfly::dataplane

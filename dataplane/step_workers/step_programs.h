@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stage workers of one loaded fabric run a packet algorithm together, in exact steps, with real
+// packets on their links. Through this interface control starts a run and reads its report.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "dataplane/steps/route.h"
+
+namespace bfly::dataplane {
+
+struct StepRun {
+  RouteReport report;          // what RunRoute reports for the same network, links and request
+  double seconds = 0;          // of the steps alone
+  uint64_t barriers = 0;       // how often all workers waited for each other in that time
+  double barrier_seconds = 0;  // of one such wait without work: the mean of 1,000 to 10,000, or
+                               // of those of a second
+  int workers = 0;             // that took the steps
+};
+
+// Thread-safe. One program runs at a time, and a second caller waits.
+class StepPrograms {
+ public:
+  virtual ~StepPrograms() = default;
+
+  // Runs a program (steps/route.h) around the links that are down now. Every packet of the request
+  // is a packet of the fabric: links count it, and so does the account of the workers. `cancelled`
+  // is asked every few milliseconds, by the calling thread; it may be empty. options.workers and
+  // options.crew are not looked at.
+  // After an error no packet of the program is in the fabric any more; what had been injected and
+  // not delivered is counted as dropped. Besides the errors of RunRoute:
+  // Aborted: a link went down or came up during the run; the message names the link and the step.
+  // Cancelled: `cancelled` returned true.
+  // Unavailable: the fabric was unloaded meanwhile. FailedPrecondition: it was unloaded before.
+  // DeadlineExceeded: a worker made no pass for five seconds.
+  virtual absl::StatusOr<StepRun> Run(absl::string_view program, const RouteRequest& request,
+                                      const RouteOptions& options,
+                                      const std::function<bool()>& cancelled) = 0;
+};
+
+}  // namespace bfly::dataplane
