@@ -14,7 +14,8 @@ struct FigurePoint {
   double y = 0;
   double low = 0;
   double high = 0;
-  double exact = std::numeric_limits<double>::quiet_NaN();  // theory's value of y; NaN: none
+  // What the point is compared with, drawn as a ring; NaN: nothing.
+  double exact = std::numeric_limits<double>::quiet_NaN();
 };
 
 // The bounds of theory at x; NaN means no bound.
@@ -42,8 +43,9 @@ struct Figure {
   std::string title;
   std::string x_label;
   std::string y_label;
-  std::string bars;      // what an error bar shows: "95 % interval"
-  bool whole_x = false;  // x is a whole number
+  std::string bars;                             // what an error bar shows: "95 % interval"
+  std::string rings = "exact value of theory";  // what a ring shows
+  bool whole_x = false;                         // x is a whole number
   bool log_y = false;
   bool apart = false;  // curves stand a little apart sideways, so that they don't hide each other
   int columns = 1;

@@ -31,7 +31,7 @@ std::vector<KeyItem> KeyOf(const Figure& figure) {
       {Sign::kMean, absl::StrCat(bars ? "mean, " + figure.bars : "mean",
                                  figure.apart ? " (curves set apart sideways)" : "")}};
   if (bounds) key.push_back({Sign::kBounds, "bounds of theory"});
-  if (exact) key.push_back({Sign::kExact, "exact value of theory"});
+  if (exact) key.push_back({Sign::kExact, figure.rings});
   if (saturated) key.push_back({Sign::kSaturated, "saturated: no stationary mean"});
   return key;
 }

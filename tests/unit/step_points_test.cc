@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "control/measure/core/journal.h"
 #include "control/measure/experiment_file.h"
 #include "control/measure/measure.h"
+#include "control/measure/steps/step_drawing.h"
 #include "control/measure/steps/step_program.h"
 #include "tests/temporary_folder.h"
 
@@ -80,6 +82,28 @@ TEST(StepPoints, SharedFiguresAreThoseThatATrialComputes) {
     EXPECT_DOUBLE_EQ(with.figure("over_no_extra"),
                      with.figure("mean_latency") / without.figure("mean_latency"));
   }
+}
+
+// Of mean latency at n = 12, t = 50, r = 4:
+// -12.90 + 3.18 * 12 + 0.75 * 50 + (0.69 + 0.07 * 12) * 50 / 16 + 3.20 * 4 = 80.34125.
+TEST(StepPoints, RingsAreTheFormulasOfThePaperWhereItFittedThem) {
+  const nlohmann::ordered_json series = nlohmann::ordered_json::parse(R"([
+    {"point": {"program": "extra_stages", "d": 12, "t": 50, "r": 4},
+     "mean_latency": {"mean": 79.5, "ci95": 1}},
+    {"point": {"program": "extra_stages", "d": 12, "t": 1, "r": 4},
+     "mean_latency": {"mean": 32.9, "ci95": 1}},
+    {"point": {"program": "extra_stages", "d": 8, "t": 50, "r": 4},
+     "mean_latency": {"mean": 60, "ci95": 1}}])");
+  const std::vector<Figure> figures = StepFigures("title", series);
+  ASSERT_EQ(figures.size(), 1u);
+  EXPECT_EQ(figures[0].rings, "what the paper gives");
+  ASSERT_EQ(figures[0].panels.size(), 2u);
+  ASSERT_EQ(figures[0].panels[0].curves.size(), 2u);
+  const FigurePoint& fitted = figures[0].panels[0].curves[0].points[0];
+  EXPECT_EQ(fitted.y, 79.5);
+  EXPECT_NEAR(fitted.exact, 80.34125, 1e-9);
+  EXPECT_TRUE(std::isnan(figures[0].panels[0].curves[1].points[0].exact)) << "t = 1";
+  EXPECT_TRUE(std::isnan(figures[0].panels[1].curves[0].points[0].exact)) << "256 rows";
 }
 
 }  // namespace

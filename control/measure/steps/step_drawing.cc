@@ -90,6 +90,7 @@ Figure DrawStepFigure(const std::string& title, const StepProgram& program, cons
       .x_label = drawn.over == "d" ? "log₂ n, for n rows" : drawn.over,
       .y_label = drawn.label,
       .bars = "95 % interval",
+      .rings = "what the paper gives",
       .whole_x = true,
       .log_y = false,
       .apart = false,
@@ -109,6 +110,7 @@ Figure DrawStepFigure(const std::string& title, const StepProgram& program, cons
     const SeriesJson& half = row.at(drawn.name).at("ci95");
     const double bar = half.is_number() ? half.get<double>() : 0;
     curve.points.push_back({point.at(drawn.over).get<double>(), mean, mean - bar, mean + bar});
+    if (drawn.published != nullptr) curve.points.back().exact = drawn.published(point);
     least = std::min(least, mean);
     most = std::max(most, mean);
   }

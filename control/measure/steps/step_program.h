@@ -35,6 +35,8 @@ struct StepFigure {
   std::string panel = {};   // a key: each of its values has its own panel
   std::string shape = {};   // the shape of growth_fit.h that theory states for the figure
   std::string source = {};  // where theory states the shape
+  // The value that the paper gives for a point of results.json; NaN: none. Drawn as a ring.
+  double (*published)(const nlohmann::ordered_json& point) = nullptr;
 };
 
 struct StepRun {
