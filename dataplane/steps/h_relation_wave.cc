@@ -102,8 +102,7 @@ void HRelationWave::DealWithStuck(size_t of_class) {
           report.splitter, " of level ", report.level, " ask for W = ", report.weight,
           " in direction ", report.direction,
           " and none has enough neighbours that no other of them asks: the neighbour property "
-          "fails. Use a larger L (share), a smaller R (neighbours) or a larger d, or force the "
-          "class");
+          "fails. Use a larger L (share), a smaller R (neighbours) or a larger d (multiplicity)");
     }
     return;
   }

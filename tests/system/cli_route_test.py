@@ -75,6 +75,17 @@ class Route(CommandLineTest):
         self.assertIn("waves has not finished after 3 steps: the limit of 3 steps is reached; "
                       "16 packets are not delivered", done.stderr)
 
+    def test_parameters_that_cannot_make_progress_end_in_the_first_stage_and_say_what_would_help(self):
+        file = self.write("mb64.yaml", topology("multibutterfly", 64, ", multiplicity: 8"))
+        done = self.bfly("route", file, "--program", "h_relation", "--h", 16, "--permutation", "bitrev", "--share", 1,
+                         "--json", check=False)
+        self.assertEqual(done.returncode, 1)
+        report = json.loads(done.stdout)
+        self.assertEqual((report["finished"], report["delivered"], report["steps"]), (False, 0, 1))
+        # Half of the inputs have 16 messages for the upper half, and each of them would need all its neighbours.
+        self.assertIn("stage 0 of wave 0: 32 nodes of splitter 0 of level 0 ask for W = 32", done.stderr)
+        self.assertIn("Use a larger L (share), a smaller R (neighbours)", done.stderr)
+
     def test_wrong_input_is_refused_with_what_would_be_right(self):
         file = self.write("mb.yaml", MULTIBUTTERFLY)
         cube = self.write("cube.yaml", topology("hypercube", 16))
