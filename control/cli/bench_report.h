@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "control/cli/verb.h"
 #include "dataplane/bench/fabric_bench.h"
+#include "dataplane/bench/step_worker_bench.h"
 #include "dataplane/core/snapshot.h"
 
 namespace bfly::control {
@@ -22,6 +23,10 @@ nlohmann::ordered_json AccountJson(const dataplane::Conservation& account);
 
 // Internal: packets are unaccounted for, so the figures are void.
 absl::Status CheckAccount(const dataplane::Conservation& account);
+
+// What `bfly bench steps --in-band` does.
+absl::Status BenchStepWorkers(const dataplane::StepWorkerBenchOptions& options,
+                              const Common& common);
 
 void AddFabricBench(CLI::App& bench, Invocation& invocation);
 void AddInBandBench(CLI::App& bench, Invocation& invocation);

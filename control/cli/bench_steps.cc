@@ -88,19 +88,36 @@ void AddStepBench(CLI::App& bench, Invocation& invocation) {
       ->capture_default_str();
   verb->add_option("--degree", options->network.multiplicity, "Links of a direction, 1 to 16")
       ->capture_default_str();
-  verb->add_option("--workers", options->workers,
-                   "Threads; at most two of them share a wave, or a greedy run")
-      ->capture_default_str();
+  CLI::Option* const workers =
+      verb->add_option("--workers", options->workers,
+                       "Threads; at most two of them share a wave, or a greedy run")
+          ->capture_default_str();
   verb->add_option("--waves", options->waves, "Waves of each permutation")->capture_default_str();
   verb->add_option("--packets", options->packets, "Packets of each input under greedy routing")
       ->capture_default_str();
   verb->add_option("--moves", options->moves, "Moves of a run, about")->capture_default_str();
-  verb->add_option("--runs", options->runs, "Runs: the median is reported, with the spread")
-      ->capture_default_str();
+  CLI::Option* const runs =
+      verb->add_option("--runs", options->runs, "Runs: the median is reported, with the spread")
+          ->capture_default_str();
   verb->add_option("--seed", options->seed, "Seed of the first permutation")->capture_default_str();
-  verb->callback([&invocation, options] {
-    invocation.action = [common = invocation.common, options] {
-      return BenchSteps(*options, common);
+  auto in_band = std::make_shared<bool>(false);
+  verb->add_flag(
+      "--in-band", *in_band,
+      "Waves on the workers of a running fabric: steps a second with 1 worker and with "
+      "2, or up to --workers, beside what it costs these workers to wait for each other");
+  verb->callback([&invocation, options, in_band, workers, runs] {
+    if (!*in_band) {
+      invocation.action = [common = invocation.common, options] {
+        return BenchSteps(*options, common);
+      };
+      return;
+    }
+    dataplane::StepWorkerBenchOptions on_workers{
+        .network = options->network, .waves = options->waves, .seed = options->seed};
+    if (workers->count() > 0) on_workers.most_workers = options->workers;
+    if (runs->count() > 0) on_workers.runs = options->runs;
+    invocation.action = [common = invocation.common, on_workers] {
+      return BenchStepWorkers(on_workers, common);
     };
   });
 }
