@@ -12,8 +12,6 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr uint32_t kMaxMessageBits = 1u << 20;
-
 absl::Status OutOfRange(absl::string_view field, uint64_t value, uint64_t least, uint64_t most) {
   return absl::InvalidArgumentError(
       absl::StrCat(field, ": ", value, " is not in ", least, "..", most));
@@ -27,7 +25,9 @@ absl::Status CheckPowerOfTwo(absl::string_view field, uint64_t value, uint64_t l
 }
 
 HRelationLevels LevelsOf(const Network& network, const HRelationConfig& config) {
-  return {0, network.dimension() - std::countr_zero(config.share), network.dimension()};
+  const int last = config.last_level < 0 ? network.dimension() : config.last_level;
+  const int greedy_from = network.dimension() - std::countr_zero(config.share);
+  return {config.first_level, std::clamp(greedy_from, config.first_level, last), last};
 }
 
 uint64_t SmallWeight(const HRelationConfig& config) {
@@ -139,14 +139,17 @@ void AddNodes(const Network& network, const HRelationWave& wave, std::vector<uin
 
 // Checks that the wave's messages have arrived where they were to go, and counts them.
 absl::Status AddDelivered(const Relation& relation, const HRelationRule& rule,
-                          HRelationResult& result) {
+                          const HRelationConfig& config, HRelationResult& result) {
+  // Rows of one splitter of the last level have the same number after this shift.
+  const int shift = std::countr_zero(relation.rows()) - rule.levels().last;
   for (uint32_t m = 0; m < relation.destinations.size(); ++m) {
-    if (rule.buffers().arrived_at(m) == MessageChain::kNone) continue;
-    if (rule.buffers().arrived_at(m) != relation.destinations[m]) {
+    const Row row = rule.buffers().arrived_at(m);
+    if (row == MessageChain::kNone) continue;
+    if (row >> shift != relation.destinations[m] >> shift) {
       return absl::InternalError(absl::StrCat("message ", m, " for row ", relation.destinations[m],
-                                              " has arrived at row ",
-                                              rule.buffers().arrived_at(m)));
+                                              " has arrived at row ", row));
     }
+    if (config.ended != nullptr) (*config.ended)[m] = row;
     const int crossed = rule.buffers().crossed(m);
     result.shortest_path =
         result.delivered == 0 ? crossed : std::min(result.shortest_path, crossed);
@@ -189,11 +192,17 @@ absl::Status CheckHRelation(const Network& network, const HRelationConfig& confi
     int64_t most;
   } fields[] = {{"iterations", config.iterations, kMaxHRelationIterations},
                 {"rounds", config.rounds, kMaxHRelationRounds},
-                {"message_bits", config.message_bits, kMaxMessageBits}};
+                {"message_bits", config.message_bits, kMaxHRelationMessageBits}};
   for (const auto& f : fields) {
     if (f.value >= 1 && f.value <= f.most) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(f.field, ": ", f.value, " is not in 1..", f.most));
+  }
+  const int last = config.last_level < 0 ? network.dimension() : config.last_level;
+  if (config.first_level < 0 || config.first_level >= last || last > network.dimension()) {
+    return absl::InvalidArgumentError(absl::StrCat("first_level: columns ", config.first_level,
+                                                   " to ", last - 1, " are not columns of 0..",
+                                                   network.dimension() - 1));
   }
   const auto neighbours = static_cast<uint64_t>(std::max(config.neighbours, 0));
   if (absl::Status status = CheckPowerOfTwo("neighbours", neighbours, 2, 16); !status.ok()) {
@@ -235,6 +244,7 @@ absl::StatusOr<HRelationResult> RunHRelation(const Network& network, const Relat
   }
   rule.set_weight_bounds(bounds.of_level);
   rule.set_log(config.log);
+  if (config.ended != nullptr) config.ended->assign(relation.destinations.size(), 0);
   HRelationResult result;
   result.rows = network.rows();
   result.degree = network.multiplicity();
@@ -257,7 +267,7 @@ absl::StatusOr<HRelationResult> RunHRelation(const Network& network, const Relat
       }
       Add(wave, result);
       AddNodes(network, wave, passed, result);
-      ended = AddDelivered(relation, rule, result);
+      ended = AddDelivered(relation, rule, config, result);
       result.trouble = wave.trouble();
     }
   });

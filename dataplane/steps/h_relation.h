@@ -30,7 +30,7 @@ struct HRelationConfig {
   uint32_t share = 32;         // L: one in L outputs is active at a time; a power of two, 1..rows
   int iterations = 4;          // Z: requests in a stage, 1..kMaxHRelationIterations
   int rounds = 3;              // Y: moves in a stage, 1..kMaxHRelationRounds
-  uint32_t message_bits = 32;  // X: for the charges of time only, 1..2^20
+  uint32_t message_bits = 32;  // X: for the charges of time only, 1..kMaxHRelationMessageBits
   StuckClass stuck = StuckClass::kStop;
   // false: every row may send and receive, and L waves follow each other, wave w with the messages
   // to rows that are w modulo L. true: only rows 0, L, 2 L, ... send and receive, in one wave.
@@ -38,10 +38,17 @@ struct HRelationConfig {
   uint64_t max_stages = 0;  // of one wave; 0: as many as progress takes
   uint64_t max_bytes = uint64_t{2} << 30;
   CrossingLog* log = nullptr;  // of the relation's messages; may be null
+  // The columns that messages cross are first_level..last_level-1 (-1: up to log N). If they end
+  // before log N, a message may end at any row whose first last_level address bits are those of its
+  // destination.
+  int first_level = 0;
+  int last_level = -1;
+  std::vector<Row>* ended = nullptr;  // filled in by message: the row where it ended; may be null
   // Asked by the calling thread after every stage; true: the run ends. May be empty.
   std::function<bool()> interrupted = {};
 };
 
+inline constexpr uint32_t kMaxHRelationMessageBits = 1u << 20;
 inline constexpr int kMaxHRelationIterations = 1024;
 inline constexpr int kMaxHRelationRounds = 64;
 inline constexpr uint64_t kMaxHBar = uint64_t{1} << 30;

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// h-relations with storage at the nodes that does not grow with h: messages for the same group of
+// outputs travel packed together (Pietracaprina 1997, end of the proof of Theorem 1;
+// docs/h-relations.md).
+//
+// A round crosses `columns` columns of splitters (epsilon log N of the paper). Before it the rows
+// form blocks of N / 2^i rows, i columns having been crossed, and a block consists of
+// G = 2^columns groups of consecutive rows. Every row packs the messages that it holds for a group
+// into packs of at most B = ceil(m / G) messages, m the most messages that a row holds or is to
+// receive. So a row sends at most 2 G packs, and a group of k rows gets at most 2 G k. The packs of
+// a group are meant for its rows in turn, which makes a 2G-relation, but the round ends in the
+// column of the groups: a pack stays at the row of the group at which it is. There it is unpacked,
+// and the group is a block of the next round. In the last round a group is one row.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "dataplane/steps/h_relation.h"
+#include "topologies/crew.h"
+#include "topologies/network.h"
+#include "topologies/relation.h"
+
+namespace bfly::dataplane {
+
+struct PackedRound {
+  int first_level = 0;  // columns first_level..last_level-1 are crossed
+  int last_level = 0;
+  uint32_t most_held = 0;  // m: messages that a row holds before the round, or receives in the end
+  uint32_t pack = 0;       // B: messages in a pack, at most
+  // The run with packs for messages, of at most B (X + log N) bits. Its h is 2 G.
+  HRelationResult result = {};
+};
+
+struct PackedHRelationResult {
+  std::vector<PackedRound> rounds =
+      {};  // the last one is the one that did not finish, if `trouble`
+  uint64_t messages = 0;
+  uint64_t delivered = 0;  // at the rows that they were for
+  bool finished = false;
+  std::string trouble = {};  // empty if finished, else the round and why
+  // Sums over the rounds.
+  uint64_t stages = 0;
+  uint64_t bit_time = 0;
+  uint64_t word_time = 0;
+  // The largest of a round.
+  uint64_t congestion = 0;  // packs through one node, in one wave
+  uint64_t storage_bits = 0;
+  uint64_t storage_words = 0;
+};
+
+// Routes the relation in rounds of `columns` columns each, 1..log N; the last round may have fewer.
+// config.h bounds what an input sends and an output receives. config.log and
+// config.active_rows_only must not be set, and packs may have 2^20 bits at most. Errors are those
+// of RunHRelation, of any round; InvalidArgument also names `columns`.
+absl::StatusOr<PackedHRelationResult> RunPackedHRelation(const Network& network,
+                                                         const Relation& relation,
+                                                         const HRelationConfig& config, int columns,
+                                                         Crew& crew);
+
+}  // namespace bfly::dataplane
