@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-StepPoint PointOf(const std::string& relation, double h, double share) {
+StepPoint PointOf(const std::string& relation, double h, double share, double columns = 0) {
   return {.program = "h_relation",
           .d = 7,
           .values = {{"network", "multibutterfly"},
@@ -21,6 +21,7 @@ StepPoint PointOf(const std::string& relation, double h, double share) {
                      {"share", share},
                      {"iterations", 4.0},
                      {"rounds", 3.0},
+                     {"columns", columns},
                      {"h", h}}};
 }
 
@@ -43,6 +44,28 @@ TEST(HRelationExperiment, HasTheFiguresCountedByHand) {
   EXPECT_EQ(figures["congestion"], 4);
   // 512 buffers of 2 + 2 + 3 bits, four counters of 9 bits and two flags.
   EXPECT_EQ(figures["storage"], 512 * 7 + 4 * 9 + 2);
+}
+
+TEST(HRelationExperiment, HasTheFiguresOfPacks) {
+  const std::function<bool()> never = [] { return false; };
+  auto figures =
+      *FindStepProgram("h_relation")
+           ->run(PointOf("bitrev", 16, 32, 3), {.seed = 1, .workers = 1, .interrupted = never});
+  EXPECT_EQ(figures["messages"], 128 * 16);
+  EXPECT_EQ(figures["left"], 0);
+  // Three rounds: 3, 3 and 1 column.
+  EXPECT_EQ(figures["most_links"], 7);
+  EXPECT_EQ(figures["fewest_links"], 7);
+  // The 16 messages of a row are for one group of 8: two in a pack.
+  EXPECT_GE(figures["pack"], 2);
+  EXPECT_GE(figures["most_held"], 16);
+  EXPECT_EQ(figures["pack_bits"], figures["pack"] * (32 + 7));
+  // 16 packs: h-bar is above 4 * 16 * 16 / 4 = 256.
+  EXPECT_EQ(figures["h_bar"], 512);
+  EXPECT_EQ(figures["storage"], 1024 * 7 + 4 * 10 + 2);
+  EXPECT_EQ(figures.count("stages_over_theorem_2"), 0u);
+  EXPECT_THAT(FindStepProgram("h_relation")->check(PointOf("random", 4, 32, 8)).message(),
+              HasSubstr("columns: 8 is not in 0..7"));
 }
 
 TEST(HRelationExperiment, AskedToEndItEndsAfterAStage) {

@@ -5,10 +5,12 @@
 #include <bit>
 #include <cmath>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "control/measure/circuits/circuit_claim_parts.h"
 #include "dataplane/steps/h_relation.h"
 #include "dataplane/steps/h_relation_bounds.h"
+#include "dataplane/steps/h_relation_groups.h"
 #include "topologies/expansion_theory.h"
 #include "topologies/relation.h"
 
@@ -71,6 +73,44 @@ HRelationFigures FiguresOfHRelation(const dataplane::HRelationResult& result, in
   return figures;
 }
 
+// Of a run in rounds: sums of times, stages, links and ghosts, and the largest of a round of the
+// rest.
+HRelationFigures FiguresOfPackedHRelation(const dataplane::PackedHRelationResult& result, int d,
+                                          const dataplane::HRelationConfig& config) {
+  HRelationFigures figures;
+  uint32_t pack = 0, most_held = 0;
+  double bits = 0;
+  for (const dataplane::PackedRound& round : result.rounds) {
+    dataplane::HRelationConfig of_round = config;
+    of_round.h = round.result.h;
+    for (const auto& [name, value] : FiguresOfHRelation(round.result, d, of_round)) {
+      const bool adds = absl::EndsWith(name, "stages") || absl::EndsWith(name, "links") ||
+                        absl::StartsWith(name, "ghosts") || absl::EndsWith(name, "time") ||
+                        name == "time_bound" || name == "stuck" || name == "without_ghost";
+      double& figure = figures[name];
+      figure = adds ? figure + value : std::max(figure, value);
+    }
+    pack = std::max(pack, round.pack);
+    most_held = std::max(most_held, round.most_held);
+    bits = std::max(bits, static_cast<double>(round.pack) * (config.message_bits + d));
+  }
+  // Theorem 2 is about one run, and the shapes of time about messages of X bits.
+  for (const char* name : {"stages_over_theorem_2", "time_over_theory", "word_time_over_theory"}) {
+    figures.erase(name);
+  }
+  if (!result.finished) {
+    for (const char* name : {"time", "time_bound", "word_time", "stages", "fewest_stages", "rho",
+                             "blocked", "fewest_links", "most_links"}) {
+      figures.erase(name);
+    }
+  }
+  figures["messages"] = static_cast<double>(result.messages);
+  figures["pack"] = pack;
+  figures["most_held"] = most_held;
+  figures["pack_bits"] = bits;
+  return figures;
+}
+
 absl::StatusOr<HRelationFigures> RunHRelationTrial(const StepPoint& point, const StepRun& run) {
   const absl::StatusOr<Network> network = StepNetwork(point, run.seed);
   if (!network.ok()) return network.status();
@@ -80,18 +120,31 @@ absl::StatusOr<HRelationFigures> RunHRelationTrial(const StepPoint& point, const
       RelationByName(point.word("permutation"), network->rows(), config.h, run.seed);
   if (!relation.ok()) return relation.status();
   Crew crew(run.workers);
-  const absl::StatusOr<dataplane::HRelationResult> result =
-      dataplane::RunHRelation(*network, *relation, config, crew);
-  if (!result.ok()) return result.status();
-  HRelationFigures figures = FiguresOfHRelation(*result, point.d, config);
+  HRelationFigures figures;
+  uint64_t delivered = 0;
+  if (const auto columns = static_cast<int>(point.count("columns")); columns > 0) {
+    const auto result = dataplane::RunPackedHRelation(*network, *relation, config, columns, crew);
+    if (!result.ok()) return result.status();
+    figures = FiguresOfPackedHRelation(*result, point.d, config);
+    delivered = result->delivered;
+  } else {
+    const auto result = dataplane::RunHRelation(*network, *relation, config, crew);
+    if (!result.ok()) return result.status();
+    figures = FiguresOfHRelation(*result, point.d, config);
+    delivered = result->delivered;
+  }
   figures["left"] =
-      static_cast<double>(relation->destinations.size()) - static_cast<double>(result->delivered);
+      static_cast<double>(relation->destinations.size()) - static_cast<double>(delivered);
   return figures;
 }
 
 absl::Status CheckHRelationPoint(const StepPoint& point) {
   const absl::StatusOr<Network> network = StepNetwork(point, 1);
   if (!network.ok()) return network.status();
+  if (point.count("columns") > static_cast<uint32_t>(point.d)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("columns: ", point.count("columns"), " is not in 0..", point.d, ", log n"));
+  }
   return dataplane::CheckHRelation(*network, HRelationConfigOf(point));
 }
 
@@ -130,6 +183,39 @@ std::string UnlessItStopped(const Measurement& m) {
   return "no trial came to its end";
 }
 
+std::string OnlyOneRound(const StepPoint& point) {
+  return point.count("columns") > 0 ? "runs without packs" : "";
+}
+
+std::string OnlyPacks(const StepPoint& point) {
+  return point.count("columns") == 0 || point.count("neighbours") <= 4 ? "packs, with R above 4"
+                                                                       : "";
+}
+
+uint64_t PaperHBarOfPacks(const StepPoint& point) {
+  return dataplane::PaperHBar(static_cast<int>(point.count("multiplicity")),
+                              2u << point.count("columns"),
+                              static_cast<int>(point.count("neighbours")));
+}
+
+// Bits of a node with 2 h-bar buffers (docs/h-relations.md), h-bar as the paper has it for 2 G.
+double StorageOfPacks(const StepPoint& point) {
+  const uint64_t h_bar = PaperHBarOfPacks(point);
+  const double log_h_bar = std::bit_width(h_bar) - 1;
+  const double log_r = std::bit_width(point.count("neighbours") - 1);
+  return 2 * static_cast<double>(h_bar) * (4 + log_r) + 4 * (log_h_bar + 1) + 2;
+}
+
+std::string UnlessNeighboursAreMissing(const Measurement& m) {
+  const StepPoint& point = m.point;
+  for (const Trial& trial : m.trials) {
+    if (trial.figure("h_bar") != static_cast<double>(PaperHBarOfPacks(point))) {
+      return "some nodes have fewer than R neighbours, so h-bar is not the paper's";
+    }
+  }
+  return "";
+}
+
 std::vector<Claim> HRelationClaims() {
   const auto one = [](const StepPoint&) { return 1.0; };
   const auto nothing = [](const StepPoint&) { return 0.0; };
@@ -143,6 +229,7 @@ std::vector<Claim> HRelationClaims() {
                       return point.number("neighbours") / (32 * point.number("multiplicity"));
                     },
                 .undecided = UnlessItStopped,
+                .about = OnlyOneRound,
                 .vacuous = WhyNotGranted};
   Claim theorem_2{.id = "h_relation_theorem_2",
                   .statement =
@@ -151,7 +238,8 @@ std::vector<Claim> HRelationClaims() {
                   .source = absl::StrCat(kPietracaprina, ", Theorem 2"),
                   .relation = Relation::kAtMost,
                   .theory = one,
-                  .undecided = UnlessItStopped};
+                  .undecided = UnlessItStopped,
+                  .about = OnlyOneRound};
   Claim deliver{.id = "h_relation_deliver",
                 .statement = "every message is delivered",
                 .source = absl::StrCat(kPietracaprina, ", Theorem 2"),
@@ -202,6 +290,13 @@ std::vector<Claim> HRelationClaims() {
                       .source = absl::StrCat(kPietracaprina, ", section 3, Phase 2"),
                       .theory = nothing},
                      "without_ghost"),
+      ByConstruction({.id = "h_relation_packed_storage",
+                      .statement = "with packs a node needs the same storage for every h",
+                      .source = absl::StrCat(kPietracaprina, ", Theorem 1"),
+                      .theory = StorageOfPacks,
+                      .undecided = UnlessNeighboursAreMissing,
+                      .about = OnlyPacks},
+                     "storage"),
   };
 }
 
@@ -219,6 +314,7 @@ StepProgram HRelationProgram() {
                {"share", "32", true},
                {"iterations", "4"},
                {"rounds", "3"},
+               {"columns", "0"},
                {"h", "16"}},
       .check = CheckHRelationPoint,
       .run = RunHRelationTrial,
@@ -244,6 +340,10 @@ StepProgram HRelationProgram() {
                    .panel = "permutation"},
                   {.name = "congestion",
                    .label = "messages through one node",
+                   .over = "h",
+                   .panel = "permutation"},
+                  {.name = "storage",
+                   .label = "bits of storage of a node",
                    .over = "h",
                    .panel = "permutation"}}};
 }
