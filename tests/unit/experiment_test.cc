@@ -107,7 +107,7 @@ TEST(ReadExperiment, RunsParallelLinksOnADilatedButterflyOnly) {
   EXPECT_THAT(ErrorOf(dilated + "port_rule: best\n"), HasSubstr("port_rule: \"best\" is unknown"));
   EXPECT_THAT(ErrorOf(dilated, {"multiplicity=1", "port_rule=random"}),
               HasSubstr("rule: random has nothing to choose from"));
-  EXPECT_THAT(ErrorOf(dilated, {"multiplicity=9"}), HasSubstr("(allowed: 1 to 8)"));
+  EXPECT_THAT(ErrorOf(dilated, {"multiplicity=9"}), HasSubstr("multiplicity: 9"));
   EXPECT_THAT(ErrorOf(dilated, {"network=butterfly"}),
               HasSubstr("multiplicity: 2 needs kind dilated_butterfly"));
   EXPECT_THAT(ErrorOf(dilated, {"links=switch_output"}), HasSubstr("one port a direction"));

@@ -11,8 +11,10 @@ namespace {
 // A claim about greedy routing of one permutation on B_n.
 Claim Greedy(const std::string& permutation, const char* statement, CircuitValue theory) {
   const auto about = [permutation](const CircuitPoint& point) {
-    if (point.protocol == "greedy" && point.permutation == permutation) return std::string();
-    return absl::StrCat("is about greedy, permutation ", permutation);
+    if (point.permutation != permutation) {
+      return absl::StrCat("is about greedy, permutation ", permutation);
+    }
+    return Only("greedy")(point);
   };
   return InEveryTrial({.id = absl::StrCat("greedy_", permutation),
                        .statement = statement,

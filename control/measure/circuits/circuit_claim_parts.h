@@ -16,9 +16,13 @@ inline constexpr char kCole[] = "Cole et al. 1998";
 using CircuitReason = std::function<std::string(const CircuitPoint&)>;
 using CircuitValue = std::function<double(const CircuitPoint&)>;
 
+// About a protocol on the network that its paper has it on.
 inline CircuitReason Only(const std::string& protocol) {
   return [protocol](const CircuitPoint& point) {
-    return point.protocol == protocol ? "" : absl::StrCat("is about ", protocol);
+    if (point.protocol != protocol) return absl::StrCat("is about ", protocol);
+    return point.is_on_own_network()
+               ? std::string()
+               : absl::StrCat("is about ", protocol, " on the network of the paper");
   };
 }
 

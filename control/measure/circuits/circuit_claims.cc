@@ -6,7 +6,8 @@ namespace bfly::control {
 const std::vector<Claim>& CircuitClaims() {
   static const std::vector<Claim> all = [] {
     std::vector<Claim> claims;
-    for (const auto& some : {RandomizedClaims(), BaselineClaims(), TailClaims()}) {
+    for (const auto& some :
+         {RandomizedClaims(), BaselineClaims(), TailClaims(), LinkChoiceClaims()}) {
       claims.insert(claims.end(), some.begin(), some.end());
     }
     return claims;

@@ -22,7 +22,8 @@ double MinimumCongestionBound(int d);
 std::vector<Claim> RandomizedClaims();  // collision, minimum, the data server
 std::vector<Claim> BaselineClaims();    // the protocols that these are compared with
 std::vector<Claim> TailClaims();        // statements about probabilities
+std::vector<Claim> LinkChoiceClaims();  // networks with several links a direction
 
-const std::vector<Claim>& CircuitClaims();  // all three lists
+const std::vector<Claim>& CircuitClaims();  // all four lists
 
 }  // namespace bfly::control

@@ -27,7 +27,8 @@ const std::string& ProtocolOf(const Measurement& m) {
 }
 
 bool Paired(const CircuitPoint& a, const CircuitPoint& b) {
-  return a.d == b.d && a.permutation == b.permutation;
+  return a.d == b.d && a.permutation == b.permutation &&
+         (a.network == b.network || !a.names_network) && a.multiplicity == b.multiplicity;
 }
 
 }  // namespace

@@ -40,12 +40,15 @@ class CircuitExperiment final : public ExperimentOf<v1::CircuitExperiment> {
   }
 
   std::vector<std::pair<std::string, std::string>> Files(const Report& report) const override {
-    return {{"results.csv", FigureCsv("protocol,network,d,permutation,c,c_disk,q", report.series)},
-            {"claims.txt", ClaimsByCurve(report, "protocol", true)},
-            {"tails.txt", TailTable(report)},
-            {"comparisons.txt", CircuitComparisonTable(report)},
-            {"fits.txt", CircuitFitTable(report)},
-            {"set_up_seconds.csv", CircuitSecondsCsv(report)}};
+    return {
+        {"results.csv", FigureCsv(absl::StrCat("protocol,network,d,permutation,c,c_disk,q",
+                                               message().network().empty() ? "" : ",multiplicity"),
+                                  report.series)},
+        {"claims.txt", ClaimsByCurve(report, "protocol", true)},
+        {"tails.txt", TailTable(report)},
+        {"comparisons.txt", CircuitComparisonTable(report)},
+        {"fits.txt", CircuitFitTable(report)},
+        {"set_up_seconds.csv", CircuitSecondsCsv(report)}};
   }
 
   std::string Summary(const Report& report) const override {

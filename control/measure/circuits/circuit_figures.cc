@@ -27,6 +27,7 @@ constexpr DrawnFigure kDrawnFigures[] = {
     {"rounds", "rounds", false},
     {"steps", "set-up time (steps)", true},
     {"locked", "fraction that got through", false},
+    {"refused", "part of the trials refused", false},
 };
 
 constexpr double kMostLinear = 20;  // figures that span a larger ratio get a logarithmic axis
@@ -38,6 +39,7 @@ struct Facets {
   bool by_permutation = false;
   bool by_protocol = false;
   bool with_c = false;
+  bool by_network = false;
 
   std::string Panel(const Json& point) const {
     if (by_permutation) return Spaced(point.value("permutation", "its own requests"));
@@ -55,6 +57,11 @@ struct Facets {
       add("c_disk");
     }
     add("q");
+    if (by_network) {
+      const int links = point.at("multiplicity");
+      absl::StrAppend(&label, label.empty() ? "" : ", ", Spaced(point.at("network")),
+                      links > 1 ? absl::StrCat(" x", links) : "");
+    }
     return label;
   }
 };
@@ -71,6 +78,7 @@ Facets FacetsOf(const v1::CircuitExperiment& experiment, const Json& series) {
   }
   Facets facets{.with_c = GivesThreshold(experiment)};
   facets.by_protocol = limited;
+  facets.by_network = !experiment.network().empty();
   facets.by_permutation = permutations.size() > 1 && !limited;
   return facets;
 }

@@ -56,6 +56,7 @@ void State(const CircuitPoint& point, CurveFit& fit) {
     fit.source = point.protocol == "lock_down" ? "Kruskal & Snir 1983, Koch 1988"
                                                : "Maggs & Sitaraman, in Cole et al. 1998";
   }
+  if (!point.is_on_own_network()) return;
   for (const StatedShape& stated : kStated) {
     if (point.protocol != stated.protocol || fit.figure != stated.figure) continue;
     fit.stated = stated.shape;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -40,6 +41,53 @@ absl::Status UnknownProtocol(size_t i, const std::string& name) {
       "protocol[", i, "]: \"", name, "\" is unknown (allowed: ", absl::StrJoin(known, ", "), ")"));
 }
 
+// The network of experiments that name none.
+absl::StatusOr<NetworkKind> OwnNetworkOf(const std::string& protocol) {
+  absl::StatusOr<NetworkKind> kind = NetworkOf(protocol);
+  if (kind.status().code() == absl::StatusCode::kFailedPrecondition) {
+    // Defined, but on no network of two copies.
+    return absl::FailedPreconditionError(
+        absl::StrCat("network: is missing; ", kind.status().message()));
+  }
+  return kind;
+}
+
+bool HasLinksToChoose(NetworkKind kind) {
+  return kind == NetworkKind::kDilatedButterfly || kind == NetworkKind::kMultibutterfly;
+}
+
+// The networks of the experiment that the protocol is defined on.
+absl::StatusOr<std::vector<NetworkKind>> NetworksOfProtocol(const v1::CircuitExperiment& experiment,
+                                                            const std::string& protocol) {
+  if (experiment.network().empty()) {
+    const absl::StatusOr<NetworkKind> own = OwnNetworkOf(protocol);
+    if (!own.ok()) return own.status();
+    return std::vector<NetworkKind>{*own};
+  }
+  std::vector<NetworkKind> kinds;
+  absl::Status not_defined;
+  const absl::StatusOr<NetworkKind> own = NetworkOf(protocol);
+  for (const int name : experiment.network()) {
+    const absl::StatusOr<NetworkKind> kind = KindFromName(
+        absl::AsciiStrToLower(v1::NetworkKind_Name(static_cast<v1::NetworkKind>(name))));
+    if (!kind.ok()) return kind.status();
+    const auto found = FindProtocol(protocol, *kind);
+    if (found.ok() || (own.ok() && *own == *kind)) {
+      kinds.push_back(*kind);
+    } else if (found.status().code() == absl::StatusCode::kFailedPrecondition) {
+      not_defined = found.status();
+    } else if (own.ok()) {
+      not_defined = absl::FailedPreconditionError(
+          absl::StrCat("protocol: ", protocol, " is not defined on a ", KindName(*kind),
+                       "; it needs ", KindName(*own)));
+    } else {
+      return found.status();
+    }
+  }
+  if (kinds.empty()) return not_defined;
+  return kinds;
+}
+
 bool HasThreshold(const std::string& protocol) {
   return protocol == "collision" || protocol == "data_server_collision";
 }
@@ -72,8 +120,20 @@ std::vector<uint64_t> SeedsAt(const v1::CircuitExperiment& experiment, int d) {
 
 bool CircuitPoint::is_data_server() const { return absl::StartsWith(protocol, "data_server_"); }
 
+bool CircuitPoint::is_on_own_network() const {
+  if (!names_network) return true;
+  const absl::StatusOr<NetworkKind> own = NetworkOf(protocol);
+  return own.ok() && *own == network;
+}
+
+std::string CircuitPoint::NetworkText() const {
+  if (!names_network) return "";
+  return absl::StrCat(KindName(network), multiplicity > 1 ? absl::StrCat(" x", multiplicity) : "");
+}
+
 std::string CircuitPoint::Curve() const {
   std::string text = protocol;
+  if (names_network) absl::StrAppend(&text, " ", NetworkText());
   if (!permutation.empty()) absl::StrAppend(&text, " ", permutation);
   if (c != 0 && !c_follows) absl::StrAppend(&text, " c=", c);
   if (c_disk != 0) absl::StrAppend(&text, " c_disk=", c_disk);
@@ -94,13 +154,47 @@ nlohmann::ordered_json CircuitPoint::ToJson() const {
   if (c != 0) json["c"] = c;
   if (c_disk != 0) json["c_disk"] = c_disk;
   if (q != 0) json["q"] = q;
+  if (names_network) json["multiplicity"] = multiplicity;
   return json;
 }
 
 std::string CircuitPoint::ToCsv() const {
   return absl::StrCat(protocol, ",", KindName(network), ",", d, ",", permutation, ",", c, ",",
-                      c_disk, ",", q);
+                      c_disk, ",", q, names_network ? absl::StrCat(",", multiplicity) : "");
 }
+
+namespace {
+
+// How many links a direction has, and how they are wired.
+absl::Status GiveLinks(const v1::CircuitExperiment& experiment, std::vector<CircuitPoint>& points) {
+  std::optional<ParallelEdges> edges;
+  if (experiment.parallel_edges() != v1::Network::PARALLEL_EDGES_UNSPECIFIED) {
+    const absl::StatusOr<ParallelEdges> named = ParallelEdgesFromName(
+        absl::AsciiStrToLower(v1::Network::ParallelEdges_Name(experiment.parallel_edges())));
+    if (!named.ok()) return named.status();
+    edges = *named;
+  }
+  bool any_splitters = false;
+  for (CircuitPoint& point : points) {
+    if (point.network != NetworkKind::kMultibutterfly) continue;
+    any_splitters = true;
+    point.parallel_edges = edges;
+  }
+  if (edges.has_value() && !any_splitters) {
+    return absl::InvalidArgumentError("parallel_edges: needs network multibutterfly");
+  }
+  Sweep(
+      points,
+      [&](const CircuitPoint& x) {
+        const auto& all = experiment.multiplicity();
+        return HasLinksToChoose(x.network) ? std::vector<uint32_t>(all.begin(), all.end())
+                                           : std::vector<uint32_t>{1};
+      },
+      [](CircuitPoint& x, uint32_t m) { x.multiplicity = static_cast<int>(m); });
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExperiment& experiment) {
   const std::vector<std::string> names = PermutationNames();
@@ -112,13 +206,21 @@ absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExper
   }
   std::vector<CircuitPoint> points;
   for (int i = 0; i < experiment.protocol_size(); ++i) {
-    CircuitPoint& point = points.emplace_back();
-    point.protocol = experiment.protocol(i);
-    point.c_follows = !GivesThreshold(experiment);
-    const absl::StatusOr<NetworkKind> network = NetworkOf(point.protocol);
-    if (!network.ok()) return UnknownProtocol(i, point.protocol);
-    point.network = *network;
+    const std::string& protocol = experiment.protocol(i);
+    const absl::StatusOr<std::vector<NetworkKind>> networks =
+        NetworksOfProtocol(experiment, protocol);
+    if (networks.status().code() == absl::StatusCode::kFailedPrecondition) {
+      return absl::InvalidArgumentError(networks.status().message());
+    }
+    if (!networks.ok()) return UnknownProtocol(i, protocol);
+    for (const NetworkKind network : *networks) {
+      points.push_back({.protocol = protocol,
+                        .network = network,
+                        .c_follows = !GivesThreshold(experiment),
+                        .names_network = !experiment.network().empty()});
+    }
   }
+  if (absl::Status status = GiveLinks(experiment, points); !status.ok()) return status;
   using Numbers = std::vector<uint32_t>;
   // A protocol is not swept over a setting that it does not have.
   const auto where = [](bool has, const auto& list) {
@@ -145,6 +247,10 @@ absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExper
   for (CircuitPoint& x : points) {
     if (x.protocol == "data_server_collision" && x.c_disk == 0) x.c_disk = 5;
     if (HasThreshold(x.protocol)) x.c = ThresholdOf(x.protocol, x.c, x.c_disk, x.d);
+    if (HasLinksToChoose(x.network)) {
+      const absl::Status status = Network::Make(x.network_spec(0)).status();
+      if (!status.ok()) return status;
+    }
     if (x.is_data_server() && x.d < 2) {
       return absl::InvalidArgumentError(
           absl::StrCat("d: ", x.d, " is too small for ", x.protocol, " (allowed: 2 to 20)"));

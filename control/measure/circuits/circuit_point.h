@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,17 +24,36 @@ struct CircuitPoint {
   uint32_t c_disk = 0;     // paths a disk may have; 0: as above
   uint32_t q = 0;          // circuits a link bears; 0: as above
   bool c_follows = false;  // c follows from n, so it does not distinguish curves
+  // Whether the experiment names networks. Otherwise a protocol runs where its paper has it.
+  bool names_network = false;
+  int multiplicity = 1;  // links of a direction
+  std::optional<ParallelEdges> parallel_edges = {};
+
+  // Whether `network` is the one that the paper has the protocol on, whose claims are about it.
+  bool is_on_own_network() const;
+  // "multibutterfly x2", or nothing if the experiment names no networks.
+  std::string NetworkText() const;
+  NetworkSpec network_spec(uint64_t seed) const {
+    return {.kind = network,
+            .rows = rows(),
+            .seed = seed,
+            .multiplicity = multiplicity,
+            .parallel_edges = parallel_edges};
+  }
 
   uint32_t rows() const { return uint32_t{1} << d; }
   bool is_data_server() const;
   std::string Curve() const;     // "collision random c=4": points that differ in d alone
   std::string ToString() const;  // "collision random c=4 d=6"
   nlohmann::ordered_json ToJson() const;
-  std::string ToCsv() const;  // "protocol,network,d,permutation,c,c_disk,q"
+  // "protocol,network,d,permutation,c,c_disk,q", and ",multiplicity" if the experiment names
+  // networks.
+  std::string ToCsv() const;
 };
 
-// Returns all points, in the order protocol, permutation, c, c_disk, q, d. A protocol is not swept
-// over settings that it does not have. InvalidArgument names the key of an impossible value.
+// Returns all points, in the order protocol, network, multiplicity, permutation, c, c_disk, q, d. A
+// protocol is not swept over settings that it does not have. InvalidArgument names the key of an
+// impossible value.
 absl::StatusOr<std::vector<CircuitPoint>> CircuitPointsOf(const v1::CircuitExperiment& experiment);
 
 // The seeds with which a point of this d is run: all, or the first ones if seed_limits says so.
@@ -47,6 +67,9 @@ bool GivesThreshold(const v1::CircuitExperiment& experiment);
 //   congestion, dilation, rounds, messages (as RouteResult has them)
 //   steps           set-up time in the model (SetUpSteps)
 //   left            requests that the protocol had no path for
+//   refused         disjoint: 1 if it set nothing up and said why, otherwise 0. Then the trial has
+//   no
+//                   other figure
 //   disk_contention most paths that end at one disk
 //   locked          lock_down: the fraction of the n requests that got through
 //   candidate_mean_error, candidate_random_load

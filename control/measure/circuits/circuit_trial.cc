@@ -15,6 +15,8 @@
 namespace bfly::control {
 namespace {
 
+constexpr char kDisjointPaths[] = "disjoint";  // the protocol
+
 class Stopwatch {
  public:
   double seconds() const {
@@ -90,8 +92,7 @@ absl::StatusOr<DataServerResult> RouteDataServer(const Network& network, const C
 }  // namespace
 
 absl::StatusOr<Trial> RunCircuitTrial(const CircuitPoint& point, uint64_t seed) {
-  const absl::StatusOr<Network> network =
-      Network::Make({.kind = point.network, .rows = point.rows(), .seed = seed});
+  const absl::StatusOr<Network> network = Network::Make(point.network_spec(seed));
   if (!network.ok()) return network.status();
   Trial trial{.seed = seed, .batch_delays = {}};
   if (point.protocol == "lock_down") {
@@ -120,9 +121,14 @@ absl::StatusOr<Trial> RunCircuitTrial(const CircuitPoint& point, uint64_t seed) 
   const absl::StatusOr<RouteResult> route = RoutePermutation(
       point.protocol, nothing, requests, {.seed = seed, .c = point.c, .q = point.q});
   trial.set_up_seconds = watch.seconds();
+  if (point.protocol == kDisjointPaths) {
+    trial.figures["refused"] = route.ok() ? 0 : 1;
+    if (absl::IsResourceExhausted(route.status())) return trial;
+  }
   if (!route.ok()) return route.status();
   AddRoute(*network, *route, trial);
-  if (point.protocol == "collision") AddCandidates(*network, requests, *route, trial);
+  if (point.protocol == "collision" && point.is_on_own_network())
+    AddCandidates(*network, requests, *route, trial);
   if (point.protocol == "ranade_flip") {
     const auto& stages = route->stage_congestion;
     trial.figures["first_copy_congestion"] =

@@ -35,10 +35,10 @@ Claim UnionTail(const std::string& protocol, const std::string& permutation,
   };
   const auto about = [protocol, permutation](const CircuitPoint& point) {
     const bool any = permutation.empty();
-    if (point.protocol == protocol && (any || point.permutation == permutation)) {
-      return std::string();
+    if (!any && point.permutation != permutation) {
+      return absl::StrCat("is about ", protocol, " ", permutation);
     }
-    return absl::StrCat("is about ", protocol, any ? "" : " ", permutation);
+    return Only(protocol)(point);
   };
   return InProbability({.id = absl::StrCat(protocol, "_", figure, "_tail"),
                         .statement = absl::StrCat("P(", figure, " >= C) <= ", form,

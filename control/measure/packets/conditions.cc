@@ -11,6 +11,8 @@ std::string PaperModel(const PacketPoint& point) {
   if (point.in_rounds) return "packets are sent in rounds";
   if (!point.pattern.empty()) return "destinations are not p-flips";
   if (point.bernoulli) return "arrivals are not Poisson";
+  if (point.extra_stages.value_or(0) > 0) return "the network has extra stages";
+  if (point.faults.value_or(0) > 0) return "switches are faulty";
   return Unless(point.links == dataplane::LinkModel::kEdge, "the nodes of a switch share links");
 }
 std::string HasLoadFactor(const PacketPoint& point) {
@@ -24,6 +26,8 @@ std::string OnCube(const PacketPoint& point) {
   return Unless(point.network == NetworkKind::kHypercube, "the network is not a hypercube");
 }
 std::string OnButterfly(const PacketPoint& point) {
+  if (point.extra_stages.value_or(0) > 0) return "the network has extra stages";
+  if (point.faults.value_or(0) > 0) return "switches are faulty";
   return Unless(point.network == NetworkKind::kButterfly, "the network is not a butterfly");
 }
 std::string Stable(const PacketPoint& point) {

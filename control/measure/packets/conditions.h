@@ -12,13 +12,13 @@ namespace bfly::control {
 std::string Unless(bool applies, const char* reason);
 
 // The paper's model: greedy routing of p-flips with Poisson arrivals over one link for each edge.
-std::string PaperModel(const PacketPoint& point);
+std::string PaperModel(const PacketPoint& point);  // and no extra stages or faults
 // rho is the load factor only in the paper's model on one of its networks. Elsewhere rho only says
 // how much is sent.
 std::string HasLoadFactor(const PacketPoint& point);
 std::string OnCube(const PacketPoint& point);
-std::string OnButterfly(const PacketPoint& point);
-std::string Stable(const PacketPoint& point);  // rho < 1
+std::string OnButterfly(const PacketPoint& point);  // without extra stages and faults
+std::string Stable(const PacketPoint& point);       // rho < 1
 std::string Continuous(const PacketPoint& point);
 std::string Fifo(const PacketPoint& point);
 std::string Sharing(const PacketPoint& point);

@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "control/measure/core/claim.h"
 #include "control/measure/packets/packet_claims.h"
 
@@ -84,17 +85,23 @@ double ExactAt(const Json& claims, const Json& point) {
 }
 
 std::string CurveLabel(const PacketPoint& point, bool slots, bool disciplines) {
-  std::string label;
+  std::string label = absl::StrReplaceAll(point.NetworkText(), {{"_", " "}});
   if (disciplines) {
-    label = point.discipline == Discipline::kProcessorSharing ? "sharing"
-            : point.discipline == Discipline::kPriority       ? "priority"
-                                                              : "FIFO";
+    absl::StrAppend(&label, label.empty() ? "" : ", ",
+                    point.discipline == Discipline::kProcessorSharing ? "sharing"
+                    : point.discipline == Discipline::kPriority       ? "priority"
+                                                                      : "FIFO");
   }
   if (slots) {
     absl::StrAppend(&label, label.empty() ? "" : ", ",
                     point.slot > 0 ? absl::StrCat("slot ", point.slot) : "no slots");
   }
   return label;
+}
+
+// What tells the curves of a panel apart.
+std::tuple<std::string, double, Discipline> WayOf(const PacketPoint& point) {
+  return {point.NetworkText(), point.slot, point.discipline};
 }
 
 int ColumnsOf(size_t sizes, size_t kinds) {
@@ -121,14 +128,14 @@ absl::StatusOr<std::vector<Figure>> DelayFigures(const v1::Experiment& experimen
 
   std::vector<int> sizes;
   std::vector<std::string> kinds;
-  std::vector<std::pair<double, Discipline>> ways;
+  std::vector<std::tuple<std::string, double, Discipline>> ways;
   std::vector<double> slots;
   std::vector<Discipline> disciplines;
   double low = HUGE_VAL, high = 0;
   for (const PacketPoint& point : *points) {
     IndexIn(sizes, point.d);
     IndexIn(kinds, point.pattern.empty() ? absl::StrCat("p = ", point.p) : point.pattern);
-    IndexIn(ways, std::pair(point.slot, point.discipline));
+    IndexIn(ways, WayOf(point));
     IndexIn(slots, point.slot);
     IndexIn(disciplines, point.discipline);
     low = std::min(low, point.swept_load());
@@ -152,7 +159,7 @@ absl::StatusOr<std::vector<Figure>> DelayFigures(const v1::Experiment& experimen
     const Json& row = series[i];
     const std::string kind = point.pattern.empty() ? absl::StrCat("p = ", point.p) : point.pattern;
     const size_t size = IndexIn(sizes, point.d), which = IndexIn(kinds, kind);
-    const size_t way = IndexIn(ways, std::pair(point.slot, point.discipline));
+    const size_t way = IndexIn(ways, WayOf(point));
     panel_at.try_emplace({size, which}, 0);
     const auto [at, is_new] = curves_at.try_emplace({size, which, way});
     FigureCurve& curve = at->second;

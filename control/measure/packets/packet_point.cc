@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "control/measure/core/sweep.h"
+#include "topologies/fault_plan.h"
 
 namespace bfly::control {
 namespace {
@@ -25,21 +28,34 @@ Discipline DisciplineOf(int value) {
   }
 }
 
-absl::Status CheckPoint(const PacketPoint& point) {
-  if (point.multiplicity != 1 || point.rule.has_value()) {
-    if (const auto made = Network::Make(point.network_spec(0)); !made.ok()) return made.status();
-  }
-  if (point.network == NetworkKind::kMultibutterfly) {
+// The network of the point, and its faults.
+absl::Status CheckNetwork(const PacketPoint& point) {
+  const absl::StatusOr<Network> made = Network::Make(point.network_spec(0));
+  if (!made.ok()) return made.status();
+  if (point.faults.value_or(0) == 0) return absl::OkStatus();
+  if (point.in_rounds) {
     return absl::InvalidArgumentError(
-        "network: multibutterfly runs live (bfly up) and is not measured by experiments of packets "
-        "(allowed: butterfly, two_fold_butterfly, hypercube, randomly_wired_butterfly, benes, "
-        "dilated_butterfly)");
+        "faulty_switches: packets of the scheme valiant_brebner know of none");
   }
+  FaultSet faults(*made);
+  const absl::Status status = AddFaultySwitches(*point.faults, 0, &faults);
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat("faulty_switches: ", absl::StripPrefix(status.message(), "faults: ")));
+}
+
+absl::Status CheckPoint(const PacketPoint& point) {
   if (point.network == NetworkKind::kWrappedButterfly) {
     return absl::InvalidArgumentError(
         "network: wrapped_butterfly is not levelled; the virtual clock runs networks whose links "
         "all lead "
         "one level on, such as two_fold_butterfly");
+  }
+  const bool has_keys = point.multiplicity != 1 || point.rule.has_value() ||
+                        point.parallel_edges.has_value() || point.extra_stages.has_value() ||
+                        point.faults.has_value();
+  if (absl::Status status = has_keys ? CheckNetwork(point) : absl::OkStatus(); !status.ok()) {
+    return status;
   }
   if (point.network == NetworkKind::kHypercube && point.p == 0 && point.pattern.empty()) {
     return absl::InvalidArgumentError(
@@ -110,15 +126,25 @@ double PacketPoint::lambda() const {
   return rho * multiplicity / (network == NetworkKind::kHypercube ? p : std::max(p, 1 - p));
 }
 
+std::string PacketPoint::NetworkText() const {
+  if (!names_network) return "";
+  std::string text(KindName(network));
+  if (multiplicity > 1) absl::StrAppend(&text, " x", multiplicity);
+  if (extra_stages.has_value()) absl::StrAppend(&text, " r=", *extra_stages);
+  if (faults.has_value()) absl::StrAppend(&text, " faults=", *faults);
+  return text;
+}
+
 std::string PacketPoint::Curve() const {
   return absl::StrCat(
-      "d=", d, " ", pattern.empty() ? absl::StrCat("p=", p) : pattern,
+      NetworkText(), names_network ? " " : "", "d=", d, " ",
+      pattern.empty() ? absl::StrCat("p=", p) : pattern,
       slot > 0 && !bernoulli ? absl::StrCat(" slot=", slot) : "",
       discipline == Discipline::kFifo ? "" : absl::StrCat(" ", DisciplineName(discipline)));
 }
 
 std::string PacketPoint::ToString() const {
-  std::string text = absl::StrCat("d=", d, " ");
+  std::string text = absl::StrCat(NetworkText(), names_network ? " " : "", "d=", d, " ");
   if (pattern.empty()) {
     absl::StrAppend(&text, "p=", p, " rho=", rho);
   } else {
@@ -131,6 +157,12 @@ std::string PacketPoint::ToString() const {
 
 nlohmann::ordered_json PacketPoint::ToJson() const {
   nlohmann::ordered_json json{{"d", d}};
+  if (names_network) {
+    json["network"] = KindName(network);
+    json["multiplicity"] = multiplicity;
+    if (extra_stages.has_value()) json["extra_stages"] = *extra_stages;
+    if (faults.has_value()) json["faulty_switches"] = *faults;
+  }
   if (pattern.empty()) {
     json["p"] = p;
     json["rho"] = rho;
@@ -145,9 +177,14 @@ nlohmann::ordered_json PacketPoint::ToJson() const {
 }
 
 std::string PacketPoint::ToCsv() const {
-  return absl::StrFormat("%d,%s,%.9g,%.9g,%.9g,%s", d,
-                         pattern.empty() ? absl::StrFormat("%.9g", p) : pattern, swept_load(), slot,
-                         lambda(), DisciplineName(discipline));
+  std::string text = absl::StrFormat("%d,%s,%.9g,%.9g,%.9g,%s", d,
+                                     pattern.empty() ? absl::StrFormat("%.9g", p) : pattern,
+                                     swept_load(), slot, lambda(), DisciplineName(discipline));
+  if (names_network) {
+    absl::StrAppend(&text, ",", KindName(network), ",", multiplicity, ",", extra_stages.value_or(0),
+                    ",", faults.value_or(0));
+  }
+  return text;
 }
 
 namespace {
@@ -188,28 +225,82 @@ absl::Status CheckSwept(const v1::Experiment& experiment) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<PacketPoint>> PointsOf(const v1::Experiment& experiment) {
-  const absl::StatusOr<NetworkKind> kind =
-      KindFromName(absl::AsciiStrToLower(v1::NetworkKind_Name(experiment.network())));
-  if (!kind.ok()) return kind.status();
-  if (absl::Status status = CheckSwept(experiment); !status.ok()) return status;
-  PacketPoint common;
-  common.network = *kind;
-  common.multiplicity = std::max(1, static_cast<int>(experiment.multiplicity()));
+namespace {
+
+bool HasSeveralLinks(NetworkKind kind) {
+  return kind == NetworkKind::kDilatedButterfly || kind == NetworkKind::kMultibutterfly;
+}
+
+// The networks of an experiment: one for each kind, with the keys that the kind has. A key that no
+// kind has goes to all of them, and Network::Make says what is wrong.
+absl::StatusOr<std::vector<PacketPoint>> NetworksOf(const v1::Experiment& experiment) {
+  std::vector<NetworkKind> kinds;
+  for (const int name : experiment.network()) {
+    const absl::StatusOr<NetworkKind> kind = KindFromName(
+        absl::AsciiStrToLower(v1::NetworkKind_Name(static_cast<v1::NetworkKind>(name))));
+    if (!kind.ok()) return kind.status();
+    kinds.push_back(*kind);
+  }
+  std::optional<PortRule> port_rule;
   if (experiment.port_rule() != v1::Network::RULE_UNSPECIFIED) {
     const absl::StatusOr<PortRule> rule =
         RuleFromName(absl::AsciiStrToLower(v1::Network::Rule_Name(experiment.port_rule())));
     if (!rule.ok()) return rule.status();
-    common.rule = *rule;
+    port_rule = *rule;
   }
-  common.in_rounds = experiment.scheme() == v1::Experiment::VALIANT_BREBNER;
-  common.bernoulli = experiment.arrivals() == v1::Experiment::BERNOULLI;
-  if (experiment.links() == v1::Experiment::SWITCH_OUTPUT) {
-    common.links = dataplane::LinkModel::kSwitchOutput;
+  std::optional<ParallelEdges> edges;
+  if (experiment.parallel_edges() != v1::Network::PARALLEL_EDGES_UNSPECIFIED) {
+    const absl::StatusOr<ParallelEdges> named = ParallelEdgesFromName(
+        absl::AsciiStrToLower(v1::Network::ParallelEdges_Name(experiment.parallel_edges())));
+    if (!named.ok()) return named.status();
+    edges = *named;
   }
+  const bool any_several = std::any_of(kinds.begin(), kinds.end(), HasSeveralLinks);
+  const bool any_splitters =
+      std::count(kinds.begin(), kinds.end(), NetworkKind::kMultibutterfly) > 0;
+  std::vector<PacketPoint> points;
+  for (const NetworkKind kind : kinds) {
+    PacketPoint& point = points.emplace_back();
+    point.network = kind;
+    if (!any_several || HasSeveralLinks(kind)) {
+      point.multiplicity = std::max(1, static_cast<int>(experiment.multiplicity()));
+      point.rule = port_rule;
+    }
+    if (!any_splitters || kind == NetworkKind::kMultibutterfly) point.parallel_edges = edges;
+    point.names_network = kinds.size() > 1 || !experiment.extra_stages().empty() ||
+                          !experiment.faulty_switches().empty() ||
+                          kind == NetworkKind::kMultibutterfly;
+    point.in_rounds = experiment.scheme() == v1::Experiment::VALIANT_BREBNER;
+    point.bernoulli = experiment.arrivals() == v1::Experiment::BERNOULLI;
+    if (experiment.links() == v1::Experiment::SWITCH_OUTPUT) {
+      point.links = dataplane::LinkModel::kSwitchOutput;
+    }
+  }
+  // Only butterflies have extra stages.
+  const bool any_butterfly = std::count(kinds.begin(), kinds.end(), NetworkKind::kButterfly) > 0;
+  const auto extra_stages = [&](const PacketPoint& x) -> std::vector<std::optional<uint32_t>> {
+    if (experiment.extra_stages().empty()) return {std::nullopt};
+    if (any_butterfly && x.network != NetworkKind::kButterfly) return {std::nullopt};
+    return {experiment.extra_stages().begin(), experiment.extra_stages().end()};
+  };
+  Sweep(points, extra_stages,
+        [](PacketPoint& x, std::optional<uint32_t> r) { x.extra_stages = r; });
+  return points;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<PacketPoint>> PointsOf(const v1::Experiment& experiment) {
+  if (absl::Status status = CheckSwept(experiment); !status.ok()) return status;
+  absl::StatusOr<std::vector<PacketPoint>> networks = NetworksOf(experiment);
+  if (!networks.ok()) return networks.status();
   std::vector<std::string> patterns(experiment.pattern().begin(), experiment.pattern().end());
   if (patterns.empty()) patterns.emplace_back();
-  std::vector<PacketPoint> points = {common};
+  std::vector<PacketPoint> points = *std::move(networks);
+  std::vector<std::optional<uint32_t>> faults(experiment.faulty_switches().begin(),
+                                              experiment.faulty_switches().end());
+  if (faults.empty()) faults.emplace_back();
+  Sweep(points, faults, [](PacketPoint& x, std::optional<uint32_t> count) { x.faults = count; });
   Sweep(points, experiment.d(), [](PacketPoint& x, uint32_t d) { x.d = static_cast<int>(d); });
   Sweep(points, patterns, [](PacketPoint& x, const std::string& name) { x.pattern = name; });
   Sweep(points, OrOne(experiment.p(), 0.5), [](PacketPoint& x, double p) { x.p = p; });

@@ -33,20 +33,37 @@ struct PacketPoint {
   double load = 0;                        // with a pattern: packets per unit of time and row
   dataplane::LinkModel links = dataplane::LinkModel::kEdge;
   bool bernoulli = false;  // one packet in a slot or none
-  int multiplicity = 1;    // of a dilated butterfly
+  int multiplicity = 1;    // links of a direction: dilated butterflies and multibutterflies
   std::optional<PortRule> rule = {};
+  std::optional<ParallelEdges> parallel_edges = {};  // of a multibutterfly
+  // Random stages before those of a butterfly; none where the experiment does not sweep them.
+  std::optional<uint32_t> extra_stages = {};
+  // Faulty switches, drawn by the trial's seed; none where the experiment does not sweep them.
+  std::optional<uint32_t> faults = {};
+  bool names_network = false;  // the experiment has several networks: texts name the point's
 
   // Packets per unit of time and input row: rho / p on the hypercube, rho / max(p, 1-p) elsewhere
   // (Stamoulis & Tsitsiklis, sections 1.1 and 4.2), times the multiplicity, or `load`.
   double lambda() const;
   uint32_t rows() const { return uint32_t{1} << d; }
   NetworkSpec network_spec(uint64_t seed) const {
-    return {
-        .kind = network, .rows = rows(), .seed = seed, .multiplicity = multiplicity, .rule = rule};
+    return {.kind = network,
+            .rows = rows(),
+            .seed = seed,
+            .multiplicity = multiplicity,
+            .rule = rule,
+            .extra_stages = static_cast<int>(extra_stages.value_or(0)),
+            .parallel_edges = parallel_edges};
   }
+  int depth() const { return d + static_cast<int>(extra_stages.value_or(0)); }
+  // "multibutterfly, 8 faults": what tells points of different networks apart. Empty for an
+  // experiment with one network, without extra stages and faults.
+  std::string NetworkText() const;
   std::string ToString() const;  // "d=4 p=0.5 rho=0.9"
   nlohmann::ordered_json ToJson() const;
-  std::string ToCsv() const;  // "d,p,rho,slot,lambda,discipline", or d,pattern,load,...
+  // "d,p,rho,slot,lambda,discipline", or d,pattern,load,...; behind it
+  // ",network,multiplicity,extra_stages,faulty_switches" where NetworkText has a word.
+  std::string ToCsv() const;
   // ToString without the load; all points of a curve share it.
   std::string Curve() const;
   double swept_load() const { return pattern.empty() ? rho : load; }
@@ -55,9 +72,10 @@ struct PacketPoint {
 // "fifo", "processor_sharing" or "priority", as in the file.
 std::string DisciplineName(dataplane::Discipline discipline);
 
-// Returns all points of an experiment, in the order d, p, rho, slot, discipline. InvalidArgument: a
-// combination is impossible (p = 0 on the hypercube, a slot whose inverse is not a whole number, a
-// network that is not levelled, keys that exclude each other), or nothing is swept.
+// Returns all points of an experiment, in the order network, extra stages, faults, d, p, rho, slot,
+// discipline. InvalidArgument: a combination is impossible (p = 0 on the hypercube, a slot whose
+// inverse is not a whole number, a network that is not levelled, keys that exclude each other), or
+// nothing is swept.
 absl::StatusOr<std::vector<PacketPoint>> PointsOf(const v1::Experiment& experiment);
 
 // The permutation that the point's pattern stands for; not for uniform. InvalidArgument: there is
@@ -68,7 +86,7 @@ absl::StatusOr<Permutation> PermutationOf(const PacketPoint& point, uint64_t see
 // `link_packets` counts them by network link index over `time` units of the measured time. The
 // means go to the trial's utilisations. The shares of the busiest and the idlest link, and the
 // time, go to the figures straight_busiest, straight_idlest, cross_busiest, cross_idlest and
-// link_time. A point with a pattern also gets WorstLink as worst_link.
+// link_time. A point with a pattern also gets WorstLink as worst_link if KnowsWorstLink.
 absl::Status AddLinkUse(const Network& network, const std::vector<uint64_t>& link_packets,
                         double time, const PacketPoint& point, Trial& trial);
 
@@ -82,12 +100,20 @@ double DurationOf(const v1::Experiment& experiment, const PacketPoint& point);
 absl::Status CheckEffort(const v1::Experiment& experiment, const std::vector<PacketPoint>& points);
 
 // Runs one trial under the virtual clock. The trial of the experiment's first seed also measures
-// every stage, if that takes no more than about a minute.
+// every stage, if that takes no more than about a minute. A point with faults gets the figure
+// left_out: the part of the packets that is not sent, because their input counts as faulty or no
+// input reaches their output. FailedPrecondition: that is every packet.
 absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const PacketPoint& point,
                                uint64_t seed);
 
-// The largest number of packets of a pattern over one link if every row sends one packet; for
-// uniform, the mean of that number. InvalidArgument: there is no such pattern.
+// The largest mean number of packets of a pattern over one link if every row sends one packet,
+// where the links of a direction get equal parts of what every input sends in it, and extra stages
+// are crossed in all ways alike. Faults are left out of account. InvalidArgument: there is no such
+// pattern, or counting would take too long.
 absl::StatusOr<double> WorstLink(const PacketPoint& point, uint64_t seed);
+// Whether WorstLink is what links carry in the long run. It is not on a network with faults. On a
+// multibutterfly with several links a direction it is so under the rule `random`, and under
+// `round_robin` for the uniform pattern, whose packets turn either way whatever link they came by.
+bool KnowsWorstLink(const PacketPoint& point);
 
 }  // namespace bfly::control

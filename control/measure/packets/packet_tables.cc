@@ -104,9 +104,11 @@ void AddPacketResults(const Report& report, Json& results) {
 }
 
 std::string PacketCsv(const Report& report, bool patterns) {
-  std::string csv = absl::StrCat(
-      patterns ? "d,pattern,load" : "d,p,rho",
-      ",slot,lambda,discipline,offered,accepted,mean_delay,ci95,p50,p99,saturated,trials\n");
+  const bool names_network = !report.series.empty() && PointOf(report.series[0]).names_network;
+  std::string csv =
+      absl::StrCat(patterns ? "d,pattern,load" : "d,p,rho", ",slot,lambda,discipline",
+                   names_network ? ",network,multiplicity,extra_stages,faulty_switches" : "",
+                   ",offered,accepted,mean_delay,ci95,p50,p99,saturated,trials\n");
   for (const Measurement& m : report.series) {
     const Estimate delay = DelayOf(m);
     csv += m.point.csv();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traffic patterns over networks with one path for each pair. The load of the worst link decides
-// the claims.
+// Traffic patterns. The load of the worst link decides the claims, where it is known
+// (KnowsWorstLink): above all over networks with one path for each pair.
 #include <algorithm>
 #include <cmath>
 
@@ -14,6 +14,13 @@ constexpr char kOnePath[] = "derived: a link carries one packet a unit of time";
 
 std::string Patterns(const PacketPoint& x) {
   return Unless(!x.pattern.empty(), "destinations are p-flips");
+}
+std::string KnownLoads(const PacketPoint& x) {
+  if (const std::string reason = Patterns(x); !reason.empty()) return reason;
+  return Unless(KnowsWorstLink(x),
+                x.faults.value_or(0) > 0
+                    ? "faults change what links carry"
+                    : "what links carry depends on how nodes pick among those of a direction");
 }
 std::string Uniform(const PacketPoint& x) {
   return Unless(x.pattern == "uniform", "the pattern is not uniform");
@@ -55,7 +62,7 @@ std::vector<Claim> PatternClaims() {
                     "born - delivered, packets per unit and row, is at most 0",
        .source = kOnePath,
        .relation = Relation::kAtMost,
-       .not_applicable = Patterns,
+       .not_applicable = KnownLoads,
        .theory = [](const PacketPoint&) { return 0.0; },
        .measured = [](const Measurement& m) { return BySeeds(GrowthOf(m)); },
        .undecided =
@@ -69,7 +76,7 @@ std::vector<Claim> PatternClaims() {
            "by u - 1 a unit or more: born - delivered, as a multiple of u - 1, is at least 1",
        .source = kOnePath,
        .relation = Relation::kAtLeast,
-       .not_applicable = Patterns,
+       .not_applicable = KnownLoads,
        .theory = [](const PacketPoint&) { return 1.0; },
        .measured =
            [](const Measurement& m) {

@@ -9,8 +9,8 @@
 #include "dataplane/virtual_clock/coupled.h"
 #include "dataplane/virtual_clock/rounds.h"
 #include "dataplane/virtual_clock/virtual_fabric.h"
+#include "topologies/fault_plan.h"
 #include "topologies/permutation.h"
-#include "topologies/tag.h"
 
 namespace bfly::control {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 using dataplane::Discipline;
 using dataplane::LinkModel;
 
-constexpr char kUniform[] = "uniform";
+constexpr char kUniform[] = "uniform";  // a pattern
 constexpr double kMostStageHops = 5e8;  // for a trial that measures every stage: a minute
 
 // Roughly which part of the network's capacity is offered to it; 1 is saturation.
@@ -31,7 +31,7 @@ double UseOf(const PacketPoint& point) {
 double HopsOf(const v1::Experiment& experiment, const PacketPoint& point) {
   const double time = WarmupOf(experiment, point) + DurationOf(experiment, point);
   // A run beyond saturation gets twice the time.
-  return (UseOf(point) < 1 ? 1 : 2) * time * point.lambda() * point.rows() * point.d;
+  return (UseOf(point) < 1 ? 1 : 2) * time * point.lambda() * point.rows() * point.depth();
 }
 
 absl::StatusOr<dataplane::VirtualConfig> ConfigOf(const v1::Experiment& experiment,
@@ -161,31 +161,10 @@ absl::StatusOr<Permutation> PermutationOf(const PacketPoint& point, uint64_t see
 absl::Status AddLinkUse(const Network& network, const std::vector<uint64_t>& link_packets,
                         double time, const PacketPoint& point, Trial& trial) {
   AddUtilisation(network, link_packets, time, trial);
-  if (point.pattern.empty()) return absl::OkStatus();
+  if (point.pattern.empty() || !KnowsWorstLink(point)) return absl::OkStatus();
   const absl::StatusOr<double> worst = WorstLink(point, trial.seed);
   if (worst.ok()) trial.figures["worst_link"] = *worst;
   return worst.status();
-}
-
-absl::StatusOr<double> WorstLink(const PacketPoint& point, uint64_t seed) {
-  const bool shared = point.links == LinkModel::kSwitchOutput;
-  if (point.pattern == kUniform) return shared ? 1 : 0.5 / point.multiplicity;
-  const absl::StatusOr<Permutation> permutation = PermutationOf(point, seed);
-  if (!permutation.ok()) return permutation.status();
-  const absl::StatusOr<Network> network = Network::Make(point.network_spec(seed));
-  if (!network.ok()) return network.status();
-  std::vector<uint32_t> packets(network->link_count());
-  for (Row row = 0; row < point.rows(); ++row) {
-    ForEachLink(*network, row, GreedyTag(*network, row, (*permutation)[row]), [&](uint64_t link) {
-      const LinkId id = network->link_at(link);
-      const Row head = network->next_row(id.stage, id.row, id.port);
-      if (network->straight_is_free() && head == id.row) return;
-      ++packets[shared ? network->link_index({id.stage, head, 0}) : link];
-    });
-  }
-  // Greedy paths take the first port of each direction, and nodes share it out.
-  return static_cast<double>(*std::max_element(packets.begin(), packets.end())) /
-         point.multiplicity;
 }
 
 double WarmupOf(const v1::Experiment& experiment, const PacketPoint& point) {
@@ -197,7 +176,7 @@ double WarmupOf(const v1::Experiment& experiment, const PacketPoint& point) {
   // lacks less than a thousandth of its mean (reflected Brownian motion; Abate & Whitt 1987). A
   // round of the non-greedy scheme serves a packet of each node, as a unit of time serves one of
   // each link.
-  return 8 * (point.d / idle + (point.in_rounds ? point.d : 1) / (idle * idle));
+  return 8 * (point.depth() / idle + (point.in_rounds ? point.d : 1) / (idle * idle));
 }
 
 double DurationOf(const v1::Experiment& experiment, const PacketPoint& point) {
@@ -241,8 +220,15 @@ absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const PacketPoi
                                uint64_t seed) {
   const absl::StatusOr<Network> network = Network::Make(point.network_spec(seed));
   if (!network.ok()) return network.status();
-  const absl::StatusOr<dataplane::VirtualConfig> config = ConfigOf(experiment, point, seed);
+  absl::StatusOr<dataplane::VirtualConfig> config = ConfigOf(experiment, point, seed);
   if (!config.ok()) return config.status();
+  FaultSet faults(*network);
+  if (point.faults.value_or(0) > 0) {
+    if (absl::Status status = AddFaultySwitches(*point.faults, seed, &faults); !status.ok()) {
+      return status;
+    }
+    config->faults = &faults;
+  }
   if (point.in_rounds) {
     constexpr uint64_t kFullRounds = 600;
     const auto rounds = dataplane::RunRounds(*network, *config, kFullRounds);
@@ -254,7 +240,17 @@ absl::StatusOr<Trial> RunTrial(const v1::Experiment& experiment, const PacketPoi
   }
   const absl::StatusOr<dataplane::VirtualResult> run = dataplane::RunVirtual(*network, *config);
   if (!run.ok()) return run.status();
+  if (run->injected == 0 && run->left_out > 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "faulty_switches: with seed ", seed, " the ", *point.faults, " faulty switches of ",
+        point.ToString(), " leave no packet a path; use fewer, or more links a direction"));
+  }
   Trial trial = TrialOf(*run, point, seed);
+  if (point.faults.has_value()) {
+    trial.figures["left_out"] =
+        static_cast<double>(run->left_out) /
+        static_cast<double>(std::max<uint64_t>(1, run->left_out + run->injected));
+  }
   if (absl::Status status = AddLinkUse(*network, run->link_packets, config->duration, point, trial);
       !status.ok()) {
     return status;

@@ -38,6 +38,8 @@ absl::Status CheckWallPoint(const v1::Experiment& experiment, const PacketPoint&
   }
   if (experiment.coupled()) return virtual_alone("coupled: a coupled sample path");
   if (point.in_rounds) return virtual_alone("scheme: valiant_brebner");
+  if (point.extra_stages.value_or(0) > 0) return virtual_alone("extra_stages");
+  if (point.faults.value_or(0) > 0) return virtual_alone("faulty_switches");
   if (point.links != dataplane::LinkModel::kEdge) return virtual_alone("links: switch_output");
   // A rule must identify every straight link of a hypercube.
   if (point.network == NetworkKind::kHypercube && point.d > 12) {
