@@ -8,6 +8,7 @@
 #include "dataplane/bench/bench_options.h"
 #include "dataplane/fabric/fabric.h"
 #include "dataplane/step_workers/step_programs.h"
+#include "topologies/fault_set.h"
 #include "topologies/relation.h"
 
 namespace bfly::dataplane {
@@ -61,7 +62,8 @@ absl::Status RunOne(Placed& placed, const StepWorkerBenchOptions& options, const
                                                        options.seed + static_cast<uint64_t>(run));
     if (!relation.ok()) return relation.status();
     request.relation = *std::move(relation);
-    const absl::StatusOr<StepRun> result = (*programs)->Run("waves", request, {}, nullptr);
+    const absl::StatusOr<StepRun> result =
+        (*programs)->Run("waves", FaultSet(network), request, {}, nullptr);
     if (!result.ok()) return result.status();
     const absl::StatusOr<RouteReport> clock =
         RunRoute("waves", network, FaultSet(network), request, {});

@@ -66,19 +66,34 @@ absl::Status LoadedStepPrograms::WaitForTurn(Lock& lock, const std::function<boo
                    NamesOf(crew_.Late()), " makes no pass"));
 }
 
-absl::StatusOr<StepRun> LoadedStepPrograms::Run(absl::string_view program,
+absl::Status LoadedStepPrograms::CheckFaults(const FaultSet& faults) const {
+  const auto changed = [](LinkId link, absl::string_view how) {
+    return absl::AbortedError(absl::StrCat("step_programs: link ", LinkText(link), how,
+                                           " before the first step; run it again"));
+  };
+  for (const LinkId& link : faults_.blocked_links()) {
+    if (!faults.blocks(network_.link_index(link))) return changed(link, " went down");
+  }
+  for (const LinkId& link : faults.blocked_links()) {
+    if (!faults_.blocks(network_.link_index(link))) return changed(link, " came up");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StepRun> LoadedStepPrograms::Run(absl::string_view program, const FaultSet& faults,
                                                 const RouteRequest& request,
                                                 const RouteOptions& options,
                                                 const std::function<bool()>& cancelled) {
   Lock lock(mutex_);
   if (absl::Status status = WaitForTurn(lock, cancelled); !status.ok()) return status;
+  if (absl::Status status = CheckFaults(faults); !status.ok()) return status;
   busy_ = true;
   if (thread_.joinable()) thread_.join();  // it has ended
   crew_.Reset();
   // Stop may have come before Reset.
   if (stopping_.load(std::memory_order_acquire)) crew_.GiveUp(StepEndCause::kUnloaded);
   changed_link_.clear();
-  attempt_ = std::make_shared<Attempt>(Attempt{std::string(program), request, options, faults_});
+  attempt_ = std::make_shared<Attempt>(Attempt{std::string(program), request, options, faults});
   attempt_->options.workers = 1;
   attempt_->options.crew = &crew_;
   attempt_->options.traffic = &crew_.traffic();

@@ -37,8 +37,8 @@ class LoadedStepPrograms final : public StepPrograms {
   // For tests: how long a worker may make no pass before a run is given up. Call it between runs.
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
 
-  absl::StatusOr<StepRun> Run(absl::string_view program, const RouteRequest& request,
-                              const RouteOptions& options,
+  absl::StatusOr<StepRun> Run(absl::string_view program, const FaultSet& faults,
+                              const RouteRequest& request, const RouteOptions& options,
                               const std::function<bool()>& cancelled) override;
 
   // A link went down or came up. A program that runs is given up.
@@ -57,6 +57,8 @@ class LoadedStepPrograms final : public StepPrograms {
   using Lock = std::unique_lock<std::mutex>;
   // Waits until no other caller's program runs.
   absl::Status WaitForTurn(Lock& lock, const std::function<bool()>& cancelled);
+  // Aborted: other links are down than `faults` says.
+  absl::Status CheckFaults(const FaultSet& faults) const;
   // Waits until the attempt has ended.
   absl::Status WaitForEnd(Lock& lock, const Attempt& attempt,
                           const std::function<bool()>& cancelled);

@@ -26,18 +26,18 @@ class StepPrograms {
  public:
   virtual ~StepPrograms() = default;
 
-  // Runs a program (steps/route.h) around the links that are down now. Every packet of the request
-  // is a packet of the fabric: links count it, and so does the account of the workers. `cancelled`
-  // is asked every few milliseconds, by the calling thread; it may be empty. options.workers and
-  // options.crew are not looked at.
-  // After an error no packet of the program is in the fabric any more; what had been injected and
-  // not delivered is counted as dropped. Besides the errors of RunRoute:
-  // Aborted: a link went down or came up during the run; the message names the link and the step.
-  // Cancelled: `cancelled` returned true.
-  // Unavailable: the fabric was unloaded meanwhile. FailedPrecondition: it was unloaded before.
-  // DeadlineExceeded: a worker made no pass for five seconds.
-  virtual absl::StatusOr<StepRun> Run(absl::string_view program, const RouteRequest& request,
-                                      const RouteOptions& options,
+  // Runs a program (steps/route.h) around `faults`, which says what is down: the fabric itself
+  // knows links and no nodes. Every packet of the request is a packet of the fabric: links count
+  // it, and so does the account of the workers. `cancelled` is asked every few milliseconds, by the
+  // calling thread; it may be empty. options.workers and options.crew are not looked at. After an
+  // error no packet of the program is in the fabric any more; what had been injected and not
+  // delivered is counted as dropped. Besides the errors of RunRoute: Aborted: a link went down or
+  // came up during the run, or the links that `faults` blocks are not the links that are down; the
+  // message names the link and the step. Cancelled: `cancelled` returned true. Unavailable: the
+  // fabric was unloaded meanwhile. FailedPrecondition: it was unloaded before. DeadlineExceeded: a
+  // worker made no pass for five seconds.
+  virtual absl::StatusOr<StepRun> Run(absl::string_view program, const FaultSet& faults,
+                                      const RouteRequest& request, const RouteOptions& options,
                                       const std::function<bool()>& cancelled) = 0;
 };
 

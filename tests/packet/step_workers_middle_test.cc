@@ -56,8 +56,9 @@ class StepWorkersInTheMiddle : public testing::Test {
   }
 
   absl::StatusOr<StepRun> RunLong() {
-    return programs_->Run("store_and_forward", {.relation = *RelationByName("random", 64, 64, 3)},
-                          {}, [this] { return cancel_.load(); });
+    return programs_->Run("store_and_forward", FaultSet(fabric_->network()),
+                          {.relation = *RelationByName("random", 64, 64, 3)}, {},
+                          [this] { return cancel_.load(); });
   }
   void Start() {
     caller_ = std::thread([this] { result_ = RunLong(); });
@@ -177,12 +178,12 @@ TEST_F(StepWorkersInTheMiddle, ASecondCallerWaits) {
 
 TEST_F(StepWorkersInTheMiddle, ASecondCallerMayCancelWhileItWaits) {
   Start();
-  EXPECT_EQ(
-      programs_
-          ->Run("waves", {.relation = *RelationByName("random", 64, 1, 3)}, {}, [] { return true; })
-          .status()
-          .code(),
-      absl::StatusCode::kCancelled);
+  EXPECT_EQ(programs_
+                ->Run("waves", FaultSet(fabric_->network()),
+                      {.relation = *RelationByName("random", 64, 1, 3)}, {}, [] { return true; })
+                .status()
+                .code(),
+            absl::StatusCode::kCancelled);
   speed_.slow = false;
   EXPECT_TRUE(Join().ok());
   EXPECT_EQ(fabric_->summary().conservation.injected, 4096u);

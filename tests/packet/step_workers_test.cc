@@ -80,8 +80,11 @@ void ExpectSame(const RouteReport& workers, const RouteReport& clock) {
   }
 }
 
+absl::StatusOr<StepRun> RunOn(Fabric& fabric, const Case& c, const FaultSet& faults) {
+  return (*fabric.step_programs())->Run(c.program, faults, c.request, {.level = 1}, nullptr);
+}
 absl::StatusOr<StepRun> RunOn(Fabric& fabric, const Case& c) {
-  return (*fabric.step_programs())->Run(c.program, c.request, {.level = 1}, nullptr);
+  return RunOn(fabric, c, FaultSet(fabric.network()));
 }
 
 // Several workers on a busy CPU take a while to wait for each other a thousand times.
@@ -163,7 +166,8 @@ TEST(StepWorkers, CountEveryPacketOnTheLinksOfItsPath) {
         packets.push_back({row, GreedyTag(network, row, request.relation.destinations[p])});
       }
     }
-    const auto run = (*fabric->step_programs())->Run(program, request, {}, nullptr);
+    const auto run =
+        (*fabric->step_programs())->Run(program, FaultSet(network), request, {}, nullptr);
     ASSERT_TRUE(run.ok()) << run.status();
     EXPECT_TRUE(run->report.finished);
     EXPECT_EQ(run->workers, 2);
@@ -190,13 +194,38 @@ TEST(StepWorkers, GoAroundLinksThatAreDown) {
     const Case c{program, config.network, {.relation = *RelationByName("random", 32, 1, 3)}};
     RouteReport clock;
     const std::vector<uint64_t> counts = ClockCounts(c, fabric->network(), faults, clock);
-    const absl::StatusOr<StepRun> run = RunOn(*fabric, c);
+    const absl::StatusOr<StepRun> run = RunOn(*fabric, c, faults);
     ASSERT_TRUE(run.ok()) << run.status();
     ExpectSame(run->report, clock);
     std::vector<uint64_t> after = PacketCounts(fabric->snapshot());
     for (size_t link = 0; link < after.size(); ++link) after[link] -= before[link];
     EXPECT_EQ(after, counts) << program;
   }
+}
+
+// The report says which switches count as faulty without being down, so the run must know nodes.
+TEST(StepWorkers, GoAroundNodesThatAreDown) {
+  FabricConfig config = Halves(NetworkKind::kMultibutterfly, 32);
+  config.network.multiplicity = 2;
+  const std::unique_ptr<Fabric> fabric = MustLoad(config);
+  FaultSet faults(fabric->network());
+  faults.SetNodeUp({2, 9}, false);
+  const Case c{"waves", config.network, {.relation = *RelationByName("random", 32, 1, 3)}};
+  // The fabric has not been told yet.
+  const absl::Status status = RunOn(*fabric, c, faults).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("came up before the first step"));
+  for (const LinkId link : faults.blocked_links()) {
+    ASSERT_TRUE(fabric->SetLinkUp(link, false).ok());
+  }
+  EXPECT_THAT(std::string(RunOn(*fabric, c).status().message()),
+              HasSubstr("went down before the first step"));
+  RouteReport clock;
+  ClockCounts(c, fabric->network(), faults, clock);
+  const absl::StatusOr<StepRun> run = RunOn(*fabric, c, faults);
+  ASSERT_TRUE(run.ok()) << run.status();
+  ExpectSame(run->report, clock);
+  EXPECT_EQ(run->report.faulty_switches, clock.faulty_switches);
 }
 
 TEST(StepWorkers, DropWhatStandsAtNodesWhenTheStepsAreOver) {
@@ -220,9 +249,10 @@ TEST(StepWorkers, DropWhatStandsAtNodesWhenTheStepsAreOver) {
 TEST(StepWorkers, RefuseWhatTheyCannotRun) {
   const std::unique_ptr<Fabric> fabric = MustLoad(OneWorker(NetworkKind::kButterfly, 8));
   StepPrograms& programs = **fabric->step_programs();
+  const FaultSet none(fabric->network());
   const Relation relation = *RelationByName("random", 8, 1, 3);
   const auto message = [&](const char* program, const RouteRequest& request) {
-    return std::string(programs.Run(program, request, {}, nullptr).status().message());
+    return std::string(programs.Run(program, none, request, {}, nullptr).status().message());
   };
   EXPECT_THAT(message("wave", {.relation = relation}), HasSubstr("program: \"wave\" is none of"));
   EXPECT_THAT(message("h_relation", {.relation = relation}), HasSubstr("multibutterfly"));
@@ -231,7 +261,7 @@ TEST(StepWorkers, RefuseWhatTheyCannotRun) {
               HasSubstr("destinations"));
   EXPECT_EQ(fabric->summary().conservation.injected, 0u);
   ASSERT_TRUE(fabric->Unload().ok());
-  EXPECT_EQ(programs.Run("waves", {.relation = relation}, {}, nullptr).status().message(),
+  EXPECT_EQ(programs.Run("waves", none, {.relation = relation}, {}, nullptr).status().message(),
             "the fabric is unloaded");
   EXPECT_EQ(fabric->step_programs().status().code(), absl::StatusCode::kFailedPrecondition);
 }
