@@ -32,6 +32,8 @@ class AgentService final : public v1::Agent::Service {
                               v1::AgentUpdateResponse* response) override;
   grpc::Status ExchangeInBand(grpc::ServerContext*, const v1::AgentInBandRequest* request,
                               v1::AgentInBandResponse* response) override;
+  grpc::Status Route(grpc::ServerContext* context, const v1::RouteRequest* request,
+                     v1::RouteReport* response) override;
   grpc::Status GetCounters(grpc::ServerContext*, const v1::AgentCountersRequest* request,
                            v1::AgentCounters* response) override;
   grpc::Status ReadLinks(grpc::ServerContext*, const v1::AgentReadLinksRequest* request,

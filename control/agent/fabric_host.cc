@@ -56,6 +56,32 @@ void TellAvoided(const FaultSet& faults, dataplane::Fabric& fabric) {
   fabric.AvoidLinks(FaultySwitches(faults).links_to_avoid());
 }
 
+absl::Status CheckUpdate(const std::vector<HeldCircuit>& install, const std::vector<Row>& remove,
+                         const Network& network) {
+  for (size_t i = 0; i < install.size(); ++i) {
+    if (install[i].input >= network.rows()) {
+      return OutOfRange(absl::StrCat("install[", i, "].input"), install[i].input, 0,
+                        network.rows() - 1);
+    }
+    const TagLayout& layout = network.tag_layout();
+    if (install[i].tag >> layout.bits() != 0) {
+      return OutOfRange(absl::StrCat("install[", i, "].tag"), install[i].tag, 0,
+                        (Tag{1} << layout.bits()) - 1);
+    }
+    if (!layout.HasOnlyPorts(install[i].tag, layout.hops)) {
+      return absl::OutOfRangeError(absl::StrCat("install[", i, "].tag: ", install[i].tag,
+                                                " names a port beyond the ", layout.multiplicity,
+                                                " of a direction"));
+    }
+  }
+  for (size_t i = 0; i < remove.size(); ++i) {
+    if (remove[i] >= network.rows()) {
+      return OutOfRange(absl::StrCat("remove[", i, "]"), remove[i], 0, network.rows() - 1);
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 FabricHost::FabricHost(FabricBackend backend, std::string name, Ownership::Clock clock)
@@ -128,6 +154,7 @@ absl::StatusOr<dataplane::Snapshot> FabricHost::Unload() {
   const std::unique_lock state(state_);
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
   if (absl::Status status = fabric_->Unload(); !status.ok()) return status;
+  const std::unique_lock nobody_uses_it(in_use_);
   dataplane::Snapshot last = fabric_->summary();
   faults_.reset();
   fabric_.reset();
@@ -140,33 +167,6 @@ absl::StatusOr<dataplane::Snapshot> FabricHost::Unload() {
   return last;
 }
 
-absl::Status FabricHost::CheckUpdate(const std::vector<HeldCircuit>& install,
-                                     const std::vector<Row>& remove) const {
-  const Network& network = fabric_->network();
-  for (size_t i = 0; i < install.size(); ++i) {
-    if (install[i].input >= network.rows()) {
-      return OutOfRange(absl::StrCat("install[", i, "].input"), install[i].input, 0,
-                        network.rows() - 1);
-    }
-    const TagLayout& layout = network.tag_layout();
-    if (install[i].tag >> layout.bits() != 0) {
-      return OutOfRange(absl::StrCat("install[", i, "].tag"), install[i].tag, 0,
-                        (Tag{1} << layout.bits()) - 1);
-    }
-    if (!layout.HasOnlyPorts(install[i].tag, layout.hops)) {
-      return absl::OutOfRangeError(absl::StrCat("install[", i, "].tag: ", install[i].tag,
-                                                " names a port beyond the ", layout.multiplicity,
-                                                " of a direction"));
-    }
-  }
-  for (size_t i = 0; i < remove.size(); ++i) {
-    if (remove[i] >= network.rows()) {
-      return OutOfRange(absl::StrCat("remove[", i, "]"), remove[i], 0, network.rows() - 1);
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<uint64_t> FabricHost::UpdateCircuits(const std::vector<HeldCircuit>& install,
                                                     const std::vector<Row>& remove,
                                                     uint64_t base_revision) {
@@ -177,7 +177,9 @@ absl::StatusOr<uint64_t> FabricHost::UpdateCircuits(const std::vector<HeldCircui
     return absl::AbortedError(absl::StrCat("base_revision: ", base_revision,
                                            " is not the current revision, ", revision_));
   }
-  if (absl::Status status = CheckUpdate(install, remove); !status.ok()) return status;
+  if (absl::Status status = CheckUpdate(install, remove, fabric_->network()); !status.ok()) {
+    return status;
+  }
 
   std::vector<std::pair<Row, Slot>> before;
   before.reserve(install.size() + remove.size());
@@ -276,6 +278,13 @@ absl::StatusOr<FabricHost::Traffic> FabricHost::traffic() const {
   const std::shared_lock state(state_);
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
   return Traffic{.sources = fabric_->sources(), .latency = fabric_->latency()};
+}
+
+absl::StatusOr<FabricInUse> FabricHost::Use() {
+  const std::shared_lock state(state_);
+  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
+  return FabricInUse{
+      .in_use = std::shared_lock(in_use_), .fabric = fabric_.get(), .faults = *faults_};
 }
 
 absl::StatusOr<dataplane::Snapshot> FabricHost::snapshot(bool links) const {

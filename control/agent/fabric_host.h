@@ -59,6 +59,14 @@ struct InBandAnswer {
   std::vector<uint32_t> link_circuits;  // only if the task asks for it
 };
 
+// The loaded fabric, for a call that takes long. Changes and readers go on meanwhile. The fabric
+// may be unloaded, but it is not destroyed before the last user has let go of it.
+struct FabricInUse {
+  std::shared_lock<std::shared_mutex> in_use;
+  dataplane::Fabric* fabric;
+  FaultSet faults;  // that were in place when the use began
+};
+
 // Thread-safe. Changes are done one after the other. Reading waits for no change except while the
 // fabric is unloaded.
 class FabricHost {
@@ -125,11 +133,11 @@ class FabricHost {
     dataplane::LatencyReport latency;
   };
   absl::StatusOr<Traffic> traffic() const;
+  // FAILED_PRECONDITION: no fabric is loaded.
+  absl::StatusOr<FabricInUse> Use();
 
  private:
   absl::StatusOr<dataplane::FabricConfig> ConfigOf(v1::Topology topology) const;
-  absl::Status CheckUpdate(const std::vector<HeldCircuit>& install,
-                           const std::vector<Row>& remove) const;
   // FAILED_PRECONDITION: no fabric is loaded.
   absl::Status CheckLoaded() const;
   // The caller holds change_. Installs again the circuits that an exchange in band released.
@@ -140,7 +148,9 @@ class FabricHost {
   const std::string boot_id_;
   Ownership ownership_;  // thread-safe
 
-  std::mutex change_;                // held during a change, taken before state_
+  std::mutex change_;  // held during a change, taken before state_
+  // Shared by users of the fabric, taken after state_. Unload takes it to destroy the fabric.
+  std::shared_mutex in_use_;
   mutable std::shared_mutex state_;  // guards what follows
   std::unique_ptr<dataplane::Fabric> fabric_;
   uint64_t loads_ = 0;  // how many fabrics were loaded
