@@ -201,4 +201,26 @@ absl::Status CheckAnswer(const v1::AgentInBandResponse& response,
   return absl::OkStatus();
 }
 
+absl::Status CheckAnswer(const v1::RouteReport& report, const v1::RouteRequest& request,
+                         const Network& network) {
+  const int hops = network.hops();
+  if (report.levels_size() != hops) {
+    return Wrong("levels", absl::StrCat("has ", report.levels_size(), " entries, and a path has ",
+                                        hops, " links"));
+  }
+  const int rows = request.has_level() ? static_cast<int>(network.rows()) : 0;
+  for (int i = 0; i < report.samples_size(); ++i) {
+    const v1::RouteSample& sample = report.samples(i);
+    if (sample.levels_size() != hops + 1) {
+      return Wrong(At("samples", i, "levels"), absl::StrCat("has ", sample.levels_size(),
+                                                            " entries for ", hops + 1, " levels"));
+    }
+    if (sample.rows_size() != rows) {
+      return Wrong(At("samples", i, "rows"),
+                   absl::StrCat("has ", sample.rows_size(), " entries for ", rows, " rows"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace bfly::control

@@ -21,5 +21,8 @@ absl::Status CheckAnswer(const v1::AgentLinkReading& reading,
 // Checks the paths, the refusals and the requests without a path of an answer to `request`.
 absl::Status CheckAnswer(const v1::AgentInBandResponse& response,
                          const v1::AgentInBandRequest& request, const Network& network);
+// Checks the levels and the samples of an answer to `request`.
+absl::Status CheckAnswer(const v1::RouteReport& report, const v1::RouteRequest& request,
+                         const Network& network);
 
 }  // namespace bfly::control

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "bfly/v1/agent.grpc.pb.h"
@@ -26,6 +29,9 @@ constexpr milliseconds kLightPatience{2'000};
 // An update gets more time for each circuit: a million circuits in one message take long on a busy
 // machine.
 constexpr std::chrono::microseconds kCircuitTime{20};
+// How long a packet algorithm may run, and how often a run looks whether its caller still waits.
+constexpr milliseconds kRoutePatience{60'000};
+constexpr milliseconds kRouteLook{20};
 
 std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
   grpc::ChannelArguments arguments;
@@ -47,19 +53,25 @@ struct AgentClient::Connection {
   std::unique_ptr<v1::Agent::Stub> stub;
   UpdateClient updates;
 
+  // DEADLINE_EXCEEDED: the deadline is over already.
+  absl::Status Prepare(microseconds patience, Deadline deadline, grpc::ClientContext& context) {
+    const Deadline::duration left = deadline - Deadline::clock::now();
+    if (left <= Deadline::duration::zero()) {
+      return absl::DeadlineExceededError("the time was over before the data plane was asked");
+    }
+    context.AddMetadata(kOwnerMetadata, caller.id());
+    context.set_deadline(std::chrono::system_clock::now() +
+                         std::min<Deadline::duration>(patience, left));
+    return absl::OkStatus();
+  }
+
   template <class Request, class Response>
   absl::Status Call(grpc::Status (v1::Agent::Stub::*method)(grpc::ClientContext*, const Request&,
                                                             Response*),
                     const Request& request, Response* response, microseconds patience,
                     Deadline deadline) {
-    const Deadline::duration left = deadline - Deadline::clock::now();
-    if (left <= Deadline::duration::zero()) {
-      return absl::DeadlineExceededError("the time was over before the data plane was asked");
-    }
     grpc::ClientContext context;
-    context.AddMetadata(kOwnerMetadata, caller.id());
-    context.set_deadline(std::chrono::system_clock::now() +
-                         std::min<Deadline::duration>(patience, left));
+    if (absl::Status status = Prepare(patience, deadline, context); !status.ok()) return status;
     return FromGrpc((stub.get()->*method)(&context, request, response));
   }
 
@@ -140,6 +152,34 @@ absl::StatusOr<v1::AgentUpdateResponse> AgentClient::Update(v1::AgentUpdateReque
 absl::StatusOr<v1::AgentInBandResponse> AgentClient::ExchangeInBand(
     const v1::AgentInBandRequest& request, Deadline deadline) {
   return connection_->Ask(&v1::Agent::Stub::ExchangeInBand, request, kLoadPatience, deadline);
+}
+
+absl::StatusOr<v1::RouteReport> AgentClient::Route(const v1::RouteRequest& request,
+                                                   const std::function<absl::Status()>& interrupt,
+                                                   Deadline deadline) {
+  grpc::ClientContext context;
+  absl::Status status = connection_->Prepare(kRoutePatience, deadline, context);
+  if (!status.ok()) return status;
+  v1::RouteReport report;
+  std::mutex mutex;
+  std::condition_variable ended;
+  std::optional<grpc::Status> answer;  // mutex
+  connection_->stub->async()->Route(&context, &request, &report, [&](grpc::Status got) {
+    const std::lock_guard lock(mutex);
+    answer = std::move(got);
+    ended.notify_all();
+  });
+  std::unique_lock lock(mutex);
+  while (!ended.wait_for(lock, kRouteLook, [&] { return answer.has_value(); })) {
+    if (status = interrupt(); !status.ok()) {
+      context.TryCancel();
+      ended.wait(lock, [&] { return answer.has_value(); });
+      return status;
+    }
+  }
+  status = FromGrpc(*answer);
+  if (!status.ok()) return status;
+  return report;
 }
 
 absl::StatusOr<v1::AgentCounters> AgentClient::GetCounters(bool links, Deadline deadline) {

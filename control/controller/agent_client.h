@@ -2,6 +2,7 @@
 // The controller's side of bfly.v1.Agent, one data plane each. No gRPC types here.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -39,6 +40,11 @@ class AgentClient {
                                                  Deadline deadline = kNoDeadline);
   absl::StatusOr<v1::AgentInBandResponse> ExchangeInBand(const v1::AgentInBandRequest& request,
                                                          Deadline deadline = kNoDeadline);
+  // Asks `interrupt` several times a second; if it returns an error, ends the run and returns that
+  // error.
+  absl::StatusOr<v1::RouteReport> Route(const v1::RouteRequest& request,
+                                        const std::function<absl::Status()>& interrupt,
+                                        Deadline deadline);
   absl::StatusOr<v1::AgentCounters> GetCounters(bool links, Deadline deadline);
   absl::StatusOr<v1::AgentLinkReading> ReadLinks(const v1::AgentReadLinksRequest& request,
                                                  Deadline deadline);

@@ -35,6 +35,7 @@
 #include "control/controller/in_band_session.h"
 #include "control/controller/link_control.h"
 #include "control/controller/loaded_intent.h"
+#include "control/controller/program_control.h"
 #include "control/controller/reconciler.h"
 #include "control/controller/resources.h"
 #include "control/controller/traffic_control.h"
@@ -58,6 +59,7 @@ class Controller {
   LinkControl& links() { return links_; }
   TrafficControl& traffic() { return traffic_; }
   InBandSession& in_band() { return in_band_; }
+  ProgramControl& programs() { return programs_; }
 
   // Everything that changes circuits, reads and objects goes through this queue.
   CommitQueue& queue() { return queue_; }
@@ -108,7 +110,9 @@ class Controller {
   TrafficControl traffic_{intent_, resources_};
   Reconciler reconciler_{intent_, faults_, links_, traffic_, options_.log};
   FabricLoader loader_{options_, intent_, *store_, resources_, reconciler_};
-  InBandSession in_band_{intent_, commit_, reconciler_};
+  TimedLock program_lock_;  // held while stage workers run a program, taken before the change lock
+  InBandSession in_band_{intent_, commit_, reconciler_, program_lock_};
+  ProgramControl programs_{intent_, program_lock_};
   Adoption adoption_{options_, intent_, *store_, resources_, reconciler_};
 
   std::mutex watch_mutex_;

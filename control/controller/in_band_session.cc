@@ -2,8 +2,6 @@
 #include "control/controller/in_band_session.h"
 
 #include <algorithm>
-#include <chrono>
-#include <mutex>
 
 #include "absl/strings/str_cat.h"
 #include "control/controller/agent_answers.h"
@@ -12,9 +10,6 @@
 
 namespace bfly::control {
 namespace {
-
-// How often a call that waits for other changes looks whether its caller still waits.
-constexpr std::chrono::milliseconds kLook{20};
 
 PathChoice ChoiceOf(v1::AgentInBandPath::Choice choice) {
   switch (choice) {
@@ -128,13 +123,11 @@ absl::Status DidNotAnswer(const DataPlane& plane) {
 
 absl::StatusOr<InBandOutcome> InBandSession::Execute(const Caller& caller,
                                                      const MakeOrder& make_order) {
-  std::unique_lock change(intent_.change_lock(), std::defer_lock);
-  absl::Status status;
-  do {
-    status = caller.patience.interrupt ? caller.patience.interrupt() : absl::OkStatus();
-    if (!status.ok()) return status;
-  } while (!change.try_lock_until(Deadline::clock::now() + kLook));
-  status = intent_.CheckPermitted(caller.election_id);
+  const auto programs = LockPatiently(programs_, caller.patience.interrupt);
+  if (!programs.ok()) return programs.status();
+  const auto change = LockPatiently(intent_.change_lock(), caller.patience.interrupt);
+  if (!change.ok()) return change.status();
+  absl::Status status = intent_.CheckPermitted(caller.election_id);
   if (status.ok()) status = intent_.CheckLoaded();
   if (status.ok()) status = intent_.CheckUsable();
   if (!status.ok()) return status;

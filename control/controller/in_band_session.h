@@ -20,8 +20,10 @@ namespace bfly::control {
 
 class InBandSession {
  public:
-  InBandSession(LoadedIntent& intent, CircuitCommit& commit, Reconciler& reconciler)
-      : intent_(intent), commit_(commit), reconciler_(reconciler) {}
+  // Whoever has stage workers run a program holds `programs`, and takes it before the change lock.
+  InBandSession(LoadedIntent& intent, CircuitCommit& commit, Reconciler& reconciler,
+                TimedLock& programs)
+      : intent_(intent), commit_(commit), reconciler_(reconciler), programs_(programs) {}
 
   // How long a caller waits.
   struct Patience {
@@ -57,6 +59,7 @@ class InBandSession {
   LoadedIntent& intent_;
   CircuitCommit& commit_;
   Reconciler& reconciler_;
+  TimedLock& programs_;
 };
 
 }  // namespace bfly::control

@@ -5,10 +5,14 @@
 // std::timed_mutex would do, but ThreadSanitizer does not know the function by which it waits.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "control/controller/deadline.h"
 
 namespace bfly::control {
@@ -52,5 +56,18 @@ class TimedLock {
   bool held_ = false;  // mutex_
   int waiting_ = 0;    // mutex_: threads
 };
+
+// Takes the lock. Asks `interrupt` several times a second while the lock is not free, and returns
+// its error if it has one. An empty `interrupt` never has one.
+inline absl::StatusOr<std::unique_lock<TimedLock>> LockPatiently(
+    TimedLock& lock, const std::function<absl::Status()>& interrupt) {
+  constexpr std::chrono::milliseconds kLook{20};
+  std::unique_lock taken(lock, std::defer_lock);
+  do {
+    const absl::Status status = interrupt ? interrupt() : absl::OkStatus();
+    if (!status.ok()) return status;
+  } while (!taken.try_lock_until(Deadline::clock::now() + kLook));
+  return taken;
+}
 
 }  // namespace bfly::control

@@ -24,6 +24,7 @@
 #include "control/services/counter_poll.h"
 #include "control/services/data_server_service.h"
 #include "control/services/fabric_service.h"
+#include "control/services/programs_service.h"
 #include "control/services/telemetry_service.h"
 #include "control/services/traffic_service.h"
 
@@ -31,7 +32,8 @@ namespace bfly::control {
 namespace {
 
 constexpr char kExample[] = R"(
-The services are Fabric, Circuits, DataServer, Telemetry and Traffic of bfly.v1, grpc.health.v1 and server reflection.
+The services are Fabric, Circuits, DataServer, Programs, Telemetry and Traffic of bfly.v1, grpc.health.v1 and server
+reflection.
 A controller that starts takes over what the data planes hold; it ends on SIGTERM or SIGINT and leaves them
 running. `bfly up FILE` starts it together with the data planes of a topology file.
 
@@ -114,23 +116,24 @@ absl::Status Run(const Flags& flags) {
   FabricService fabric(controller, poll, desk);
   CircuitsService circuits(controller, desk);
   DataServerService data_server(controller, desk);
+  ProgramsService programs(controller, desk);
   TelemetryService telemetry(poll, desk);
   TrafficService traffic(controller, desk);
-  absl::StatusOr<std::unique_ptr<GrpcServer>> server =
-      GrpcServer::Start(server_options, {&fabric, &circuits, &data_server, &telemetry, &traffic});
+  absl::StatusOr<std::unique_ptr<GrpcServer>> server = GrpcServer::Start(
+      server_options, {&fabric, &circuits, &data_server, &programs, &telemetry, &traffic});
   if (!server.ok()) return server.status();
   std::cout << "controller answers at " << absl::StrJoin(server_options.addresses, ", ")
             << std::endl;
 
-  // The controller serves as long as it runs. Circuits can be set up only while every data plane is
-  // there.
+  // The controller serves as long as it runs. Circuits can be set up, and programs run, only while
+  // every data plane is there.
   for (const char* service : {"bfly.v1.Fabric", "bfly.v1.Telemetry", "bfly.v1.Traffic"}) {
     (*server)->SetServing(service, true);
   }
   std::optional<bool> told;
   do {
     const bool usable = controller.all_usable();
-    for (const char* service : {"bfly.v1.Circuits", "bfly.v1.DataServer"}) {
+    for (const char* service : {"bfly.v1.Circuits", "bfly.v1.DataServer", "bfly.v1.Programs"}) {
       if (told != usable) (*server)->SetServing(service, usable);
     }
     told = usable;

@@ -4,6 +4,7 @@
 #include <malloc.h>
 
 #include <chrono>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "control/server/message_bytes.h"
@@ -12,7 +13,7 @@
 namespace bfly::control {
 namespace {
 
-constexpr int kThreads = 4;  // of each lane
+constexpr int kThreads = 4;  // of reads, and of changes
 // Messages up to this size are parsed without a look at them first.
 constexpr size_t kSmall = 16 << 10;
 constexpr size_t kSmallOrder = 256;
@@ -90,8 +91,9 @@ CallDesk::CallDesk(Resources& resources)
         }
         return false;
       }) {
-  for (Queue* queue : {&reads_, &changes_}) {
-    for (int i = 0; i < kThreads; ++i) queue->threads.emplace_back([this, queue] { Run(*queue); });
+  for (const auto& [queue, threads] :
+       {std::pair{&reads_, kThreads}, {&changes_, kThreads}, {&programs_, 1}}) {
+    for (int i = 0; i < threads; ++i) queue->threads.emplace_back([this, queue] { Run(*queue); });
   }
 }
 
@@ -101,9 +103,21 @@ CallDesk::~CallDesk() {
     stopping_ = true;
   }
   changed_.notify_all();
-  for (Queue* queue : {&reads_, &changes_}) {
+  for (Queue* queue : {&reads_, &changes_, &programs_}) {
     for (std::thread& thread : queue->threads) thread.join();
   }
+}
+
+CallDesk::Queue& CallDesk::QueueOf(Lane lane) {
+  switch (lane) {
+    case Lane::kRead:
+      return reads_;
+    case Lane::kChange:
+      return changes_;
+    case Lane::kProgram:
+      break;
+  }
+  return programs_;
 }
 
 grpc::ServerUnaryReactor* CallDesk::Take(Lane lane, const google::protobuf::Descriptor& type,
@@ -117,7 +131,7 @@ grpc::ServerUnaryReactor* CallDesk::Take(Lane lane, const google::protobuf::Desc
     return call;
   }
   const std::lock_guard lock(mutex_);
-  (lane == Lane::kRead ? reads_ : changes_).waiting.push_back(call);
+  QueueOf(lane).waiting.push_back(call);
   changed_.notify_all();
   return call;
 }

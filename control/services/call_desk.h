@@ -23,8 +23,9 @@ class DeskCall;
 
 class CallDesk {
  public:
-  // Calls that only read never wait for calls that change something.
-  enum class Lane { kRead, kChange };
+  // Calls that only read never wait for calls that change something. Neither waits for programs,
+  // which run one after the other.
+  enum class Lane { kRead, kChange, kProgram };
   // Parses the request, carries it out and fills in the answer.
   using Handler = std::function<grpc::Status(const grpc::ServerContextBase*,
                                              const grpc::ByteBuffer& request, grpc::ByteBuffer*)>;
@@ -55,6 +56,7 @@ class CallDesk {
     std::vector<std::thread> threads;
   };
 
+  Queue& QueueOf(Lane lane);
   void Run(Queue& queue);
   void Serve(DeskCall& call);
   // Waits until there is room for the parsed message. Returns false if the call was cancelled
@@ -66,7 +68,7 @@ class CallDesk {
   std::condition_variable changed_;
   bool stopping_ = false;  // mutex_
   StalledCalls stalled_;
-  Queue reads_, changes_;
+  Queue reads_, changes_, programs_;
 };
 
 }  // namespace bfly::control

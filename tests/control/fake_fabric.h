@@ -35,6 +35,8 @@ struct FakeBoard {
   bool gate_closed = false;  // changes of circuits, links and sources wait until it is open
   bool gates_loads = false;  // loads wait, too
   int at_gate = 0;           // changes that wait
+  dataplane::StepPrograms* step_programs = nullptr;  // null: the fabrics have no workers
+  std::atomic<int> unloads = 0, link_changes = 0;    // of all fabrics
 
   void CloseGate() {
     const std::lock_guard lock(mutex);
@@ -86,6 +88,7 @@ class FakeFabric final : public dataplane::Fabric {
 
   absl::Status Unload() override {
     if (!std::exchange(unloaded_, true)) board_.Note("unload " + plane_);
+    ++board_.unloads;
     return absl::OkStatus();
   }
   const dataplane::FabricConfig& config() const override { return config_; }
@@ -95,6 +98,7 @@ class FakeFabric final : public dataplane::Fabric {
     return absl::FailedPreconditionError("in_band: a fake fabric has no workers");
   }
   absl::StatusOr<dataplane::StepPrograms*> step_programs() override {
+    if (board_.step_programs != nullptr) return board_.step_programs;
     return absl::FailedPreconditionError("step_programs: a fake fabric has no workers");
   }
 
@@ -136,6 +140,7 @@ class FakeFabric final : public dataplane::Fabric {
   dataplane::LatencyReport latency() const override { return {.recording = recording_}; }
   absl::Status SetLinkUp(LinkId link, bool up) override {
     board_.PassGate();
+    ++board_.link_changes;
     const std::lock_guard lock(board_.mutex);
     const uint64_t index = network_.link_index(link);
     if (board_.refused_links.count(index) != 0) return absl::InternalError("no hand on the link");

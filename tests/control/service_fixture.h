@@ -20,6 +20,7 @@
 #include "bfly/v1/circuits.grpc.pb.h"
 #include "bfly/v1/data_server.grpc.pb.h"
 #include "bfly/v1/fabric.grpc.pb.h"
+#include "bfly/v1/programs.grpc.pb.h"
 #include "bfly/v1/telemetry.grpc.pb.h"
 #include "bfly/v1/traffic.grpc.pb.h"
 #include "control/agent/agent_service.h"
@@ -31,6 +32,7 @@
 #include "control/services/counter_poll.h"
 #include "control/services/data_server_service.h"
 #include "control/services/fabric_service.h"
+#include "control/services/programs_service.h"
 #include "control/services/telemetry_service.h"
 #include "control/services/traffic_service.h"
 #include "control/status/field_errors.h"
@@ -96,16 +98,18 @@ class TestController {
         fabric_service_(controller_, poll_, desk_),
         circuits_service_(controller_, desk_),
         data_server_service_(controller_, desk_),
+        programs_service_(controller_, desk_),
         telemetry_service_(poll_, desk_),
         traffic_service_(controller_, desk_),
         server_(MustStart(SocketAddress(directory, "controller"),
                           {&fabric_service_, &circuits_service_, &data_server_service_,
-                           &telemetry_service_, &traffic_service_})),
+                           &programs_service_, &telemetry_service_, &traffic_service_})),
         channel(grpc::CreateChannel(SocketAddress(directory, "controller"),
                                     grpc::InsecureChannelCredentials())),
         fabric(v1::Fabric::NewStub(channel)),
         circuits(v1::Circuits::NewStub(channel)),
         data_server(v1::DataServer::NewStub(channel)),
+        programs(v1::Programs::NewStub(channel)),
         telemetry(v1::Telemetry::NewStub(channel)),
         traffic(v1::Traffic::NewStub(channel)) {}
 
@@ -125,6 +129,7 @@ class TestController {
   FabricService fabric_service_;
   CircuitsService circuits_service_;
   DataServerService data_server_service_;
+  ProgramsService programs_service_;
   TelemetryService telemetry_service_;
   TrafficService traffic_service_;
   std::unique_ptr<GrpcServer> server_;
@@ -134,6 +139,7 @@ class TestController {
   std::unique_ptr<v1::Fabric::Stub> fabric;
   std::unique_ptr<v1::Circuits::Stub> circuits;
   std::unique_ptr<v1::DataServer::Stub> data_server;
+  std::unique_ptr<v1::Programs::Stub> programs;
   std::unique_ptr<v1::Telemetry::Stub> telemetry;
   std::unique_ptr<v1::Traffic::Stub> traffic;
 };

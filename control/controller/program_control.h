@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packet algorithms that the stage workers of the loaded fabric run. They change nothing that the
+// controller keeps.
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bfly/v1/route.pb.h"
+#include "control/controller/in_band_session.h"
+#include "control/controller/loaded_intent.h"
+#include "control/controller/timed_lock.h"
+
+namespace bfly::control {
+
+class ProgramControl {
+ public:
+  // Whoever has stage workers run a program holds `programs`.
+  ProgramControl(LoadedIntent& intent, TimedLock& programs)
+      : intent_(intent), programs_(programs) {}
+
+  // Waits for programs that run already. The change lock is not held during the run, so links may
+  // go down meanwhile, and the fabric may be unloaded. Either ends the run.
+  // FAILED_PRECONDITION: several data planes run the stages, or the loaded fabric has another
+  // network than the request. Otherwise the errors of the data plane. If the caller interrupts, the
+  // run is ended.
+  absl::StatusOr<v1::RouteReport> Route(const v1::RouteRequest& request,
+                                        const InBandSession::Patience& patience);
+
+ private:
+  LoadedIntent& intent_;
+  TimedLock& programs_;
+};
+
+}  // namespace bfly::control

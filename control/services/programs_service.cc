@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/services/programs_service.h"
+
+#include <utility>
+
+#include "control/services/interrupt_of.h"
+#include "control/status/grpc_status.h"
+
+namespace bfly::control {
+
+grpc::Status ProgramsService::Route(const grpc::ServerContextBase* context,
+                                    const v1::RouteRequest* request, v1::RouteReport* response) {
+  absl::StatusOr<v1::RouteReport> report =
+      controller_.programs().Route(*request, InBandPatienceOf(context));
+  if (!report.ok()) return ToGrpc(report.status());
+  response->Swap(&*report);
+  return grpc::Status::OK;
+}
+
+}  // namespace bfly::control
