@@ -11,8 +11,10 @@ absl::StatusOr<NetworkFile> ReadNetwork(const std::string& path) {
   if (!topology.ok()) return topology.status();
   absl::StatusOr<Network> network = NetworkOf(topology->network());
   if (!network.ok()) return network.status();
-  return NetworkFile{
-      .name = topology->name(), .network = *std::move(network), .faults = topology->faults()};
+  return NetworkFile{.name = topology->name(),
+                     .network = *std::move(network),
+                     .message = topology->network(),
+                     .faults = topology->faults()};
 }
 
 }  // namespace bfly::control

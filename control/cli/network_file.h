@@ -13,7 +13,8 @@ namespace bfly::control {
 struct NetworkFile {
   std::string name;  // of the topology
   Network network;
-  v1::Faults faults;  // CheckFaults accepted them
+  v1::Network message;  // what the file says of it, with defaults filled in
+  v1::Faults faults;    // CheckFaults accepted them
 };
 
 // Reads and checks the whole file. The status lists all errors, each with its line.

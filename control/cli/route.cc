@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly route: runs a packet algorithm on the network of a topology file, step by step.
+// bfly route: runs a packet algorithm, step by step, on the network of a topology file or on the
+// stage workers of the loaded fabric.
 #include "dataplane/steps/route.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "bfly/v1/fabric.grpc.pb.h"
+#include "bfly/v1/programs.grpc.pb.h"
+#include "control/agent/route_messages.h"
+#include "control/cli/client.h"
 #include "control/cli/network_file.h"
 #include "control/cli/route_report_text.h"
 #include "control/cli/terminal.h"
@@ -26,97 +32,111 @@ struct RouteVerbOptions {
   std::string destinations;
   std::string permutation = "random";
   std::string order = "priority";
+  dataplane::RouteRequest request;  // without the relation and what the fields above say
+  int level = -1;
+  int workers = 1;
   bool share_given = false;
-  dataplane::RouteRequest request;
-  dataplane::RouteOptions run;
+  bool in_band = false;
 };
 
-absl::StatusOr<bfly::Relation> RelationOf(const RouteVerbOptions& options, uint32_t rows) {
-  if (!options.destinations.empty()) return ReadRelationFile(options.destinations, rows);
-  return RelationByName(options.permutation, rows, std::max(options.h, 1u), options.request.seed);
+// What the program is told on a network of `rows` rows.
+absl::StatusOr<v1::RouteRequest> RequestOf(const RouteVerbOptions& options, uint32_t rows) {
+  v1::RouteRequest request;
+  request.set_program(options.program);
+  if (options.destinations.empty()) {
+    request.set_permutation(options.permutation);
+  } else {
+    const absl::StatusOr<bfly::Relation> relation = ReadRelationFile(options.destinations, rows);
+    if (!relation.ok()) return relation.status();
+    for (Row input = 0; input < rows; ++input) {
+      request.add_packets_of_input(relation->first[input + 1] - relation->first[input]);
+    }
+    request.mutable_outputs()->Add(relation->destinations.begin(), relation->destinations.end());
+  }
+  request.set_h(options.h);
+  request.set_seed(options.request.seed);
+  request.set_max_steps(options.request.max_steps);
+  request.set_waves(options.request.waves);
+  request.set_buffer(options.request.buffer);
+  request.set_queue(options.order);
+  const dataplane::HRelationConfig& config = options.request.h_relation;
+  v1::RouteHRelation& h_relation = *request.mutable_h_relation();
+  if (options.share_given) h_relation.set_share(config.share);
+  h_relation.set_neighbours(static_cast<uint32_t>(config.neighbours));
+  h_relation.set_iterations(static_cast<uint32_t>(config.iterations));
+  h_relation.set_rounds(static_cast<uint32_t>(config.rounds));
+  if (options.level >= 0) request.set_level(static_cast<uint32_t>(options.level));
+  return request;
 }
 
-v1::RouteReport MessageOf(const dataplane::RouteReport& report, const std::string& program,
-                          const Network& network) {
-  v1::RouteReport out;
-  out.set_program(program);
-  out.set_network(std::string(KindName(network.kind())));
-  out.set_rows(network.rows());
-  out.set_packets(report.packets);
-  out.set_delivered(report.delivered);
-  out.set_left_out(report.left_out);
-  out.mutable_faulty_inputs()->Add(report.faulty_inputs.begin(), report.faulty_inputs.end());
-  out.mutable_faulty_outputs()->Add(report.faulty_outputs.begin(), report.faulty_outputs.end());
-  out.set_faulty_switches(report.faulty_switches);
-  out.set_finished(report.finished);
-  out.set_trouble(report.trouble);
-  out.set_steps(report.steps);
-  out.set_phases(report.phases);
-  for (const dataplane::WaveSummary& wave : report.waves) {
-    v1::RouteWave& to = *out.add_waves();
-    to.set_wave(wave.wave);
-    to.set_packets(wave.packets);
-    to.set_phases(wave.phases);
-    to.set_steps(wave.steps);
-  }
-  out.set_mean_latency(report.mean_latency);
-  out.set_max_latency(report.max_latency);
-  out.set_congestion(report.congestion);
-  for (size_t i = 0; i < report.levels.size(); ++i) {
-    const dataplane::LevelWaits& level = report.levels[i];
-    v1::RouteLevel& to = *out.add_levels();
-    to.set_level(static_cast<uint32_t>(i));
-    to.set_packets(level.packets);
-    to.set_waited(level.waited);
-    to.set_waited_steps(level.waited_steps);
-    to.set_most_steps(level.most_steps);
-    to.set_congestion(report.stage_congestion[i]);
-  }
-  const size_t levels = report.levels.size() + 1;
-  const size_t rows = report.standing_of_level.size() / std::max<uint64_t>(report.samples, 1);
-  for (size_t s = 0; s < report.samples; ++s) {
-    v1::RouteSample& to = *out.add_samples();
-    to.set_step(std::min(s * report.steps_a_sample, report.steps));
-    const auto at = report.standing.begin() + static_cast<std::ptrdiff_t>(s * levels);
-    to.mutable_levels()->Add(at, at + static_cast<std::ptrdiff_t>(levels));
-    const auto row = report.standing_of_level.begin() + static_cast<std::ptrdiff_t>(s * rows);
-    to.mutable_rows()->Add(row, row + static_cast<std::ptrdiff_t>(rows));
-  }
-  return out;
-}
-
-absl::Status RunRouteVerb(const RouteVerbOptions& options, const Common& common) {
+absl::StatusOr<v1::RouteReport> RunHere(const RouteVerbOptions& options) {
   const absl::StatusOr<NetworkFile> file = ReadNetwork(options.file);
   if (!file.ok()) return file.status();
   const Network& network = file->network;
-  dataplane::RouteRequest request = options.request;
-  request.h = options.h;
-  absl::StatusOr<bfly::Relation> relation = RelationOf(options, network.rows());
-  if (!relation.ok()) return relation.status();
-  request.relation = *std::move(relation);
-  const absl::StatusOr<dataplane::QueueOrder> order = dataplane::QueueOrderFromName(options.order);
-  if (!order.ok()) return order.status();
-  request.order = *order;
-  if (!options.share_given) {
-    request.h_relation.share = std::min(request.h_relation.share, network.rows());
-  }
+  const absl::StatusOr<v1::RouteRequest> message = RequestOf(options, network.rows());
+  if (!message.ok()) return message.status();
+  const absl::StatusOr<dataplane::RouteRequest> request =
+      ToRouteRequest(*message, network.rows(), std::numeric_limits<uint64_t>::max());
+  if (!request.ok()) return request.status();
+  absl::StatusOr<dataplane::RouteOptions> run = ToRouteOptions(*message);
+  if (!run.ok()) return run.status();
+  run->workers = options.workers;
   const absl::StatusOr<dataplane::RouteReport> report = dataplane::RunRoute(
-      options.program, network, PlannedFaults(file->faults, network), request, options.run);
+      options.program, network, PlannedFaults(file->faults, network), *request, *run);
   if (!report.ok()) return report.status();
-  const v1::RouteReport message = MessageOf(*report, options.program, network);
+  return MessageOf(*report, options.program, network);
+}
+
+absl::StatusOr<uint32_t> RowsOfLoadedFabric(const Common& common) {
+  auto fabric = v1::Fabric::NewStub(Connect(common));
+  v1::StatusResponse status;
+  const absl::Status called =
+      Call(fabric.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &status, common);
+  if (!called.ok()) return called;
+  if (!status.status().loaded()) return absl::FailedPreconditionError("no fabric is loaded");
+  return status.status().rows();
+}
+
+absl::StatusOr<v1::RouteReport> RunInBand(const RouteVerbOptions& options, const Common& common) {
+  absl::StatusOr<NetworkFile> file = absl::NotFoundError("");
+  absl::StatusOr<uint32_t> rows = 0;
+  if (!options.file.empty()) {
+    file = ReadNetwork(options.file);
+    if (!file.ok()) return file.status();
+    rows = file->network.rows();
+  } else if (!options.destinations.empty()) {
+    rows = RowsOfLoadedFabric(common);
+    if (!rows.ok()) return rows.status();
+  }
+  absl::StatusOr<v1::RouteRequest> request = RequestOf(options, *rows);
+  if (!request.ok()) return request.status();
+  if (file.ok()) *request->mutable_network() = file->message;
+  auto programs = v1::Programs::NewStub(Connect(common));
+  v1::RouteReport report;
+  const absl::Status status =
+      Call(programs.get(), &v1::Programs::Stub::Route, *request, &report, common);
+  if (!status.ok()) return status;
+  return report;
+}
+
+absl::Status RunRouteVerb(const RouteVerbOptions& options, const Common& common) {
+  const absl::StatusOr<v1::RouteReport> report =
+      options.in_band ? RunInBand(options, common) : RunHere(options);
+  if (!report.ok()) return report.status();
   if (common.json) {
-    if (absl::Status status = PrintJson(message); !status.ok()) return status;
+    if (absl::Status status = PrintJson(*report); !status.ok()) return status;
   } else {
-    fputs(RouteReportText(message).c_str(), stdout);
+    fputs(RouteReportText(*report).c_str(), stdout);
     printf("\n");
-    for (const std::string& line : DrawOverTime(message, options.run.level, TerminalCanvas())) {
+    for (const std::string& line : DrawOverTime(*report, options.level, TerminalCanvas())) {
       printf("%s\n", line.c_str());
     }
   }
-  if (report->finished) return absl::OkStatus();
+  if (report->finished()) return absl::OkStatus();
   return absl::AbortedError(absl::StrCat(
-      options.program, " has not finished after ", report->steps, " steps: ", report->trouble, "; ",
-      report->packets - report->left_out - report->delivered, " packets are not delivered"));
+      options.program, " has not finished after ", report->steps(), " steps: ", report->trouble(),
+      "; ", report->packets() - report->left_out() - report->delivered(),
+      " packets are not delivered"));
 }
 
 std::string ProgramsHelp() {
@@ -145,14 +165,17 @@ void AddRoute(CLI::App& app, Invocation& invocation) {
               "Run a packet algorithm on a network, step by step, and show what waited where",
               "bfly route topologies/examples/multibutterfly-64.yaml --program waves --waves 4\n"
               "  bfly route topologies/examples/extra-stages-64.yaml --program extra_stages --h 8 "
-              "--level 3");
+              "--level 3\n"
+              "  bfly route --in-band --program waves --waves 4");
+  TakesElectionId(verb, invocation);
   auto options = std::make_shared<RouteVerbOptions>();
   std::vector<std::string> programs;
   for (const dataplane::RouteProgram& program : dataplane::AllRoutePrograms()) {
     programs.emplace_back(program.name);
   }
-  verb->add_option("file", options->file, "Topology file (YAML); - is standard input")
-      ->required()
+  verb->add_option("file", options->file,
+                   "Topology file (YAML); - is standard input. With --in-band it may be left out; "
+                   "the loaded fabric must have its network")
       ->type_name("FILE");
   verb->add_option("--program", options->program, ProgramsHelp())
       ->required()
@@ -209,15 +232,21 @@ void AddRoute(CLI::App& app, Invocation& invocation) {
                        "waves, store_and_forward: end with a report after so many steps [when "
                        "nothing moves any more]")
           ->type_name("STEPS");
-  verb->add_option("--level", options->run.level,
+  verb->add_option("--level", options->level,
                    "Draw the rows of this level over time [all levels, without their rows]")
       ->check(CLI::Range(0, kMaxExtraStages + 20))
       ->type_name("LEVEL");
-  verb->add_option("--workers", options->run.workers, "Threads that share the rows")
+  CLI::Option* in_band =
+      verb->add_flag("--in-band", options->in_band,
+                     "The stage workers of the loaded fabric take the steps, with packets of the "
+                     "fabric and around the links that are down");
+  verb->add_option("--workers", options->workers, "Threads that share the rows")
+      ->excludes(in_band)
       ->check(CLI::Range(1, dataplane::kMaxRouteWorkers))
       ->capture_default_str()
       ->type_name("W");
   verb->callback([=, &invocation] {
+    if (options->file.empty() && !options->in_band) throw CLI::RequiredError("file");
     if (options->destinations.empty()) {
       CheckProgramTakes(h, *options, {"h_relation", "extra_stages", "store_and_forward"});
     }

@@ -59,6 +59,16 @@ std::string Counted(uint64_t count, absl::string_view one) {
   return absl::StrCat(count, " ", one, count == 1 ? "" : "s");
 }
 
+// "in band: 57 steps in 412.0 us on 2 workers, 138k steps a second; 171 barriers, ...".
+std::string InBandText(const v1::RouteReport& report) {
+  const v1::RouteInBand& in_band = report.in_band();
+  return absl::StrFormat(
+      "in band: %s in %.1f us on %s, %s steps a second; %s, and one takes %.2f us by itself\n",
+      Counted(report.steps(), "step"), in_band.seconds() * 1e6,
+      Counted(in_band.workers(), "worker"), Count(in_band.steps_per_second()),
+      Counted(in_band.barriers(), "barrier"), in_band.barrier_seconds() * 1e6);
+}
+
 }  // namespace
 
 std::vector<std::string> DrawOverTime(const v1::RouteReport& report, int level,
@@ -134,8 +144,10 @@ std::string RouteReportText(const v1::RouteReport& report) {
   }
   absl::StrAppendFormat(&text,
                         "latency: %.4g steps in the mean, %u at most; congestion %u, the most "
-                        "packets over one link\n\n",
+                        "packets over one link\n",
                         report.mean_latency(), report.max_latency(), report.congestion());
+  if (report.has_in_band()) absl::StrAppend(&text, InBandText(report));
+  absl::StrAppend(&text, "\n");
   absl::StrAppend(&text,
                   "level   packets    waited   steps in the mean   at most   fullest link\n");
   for (const v1::RouteLevel& level : report.levels()) {

@@ -2,12 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "control/cli/route_report_text.h"
 #include "control/cli/route_text.h"
 
 namespace bfly::control {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
 
 v1::RoutePermutationResponse WithStage(std::vector<uint32_t> links) {
   v1::RoutePermutationResponse response;
@@ -33,6 +36,21 @@ TEST(StageLoadPicture, ShowsTheRarestToo) {
   EXPECT_EQ(BarOf({1'000'000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}), std::string(29, '0') + "+");
   // More kinds than places: the bar is full, no more.
   EXPECT_EQ(BarOf(std::vector<uint32_t>(100, 1)).size(), 30u);
+}
+
+TEST(RouteReportText, TellsWhatTheStepsTookOnStageWorkers) {
+  v1::RouteReport report;
+  report.set_steps(57);
+  EXPECT_THAT(RouteReportText(report), Not(HasSubstr("in band")));
+  v1::RouteInBand& in_band = *report.mutable_in_band();
+  in_band.set_seconds(0.000412);
+  in_band.set_steps_per_second(57 / 0.000412);
+  in_band.set_barriers(171);
+  in_band.set_barrier_seconds(0.00000041);
+  in_band.set_workers(2);
+  EXPECT_THAT(RouteReportText(report),
+              HasSubstr("in band: 57 steps in 412.0 us on 2 workers, 138k steps a second; 171 "
+                        "barriers, and one takes 0.41 us by itself\n"));
 }
 
 }  // namespace
