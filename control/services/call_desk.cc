@@ -93,7 +93,8 @@ CallDesk::CallDesk(Resources& resources)
       }) {
   for (const auto& [queue, threads] :
        {std::pair{&reads_, kThreads}, {&changes_, kThreads}, {&programs_, 1}}) {
-    for (int i = 0; i < threads; ++i) queue->threads.emplace_back([this, queue] { Run(*queue); });
+    for (int i = 0; i < threads; ++i)
+      queue->threads.emplace_back([this, queue = queue] { Run(*queue); });
   }
 }
 

@@ -17,7 +17,7 @@ using testing::ElementsAre;
 v1::Experiment Butterfly() {
   v1::Experiment experiment;
   experiment.set_name("small");
-  experiment.set_network(v1::BUTTERFLY);
+  experiment.add_network(v1::BUTTERFLY);
   experiment.add_d(1);
   experiment.add_d(4);
   experiment.add_p(0.25);
