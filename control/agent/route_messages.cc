@@ -79,6 +79,7 @@ absl::StatusOr<dataplane::RouteRequest> ToRouteRequest(const v1::RouteRequest& r
   out.max_steps = request.max_steps();
   if (request.has_waves()) out.waves = request.waves();
   if (request.has_buffer()) out.buffer = request.buffer();
+  out.queue_limit = request.queue_limit();
   if (!request.queue().empty()) {
     const absl::StatusOr<dataplane::QueueOrder> order =
         dataplane::QueueOrderFromName(request.queue());

@@ -58,6 +58,7 @@ absl::StatusOr<v1::RouteRequest> RequestOf(const RouteVerbOptions& options, uint
   request.set_max_steps(options.request.max_steps);
   request.set_waves(options.request.waves);
   request.set_buffer(options.request.buffer);
+  request.set_queue_limit(options.request.queue_limit);
   request.set_queue(options.order);
   const dataplane::HRelationConfig& config = options.request.h_relation;
   v1::RouteHRelation& h_relation = *request.mutable_h_relation();
@@ -206,6 +207,11 @@ void AddRoute(CLI::App& app, Invocation& invocation) {
                        "store_and_forward: a switch sends to a switch that held at most so many")
           ->capture_default_str()
           ->type_name("PACKETS");
+  CLI::Option* queue_limit =
+      verb->add_option("--queue-limit", options->request.queue_limit,
+                       "greedy: a node behind the inputs holds at most so many; 0: any number")
+          ->capture_default_str()
+          ->type_name("PACKETS");
   CLI::Option* order =
       verb->add_option("--queue", options->order, "extra_stages: order of queues: priority, fifo")
           ->check(CLI::IsMember({"priority", "fifo"}))
@@ -228,9 +234,10 @@ void AddRoute(CLI::App& app, Invocation& invocation) {
           ->capture_default_str()
           ->type_name("Y");
   CLI::Option* max_steps =
-      verb->add_option("--max-steps", options->request.max_steps,
-                       "waves, store_and_forward: end with a report after so many steps [when "
-                       "nothing moves any more]")
+      verb->add_option(
+              "--max-steps", options->request.max_steps,
+              "waves, greedy, store_and_forward: end with a report after so many steps [when "
+              "nothing moves any more]")
           ->type_name("STEPS");
   verb->add_option("--level", options->level,
                    "Draw the rows of this level over time [all levels, without their rows]")
@@ -248,15 +255,16 @@ void AddRoute(CLI::App& app, Invocation& invocation) {
   verb->callback([=, &invocation] {
     if (options->file.empty() && !options->in_band) throw CLI::RequiredError("file");
     if (options->destinations.empty()) {
-      CheckProgramTakes(h, *options, {"h_relation", "extra_stages", "store_and_forward"});
+      CheckProgramTakes(h, *options, {"h_relation", "greedy", "extra_stages", "store_and_forward"});
     }
     CheckProgramTakes(waves, *options, {"waves"});
     CheckProgramTakes(buffer, *options, {"store_and_forward"});
+    CheckProgramTakes(queue_limit, *options, {"greedy"});
     CheckProgramTakes(order, *options, {"extra_stages"});
     for (const CLI::Option* option : {share, neighbours, iterations, rounds}) {
       CheckProgramTakes(option, *options, {"h_relation"});
     }
-    CheckProgramTakes(max_steps, *options, {"waves", "store_and_forward"});
+    CheckProgramTakes(max_steps, *options, {"waves", "greedy", "store_and_forward"});
     options->share_given = share->count() > 0;
     invocation.action = [common = invocation.common, options] {
       return RunRouteVerb(*options, common);

@@ -40,14 +40,7 @@ void RunPart(const Network& network, const GreedyConfig& config, GreedyPart& par
 }
 
 absl::Status Check(const Network& network, const GreedyConfig& config) {
-  if (network.hops() != network.dimension() || !network.ends_left_to_right()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("network.kind: greedy steps need stages that set every position of the "
-                     "address once, from the left to the right, such as those of a "
-                     "multibutterfly; this is a ",
-                     KindName(network.kind()), " with ", network.hops(), " hops for ",
-                     network.dimension(), " positions"));
-  }
+  if (absl::Status status = CheckGreedyNetwork(network); !status.ok()) return status;
   const size_t packets = config.destinations.size();
   if (packets == 0 || packets % network.rows() != 0 || packets > kMaxGreedyPackets) {
     return absl::InvalidArgumentError(
@@ -66,6 +59,18 @@ absl::Status Check(const Network& network, const GreedyConfig& config) {
 }
 
 }  // namespace
+
+absl::Status CheckGreedyNetwork(const Network& network) {
+  if (network.hops() != network.dimension() || !network.ends_left_to_right()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("network.kind: greedy steps need stages that set every position of the "
+                     "address once, from the left to the right, such as those of a "
+                     "multibutterfly; this is a ",
+                     KindName(network.kind()), " with ", network.hops(), " hops for ",
+                     network.dimension(), " positions"));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<GreedyResult> RunGreedy(const Network& network, const GreedyConfig& config,
                                        Crew& crew) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "dataplane/steps/step_clock.h"
 #include "topologies/crew.h"
@@ -39,7 +40,10 @@ struct GreedyResult {
   StepEnd end = StepEnd::kDone;
 };
 
-// Defined on the same networks as waves (waves.h). Results do not depend on the number of workers,
+// Greedy routing is defined on the same networks as waves (waves.h). InvalidArgument says why not.
+absl::Status CheckGreedyNetwork(const Network& network);
+
+// Results do not depend on the number of workers,
 // of which at most two share the work. InvalidArgument names the field that is wrong.
 absl::StatusOr<GreedyResult> RunGreedy(const Network& network, const GreedyConfig& config,
                                        Crew& crew);

@@ -16,10 +16,7 @@ namespace {
 
 const std::vector<RouteProgramRun>& Registry() {
   static const auto* const programs = new std::vector<RouteProgramRun>{
-      WavesRoute(),
-      HRelationRoute(),
-      ExtraStagesRoute(),
-      StoreAndForwardRoute(),
+      WavesRoute(), GreedyRoute(), HRelationRoute(), ExtraStagesRoute(), StoreAndForwardRoute(),
   };
   return *programs;
 }

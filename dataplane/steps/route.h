@@ -29,6 +29,7 @@ struct RouteRequest {
   uint64_t max_steps = 0;
   uint32_t waves = 1;                        // waves: L
   uint32_t buffer = 4;                       // store_and_forward
+  uint32_t queue_limit = 0;                  // greedy: GreedyConfig::queue; 0: no limit
   QueueOrder order = QueueOrder::kPriority;  // extra_stages
   HRelationConfig h_relation = {};           // h_relation; its h is that of the relation
 };

@@ -37,6 +37,7 @@ struct RouteProgramRun {
 };
 
 RouteProgramRun WavesRoute();
+RouteProgramRun GreedyRoute();
 RouteProgramRun HRelationRoute();
 RouteProgramRun ExtraStagesRoute();
 RouteProgramRun StoreAndForwardRoute();

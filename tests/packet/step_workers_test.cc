@@ -33,6 +33,8 @@ std::vector<Case> Cases() {
   return {
       {"waves", butterfly, {.relation = one}},
       {"waves", d2, {.relation = one, .waves = 3}},
+      {"greedy", butterfly, {.relation = three}},
+      {"greedy", d2, {.relation = three, .queue_limit = 2}},
       {"store_and_forward", butterfly, {.relation = three}},
       {"store_and_forward", d2, {.relation = three, .buffer = 1}},
       {"extra_stages", extra, {.relation = three, .seed = 2}},

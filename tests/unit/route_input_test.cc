@@ -48,10 +48,12 @@ TEST(RouteInput, NamesTheNetworksOnWhichAnAlgorithmIsDefined) {
               AllOf(HasSubstr("hypercube"), HasSubstr("waves runs on: butterfly without extra")));
   EXPECT_THAT(ErrorOf("h_relation", Butterfly(16), request),
               AllOf(HasSubstr("not on a butterfly"), HasSubstr("runs on: multibutterfly")));
+  EXPECT_THAT(ErrorOf("greedy", hypercube, request),
+              HasSubstr("greedy runs on: butterfly without"));
   EXPECT_THAT(ErrorOf("extra_stages", hypercube, request), HasSubstr("runs on: butterfly, with"));
   EXPECT_THAT(ErrorOf("store_and_forward", hypercube, request), HasSubstr("multibutterfly"));
   EXPECT_THAT(ErrorOf("flood", hypercube, request),
-              HasSubstr("\"flood\" is none of waves, h_relation, extra_stages"));
+              HasSubstr("\"flood\" is none of waves, greedy, h_relation"));
 }
 
 TEST(RouteInput, SaysWhichRowMakesThePacketsNoHRelation) {

@@ -53,6 +53,32 @@ TEST(Route, CountsByHandWhatWaitsBeforeAFullLink) {
                                                     0, 0, 0, 0));
 }
 
+// The same packets. Greedily they move as before. If the node before the last link holds one packet
+// at most, it takes none in a step in which it sends one, so they arrive in steps 2, 4, 6 and 8.
+TEST(Route, CountsByHandTheStepsOfGreedyQueues) {
+  const Network network = Butterfly(4);
+  RouteRequest request{.relation = RelationOf({{0, 0}, {}, {0, 0}, {}})};
+  const RouteReport free = *Try("greedy", network, request);
+  EXPECT_TRUE(free.finished);
+  EXPECT_EQ(free.steps, 5u);
+  EXPECT_EQ(free.mean_latency, (2 + 3 + 4 + 5) / 4.0);
+  EXPECT_THAT(free.stage_congestion, ElementsAre(2u, 4u));
+  EXPECT_EQ(free.levels[1].most_steps, 2u);
+  request.queue_limit = 1;
+  const RouteReport limited = *Try("greedy", network, request);
+  EXPECT_TRUE(limited.finished);
+  EXPECT_EQ(limited.steps, 8u);
+  EXPECT_EQ(limited.mean_latency, (2 + 4 + 6 + 8) / 4.0);
+  EXPECT_EQ(limited.max_latency, 8u);
+  EXPECT_THAT(limited.stage_congestion, ElementsAre(2u, 4u));
+  EXPECT_EQ(limited.levels[1].waited, 0u);
+  EXPECT_EQ(limited.levels[0].waited_steps, 0u + 2 + 4 + 6);
+  request.max_steps = 3;
+  const RouteReport cut = *Try("greedy", network, request);
+  EXPECT_FALSE(cut.finished);
+  EXPECT_EQ(cut.delivered, 1u);
+}
+
 // Two packets an input, all straight on: a link takes one every other step, the last one in the
 // step in which it comes. They arrive in steps 3 and 5.
 TEST(Route, CountsByHandTheStepsOfExtraStages) {
