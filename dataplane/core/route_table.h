@@ -21,15 +21,24 @@ struct Route {
 class RouteTable {
  public:
   RouteTable(const Network& network, WithoutCircuit without_circuit)
-      : network_(network),
-        dimension_(network.dimension()),
-        two_copies_(network.two_copies()),
-        by_arithmetic_(network.multiplicity() == 1 && network.extra_hops() == 0 &&
-                       network.ends_left_to_right()),
+      : by_arithmetic_(ByArithmetic(network)),
         without_circuit_(without_circuit),
         bits_(network.tag_layout().bits()),
+        output_at_(64 - bits_),
+        input_at_(64 - network.dimension()),
+        inputs_(network.two_copies() ? network.rows() - 1 : 0),
         end_(ToWire(network.tag_layout().Spread(network.rows() - 1), bits_)),
-        circuits_(network.rows()) {}
+        circuits_(network.rows()) {
+    if (by_arithmetic_) return;
+    for (Row row = 0; row < network.rows(); ++row) {
+      from_input_.push_back(ToWire(GreedyTag(network, row, 0), bits_));
+      to_output_.push_back(ToWire(GreedyTag(network, 0, row), bits_));
+    }
+  }
+
+  static uint64_t BytesPerRow(const Network& network) {
+    return (ByArithmetic(network) ? 1 : 3) * sizeof(WireTag);
+  }
 
   // Finds the route of a frame input -> output. Returns false if there is no circuit and the frame
   // must be dropped.
@@ -54,19 +63,29 @@ class RouteTable {
   void Remove(Row input) { circuits_[input].store(0, std::memory_order_relaxed); }
 
  private:
-  // ToWire(GreedyTag(...)). Every frame asks for it, so most networks answer without a call.
-  WireTag Greedy(Row input, Row output) const {
-    if (!by_arithmetic_) return ToWire(GreedyTag(network_, input, output), bits_);
-    return ToWire(two_copies_ ? Tag{input} << dimension_ | output : output, bits_);
+  static bool ByArithmetic(const Network& network) {
+    return network.multiplicity() == 1 && network.extra_hops() == 0 && network.ends_left_to_right();
   }
 
-  const Network& network_;
-  const int dimension_;
-  const bool two_copies_;
+  // ToWire(GreedyTag(...)). Every frame asks for it. The input says the directions of the first
+  // hops of a greedy path and the output says those of the others; row 0 says only zeros.
+  WireTag Greedy(Row input, Row output) const {
+    if (!by_arithmetic_) return from_input_[input] | to_output_[output];
+    return WireTag{input & inputs_} << input_at_ | WireTag{output} << output_at_ |
+           kWireTagDone >> bits_;
+  }
+
   const bool by_arithmetic_;
   const WithoutCircuit without_circuit_;
-  const int bits_;                              // of a tag
-  const WireTag end_;                           // the directions of the last `dimension` hops
+  const int bits_;  // of a tag
+  // By arithmetic: where the output stands in a tag in wire form, and where the bits `inputs_` of
+  // the input stand, which are all of them on a network of two copies and none on another.
+  const int output_at_;
+  const int input_at_;
+  const Row inputs_;
+  const WireTag end_;  // the directions of the last `dimension` hops
+  // By row, where the tag takes more than a shift; else empty.
+  std::vector<WireTag> from_input_, to_output_;
   std::vector<std::atomic<WireTag>> circuits_;  // control: writes, workers: relaxed reads
 };
 
