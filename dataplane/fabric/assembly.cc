@@ -25,6 +25,7 @@ void Assembly::Build() {
   BuildReceivers();
   BuildHops();
   BuildWaysOut();
+  FuseStages();
 }
 
 size_t Assembly::NewSegment(int worker, std::vector<Stage*> hops) {
@@ -278,6 +279,18 @@ void Assembly::LeadToPorts() {
       for (int worker : transmitters[row]) lanes.push_back(lane_from[worker][i]);
     }
     segment(hop_segments_[i]).SetLaneGroups(std::move(lane_groups));
+  }
+}
+
+void Assembly::FuseStages() {
+  for (size_t i = 0; i < plan_.segments.size(); ++i) {
+    const SegmentPlan& plan = plan_.segments[i];
+    Segment& hops = segment(hop_segments_[i]);
+    const int fusible = hops.notes_links() ? plan.hops - 1 : plan.hops;
+    for (const FusedPlan& run : PlanFused(network_, plan, fusible, MostFused(network_))) {
+      hops.Fuse(static_cast<size_t>(run.first_hop - plan.first_hop),
+                stages_.Fuse(network_.stage_of_hop(run.first_hop), run.hops, plan.rows.first));
+    }
   }
 }
 

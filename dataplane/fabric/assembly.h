@@ -67,11 +67,12 @@ class Assembly {
   };
 
   std::vector<Arrival> Arrivals() const;
-  // These three are called in this order: a worker runs its segments in the order in which they
+  // These four are called in this order: a worker runs its segments in the order in which they
   // were added.
   void BuildReceivers();
   void BuildHops();
   void BuildWaysOut();
+  void FuseStages();
 
   void LeadOn(size_t from);
   void SetNextHops();

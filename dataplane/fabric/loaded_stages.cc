@@ -34,6 +34,19 @@ Stage& LoadedStages::of(int stage, Row row) {
   return *blocks[i].stage;
 }
 
+FusedStages* LoadedStages::Fuse(int stage, int count, Row row) {
+  std::vector<Stage*> blocks;
+  for (int s = stage; s < stage + count; ++s) blocks.push_back(&of(s, row));
+  const uint32_t rows = blocks[0]->links() / static_cast<uint32_t>(network_.ports());
+  const Row first = blocks[0]->first_link() / static_cast<uint32_t>(network_.ports());
+  std::unique_ptr<FusedStages>& fused = fused_[{stage, count, first}];
+  if (!fused) {
+    fused = std::make_unique<FusedStages>(network_, stage, std::move(blocks),
+                                          RowRange{first, first + rows - 1});
+  }
+  return fused.get();
+}
+
 TimedLinks* LoadedStages::TimedLinksOf(int stage, Block& block) {
   if (block.timed) return block.timed.get();
   std::unique_ptr<PacketStore>& store = stores_[block.plan.worker];
@@ -108,12 +121,10 @@ LoadedStages::Histograms LoadedStages::RecordLatency(bool on) {
 void LoadedStages::Read(std::vector<LinkCounters>& links) const {
   const double ns_per_tick = NanosecondsPerTick();
   links.reserve(links.size() + stages_.size() * network_.rows() * network_.ports());
+  FusedReadings readings;
   for (const LoadedStage& loaded : stages_) {
     for (const Block& block : loaded.blocks) {
-      const Stage& stage = *block.stage;
-      for (uint32_t i = 0; i < stage.links(); ++i) {
-        links.push_back(stage.counters(stage.first_link() + i, ns_per_tick));
-      }
+      block.stage->AppendCounters(ns_per_tick, readings, links);
     }
   }
 }

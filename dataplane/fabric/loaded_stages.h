@@ -2,9 +2,11 @@
 // The stages of a loaded fabric, with their counters and the shapes of their links.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "dataplane/fabric/worker.h"
 #include "dataplane/links/shape_table.h"
 #include "dataplane/runtime/grace_period.h"
+#include "dataplane/stages/fused_stages.h"
 #include "dataplane/stages/packet_store.h"
 #include "dataplane/stages/plan.h"
 #include "dataplane/stages/stage.h"
@@ -30,6 +33,9 @@ class LoadedStages {
 
   // The block of a stage that contains the row.
   Stage& of(int stage, Row row);
+  // The blocks of `count` consecutive stages that contain the row, to be crossed in one step.
+  // Before workers and readers start. All of these blocks have the same rows and worker.
+  FusedStages* Fuse(int stage, int count, Row row);
 
   // Control: builds the shapes that the plan needs and offers them to the workers of stages that
   // change. `taken_up` is over when they use them; the old shapes are left to `retired`.
@@ -73,6 +79,8 @@ class LoadedStages {
   const FabricPlan& plan_;
   const Workers& workers_;
   std::vector<LoadedStage> stages_;  // first_stage..last_stage
+  // By first stage, number of stages and first row.
+  std::map<std::tuple<int, int, Row>, std::unique_ptr<FusedStages>> fused_;
   // By worker; null if no link of the worker took time.
   std::vector<std::unique_ptr<PacketStore>> stores_;
   std::set<uint64_t> avoided_;  // links, by index

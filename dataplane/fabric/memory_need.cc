@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "dataplane/core/route_table.h"
+#include "dataplane/stages/fused_stages.h"
 #include "dataplane/stages/stage.h"
 #include "topologies/tag.h"
 
@@ -23,7 +24,8 @@ uint64_t MemoryNeed(const Network& network, int first_stage, int last_stage) {
   const auto stages = static_cast<uint64_t>(last_stage - first_stage + 1);
   const uint64_t links = stages * network.rows() * static_cast<uint64_t>(network.ports());
   return links * (sizeof(LinkHot) + sizeof(LinkCold)) +
-         network.rows() * RouteTable::BytesPerRow(network);
+         network.rows() * RouteTable::BytesPerRow(network) +
+         stages * FusedStages::BytesPerStage(network);
 }
 
 absl::Status CheckMemoryNeed(const Network& network, uint64_t need, uint64_t available,

@@ -10,8 +10,8 @@
 
 namespace bfly::dataplane {
 
-// The bytes that loading takes for the stages first..last: the counters of their links, and the
-// route of every input row.
+// The bytes that loading takes for the stages first..last: the counters of their links, by
+// themselves and of fused stages (at most), and the route of every input row.
 uint64_t MemoryNeed(const Network& network, int first_stage, int last_stage);
 
 // ResourceExhausted, with both numbers, if `need` is more than `available`. `for_what` is in the

@@ -40,6 +40,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Lane {
   // Where a segment may build its batch in place.
   Descriptor* batch() { return waiting_.get(); }
   uint32_t* batch_links() { return links_.get(); }  // null if nobody counts occupancy
+  bool notes_links() const { return links_ != nullptr; }
   void SetCount(int count) { count_ = static_cast<uint32_t>(count); }
   // Adds a batch behind the packets that are there. `links` is as in batch_links(); it is null if
   // the packets left their links.

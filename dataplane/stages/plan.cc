@@ -113,6 +113,23 @@ int FabricPlan::segment_from(int hop, Row row) const {
   return it == segments.end() ? -1 : static_cast<int>(it - segments.begin());
 }
 
+std::vector<FusedPlan> PlanFused(const Network& network, const SegmentPlan& segment, int hops,
+                                 int most) {
+  std::vector<FusedPlan> runs;
+  const int end = segment.first_hop + hops;
+  for (int hop = segment.first_hop; hop < end;) {
+    const int end_of_pass = (hop / network.stages() + 1) * network.stages();
+    int left = std::min(end, end_of_pass) - hop;
+    for (int parts = (left + most - 1) / most; parts > 0; --parts) {
+      const int length = (left + parts - 1) / parts;
+      if (length > 1) runs.push_back({.first_hop = hop, .hops = length});
+      hop += length;
+      left -= length;
+    }
+  }
+  return runs;
+}
+
 FabricPlan PlanFabric(const FabricConfig& config, const Network& network) {
   const std::vector<std::vector<PlacedRows>> placed = PlacedByStage(config, network);
   FabricPlan plan;

@@ -48,6 +48,19 @@ struct FabricPlan {
   int segment_from(int hop, Row row) const;
 };
 
+// Hops of a segment that a batch crosses in one step where that is possible (fused_stages.h).
+struct FusedPlan {
+  int first_hop = 0;
+  int hops = 0;
+  friend bool operator==(const FusedPlan&, const FusedPlan&) = default;
+};
+
+// Splits the first `hops` hops of a segment into runs of 2..most hops whose lengths differ as
+// little as possible. A run does not go over the end of a pass, so that every pass has the same
+// runs where it begins with a segment. A hop that is left alone is in no run.
+std::vector<FusedPlan> PlanFused(const Network& network, const SegmentPlan& segment, int hops,
+                                 int most);
+
 // `config` has passed Fabric::Verify.
 FabricPlan PlanFabric(const FabricConfig& config, const Network& network);
 

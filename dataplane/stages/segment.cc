@@ -25,6 +25,10 @@ void Segment::Run(Account& account) {
   int count = Gather(batch, account);
   if (count == 0) return;
   for (size_t hop = 0; hop < hops_.size(); ++hop) {
+    if (const size_t crossed = CrossFused(hop, batch, count); crossed != 0) {
+      hop += crossed - 1;
+      continue;
+    }
     const bool waits_on_it = hop + 1 == hops_.size() && lanes_[0].batch_links() != nullptr;
     uint32_t* const links = batch_ ? links_.get() : lanes_[0].batch_links();
     count = hops_[hop]->Cross(batch, count, waits_on_it ? links : nullptr, account.ledger);

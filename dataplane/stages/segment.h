@@ -7,6 +7,7 @@
 
 #include "dataplane/core/account.h"
 #include "dataplane/core/inlet.h"
+#include "dataplane/stages/fused_stages.h"
 #include "dataplane/stages/lane.h"
 #include "dataplane/stages/stage.h"
 #include "dataplane/telemetry/lateness.h"
@@ -19,6 +20,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   // `hops` may be empty: such a segment only moves packets between a port queue and another worker.
   explicit Segment(std::vector<Stage*> hops)
       : hops_(std::move(hops)),
+        fused_(hops_.size()),
         arriving_(std::make_unique<Descriptor[]>(kBatch)),
         links_(std::make_unique<uint32_t[]>(kBatch)) {}
 
@@ -42,6 +44,12 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
     size_t index = 0;
   };
   void SetNextHops(std::vector<NextHop> next_hops) { next_hops_ = std::move(next_hops); }
+
+  // The hops from `index` on are these stages: a batch crosses them in one step while they are
+  // plain. Not the last hop of a segment that notes links.
+  void Fuse(size_t index, FusedStages* stages) { fused_[index] = stages; }
+  // Whether the lanes ask for the links of the last hop, because packets may wait on them.
+  bool notes_links() const { return !lanes_.empty() && lanes_[0].notes_links(); }
 
   // A pass has three steps. A worker takes each step for all of its segments before the next one.
   void Run(Account& account);
@@ -71,6 +79,14 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   void Scatter(const Descriptor* batch, const uint32_t* links, int count);
   void SortByArrival(int count);
   int RoomBehindTimed() const;
+  // Carries the batch from `hop` over fused stages, if some begin there and are plain. Returns how
+  // many hops that was.
+  size_t CrossFused(size_t hop, Descriptor* batch, int count) {
+    FusedStages* const fused = fused_[hop];
+    if (fused == nullptr || !fused->plain()) return 0;
+    fused->Cross(batch, count);
+    return static_cast<size_t>(fused->stages());
+  }
   void Carry(size_t hop, Descriptor* batch, int count, Account& account);
   void CarryOn(size_t hop, Descriptor* batch, int count, Account& account);
   static void EnterOneByOne(Stage& stage, Descriptor* batch, int count, Account& account);
@@ -79,6 +95,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   std::vector<Entrance> inlets_;
   size_t next_inlet_ = 0;  // polled first, in turn, so that none starves
   std::vector<Stage*> hops_;
+  std::vector<FusedStages*> fused_;  // by their first hop; null where none begin
   std::vector<Lane> lanes_;
   LaneGroups lane_groups_;
   std::vector<uint16_t> lane_of_row_;  // filled in if every group has one lane

@@ -64,6 +64,10 @@ void Segment::SortByArrival(int count) {
 // From the node of `hop` on to the next timed links, or out.
 void Segment::Carry(size_t hop, Descriptor* batch, int count, Account& account) {
   for (; hop < hops_.size() && count > 0; ++hop) {
+    if (const size_t crossed = CrossFused(hop, batch, count); crossed != 0) {
+      hop += crossed - 1;
+      continue;
+    }
     Stage& stage = *hops_[hop];
     TimedLinks* const timed = stage.timed();
     if (timed != nullptr && stage.picks()) return EnterOneByOne(stage, batch, count, account);

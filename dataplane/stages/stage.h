@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "dataplane/core/descriptor.h"
 #include "dataplane/core/ledger.h"
@@ -42,6 +43,9 @@ inline void Bump(std::atomic<T>& counter, T by) {
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
+class FusedReadings;
+class FusedStages;
+
 // All rows, or a block of rows, of one stage of one loaded fabric. The link of (row, port) has the
 // number row * ports + port, whichever block it is in.
 class Stage {
@@ -68,6 +72,16 @@ class Stage {
 
   // Whether a direction has several ports.
   bool picks() const { return picker_ != nullptr; }
+
+  // Worker: whether all links are up and none takes time, so that Cross would only count packets
+  // and set rows. While it is true, the worker may carry packets over this stage and its neighbours
+  // in one step (fused_stages.h).
+  bool plain() const {
+    return links_to_check_.load(std::memory_order_relaxed) == 0 && in_use_ == nullptr;
+  }
+  // Control, before the worker starts: `fused` carries packets over this stage too, which is number
+  // `position` of its stages. What it counts is part of the figures below.
+  void AddFused(const FusedStages* fused, int position) { fused_.push_back({fused, position}); }
 
   // Control calls this, one thread at a time. Workers see the change from their next burst on.
   void SetLinkUp(uint32_t link, bool up);
@@ -102,12 +116,23 @@ class Stage {
 
   // Any thread. `ns_per_tick` turns TSC ticks into nanoseconds.
   LinkCounters counters(uint32_t link, double ns_per_tick) const;
+  // Appends the counters of all links. Stages that are crossed in one step tell of the same packets
+  // if they are read with the same `readings`.
+  void AppendCounters(double ns_per_tick, FusedReadings& readings,
+                      std::vector<LinkCounters>& links) const;
   // Reads one figure of the links from `first` on.
   void ReadFigures(LinkFigure figure, uint32_t first, double ns_per_tick,
                    std::span<uint64_t> values) const;
 
  private:
   using CrossFunction = int (Stage::*)(Descriptor*, int, uint32_t*, Ledger&);
+  struct FusedPart {
+    const FusedStages* stages;
+    int position;
+  };
+
+  // What crossed by itself, without `fused_`.
+  LinkCounters SingleCounters(uint32_t link, double ns_per_tick) const;
 
   // kTable: wired by table rather than by one address bit. kChecked: a link may be down or avoided.
   template <bool kTable, bool kChecked>
@@ -136,6 +161,7 @@ class Stage {
   std::atomic<TimedLinks*> timed_{nullptr};   // control: writes once, others: acquire loads
   const ShapeTable* table_in_use_ = nullptr;  // worker
   TimedLinks* in_use_ = nullptr;              // worker
+  std::vector<FusedPart> fused_;              // control: writes before the worker starts
   std::unique_ptr<LinkHot[]> hot_of_;         // by link - first_link_
   std::unique_ptr<LinkCold[]> cold_of_;       // by link - first_link_
   LinkHot* const hot_;                        // where link 0 would be: the loop subtracts nothing

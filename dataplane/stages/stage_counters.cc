@@ -1,10 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // Readers see a stage's links through relaxed loads; the worker never waits for them.
+#include "dataplane/stages/fused_stages.h"
 #include "dataplane/stages/stage.h"
 
 namespace bfly::dataplane {
 
 LinkCounters Stage::counters(uint32_t link, double ns_per_tick) const {
+  LinkCounters counters = SingleCounters(link, ns_per_tick);
+  for (const FusedPart& part : fused_) {
+    const LinkCount more = part.stages->Carried(part.position, link);
+    counters.packets += more.packets;
+    counters.bytes += more.bytes;
+  }
+  return counters;
+}
+
+void Stage::AppendCounters(double ns_per_tick, FusedReadings& readings,
+                           std::vector<LinkCounters>& links) const {
+  const size_t first = links.size();
+  for (uint32_t i = 0; i < links_; ++i) {
+    links.push_back(SingleCounters(first_link_ + i, ns_per_tick));
+  }
+  for (const FusedPart& part : fused_) {
+    const std::vector<LinkCount>& reading = readings.Of(*part.stages);
+    for (uint32_t i = 0; i < links_; ++i) {
+      const LinkCount more = part.stages->Carried(part.position, first_link_ + i, reading);
+      links[first + i].packets += more.packets;
+      links[first + i].bytes += more.bytes;
+    }
+    if (part.position + 1 == part.stages->stages()) readings.Forget(*part.stages);
+  }
+}
+
+LinkCounters Stage::SingleCounters(uint32_t link, double ns_per_tick) const {
   const LinkHot& hot = this->hot(link);
   const LinkCold& cold = this->cold(link);
   LinkCounters counters;
@@ -35,11 +63,21 @@ void Stage::ReadFigures(LinkFigure figure, uint32_t first, double ns_per_tick,
   // Nearly all links of a large network take no time.
   const bool timed = timed_counters() != nullptr;
   const auto now = std::memory_order_relaxed;
+  const auto fused = [this](uint32_t link) {
+    LinkCount sum;
+    for (const FusedPart& part : fused_) {
+      const LinkCount more = part.stages->Carried(part.position, link);
+      sum.packets += more.packets;
+      sum.bytes += more.bytes;
+    }
+    return sum;
+  };
   switch (figure) {
     case LinkFigure::kPackets:
-      return each([&](uint32_t link) { return hot_[link].packets.load(now); });
+      return each(
+          [&](uint32_t link) { return hot_[link].packets.load(now) + fused(link).packets; });
     case LinkFigure::kBytes:
-      return each([&](uint32_t link) { return hot_[link].bytes.load(now); });
+      return each([&](uint32_t link) { return hot_[link].bytes.load(now) + fused(link).bytes; });
     case LinkFigure::kOccupancy:
       return each([&](uint32_t link) { return uint64_t{cold_[link].occupancy.load(now)}; });
     case LinkFigure::kOccupancyPeak:
@@ -56,8 +94,8 @@ void Stage::ReadFigures(LinkFigure figure, uint32_t first, double ns_per_tick,
       return each([&](uint32_t link) {
         if (timed) return FigureOf(counters(link, ns_per_tick), figure);
         const LinkCold& cold = cold_[link];
-        return hot_[link].packets.load(now) | cold.peak.load(now) | cold.queue_full.load(now) |
-               cold.link_down.load(now);
+        return hot_[link].packets.load(now) | fused(link).packets | cold.peak.load(now) |
+               cold.queue_full.load(now) | cold.link_down.load(now);
       });
   }
 }

@@ -54,17 +54,21 @@ TEST(Verify, FindsNothingWrongWithAGoodConfig) {
 TEST(Verify, ANetworkThatTheMachineHasNoMemoryForIsRefusedWithNumbers) {
   const Network small = *Network::Make({.kind = NetworkKind::kButterfly, .rows = 8});
   // Stages 1 and 2 with 16 links each: 16 bytes a link for every hop, 32 for what is rare; a word a
-  // row for the route.
-  EXPECT_EQ(MemoryNeed(small, 1, 2), 2 * 16 * (16 + 32) + 8 * 8u);
+  // row for the route. Up to 4 stages in one step have 16 counters of 16 bytes a row, 64 bytes a
+  // row and stage.
+  EXPECT_EQ(MemoryNeed(small, 1, 2), 2 * (16 * (16 + 32) + 8 * 64) + 8 * 8u);
+  // A Benes network has a table of three words a row.
+  const Network benes = *Network::Make({.kind = NetworkKind::kBenes, .rows = 8});
+  EXPECT_EQ(MemoryNeed(benes, 1, 2), MemoryNeed(small, 1, 2) + 2 * 8 * 8u);
   const Network large = *Network::Make({.kind = NetworkKind::kButterfly, .rows = 1 << 20});
   const uint64_t need = MemoryNeed(large, 0, 19);
-  EXPECT_EQ(need, (uint64_t{20} * 2 * 48 + 8) << 20);
+  EXPECT_EQ(need, (uint64_t{20} * (2 * 48 + 64) + 8) << 20);
   EXPECT_TRUE(CheckMemoryNeed(large, need, need).ok());
   const absl::Status refused = CheckMemoryNeed(large, need, uint64_t{1} << 30);
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(
       refused.message(),
-      "network.rows: 1048576 rows need 1.9 GiB for the counters of the stages placed here, and "
+      "network.rows: 1048576 rows need 3.1 GiB for the counters of the stages placed here, and "
       "this machine has 1.0 GiB left; use fewer rows, or place stages on other machines");
   EXPECT_GT(AvailableMemory(), 1u << 20);
 }
