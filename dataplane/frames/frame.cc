@@ -10,10 +10,7 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr uint16_t kIpv4 = 0x0800;
 constexpr uint16_t kArp = 0x0806;
-constexpr uint16_t kVlan = 0x8100;
-constexpr uint16_t kServiceVlan = 0x88a8;
 constexpr int kMaxVlanTags = 2;
 constexpr uint32_t kArpBytes = 28;
 constexpr uint32_t kArpTargetAddress = 24;
@@ -101,8 +98,9 @@ FrameRules MakeFrameRules(const Network& network, const AddressingConfig& addres
 uint8_t PriorityOf(const uint8_t* bytes, uint32_t length) {
   if (length < kEthernetBytes + 2) return 0;
   const uint16_t type = LoadBe16(bytes + 12);
-  if (type == kVlan || type == kServiceVlan) return bytes[kEthernetBytes] >> 5;
-  if (type == kIpv4 && bytes[kEthernetBytes] >> 4 == 4) return bytes[kEthernetBytes + 1] >> 5;
+  if (type == kVlanEtherType || type == kServiceVlanEtherType) return bytes[kEthernetBytes] >> 5;
+  if (type == kIpv4EtherType && bytes[kEthernetBytes] >> 4 == 4)
+    return bytes[kEthernetBytes + 1] >> 5;
   return 0;
 }
 
@@ -114,7 +112,8 @@ Verdict ParseFrame(const uint8_t* bytes, uint32_t length, uint32_t wire_length,
   const MacAddress to = LoadMac(bytes);
   uint16_t type = LoadBe16(bytes + 12);
   uint32_t at = kEthernetBytes;
-  for (int tags = 0; (type == kVlan || type == kServiceVlan) && tags < kMaxVlanTags; ++tags) {
+  for (int tags = 0;
+       (type == kVlanEtherType || type == kServiceVlanEtherType) && tags < kMaxVlanTags; ++tags) {
     if (length < at + 4) return Drop(DropReason::kTruncated);
     type = LoadBe16(bytes + at + 2);
     at += 4;
@@ -125,7 +124,7 @@ Verdict ParseFrame(const uint8_t* bytes, uint32_t length, uint32_t wire_length,
     if (IsRowMac(to)) return ToRow(RowOfMac(to), rules);
     return IsGroupMac(to) ? Flood() : Drop(DropReason::kNotForFabric);
   }
-  if (type == kIpv4) return ParseIpv4(payload, to, rules);
+  if (type == kIpv4EtherType) return ParseIpv4(payload, to, rules);
   if (type == kArp) return ParseArp(payload, rules);
   return IsGroupMac(to) ? Flood() : Drop(DropReason::kNotForFabric);
 }

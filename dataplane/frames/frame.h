@@ -7,10 +7,16 @@
 
 #include "dataplane/core/config.h"
 #include "dataplane/core/ledger.h"
+#include "dataplane/frames/mac_address.h"
+#include "dataplane/frames/wire_header.h"
 #include "topologies/network.h"
 #include "topologies/tag.h"
 
 namespace bfly::dataplane {
+
+inline constexpr uint16_t kIpv4EtherType = 0x0800;
+inline constexpr uint16_t kVlanEtherType = 0x8100;
+inline constexpr uint16_t kServiceVlanEtherType = 0x88a8;
 
 // What the fabric's frames are checked against. All ports use the same rules.
 struct FrameRules {
@@ -50,6 +56,34 @@ Verdict ParseFrame(const uint8_t* bytes, uint32_t length, uint32_t wire_length,
 // The priority that a frame's VLAN tag (PCP) or else its IPv4 header (first three bits of the DSCP)
 // asks for, 0 to 7. A frame without both has priority 0.
 uint8_t PriorityOf(const uint8_t* bytes, uint32_t length);
+
+// What nearly all frames are: by MAC address to a row, without VLAN tag and bfly header.
+struct PlainFrame {
+  Row output = 0;
+  MacAddress from = 0;
+  uint8_t priority = 0;
+};
+// Returns true and fills in `plain` only if ParseFrame says kRow with the same output, and
+// PriorityOf the same priority. It reads a frame in one look, where they may have to follow
+// headers. The frame has all of its `length` bytes, at most rules.max_frame_bytes, and the mode of
+// `rules` is kMac.
+inline bool ReadPlainFrame(const uint8_t* bytes, uint32_t length, const FrameRules& rules,
+                           PlainFrame& plain) {
+  if (length < kEthernetBytes + 2) return false;
+  const MacAddress to = LoadBe64(bytes) >> 16;
+  const uint64_t from_and_type = LoadBe64(bytes + 6);
+  const Row row = RowOfMac(to);
+  const auto type = static_cast<uint16_t>(from_and_type);
+  if (!IsRowMac(to) || row >= rules.rows || type == kVlanEtherType ||
+      type == kServiceVlanEtherType || type == kBflyEtherType) {
+    return false;
+  }
+  const bool ipv4 = type == kIpv4EtherType && bytes[kEthernetBytes] >> 4 == 4;
+  plain = {.output = row,
+           .from = from_and_type >> 16,
+           .priority = static_cast<uint8_t>(ipv4 ? bytes[kEthernetBytes + 1] >> 5 : 0)};
+  return true;
+}
 
 // ParseFrame never looks further into a frame than this.
 inline constexpr uint32_t kParsedBytes = 128;

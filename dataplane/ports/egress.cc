@@ -39,10 +39,11 @@ int Egress::Send(const Descriptor* burst, int count, Ledger& ledger) {
       [[unlikely]] {
     Record(burst, count, *latency);
   }
+  uint64_t ended = 0;  // in sinks
   for (int i = 0; i < count; ++i) {
     const Descriptor& packet = burst[i];
     if (packet.mbuf == nullptr) {
-      ++ledger.delivered;
+      ++ended;
       continue;
     }
     const uint16_t index = of_row_[packet.row];
@@ -53,6 +54,7 @@ int Egress::Send(const Descriptor* burst, int count, Ledger& ledger) {
     }
     transmitters_[index]->Push(packet, ledger);
   }
+  ledger.delivered += ended;
   return count;
 }
 

@@ -4,6 +4,7 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
+#include <rte_prefetch.h>
 
 #include <algorithm>
 #include <utility>
@@ -15,12 +16,13 @@
 #include "dataplane/xdp/kernel_checksum.h"
 
 namespace bfly::dataplane {
-
 HostInlet::HostInlet(HostInletConfig config)
-    : config_(std::move(config)), single_row_(config_.rows.size() == 1) {
+    : config_(std::move(config)),
+      single_row_(config_.rows.size() == 1),
+      reads_plain_(config_.rules.mode == AddressingMode::kMac) {
   if (single_row_) return;
   attached_.resize(config_.rules.rows);
-  for (Row row : config_.rows) attached_[row] = true;
+  for (Row row : config_.rows) attached_[row] = 1;
 }
 
 HostInlet::~HostInlet() {
@@ -43,15 +45,54 @@ int HostInlet::Receive(Descriptor* burst, int room, Ledger& ledger) {
                               static_cast<uint16_t>(std::min(room, kBurst)));
     if (count_ == 0) return filled;
     uint64_t bytes = 0;
-    for (int i = 0; i < count_; ++i) bytes += frames_[i]->pkt_len;
+    for (int i = 0; i < count_; ++i) {
+      rte_prefetch0(rte_pktmbuf_mtod(frames_[i], const void*));
+      bytes += frames_[i]->pkt_len;
+    }
     PortQueueCounters::Add(counters_.packets, count_);
     PortQueueCounters::Add(counters_.bytes, bytes);
   }
   while (next_ < count_ && filled < room) {
+    if (reads_plain_) {
+      filled += AdmitPlain(now, burst + filled, room - filled, ledger);
+      if (next_ == count_ || filled == room) break;
+    }
     filled += Admit(frames_[next_++], now, burst + filled, ledger);
     if (flooding_ != nullptr) filled += ContinueFlood(now, burst + filled, room - filled, ledger);
   }
   return filled;
+}
+
+int HostInlet::AdmitPlain(uint64_t now, Descriptor* out, int room, Ledger& ledger) {
+  const int end = std::min(count_, next_ + room);
+  Descriptor* const begin = out;
+  for (; next_ < end; ++next_, ++out) {
+    rte_mbuf* const frame = frames_[next_];
+    if (frame->nb_segs != 1 || frame->pkt_len > config_.rules.max_frame_bytes) break;
+    uint8_t* const bytes = rte_pktmbuf_mtod(frame, uint8_t*);
+    PlainFrame plain;
+    Row input;
+    Route route;
+    if (!ReadPlainFrame(bytes, frame->pkt_len, config_.rules, plain) ||
+        !PlainInputOf(plain.from, input) || !config_.routes->Lookup(input, plain.output, route)) {
+      break;
+    }
+    if (config_.learned != nullptr) {
+      config_.learned->Learn(TranslateIn(bytes, frame->data_len, input));
+    }
+    if (config_.kernel_interface) FinishChecksum(bytes, frame->data_len);
+    *out = {.tag = route.tag,
+            .mbuf = frame,
+            .time = now,
+            .priority = plain.priority,
+            .fixed = route.fixed,
+            .row = input,
+            .bytes = static_cast<uint16_t>(frame->pkt_len),
+            .input = static_cast<uint16_t>(input)};
+  }
+  const auto admitted = static_cast<int>(out - begin);
+  ledger.injected += static_cast<uint64_t>(admitted);
+  return admitted;
 }
 
 int HostInlet::Admit(rte_mbuf* frame, uint64_t now, Descriptor* out, Ledger& ledger) {
@@ -138,14 +179,9 @@ bool HostInlet::InputOf(const uint8_t* frame, const Verdict& verdict, Row& input
     input = config_.rows[0];
     return !verdict.names_input || verdict.input == input;
   }
-  if (verdict.names_input) {
-    input = verdict.input;
-  } else {
-    const MacAddress from = LoadMac(frame + 6);
-    if (!IsRowMac(from)) return false;
-    input = RowOfMac(from);
-  }
-  return input < attached_.size() && attached_[input];
+  if (!verdict.names_input) return PlainInputOf(LoadMac(frame + 6), input);
+  input = verdict.input;
+  return input < attached_.size() && attached_[input] != 0;
 }
 
 }  // namespace bfly::dataplane

@@ -38,6 +38,18 @@ class HostInlet final : public Inlet {
   const PortQueueCounters& counters() const { return counters_; }
 
  private:
+  // Admits frames as long as they are plain ones that need no more than a route, at most `room`.
+  // Returns the number of descriptors written. Admit decides on the frame that it stops at.
+  int AdmitPlain(uint64_t now, Descriptor* out, int room, Ledger& ledger);
+  // What InputOf says of a frame that names no input.
+  bool PlainInputOf(MacAddress from, Row& input) const {
+    if (single_row_) {
+      input = config_.rows[0];
+      return true;
+    }
+    input = RowOfMac(from);
+    return IsRowMac(from) && input < attached_.size() && attached_[input] != 0;
+  }
   // Decides on the frame: writes it to `burst`, drops it, or keeps it as the flood in progress.
   // Returns the number of descriptors written.
   int Admit(rte_mbuf* frame, uint64_t now, Descriptor* out, Ledger& ledger);
@@ -49,7 +61,8 @@ class HostInlet final : public Inlet {
 
   const HostInletConfig config_;
   const bool single_row_;
-  std::vector<bool> attached_;  // by row; empty for a port of one row
+  const bool reads_plain_;         // frames go to rows by MAC address
+  std::vector<uint8_t> attached_;  // by row, 0 or 1; empty for a port of one row
   PortQueueCounters counters_;
 
   // Frames received and not admitted yet: frames_[next_ .. count_). They do not count as injected.

@@ -20,29 +20,22 @@ HostTransmitter::HostTransmitter(const DeviceGate* gate, uint16_t queue, const L
 
 HostTransmitter::~HostTransmitter() { Discard(); }
 
-void HostTransmitter::Push(const Descriptor& packet, Ledger& ledger) {
-  if (learned_ != nullptr) {
-    if (const MacAddress host = learned_->Get(); host != 0) {
-      TranslateOut(rte_pktmbuf_mtod(packet.mbuf, uint8_t*), packet.mbuf->data_len, packet.row,
-                   host);
-    }
-  }
-  if (end_ == kCapacity) {
-    Offer(ledger);
-    std::move(frames_ + begin_, frames_ + end_, frames_);
-    std::move(bytes_ + begin_, bytes_ + end_, bytes_);
-    end_ -= begin_;
-    begin_ = 0;
-    if (end_ == kCapacity) {
-      counters_.Drop(DropReason::kPortFull, ledger);
-      rte_pktmbuf_free(packet.mbuf);
-      return;
-    }
-  }
-  frames_[end_] = packet.mbuf;
-  bytes_[end_] = packet.bytes;
-  ++end_;
-  if (end_ - begin_ == kBurst) Offer(ledger);
+void HostTransmitter::Translate(const Descriptor& packet) const {
+  const MacAddress host = learned_->Get();
+  if (host == 0) return;
+  TranslateOut(rte_pktmbuf_mtod(packet.mbuf, uint8_t*), packet.mbuf->data_len, packet.row, host);
+}
+
+bool HostTransmitter::MakeRoom(rte_mbuf* frame, Ledger& ledger) {
+  Offer(ledger);
+  std::move(frames_ + begin_, frames_ + end_, frames_);
+  std::move(bytes_ + begin_, bytes_ + end_, bytes_);
+  end_ -= begin_;
+  begin_ = 0;
+  if (end_ < kCapacity) return true;
+  counters_.Drop(DropReason::kPortFull, ledger);
+  rte_pktmbuf_free(frame);
+  return false;
 }
 
 void HostTransmitter::Flush(Ledger& ledger) {

@@ -24,7 +24,14 @@ class HostTransmitter {
   ~HostTransmitter();
 
   // Takes `packet` with its frame: sends it now or in a later Flush, or drops it.
-  void Push(const Descriptor& packet, Ledger& ledger);
+  void Push(const Descriptor& packet, Ledger& ledger) {
+    if (learned_ != nullptr) Translate(packet);
+    if (end_ == kCapacity && !MakeRoom(packet.mbuf, ledger)) return;
+    frames_[end_] = packet.mbuf;
+    bytes_[end_] = packet.bytes;
+    ++end_;
+    if (end_ - begin_ == kBurst) Offer(ledger);
+  }
   // Once a pass: offers the buffered frames to the device. When the device has taken nothing for
   // kPatienceSeconds, the frames are dropped. From then on each frame is dropped in the pass that
   // brings it, until the device takes one.
@@ -38,6 +45,9 @@ class HostTransmitter {
   static constexpr int kCapacity = 512;
 
  private:
+  void Translate(const Descriptor& packet) const;
+  // Returns false if the device takes nothing from the full buffer. Then `frame` is dropped.
+  bool MakeRoom(rte_mbuf* frame, Ledger& ledger);
   void Offer(Ledger& ledger);
 
   const DeviceGate* const gate_;

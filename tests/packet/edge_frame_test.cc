@@ -68,6 +68,50 @@ TEST(FrameByMac, TheLow24BitsOfTheDestinationAreTheRow) {
   }
 }
 
+// What the quick look says of a copy that ends where an allocation ends.
+bool ReadsPlain(const Bytes& frame, PlainFrame& plain) {
+  std::unique_ptr<uint8_t[]> exact(new uint8_t[frame.size()]);
+  std::copy(frame.begin(), frame.end(), exact.get());
+  return ReadPlainFrame(exact.get(), static_cast<uint32_t>(frame.size()), MacRules(), plain);
+}
+
+TEST(FrameByMac, TheQuickLookAgreesWithTheParserOrLeavesTheFrameToIt) {
+  std::mt19937 random(3);
+  const uint16_t types[] = {0x0800, 0x86dd, 0x0806, 0x8100, 0x88a8, 0x88b5, 0x1234};
+  int agreed = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const Bytes to = i % 5 == 0 ? kBroadcast : i % 7 == 0 ? kHost : RowAddress(random() % 20);
+    Bytes payload(random() % 50);
+    for (uint8_t& byte : payload) byte = static_cast<uint8_t>(random());
+    if (!payload.empty() && random() % 2 == 0) payload[0] = 0x45;
+    Bytes frame = Ethernet(to, kHost, types[random() % 7], payload);
+    if (random() % 8 == 0) frame.resize(random() % frame.size() + 1);
+    PlainFrame plain;
+    if (!ReadsPlain(frame, plain)) continue;
+    ++agreed;
+    ExpectRow(Parse(frame, MacRules()), plain.output);
+    ASSERT_EQ(PriorityOf(frame.data(), static_cast<uint32_t>(frame.size())), plain.priority);
+  }
+  EXPECT_GT(agreed, 4000);
+}
+
+TEST(FrameByMac, TheQuickLookReadsWhatHostsSend) {
+  PlainFrame plain;
+  for (Row row = 0; row < 16; ++row) {
+    ASSERT_TRUE(
+        ReadsPlain(Ethernet(RowAddress(row), kHost, 0x0800, Hex("45 b8") + Zeros(44)), plain));
+    EXPECT_EQ(plain.output, row);
+    EXPECT_EQ(plain.priority, 5) << "the first three bits of b8";
+    ASSERT_TRUE(ReadsPlain(Ethernet(RowAddress(row), kHost, 0x86dd, Pattern(46)), plain));
+    EXPECT_EQ(plain.output, row);
+    EXPECT_EQ(plain.priority, 0);
+  }
+  EXPECT_FALSE(ReadsPlain(Ethernet(RowAddress(1), kHost, 0x8100, Pattern(46)), plain));
+  EXPECT_FALSE(ReadsPlain(Ethernet(RowAddress(1), kHost, 0x88b5, Pattern(46)), plain));
+  EXPECT_FALSE(ReadsPlain(Ethernet(RowAddress(16), kHost, 0x0800, Pattern(46)), plain));
+  EXPECT_FALSE(ReadsPlain(Ethernet(kBroadcast, kHost, 0x0800, Pattern(46)), plain));
+}
+
 TEST(FrameByMac, ARowOutsideTheNetworkIsUnknown) {
   for (Row row : {16u, 255u, 0x10000u, 0xffffffu}) {
     ExpectDrop(Parse(Ethernet(RowAddress(row), kHost, 0x0800), MacRules()),
