@@ -169,6 +169,12 @@ void Assembly::SetNextHops() {
   }
 }
 
+Segment& Assembly::last_segment(Row row) {
+  size_t i = plan_.segments.size() - 1;
+  while (!IsLastHop(plan_.segments[i]) || !plan_.segments[i].rows.has(row)) --i;
+  return segment(hop_segments_[i]);
+}
+
 void Assembly::BuildWaysOut() {
   if (ports_.trunk_out() != nullptr) {
     LeadToTrunk();  // packets leave to hosts from another data plane

@@ -39,6 +39,9 @@ class Assembly {
   // Call it once, after the ports are open and before the workers start.
   void Build();
 
+  // The segment that carries packets at `row` over the last hop of this data plane.
+  Segment& last_segment(Row row);
+
   // By worker; null for a worker by which no packet leaves.
   const std::vector<std::unique_ptr<Egress>>& egresses() const { return egresses_; }
 

@@ -179,8 +179,16 @@ absl::StatusOr<StepPrograms*> LoadedFabric::step_programs() {
 }
 
 void LoadedFabric::MakeStepPrograms() {
+  StepFrameSupply supply{.pool = ports_.frame_pool(),
+                         .max_bytes = config_.max_frame_bytes,
+                         .has_port = std::vector<bool>(network_.rows()),
+                         .to_everybody = config_.addressing.mode == AddressingMode::kIpv4Prefix};
+  for (const HostPortConfig& port : config_.ports) {
+    for (const Row row : port.rows) supply.has_port[row] = true;
+  }
   step_programs_ = std::make_unique<LoadedStepPrograms>(
       network_, plan_, [this](int stage, Row row) -> Stage& { return stages_.of(stage, row); },
+      [this](Row row) -> Segment& { return assembly_.last_segment(row); }, std::move(supply),
       faults_);
   StageCrew& crew = step_programs_->crew();
   const auto set = [this, &crew](bool run) {

@@ -36,9 +36,9 @@ class LoadedPorts {
   void Close();
 
   const std::vector<std::unique_ptr<HostPort>>& host_ports() const { return host_ports_; }
-  Trunk* trunk_in() const { return trunk_in_.get(); }            // null if stage 0 runs here
-  Trunk* trunk_out() const { return trunk_out_.get(); }          // null if the last stage runs here
-  const rte_mempool* frame_pool() const { return pool_.get(); }  // null without ports
+  Trunk* trunk_in() const { return trunk_in_.get(); }      // null if stage 0 runs here
+  Trunk* trunk_out() const { return trunk_out_.get(); }    // null if the last stage runs here
+  rte_mempool* frame_pool() const { return pool_.get(); }  // null without ports
 
   // Any thread. Host ports come in the config's order, then trunks.
   std::vector<PortCounters> counters() const;

@@ -43,6 +43,8 @@ bool Worker::Pass() {
   } else {
     held = RunTimedSegments();
   }
+  if (steps != nullptr) [[unlikely]]
+    steps->SendFrames();
   for (Segment* segment : segments_) {
     segment->Settle(account_);
     held += segment->held();

@@ -37,6 +37,9 @@ class alignas(RTE_CACHE_LINE_SIZE) Lane {
   // While true the segment takes no new input, so a batch always finds the lane empty.
   bool blocked() const { return count_ > 0; }
 
+  // The packets that may be added.
+  int room() const { return kBatch - static_cast<int>(count_); }
+
   // Where a segment may build its batch in place.
   Descriptor* batch() { return waiting_.get(); }
   uint32_t* batch_links() { return links_.get(); }  // null if nobody counts occupancy

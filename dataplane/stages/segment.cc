@@ -78,6 +78,16 @@ void Segment::Scatter(const Descriptor* batch, const uint32_t* links, int count)
   }
 }
 
+int Segment::SendOut(const Descriptor* packets, int count) {
+  for (const Lane& lane : lanes_) count = std::min(count, lane.room());
+  if (batch_) {
+    Scatter(packets, nullptr, count);
+  } else {
+    lanes_[0].Append(packets, nullptr, count);
+  }
+  return count;
+}
+
 uint64_t Segment::held() const {
   uint64_t sum = 0;
   for (const Lane& lane : lanes_) sum += lane.held();

@@ -60,6 +60,9 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   void RunTimed(uint64_t now, Account& account, LatenessMeter& lateness);
   // The TSC at which an inlet has its next packet, as far as the inlet knows.
   uint64_t NextDue() const;
+  // Packets that crossed the last hop by other means leave as the segment's own packets do. Takes a
+  // prefix for which there is room, and returns its length. Call it between Run and Settle.
+  int SendOut(const Descriptor* packets, int count);
   void Settle(Account& account) {
     for (Lane& lane : lanes_) lane.Settle(account);
   }

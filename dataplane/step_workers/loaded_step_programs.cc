@@ -30,6 +30,7 @@ struct LoadedStepPrograms::Attempt {
   RouteRequest request;
   RouteOptions options;
   FaultSet faults;
+  std::unique_ptr<StepFrames> frames = nullptr;  // null: the packets have none
   absl::StatusOr<RouteReport> report = absl::InternalError("no report");
   bool ended = false;  // mutex_
 };
@@ -44,8 +45,14 @@ absl::Status LoadedStepPrograms::Check(const Network& network, const FabricPlan&
 }
 
 LoadedStepPrograms::LoadedStepPrograms(const Network& network, const FabricPlan& plan,
-                                       const StageCrew::StageOf& stage_of, FaultSet faults)
-    : network_(network), plan_(plan), crew_(network, plan, stage_of), faults_(std::move(faults)) {}
+                                       const StageCrew::StageOf& stage_of,
+                                       const StageCrew::WayOutOf& way_out_of,
+                                       StepFrameSupply supply, FaultSet faults)
+    : network_(network),
+      plan_(plan),
+      supply_(std::move(supply)),
+      crew_(network, plan, stage_of, way_out_of),
+      faults_(std::move(faults)) {}
 
 LoadedStepPrograms::~LoadedStepPrograms() {
   if (thread_.joinable()) thread_.join();
@@ -87,17 +94,23 @@ absl::StatusOr<StepRun> LoadedStepPrograms::Run(absl::string_view program, const
   Lock lock(mutex_);
   if (absl::Status status = WaitForTurn(lock, cancelled); !status.ok()) return status;
   if (absl::Status status = CheckFaults(faults); !status.ok()) return status;
+  auto attempt = std::make_shared<Attempt>(Attempt{std::string(program), request, options, faults});
+  if (options.frame_bytes != 0) {
+    auto frames =
+        StepFrames::Make(network_, supply_, attempt->request.relation, options.frame_bytes);
+    if (!frames.ok()) return frames.status();
+    attempt->frames = *std::move(frames);
+  }
   busy_ = true;
   if (thread_.joinable()) thread_.join();  // it has ended
-  crew_.Reset();
+  crew_.Reset(attempt->frames.get());
   // Stop may have come before Reset.
   if (stopping_.load(std::memory_order_acquire)) crew_.GiveUp(StepEndCause::kUnloaded);
   changed_link_.clear();
-  attempt_ = std::make_shared<Attempt>(Attempt{std::string(program), request, options, faults});
-  attempt_->options.workers = 1;
-  attempt_->options.crew = &crew_;
-  attempt_->options.traffic = &crew_.traffic();
-  const std::shared_ptr<Attempt> attempt = attempt_;
+  attempt->options.workers = 1;
+  attempt->options.crew = &crew_;
+  attempt->options.traffic = &crew_.traffic();
+  attempt_ = attempt;
   // It prepares the run and sums its report up. While the workers take the steps it sleeps.
   thread_ = std::thread([this, attempt] {
     attempt->report =
@@ -113,11 +126,14 @@ absl::StatusOr<StepRun> LoadedStepPrograms::Run(absl::string_view program, const
   if (crew_.given_up()) return WhyGivenUp();
   if (!attempt->report.ok()) return attempt->report.status();
   const StageCrew::Times& times = crew_.times();
+  std::optional<StepFrameCounts> frames;
+  if (attempt->frames != nullptr) frames = crew_.frame_counts();
   return StepRun{.report = *std::move(attempt->report),
                  .seconds = times.seconds,
                  .barriers = times.barriers,
                  .barrier_seconds = times.barrier_seconds,
-                 .workers = crew_.workers()};
+                 .workers = crew_.workers(),
+                 .frames = frames};
 }
 
 absl::Status LoadedStepPrograms::WaitForEnd(Lock& lock, const Attempt& attempt,

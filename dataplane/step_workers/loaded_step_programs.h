@@ -27,10 +27,11 @@ class LoadedStepPrograms final : public StepPrograms {
   // FailedPrecondition: other data planes run some of the stages.
   static absl::Status Check(const Network& network, const FabricPlan& plan);
 
-  // For a plan that Check accepts. `faults` are the links that are down now. The network, the plan
-  // and the stages outlive the object.
+  // For a plan that Check accepts. `supply` is what the fabric has for frames, and `faults` are the
+  // links that are down now. The network, the plan, the stages and the segments outlive the object.
   LoadedStepPrograms(const Network& network, const FabricPlan& plan,
-                     const StageCrew::StageOf& stage_of, FaultSet faults);
+                     const StageCrew::StageOf& stage_of, const StageCrew::WayOutOf& way_out_of,
+                     StepFrameSupply supply, FaultSet faults);
   ~LoadedStepPrograms() override;
 
   StageCrew& crew() { return crew_; }
@@ -67,6 +68,7 @@ class LoadedStepPrograms final : public StepPrograms {
 
   const Network& network_;
   const FabricPlan& plan_;
+  const StepFrameSupply supply_;
   StageCrew crew_;
   std::chrono::milliseconds patience_{5000};
   std::atomic<bool> stopping_{false};

@@ -49,10 +49,12 @@ StageCrew::Cut StageCrew::CutOf(const Network& network, const FabricPlan& plan) 
   return cut;
 }
 
-StageCrew::StageCrew(const Network& network, const FabricPlan& plan, const StageOf& stage_of)
-    : StageCrew(network, plan, stage_of, CutOf(network, plan)) {}
+StageCrew::StageCrew(const Network& network, const FabricPlan& plan, const StageOf& stage_of,
+                     const WayOutOf& way_out_of)
+    : StageCrew(network, stage_of, way_out_of, CutOf(network, plan)) {}
 
-StageCrew::StageCrew(const Network& network, const FabricPlan&, const StageOf& stage_of, Cut cut)
+StageCrew::StageCrew(const Network& network, const StageOf& stage_of, const WayOutOf& way_out_of,
+                     Cut cut)
     : Crew(static_cast<int>(cut.of_plan.size()), std::move(cut.blocks)),
       traffic_(network, blocks()),
       owner_of_block_(std::move(cut.owners)),
@@ -70,7 +72,10 @@ StageCrew::StageCrew(const Network& network, const FabricPlan&, const StageOf& s
     for (int hop = nodes.first_level; hop < std::min(nodes.end_level, network.hops()); ++hop) {
       stages.push_back(&stage_of(network.stage_of_hop(hop), nodes.first_row));
     }
-    workers_[static_cast<size_t>(owner_of_block_[block])]->AddBlock(block, std::move(stages));
+    Segment* const way_out =
+        nodes.end_level > network.hops() ? &way_out_of(nodes.first_row) : nullptr;
+    workers_[static_cast<size_t>(owner_of_block_[block])]->AddBlock(block, std::move(stages),
+                                                                    way_out);
   }
 }
 
@@ -87,8 +92,11 @@ void StageCrew::Attach(std::function<void()> pass, std::function<void()> begin,
   end_ = std::move(end);
 }
 
-void StageCrew::Reset() {
+void StageCrew::Reset(StepFrames* frames) {
   set_given_up(false);
+  frames_ = frames;
+  traffic_.set_lists_beginnings(frames != nullptr);
+  for (const auto& worker : workers_) worker->ResetFrameCounts();
   times_ = {};
   cause_.store(StepEndCause::kNone, std::memory_order_release);
 }
@@ -144,12 +152,30 @@ void StageCrew::LeadIfPosted() {
     times_.last_step = std::max(times_.last_step, traffic_.of_block(block).last_step);
     traffic_.of_block(block).last_step = 0;
   }
+  LetFramesLeave();
   round_.reason =
       cause() == StepEndCause::kLinkChanged ? DropReason::kLinkDown : DropReason::kUnloaded;
   Round(StepRound::Kind::kDiscard);
+  if (frames_ != nullptr) frames_->Discard();
   if (!given_up()) MeasureBarrier();
   state_.store(kIdle, std::memory_order_release);
   state_.notify_all();
+}
+
+// Every worker makes at least one pass in a round, and frames that a port does not take are dropped
+// there. So this ends.
+void StageCrew::LetFramesLeave() {
+  const auto waits = [](const auto& worker) { return worker->frames_waiting() > 0; };
+  while (std::any_of(workers_.begin(), workers_.end(), waits)) {
+    if (cause() != StepEndCause::kNone) return set_given_up(true);
+    Round(StepRound::Kind::kEmpty);
+  }
+}
+
+StepFrameCounts StageCrew::frame_counts() const {
+  StepFrameCounts sum;
+  for (const auto& worker : workers_) sum.Add(worker->frame_counts());
+  return sum;
 }
 
 void StageCrew::MeasureBarrier() {

@@ -26,8 +26,12 @@ class StageCrew final : public Crew {
  public:
   // The block of a stage that has the row.
   using StageOf = std::function<Stage&(int stage, Row row)>;
-  // The plan has all stages of the network. The network and the stages outlive the object.
-  StageCrew(const Network& network, const FabricPlan& plan, const StageOf& stage_of);
+  // The segment that carries packets at the row over the last hop.
+  using WayOutOf = std::function<Segment&(Row row)>;
+  // The plan has all stages of the network. The network, the stages and the segments outlive the
+  // object.
+  StageCrew(const Network& network, const FabricPlan& plan, const StageOf& stage_of,
+            const WayOutOf& way_out_of);
 
   // By worker of the plan; null for a worker that runs no stage.
   StepWorker* worker(int of_plan) const;
@@ -45,8 +49,9 @@ class StageCrew final : public Crew {
   // Call it when the workers have stopped: nothing is posted to them any more.
   void Close();
 
-  // Call it before a run. No worker may be in one.
-  void Reset();
+  // Call it before a run. No worker may be in one. `frames` are the frames of its packets, or null;
+  // they stay until the run has ended.
+  void Reset(StepFrames* frames);
   // Any thread: has the leader end the program between two rounds. The first cause counts.
   void GiveUp(StepEndCause cause);
   StepEndCause cause() const { return cause_.load(std::memory_order_acquire); }
@@ -70,6 +75,11 @@ class StageCrew final : public Crew {
   };
   const Times& times() const { return times_; }
 
+  // The frames of the run. Workers look at them while they run a part.
+  StepFrames* frames() const { return frames_; }
+  // What became of the frames of a run. Read it after the run.
+  StepFrameCounts frame_counts() const;
+
   // For the worker that leads, at the start of a pass.
   void LeadIfPosted();
 
@@ -77,12 +87,13 @@ class StageCrew final : public Crew {
   struct Cut;
   enum State : int { kIdle, kPosted, kLeading, kClosed };
 
-  StageCrew(const Network& network, const FabricPlan& plan, const StageOf& stage_of, Cut cut);
+  StageCrew(const Network& network, const StageOf& stage_of, const WayOutOf& way_out_of, Cut cut);
   static Cut CutOf(const Network& network, const FabricPlan& plan);
 
   void Do(size_t count, const Call& call) override;
   void DoLead(const Call& call) override;
   void Round(StepRound::Kind kind);
+  void LetFramesLeave();
   void MeasureBarrier();
 
   PacketTraffic traffic_;
@@ -91,9 +102,10 @@ class StageCrew final : public Crew {
   std::vector<std::unique_ptr<StepWorker>> workers_;
   std::function<void()> pass_, begin_, end_;
   uint64_t fewest_barriers_ = 1000;
-  StepRound round_;  // leader
-  Call led_;         // written before kPosted
-  Times times_;      // leader
+  StepRound round_;               // leader
+  Call led_;                      // written before kPosted
+  StepFrames* frames_ = nullptr;  // written before kPosted
+  Times times_;                   // leader
   // The caller of Lead: kPosted, the leader: kLeading and kIdle, control: kClosed.
   std::atomic<int> state_{kIdle};
   std::atomic<StepEndCause> cause_{StepEndCause::kNone};  // control: writes once a run

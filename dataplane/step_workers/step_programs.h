@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "dataplane/step_workers/step_frames.h"
 #include "dataplane/steps/route.h"
 
 namespace bfly::dataplane {
@@ -19,6 +21,7 @@ struct StepRun {
   double barrier_seconds = 0;  // of one such wait without work: the mean of 1,000 to 10,000, or
                                // of those of a second
   int workers = 0;             // that took the steps
+  std::optional<StepFrameCounts> frames = std::nullopt;  // if the packets were to have frames
 };
 
 // Thread-safe. One program runs at a time, and a second caller waits.
@@ -29,7 +32,10 @@ class StepPrograms {
   // Runs a program (steps/route.h) around `faults`, which says what is down: the fabric itself
   // knows links and no nodes. Every packet of the request is a packet of the fabric: links count
   // it, and so does the account of the workers. `cancelled` is asked every few milliseconds, by the
-  // calling thread; it may be empty. options.workers and options.crew are not looked at. After an
+  // calling thread; it may be empty. options.workers and options.crew are not looked at. With
+  // options.frame_bytes every packet has a frame from its input on (StepFrames::Make says which
+  // sizes and how many packets are refused). A packet whose output row has a host port leaves by
+  // it; all others end at their output. The call returns when no frame waits to leave. After an
   // error no packet of the program is in the fabric any more; what had been injected and not
   // delivered is counted as dropped. Besides the errors of RunRoute: Aborted: a link went down or
   // came up during the run, or the links that `faults` blocks are not the links that are down; the

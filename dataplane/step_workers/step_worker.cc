@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/step_workers/step_worker.h"
 
+#include <rte_cycles.h>
+#include <rte_mbuf.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "dataplane/step_workers/stage_crew.h"
@@ -13,6 +16,11 @@ namespace {
 // A worker that waits for others in so many passes lets another thread of its CPU run: it may be
 // the worker that all wait for.
 constexpr uint32_t kPassesBeforeYield = 64;
+// A burst of frames leaves in a pass if no more packets than these wait behind the last hop, so
+// that frames do not overflow the buffer of a port. A port whose buffer stays full of data takes a
+// burst every 0.1 s all the same, and drops what does not fit.
+constexpr uint64_t kCrowd = kBurst;
+constexpr double kCrowdSeconds = 0.1;
 
 }  // namespace
 
@@ -27,8 +35,16 @@ StepWorker::StepWorker(int index, StageCrew& crew, const StepRound& round, Packe
       taken_(static_cast<size_t>(workers)),
       given_published_(std::make_unique<std::atomic<uint64_t>[]>(static_cast<size_t>(workers))) {}
 
-void StepWorker::AddBlock(size_t block, std::vector<Stage*> stages) {
-  blocks_.push_back({block, traffic_.map().blocks()[block].first_level, std::move(stages)});
+void StepWorker::AddBlock(size_t block, std::vector<Stage*> stages, Segment* way_out) {
+  const auto leads_there = [way_out](const WayOut& way) { return way.segment == way_out; };
+  auto way = std::find_if(ways_out_.begin(), ways_out_.end(), leads_there);
+  if (way == ways_out_.end() && way_out != nullptr) {
+    way = ways_out_.insert(way, WayOut{.segment = way_out});
+  }
+  blocks_.push_back({.number = block,
+                     .first_level = traffic_.map().blocks()[block].first_level,
+                     .stages = std::move(stages),
+                     .way_out = static_cast<size_t>(way - ways_out_.begin())});
 }
 
 void StepWorker::Lead() {
@@ -47,7 +63,42 @@ void StepWorker::TakeOver(Ledger& ledger) {
   }
 }
 
+void StepWorker::SendFrames() {
+  uint64_t waiting = frames_waiting();
+  if (waiting == 0) return;
+  for (WayOut& way : ways_out_) {
+    const size_t rest = way.waiting.size() - way.next;
+    if (rest == 0) continue;
+    if (way.crowded_since != 0 && static_cast<double>(rte_rdtsc() - way.crowded_since) <
+                                      kCrowdSeconds * static_cast<double>(rte_get_tsc_hz())) {
+      continue;
+    }
+    way.crowded_since = 0;
+    const int offered = static_cast<int>(std::min<size_t>(rest, kBurst));
+    const auto sent = static_cast<uint64_t>(way.segment->SendOut(&way.waiting[way.next], offered));
+    way.next += sent;
+    waiting -= sent;
+    held_ -= sent;
+    if (way.next < way.waiting.size()) continue;
+    way.waiting.clear();
+    way.next = 0;
+  }
+  frames_waiting_.store(waiting, std::memory_order_relaxed);
+}
+
+// Called when the segments have settled: what they hold then was not taken.
+void StepWorker::LookForCrowd(WayOut& way) {
+  if (way.segment->held() <= kCrowd) {
+    way.crowded_since = 0;
+  } else if (way.crowded_since == 0) {
+    way.crowded_since = rte_rdtsc();
+  }
+}
+
 uint64_t StepWorker::Work(Ledger& ledger) {
+  if (frames_waiting() > 0) {
+    for (WayOut& way : ways_out_) LookForCrowd(way);
+  }
   TakeOver(ledger);
   const uint64_t number = round_.number.load(std::memory_order_acquire);
   if (number != in_round_) {
@@ -75,13 +126,18 @@ void StepWorker::RunPart(const Block& block, Ledger& ledger) {
   ledger.injected += traffic.begun;
   held_ += traffic.begun;
   traffic.begun = 0;
+  StepFrames* const frames = crew_.frames();
+  if (frames != nullptr) MakeFrames(traffic, *frames);
+  const uint32_t bytes = frames != nullptr ? frames->bytes() : kStepPacketBytes;
   round_.call(round_.context, index_, block.number);
   const BlockMap& map = traffic_.map();
   const int outputs = map.levels() - 1;
+  const uint64_t now = frames != nullptr ? rte_rdtsc() : 0;
   for (const BlockTraffic::Crossing& crossing : traffic.crossings) {
     block.stages[static_cast<size_t>(crossing.hop - block.first_level)]->CountCrossing(
-        crossing.link, kStepPacketBytes);
+        crossing.link, bytes);
     if (crossing.hop + 1 == outputs) {
+      if (frames != nullptr && SendFrame(block, crossing, now, *frames)) continue;
       ++ledger.delivered;
       --held_;
       continue;
@@ -94,6 +150,33 @@ void StepWorker::RunPart(const Block& block, Ledger& ledger) {
     --held_;
   }
   traffic.crossings.clear();
+}
+
+void StepWorker::MakeFrames(BlockTraffic& traffic, StepFrames& frames) {
+  if (traffic.beginnings.empty()) return;
+  const uint64_t now = rte_rdtsc();
+  for (const BlockTraffic::Beginning& beginning : traffic.beginnings) {
+    frames.Begin(beginning.packet, beginning.input, now, frame_counts_);
+  }
+  traffic.beginnings.clear();
+}
+
+// Whether the packet leaves by a host port. If so, it is held until a segment has taken it.
+bool StepWorker::SendFrame(const Block& block, const BlockTraffic::Crossing& crossing, uint64_t now,
+                           StepFrames& frames) {
+  const Descriptor packet = frames.Take(crossing.packet, crossing.head, now);
+  if (packet.mbuf == nullptr) return false;
+  if (!frames.has_port(crossing.head)) {
+    rte_pktmbuf_free(packet.mbuf);
+    ++frame_counts_.to_sinks;
+    return false;
+  }
+  WayOut& way = ways_out_[block.way_out];
+  if (way.waiting.empty()) LookForCrowd(way);
+  way.waiting.push_back(packet);
+  ++frame_counts_.to_ports;
+  frames_waiting_.store(frames_waiting() + 1, std::memory_order_relaxed);
+  return true;
 }
 
 void StepWorker::Published() {
@@ -109,6 +192,12 @@ void StepWorker::Published() {
 void StepWorker::Drop(DropReason reason, Ledger& ledger) {
   // What has begun and was never run in a part has not been injected.
   for (const Block& block : blocks_) traffic_.of_block(block.number).Clear();
+  for (WayOut& way : ways_out_) {
+    for (; way.next < way.waiting.size(); ++way.next) rte_pktmbuf_free(way.waiting[way.next].mbuf);
+    way.waiting.clear();
+    way.next = 0;
+  }
+  frames_waiting_.store(0, std::memory_order_relaxed);
   ledger.Drop(reason, std::exchange(held_, 0));
 }
 

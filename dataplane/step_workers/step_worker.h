@@ -11,15 +11,18 @@
 #include <memory>
 #include <vector>
 
+#include "dataplane/core/descriptor.h"
 #include "dataplane/core/ledger.h"
+#include "dataplane/stages/segment.h"
 #include "dataplane/stages/stage.h"
+#include "dataplane/step_workers/step_frames.h"
 #include "dataplane/steps/packet_traffic.h"
 
 namespace bfly::dataplane {
 
 class StageCrew;
 
-// A packet of a step program counts on links as a source's packet of its usual size does.
+// A packet without a frame counts on links as a source's packet of its usual size does.
 inline constexpr uint32_t kStepPacketBytes = 64;
 
 // What the worker that leads a program has all workers do next. The leader writes the rest, then
@@ -45,15 +48,19 @@ class alignas(RTE_CACHE_LINE_SIZE) StepWorker {
              const std::vector<int>& owner_of_block, int workers);
 
   // Adds a block of this worker. stages[i] has the links that leave the block's i-th level; the
-  // outputs have none.
-  void AddBlock(size_t block, std::vector<Stage*> stages);
+  // outputs have none. `way_out` is the worker's segment that carries packets of these rows over
+  // the last hop; null if the block does not lead there.
+  void AddBlock(size_t block, std::vector<Stage*> stages, Segment* way_out);
   // All workers, by their index. They outlive the object.
   void SetPeers(std::vector<const StepWorker*> peers) { peers_ = std::move(peers); }
 
   // At the start of a pass: runs a program if this worker leads it and it has been posted.
   void Lead();
+  // Once a pass, when the segments have run and before they settle: gives frames that are to leave
+  // to the segments that lead out.
+  void SendFrames();
   // Once a pass, after the data: runs at most one part. Returns how many packets of the program
-  // stand at the nodes of this worker.
+  // this worker holds: at its nodes, and those with frames that wait to leave.
   uint64_t Work(Ledger& ledger);
   // At the end of a pass, after the account was published.
   void Published();
@@ -63,8 +70,14 @@ class alignas(RTE_CACHE_LINE_SIZE) StepWorker {
   // The last round of which the worker has done everything. Any thread.
   uint64_t done() const { return done_.load(std::memory_order_acquire); }
 
+  // Any thread: the frames that wait for a way out.
+  uint64_t frames_waiting() const { return frames_waiting_.load(std::memory_order_relaxed); }
+  // Between runs.
+  const StepFrameCounts& frame_counts() const { return frame_counts_; }
+  void ResetFrameCounts() { frame_counts_ = {}; }
+
   // For the thread that unloads, after all workers have stopped: takes over what is on its way to
-  // this worker, and drops all packets that stand at its nodes.
+  // this worker, and drops all packets that it holds.
   void Discard(Ledger& ledger);
 
  private:
@@ -72,8 +85,20 @@ class alignas(RTE_CACHE_LINE_SIZE) StepWorker {
     size_t number;
     int first_level;
     std::vector<Stage*> stages;
+    size_t way_out;  // index in ways_out_
+  };
+  // A segment that leads out, and the packets with frames that wait for it, from `next` on.
+  struct WayOut {
+    Segment* segment;
+    std::vector<Descriptor> waiting = {};
+    size_t next = 0;
+    uint64_t crowded_since = 0;  // TSC; 0: what the segment had was taken
   };
   void RunPart(const Block& block, Ledger& ledger);
+  void MakeFrames(BlockTraffic& traffic, StepFrames& frames);
+  bool SendFrame(const Block& block, const BlockTraffic::Crossing& crossing, uint64_t now,
+                 StepFrames& frames);
+  static void LookForCrowd(WayOut& way);
   void TakeOver(Ledger& ledger);
   void Drop(DropReason reason, Ledger& ledger);
 
@@ -83,6 +108,9 @@ class alignas(RTE_CACHE_LINE_SIZE) StepWorker {
   PacketTraffic& traffic_;
   const std::vector<int>& owner_of_block_;
   std::vector<Block> blocks_;
+  std::vector<WayOut> ways_out_;
+  StepFrameCounts frame_counts_;
+  std::atomic<uint64_t> frames_waiting_{0};  // this worker: writes, the leader: relaxed loads
   std::vector<const StepWorker*> peers_;
   uint64_t in_round_ = 0;
   size_t next_block_ = 0;  // of this round

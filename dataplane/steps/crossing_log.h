@@ -44,14 +44,14 @@ class CrossingLog {
   // The packet stands at its input from the end of `step` on.
   void Begin(uint64_t packet, Row input, uint64_t step) {
     begins_[packet] = static_cast<uint32_t>(steps_before_ + step);
-    if (traffic_ != nullptr) traffic_->Begin(input);
+    if (traffic_ != nullptr) traffic_->Begin(packet, input);
   }
   // `step` is counted from 1.
   void Cross(uint64_t packet, int hop, Row tail, int port, uint64_t step) {
     crossings_[static_cast<uint64_t>(hop) * packets_ + packet] = {
         static_cast<uint32_t>(steps_before_ + step),
         tail * static_cast<uint32_t>(network_.ports()) + static_cast<uint32_t>(port)};
-    if (traffic_ != nullptr) traffic_->Cross(hop, tail, port, steps_before_ + step);
+    if (traffic_ != nullptr) traffic_->Cross(packet, hop, tail, port, steps_before_ + step);
   }
 
   bool has_begun(uint64_t packet) const { return begins_[packet] != kNever; }

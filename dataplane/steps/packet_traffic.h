@@ -15,18 +15,25 @@ namespace bfly::dataplane {
 // Of one block. Who runs a part of the block writes it; between the parts the thread that drives
 // the program does.
 struct BlockTraffic {
+  struct Beginning {
+    uint32_t packet = 0;
+    Row input = 0;
+  };
   struct Crossing {
     int hop = 0;
     uint32_t link = 0;  // within the stage: row of the tail * ports + port
     Row head = 0;
+    uint32_t packet = 0;
   };
   // Blocks share no cache line.
-  alignas(64) uint64_t begun = 0;   // packets put at inputs of the block
-  std::vector<Crossing> crossings;  // of links that leave nodes of the block
-  uint64_t last_step = 0;           // of any crossing; counted from 1
+  alignas(64) uint64_t begun = 0;     // packets put at inputs of the block
+  std::vector<Beginning> beginnings;  // of these packets, if somebody asks for them
+  std::vector<Crossing> crossings;    // of links that leave nodes of the block
+  uint64_t last_step = 0;             // of any crossing; counted from 1
   // Who has taken the rest over says so.
   void Clear() {
     begun = 0;
+    beginnings.clear();
     crossings.clear();
   }
 };
@@ -42,18 +49,26 @@ class PacketTraffic {
   const BlockMap& map() const { return map_; }
   BlockTraffic& of_block(size_t block) { return of_block_[block]; }
 
-  void Begin(Row input) { ++of_block_[map_.BlockOf(0, input)].begun; }
-  void Cross(int hop, Row tail, int port, uint64_t step) {
+  // Call it between runs: whether a block lists the packets that begin, besides their number.
+  void set_lists_beginnings(bool lists) { lists_beginnings_ = lists; }
+
+  void Begin(uint64_t packet, Row input) {
+    BlockTraffic& block = of_block_[map_.BlockOf(0, input)];
+    ++block.begun;
+    if (lists_beginnings_) block.beginnings.push_back({static_cast<uint32_t>(packet), input});
+  }
+  void Cross(uint64_t packet, int hop, Row tail, int port, uint64_t step) {
     BlockTraffic& block = of_block_[map_.BlockOf(hop, tail)];
     block.crossings.push_back(
         {hop, tail * static_cast<uint32_t>(network_.ports()) + static_cast<uint32_t>(port),
-         network_.next_row(network_.stage_of_hop(hop), tail, port)});
+         network_.next_row(network_.stage_of_hop(hop), tail, port), static_cast<uint32_t>(packet)});
     block.last_step = step;
   }
 
  private:
   const Network& network_;
   const BlockMap map_;
+  bool lists_beginnings_ = false;
   std::vector<BlockTraffic> of_block_;
 };
 

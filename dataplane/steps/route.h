@@ -89,6 +89,9 @@ struct RouteOptions {
   int workers = 1;
   // Is told what the packets do, block by block of the crew. May be null.
   PacketTraffic* traffic = nullptr;
+  // On stage workers every packet has a frame of so many bytes; 0: none. RunRoute does not look at
+  // it.
+  uint32_t frame_bytes = 0;
 };
 
 inline constexpr int kMaxRouteWorkers = 256;

@@ -9,29 +9,12 @@
 #include "dataplane/fabric/loaded_fabric.h"
 #include "dataplane/step_workers/loaded_step_programs.h"
 #include "tests/packet/fabric_fixture.h"
+#include "tests/packet/slow_inlet.h"
 
 namespace bfly::dataplane {
 namespace {
 
 using testing::HasSubstr;
-
-// Makes every pass of its worker slow while the test says so, or keeps the worker in one.
-class SlowInlet final : public Inlet {
- public:
-  struct Speed {
-    std::atomic<bool> slow{false};
-    std::atomic<bool> stall{false};
-  };
-  explicit SlowInlet(Speed& speed) : speed_(speed) {}
-  int Receive(Descriptor*, int, Ledger&) override {
-    if (speed_.slow.load()) std::this_thread::sleep_for(std::chrono::microseconds(200));
-    while (speed_.stall.load()) std::this_thread::sleep_for(std::chrono::microseconds(200));
-    return 0;
-  }
-
- private:
-  Speed& speed_;
-};
 
 // 64 packets an input, which takes hundreds of steps, on two workers. The worker of the upper rows
 // is slow, so a step takes most of a millisecond.

@@ -32,13 +32,27 @@ class OwningCrew final : public Crew {
 };
 
 // Every crossing of the traffic is one that a walk over the network allows, and there are as many
-// as the report says.
-void ExpectTraffic(const Network& network, const RouteReport& report, PacketTraffic& traffic) {
+// as the report says. Every packet begins once, at its input, and its crossings are a path to its
+// output.
+void ExpectTraffic(const Network& network, const Relation& relation, const RouteReport& report,
+                   PacketTraffic& traffic) {
   uint64_t begun = 0, delivered = 0;
+  std::vector<int> beginnings(report.packets);
+  std::vector<std::vector<Row>> tails(
+      report.packets, std::vector<Row>(static_cast<size_t>(network.hops()), UINT32_MAX));
+  std::vector<std::vector<Row>> heads = tails;
   std::vector<uint32_t> carried(network.link_count());
   for (size_t block = 0; block < traffic.map().blocks().size(); ++block) {
     const NodeBlock& nodes = traffic.map().blocks()[block];
     begun += traffic.of_block(block).begun;
+    for (const BlockTraffic::Beginning& beginning : traffic.of_block(block).beginnings) {
+      EXPECT_TRUE(nodes.first_level == 0 && beginning.input >= nodes.first_row &&
+                  beginning.input < nodes.end_row);
+      ++beginnings.at(beginning.packet);
+      EXPECT_GE(beginning.packet, relation.first[beginning.input]);
+      EXPECT_LT(beginning.packet, relation.first[beginning.input + 1]);
+      tails[beginning.packet].push_back(beginning.input);
+    }
     for (const BlockTraffic::Crossing& crossing : traffic.of_block(block).crossings) {
       const Row tail = crossing.link / static_cast<uint32_t>(network.ports());
       const int port = static_cast<int>(crossing.link % static_cast<uint32_t>(network.ports()));
@@ -47,7 +61,19 @@ void ExpectTraffic(const Network& network, const RouteReport& report, PacketTraf
       EXPECT_EQ(crossing.head, network.next_row(network.stage_of_hop(crossing.hop), tail, port));
       ++carried[network.link_index({network.stage_of_hop(crossing.hop), tail, port})];
       delivered += crossing.hop + 1 == network.hops();
+      Row& of_packet = tails.at(crossing.packet)[static_cast<size_t>(crossing.hop)];
+      EXPECT_EQ(of_packet, UINT32_MAX) << "packet " << crossing.packet << " crosses a hop twice";
+      of_packet = tail;
+      heads[crossing.packet][static_cast<size_t>(crossing.hop)] = crossing.head;
     }
+  }
+  for (size_t packet = 0; packet < report.packets; ++packet) {
+    EXPECT_EQ(beginnings[packet], 1);
+    for (size_t hop = 0; hop < heads[packet].size(); ++hop) {
+      const Row at = hop == 0 ? tails[packet].back() : heads[packet][hop - 1];
+      EXPECT_EQ(tails[packet][hop], at);
+    }
+    EXPECT_EQ(heads[packet].back(), relation.destinations[packet]);
   }
   EXPECT_EQ(begun, report.packets - report.left_out);
   EXPECT_EQ(delivered, report.delivered);
@@ -83,6 +109,7 @@ TEST(RouteOnWorkers, IsTheSameWhereWorkersOwnNodesAndTellsThemOfTheirPackets) {
     const RouteReport one = *Try(c.program, c.network, c.request, plain);
     OwningCrew crew(c.network);
     PacketTraffic traffic(c.network, crew.blocks());
+    traffic.set_lists_beginnings(true);
     const RouteReport owned =
         *Try(c.program, c.network, c.request, {.level = 2, .crew = &crew, .traffic = &traffic});
     SCOPED_TRACE(c.program);
@@ -96,7 +123,7 @@ TEST(RouteOnWorkers, IsTheSameWhereWorkersOwnNodesAndTellsThemOfTheirPackets) {
     EXPECT_EQ(owned.stage_congestion, one.stage_congestion);
     EXPECT_EQ(owned.standing, one.standing);
     EXPECT_EQ(owned.standing_of_level, one.standing_of_level);
-    ExpectTraffic(c.network, owned, traffic);
+    ExpectTraffic(c.network, c.request.relation, owned, traffic);
   }
 }
 

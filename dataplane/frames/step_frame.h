@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The frame of a packet of a step program, as a host on its output row receives it: from the row
+// address of its input, with a tester's header (wire_header.h) behind the Ethernet header.
+#pragma once
+
+#include <cstdint>
+
+#include "topologies/tag.h"
+
+namespace bfly::dataplane {
+
+// In bytes, without FCS.
+inline constexpr uint32_t kShortestStepFrame = 64;
+
+struct StepFrame {
+  Row input = 0;
+  Row output = 0;
+  WireTag tag = 0;      // of a path to the output; the packet may take another one
+  uint32_t number = 0;  // of the packet in its run
+  // The destination address is everybody's, not that of the output row.
+  bool to_everybody = false;
+};
+
+// Writes `bytes` bytes, kShortestStepFrame..9018. What follows the header is zeros.
+void WriteStepFrame(const StepFrame& frame, uint32_t bytes, uint8_t* out);
+
+}  // namespace bfly::dataplane
