@@ -32,6 +32,13 @@ absl::StatusOr<v1::RouteReport> Run(const v1::RouteRequest& message, FabricHost&
   in_band.set_barriers(run->barriers);
   in_band.set_barrier_seconds(run->barrier_seconds);
   in_band.set_workers(static_cast<uint32_t>(run->workers));
+  if (run->frames.has_value()) {
+    v1::RouteFrames& frames = *in_band.mutable_frames();
+    frames.set_made(run->frames->made);
+    frames.set_without_buffer(run->frames->without_buffer);
+    frames.set_to_ports(run->frames->to_ports);
+    frames.set_to_sinks(run->frames->to_sinks);
+  }
   return report;
 }
 

@@ -106,6 +106,7 @@ absl::StatusOr<dataplane::RouteOptions> ToRouteOptions(const v1::RouteRequest& r
     out.max_samples = request.max_samples();
   }
   if (request.has_level()) out.level = ToInt(request.level());
+  out.frame_bytes = request.frame_bytes();
   return out;
 }
 

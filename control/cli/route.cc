@@ -35,6 +35,7 @@ struct RouteVerbOptions {
   dataplane::RouteRequest request;  // without the relation and what the fields above say
   int level = -1;
   int workers = 1;
+  uint32_t frame_bytes = 0;
   bool share_given = false;
   bool in_band = false;
 };
@@ -67,6 +68,7 @@ absl::StatusOr<v1::RouteRequest> RequestOf(const RouteVerbOptions& options, uint
   h_relation.set_iterations(static_cast<uint32_t>(config.iterations));
   h_relation.set_rounds(static_cast<uint32_t>(config.rounds));
   if (options.level >= 0) request.set_level(static_cast<uint32_t>(options.level));
+  request.set_frame_bytes(options.frame_bytes);
   return request;
 }
 
@@ -247,6 +249,13 @@ void AddRoute(CLI::App& app, Invocation& invocation) {
       verb->add_flag("--in-band", options->in_band,
                      "The stage workers of the loaded fabric take the steps, with packets of the "
                      "fabric and around the links that are down");
+  verb->add_option("--frame-bytes", options->frame_bytes,
+                   "With --in-band: every packet has a frame of so many bytes, 64 to "
+                   "max_frame_bytes, and leaves by the host port of its output row, if the row "
+                   "has one [no frames]")
+      ->needs(in_band)
+      ->check(CLI::Range(1u, 65535u))
+      ->type_name("BYTES");
   verb->add_option("--workers", options->workers, "Threads that share the rows")
       ->excludes(in_band)
       ->check(CLI::Range(1, dataplane::kMaxRouteWorkers))

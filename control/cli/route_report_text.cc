@@ -69,6 +69,20 @@ std::string InBandText(const v1::RouteReport& report) {
       Counted(in_band.barriers(), "barrier"), in_band.barrier_seconds() * 1e6);
 }
 
+// "frames: 64; 48 given to host ports, 12 ended at rows without one, 4 dropped inside".
+std::string FramesText(const v1::RouteFrames& frames) {
+  std::string text =
+      absl::StrCat("frames: ", frames.made(), "; ", frames.to_ports(), " given to host ports, ",
+                   frames.to_sinks(), " ended at rows without one");
+  const uint64_t left = frames.to_ports() + frames.to_sinks();
+  if (left < frames.made()) absl::StrAppend(&text, ", ", frames.made() - left, " dropped inside");
+  if (frames.without_buffer() > 0) {
+    absl::StrAppend(&text, "; ", Counted(frames.without_buffer(), "packet"),
+                    " went on without a frame, because no buffer was free");
+  }
+  return absl::StrCat(text, "\n");
+}
+
 }  // namespace
 
 std::vector<std::string> DrawOverTime(const v1::RouteReport& report, int level,
@@ -147,6 +161,7 @@ std::string RouteReportText(const v1::RouteReport& report) {
                         "packets over one link\n",
                         report.mean_latency(), report.max_latency(), report.congestion());
   if (report.has_in_band()) absl::StrAppend(&text, InBandText(report));
+  if (report.in_band().has_frames()) absl::StrAppend(&text, FramesText(report.in_band().frames()));
   absl::StrAppend(&text, "\n");
   absl::StrAppend(&text,
                   "level   packets    waited   steps in the mean   at most   fullest link\n");

@@ -220,6 +220,9 @@ absl::Status CheckAnswer(const v1::RouteReport& report, const v1::RouteRequest& 
                    absl::StrCat("has ", sample.rows_size(), " entries for ", rows, " rows"));
     }
   }
+  if (request.frame_bytes() != 0 && !report.in_band().has_frames()) {
+    return Wrong("in_band.frames", "is missing, and frame_bytes was asked for");
+  }
   return absl::OkStatus();
 }
 

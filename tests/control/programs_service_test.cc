@@ -47,6 +47,9 @@ class FakeStepPrograms final : public dataplane::StepPrograms {
     dataplane::StepRun run{
         .report = *report, .seconds = 0.25, .barriers = 7, .barrier_seconds = 0.5, .workers = 2};
     if (lies) run.report.levels.pop_back();
+    if (options.frame_bytes != 0) {
+      run.frames = dataplane::StepFrameCounts{options.frame_bytes, 3, 5, 7};
+    }
     return run;
   }
 
@@ -158,6 +161,19 @@ TEST_F(ProgramsServiceTest, AReportTellsTheStepsAndWhatTheyTook) {
   EXPECT_EQ(std::tuple(in_band.seconds(), in_band.steps_per_second(), in_band.workers()),
             std::tuple(0.25, 20.0, 2u));
   EXPECT_EQ(std::tuple(in_band.barriers(), in_band.barrier_seconds()), std::tuple(7u, 0.5));
+}
+
+TEST_F(ProgramsServiceTest, AReportTellsWhatBecameOfFrames) {
+  BeginButterfly();
+  v1::RouteRequest request = StoreAndForward();
+  EXPECT_FALSE(Route(request)->in_band().has_frames());
+  request.set_frame_bytes(100);
+  const auto report = Route(request);
+  ASSERT_TRUE(report.ok()) << report.status();
+  const v1::RouteFrames& frames = report->in_band().frames();
+  EXPECT_EQ(
+      std::tuple(frames.made(), frames.without_buffer(), frames.to_ports(), frames.to_sinks()),
+      std::tuple(100u, 3u, 5u, 7u));
 }
 
 TEST_F(ProgramsServiceTest, EveryFieldReachesTheProgramThatTakesIt) {

@@ -53,5 +53,22 @@ TEST(RouteReportText, TellsWhatTheStepsTookOnStageWorkers) {
                         "barriers, and one takes 0.41 us by itself\n"));
 }
 
+TEST(RouteReportText, TellsWhatBecameOfFrames) {
+  v1::RouteReport report;
+  report.mutable_in_band();
+  EXPECT_THAT(RouteReportText(report), Not(HasSubstr("frames: ")));
+  v1::RouteFrames& frames = *report.mutable_in_band()->mutable_frames();
+  frames.set_made(64);
+  frames.set_to_ports(48);
+  frames.set_to_sinks(16);
+  EXPECT_THAT(RouteReportText(report),
+              HasSubstr("frames: 64; 48 given to host ports, 16 ended at rows without one\n"));
+  frames.set_made(70);
+  frames.set_without_buffer(1);
+  EXPECT_THAT(RouteReportText(report),
+              HasSubstr("16 ended at rows without one, 6 dropped inside; 1 packet went on without "
+                        "a frame, because no buffer was free\n"));
+}
+
 }  // namespace
 }  // namespace bfly::control
