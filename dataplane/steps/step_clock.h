@@ -19,23 +19,12 @@
 
 #include "dataplane/steps/active_bits.h"
 #include "dataplane/steps/block_map.h"
+#include "dataplane/steps/step_limits.h"
 #include "dataplane/steps/step_rule.h"
 #include "topologies/crew.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
-
-// When a run ends that does not come to its end by itself.
-struct StepLimits {
-  uint64_t steps = UINT64_MAX;       // of this run
-  uint64_t idle_steps = UINT64_MAX;  // so many steps one after the other without a move
-};
-
-enum class StepEnd {
-  kDone,   // no node is active
-  kStuck,  // no move in `idle_steps` steps
-  kLimit,  // `steps` steps are over
-};
 
 template <StepRule Rule>
 class StepClock {
@@ -145,6 +134,9 @@ class StepClock {
     uint64_t moves = tally().moves;
     while (AnyActive()) {
       if (step_ - first >= limits.steps) return StepEnd::kLimit;
+      if (limits.interrupted != nullptr && (step_ - first) % 16 == 0 && (*limits.interrupted)()) {
+        return StepEnd::kInterrupted;
+      }
       Step();
       if (crew_.given_up()) return StepEnd::kStuck;
       after_step(*this);

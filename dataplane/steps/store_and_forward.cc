@@ -91,7 +91,10 @@ absl::StatusOr<StoreAndForwardResult> RunStoreAndForward(const Network& network,
     }
     clock.Wake(0, input);
   }
-  const StepEnd end = clock.Run({.idle_steps = kIdleSteps});
+  const StepEnd end =
+      clock.Run({.idle_steps = kIdleSteps,
+                 .interrupted = config.interrupted ? &config.interrupted : nullptr});
+  if (end == StepEnd::kInterrupted) return absl::CancelledError("interrupted between two steps");
   const StoreAndForwardRule::Tally tally = clock.tally();
   if (end != StepEnd::kDone || tally.delivered + result.left_out != result.packets) {
     return absl::InternalError(absl::StrCat(

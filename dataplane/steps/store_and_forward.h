@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -27,6 +28,8 @@ struct StoreAndForwardConfig {
   uint32_t buffer = 4;
   uint64_t seed = 0;  // of the port rule `random`
   int workers = 1;    // threads that share the rows, 1 to kMaxStoreAndForwardWorkers
+  // Asked now and then; if it returns true the run ends with Cancelled. May be empty.
+  std::function<bool()> interrupted = {};
 };
 
 inline constexpr int kMaxStoreAndForwardWorkers = 256;

@@ -103,10 +103,13 @@ WavePart RunPart(const WaveRun& run, StepClock<WavesRule<Cell>>& clock, uint32_t
   };
   const uint64_t phase = run.PhaseSteps();
   if (run.config.record_levels) record();
-  part.end =
-      clock.Run({.steps = run.StepLimit(), .idle_steps = 2 * phase}, [&](const auto& at_end) {
-        if (run.config.record_levels && at_end.step() % phase == 0) record();
-      });
+  const StepLimits limits{
+      .steps = run.StepLimit(),
+      .idle_steps = 2 * phase,
+      .interrupted = run.config.interrupted ? &run.config.interrupted : nullptr};
+  part.end = clock.Run(limits, [&](const auto& at_end) {
+    if (run.config.record_levels && at_end.step() % phase == 0) record();
+  });
   if (run.config.record_levels && clock.step() % phase != 0) record();
   part.moves = clock.tally().moves;
   part.moved_at = clock.moved_at();
@@ -156,7 +159,7 @@ WaveResult Merge(const WaveRun& run, const WavePart* parts) {
 }
 
 template <typename Cell>
-WavesResult RunAll(const WaveRun& run, Crew& crew) {
+absl::StatusOr<WavesResult> RunAll(const WaveRun& run, Crew& crew) {
   using Clock = StepClock<WavesRule<Cell>>;
   const WavesRule<Cell> rule(run.wiring);
   std::vector<std::unique_ptr<Crew>> alone(static_cast<size_t>(crew.workers()));
@@ -173,6 +176,9 @@ WavesResult RunAll(const WaveRun& run, Crew& crew) {
     parts[index] = RunPart<Cell>(run, *clocks[w], static_cast<uint32_t>(index / run.parts), first,
                                  first + rows);
   });
+  for (const WavePart& part : parts) {
+    if (part.end == StepEnd::kInterrupted) return absl::CancelledError("interrupted in a wave");
+  }
   WavesResult result;
   for (uint32_t wave = 0; wave < run.config.waves && result.end == StepEnd::kDone; ++wave) {
     const WaveResult& merged =

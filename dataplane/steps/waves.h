@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -34,6 +35,9 @@ struct WavesConfig {
   uint64_t phase_limit = 0;
   // Links that no packet may cross; may be null.
   const FaultSet* faults = nullptr;
+  // Asked now and then, by several workers at once; if it returns true the run ends with Cancelled.
+  // May be empty.
+  std::function<bool()> interrupted = {};
 };
 
 struct WaveResult {
@@ -72,8 +76,8 @@ std::vector<double> PotentialByPhase(const std::vector<uint32_t>& level_packets,
 // of one pass. Results do not depend on the number of workers. Workers share
 // the waves; at most two of them share a wave.
 //
-// InvalidArgument names the field that is wrong. Memory for each worker: 2 to 4 * (d + 1) * rows
-// bytes; for all of them 2c * d * rows * 5/4 bytes.
+// InvalidArgument names the field that is wrong. Cancelled: `interrupted`. Memory for each worker:
+// 2 to 4 * (d + 1) * rows bytes; for all of them 2c * d * rows * 5/4 bytes.
 absl::StatusOr<WavesResult> RunWaves(const Network& network, const WavesConfig& config, Crew& crew);
 
 // The same for many runs on one network, with the tables of waves_rule.h made once: those of

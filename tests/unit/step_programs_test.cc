@@ -11,6 +11,7 @@
 #include "control/measure/steps/extra_stages.h"
 #include "control/measure/steps/extra_stages_fit.h"
 #include "control/measure/steps/store_and_forward.h"
+#include "control/measure/steps/waves.h"
 
 namespace bfly::control {
 namespace {
@@ -170,6 +171,28 @@ TEST(StoreAndForwardProgram, WrongValuesAreNamedAsInTheFile) {
                               .check(ForwardPoint("multibutterfly", "random", 1 << 20, 0))
                               .message()),
               HasSubstr("h: 1048576 is outside 1..16384"));
+}
+
+// A wave of 8 levels and 4 colours takes 32 steps at least, and 64 packets of an input take 64. So
+// both are asked a second time after 16 steps.
+TEST(StepPrograms, EndInTheMiddleOfATrialWhenTheyAreAsked) {
+  const StepPoint waves{.program = "waves",
+                        .d = 8,
+                        .values = {{"network", "multibutterfly"},
+                                   {"multiplicity", 2.0},
+                                   {"parallel_edges", "keep"},
+                                   {"permutation", "random"},
+                                   {"waves", 1.0}}};
+  const StepPoint forward = ForwardPoint("multibutterfly", "random", 64, 0);
+  for (const auto& [program, point] :
+       {std::pair(WavesProgram(), waves), std::pair(StoreAndForwardProgram(), forward)}) {
+    int asked = 0;
+    const std::function<bool()> at_the_second = [&asked] { return ++asked == 2; };
+    const auto figures =
+        program.run(point, {.seed = 1, .workers = 1, .interrupted = at_the_second});
+    EXPECT_EQ(figures.status().code(), absl::StatusCode::kCancelled) << program.name;
+    EXPECT_EQ(asked, 2) << program.name;
+  }
 }
 
 // A part of a shipped file: no claim fails, and these pass.

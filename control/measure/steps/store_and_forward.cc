@@ -32,7 +32,8 @@ dataplane::StoreAndForwardConfig ForwardConfig(const StepPoint& point, Permutati
           .packets = point.count("h"),
           .buffer = point.count("buffer"),
           .seed = run.seed,
-          .workers = run.workers};
+          .workers = run.workers,
+          .interrupted = run.interrupted};
 }
 
 absl::StatusOr<ForwardFigures> RunForwardTrial(const StepPoint& point, const StepRun& run) {

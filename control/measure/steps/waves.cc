@@ -98,8 +98,12 @@ absl::StatusOr<WaveFigures> RunWavesTrial(const StepPoint& point, const StepRun&
   if (!outputs.ok()) return outputs.status();
   const double paths = PathsBetween(*network, 0, outputs->front());
   Crew crew(run.workers);
-  const absl::StatusOr<dataplane::WavesResult> result = dataplane::RunWaves(
-      *network, {.destinations = *std::move(outputs), .waves = point.count("waves")}, crew);
+  const absl::StatusOr<dataplane::WavesResult> result =
+      dataplane::RunWaves(*network,
+                          {.destinations = *std::move(outputs),
+                           .waves = point.count("waves"),
+                           .interrupted = run.interrupted},
+                          crew);
   if (!result.ok()) return result.status();
   WaveFigures figures = FiguresOf(*result, point);
   figures["paths"] = paths;
