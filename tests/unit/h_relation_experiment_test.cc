@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "control/measure/core/claim.h"
 #include "control/measure/steps/step_program.h"
 
 namespace bfly::control {
@@ -66,6 +67,31 @@ TEST(HRelationExperiment, HasTheFiguresOfPacks) {
   EXPECT_EQ(figures.count("stages_over_theorem_2"), 0u);
   EXPECT_THAT(FindStepProgram("h_relation")->check(PointOf("random", 4, 32, 8)).message(),
               HasSubstr("columns: 8 is not in 0..7"));
+}
+
+// d = R = 8: an input would need all its neighbours for itself. Splitter 0 is the only one of level
+// 0, all of whose 128 inputs send, and W is at first the power of two above h.
+TEST(HRelationExperiment, VerdictsNameTheClassThatIsStuck) {
+  StepPoint point = PointOf("identity", 16, 16);
+  point.values[1].second = 8.0;
+  const StepProgram& program = *FindStepProgram("h_relation");
+  const std::function<bool()> never = [] { return false; };
+  Measurement measurement{.point = point, .trials = {}};
+  for (const uint64_t seed : {4, 5}) {
+    auto figures = program.run(point, {.seed = seed, .workers = 1, .interrupted = never});
+    ASSERT_TRUE(figures.ok()) << figures.status();
+    measurement.trials.push_back({.seed = seed, .batch_delays = {}, .figures = *figures});
+  }
+  EXPECT_GT(measurement.trials[0].figure("left"), 0);
+  int named = 0;
+  for (const Claim& claim : program.claims()) {
+    if (claim.id != "h_relation_fewest_stages" && claim.id != "h_relation_links") continue;
+    ++named;
+    const std::string reason = Examine(claim, measurement).reason;
+    EXPECT_THAT(reason, HasSubstr("no trial came to its end; with seed 4 "));
+    EXPECT_THAT(reason, HasSubstr(" nodes of splitter 0 of level 0 ask for W = 32 in direction "));
+  }
+  EXPECT_EQ(named, 2);
 }
 
 TEST(HRelationExperiment, AskedToEndItEndsAfterAStage) {

@@ -51,6 +51,14 @@ HRelationFigures FiguresOfHRelation(const dataplane::HRelationResult& result, in
   figures["ghosts_lost"] = Number(result.ghosts_made) - Number(result.ghosts_replaced) -
                            Number(result.ghosts_deleted) - Number(result.ghosts_left);
   figures["without_ghost"] = Number(result.homeless + result.deficits);
+  if (!result.stuck.empty()) {
+    const dataplane::StuckReport& first = result.stuck.front();
+    figures["stuck_level"] = first.level;
+    figures["stuck_splitter"] = first.splitter;
+    figures["stuck_direction"] = first.direction;
+    figures["stuck_weight"] = Number(first.weight);
+    figures["stuck_nodes"] = first.nodes;
+  }
   if (!result.finished) return figures;
   figures["time"] = Number(result.bit_time);
   figures["time_bound"] = Number(result.bit_time_bound);
@@ -177,10 +185,17 @@ Claim ByConstruction(Claim claim, const std::string& figure) {
 }
 
 std::string UnlessItStopped(const Measurement& m) {
+  const Trial* stuck = nullptr;
   for (const Trial& trial : m.trials) {
     if (!std::isnan(trial.figure("time"))) return "";
+    if (stuck == nullptr && trial.figure("stuck") > 0) stuck = &trial;
   }
-  return "no trial came to its end";
+  if (stuck == nullptr) return "no trial came to its end";
+  return absl::StrCat("no trial came to its end; with seed ", stuck->seed, " ",
+                      stuck->figure("stuck_nodes"), " nodes of splitter ",
+                      stuck->figure("stuck_splitter"), " of level ", stuck->figure("stuck_level"),
+                      " ask for W = ", stuck->figure("stuck_weight"), " in direction ",
+                      stuck->figure("stuck_direction"), " for ever");
 }
 
 std::string OnlyOneRound(const StepPoint& point) {
