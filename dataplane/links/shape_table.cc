@@ -25,6 +25,8 @@ ShapeTable::ShapeTable(const LinkPlan& plan, int stage, uint32_t rows, int ports
     if (stage >= rule.first_stage && stage <= rule.last_stage) Apply(rule, rows, ports);
   }
   for (const LinkShape& shape : shapes_) served_.push_back(ToServed(shape, tsc_hz));
+  loses_packets_ = std::any_of(served_.begin(), served_.end(),
+                               [](const ServedLink& served) { return served.loss != 0; });
   if (shape_of_link_.empty()) {
     keeps_packets_ = shapes_[0].keeps_packets();
   } else {

@@ -17,6 +17,11 @@ struct ServedLink {
   uint32_t queue_limit = 0;
   Discipline discipline = Discipline::kFifo;
 
+  // Whether packets that wait or share the link leave and arrive at the same times.
+  bool SameTimes(const ServedLink& other) const {
+    return byte_time == other.byte_time && delay == other.delay && discipline == other.discipline;
+  }
+
   // The time that sending takes alone, rounded up.
   LinkTime SendTime(uint32_t bytes) const {
     return (byte_time * bytes + UINT32_MAX) >> (64 - kTickFractionBits);
@@ -33,8 +38,12 @@ class ShapeTable {
   const ServedLink& of(uint32_t link) const {
     return served_[shape_of_link_.empty() ? 0 : shape_of_link_[link]];
   }
+  // The settings that all links have; null: they differ.
+  const ServedLink* of_all() const { return shape_of_link_.empty() ? &served_[0] : nullptr; }
   // True if any link has to keep packets.
   bool keeps_packets() const { return keeps_packets_; }
+  // True if any link may lose packets.
+  bool loses_packets() const { return loses_packets_; }
   bool SameAs(const ShapeTable& other) const {
     return shapes_ == other.shapes_ && shape_of_link_ == other.shape_of_link_;
   }
@@ -47,6 +56,7 @@ class ShapeTable {
   std::vector<uint32_t> shape_of_link_;  // empty: all links have shapes_[0]
   std::vector<ServedLink> served_;       // by shape, as shapes_
   bool keeps_packets_ = false;
+  bool loses_packets_ = false;
 };
 
 }  // namespace bfly::dataplane

@@ -15,13 +15,17 @@ namespace bfly::dataplane {
 template <typename Packet>
 struct alignas(64) Stored {
   Packet packet;
-  // While it waits: what the packet is ordered by. On the way: the tick of its arrival.
+  // Until it is known when the packet leaves: what the packet is ordered by. Afterwards: the tick
+  // of its arrival.
   uint64_t key;
-  uint32_t key_fraction;   // 2^-32, while it waits
+  union {
+    uint32_t key_fraction;  // 2^-32, until it is known when the packet leaves
+    uint32_t link;          // afterwards
+  };
   uint32_t sequence : 24;  // of the packets that came to the link, modulo 2^24
-  uint32_t rank : 8;       // in a heap: steps down to the nearest missing child
+  uint32_t rank : 8;       // in a heap: steps down to the nearest missing child; fifo_link.h
   uint32_t next;           // in a list: the one behind it; in a heap: left child
-  uint32_t right;          // in a heap
+  uint32_t right;          // in a heap; in a calendar: the one behind it
 
   LinkTime full_key() const { return AtTick(key) | key_fraction; }
   void set_full_key(LinkTime value) {

@@ -28,24 +28,20 @@ class PacketStore {
 
   // 0: all are in use.
   uint32_t Take() {
-    if (free_ != 0) {
-      const uint32_t entry = free_;
-      free_ = entries_[entry].next;
-      return entry;
-    }
+    if (given_ > 0) return given_back_[--given_];
     return used_ < capacity_ ? used_++ : 0;
   }
-  void Give(uint32_t entry) {
-    entries_[entry].next = free_;
-    free_ = entry;
-  }
+  void Give(uint32_t entry) { given_back_[given_++] = entry; }
   StoredPacket& at(uint32_t entry) { return entries_[entry]; }
 
  private:
   StoredPacket* entries_;
+  // The entries that were given back, the last one on top. A list through the entries would make
+  // every Take wait for memory.
+  uint32_t* given_back_;
   uint32_t capacity_;  // entries, number 0 not used
   uint32_t used_ = 1;  // entries ever handed out, and number 0
-  uint32_t free_ = 0;
+  uint32_t given_ = 0;
 };
 
 }  // namespace bfly::dataplane

@@ -104,6 +104,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   std::vector<uint16_t> lane_of_row_;  // filled in if every group has one lane
   std::vector<NextHop> next_hops_;
   int room_ = 0;                            // of the lanes, in this pass; where links take time
+  bool left_over_ = false;                  // the last pass had no room for what had arrived
   std::unique_ptr<Descriptor[]> arriving_;  // kBatch, where links take time
   std::unique_ptr<uint32_t[]> links_;       // of a batch that crosses the last hop or a timed one
   std::unique_ptr<Descriptor[]> batch_;     // with lane groups; else the batch is built in lane 0

@@ -18,21 +18,26 @@ void Segment::RunTimed(uint64_t now, Account& account, LatenessMeter& lateness) 
                                  [](const Stage* stage) { return stage->timed() != nullptr; });
   if (!timed) return Run(account);
   Descriptor* const batch = arriving_.get();
-  if (const int count = Gather(batch, account); count > 0) {
+  // A pass takes in as many packets as it puts out at most, so what is once left over would be left
+  // for ever if packets never ceased to come. Where segments share stages their lanes may wait for
+  // each other in a circle, so there a segment never ceases to take in.
+  if (const int count = left_over_ ? 0 : Gather(batch, account); count > 0) {
     SortByArrival(count);
     Carry(0, batch, count, account);
   }
+  left_over_ = false;
   for (size_t hop = 0; hop < hops_.size(); ++hop) {
     TimedLinks* const links = hops_[hop]->timed();
     if (links == nullptr) continue;
     for (int room; (room = RoomBehindTimed()) > 0 && links->NextRelease() <= now;) {
       const int count = links->Release(now, batch, room, account.ledger);
       const uint64_t released = rte_rdtsc();
-      for (int i = 0; i < count; ++i) {
-        lateness.Add(released > batch[i].arrival ? released - batch[i].arrival : 0);
-      }
+      lateness.AddAll(count, [batch, released](int i) {
+        return released > batch[i].arrival ? released - batch[i].arrival : 0;
+      });
       CarryOn(hop, batch, count, account);
     }
+    left_over_ = left_over_ || (next_hops_.empty() && links->NextRelease() <= now);
   }
 }
 
@@ -74,9 +79,7 @@ void Segment::Carry(size_t hop, Descriptor* batch, int count, Account& account) 
     const bool needs_links = timed != nullptr || hop + 1 == hops_.size();
     count = stage.Cross(batch, count, needs_links ? links_.get() : nullptr, account.ledger);
     if (timed == nullptr) continue;
-    for (int i = 0; i < count; ++i)
-      timed->Enter(batch[i], links_[static_cast<size_t>(i)], account.ledger);
-    return;
+    return timed->Enter(batch, links_.get(), count, account.ledger);
   }
   const bool waits_on_link = hop > 0 && hops_.back()->timed() == nullptr;
   PutOut(batch, waits_on_link ? links_.get() : nullptr, count);

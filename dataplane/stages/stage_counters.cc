@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Readers see a stage's links through relaxed loads; the worker never waits for them.
+#include <rte_cycles.h>
+
 #include "dataplane/stages/fused_stages.h"
 #include "dataplane/stages/stage.h"
 
@@ -50,8 +52,8 @@ LinkCounters Stage::SingleCounters(uint32_t link, double ns_per_tick) const {
   counters.drops[static_cast<int>(DropReason::kLoss)] = more.lost.load(std::memory_order_relaxed);
   counters.drops[static_cast<int>(DropReason::kQueueMemory)] =
       more.no_memory.load(std::memory_order_relaxed);
-  counters.busy_ns = static_cast<uint64_t>(
-      static_cast<double>(more.busy.load(std::memory_order_relaxed)) * ns_per_tick);
+  counters.busy_ns =
+      static_cast<uint64_t>(static_cast<double>(more.BusyBy(rte_rdtsc())) * ns_per_tick);
   return counters;
 }
 

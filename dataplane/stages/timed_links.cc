@@ -4,7 +4,9 @@
 #include <rte_mbuf.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
+#include <vector>
 
 #include "dataplane/stages/stage.h"
 #include "topologies/random.h"
@@ -18,59 +20,125 @@ TimedLinks::TimedLinks(uint32_t links, uint64_t first_of_stage, PacketStore* sto
       seed_(seed),
       store_(store),
       cold_(cold),
+      links_(std::make_unique<Link[]>(links)),
       servers_(std::make_unique<Server[]>(links)),
-      wires_(std::make_unique<Wire[]>(links)),
       counters_(std::make_unique<TimedCounters[]>(links)),
-      events_(links) {}
+      drawn_(std::make_unique<uint64_t[]>(links)),
+      events_(links),
+      count_(links) {}
 
 void TimedLinks::SetTable(const ShapeTable* table, uint64_t now) {
   const ShapeTable* const before = std::exchange(table_, table);
-  if (before == nullptr) return;
-  for (uint32_t i = 0; i < events_.size(); ++i) {
-    const uint32_t number = events_.link_at(i);
+  if (before == nullptr || held_ == 0) return;
+  struct Changed {
+    uint32_t number;
+    FifoLink<PacketStore>::Waiting waiting;
+  };
+  std::vector<Changed> changed;
+  bool any_waits = false;
+  for (uint32_t number = 0; number < count_; ++number) {
+    Link& link = links_[number];
+    if (link.packets == 0) continue;
     const ServedLink& old = before->of(first_link_ + number);
     const ServedLink& served = Served(number);
-    Advance(number, old, now);
-    if (served.discipline != old.discipline) {
-      servers_[number].ChangeDiscipline(
-          old.discipline, served.discipline, AtTick(now), *store_,
-          [&](uint32_t entry) { return served.SendTime(store_->at(entry).packet.bytes); });
-    } else if (served.discipline == Discipline::kProcessorSharing &&
-               served.byte_time != old.byte_time) {
-      servers_[number].ChangeRate(AtTick(now), old.byte_time, served.byte_time, *store_);
+    if (old.SameTimes(served)) continue;
+    Changed& one = changed.emplace_back(Changed{number, {}});
+    if (old.discipline != Discipline::kFifo) {
+      Advance(number, old, now);
+      continue;
+    }
+    link.fifo.WaitingAt(AtTick(now), *store_, WorkAt(old));
+    one.waiting = link.fifo.TakeWaiting();
+    MarkWaiting(number, old, one.waiting);
+    any_waits = any_waits || one.waiting.count > 0;
+  }
+  if (any_waits) {
+    calendar_.TakeOut(*store_, [this](uint32_t entry) {
+      const StoredPacket& stored = store_->at(entry);
+      if (stored.rank == kServedAgain) return true;
+      links_[stored.link].latest = std::max(links_[stored.link].latest, stored.key);
+      return false;
+    });
+  }
+  for (const Changed& one : changed) {
+    ServeAgain(one.number, before->of(first_link_ + one.number), one.waiting, now);
+  }
+}
+
+// Marks packets that wait at a FIFO link and are to be served by other settings.
+void TimedLinks::MarkWaiting(uint32_t number, const ServedLink& old,
+                             FifoLink<PacketStore>::Waiting waiting) {
+  if (waiting.count == 0) return;
+  uint64_t unsent = 0;
+  for (uint32_t entry = waiting.first; waiting.count > 0; --waiting.count) {
+    StoredPacket& stored = store_->at(entry);
+    stored.rank = kServedAgain;
+    unsent += WholeTick(old.SendTime(stored.packet.bytes));
+    entry = stored.next;
+  }
+  links_[number].latest = 0;  // SetTable finds it among the others
+  counters_[number].AddBusy(uint64_t{0} - unsent, TickNotBefore(links_[number].fifo.free()));
+}
+
+// `waiting`: what waited at a FIFO link. At other links it is in their servers.
+void TimedLinks::ServeAgain(uint32_t number, const ServedLink& old,
+                            FifoLink<PacketStore>::Waiting waiting, uint64_t now) {
+  Link& link = links_[number];
+  Server& server = servers_[number];
+  const ServedLink& served = Served(number);
+  const auto work = WorkAt(served);
+  const bool was_fifo = old.discipline == Discipline::kFifo;
+  const bool is_fifo = served.discipline == Discipline::kFifo;
+  if (was_fifo && !is_fifo) {
+    server = Server();
+    server.Send(link.fifo.free(), 0);
+  }
+  for (uint32_t entry = waiting.first; waiting.count > 0; --waiting.count) {
+    const uint32_t next = store_->at(entry).next;
+    if (is_fifo) {
+      SendFifo(number, served, entry, AtTick(now));
+    } else {
+      server.Wait(Discipline::kFifo, AtTick(now), work(entry), entry, *store_);
+    }
+    entry = next;
+  }
+  if (was_fifo && is_fifo) return;
+  if (served.discipline != old.discipline) {
+    server.ChangeDiscipline(old.discipline, served.discipline, AtTick(now), *store_, work);
+  } else if (served.discipline == Discipline::kProcessorSharing &&
+             served.byte_time != old.byte_time) {
+    server.ChangeRate(AtTick(now), old.byte_time, served.byte_time, *store_);
+  }
+  if (is_fifo) {
+    link.fifo = FifoLink<PacketStore>(server.free());
+    while (server.waiting() > 0) {
+      SendFifo(number, served, server.TakeNext(Discipline::kFifo, *store_), AtTick(now));
     }
   }
-  // Scheduling moves events: the heap is gone through from a copy of its links.
-  const auto active = std::make_unique<uint32_t[]>(events_.size());
-  const uint32_t count = events_.size();
-  for (uint32_t i = 0; i < count; ++i) active[i] = events_.link_at(i);
-  for (uint32_t i = 0; i < count; ++i) Schedule(active[i]);
+  Schedule(number);
 }
 
-// Works out what the link did until `now`.
+// Works out what a link that is not FIFO did until `now`.
 void TimedLinks::Advance(uint32_t number, const ServedLink& served, uint64_t now) {
-  servers_[number].Advance(
-      served.discipline, AtTick(now) + 1, *store_,
-      [&](uint32_t entry) { return served.SendTime(store_->at(entry).packet.bytes); },
-      [&](uint32_t entry, LinkTime departure) { Depart(number, served, entry, departure); });
+  servers_[number].Advance(served.discipline, AtTick(now) + 1, *store_, WorkAt(served),
+                           [&](uint32_t entry, LinkTime departure) {
+                             StoredPacket& stored = store_->at(entry);
+                             stored.rank = 0;
+                             Bump(counters_[number].busy,
+                                  WholeTick(served.SendTime(stored.packet.bytes)));
+                             Depart(number, served, entry, departure);
+                           });
 }
 
-void TimedLinks::Depart(uint32_t number, const ServedLink& served, uint32_t entry,
-                        LinkTime departure) {
+inline void TimedLinks::Depart(uint32_t number, const ServedLink& served, uint32_t entry,
+                               LinkTime departure) {
   StoredPacket& stored = store_->at(entry);
-  Bump(counters_[number].busy, WholeTick(served.SendTime(stored.packet.bytes)));
-  stored.key = TickNotBefore(departure) + served.delay;
-  stored.next = 0;
-  Wire& wire = wires_[number];
-  if (wire.packets++ == 0) {
-    wire.first = entry;
-  } else {
-    StoredPacket& before = store_->at(wire.last);
-    // A wire that was made shorter does not let packets overtake.
-    stored.key = std::max(stored.key, before.key);
-    before.next = entry;
-  }
-  wire.last = entry;
+  Link& link = links_[number];
+  // A wire that was made shorter does not let packets overtake.
+  link.latest = std::max(TickNotBefore(departure) + served.delay, link.latest);
+  stored.key = link.latest;
+  stored.link = number;
+  calendar_.Add(entry, *store_);
 }
 
 bool TimedLinks::IsFull(const Server& server, const ServedLink& served) {
@@ -78,108 +146,168 @@ bool TimedLinks::IsFull(const Server& server, const ServedLink& served) {
   return served.queue_limit != 0 && server.waiting() >= served.queue_limit + (shared ? 1 : 0);
 }
 
+// Whoever waits is on the link, so it need not be counted who waits if few packets are there.
+inline bool TimedLinks::IsFifoFull(Link& link, const ServedLink& served, LinkTime now) const {
+  return served.queue_limit != 0 && link.packets >= served.queue_limit &&
+         link.fifo.WaitingAt(now, *store_, WorkAt(served)) >= served.queue_limit;
+}
+
 TimedLinks::Standing TimedLinks::At(uint32_t of_stage, uint64_t arrival) {
   const uint32_t number = of_stage - first_link_;
   const ServedLink& served = Served(number);
-  Advance(number, served, arrival);
-  const Server& server = servers_[number];
-  Standing found{.packets = server.waiting(), .has_room = !IsFull(server, served)};
-  // Under processor sharing all that are served wait.
-  const bool shared = served.discipline == Discipline::kProcessorSharing;
-  if (shared || server.free() <= AtTick(arrival)) return found;
+  const LinkTime now = AtTick(arrival);
+  Standing found;
+  LinkTime free = 0;
+  if (served.discipline == Discipline::kFifo) {
+    FifoLink<PacketStore>& fifo = links_[number].fifo;
+    found.packets = fifo.WaitingAt(now, *store_, WorkAt(served));
+    found.has_room = served.queue_limit == 0 || found.packets < served.queue_limit;
+    free = fifo.free_of_begun();
+  } else {
+    Advance(number, served, arrival);
+    const Server& server = servers_[number];
+    found.packets = server.waiting();
+    found.has_room = !IsFull(server, served);
+    // Under processor sharing all that are served wait.
+    if (served.discipline != Discipline::kProcessorSharing) free = server.free();
+  }
+  if (free <= now) return found;
   ++found.packets;
-  found.free = server.free();
+  found.free = free;
   return found;
 }
 
-void TimedLinks::Enter(const Descriptor& packet, uint32_t of_stage, Ledger& ledger) {
-  const uint32_t number = of_stage - first_link_;
-  const ServedLink& served = Served(number);
+void TimedLinks::Enter(const Descriptor* batch, const uint32_t* links, int count, Ledger& ledger) {
+  const ServedLink* const all = table_->of_all();
+  if (all != nullptr && all->discipline == Discipline::kFifo) {
+    const ServedLink served = *all;
+    for (int i = 0; i < count; ++i) EnterFifo(batch[i], links[i] - first_link_, served, ledger);
+    return;
+  }
+  for (int i = 0; i < count; ++i) {
+    const uint32_t number = links[i] - first_link_;
+    const ServedLink& served = Served(number);
+    if (served.discipline == Discipline::kFifo) {
+      EnterFifo(batch[i], number, served, ledger);
+    } else {
+      EnterOther(batch[i], number, served, ledger);
+    }
+  }
+}
+
+inline void TimedLinks::EnterFifo(const Descriptor& packet, uint32_t number,
+                                  const ServedLink& served, Ledger& ledger) {
+  const LinkTime now = AtTick(ArrivalOf(packet));
+  if (IsFifoFull(links_[number], served, now)) return DropAtFullQueue(packet, number, ledger);
+  const uint32_t entry = Keep(packet, number, ledger);
+  if (entry != 0) SendFifo(number, served, entry, now);
+}
+
+void TimedLinks::EnterOther(const Descriptor& packet, uint32_t number, const ServedLink& served,
+                            Ledger& ledger) {
   Server& server = servers_[number];
-  const uint64_t arrival = ArrivalOf(packet);
-  Advance(number, served, arrival);
-  if (IsFull(server, served)) {
-    Bump<uint64_t>(cold_[number].queue_full, 1);
-    ledger.Drop(DropReason::kQueueFull);
-    rte_pktmbuf_free(packet.mbuf);
-    return;
-  }
-  const uint32_t entry = store_->Take();
-  if (entry == 0) {
-    Bump<uint64_t>(counters_[number].no_memory, 1);
-    ledger.Drop(DropReason::kQueueMemory);
-    rte_pktmbuf_free(packet.mbuf);
-    return;
-  }
-  store_->at(entry).packet = packet;
-  ++held_;
-  const LinkTime now = AtTick(arrival), work = served.SendTime(packet.bytes);
-  const bool shared = served.discipline == Discipline::kProcessorSharing;
-  if (!shared && server.waiting() == 0 && server.free() <= now) {
-    Depart(number, served, entry, server.Send(now, work));
-  } else {
-    server.Wait(served.discipline, now, work, entry, *store_);
-  }
-  CountOccupancy(number);
+  Advance(number, served, ArrivalOf(packet));
+  if (IsFull(server, served)) return DropAtFullQueue(packet, number, ledger);
+  const uint32_t entry = Keep(packet, number, ledger);
+  if (entry == 0) return;
+  const LinkTime now = AtTick(ArrivalOf(packet)), work = served.SendTime(packet.bytes);
+  server.Wait(served.discipline, now, work, entry, *store_);
+  // A link that is free sends the packet at once.
+  Advance(number, served, ArrivalOf(packet));
   Schedule(number);
 }
 
-int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger) {
-  LatencyHistogram* const latency = latency_.load(std::memory_order_acquire);
-  int count = 0;
-  while (count < room && !events_.empty() && events_.time() <= now) {
-    const uint32_t number = events_.link();
-    const ServedLink& served = Served(number);
-    Advance(number, served, events_.time());
-    Wire& wire = wires_[number];
-    if (wire.packets > 0 && store_->at(wire.first).key <= now) {
-      const uint32_t entry = wire.first;
-      const StoredPacket& stored = store_->at(entry);
-      wire.first = stored.next;
-      --wire.packets;
-      if (served.loss != 0 && IsLost(number, served)) {
-        Bump<uint64_t>(counters_[number].lost, 1);
-        ledger.Drop(DropReason::kLoss);
-        rte_pktmbuf_free(stored.packet.mbuf);
-      } else {
-        if (latency != nullptr) latency->AddBetween(ArrivalOf(stored.packet), stored.key);
-        out[count] = stored.packet;
-        out[count++].arrival = stored.key;
-      }
-      store_->Give(entry);
-      --held_;
-      CountOccupancy(number);
-    }
-    Schedule(number);
+void TimedLinks::DropAtFullQueue(const Descriptor& packet, uint32_t number, Ledger& ledger) {
+  Bump<uint64_t>(cold_[number].queue_full, 1);
+  ledger.Drop(DropReason::kQueueFull);
+  rte_pktmbuf_free(packet.mbuf);
+}
+
+// Returns the entry of a packet that is on the link from now on; 0: it was dropped.
+inline uint32_t TimedLinks::Keep(const Descriptor& packet, uint32_t number, Ledger& ledger) {
+  const uint32_t entry = store_->Take();
+  if (entry == 0) [[unlikely]] {
+    Bump<uint64_t>(counters_[number].no_memory, 1);
+    ledger.Drop(DropReason::kQueueMemory);
+    rte_pktmbuf_free(packet.mbuf);
+    return 0;
   }
-  return count;
-}
-
-bool TimedLinks::IsLost(uint32_t number, const ServedLink& served) {
-  // 2^27 links of a network, 2^37 packets of each.
-  const uint64_t draw = (first_of_stage_ + first_link_ + number) << 37 | wires_[number].drawn++;
-  return RandomBlock(seed_, RandomStream::kLinkLoss, draw)[0] < served.loss;
-}
-
-void TimedLinks::Schedule(uint32_t number) {
-  const Wire& wire = wires_[number];
-  if (wire.packets > 0) return events_.Set(number, store_->at(wire.first).key);
-  const Server& server = servers_[number];
-  if (server.waiting() == 0) return events_.Remove(number);
-  const ServedLink& served = Served(number);
-  // One packet at a time, the next one begins to be sent then and departs.
-  const bool shared = served.discipline == Discipline::kProcessorSharing;
-  const uint64_t time = TickNotBefore(shared ? server.NextDeparture(*store_) : server.free());
-  events_.Set(number, time + (shared ? served.delay : 0));
-}
-
-void TimedLinks::CountOccupancy(uint32_t number) {
+  store_->at(entry).packet = packet;
+  ++held_;
   LinkCold& cold = cold_[number];
-  const uint32_t occupancy = servers_[number].waiting() + wires_[number].packets;
+  const uint32_t occupancy = ++links_[number].packets;
   cold.occupancy.store(occupancy, std::memory_order_relaxed);
   if (occupancy > cold.peak.load(std::memory_order_relaxed)) {
     cold.peak.store(occupancy, std::memory_order_relaxed);
   }
+  return entry;
+}
+
+inline void TimedLinks::SendFifo(uint32_t number, const ServedLink& served, uint32_t entry,
+                                 LinkTime now) {
+  const LinkTime work = served.SendTime(store_->at(entry).packet.bytes);
+  const LinkTime departure = links_[number].fifo.Add(now, work, entry, *store_);
+  counters_[number].AddBusy(WholeTick(work), TickNotBefore(departure));
+  Depart(number, served, entry, departure);
+}
+
+int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger) {
+  while (!events_.empty() && events_.time() <= now) {
+    const uint32_t number = events_.link();
+    Advance(number, Served(number), events_.time());
+    Schedule(number);
+  }
+  LatencyHistogram* const latency = latency_.load(std::memory_order_acquire);
+  const bool loses = table_->loses_packets();
+  std::array<uint32_t, kBurst> due;
+  int count = 0;
+  while (count < room) {
+    const int most = std::min(room - count, kBurst);
+    const int taken = calendar_.TakeDue(now, due.data(), most, *store_);
+    for (int i = 0; i < taken; ++i) {
+      const uint32_t entry = due[static_cast<size_t>(i)];
+      const StoredPacket& stored = store_->at(entry);
+      LeaveLink(entry, stored);
+      if (loses && IsLost(stored.link)) [[unlikely]] {
+        Bump<uint64_t>(counters_[stored.link].lost, 1);
+        ledger.Drop(DropReason::kLoss);
+        rte_pktmbuf_free(stored.packet.mbuf);
+        continue;
+      }
+      if (latency != nullptr) latency->AddBetween(ArrivalOf(stored.packet), stored.key);
+      out[count] = stored.packet;
+      out[count++].arrival = stored.key;
+    }
+    if (taken < most) break;
+  }
+  return count;
+}
+
+// Nothing overwrites the entry before the next packet is kept.
+inline void TimedLinks::LeaveLink(uint32_t entry, const StoredPacket& stored) {
+  Link& link = links_[stored.link];
+  if (stored.rank != 0) link.fifo.Forget(entry, *store_, WorkAt(Served(stored.link)));
+  --link.packets;
+  cold_[stored.link].occupancy.store(link.packets, std::memory_order_relaxed);
+  store_->Give(entry);
+  --held_;
+}
+
+bool TimedLinks::IsLost(uint32_t number) {
+  const ServedLink& served = Served(number);
+  if (served.loss == 0) return false;
+  // 2^27 links of a network, 2^37 packets of each.
+  const uint64_t draw = (first_of_stage_ + first_link_ + number) << 37 | drawn_[number]++;
+  return RandomBlock(seed_, RandomStream::kLinkLoss, draw)[0] < served.loss;
+}
+
+// Of a link that is not FIFO: when the next departure becomes known. If it sends one packet at a
+// time, the next one begins to be sent then; if it is shared, the next one has been sent then.
+void TimedLinks::Schedule(uint32_t number) {
+  const Server& server = servers_[number];
+  if (server.waiting() == 0) return events_.Remove(number);
+  const bool shared = Served(number).discipline == Discipline::kProcessorSharing;
+  events_.Set(number, TickNotBefore(shared ? server.NextDeparture(*store_) : server.free()));
 }
 
 uint64_t TimedLinks::Discard() {
@@ -187,19 +315,15 @@ uint64_t TimedLinks::Discard() {
   const auto free_entry = [this](uint32_t entry) {
     rte_pktmbuf_free(store_->at(entry).packet.mbuf);
     store_->Give(entry);
+    return true;
   };
-  while (!events_.empty()) {
-    const uint32_t number = events_.link();
-    Wire& wire = wires_[number];
-    for (; wire.packets > 0; --wire.packets) {
-      const uint32_t entry = wire.first;
-      wire.first = store_->at(entry).next;
-      free_entry(entry);
-    }
+  calendar_.TakeOut(*store_, free_entry);
+  for (uint32_t number = 0; number < count_; ++number) {
     Server& server = servers_[number];
     while (server.waiting() > 0) {
       free_entry(server.TakeNext(Served(number).discipline, *store_));
     }
+    links_[number] = Link();
     cold_[number].occupancy.store(0, std::memory_order_relaxed);
     events_.Remove(number);
   }

@@ -4,18 +4,26 @@
 // looked: at a FIFO link D = max(free, arrival) + size/rate, and it arrives at the next node at D +
 // delay.
 //
-// A link is looked at only when a packet comes or arrives at its far end. The times alone then tell
-// what the link did in between. Among packets that come at one moment the first in the batch is
-// served first. A packet that comes at the moment at which a link becomes free finds it free.
+// At a FIFO link the departure of a packet is known as soon as the packet comes, also if the packet
+// has to wait. At other links it is known when the link takes the packet from those that wait, or,
+// if the link is shared, when the packet has been sent. A packet whose departure is known lies in
+// the stage's calendar until it arrives at the far side.
+//
+// Among packets that come at one moment the first in the batch is served first. A packet that comes
+// at the moment at which a link becomes free finds it free. Packets that arrive in the same tick
+// come out in the order in which their departures became known.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 
 #include "dataplane/core/descriptor.h"
 #include "dataplane/core/ledger.h"
+#include "dataplane/links/calendar.h"
 #include "dataplane/links/event_heap.h"
+#include "dataplane/links/fifo_link.h"
 #include "dataplane/links/link_server.h"
 #include "dataplane/links/shape_table.h"
 #include "dataplane/stages/packet_store.h"
@@ -25,12 +33,29 @@ namespace bfly::dataplane {
 
 struct LinkCold;
 
-// Worker: writes, snapshot: relaxed loads.
+// Worker: writes, snapshot: loads, relaxed where nothing else is said.
 struct TimedCounters {
-  std::atomic<uint64_t> busy{0};       // TSC ticks of sending, of packets whose sending has begun
-  std::atomic<uint64_t> lost{0};       // on the wire
-  std::atomic<uint64_t> no_memory{0};  // the packet store was full
+  // TSC ticks of sending, of all packets whose departure is known. Release stores, acquire loads.
+  std::atomic<uint64_t> busy{0};
+  std::atomic<uint64_t> busy_until{0};  // TSC, at a FIFO link: when these packets have been sent
+  std::atomic<uint64_t> lost{0};        // on the wire
+  std::atomic<uint64_t> no_memory{0};   // the packet store was full
+
+  // TSC ticks of sending up to `now`. A FIFO link that has something to send never rests, so what
+  // it sends later ends at `busy_until`.
+  uint64_t BusyBy(uint64_t now) const {
+    const uint64_t all = busy.load(std::memory_order_acquire);
+    const uint64_t until = busy_until.load(std::memory_order_relaxed);
+    const uint64_t ahead = until > now ? until - now : 0;
+    return all > ahead ? all - ahead : 0;
+  }
+  // Worker: the link sends `ticks` more, until `until`.
+  void AddBusy(uint64_t ticks, uint64_t until) {
+    busy_until.store(until, std::memory_order_relaxed);
+    busy.store(busy.load(std::memory_order_relaxed) + ticks, std::memory_order_release);
+  }
 };
+static_assert(sizeof(TimedCounters) == 32);
 
 class TimedLinks {
  public:
@@ -44,9 +69,12 @@ class TimedLinks {
   // says from `now` on. If the discipline changes, packets that share the link start over.
   void SetTable(const ShapeTable* table, uint64_t now);
 
-  // Takes a packet that goes over `link`, where it already is on the far side (tag, row). Packets
-  // come in order of their arrival. What cannot be kept is dropped.
-  void Enter(const Descriptor& packet, uint32_t link, Ledger& ledger);
+  // Takes packets that go over their `links`, where they already are on the far side (tag, row).
+  // Packets come in order of their arrival. What cannot be kept is dropped.
+  void Enter(const Descriptor* batch, const uint32_t* links, int count, Ledger& ledger);
+  void Enter(const Descriptor& packet, uint32_t link, Ledger& ledger) {
+    Enter(&packet, &link, 1, ledger);
+  }
 
   // What a packet that comes at `arrival` finds at a link. Calls come in order of arrival, together
   // with those of Enter.
@@ -64,8 +92,12 @@ class TimedLinks {
   // Packets lost on the wire are dropped here.
   int Release(uint64_t now, Descriptor* out, int room, Ledger& ledger);
 
-  // TSC of the next arrival at a far side; UINT64_MAX: nothing is on the links.
-  uint64_t NextRelease() const { return events_.empty() ? UINT64_MAX : events_.time(); }
+  // No packet arrives at a far side before this TSC; UINT64_MAX: nothing is on the links. Once
+  // Release has found nothing more by `now` it is later than that.
+  uint64_t NextRelease() const {
+    const uint64_t known = calendar_.NotBefore();
+    return events_.empty() ? known : std::min(known, events_.time());
+  }
   uint64_t held() const { return held_; }
   // Frees the packets on the links and returns how many there were.
   uint64_t Discard();
@@ -78,23 +110,43 @@ class TimedLinks {
   const TimedCounters& counters(uint32_t link) const { return counters_[link - first_link_]; }
 
  private:
+  // Of a link that is not FIFO: the packets whose departure is not known.
   struct alignas(64) Server : LinkServer<PacketStore> {};
   static_assert(sizeof(Server) == 64);
 
-  // Packets whose departure is known and that are not at the far side yet: a list by arrival there.
-  struct Wire {
-    uint32_t first = 0;
-    uint32_t last = 0;
-    uint32_t packets = 0;
-    uint64_t drawn = 0;  // packets that a loss was drawn for
+  struct alignas(64) Link {
+    FifoLink<PacketStore> fifo;  // if the link is FIFO
+    uint64_t latest = 0;         // arrival at the far side of the packet that left last
+    uint32_t packets = 0;        // that wait, are being sent, or are on the wire
   };
+  static_assert(sizeof(Link) == 64);
 
+  // A mark in StoredPacket::rank.
+  static constexpr uint32_t kServedAgain = 2;
+
+  bool IsFifoFull(Link& link, const ServedLink& served, LinkTime now) const;
   static bool IsFull(const Server& server, const ServedLink& served);
+  void EnterFifo(const Descriptor& packet, uint32_t number, const ServedLink& served,
+                 Ledger& ledger);
+  void EnterOther(const Descriptor& packet, uint32_t number, const ServedLink& served,
+                  Ledger& ledger);
+  void DropAtFullQueue(const Descriptor& packet, uint32_t number, Ledger& ledger);
+  uint32_t Keep(const Descriptor& packet, uint32_t number, Ledger& ledger);
+  void SendFifo(uint32_t number, const ServedLink& served, uint32_t entry, LinkTime now);
   void Advance(uint32_t number, const ServedLink& served, uint64_t now);
   void Depart(uint32_t number, const ServedLink& served, uint32_t entry, LinkTime departure);
   void Schedule(uint32_t number);
-  void CountOccupancy(uint32_t number);
-  bool IsLost(uint32_t number, const ServedLink& served);
+  void LeaveLink(uint32_t entry, const StoredPacket& stored);
+  bool IsLost(uint32_t number);
+  void MarkWaiting(uint32_t number, const ServedLink& old, FifoLink<PacketStore>::Waiting waiting);
+  void ServeAgain(uint32_t number, const ServedLink& old, FifoLink<PacketStore>::Waiting waiting,
+                  uint64_t now);
+  // The time that sending a stored packet takes.
+  auto WorkAt(const ServedLink& served) const {
+    return [store = store_, &served](uint32_t entry) {
+      return served.SendTime(store->at(entry).packet.bytes);
+    };
+  }
 
   // Inside, links are numbered from 0.
   const ServedLink& Served(uint32_t number) const { return table_->of(first_link_ + number); }
@@ -105,10 +157,13 @@ class TimedLinks {
   PacketStore* const store_;
   LinkCold* const cold_;
   const ShapeTable* table_ = nullptr;
-  std::unique_ptr<Server[]> servers_;
-  std::unique_ptr<Wire[]> wires_;
-  std::unique_ptr<TimedCounters[]> counters_;
-  EventHeap events_;
+  const std::unique_ptr<Link[]> links_;
+  const std::unique_ptr<Server[]> servers_;
+  const std::unique_ptr<TimedCounters[]> counters_;
+  const std::unique_ptr<uint64_t[]> drawn_;  // packets of a link that a loss was drawn for
+  Calendar<PacketStore> calendar_;           // packets whose departure is known
+  EventHeap events_;      // of links that are not FIFO: when the next departure becomes known
+  const uint32_t count_;  // of links
   uint64_t held_ = 0;
   std::atomic<LatencyHistogram*> latency_{nullptr};  // control: writes, worker: acquire loads
 };

@@ -27,6 +27,28 @@ class LatenessMeter {
     if (late > max_.load(std::memory_order_relaxed)) max_.store(late, std::memory_order_relaxed);
   }
 
+  // Adds late_of(0) .. late_of(count - 1). Packets that are released together are late by nearly
+  // the same time, so most of them share a bucket.
+  template <typename LateOf>
+  void AddAll(int count, const LateOf& late_of) {
+    uint64_t sum = 0, most = 0, in_bucket = 0;
+    int bucket = 0;
+    for (int i = 0; i < count; ++i) {
+      const uint64_t late = late_of(i);
+      sum += late;
+      most = late > most ? late : most;
+      if (const int its = BucketOf(late); its != bucket) {
+        Bump(counts_[bucket], in_bucket);
+        bucket = its;
+        in_bucket = 0;
+      }
+      ++in_bucket;
+    }
+    Bump(counts_[bucket], in_bucket);
+    Bump(sum_, sum);
+    if (most > max_.load(std::memory_order_relaxed)) max_.store(most, std::memory_order_relaxed);
+  }
+
   Lateness Read() const {
     std::array<uint64_t, kBuckets> counts;
     Lateness all;

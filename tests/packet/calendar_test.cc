@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calendar of a stage against a sorted map.
+#include "dataplane/links/calendar.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace bfly::dataplane {
+namespace {
+
+struct Store {
+  struct Entry {
+    uint64_t key = 0;
+    uint32_t right = 0;
+  };
+  Entry& at(uint32_t entry) { return entries[entry]; }
+  std::vector<Entry> entries;
+};
+
+// Ticks with the number of the packet: the order in which packets have to come out.
+using Sorted = std::map<std::pair<uint64_t, uint32_t>, uint32_t>;
+
+class CalendarRun {
+ public:
+  explicit CalendarRun(uint32_t seed) : random_(seed) { store_.entries.resize(1); }
+
+  // Most are near, some at one tick, some years away, some late.
+  void Add() {
+    uint64_t key = now_;
+    switch (random_() % 8) {
+      case 0:
+        key += random_() % (uint64_t{1} << (random_() % 31));
+        break;
+      case 1:
+        key += uint64_t{random_()} << (random_() % 28);
+        break;
+      case 2:
+        key -= std::min<uint64_t>(now_, random_() % 3000);
+        break;
+      case 3:
+        key = last_key_;
+        break;
+      default:
+        key += random_() % 5000;
+    }
+    last_key_ = key;
+    const auto entry = static_cast<uint32_t>(store_.entries.size());
+    store_.entries.push_back({.key = key, .right = 77});
+    calendar_.Add(entry, store_);
+    sorted_.emplace(std::pair(key, entry), entry);
+  }
+
+  void Take(uint64_t later, size_t most) {
+    now_ += later;
+    std::vector<uint32_t> expected, taken(most);
+    while (expected.size() < most && !sorted_.empty() && sorted_.begin()->first.first <= now_) {
+      ASSERT_LE(calendar_.NotBefore(), sorted_.begin()->first.first);
+      expected.push_back(sorted_.begin()->second);
+      sorted_.erase(sorted_.begin());
+    }
+    taken.resize(
+        static_cast<size_t>(calendar_.TakeDue(now_, taken.data(), static_cast<int>(most), store_)));
+    ASSERT_EQ(taken, expected) << "at " << now_;
+    ASSERT_EQ(calendar_.NotBefore() == UINT64_MAX, sorted_.empty());
+    if (taken.size() < most) {
+      ASSERT_GT(calendar_.NotBefore(), now_);
+    }
+  }
+
+  void TakeOutEveryThird() {
+    size_t seen = 0;
+    calendar_.TakeOut(store_, [&](uint32_t entry) {
+      ++seen;
+      return entry % 3 == 0;
+    });
+    ASSERT_EQ(seen, sorted_.size());
+    std::erase_if(sorted_, [](const auto& packet) { return packet.second % 3 == 0; });
+    ASSERT_EQ(calendar_.empty(), sorted_.empty());
+  }
+
+  std::mt19937& random() { return random_; }
+
+ private:
+  std::mt19937 random_;
+  Store store_;
+  Calendar<Store> calendar_;
+  Sorted sorted_;
+  uint64_t now_ = 0;
+  uint64_t last_key_ = 0;
+};
+
+TEST(Calendar, GivesPacketsByTickAndThenAsTheyCame) {
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    CalendarRun run(seed);
+    for (int step = 0; step < 400; ++step) {
+      for (uint32_t i = run.random()() % 20; i > 0; --i) run.Add();
+      const uint64_t later = run.random()() % 4 == 0 ? run.random()() % 1'000'000 : 500;
+      run.Take(later, run.random()() % 3 == 0 ? 5 : 1000);
+      if (run.random()() % 100 == 0) run.TakeOutEveryThird();
+      if (testing::Test::HasFatalFailure()) return;
+    }
+    run.Take(uint64_t{1} << 62, 1'000'000);
+    run.TakeOutEveryThird();
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace bfly::dataplane

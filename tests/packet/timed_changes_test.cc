@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// FIFO links whose settings change while packets wait, against Lindley's recursion: a packet whose
+// sending begins at or before the change is sent by the old settings, every other one by the new.
+// One tick is a nanosecond here.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "dataplane/stages/stage.h"
+#include "dataplane/stages/timed_links.h"
+
+namespace bfly::dataplane {
+namespace {
+
+constexpr double kTicksPerSecond = 1e9;
+constexpr uint32_t kFourLinks = 4;
+
+struct Coming {
+  uint64_t arrival;
+  uint32_t link;
+  uint16_t bytes;
+};
+
+struct Change {
+  uint64_t time;
+  LinkPlan plan;
+};
+
+Descriptor Packet(const Coming& offered, uint32_t id) {
+  return {.tag = kWireTagDone,
+          .mbuf = nullptr,
+          .time = offered.arrival,
+          .row = id,
+          .bytes = offered.bytes,
+          .input = 0};
+}
+
+const LinkShape& ShapeAt(const std::vector<Change>& changes, long double time) {
+  size_t i = 0;
+  while (i + 1 < changes.size() && static_cast<long double>(changes[i + 1].time) < time) ++i;
+  return changes[i].plan.base;
+}
+
+// When the packets of one link arrive at its far side; below 0: the queue was full.
+std::vector<long double> Expected(const std::vector<Coming>& packets,
+                                  const std::vector<Change>& changes) {
+  std::vector<long double> arrived, starts;
+  long double free = 0, last = 0;
+  for (const Coming& packet : packets) {
+    const auto arrival = static_cast<long double>(packet.arrival);
+    const auto waiting =
+        std::count_if(starts.begin(), starts.end(), [&](long double s) { return s > arrival; });
+    // A change at the moment at which a packet comes holds for the packet.
+    const uint32_t limit = ShapeAt(changes, arrival + .5L).queue_limit;
+    if (limit != 0 && waiting >= limit) {
+      arrived.push_back(-1);
+      continue;
+    }
+    const long double start = std::max(free, arrival);
+    // What begins at the moment of a change began before it, unless it came after it.
+    const LinkShape& shape = ShapeAt(changes, start > arrival ? start : start + .5L);
+    free = start;
+    if (shape.bits_per_second != 0) {
+      free += 8e9L * packet.bytes / static_cast<long double>(shape.bits_per_second);
+    }
+    starts.push_back(start);
+    last = std::max(last, std::ceil(free - 1e-6L) + static_cast<long double>(shape.delay_ns));
+    arrived.push_back(last);
+  }
+  return arrived;
+}
+
+LinkPlan DrawPlan(std::mt19937& random) {
+  const uint64_t rates[] = {1'000'000'000, 500'000'000, 2'000'000'000, 250'000'000, 0};
+  const uint64_t delays[] = {0, 300, 20'000};
+  const uint32_t limits[] = {0, 1, 3, 10};
+  return {.base = {.bits_per_second = rates[random() % 5],
+                   .delay_ns = delays[random() % 3],
+                   .queue_limit = limits[random() % 4]},
+          .rules = {}};
+}
+
+TEST(TimedChanges, HoldForWhatWaitsAndComesAndNotForWhatIsBeingSent) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    std::vector<Change> changes = {{0, DrawPlan(random)}};
+    std::vector<Coming> packets;
+    uint64_t now = 1000;
+    for (uint32_t i = 0; i < 300; ++i) {
+      if (random() % 3 != 0) now += random() % 700;
+      packets.push_back({now, static_cast<uint32_t>(random() % kFourLinks),
+                         static_cast<uint16_t>(64 + random() % 1400)});
+      if (random() % 30 == 0) changes.push_back({now + 1 + random() % 300, DrawPlan(random)});
+    }
+    std::sort(changes.begin(), changes.end(),
+              [](const Change& a, const Change& b) { return a.time < b.time; });
+
+    PacketStore store(1 << 20);
+    LinkCold cold[kFourLinks];
+    TimedLinks links(kFourLinks, 0, &store, cold, 1);
+    Ledger ledger;
+    std::vector<std::unique_ptr<ShapeTable>> tables;
+    std::map<uint32_t, uint64_t> arrived;
+    uint64_t last = 0;
+    const auto release = [&](uint64_t until) {
+      Descriptor out[9];
+      while (const int count = links.Release(until, out, 9, ledger)) {
+        for (int i = 0; i < count; ++i) {
+          EXPECT_TRUE(arrived.emplace(out[i].row, out[i].arrival).second);
+          EXPECT_GE(out[i].arrival, last);
+          last = out[i].arrival;
+        }
+      }
+    };
+    uint32_t next = 0;
+    for (const Change& change : changes) {
+      for (; next < packets.size() && packets[next].arrival < change.time; ++next) {
+        if (random() % 5 == 0) release(packets[next].arrival);
+        links.Enter(Packet(packets[next], next), packets[next].link, ledger);
+      }
+      if (!tables.empty() && random() % 2 == 0) release(change.time);
+      tables.push_back(
+          std::make_unique<ShapeTable>(change.plan, 0, kFourLinks / 2, 2, kTicksPerSecond));
+      links.SetTable(tables.back().get(), change.time);
+    }
+    for (; next < packets.size(); ++next) {
+      links.Enter(Packet(packets[next], next), packets[next].link, ledger);
+    }
+    release(UINT64_MAX / 2);
+    EXPECT_EQ(links.held(), 0u);
+    EXPECT_EQ(arrived.size() + ledger.dropped_total(), packets.size());
+
+    for (uint32_t link = 0; link < kFourLinks; ++link) {
+      std::vector<Coming> of_link;
+      std::vector<uint32_t> ids;
+      for (uint32_t i = 0; i < packets.size(); ++i) {
+        if (packets[i].link != link) continue;
+        of_link.push_back(packets[i]);
+        ids.push_back(i);
+      }
+      const std::vector<long double> expected = Expected(of_link, changes);
+      for (size_t i = 0; i < ids.size(); ++i) {
+        const auto found = arrived.find(ids[i]);
+        ASSERT_EQ(found != arrived.end(), expected[i] >= 0) << "packet " << ids[i];
+        if (expected[i] >= 0) {
+          ASSERT_EQ(found->second, static_cast<uint64_t>(expected[i])) << "packet " << ids[i];
+        }
+      }
+      // Whatever was served again counts once.
+      EXPECT_EQ(cold[link].occupancy.load(), 0u);
+    }
+  }
+}
+
+TEST(TimedChanges, CountTheTimeOfSendingOnceWhateverTheRateWas) {
+  PacketStore store(1 << 20);
+  LinkCold cold[2];
+  TimedLinks links(2, 0, &store, cold, 1);
+  Ledger ledger;
+  const ShapeTable slow({.base = {.bits_per_second = 8'000'000}, .rules = {}}, 0, 1, 2,
+                        kTicksPerSecond);
+  const ShapeTable fast({.base = {.bits_per_second = 80'000'000}, .rules = {}}, 0, 1, 2,
+                        kTicksPerSecond);
+  links.SetTable(&slow, 0);
+  // 100 bytes take 100,000 ns, then 10,000 ns.
+  for (uint32_t i = 0; i < 3; ++i) links.Enter(Packet({1000, 1, 100}, i), 1, ledger);
+  const TimedCounters& counters = links.counters(1);
+  EXPECT_EQ(counters.BusyBy(1000), 0u);
+  EXPECT_EQ(counters.BusyBy(51'000), 50'000u) << "half of the first packet";
+  links.SetTable(&fast, 51'000);
+  EXPECT_EQ(counters.BusyBy(51'000), 50'000u);
+  EXPECT_EQ(counters.BusyBy(101'000), 100'000u);
+  EXPECT_EQ(counters.BusyBy(106'000), 105'000u);
+  EXPECT_EQ(counters.BusyBy(121'000), 120'000u);
+  EXPECT_EQ(counters.BusyBy(500'000), 120'000u) << "an idle link is not busy";
+  links.Enter(Packet({600'000, 1, 100}, 3), 1, ledger);
+  EXPECT_EQ(counters.BusyBy(600'000), 120'000u);
+  EXPECT_EQ(counters.BusyBy(605'000), 125'000u);
+  EXPECT_EQ(links.Discard(), 4u);
+}
+
+TEST(TimedLinks, OfDifferentDisciplinesShareAStageAndGiveTheirPacketsInOneOrder) {
+  // Link 0 is FIFO, link 1 goes by priority, link 2 is shared; 100 bytes take 800 ns.
+  const LinkPlan plan{
+      .base = {.bits_per_second = 1'000'000'000},
+      .rules = {{.first_row = 0, .last_row = 0, .port = 1, .discipline = Discipline::kPriority},
+                {.first_row = 1, .last_row = 1, .discipline = Discipline::kProcessorSharing}}};
+  PacketStore store(1 << 20);
+  LinkCold cold[kFourLinks];
+  const ShapeTable table(plan, 0, kFourLinks / 2, 2, kTicksPerSecond);
+  TimedLinks links(kFourLinks, 0, &store, cold, 1);
+  links.SetTable(&table, 0);
+  Ledger ledger;
+  std::vector<Descriptor> batch;
+  std::vector<uint32_t> of;
+  for (uint32_t link = 0; link < 3; ++link) {
+    for (uint32_t i = 0; i < 3; ++i) {
+      batch.push_back(Packet({1000, link, 100}, 10 * link + i));
+      batch.back().priority = i & 3;
+      of.push_back(link);
+    }
+  }
+  links.Enter(batch.data(), of.data(), static_cast<int>(batch.size()), ledger);
+  std::map<uint32_t, uint64_t> arrived;
+  Descriptor out[2];
+  uint64_t last = 0;
+  while (const int count = links.Release(1'000'000, out, 2, ledger)) {
+    for (int i = 0; i < count; ++i) {
+      arrived[out[i].row] = out[i].arrival;
+      EXPECT_GE(out[i].arrival, last);
+      last = out[i].arrival;
+    }
+  }
+  EXPECT_EQ(arrived, (std::map<uint32_t, uint64_t>{{0, 1800},
+                                                   {1, 2600},
+                                                   {2, 3400},
+                                                   {10, 1800},
+                                                   {12, 2600},
+                                                   {11, 3400},
+                                                   {20, 3400},
+                                                   {21, 3400},
+                                                   {22, 3400}}));
+}
+
+}  // namespace
+}  // namespace bfly::dataplane
