@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfly bench links: how exact rates and delays of links are.
+// bfly bench links: how exact rates and delays of links are, and how fast.
 #include <sys/utsname.h>
 
 #include <cstdio>
@@ -10,6 +10,7 @@
 #include "control/cli/text.h"
 #include "control/topology_file/quantity.h"
 #include "dataplane/bench/link_bench.h"
+#include "dataplane/bench/link_speed_bench.h"
 #include "dataplane/runtime/eal.h"
 
 namespace bfly::control {
@@ -93,11 +94,74 @@ absl::Status BenchLinks(const dataplane::LinkBenchOptions& options, const Common
   return CheckAccount(result->conservation);
 }
 
+std::string ShapeText(const dataplane::LinkShape& shape) {
+  if (!shape.keeps_packets()) return "no time";
+  std::string text = FormatRate(shape.bits_per_second);
+  if (shape.delay_ns != 0) absl::StrAppend(&text, ", ", FormatDuration(shape.delay_ns));
+  if (shape.queue_limit != 0) absl::StrAppend(&text, ", queue ", shape.queue_limit);
+  return text;
+}
+
+void PrintSpeedText(const dataplane::LinkSpeedResults& results,
+                    const dataplane::LinkSpeedOptions& options) {
+  printf(
+      "60-byte packets over %d stages on one worker, median of %d runs of %.2f s (lowest to "
+      "highest)\n",
+      options.stages, options.runs, options.seconds);
+  for (const dataplane::LinkSpeedResult& r : results.shapes) {
+    printf("  %-22s %s packets/s, %s hops/s\n", ShapeText(r.shape).c_str(),
+           SpreadText(r.packets_per_second).c_str(),
+           Count(r.packets_per_second.median * options.stages).c_str());
+    if (!r.shape.keeps_packets()) continue;
+    printf(
+        "  %-22s behind %.1f us in the mean, %.1f us at p99; at 0.8 of that rate %.1f us, %.1f us "
+        "(%.1f to %.1f)\n",
+        "", r.late_mean_us.median, r.late_p99_us.median, r.calm_mean_us.median,
+        r.calm_p99_us.median, r.calm_p99_us.lowest, r.calm_p99_us.highest);
+  }
+  printf("%s, %s, %s\n", ProcessorName().c_str(), KernelName().c_str(), BFLY_COMPILER);
+}
+
+absl::Status BenchLinkSpeed(const dataplane::LinkSpeedOptions& options, const Common& common) {
+  const absl::StatusOr<dataplane::Eal> eal = dataplane::StartEal({});
+  if (!eal.ok()) return eal.status();
+  const absl::StatusOr<dataplane::LinkSpeedResults> results = dataplane::RunLinkSpeedBench(options);
+  dataplane::StopEal();
+  if (!results.ok()) return results.status();
+  if (!common.json) {
+    PrintSpeedText(*results, options);
+    return CheckAccount(results->conservation);
+  }
+  nlohmann::ordered_json speeds = nlohmann::ordered_json::array();
+  for (const dataplane::LinkSpeedResult& r : results->shapes) {
+    speeds.push_back({{"rate", FormatRate(r.shape.bits_per_second)},
+                      {"delay", FormatDuration(r.shape.delay_ns)},
+                      {"queue_limit", r.shape.queue_limit},
+                      {"packets_per_second", SpreadJson(r.packets_per_second)},
+                      {"hops_per_second", r.packets_per_second.median * options.stages},
+                      {"late_mean_us", SpreadJson(r.late_mean_us)},
+                      {"late_p99_us", SpreadJson(r.late_p99_us)},
+                      {"calm_late_mean_us", SpreadJson(r.calm_mean_us)},
+                      {"calm_late_p99_us", SpreadJson(r.calm_p99_us)}});
+  }
+  const nlohmann::ordered_json out = {{"speed", speeds},
+                                      {"stages", options.stages},
+                                      {"runs", options.runs},
+                                      {"seconds", options.seconds},
+                                      {"conservation", AccountJson(results->conservation)},
+                                      {"machine", ProcessorName()},
+                                      {"kernel", KernelName()},
+                                      {"compiler", BFLY_COMPILER}};
+  printf("%s\n", out.dump(2).c_str());
+  return CheckAccount(results->conservation);
+}
+
 }  // namespace
 
 void AddLinkBench(CLI::App& bench, Invocation& invocation) {
   CLI::App* verb = NewVerb(bench, invocation, "links",
-                           "How exact rates and delays of links are, at 2 and at 10 stages",
+                           "How exact rates and delays of links are, at 2 and at 10 stages; or how "
+                           "many hops a second they allow",
                            "sudo bfly bench links --json");
   auto options = std::make_shared<dataplane::LinkBenchOptions>();
   verb->add_option("--seconds", options->seconds, "Measured time of a run")
@@ -106,8 +170,21 @@ void AddLinkBench(CLI::App& bench, Invocation& invocation) {
       ->type_name("TIME");
   verb->add_option("--runs", options->runs, "Runs: the median is reported, with the spread")
       ->capture_default_str();
-  verb->callback([&invocation, options] {
-    invocation.action = [common = invocation.common, options] {
+  auto speed = std::make_shared<bool>(false);
+  CLI::Option* const flag = verb->add_flag(
+      "--speed", *speed,
+      "Measure how many hops a second one worker does over links with a rate, a delay and queues, "
+      "and how late it is, at most and at 0.8 of that rate");
+  auto stages = std::make_shared<int>(dataplane::LinkSpeedOptions().stages);
+  verb->add_option("--stages", *stages, "With --speed: stages of the butterfly")
+      ->needs(flag)
+      ->capture_default_str();
+  verb->callback([&invocation, options, speed, stages] {
+    invocation.action = [common = invocation.common, options, speed, stages] {
+      if (*speed) {
+        return BenchLinkSpeed(
+            {.stages = *stages, .seconds = options->seconds, .runs = options->runs}, common);
+      }
       return BenchLinks(*options, common);
     };
   });

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/cli/bench_report.h"
 #include "control/cli/syntax.h"
+#include "control/topology_file/quantity.h"
 #include "dataplane/bench/closed_bench.h"
 #include "dataplane/bench/port_bench.h"
 #include "dataplane/runtime/cpus.h"
@@ -84,6 +85,13 @@ nlohmann::ordered_json Json(const dataplane::ClosedBenchOptions& options,
     out["plain_pps"] = result.plain_pps.median;
     out["over_plain"] = SpreadJson(result.over_plain);
   }
+  if (options.links.keeps_packets()) {
+    out["links"] = {{"rate", FormatRate(options.links.bits_per_second)},
+                    {"delay", FormatDuration(options.links.delay_ns)},
+                    {"queue_limit", options.links.queue_limit}};
+    out["late_mean_us"] = SpreadJson(result.late_mean_us);
+    out["late_p99_us"] = SpreadJson(result.late_p99_us);
+  }
   return out;
 }
 
@@ -99,7 +107,19 @@ absl::Status BenchClosed(const dataplane::ClosedBenchOptions& options, const cha
         "%s, %d runs of %.2f s\n",
         options.frame_bytes, std::string(KindName(options.network.kind)).c_str(), options.stages,
         placement, dataplane::FormatCpus(result->cpus).c_str(), options.runs, options.seconds);
+    const bool timed = options.links.keeps_packets();
+    if (timed) {
+      printf("  links: rate %s, delay %s, queue limit %u\n",
+             FormatRate(options.links.bits_per_second).c_str(),
+             FormatDuration(options.links.delay_ns).c_str(), options.links.queue_limit);
+    }
     printf("  bfly              %s frames/s\n", SpreadText(result->bfly_pps).c_str());
+    if (timed) {
+      printf(
+          "  behind            %.1f us (%.1f to %.1f) in the mean, %.1f us (%.1f to %.1f) at p99\n",
+          result->late_mean_us.median, result->late_mean_us.lowest, result->late_mean_us.highest,
+          result->late_p99_us.median, result->late_p99_us.lowest, result->late_p99_us.highest);
+    }
     const dataplane::RunStatistics& over = result->over_one_core;
     printf("  bfly on one core  %s frames/s; bfly over it %.2f (%.2f to %.2f)\n",
            SpreadText(result->one_core_pps).c_str(), over.median, over.lowest, over.highest);
@@ -131,7 +151,23 @@ struct ClosedOptions {
   std::string network = "butterfly";
   int multiplicity = 2;
   std::string rule;
+  std::string link_rate = "none";
+  std::string link_delay = "0s";
+  uint32_t link_queue = 0;
 };
+
+absl::StatusOr<dataplane::LinkShape> LinksOf(const ClosedOptions& options) {
+  const absl::StatusOr<uint64_t> rate = ParseRate(options.link_rate);
+  if (!rate.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--link-rate: ", rate.status().message()));
+  }
+  const absl::StatusOr<uint64_t> delay = ParseDuration(options.link_delay);
+  if (!delay.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--link-delay: ", delay.status().message()));
+  }
+  return dataplane::LinkShape{
+      .bits_per_second = *rate, .delay_ns = *delay, .queue_limit = options.link_queue};
+}
 
 absl::StatusOr<NetworkSpec> NetworkOf(const CLI::App& verb, const ClosedOptions& options) {
   NetworkSpec spec{.kind = KindFromName(options.network).value()};
@@ -163,6 +199,9 @@ absl::Status Bench(const CLI::App& verb, const dataplane::PortBenchOptions& opti
   const absl::StatusOr<NetworkSpec> network = NetworkOf(verb, closed);
   if (!network.ok()) return network.status();
   bench.network = *network;
+  const absl::StatusOr<dataplane::LinkShape> links = LinksOf(closed);
+  if (!links.ok()) return links.status();
+  bench.links = *links;
   return BenchClosed(bench, closed.placement.c_str(), common);
 }
 
@@ -217,6 +256,21 @@ void AddPortBench(CLI::App& bench, Invocation& invocation) {
                    "With --network: how a node picks among them [round_robin]")
       ->needs(flag)
       ->check(CLI::IsMember(rules));
+  verb->add_option("--link-rate", closed->link_rate,
+                   "With --closed: the rate of all links, such as 100Gbps; beside links that take "
+                   "time, the same butterfly without is measured")
+      ->needs(flag)
+      ->capture_default_str()
+      ->type_name("RATE");
+  verb->add_option("--link-delay", closed->link_delay,
+                   "With --closed: the delay of all links, such as 10us")
+      ->needs(flag)
+      ->capture_default_str()
+      ->type_name("TIME");
+  verb->add_option("--link-queue", closed->link_queue,
+                   "With --closed: packets that may wait at a link; 0: no limit")
+      ->needs(flag)
+      ->capture_default_str();
   verb->callback([&invocation, options, closed, verb] {
     invocation.action = [common = invocation.common, options, closed, verb] {
       return Bench(*verb, *options, *closed, common);

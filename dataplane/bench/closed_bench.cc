@@ -15,6 +15,7 @@
 #include "dataplane/bench/bench_options.h"
 #include "dataplane/bench/bench_processes.h"
 #include "dataplane/fabric/fabric.h"
+#include "dataplane/links/link_plan.h"
 #include "dataplane/runtime/cpus.h"
 #include "dataplane/runtime/eal.h"
 #include "dataplane/runtime/elapsed.h"
@@ -47,6 +48,7 @@ absl::Status CheckOptions(const ClosedBenchOptions& o) {
                      "; allowed: butterfly, dilated_butterfly, multibutterfly"));
   }
   if (const auto network = Network::Make(SpecOf(o)); !network.ok()) return network.status();
+  if (absl::Status wrong = CheckLinkShape("links.", o.links); !wrong.ok()) return wrong;
   if (o.placement != ClosedPlacement::kOne && UsableCpus().size() < 2) {
     return absl::UnavailableError(
         absl::StrCat("placement: two CPUs are needed; this process may "
@@ -64,6 +66,7 @@ void PauseFor(double seconds) {
 struct FabricRun {
   double frames_per_second = 0;
   double busy = 0;
+  double late_mean_us = 0, late_p99_us = 0;  // of the worker that was latest
   Conservation conservation;
 };
 
@@ -91,11 +94,15 @@ int RunFabric(const FabricConfig& config, double seconds, int report) {
   const Snapshot after = (*fabric)->summary();
   const double took = SecondsSince(start);
   if (absl::Status s = (*fabric)->Unload(); !s.ok()) return ChildFailed(s);
-  const FabricRun run = {
+  FabricRun run = {
       .frames_per_second =
           static_cast<double>(after.conservation.delivered - before.conservation.delivered) / took,
       .busy = BusyPart(before, after),
       .conservation = (*fabric)->summary().conservation};
+  for (const WorkerCounters& worker : after.workers) {
+    run.late_mean_us = std::max(run.late_mean_us, worker.lateness.mean_ns / 1e3);
+    run.late_p99_us = std::max(run.late_p99_us, worker.lateness.p99_ns / 1e3);
+  }
   return write(report, &run, sizeof(run)) == sizeof(run) ? 0 : 1;
 }
 
@@ -140,10 +147,11 @@ class ClosedBench {
     return status;
   }
 
-  absl::StatusOr<FabricRun> RunBfly(ClosedPlacement placement, const NetworkSpec& network) const {
+  absl::StatusOr<FabricRun> RunBfly(ClosedPlacement placement, const NetworkSpec& network,
+                                    const LinkShape& links) const {
     const std::string log = directory_.path() + "/bfly.log";
     auto device = BenchProcess::Fork(log, [&](int report, int) {
-      return RunFabric(ConfigOf(placement, network), options_.seconds, report);
+      return RunFabric(ConfigOf(placement, network, links), options_.seconds, report);
     });
     if (!device.ok()) return device.status();
     FabricRun run;
@@ -227,10 +235,12 @@ class ClosedBench {
     return devices;
   }
 
-  FabricConfig ConfigOf(ClosedPlacement placement, const NetworkSpec& network) const {
+  FabricConfig ConfigOf(ClosedPlacement placement, const NetworkSpec& network,
+                        const LinkShape& links) const {
     FabricConfig config;
     config.name = "bench";
     config.network = network;
+    config.links.base = links;
     config.idle = IdleMode::kPoll;
     const StagePlacement all = {
         .first_stage = 0, .last_stage = options_.stages - 1, .lcore = cpus_.back()};
@@ -282,24 +292,29 @@ absl::StatusOr<ClosedBenchResult> RunClosedBench(const ClosedBenchOptions& optio
   const NetworkSpec network = SpecOf(options);
   const NetworkSpec plain_network = {.kind = NetworkKind::kButterfly, .rows = network.rows};
   std::vector<double> bfly, one_core, quotients, plain, plain_quotients, io, mac;
+  std::vector<double> late_means, late_p99s;
   for (int run = 0; run < options.runs; ++run) {
     for (auto& [mode, into] : {std::pair{"io", &io}, {"mac", &mac}}) {
       const absl::StatusOr<double> pps = bench.RunTestpmd(mode);
       if (!pps.ok()) return pps.status();
       into->push_back(*pps);
     }
-    const auto one = bench.RunBfly(ClosedPlacement::kOne, network);
+    const auto one = bench.RunBfly(ClosedPlacement::kOne, network, options.links);
     if (!one.ok()) return one.status();
     one_core.push_back(one->frames_per_second);
     auto it = one;
-    if (options.placement != ClosedPlacement::kOne) it = bench.RunBfly(options.placement, network);
+    if (options.placement != ClosedPlacement::kOne) {
+      it = bench.RunBfly(options.placement, network, options.links);
+    }
     if (!it.ok()) return it.status();
     bfly.push_back(it->frames_per_second);
     quotients.push_back(it->frames_per_second / one->frames_per_second);
+    late_means.push_back(it->late_mean_us);
+    late_p99s.push_back(it->late_p99_us);
     result.busy = std::min({result.busy, one->busy, it->busy});
     Add(result.conservation, it->conservation);
     if (options.is_plain()) continue;
-    const auto other = bench.RunBfly(options.placement, plain_network);
+    const auto other = bench.RunBfly(options.placement, plain_network, {});
     if (!other.ok()) return other.status();
     plain.push_back(other->frames_per_second);
     plain_quotients.push_back(it->frames_per_second / other->frames_per_second);
@@ -312,6 +327,8 @@ absl::StatusOr<ClosedBenchResult> RunClosedBench(const ClosedBenchOptions& optio
     result.plain_pps = StatisticsOf(std::move(plain));
     result.over_plain = StatisticsOf(std::move(plain_quotients));
   }
+  result.late_mean_us = StatisticsOf(std::move(late_means));
+  result.late_p99_us = StatisticsOf(std::move(late_p99s));
   result.testpmd_io_pps = StatisticsOf(std::move(io));
   result.testpmd_mac_pps = StatisticsOf(std::move(mac));
   result.ratio = result.bfly_pps.median / result.testpmd_io_pps.median;

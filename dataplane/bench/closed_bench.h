@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "dataplane/bench/run_statistics.h"
 #include "dataplane/core/snapshot.h"
+#include "dataplane/links/link_shape.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
@@ -30,9 +31,13 @@ struct ClosedBenchOptions {
   // A butterfly, a dilated butterfly or a multibutterfly; multiplicity, rule and wiring count, rows
   // follow from the stages.
   NetworkSpec network{.kind = NetworkKind::kButterfly};
+  LinkShape links = {};  // of all links
   std::string testpmd = "dpdk-testpmd";
 
-  bool is_plain() const { return network.kind == NetworkKind::kButterfly; }
+  // A butterfly whose links take no time.
+  bool is_plain() const {
+    return network.kind == NetworkKind::kButterfly && !links.keeps_packets();
+  }
 };
 
 struct ClosedBenchResult {
@@ -42,7 +47,7 @@ struct ClosedBenchResult {
   RunStatistics one_core_pps = {};   // of bfly on one core, with the same ports and frames
   RunStatistics over_one_core = {};  // quotients of two consecutive runs
   // Unless the network is the plain butterfly: the plain one with as many stages and the same
-  // placement, and quotients of two consecutive runs.
+  // placement, and quotients of two consecutive runs. The plain one's links take no time.
   RunStatistics plain_pps = {};
   RunStatistics over_plain = {};
   RunStatistics testpmd_io_pps = {};
@@ -52,6 +57,9 @@ struct ClosedBenchResult {
   // that finds the other worker's ring full is short and moves nothing, so this is not a share of
   // time.
   double busy = 1;
+  // Where links take time: how late the latest worker was.
+  RunStatistics late_mean_us = {};
+  RunStatistics late_p99_us = {};
   Conservation conservation = {};  // of bfly, all runs, after unloading
 };
 

@@ -3,14 +3,11 @@
 
 #include <rte_cycles.h>
 
-#include <chrono>
 #include <cmath>
-#include <memory>
-#include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "dataplane/fabric/worker.h"
-#include "dataplane/runtime/cpus.h"
+#include "dataplane/bench/bench_options.h"
+#include "dataplane/bench/one_worker_fabric.h"
 #include "topologies/tag.h"
 
 namespace bfly::dataplane {
@@ -20,7 +17,6 @@ constexpr int kBytes = 1000;
 constexpr double kOverload = 1.05;
 constexpr double kDelayPacketsPerSecond = 20'000;
 constexpr uint64_t kDelayNs = 50'000;
-constexpr size_t kStoreBytes = size_t{64} << 20;
 
 // Emits a packet every `ticks`, from row 0 to the rows in turn, each born when it is due.
 class PacedInlet final : public Inlet {
@@ -86,45 +82,18 @@ class ClockedSink final : public Outlet {
   uint64_t first_ = 0, last_ = 0;
 };
 
-// A butterfly of `stages` stages on one worker, built as a loaded fabric builds it, with its own
-// traffic and sink.
-struct OneWorkerFabric {
-  OneWorkerFabric(int stages, const LinkShape& shape, double packets_per_second, uint32_t outputs)
+// What OneWorkerFabric runs here: packets from row 0, paced, and a sink that looks at the clock.
+struct PacedFabric {
+  PacedFabric(int stages, const LinkShape& shape, double packets_per_second, uint32_t outputs)
       : network(*Network::Make({.kind = NetworkKind::kButterfly, .rows = 1u << stages})),
         hz(static_cast<double>(rte_get_tsc_hz())),
-        store(kStoreBytes),
         inlet(network, hz / packets_per_second, outputs),
-        sink(static_cast<uint64_t>(stages) * ToServed(shape, hz).delay) {
-    const LinkPlan plan{.base = shape, .rules = {}};
-    std::vector<Stage*> hops;
-    for (int s = 0; s < stages; ++s) {
-      tables.push_back(std::make_unique<ShapeTable>(plan, s, network.rows(), network.ports(), hz));
-      all.push_back(std::make_unique<Stage>(network, s));
-      timed.push_back(std::make_unique<TimedLinks>(all[s]->links(), network.link_index({s, 0, 0}),
-                                                   &store, &all[s]->cold(0), 1));
-      all[s]->OfferShapes(tables[s].get(), timed[s].get());
-      hops.push_back(all[s].get());
-      worker.AddStage(all[s].get());
-    }
-    segment = std::make_unique<Segment>(std::move(hops));
-    segment->AddInlet(&inlet, false);
-    segment->AddLane(Lane::ToEgress(&sink));
-    worker.AddSegment(segment.get());
-    worker.epoch()->Ask();
-  }
+        sink(static_cast<uint64_t>(stages) * ToServed(shape, hz).delay),
+        fabric(network, shape, &inlet, &sink) {}
 
   absl::Status Run(double seconds, LinkBenchResult& result) {
-    if (absl::Status status = worker.Start(); !status.ok()) return status;
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-    worker.AskToStop();
-    if (absl::Status status = worker.Join(5); !status.ok()) return status;
-    const Ledger& ledger = worker.stopped_account().ledger;
-    result.conservation.injected += ledger.injected;
-    result.conservation.delivered += ledger.delivered;
-    result.conservation.dropped += ledger.dropped_total();
-    result.conservation.in_flight += ledger.held;
-    worker.DiscardTimed();
-    const Lateness late = worker.lateness();
+    if (absl::Status status = fabric.Run(seconds, result.conservation); !status.ok()) return status;
+    const Lateness late = fabric.worker().lateness();
     const double ns = 1e9 / hz;
     Lateness& sum = result.lateness;
     if (late.packets == 0) return absl::OkStatus();
@@ -140,14 +109,9 @@ struct OneWorkerFabric {
 
   const Network network;
   const double hz;
-  PacketStore store;
   PacedInlet inlet;
   ClockedSink sink;
-  std::vector<std::unique_ptr<ShapeTable>> tables;
-  std::vector<std::unique_ptr<Stage>> all;
-  std::vector<std::unique_ptr<TimedLinks>> timed;
-  std::unique_ptr<Segment> segment;
-  Worker worker{UsableCpus().back(), IdleMode::kPoll};
+  OneWorkerFabric fabric;
 };
 
 absl::Status MeasureRate(int stages, uint64_t rate, const LinkBenchOptions& options,
@@ -158,8 +122,8 @@ absl::Status MeasureRate(int stages, uint64_t rate, const LinkBenchOptions& opti
   const double packets_per_second = static_cast<double>(rate) / (8 * kBytes);
   std::vector<double> measured, errors;
   for (int run = 0; run < options.runs; ++run) {
-    OneWorkerFabric fabric(stages, {.bits_per_second = rate, .queue_limit = 1000},
-                           kOverload * packets_per_second, 1);
+    PacedFabric fabric(stages, {.bits_per_second = rate, .queue_limit = 1000},
+                       kOverload * packets_per_second, 1);
     if (absl::Status status = fabric.Run(options.seconds, result); !status.ok()) return status;
     measured.push_back(fabric.sink.PacketsPerTick() * fabric.hz * 8 * kBytes);
     errors.push_back(std::abs(measured.back() / static_cast<double>(rate) - 1) * 100);
@@ -175,7 +139,7 @@ absl::Status MeasureDelay(int stages, const LinkBenchOptions& options, LinkBench
   out.delay_ns = kDelayNs;
   std::vector<double> means, p99s, maxima;
   for (int run = 0; run < options.runs; ++run) {
-    OneWorkerFabric fabric(stages, {.delay_ns = kDelayNs}, kDelayPacketsPerSecond, 1u << stages);
+    PacedFabric fabric(stages, {.delay_ns = kDelayNs}, kDelayPacketsPerSecond, 1u << stages);
     if (absl::Status status = fabric.Run(options.seconds, result); !status.ok()) return status;
     const Lateness more = fabric.sink.more();
     const double us = 1e6 / fabric.hz;
@@ -193,13 +157,9 @@ absl::Status MeasureDelay(int stages, const LinkBenchOptions& options, LinkBench
 }  // namespace
 
 absl::StatusOr<LinkBenchResult> RunLinkBench(const LinkBenchOptions& options) {
-  if (!(options.seconds >= 0.05 && options.seconds <= 10)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("seconds: ", options.seconds, " is outside 0.05..10"));
-  }
-  if (options.runs < 1 || options.runs > 100) {
-    return absl::InvalidArgumentError(absl::StrCat("runs: ", options.runs, " is outside 1..100"));
-  }
+  const absl::Status checked = FirstError({CheckOption("seconds", options.seconds, 0.05, 10.0),
+                                           CheckOption("runs", options.runs, 1, 100)});
+  if (!checked.ok()) return checked;
   LinkBenchResult result;
   for (const int stages : {2, 10}) {
     if (absl::Status status = MeasureDelay(stages, options, result); !status.ok()) return status;
