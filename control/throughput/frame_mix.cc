@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/throughput/frame_mix.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace bfly::control {
+namespace {
+
+constexpr uint32_t kSmallest = 64, kLargest = 9018;  // of built-in sources
+constexpr uint32_t kEthernetHeader = 14;
+
+}  // namespace
+
+double FrameMix::mean_bytes() const {
+  double sum = 0;
+  for (const FrameShare& frame : frames) sum += frame.share * frame.bytes;
+  return sum;
+}
+
+absl::StatusOr<FrameMix> FrameMixFromName(absl::string_view name) {
+  if (name == "imix") {
+    return FrameMix{"imix",
+                    {{kSmallest, 7.0 / 12},
+                     {576 + kEthernetHeader, 4.0 / 12},
+                     {1500 + kEthernetHeader, 1.0 / 12}}};
+  }
+  uint32_t bytes = 0;
+  if (!absl::SimpleAtoi(name, &bytes) || bytes < kSmallest || bytes > kLargest) {
+    return absl::InvalidArgumentError(absl::StrCat("'", name, "' is no frame size: use ", kSmallest,
+                                                   " to ", kLargest, " bytes, or imix"));
+  }
+  return FrameMix{std::string(name), {{bytes, 1}}};
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which frames a trial sends: all of one size, or a mix.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace bfly::control {
+
+// Sizes in bytes with the Ethernet header and without the FCS, as everywhere in bfly. RFC 2544
+// counts the FCS, 4 bytes more.
+struct FrameShare {
+  uint32_t bytes = 0;
+  double share = 0;  // of the frames; shares add up to 1
+};
+
+struct FrameMix {
+  std::string name;
+  std::vector<FrameShare> frames;
+  double mean_bytes() const;
+};
+
+// "64" to "9018", or "imix": 7 of 12 frames carry 40 bytes of IP (and are padded to 64), 4 carry
+// 576 and 1 carries 1,500. InvalidArgument says what would be right.
+absl::StatusOr<FrameMix> FrameMixFromName(absl::string_view name);
+
+}  // namespace bfly::control
