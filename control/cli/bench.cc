@@ -48,6 +48,7 @@ void AddBench(CLI::App& app, Invocation& invocation) {
   AddStepBench(*group, invocation);
   AddCircuitBench(*group, invocation);
   AddGrpcBench(*group, invocation);
+  AddNdrBench(*group, invocation);
 }
 
 }  // namespace bfly::control

@@ -36,5 +36,6 @@ void AddVirtualBench(CLI::App& bench, Invocation& invocation);
 void AddStepBench(CLI::App& bench, Invocation& invocation);
 void AddCircuitBench(CLI::App& bench, Invocation& invocation);
 void AddGrpcBench(CLI::App& bench, Invocation& invocation);
+void AddNdrBench(CLI::App& bench, Invocation& invocation);
 
 }  // namespace bfly::control

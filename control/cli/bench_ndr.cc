@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// bfly bench ndr: the throughput of a running fabric, by loss ratio, and its latency below it.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "bfly/v1/fabric.grpc.pb.h"
+#include "control/cli/bench_report.h"
+#include "control/cli/client.h"
+#include "control/cli/interruptible.h"
+#include "control/cli/machine_facts.h"
+#include "control/cli/ndr_report.h"
+#include "control/cli/ndr_trials.h"
+#include "control/cli/syntax.h"
+#include "control/cli/text.h"
+#include "control/topology_file/ranges.h"
+#include "topologies/traffic_pattern.h"
+
+namespace bfly::control {
+namespace {
+
+// A search that needs more trials does not come to an end: its results contradict each other.
+constexpr int kMostTrials = 300;
+constexpr double kWarmUpSeconds = 0.5;
+// The largest load is so much more than what unpaced sources send.
+constexpr double kRoomAbove = 1.25;
+// Frames of the shortest trial at the smallest load, of each sending row.
+constexpr double kFewestFrames = 10;
+constexpr double kLatencyLoads[] = {0.1, 0.5, 0.9};  // of the NDR
+
+struct NdrOptions {
+  std::vector<std::string> sizes = {"64"};
+  std::string rows;
+  std::string ways = "both";
+  std::string to = "bitcomp";
+  double initial_duration = 0.2;
+  double final_duration = 1;
+  double duration_sum = 0;  // 0: one full-length trial
+  double loss_ratio = 0.005;
+  double exceed_ratio = 0;
+  double width = 0.01;
+  double most = 0;  // frames a second of each sending row; 0: what unpaced sources send, and more
+  uint64_t seed = 1;
+};
+
+std::vector<SearchGoal> GoalsOf(const NdrOptions& options) {
+  SearchGoal ndr{.name = "NDR",
+                 .exceed_ratio = options.exceed_ratio,
+                 .final_duration = options.final_duration,
+                 .duration_sum = std::max(options.duration_sum, options.final_duration),
+                 .initial_duration = std::min(options.initial_duration, options.final_duration),
+                 .width = options.width};
+  SearchGoal pdr = ndr;
+  pdr.name = "PDR";
+  pdr.loss_ratio = options.loss_ratio;
+  return {ndr, pdr};
+}
+
+std::vector<std::string> DestinationNames() {
+  std::vector<std::string> names = TrafficPatternNames();
+  // These need further options, and a search has enough of them.
+  std::erase_if(names, [](const std::string& name) {
+    return name == "permutation" || name == "hotspot" || name == "p-flip";
+  });
+  names.emplace_back("circuit");
+  return names;
+}
+
+absl::StatusOr<TrafficProfile> ProfileOf(const NdrOptions& options, const std::string& size,
+                                         uint32_t fabric_rows) {
+  TrafficProfile profile;
+  const absl::StatusOr<FrameMix> mix = FrameMixFromName(size);
+  if (!mix.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--bytes: ", mix.status().message()));
+  }
+  profile.mix = *mix;
+  std::string rows = options.rows;
+  if (rows.empty()) {
+    const uint32_t last = options.ways == "one" ? fabric_rows / 2 - 1 : fabric_rows - 1;
+    rows = absl::StrCat("0-", last);
+  }
+  const auto numbers = ExpandRanges(rows, fabric_rows - 1, "row");
+  if (!numbers.ok())
+    return absl::InvalidArgumentError(absl::StrCat("--rows: ", numbers.status().message()));
+  profile.senders = static_cast<uint32_t>(numbers->size());
+  profile.to.set_rows(rows);
+  profile.to.set_seed(options.seed);
+  if (options.to == "circuit") {
+    profile.to.set_destination(v1::TrafficSource::CIRCUIT);
+  } else if (options.to == "uniform") {
+    profile.to.set_destination(v1::TrafficSource::UNIFORM);
+  } else {
+    profile.to.set_destination(v1::TrafficSource::PATTERN);
+    profile.to.set_pattern(options.to);
+  }
+  return profile;
+}
+
+void PrintTrial(const TrialOutcome& outcome, const std::string& what) {
+  fprintf(stderr, "  %-8s %s frames/s a row for %g s: %.4f %% lost\n", what.c_str(),
+          Count(outcome.trial.load).c_str(), outcome.trial.duration,
+          100 * outcome.trial.loss_ratio);
+}
+
+absl::StatusOr<SizeReport> SearchSize(const NdrOptions& options, const TrafficProfile& profile,
+                                      const Common& common) {
+  FabricTrials trials(common, profile);
+  if (absl::Status status = trials.CheckAlone(); !status.ok()) return status;
+  SizeReport report{.mix = profile.mix, .senders = profile.senders, .goals = GoalsOf(options)};
+  const absl::StatusOr<double> unpaced = trials.UnpacedLoad(kWarmUpSeconds);
+  if (!unpaced.ok()) return unpaced.status();
+  report.unpaced = *unpaced;
+  report.max_load = options.most > 0 ? options.most : kRoomAbove * *unpaced;
+  report.min_load =
+      std::min(report.max_load, kFewestFrames / report.goals.front().initial_duration);
+  if (absl::Status status = ThroughputSearch::Check(report.goals, report.min_load, report.max_load);
+      !status.ok()) {
+    return status;
+  }
+  ThroughputSearch search(report.goals, report.min_load, report.max_load);
+  while (const auto next = search.Next()) {
+    if (report.trials.size() == kMostTrials) {
+      return absl::DeadlineExceededError(absl::StrCat(
+          "the search is not over after ", kMostTrials,
+          " trials: trials at the same load contradict each other; is the machine busy?"));
+    }
+    const auto outcome = trials.Run(next->load, next->duration);
+    if (!outcome.ok()) return outcome.status();
+    if (!common.json) PrintTrial(*outcome, report.goals[next->goal].name);
+    search.Add(outcome->trial);
+    report.trials.push_back(*outcome);
+  }
+  for (size_t goal = 0; goal < report.goals.size(); ++goal)
+    report.results.push_back(search.Result(goal));
+  const GoalResult& ndr = report.results.front();
+  if (!ndr.lower) return report;
+  for (const double part : kLatencyLoads) {
+    const auto outcome = trials.Run(part * *ndr.lower, options.final_duration, true);
+    if (!outcome.ok()) return outcome.status();
+    report.latencies.push_back({part, *outcome});
+  }
+  return report;
+}
+
+std::vector<std::string> DeviationsOf(const NdrOptions& options) {
+  std::vector<std::string> deviations = {
+      "Built-in sources and sinks send and count, on the workers of the fabric itself; no tester "
+      "stands outside. The cores that forward also make the frames.",
+      "A size is the Ethernet frame without its FCS; RFC 2544 counts the FCS, 4 bytes more. The "
+      "smallest frame is 64 bytes, which RFC 2544 would call 68.",
+      absl::StrFormat("A source that is late sends later and drops nothing. Frames that are not "
+                      "sent %g s (or %g %% of a longer trial) after the last one was due are lost, "
+                      "so an overload below that part of the trial is not seen.",
+                      FabricTrials::kShortestGrace, 100 * FabricTrials::kGrace),
+      "There are no learning frames and no pause of 5 s between trials; residual frames are "
+      "awaited for 2 s at most."};
+  if (options.final_duration < 60) {
+    deviations.push_back(absl::StrFormat(
+        "Full-length trials take %g s, not 60 s (RFC 2544, section 24).", options.final_duration));
+  }
+  if (options.exceed_ratio > 0)
+    deviations.push_back("The exceed ratio is not 0, so the NDR is no RFC 2544 throughput.");
+  return deviations;
+}
+
+std::vector<std::pair<std::string, std::string>> FabricFacts(const v1::FabricStatus& status) {
+  std::vector<std::pair<std::string, std::string>> facts = {
+      {"network",
+       absl::StrCat(status.kind(), ", ", status.rows(), " rows, ", status.stages(), " stages")}};
+  for (const v1::DataPlaneStatus& plane : status.data_planes()) {
+    std::vector<std::string> workers;
+    for (const v1::WorkerStatus& worker : plane.workers()) {
+      workers.push_back(absl::StrCat(worker.lcore()));
+    }
+    facts.emplace_back("data_plane " + plane.name(),
+                       absl::StrCat("workers on CPUs ", absl::StrJoin(workers, ", "), "; ",
+                                    plane.memory(), "; ", plane.dpdk_version()));
+  }
+  return facts;
+}
+
+absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
+  v1::StatusResponse answer;
+  auto fabric = v1::Fabric::NewStub(Connect(common));
+  absl::Status status =
+      Call(fabric.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &answer, common);
+  if (!status.ok()) return status;
+  if (!answer.status().loaded())
+    return absl::FailedPreconditionError("no fabric is loaded; bfly up FILE loads one");
+  std::vector<TrafficProfile> profiles;
+  for (const std::string& size : options.sizes) {
+    const auto profile = ProfileOf(options, size, answer.status().rows());
+    if (!profile.ok()) return profile.status();
+    profiles.push_back(*profile);
+  }
+  const Interruptible interruptible;
+  std::vector<SizeReport> reports;
+  for (const TrafficProfile& profile : profiles) {
+    const auto report = SearchSize(options, profile, common);
+    if (!report.ok()) return report.status();
+    reports.push_back(*report);
+    if (!common.json) PrintSize(reports.back());
+  }
+  std::vector<std::pair<std::string, std::string>> facts = FabricFacts(answer.status());
+  for (auto& fact : MachineFacts()) facts.push_back(std::move(fact));
+  const std::vector<std::string> deviations = DeviationsOf(options);
+  if (common.json) {
+    nlohmann::ordered_json out = {{"to", options.to}, {"ways", options.ways}};
+    for (const SizeReport& report : reports) out["sizes"].push_back(SizeJson(report));
+    out["deviations"] = deviations;
+    for (const auto& [name, value] : facts) out["machine"][name] = value;
+    printf("%s\n", out.dump(2).c_str());
+  } else {
+    printf("deviations from RFC 2544 and RFC 9971:\n");
+    for (const std::string& deviation : deviations) printf("  - %s\n", deviation.c_str());
+    for (const auto& [name, value] : facts) printf("%s: %s\n", name.c_str(), value.c_str());
+  }
+  const bool all_regular = std::all_of(reports.begin(), reports.end(), [](const auto& report) {
+    return std::all_of(report.results.begin(), report.results.end(),
+                       [](const GoalResult& result) { return result.is_regular(); });
+  });
+  if (all_regular) return absl::OkStatus();
+  return absl::OutOfRangeError(
+      "a throughput was not found between the smallest and the largest load: the report says "
+      "which; --most sets the largest");
+}
+
+}  // namespace
+
+void AddNdrBench(CLI::App& bench, Invocation& invocation) {
+  CLI::App* verb = NewVerb(
+      bench, invocation, "ndr",
+      "Search the throughput of the running fabric without loss (NDR) and with little (PDR)",
+      "bfly bench ndr --bytes 64,imix\n"
+      "  bfly bench ndr --ways one --final-duration 60s --json");
+  TakesElectionId(verb, invocation);
+  auto options = std::make_shared<NdrOptions>();
+  verb->add_option("--bytes", options->sizes, "Frame sizes, 64 to 9018, or imix; one search each")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->type_name("SIZE,SIZE...");
+  CLI::Option* ways =
+      verb->add_option("--ways", options->ways,
+                       "both: all rows send; one: the lower half, to the upper with bitcomp")
+          ->check(CLI::IsMember(std::vector<std::string>{"one", "both"}))
+          ->capture_default_str();
+  verb->add_option("--rows", options->rows, "Input rows that send, such as 4-15")
+      ->excludes(ways)
+      ->type_name("RANGES");
+  verb->add_option("--to", options->to, "Where to: " + absl::StrJoin(DestinationNames(), ", "))
+      ->check(CLI::IsMember(DestinationNames()))
+      ->capture_default_str()
+      ->type_name("PATTERN");
+  verb->add_option("--initial-duration", options->initial_duration, "Of the shortest trials")
+      ->transform(TimeInSeconds())
+      ->capture_default_str()
+      ->type_name("TIME");
+  verb->add_option("--final-duration", options->final_duration,
+                   "Of the trials that count; 60s is RFC 2544's")
+      ->transform(TimeInSeconds())
+      ->capture_default_str()
+      ->type_name("TIME");
+  verb->add_option("--duration-sum", options->duration_sum,
+                   "Time of trials that decides about a load; left out: one trial")
+      ->transform(TimeInSeconds())
+      ->type_name("TIME");
+  verb->add_option("--loss-ratio", options->loss_ratio, "Part of the frames that PDR may lose")
+      ->check(CLI::Range(0.0, 0.99))
+      ->capture_default_str();
+  verb->add_option("--exceed-ratio", options->exceed_ratio,
+                   "Part of the time at a load whose trials may lose more")
+      ->check(CLI::Range(0.0, 0.99))
+      ->capture_default_str();
+  verb->add_option("--width", options->width, "Relative distance of the bounds that is enough")
+      ->check(CLI::Range(0.0001, 0.5))
+      ->capture_default_str();
+  verb->add_option("--most", options->most,
+                   "Largest load, in frames a second of each sending row; left out: 1.25 times "
+                   "what the sources send unpaced")
+      ->transform(RatePerSecond())
+      ->check(CLI::Range(1.0, 1e9))
+      ->type_name("RATE");
+  verb->add_option("--seed", options->seed, "Seed of random destinations")->capture_default_str();
+  verb->callback([&invocation, options] {
+    invocation.action = [common = invocation.common, options] {
+      return BenchNdr(*options, common);
+    };
+  });
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `bfly bench ndr` found for one frame size, as text and as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "control/cli/ndr_trials.h"
+#include "control/throughput/frame_mix.h"
+#include "control/throughput/mlr_search.h"
+
+namespace bfly::control {
+
+// Loads are in frames a second of each sending row.
+struct SizeReport {
+  FrameMix mix;
+  uint32_t senders = 0;
+  double unpaced = 0;
+  double min_load = 0, max_load = 0;
+  std::vector<TrialOutcome> trials = {};
+  std::vector<SearchGoal> goals;
+  std::vector<GoalResult> results = {};
+  struct AtLoad {
+    double part = 0;
+    TrialOutcome outcome;
+  };
+  std::vector<AtLoad> latencies = {};
+};
+
+nlohmann::ordered_json SizeJson(const SizeReport& report);
+void PrintSize(const SizeReport& report);
+
+}  // namespace bfly::control

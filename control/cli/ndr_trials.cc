@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/ndr_trials.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "control/cli/client.h"
+#include "control/cli/interruptible.h"
+
+namespace bfly::control {
+namespace {
+
+using TrialClock = std::chrono::steady_clock;
+using TrialSeconds = std::chrono::duration<double>;
+
+constexpr char kNamePrefix[] = "bench-ndr-";
+constexpr TrialSeconds kResidualFrames{2};  // RFC 2544, section 23
+constexpr TrialSeconds kBetweenLooks{0.002};
+// Drops of frames that no built-in source sends. They come of what hosts send meanwhile.
+constexpr const char* kOfOthers[] = {"truncated",     "oversized",  "not_for_fabric", "unknown_row",
+                                     "unknown_input", "bad_header", "trunk_foreign"};
+
+bool IsOfOthers(const std::string& reason) {
+  return std::find(std::begin(kOfOthers), std::end(kOfOthers), reason) != std::end(kOfOthers);
+}
+
+std::map<std::string, uint64_t> DropsOf(const v1::Counters& before, const v1::Counters& after) {
+  std::map<std::string, uint64_t> drops;
+  for (const v1::DropCount& count : after.drops()) drops[count.reason()] += count.packets();
+  for (const v1::DropCount& count : before.drops()) drops[count.reason()] -= count.packets();
+  std::erase_if(drops, [](const auto& drop) { return drop.second == 0 || IsOfOthers(drop.first); });
+  return drops;
+}
+
+bool IsOfTrial(const v1::TrafficSourceStatus& status) {
+  return absl::StartsWith(status.source().name(), kNamePrefix);
+}
+
+uint64_t SentIn(const v1::ListTrafficResponse& list) {
+  uint64_t sent = 0;
+  for (const v1::TrafficSourceStatus& status : list.sources()) {
+    if (IsOfTrial(status)) sent += status.packets();
+  }
+  return sent;
+}
+
+bool HaveFinished(const v1::ListTrafficResponse& list) {
+  return std::all_of(list.sources().begin(), list.sources().end(),
+                     [](const auto& status) { return !IsOfTrial(status) || status.finished(); });
+}
+
+double SecondsOf(const v1::ListTrafficResponse& list) {
+  double seconds = 0;
+  for (const v1::TrafficSourceStatus& status : list.sources()) {
+    if (IsOfTrial(status)) seconds = std::max(seconds, status.seconds());
+  }
+  return seconds;
+}
+
+absl::Status Wait(TrialSeconds time) {
+  const TrialClock::time_point end =
+      TrialClock::now() + std::chrono::duration_cast<TrialClock::duration>(time);
+  constexpr TrialSeconds kNap{0.05};  // until the next look for Ctrl-C
+  while (!Interrupted()) {
+    const TrialSeconds left = end - TrialClock::now();
+    if (left.count() <= 0) return absl::OkStatus();
+    std::this_thread::sleep_for(std::min(left, kNap));
+  }
+  return absl::CancelledError("interrupted");
+}
+
+}  // namespace
+
+FabricTrials::FabricTrials(const Common& common, TrafficProfile profile)
+    : common_(common),
+      profile_(std::move(profile)),
+      traffic_(v1::Traffic::NewStub(Connect(common))),
+      telemetry_(v1::Telemetry::NewStub(Connect(common))) {}
+
+std::string FabricTrials::NameOf(const FrameShare& frame) const {
+  return absl::StrCat(kNamePrefix, frame.bytes);
+}
+
+uint64_t FabricTrials::FramesOf(const FrameShare& frame, double load, double duration) const {
+  return static_cast<uint64_t>(std::max(1LL, std::llround(frame.share * load * duration)));
+}
+
+// A load of 0: as fast as the workers allow, until stopped.
+absl::Status FabricTrials::Start(double load, double duration, bool latency) {
+  v1::StartTrafficRequest request;
+  for (const FrameShare& frame : profile_.mix.frames) {
+    v1::TrafficSource& source = *request.add_sources();
+    source = profile_.to;
+    source.set_name(NameOf(frame));
+    source.set_bytes(frame.bytes);
+    source.set_process(v1::TrafficSource::CONSTANT);
+    source.set_packets_per_second(frame.share * load);
+    source.set_packets(load == 0 ? 0 : FramesOf(frame, load, duration));
+    source.set_latency(latency);
+  }
+  v1::StartTrafficResponse response;
+  return Call(traffic_.get(), &v1::Traffic::Stub::Start, request, &response, common_);
+}
+
+absl::Status FabricTrials::Stop() {
+  v1::StopTrafficRequest request;
+  for (const FrameShare& frame : profile_.mix.frames) request.add_names(NameOf(frame));
+  v1::StopTrafficResponse response;
+  return Call(traffic_.get(), &v1::Traffic::Stub::Stop, request, &response, common_);
+}
+
+absl::StatusOr<v1::ListTrafficResponse> FabricTrials::List() {
+  v1::ListTrafficResponse list;
+  const absl::Status status =
+      Call(traffic_.get(), &v1::Traffic::Stub::List, v1::ListTrafficRequest(), &list, common_);
+  if (!status.ok()) return status;
+  return list;
+}
+
+absl::StatusOr<v1::Counters> FabricTrials::Read() {
+  v1::GetCountersRequest request;
+  request.mutable_filter()->set_summary(true);
+  v1::Counters counters;
+  const absl::Status status =
+      Call(telemetry_.get(), &v1::Telemetry::Stub::GetCounters, request, &counters, common_);
+  if (!status.ok()) return status;
+  return counters;
+}
+
+// Starts the sources and looks at them until they have sent everything or are too late.
+absl::StatusOr<v1::ListTrafficResponse> FabricTrials::Send(double load, double duration,
+                                                           bool latency) {
+  if (absl::Status status = Start(load, duration, latency); !status.ok()) return status;
+  if (absl::Status status = Wait(TrialSeconds(duration)); !status.ok()) return status;
+  const double give_up = duration + std::max(kShortestGrace, kGrace * duration);
+  while (true) {
+    auto list = List();
+    if (!list.ok() || HaveFinished(*list) || SecondsOf(*list) > give_up) return list;
+    if (absl::Status status = Wait(kBetweenLooks); !status.ok()) return status;
+  }
+}
+
+absl::Status FabricTrials::CheckAlone() {
+  const auto list = List();
+  if (!list.ok()) return list.status();
+  if (list->sources().empty()) return absl::OkStatus();
+  const std::string& name = list->sources(0).source().name();
+  return absl::FailedPreconditionError(
+      absl::StrCat("sources run on the fabric already, such as ", name.empty() ? "one" : name,
+                   name.empty() ? " without a name" : "",
+                   ": a trial would count their frames; stop them with bfly traffic stop"));
+}
+
+absl::StatusOr<double> FabricTrials::UnpacedLoad(double seconds) {
+  const auto measure = [&]() -> absl::StatusOr<v1::ListTrafficResponse> {
+    if (absl::Status status = Start(0, seconds, false); !status.ok()) return status;
+    if (absl::Status status = Wait(TrialSeconds(seconds)); !status.ok()) return status;
+    return List();
+  };
+  const absl::StatusOr<v1::ListTrafficResponse> list = measure();
+  const absl::Status stopped = Stop();
+  if (!list.ok()) return list.status();
+  if (!stopped.ok()) return stopped;
+  if (SentIn(*list) == 0) {
+    return absl::FailedPreconditionError(
+        "the sources sent nothing: with --to circuit the sending rows need circuits");
+  }
+  return static_cast<double>(SentIn(*list)) / SecondsOf(*list) / profile_.senders;
+}
+
+absl::StatusOr<TrialOutcome> FabricTrials::Run(double load, double duration, bool latency) {
+  const auto before = Read();
+  if (!before.ok()) return before.status();
+  const auto list = Send(load, duration, latency);
+  const absl::Status stopped = Stop();
+  if (!list.ok()) return list.status();
+  if (!stopped.ok()) return stopped;
+  const TrialClock::time_point end = TrialClock::now();
+  auto after = Read();
+  while (after.ok() && after->conservation().in_flight() > 0 &&
+         TrialClock::now() - end < kResidualFrames) {
+    if (absl::Status status = Wait(kBetweenLooks); !status.ok()) return status;
+    after = Read();
+  }
+  if (!after.ok()) return after.status();
+
+  TrialOutcome outcome{.trial = {.load = load, .duration = duration}};
+  for (const FrameShare& frame : profile_.mix.frames) {
+    outcome.intended += profile_.senders * FramesOf(frame, load, duration);
+  }
+  for (const v1::TrafficSourceStatus& status : list->sources()) {
+    if (!IsOfTrial(status) || status.no_circuit() == 0) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(status.no_circuit(),
+                     " frames were not sent, because their row has no circuit; set up "
+                     "circuits first, or name another destination with --to"));
+  }
+  outcome.sent = std::min(SentIn(*list), outcome.intended);
+  outcome.reasons = DropsOf(*before, *after);
+  for (const auto& [reason, frames] : outcome.reasons) outcome.dropped += frames;
+  outcome.left = after->conservation().in_flight();
+  const uint64_t injected = after->conservation().injected() - before->conservation().injected();
+  outcome.others = injected > outcome.intended ? injected - outcome.intended : 0;
+  const uint64_t lost =
+      std::min(outcome.intended, outcome.intended - outcome.sent + outcome.dropped + outcome.left);
+  outcome.trial.loss_ratio = static_cast<double>(lost) / static_cast<double>(outcome.intended);
+  if (latency) outcome.latency = list->latency().end_to_end();
+  return outcome;
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trials of a throughput search on a running fabric, driven by its built-in sources: the measurer
+// of RFC 9971.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "bfly/v1/telemetry.grpc.pb.h"
+#include "bfly/v1/traffic.grpc.pb.h"
+#include "control/cli/verb.h"
+#include "control/throughput/frame_mix.h"
+#include "control/throughput/mlr_search.h"
+
+namespace bfly::control {
+
+struct TrafficProfile {
+  FrameMix mix;
+  v1::TrafficSource to;  // rows, destination and seed of the sources; nothing else is used
+  uint32_t senders = 0;  // rows that send
+};
+
+struct TrialOutcome {
+  TrialResult trial;
+  uint64_t intended = 0;  // frames that the sources were told to send
+  uint64_t sent = 0;
+  uint64_t dropped = 0;  // by the fabric, of frames that it carried
+  uint64_t left = 0;     // still inside when the trial was given up waiting
+  uint64_t others = 0;   // frames that did not come from the sources of the trial
+  std::map<std::string, uint64_t> reasons = {};  // of `dropped`
+  v1::LatencySummary latency = {};               // end to end; count 0 if it was not asked for
+};
+
+class FabricTrials {
+ public:
+  FabricTrials(const Common& common, TrafficProfile profile);
+
+  // FailedPrecondition: sources run on the fabric, whose frames would be counted too.
+  absl::Status CheckAlone();
+
+  // What the sources send as fast as their workers allow, in frames a second of each sending row.
+  absl::StatusOr<double> UnpacedLoad(double seconds);
+
+  // Sends round(load * duration) frames on each row at constant gaps. Frames that have not been
+  // sent kGrace of the duration after the last one was due, that were dropped, or that have not
+  // arrived within two seconds are lost. Cancelled: Ctrl-C.
+  absl::StatusOr<TrialOutcome> Run(double load, double duration, bool latency = false);
+
+  static constexpr double kGrace = 0.01;          // of the duration
+  static constexpr double kShortestGrace = 0.01;  // seconds
+
+ private:
+  absl::Status Start(double load, double duration, bool latency);
+  absl::Status Stop();
+  absl::StatusOr<v1::ListTrafficResponse> List();
+  absl::StatusOr<v1::Counters> Read();
+  absl::StatusOr<v1::ListTrafficResponse> Send(double load, double duration, bool latency);
+  std::string NameOf(const FrameShare& frame) const;
+  uint64_t FramesOf(const FrameShare& frame, double load, double duration) const;
+
+  const Common common_;
+  const TrafficProfile profile_;
+  std::unique_ptr<v1::Traffic::Stub> traffic_;
+  std::unique_ptr<v1::Telemetry::Stub> telemetry_;
+};
+
+}  // namespace bfly::control

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bfly bench ndr: the throughput of a fabric whose links say what it is."""
+
+import unittest
+
+from command_line import LCORES, CommandLineTest, balances
+
+# Bit complement on a butterfly: no two packets share a link, so a row carries what one link carries.
+BITS_PER_SECOND = 1_000_000
+BYTES = 100
+CAPACITY = BITS_PER_SECOND / (8 * BYTES)
+QUEUE = 8
+FABRIC = f"""
+name: ndr
+network: {{kind: butterfly, rows: 4}}
+placement: [{{stages: 0-1, lcore: {LCORES[-1]}}}]
+links: {{rate: {BITS_PER_SECOND // 1_000_000}Mbps, queue_limit: {QUEUE}}}
+"""
+FINAL = 0.5
+
+
+class Throughput(CommandLineTest):
+    def refused(self, *words, code=1):
+        done = self.bfly("bench", "ndr", *words, check=False)
+        self.assertEqual(done.returncode, code, f"{words}: {done.stdout}{done.stderr}")
+        return done.stderr
+
+    def test_is_what_the_links_carry(self):
+        self.assertIn("bfly up", self.refused())
+        self.bfly("up", self.write("fabric.yaml", FABRIC))
+        report = self.json("bench", "ndr", "--bytes", BYTES, "--most", "4k", "--width", "0.02",
+                           "--initial-duration", "100ms", "--final-duration", f"{FINAL}s")
+        (size,) = report["sizes"]
+        self.assertEqual(size["senders"], 4)
+        self.assertGreater(size["unpaced_load"], CAPACITY)
+        ndr, pdr = size["goals"]
+        for goal, least, most in (
+                # What the queue and the link hold at the end of the trial is carried too.
+                (ndr, CAPACITY, CAPACITY + (QUEUE + 1) / FINAL),
+                (pdr, CAPACITY, CAPACITY / 0.995 + (QUEUE + 1) / FINAL)):
+            self.assertTrue(goal["regular"], goal)
+            # The bounds are at most 2 % apart, and the capacity lies between them.
+            self.assertGreaterEqual(goal["relevant_upper_bound"], least, goal)
+            self.assertLessEqual(goal["relevant_lower_bound"], most, goal)
+            self.assertGreaterEqual(goal["relevant_lower_bound"], least * 0.97, goal)
+            self.assertLessEqual(goal["relevant_upper_bound"], most * 1.03, goal)
+            self.assertEqual(goal["limit"], "the fabric: queue_full", goal)
+            self.assertAlmostEqual(goal["fabric_throughput"], 4 * goal["conditional_throughput"], places=3)
+        self.assertEqual([latency["part_of_ndr"] for latency in size["latency"]], [0.1, 0.5, 0.9])
+        for latency in size["latency"]:
+            # Two links, each of which takes 8 * BYTES / BITS_PER_SECOND.
+            self.assertGreaterEqual(latency["p50_ns"], 2e9 / CAPACITY, latency)
+            self.assertGreater(latency["frames"], 0)
+        for trial in size["trials"]:
+            self.assertLessEqual(trial["sent"], trial["intended"])
+            self.assertEqual(trial["others"], 0, trial)
+        self.assertTrue(balances(self.json("counters")["conservation"]))
+        self.assertEqual(self.json("traffic", "list")["sources"], [], "the sources are stopped")
+
+        self.assertIn("'63' is no frame size", self.refused("--bytes", "63"))
+        self.assertIn("row 4 is outside 0..3", self.refused("--rows", "2-4"))
+        self.assertIn("need circuits", self.refused("--to", "circuit"))
+        self.bfly("traffic", "start", "--name", "mine", "--rate", "10", "--to", "uniform")
+        self.assertIn("such as mine", self.refused())
+        self.bfly("traffic", "stop")
+        # One load, which passes: it is no upper bound, and the exit code says so.
+        text = self.refused("--most", "200", "--bytes", BYTES, "--initial-duration", "100ms",
+                            "--final-duration", "100ms")
+        self.assertIn("--most sets the largest", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
