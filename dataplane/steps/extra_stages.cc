@@ -54,7 +54,8 @@ class FifoQueue {
 };
 
 // The queue of one link, by priority and then in order of arrival: a binary heap of numbers that
-// hold both. Key is wide enough for the priority and 32 bits more.
+// hold both. Key is wide enough for the priority and 32 bits more. A packet that comes after one
+// has crossed takes its place at the top and sinks from there, which is one walk instead of two.
 template <typename Key>
 class PriorityQueue {
  public:
@@ -83,31 +84,38 @@ class PriorityQueue {
  private:
   template <typename Cross>
   void CrossFirst(Cross&& cross) {
+    if (open_) Sink(heap_[waiting_ + 1]);
     cross(packets_[static_cast<uint32_t>(heap_[1])], next_++);
-    Pop();
+    open_ = --waiting_ > 0;
   }
 
-  // heap_[i] is not above heap_[2 * i] and heap_[2 * i + 1].
   void Push(Key key) {
-    size_t at = ++waiting_;
+    ++waiting_;
+    if (open_) {
+      open_ = false;
+      Sink(key);
+      return;
+    }
+    size_t at = waiting_;
     for (; at > 1 && key < heap_[at / 2]; at /= 2) heap_[at] = heap_[at / 2];
     heap_[at] = key;
   }
-  void Pop() {
-    const Key last = heap_[waiting_--];
+  // Puts the key into the heap of waiting_ numbers whose top is free.
+  void Sink(Key key) {
     size_t at = 1;
     for (size_t below = 2; below <= waiting_; below *= 2) {
       if (below < waiting_) below += heap_[below + 1] < heap_[below];
-      if (last <= heap_[below]) break;
+      if (key <= heap_[below]) break;
       heap_[at] = heap_[below];
       at = below;
     }
-    heap_[at] = last;
+    heap_[at] = key;
   }
 
   std::vector<ExtraPacket> packets_;  // in the order of arrival
-  std::vector<Key> heap_;             // from 1 on
+  std::vector<Key> heap_;  // from 1 on; heap_[i] is not above heap_[2i] and heap_[2i + 1]
   size_t waiting_ = 0;
+  bool open_ = false;  // the top has crossed, and the heap has one number more than waiting_
   uint32_t arrivals_ = 0;
   uint32_t next_ = 1;  // the first slot that is not taken
 };
@@ -236,7 +244,14 @@ class LevelByLevel {
     const ExtraPacket* const one_end = one + came[0].count();
     const ExtraPacket* two = here_.data() + came[1].first;
     const ExtraPacket* const two_end = two + came[1].count();
-    while (one != one_end && two != two_end) visit(one->crossed <= two->crossed ? *one++ : *two++);
+    while (one != one_end && two != two_end) {
+      // Which of them is first is a matter of chance: the compiler makes no jump of this.
+      const bool second = two->crossed < one->crossed;
+      const ExtraPacket* const first = second ? two : one;
+      two += second;
+      one += !second;
+      visit(*first);
+    }
     while (one != one_end) visit(*one++);
     while (two != two_end) visit(*two++);
   }
