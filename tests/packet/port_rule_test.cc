@@ -8,6 +8,7 @@
 
 #include "dataplane/stages/stage.h"
 #include "tests/packet/fabric_fixture.h"
+#include "tests/sanitized.h"
 #include "topologies/tag.h"
 
 namespace bfly::dataplane {
@@ -282,7 +283,7 @@ TEST(PortRules, LeastOccupiedKeepsParallelLinksWithinOnePacket) {
     OneNode node(PortRule::kLeastOccupied, multiplicity);
     size_t most = 0;
     uint64_t now = 1000;
-    for (int i = 0; i < 20'000; ++i) {
+    for (int i = 0; i < (kSanitized ? 2'000 : 20'000); ++i) {
       // Bursts at one moment, and pauses in which links run empty.
       if (random() % 3 == 0) now += random() % (3 * 300 / static_cast<uint64_t>(multiplicity));
       if (random() % 500 == 0) now += 20'000;

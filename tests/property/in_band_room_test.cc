@@ -10,6 +10,7 @@
 #include "dataplane/programs/given_paths.h"
 #include "dataplane/programs/minimum.h"
 #include "tests/property/in_band_model.h"
+#include "tests/sanitized.h"
 #include "topologies/permutation.h"
 
 namespace bfly::dataplane {
@@ -78,7 +79,7 @@ void ExpectBooked(const Booked& booked, const InBandReport& report,
 TEST(InBandRoom, ABatchIsSetUpWholeOrNotAtAllAndNamesTheLinkThatTheBooksName) {
   int refused = 0, set_up = 0;
   for (uint32_t rows : {4u, 16u, 64u, 256u}) {
-    for (uint64_t seed = 0; seed < 6; ++seed) {
+    for (uint64_t seed = 0; seed < (kSanitized ? 2 : 6); ++seed) {
       const Network network = Make(NetworkKind::kTwoFoldButterfly, rows, seed);
       const Permutation permutation = *PermutationByName("random", rows, seed);
       const uint32_t first = rows / 4;  // circuits that stand before
