@@ -86,6 +86,7 @@ void FillCounters(const dataplane::Snapshot& snapshot,
   for (const dataplane::PortCounters& port : snapshot.ports) {
     v1::PortCounters* out = counters->add_ports();
     out->set_name(port.name);
+    out->set_driver(port.driver);
     out->set_rx_packets(port.rx_packets);
     out->set_rx_bytes(port.rx_bytes);
     out->set_tx_packets(port.tx_packets);
@@ -229,6 +230,11 @@ void FillTraffic(const std::vector<dataplane::SourceCounters>& sources,
   v1::LatencyReport* report = state->mutable_latency();
   report->set_recording(latency.recording);
   FillSummary(latency.end_to_end, report->mutable_end_to_end());
+  for (const dataplane::LatencyBucket& from : latency.histogram) {
+    v1::LatencyBucket* bucket = report->add_histogram();
+    bucket->set_up_to(from.up_to);
+    bucket->set_packets(from.count);
+  }
   FillSummary(latency.links, report->mutable_links());
   FillSummary(latency.late, report->mutable_late());
   for (size_t s = 0; s < latency.stages.size(); ++s) {

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // bfly bench ndr: the throughput of a running fabric, by loss ratio, and its latency below it.
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "bfly/v1/fabric.grpc.pb.h"
+#include "bfly/v1/telemetry.grpc.pb.h"
 #include "control/cli/bench_report.h"
 #include "control/cli/client.h"
 #include "control/cli/interruptible.h"
@@ -45,6 +48,7 @@ struct NdrOptions {
   double width = 0.01;
   double most = 0;  // frames a second of each sending row; 0: what unpaced sources send, and more
   uint64_t seed = 1;
+  std::string histogram;  // file for the latency histograms; empty: none
 };
 
 std::vector<SearchGoal> GoalsOf(const NdrOptions& options) {
@@ -146,10 +150,21 @@ absl::StatusOr<SizeReport> SearchSize(const NdrOptions& options, const TrafficPr
   return report;
 }
 
+// 64, 128, 256, 512, 1024, 1280 and 1518 with FCS. A source sends no frame of 60 bytes.
+bool HasSizesOfRfc2544(const NdrOptions& options) {
+  constexpr const char* kSizes[] = {"64", "124", "252", "508", "1020", "1276", "1514"};
+  return std::all_of(std::begin(kSizes), std::end(kSizes), [&](const char* size) {
+    return std::find(options.sizes.begin(), options.sizes.end(), size) != options.sizes.end();
+  });
+}
+
 std::vector<std::string> DeviationsOf(const NdrOptions& options) {
   std::vector<std::string> deviations = {
       "Built-in sources and sinks send and count, on the workers of the fabric itself; no tester "
       "stands outside. The cores that forward also make the frames.",
+      "These frames have a length and no bytes: no device, buffer or header is touched, and what "
+      "sections 10, 11 and 12 of RFC 2544 ask (contents of received frames; broadcast, management "
+      "and routing frames, filters; addresses) does not apply.",
       "A size is the Ethernet frame without its FCS; RFC 2544 counts the FCS, 4 bytes more. The "
       "smallest frame is 64 bytes, which RFC 2544 would call 68.",
       absl::StrFormat("A source that is late sends later and drops nothing. Frames that are not "
@@ -158,6 +173,23 @@ std::vector<std::string> DeviationsOf(const NdrOptions& options) {
                       FabricTrials::kShortestGrace, 100 * FabricTrials::kGrace),
       "There are no learning frames and no pause of 5 s between trials; residual frames are "
       "awaited for 2 s at most."};
+  deviations.push_back(absl::StrFormat(
+      "Latency is that of every frame of one trial of %g s at each of 10, 50 and 90 %% of the NDR, "
+      "from the moment the frame was due to its delivery, and lost frames have none. RFC 2544, "
+      "section 26.2, tags one frame of a stream of 120 s at the throughput and repeats that 20 "
+      "times.",
+      options.final_duration));
+  deviations.emplace_back(
+      "A load is a rate of each sending row, not of an interface, and links without a rate have no "
+      "maximum frame rate (RFC 2544, section 20).");
+  deviations.emplace_back(
+      "Only throughput and latency are measured: not frame loss rate by load, back-to-back frames, "
+      "system recovery, reset (RFC 2544, sections 26.3 to 26.6) or bursts (section 21).");
+  if (!HasSizesOfRfc2544(options)) {
+    deviations.emplace_back(
+        "Not all frame sizes of RFC 2544, section 9.1, are measured; "
+        "--bytes 64,124,252,508,1020,1276,1514 are its sizes without FCS, but for the 64.");
+  }
   if (options.final_duration < 60) {
     deviations.push_back(absl::StrFormat(
         "Full-length trials take %g s, not 60 s (RFC 2544, section 24).", options.final_duration));
@@ -167,7 +199,8 @@ std::vector<std::string> DeviationsOf(const NdrOptions& options) {
   return deviations;
 }
 
-std::vector<std::pair<std::string, std::string>> FabricFacts(const v1::FabricStatus& status) {
+std::vector<std::pair<std::string, std::string>> FabricFacts(const v1::FabricStatus& status,
+                                                             const v1::Counters& counters) {
   std::vector<std::pair<std::string, std::string>> facts = {
       {"network",
        absl::StrCat(status.kind(), ", ", status.rows(), " rows, ", status.stages(), " stages")}};
@@ -180,7 +213,26 @@ std::vector<std::pair<std::string, std::string>> FabricFacts(const v1::FabricSta
                        absl::StrCat("workers on CPUs ", absl::StrJoin(workers, ", "), "; ",
                                     plane.memory(), "; ", plane.dpdk_version()));
   }
+  for (const v1::PortCounters& port : counters.ports()) {
+    facts.emplace_back(
+        absl::StrCat("port ", port.name()),
+        absl::StrCat("driver ", port.driver().empty() ? "unknown" : port.driver(),
+                     port.queues().empty()
+                         ? "; a trunk"
+                         : absl::StrCat(", ", port.queues_size(), " queue pairs; not used")));
+  }
+  if (counters.ports().empty()) facts.emplace_back("ports", "none: no driver and no queues");
   return facts;
+}
+
+// Unavailable: the file cannot be written. A search takes minutes, so this is asked before it.
+absl::Status WriteText(const std::string& path, const std::string& text) {
+  errno = 0;
+  std::ofstream file(path, std::ios::trunc);
+  file << text;
+  file.close();
+  if (file) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, absl::StrCat("--histogram ", path, ": cannot be written"));
 }
 
 absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
@@ -197,6 +249,15 @@ absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
     if (!profile.ok()) return profile.status();
     profiles.push_back(*profile);
   }
+  v1::GetCountersRequest no_links;
+  no_links.mutable_filter()->set_summary(true);
+  v1::Counters counters;
+  auto telemetry = v1::Telemetry::NewStub(Connect(common));
+  status = Call(telemetry.get(), &v1::Telemetry::Stub::GetCounters, no_links, &counters, common);
+  if (!status.ok()) return status;
+  if (!options.histogram.empty()) {
+    if (status = WriteText(options.histogram, ""); !status.ok()) return status;
+  }
   const Interruptible interruptible;
   std::vector<SizeReport> reports;
   for (const TrafficProfile& profile : profiles) {
@@ -205,7 +266,7 @@ absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
     reports.push_back(*report);
     if (!common.json) PrintSize(reports.back());
   }
-  std::vector<std::pair<std::string, std::string>> facts = FabricFacts(answer.status());
+  std::vector<std::pair<std::string, std::string>> facts = FabricFacts(answer.status(), counters);
   for (auto& fact : MachineFacts()) facts.push_back(std::move(fact));
   const std::vector<std::string> deviations = DeviationsOf(options);
   if (common.json) {
@@ -218,6 +279,9 @@ absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
     printf("deviations from RFC 2544 and RFC 9971:\n");
     for (const std::string& deviation : deviations) printf("  - %s\n", deviation.c_str());
     for (const auto& [name, value] : facts) printf("%s: %s\n", name.c_str(), value.c_str());
+  }
+  if (!options.histogram.empty()) {
+    if (status = WriteText(options.histogram, HistogramCsv(reports)); !status.ok()) return status;
   }
   const bool all_regular = std::all_of(reports.begin(), reports.end(), [](const auto& report) {
     return std::all_of(report.results.begin(), report.results.end(),
@@ -284,6 +348,9 @@ void AddNdrBench(CLI::App& bench, Invocation& invocation) {
       ->transform(RatePerSecond())
       ->check(CLI::Range(1.0, 1e9))
       ->type_name("RATE");
+  verb->add_option("--histogram", options->histogram,
+                   "Write the latency histograms at 10, 50 and 90 % of NDR here, as CSV")
+      ->type_name("FILE");
   verb->add_option("--seed", options->seed, "Seed of random destinations")->capture_default_str();
   verb->callback([&invocation, options] {
     invocation.action = [common = invocation.common, options] {

@@ -16,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr char kUnknown[] = "unknown";
+constexpr int kMostNumaNodes = 64;
 
 std::string FirstLineOf(const fs::path& path, const std::string& if_empty) {
   std::ifstream file(path);
@@ -47,6 +48,18 @@ std::string Hugepages() {
   return pools.empty() ? kUnknown : absl::StrJoin(pools, ", ");
 }
 
+// "0: CPUs 0-15; 1: CPUs 16-31".
+std::string NumaNodes() {
+  std::vector<std::string> nodes;
+  std::error_code error;
+  for (int node = 0; node < kMostNumaNodes; ++node) {
+    const fs::path of_node = absl::StrCat("/sys/devices/system/node/node", node);
+    if (!fs::exists(of_node, error)) continue;
+    nodes.push_back(absl::StrCat(node, ": CPUs ", FirstLineOf(of_node / "cpulist", "none")));
+  }
+  return nodes.empty() ? kUnknown : absl::StrJoin(nodes, "; ");
+}
+
 std::string Kernel() {
   utsname name{};
   return uname(&name) == 0 ? absl::StrCat(name.sysname, " ", name.release) : kUnknown;
@@ -56,16 +69,18 @@ std::string Kernel() {
 
 std::vector<std::pair<std::string, std::string>> MachineFacts() {
   const fs::path system = "/sys/devices/system";
-  return {{"processor", ProcessorName()},
-          {"cpus", FirstLineOf(system / "cpu/online", kUnknown)},
-          {"governor", Governors()},
-          {"isolated_cpus", FirstLineOf(system / "cpu/isolated", "none")},
-          {"numa_nodes", FirstLineOf(system / "node/online", kUnknown)},
-          {"hugepages", Hugepages()},
-          {"clock_source",
-           FirstLineOf(system / "clocksource/clocksource0/current_clocksource", kUnknown)},
-          {"kernel", Kernel()},
-          {"compiler", BFLY_COMPILER}};
+  return {
+      {"processor", ProcessorName()},
+      {"cpus", FirstLineOf(system / "cpu/online", kUnknown)},
+      {"governor", Governors()},
+      {"isolated_cpus", FirstLineOf(system / "cpu/isolated", "none")},
+      {"cpus_of_core_0", FirstLineOf(system / "cpu/cpu0/topology/thread_siblings_list", kUnknown)},
+      {"numa_nodes", NumaNodes()},
+      {"hugepages", Hugepages()},
+      {"clock_source",
+       FirstLineOf(system / "clocksource/clocksource0/current_clocksource", kUnknown)},
+      {"kernel", Kernel()},
+      {"compiler", BFLY_COMPILER}};
 }
 
 }  // namespace bfly::control

@@ -9,8 +9,8 @@
 namespace bfly::control {
 
 // Names and values, in the order in which reports have them: processor, CPUs, governor, isolated
-// CPUs, NUMA nodes, hugepages, clock source, kernel, compiler. What the machine does not tell is
-// "unknown".
+// CPUs, CPUs that share the first core, NUMA nodes with their CPUs, hugepages, clock source,
+// kernel, compiler. What the machine does not tell is "unknown".
 std::vector<std::pair<std::string, std::string>> MachineFacts();
 
 }  // namespace bfly::control

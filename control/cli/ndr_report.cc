@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "control/cli/text.h"
 
 namespace bfly::control {
@@ -85,10 +86,31 @@ nlohmann::ordered_json SizeJson(const SizeReport& report) {
   for (const SizeReport::AtLoad& at : report.latencies) {
     nlohmann::ordered_json latency = LatencyJson(at.outcome.latency);
     latency["part_of_ndr"] = at.part;
+    latency["intended"] = at.outcome.intended;
+    latency["loss_ratio"] = at.outcome.trial.loss_ratio;
     out["latency"].push_back(std::move(latency));
   }
   for (const TrialOutcome& outcome : report.trials) out["trials"].push_back(TrialJson(outcome));
   return out;
+}
+
+std::string HistogramCsv(const std::vector<SizeReport>& reports) {
+  std::string csv =
+      "frame_bytes,part_of_ndr,frames_per_second_of_a_row,latency_up_to_ns,frames,part_up_to_"
+      "here\n";
+  for (const SizeReport& report : reports) {
+    for (const SizeReport::AtLoad& at : report.latencies) {
+      uint64_t seen = 0;
+      for (const v1::LatencyBucket& bucket : at.outcome.histogram) {
+        seen += bucket.packets();
+        absl::StrAppendFormat(
+            &csv, "%s,%g,%.1f,%.1f,%d,%.9f\n", report.mix.name, at.part, at.outcome.trial.load,
+            bucket.up_to(), bucket.packets(),
+            static_cast<double>(seen) / static_cast<double>(at.outcome.latency.count()));
+      }
+    }
+  }
+  return csv;
 }
 
 void PrintSize(const SizeReport& report) {
@@ -114,9 +136,9 @@ void PrintSize(const SizeReport& report) {
     const v1::LatencySummary& latency = at.outcome.latency;
     printf(
         "  latency at %2.0f %% of NDR: p50 %.1f us, p90 %.1f us, p99 %.1f us, p99.9 %.1f us, "
-        "most %.0f us\n",
+        "most %.0f us; %g %% lost\n",
         100 * at.part, latency.p50() / 1e3, latency.p90() / 1e3, latency.p99() / 1e3,
-        latency.p999() / 1e3, latency.max() / 1e3);
+        latency.p999() / 1e3, latency.max() / 1e3, 100 * at.outcome.trial.loss_ratio);
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "control/cli/ndr_trials.h"
@@ -29,5 +30,10 @@ struct SizeReport {
 
 nlohmann::ordered_json SizeJson(const SizeReport& report);
 void PrintSize(const SizeReport& report);
+
+// The latency histograms of all sizes as CSV, a line for each bucket: the frame size, the load as
+// part of the NDR and in frames a second of each sending row, the longest latency of the bucket in
+// nanoseconds, its frames, and the part of all frames with at most this latency.
+std::string HistogramCsv(const std::vector<SizeReport>& reports);
 
 }  // namespace bfly::control

@@ -114,10 +114,12 @@ absl::Status FabricTrials::Stop() {
   return Call(traffic_.get(), &v1::Traffic::Stub::Stop, request, &response, common_);
 }
 
-absl::StatusOr<v1::ListTrafficResponse> FabricTrials::List() {
+absl::StatusOr<v1::ListTrafficResponse> FabricTrials::List(bool histogram) {
+  v1::ListTrafficRequest request;
+  request.set_histogram(histogram);
   v1::ListTrafficResponse list;
   const absl::Status status =
-      Call(traffic_.get(), &v1::Traffic::Stub::List, v1::ListTrafficRequest(), &list, common_);
+      Call(traffic_.get(), &v1::Traffic::Stub::List, request, &list, common_);
   if (!status.ok()) return status;
   return list;
 }
@@ -130,6 +132,27 @@ absl::StatusOr<v1::Counters> FabricTrials::Read() {
       Call(telemetry_.get(), &v1::Telemetry::Stub::GetCounters, request, &counters, common_);
   if (!status.ok()) return status;
   return counters;
+}
+
+// Waits for residual frames, then reads.
+absl::StatusOr<v1::Counters> FabricTrials::ReadWhenEmpty() {
+  const TrialClock::time_point begin = TrialClock::now();
+  auto counters = Read();
+  while (counters.ok() && counters->conservation().in_flight() > 0 &&
+         TrialClock::now() - begin < kResidualFrames) {
+    if (absl::Status status = Wait(kBetweenLooks); !status.ok()) return status;
+    counters = Read();
+  }
+  return counters;
+}
+
+// The frames that arrive last are the late ones, so the latencies are read after them. Stopping the
+// sources would end the recording.
+absl::StatusOr<v1::LatencyReport> FabricTrials::LatencyOfAll() {
+  if (const auto empty = ReadWhenEmpty(); !empty.ok()) return empty.status();
+  const auto list = List(true);
+  if (!list.ok()) return list.status();
+  return list->latency();
 }
 
 // Starts the sources and looks at them until they have sent everything or are too late.
@@ -177,16 +200,13 @@ absl::StatusOr<TrialOutcome> FabricTrials::Run(double load, double duration, boo
   const auto before = Read();
   if (!before.ok()) return before.status();
   const auto list = Send(load, duration, latency);
+  absl::StatusOr<v1::LatencyReport> recorded = v1::LatencyReport();
+  if (latency && list.ok()) recorded = LatencyOfAll();
   const absl::Status stopped = Stop();
   if (!list.ok()) return list.status();
+  if (!recorded.ok()) return recorded.status();
   if (!stopped.ok()) return stopped;
-  const TrialClock::time_point end = TrialClock::now();
-  auto after = Read();
-  while (after.ok() && after->conservation().in_flight() > 0 &&
-         TrialClock::now() - end < kResidualFrames) {
-    if (absl::Status status = Wait(kBetweenLooks); !status.ok()) return status;
-    after = Read();
-  }
+  const auto after = ReadWhenEmpty();
   if (!after.ok()) return after.status();
 
   TrialOutcome outcome{.trial = {.load = load, .duration = duration}};
@@ -209,7 +229,8 @@ absl::StatusOr<TrialOutcome> FabricTrials::Run(double load, double duration, boo
   const uint64_t lost =
       std::min(outcome.intended, outcome.intended - outcome.sent + outcome.dropped + outcome.left);
   outcome.trial.loss_ratio = static_cast<double>(lost) / static_cast<double>(outcome.intended);
-  if (latency) outcome.latency = list->latency().end_to_end();
+  outcome.latency = recorded->end_to_end();
+  outcome.histogram = {recorded->histogram().begin(), recorded->histogram().end()};
   return outcome;
 }
 

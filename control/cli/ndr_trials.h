@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "bfly/v1/telemetry.grpc.pb.h"
@@ -30,7 +31,10 @@ struct TrialOutcome {
   uint64_t left = 0;     // still inside when the trial was given up waiting
   uint64_t others = 0;   // frames that did not come from the sources of the trial
   std::map<std::string, uint64_t> reasons = {};  // of `dropped`
-  v1::LatencySummary latency = {};               // end to end; count 0 if it was not asked for
+  // End to end, of the frames that arrived within two seconds of the end; of no frame if it was not
+  // asked for.
+  v1::LatencySummary latency = {};
+  std::vector<v1::LatencyBucket> histogram = {};  // of `latency`
 };
 
 class FabricTrials {
@@ -54,8 +58,10 @@ class FabricTrials {
  private:
   absl::Status Start(double load, double duration, bool latency);
   absl::Status Stop();
-  absl::StatusOr<v1::ListTrafficResponse> List();
+  absl::StatusOr<v1::ListTrafficResponse> List(bool histogram = false);
   absl::StatusOr<v1::Counters> Read();
+  absl::StatusOr<v1::Counters> ReadWhenEmpty();
+  absl::StatusOr<v1::LatencyReport> LatencyOfAll();
   absl::StatusOr<v1::ListTrafficResponse> Send(double load, double duration, bool latency);
   std::string NameOf(const FrameShare& frame) const;
   uint64_t FramesOf(const FrameShare& frame, double load, double duration) const;

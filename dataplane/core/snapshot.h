@@ -73,6 +73,7 @@ struct QueueCounters {
 
 struct PortCounters {
   std::string name;
+  std::string driver;                     // DPDK's name of it, such as "net_memif"
   uint64_t rx_packets = 0, rx_bytes = 0;  // frames taken from the device
   uint64_t tx_packets = 0, tx_bytes = 0;  // frames given to the device
   uint64_t rx_missed = 0;  // the device dropped before we looked (imissed + ierrors + nombuf)

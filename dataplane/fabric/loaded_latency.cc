@@ -53,6 +53,7 @@ LatencyReport LoadedFabric::ReportOf(const RecordedLatency& recorded) const {
     late.push_back(&latency->late);
   }
   report.end_to_end = Summarize(end_to_end, hz);
+  report.histogram = BucketsOf(end_to_end, hz);
   report.links = Summarize(links, hz);
   report.late = Summarize(late, hz);
   for (const auto& blocks : recorded.stages) {

@@ -105,6 +105,11 @@ std::string AttachedDevice::problem() const {
   return problem_;
 }
 
+std::string AttachedDevice::driver() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return device_ != nullptr ? device_->driver() : "";
+}
+
 uint64_t AttachedDevice::missed() const {
   const std::lock_guard lock(mutex_);
   return missed_before_ + (device_ != nullptr ? device_->missed() : 0);

@@ -33,6 +33,8 @@ class AttachedDevice {
   const DeviceGate* gate() const { return &gate_; }
   // Any thread. The sum over all attachments of the device.
   uint64_t missed() const;
+  // DPDK's name of its driver; empty while its interface is gone.
+  std::string driver() const;
   XdpCounters xdp() const;
   // What is wrong with the device: "interface bf0 is gone; ..."; empty: nothing.
   std::string problem() const;

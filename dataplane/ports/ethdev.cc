@@ -158,6 +158,7 @@ absl::Status Ethdev::Configure(const EthdevConfig& config) {
   };
   rte_eth_dev_info info{};
   if (int ret = rte_eth_dev_info_get(id_, &info); ret != 0) return refused("no information", ret);
+  if (info.driver_name != nullptr) driver_ = info.driver_name;
   const uint16_t queues = static_cast<uint16_t>(config.queue_pairs);
   const int most = std::min<int>(info.max_rx_queues, info.max_tx_queues);
   if (config.queue_pairs > most) {

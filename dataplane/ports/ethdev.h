@@ -38,6 +38,8 @@ class Ethdev {
 
   uint16_t id() const { return id_; }
   const std::string& name() const { return name_; }
+  // DPDK's name of the driver, such as "net_memif".
+  const std::string& driver() const { return driver_; }
   bool link_up() const;
   // Frames that the device lost before a worker took them: no descriptor, errors, no buffer.
   uint64_t missed() const;
@@ -59,6 +61,7 @@ class Ethdev {
   rte_mempool* pool_ = nullptr;
   uint16_t id_ = 0;
   std::string name_;
+  std::string driver_;
   uint64_t owner_ = 0;   // DPDK's owner id, because two ports cannot share a device
   bool probed_ = false;  // this object probed the device, so it removes it
   bool started_ = false;

@@ -83,6 +83,7 @@ void HostPort::FindHost(KnownHosts* hosts) {
 PortCounters HostPort::counters() const {
   PortCounters sum;
   sum.name = config_.name;
+  sum.driver = device_->driver();
   for (const auto& inlet : inlets_) {
     sum.queues.emplace_back().rx_packets =
         inlet->counters().packets.load(std::memory_order_relaxed);

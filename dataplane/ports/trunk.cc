@@ -38,6 +38,7 @@ absl::StatusOr<std::unique_ptr<Trunk>> Trunk::Open(const std::string& field,
 PortCounters Trunk::counters() const {
   PortCounters c;
   c.name = config_.name;
+  c.driver = device_->driver();
   if (outlet_ != nullptr) {
     c.tx_packets = outlet_->counters().packets.load(std::memory_order_relaxed);
     c.tx_bytes = outlet_->counters().bytes.load(std::memory_order_relaxed);

@@ -22,6 +22,7 @@ struct LatencyReport {
   LatencySummary end_to_end = {};
   LatencySummary links = {};
   LatencySummary late = {};
+  std::vector<LatencyBucket> histogram = {};  // of end_to_end
   int first_stage = 0;
   // By stage from first_stage on: the time from the arrival at a node to the end of the link, as
   // computed. Only links with a rate or a delay take time, so stages without such links count 0

@@ -42,4 +42,21 @@ LatencySummary Summarize(const std::vector<const LatencyHistogram*>& histograms,
   return summary;
 }
 
+std::vector<LatencyBucket> BucketsOf(const std::vector<const LatencyHistogram*>& histograms,
+                                     double tsc_hz) {
+  std::vector<LatencyBucket> buckets;
+  for (size_t b = 0; b < LatencyHistogram::kBuckets; ++b) {
+    uint64_t count = 0, max = 0;
+    for (const LatencyHistogram* histogram : histograms) {
+      if (histogram == nullptr) continue;
+      count += histogram->counts_[b].load(std::memory_order_relaxed);
+      max = std::max(max, histogram->max_.load(std::memory_order_relaxed));
+    }
+    if (count == 0) continue;
+    const uint64_t up_to = std::min(LatencyHistogram::UpperEnd(b), max);
+    buckets.push_back({.up_to = static_cast<double>(up_to) * 1e9 / tsc_hz, .count = count});
+  }
+  return buckets;
+}
+
 }  // namespace bfly::dataplane

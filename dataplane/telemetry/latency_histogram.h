@@ -21,6 +21,12 @@ struct LatencySummary {
   double max = 0;
 };
 
+// Durations that a histogram counts together.
+struct LatencyBucket {
+  double up_to = 0;  // nanoseconds, the longest of these durations
+  uint64_t count = 0;
+};
+
 // A histogram of TSC cycles. One thread adds, any thread reads.
 class LatencyHistogram {
  public:
@@ -41,6 +47,8 @@ class LatencyHistogram {
  private:
   friend LatencySummary Summarize(const std::vector<const LatencyHistogram*>& histograms,
                                   double tsc_hz);
+  friend std::vector<LatencyBucket> BucketsOf(
+      const std::vector<const LatencyHistogram*>& histograms, double tsc_hz);
 
   static constexpr int kSubBits = 8;
   static constexpr int kMaxBits = 44;  // hours; longer times count in the last bucket
@@ -73,5 +81,9 @@ class LatencyHistogram {
 
 // Summarizes the histograms together; null pointers are skipped.
 LatencySummary Summarize(const std::vector<const LatencyHistogram*>& histograms, double tsc_hz);
+// The buckets of all histograms together that counted something, shortest first; null pointers are
+// skipped. A duration is at most one part in 256 shorter than its bucket's `up_to`.
+std::vector<LatencyBucket> BucketsOf(const std::vector<const LatencyHistogram*>& histograms,
+                                     double tsc_hz);
 
 }  // namespace bfly::dataplane

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """bfly bench ndr: the throughput of a fabric whose links say what it is."""
 
+import csv
+import math
 import unittest
 
 from command_line import LCORES, CommandLineTest, balances
@@ -25,11 +27,38 @@ class Throughput(CommandLineTest):
         self.assertEqual(done.returncode, code, f"{words}: {done.stdout}{done.stderr}")
         return done.stderr
 
+    def check_histograms(self, path, latencies, ndr):
+        with open(path) as file:
+            lines = list(csv.DictReader(file))
+        for latency in latencies:
+            part = latency["part_of_ndr"]
+            of_load = [line for line in lines if float(line["part_of_ndr"]) == part]
+            self.assertTrue(of_load)
+            self.assertEqual(sum(int(line["frames"]) for line in of_load), latency["frames"])
+            ends = [float(line["latency_up_to_ns"]) for line in of_load]
+            self.assertEqual(ends, sorted(set(ends)))
+            self.assertAlmostEqual(ends[-1], latency["max_ns"], delta=0.1)
+            self.assertGreaterEqual(ends[0], 2e9 / CAPACITY)
+            for line in of_load:
+                self.assertEqual(line["frame_bytes"], str(BYTES))
+                self.assertAlmostEqual(float(line["frames_per_second_of_a_row"]), part * ndr, delta=0.1)
+            # A percentile is the end of the first bucket up to which there are so many frames.
+            for name, fraction in (("p50_ns", 0.5), ("p90_ns", 0.9), ("p99_ns", 0.99), ("p999_ns", 0.999)):
+                wanted = math.ceil(fraction * latency["frames"])
+                up_to = 0
+                for line, end in zip(of_load, ends):
+                    up_to += int(line["frames"])
+                    if up_to >= wanted:
+                        break
+                self.assertAlmostEqual(end, latency[name], delta=0.1)
+                self.assertGreaterEqual(float(line["part_up_to_here"]), fraction)
+
     def test_is_what_the_links_carry(self):
         self.assertIn("bfly up", self.refused())
         self.bfly("up", self.write("fabric.yaml", FABRIC))
         report = self.json("bench", "ndr", "--bytes", BYTES, "--most", "4k", "--width", "0.02",
-                           "--initial-duration", "100ms", "--final-duration", f"{FINAL}s")
+                           "--initial-duration", "100ms", "--final-duration", f"{FINAL}s",
+                           "--histogram", self.directory / "latency.csv")
         (size,) = report["sizes"]
         self.assertEqual(size["senders"], 4)
         self.assertGreater(size["unpaced_load"], CAPACITY)
@@ -50,17 +79,26 @@ class Throughput(CommandLineTest):
         for latency in size["latency"]:
             # Two links, each of which takes 8 * BYTES / BITS_PER_SECOND.
             self.assertGreaterEqual(latency["p50_ns"], 2e9 / CAPACITY, latency)
-            self.assertGreater(latency["frames"], 0)
+            # Every frame of the trial that was not lost is in it, also those that arrived last.
+            load = latency["part_of_ndr"] * ndr["relevant_lower_bound"]
+            self.assertEqual(latency["intended"], 4 * round(load * FINAL), latency)
+            self.assertLessEqual(latency["frames"], latency["intended"])
+            self.assertGreaterEqual(latency["frames"], round(latency["intended"] * (1 - latency["loss_ratio"])))
+        self.check_histograms(self.directory / "latency.csv", size["latency"], ndr["relevant_lower_bound"])
         for trial in size["trials"]:
             self.assertLessEqual(trial["sent"], trial["intended"])
             self.assertEqual(trial["others"], 0, trial)
         self.assertTrue(balances(self.json("counters")["conservation"]))
         self.assertEqual(self.json("traffic", "list")["sources"], [], "the sources are stopped")
 
+        self.assertIn("cannot be written", self.refused("--histogram", self.directory / "none" / "latency.csv"))
+        for fact in ("cpus_of_core_0", "numa_nodes", "governor", "isolated_cpus", "hugepages", "clock_source", "ports"):
+            self.assertIn(fact, report["machine"])
         self.assertIn("'63' is no frame size", self.refused("--bytes", "63"))
         self.assertIn("row 4 is outside 0..3", self.refused("--rows", "2-4"))
         self.assertIn("need circuits", self.refused("--to", "circuit"))
-        self.bfly("traffic", "start", "--name", "mine", "--rate", "10", "--to", "uniform")
+        self.bfly("traffic", "start", "--name", "mine", "--rate", "10", "--to", "uniform", "--latency")
+        self.assertEqual(self.json("traffic", "latency")["histogram"], [], "nobody asked for it")
         self.assertIn("such as mine", self.refused())
         self.bfly("traffic", "stop")
         # One load, which passes: it is no upper bound, and the exit code says so.

@@ -42,6 +42,35 @@ TEST(LatencyHistogram, PercentilesAreThoseOfTheSortedValues) {
   expect(s.p999, 0.999);
 }
 
+// Every value is in the first bucket whose end is not below it, and at most one part in 256 below
+// this end.
+TEST(LatencyHistogram, BucketsCountTheSortedValuesUpToTheirEnds) {
+  LatencyHistogram one, two;
+  std::vector<double> nanoseconds;
+  for (uint64_t i = 0; i < 5'000; ++i) {
+    const double u = static_cast<double>(Random64(2, RandomStream::kTest, i) >> 11) * 0x1p-53;
+    const auto cycles = static_cast<uint64_t>(std::pow(10, 8 * u));
+    nanoseconds.push_back(static_cast<double>(cycles) / 2);  // 2 GHz
+    (i % 3 == 0 ? one : two).Add(cycles);
+  }
+  std::sort(nanoseconds.begin(), nanoseconds.end());
+  const std::vector<LatencyBucket> buckets = BucketsOf({&one, nullptr, &two}, 2 * kHz);
+  ASSERT_GT(buckets.size(), 100u);
+  auto next = nanoseconds.begin();
+  for (const LatencyBucket& bucket : buckets) {
+    ASSERT_GT(bucket.count, 0u);
+    ASSERT_LE(static_cast<long>(bucket.count), nanoseconds.end() - next);
+    const auto end = next + static_cast<long>(bucket.count);
+    EXPECT_GE(*next * (1 + 1.0 / 256) + 0.5, bucket.up_to);
+    EXPECT_LE(*(end - 1), bucket.up_to);
+    EXPECT_TRUE(end == nanoseconds.end() || *end > bucket.up_to);
+    next = end;
+  }
+  EXPECT_EQ(next, nanoseconds.end());
+  EXPECT_DOUBLE_EQ(buckets.back().up_to, nanoseconds.back());
+  EXPECT_TRUE(BucketsOf({}, kHz).empty());
+}
+
 TEST(LatencyHistogram, SmallValuesAreExactAndHugeOnesStayInTheLastBucket) {
   LatencyHistogram histogram;
   for (uint64_t v : {0, 1, 2, 255}) histogram.Add(v);
