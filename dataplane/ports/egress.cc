@@ -39,22 +39,21 @@ int Egress::Send(const Descriptor* burst, int count, Ledger& ledger) {
       [[unlikely]] {
     Record(burst, count, *latency);
   }
-  uint64_t ended = 0;  // in sinks
-  for (int i = 0; i < count; ++i) {
-    const Descriptor& packet = burst[i];
-    if (packet.mbuf == nullptr) {
-      ++ended;
-      continue;
-    }
-    const uint16_t index = of_row_[packet.row];
+  const uint16_t* const of_row = of_row_.data();
+  for (int i = 0; i < count;) {
+    const int first = i;
+    while (i < count && burst[i].mbuf == nullptr) ++i;
+    ledger.delivered += static_cast<uint64_t>(i - first);  // in sinks
+    if (i == count) break;
+    const uint16_t index = of_row[burst[i].row];
     if (index == kNone) {
       ledger.Drop(DropReason::kNoPortAtRow);
-      rte_pktmbuf_free(packet.mbuf);
+      rte_pktmbuf_free(burst[i++].mbuf);
       continue;
     }
-    transmitters_[index]->Push(packet, ledger);
+    const auto same_port = [of_row, index](Row row) { return of_row[row] == index; };
+    i += transmitters_[index]->Push(burst + i, count - i, same_port, ledger);
   }
-  ledger.delivered += ended;
   return count;
 }
 

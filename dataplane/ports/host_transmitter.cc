@@ -20,10 +20,13 @@ HostTransmitter::HostTransmitter(const DeviceGate* gate, uint16_t queue, const L
 
 HostTransmitter::~HostTransmitter() { Discard(); }
 
-void HostTransmitter::Translate(const Descriptor& packet) const {
+void HostTransmitter::Translate(const Descriptor* packets, int count) const {
   const MacAddress host = learned_->Get();
   if (host == 0) return;
-  TranslateOut(rte_pktmbuf_mtod(packet.mbuf, uint8_t*), packet.mbuf->data_len, packet.row, host);
+  for (int i = 0; i < count; ++i) {
+    rte_mbuf* const frame = packets[i].mbuf;
+    TranslateOut(rte_pktmbuf_mtod(frame, uint8_t*), frame->data_len, packets[i].row, host);
+  }
 }
 
 bool HostTransmitter::MakeRoom(rte_mbuf* frame, Ledger& ledger) {

@@ -2,6 +2,8 @@
 // Brings packets from the fabric to a transmit queue of a host port.
 #pragma once
 
+#include <algorithm>
+
 #include "dataplane/core/descriptor.h"
 #include "dataplane/core/ledger.h"
 #include "dataplane/ports/device_gate.h"
@@ -23,14 +25,27 @@ class HostTransmitter {
                   double patience_seconds = kPatienceSeconds);
   ~HostTransmitter();
 
-  // Takes `packet` with its frame: sends it now or in a later Flush, or drops it.
-  void Push(const Descriptor& packet, Ledger& ledger) {
-    if (learned_ != nullptr) Translate(packet);
-    if (end_ == kCapacity && !MakeRoom(packet.mbuf, ledger)) return;
-    frames_[end_] = packet.mbuf;
-    bytes_[end_] = packet.bytes;
-    ++end_;
+  // Takes the packets at the front of `packets` that have a frame and whose row `is_mine`, at most
+  // `count` and perhaps fewer: sends the frames now or in a later Flush, or drops them. The first
+  // packet has to be one of them. Returns how many it took.
+  template <typename IsMine>
+  int Push(const Descriptor* packets, int count, const IsMine& is_mine, Ledger& ledger) {
+    if (end_ == kCapacity && !MakeRoom(packets[0].mbuf, ledger)) return 1;
+    const uint32_t waiting = end_ - begin_;
+    const uint32_t room =
+        waiting < kBurst ? std::min(kBurst - waiting, kCapacity - end_) : kCapacity - end_;
+    const int most = std::min(count, static_cast<int>(room));
+    rte_mbuf** const frames = frames_ + end_;
+    uint16_t* const bytes = bytes_ + end_;
+    int n = 0;
+    for (; n < most && packets[n].mbuf != nullptr && is_mine(packets[n].row); ++n) {
+      frames[n] = packets[n].mbuf;
+      bytes[n] = packets[n].bytes;
+    }
+    if (learned_ != nullptr) Translate(packets, n);
+    end_ += static_cast<uint32_t>(n);
     if (end_ - begin_ == kBurst) Offer(ledger);
+    return n;
   }
   // Once a pass: offers the buffered frames to the device. When the device has taken nothing for
   // kPatienceSeconds, the frames are dropped. From then on each frame is dropped in the pass that
@@ -42,10 +57,10 @@ class HostTransmitter {
   uint64_t held() const { return end_ - begin_; }
   const PortQueueCounters& counters() const { return counters_; }
 
-  static constexpr int kCapacity = 512;
+  static constexpr uint32_t kCapacity = 512;
 
  private:
-  void Translate(const Descriptor& packet) const;
+  void Translate(const Descriptor* packets, int count) const;
   // Returns false if the device takes nothing from the full buffer. Then `frame` is dropped.
   bool MakeRoom(rte_mbuf* frame, Ledger& ledger);
   void Offer(Ledger& ledger);

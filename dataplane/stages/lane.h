@@ -56,6 +56,11 @@ class alignas(RTE_CACHE_LINE_SIZE) Lane {
     waiting_[count_++] = d;
   }
 
+  bool leaves_fabric() const { return kind_ == Kind::kEgress; }
+  // In a lane to the egress: gives it all packets within the pass. Settle, later in the pass,
+  // makes the egress send them.
+  void SendOut(Ledger& ledger);
+
   // A lane to a later segment gives out at most `room` packets.
   uint32_t Take(Descriptor* burst, uint32_t room);
 

@@ -21,9 +21,21 @@ bool Segment::blocked() const {
 
 void Segment::Run(Account& account) {
   if (blocked()) return;
+  const bool leaves = !batch_ && lanes_[0].leaves_fabric();
+  for (int taken = 0; taken < kBatch;) {
+    const int count = TakeIn(kBatch - taken, leaves, account);
+    if (count == 0 || !leaves) return;
+    lanes_[0].SendOut(account.ledger);
+    if (count < kBurst) return;  // there is no more
+    taken += count;
+  }
+}
+
+int Segment::TakeIn(int room, bool leaves, Account& account) {
   Descriptor* const batch = batch_ ? batch_.get() : lanes_[0].batch();
-  int count = Gather(batch, account);
-  if (count == 0) return;
+  const int came = Gather(batch, room, leaves, account);
+  if (came == 0) return 0;
+  int count = came;
   for (size_t hop = 0; hop < hops_.size(); ++hop) {
     if (const size_t crossed = CrossFused(hop, batch, count); crossed != 0) {
       hop += crossed - 1;
@@ -38,20 +50,24 @@ void Segment::Run(Account& account) {
   } else {
     lanes_[0].SetCount(count);
   }
+  return came;
 }
 
-// Takes a burst from each inlet in turn until the batch is full or a whole round found nothing.
-int Segment::Gather(Descriptor* batch, Account& account) {
+// Takes a burst from each inlet in turn until `room` is filled or a whole round found nothing.
+// Frames that leave the fabric here go through a burst at a time, so that they are still in the
+// core's nearest cache when a device sends and frees them.
+int Segment::Gather(Descriptor* batch, int room, bool leaves, Account& account) {
   const size_t inlets = inlets_.size();
   int count = 0;
   size_t i = next_inlet_;
-  for (size_t empty = 0; empty < inlets && count < kBatch;) {
+  for (size_t empty = 0; empty < inlets && count < room;) {
     const Entrance& from = inlets_[i];
     const uint64_t taken_over = account.ledger.taken_over;
     const int n =
-        from.inlet->Receive(batch + count, std::min(kBurst, kBatch - count), account.ledger);
+        from.inlet->Receive(batch + count, std::min(kBurst, room - count), account.ledger);
     if (from.trunk) account.trunk_in += account.ledger.taken_over - taken_over;
     count += n;
+    if (leaves && count >= kBurst && batch[0].mbuf != nullptr) room = count;
     empty = n == 0 ? empty + 1 : 0;
     i = i + 1 == inlets ? 0 : i + 1;
   }

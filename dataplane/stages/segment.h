@@ -78,7 +78,10 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
     bool trunk;
   };
   bool blocked() const;
-  int Gather(Descriptor* batch, Account& account);
+  // Takes in packets, at most `room`, and carries them over the hops into the lanes. Returns how
+  // many came in. `leaves`: the only lane leads to the egress.
+  int TakeIn(int room, bool leaves, Account& account);
+  int Gather(Descriptor* batch, int room, bool leaves, Account& account);
   void Scatter(const Descriptor* batch, const uint32_t* links, int count);
   void SortByArrival(int count);
   int RoomBehindTimed() const;
