@@ -102,6 +102,7 @@ std::unique_ptr<CLI::App> BuildParser(Invocation& invocation) {
   AddRoute(*app, invocation);
   AddMeasure(*app, invocation);
   AddReproduce(*app, invocation);
+  AddPlan(*app, invocation);
   AddDown(*app, invocation);
   AddBench(*app, invocation);
   AddCompletion(*app, invocation);

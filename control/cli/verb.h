@@ -70,6 +70,7 @@ void AddLink(CLI::App& app, Invocation& invocation);
 void AddNode(CLI::App& app, Invocation& invocation);
 void AddRoute(CLI::App& app, Invocation& invocation);
 void AddMeasure(CLI::App& app, Invocation& invocation);
+void AddPlan(CLI::App& app, Invocation& invocation);
 void AddReproduce(CLI::App& app, Invocation& invocation);
 void AddDown(CLI::App& app, Invocation& invocation);
 void AddBench(CLI::App& app, Invocation& invocation);
