@@ -71,6 +71,39 @@ void FillPlaced(const std::vector<dataplane::StagePlacement>& placement, int lco
   }
 }
 
+double Quotient(uint64_t cycles, uint64_t by) {
+  return by == 0 ? 0 : static_cast<double>(cycles) / static_cast<double>(by);
+}
+
+void FillCost(const dataplane::WorkerCounters& worker, uint64_t tsc_hz, v1::WorkerCost* cost) {
+  cost->set_busy_cycles(worker.busy.cycles);
+  cost->set_tsc_hz(tsc_hz);
+  cost->set_frames(worker.polls.packets);
+  cost->set_hops(worker.busy.hops);
+  cost->set_cycles_per_frame(Quotient(worker.busy.cycles, worker.polls.packets));
+  cost->set_cycles_per_hop(Quotient(worker.busy.cycles, worker.busy.hops));
+  cost->set_polls(worker.polls.polls());
+  cost->set_empty_polls(worker.polls.empty());
+  for (size_t size = 1; size < worker.polls.by_size.size(); ++size) {
+    cost->add_bursts(worker.polls.by_size[size]);
+  }
+  for (const dataplane::StageCost& stage : worker.stages) {
+    v1::StageCost* out = cost->add_stages();
+    out->set_first_stage(static_cast<uint32_t>(stage.first_stage));
+    out->set_stages(static_cast<uint32_t>(stage.stages));
+    out->set_sampled_hops(stage.sampled.hops);
+    out->set_sampled_cycles(stage.sampled.cycles);
+    out->set_cycles_per_hop(Quotient(stage.sampled.cycles, stage.sampled.hops));
+  }
+  for (const dataplane::RingOccupancy& ring : worker.rings) {
+    v1::RingOccupancy* out = cost->add_rings();
+    out->set_from_lcore(static_cast<uint32_t>(ring.from_lcore));
+    out->set_packets(ring.waiting);
+    out->set_peak(ring.peak);
+    out->set_capacity(ring.capacity);
+  }
+}
+
 }  // namespace
 
 void FillCounters(const dataplane::Snapshot& snapshot,
@@ -130,6 +163,7 @@ void FillCounters(const dataplane::Snapshot& snapshot,
       late->set_max_us(worker.lateness.max_ns / 1e3);
     }
     FillPlaced(placement, worker.lcore, out);
+    FillCost(worker, snapshot.tsc_hz, out->mutable_cost());
   }
 }
 

@@ -53,11 +53,12 @@ void Print(const v1::FabricStatus& status) {
     if (!plane.memory().empty()) printf("    memory: %s\n", plane.memory().c_str());
     if (plane.reconciled() > 0)
       printf("    came back; %" PRIu64 " circuits were installed again\n", plane.reconciled());
-    for (const v1::WorkerStatus& worker : plane.workers())
-      printf("    worker on lcore %u: stages %s, %.0f %% of %s passes idle\n", worker.lcore(),
+    for (const v1::WorkerStatus& worker : plane.workers()) {
+      printf("    worker on lcore %u: stages %s, %.0f %% of %s passes idle\n%s", worker.lcore(),
              FormatRanges({worker.stages().begin(), worker.stages().end()}).c_str(),
              worker.passes() ? 100.0 * worker.idle_passes() / worker.passes() : 0.0,
-             Count(worker.passes()).c_str());
+             Count(worker.passes()).c_str(), CostLines(worker.cost()).c_str());
+    }
     if (!plane.problem().empty()) printf("    %s\n", plane.problem().c_str());
   }
   if (status.primary_election_id() != 0)

@@ -23,6 +23,10 @@ std::string ConservationLine(const v1::Conservation& conservation);
 // "worker on lcore 1 fell behind by 0.4 us in the mean, 1.2 us at p99, 80 us at most (12 packets)":
 // a line for each worker that released packets from links that take time.
 std::string LatenessLines(const google::protobuf::RepeatedPtrField<v1::WorkerStatus>& workers);
+// What the worker's passes cost: cycles a frame and a hop, empty polls and burst sizes, cycles a
+// hop of each stage, and the rings that lead to it. A line each, with an indent of six blanks.
+// Empty if the worker polled nothing.
+std::string CostLines(const v1::WorkerCost& cost);
 // Frames that the ports' devices dropped because no worker took them in time. The fabric's account
 // of packets does not have them.
 uint64_t Missed(const v1::Counters& counters);

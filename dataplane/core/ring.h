@@ -4,6 +4,7 @@
 
 #include <rte_ring_elem.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -30,18 +31,29 @@ class RingOf {
   uint32_t room() const { return rte_ring_free_count(ring_.get()); }
   // Producer. Returns how many it took.
   uint32_t Push(const T* burst, uint32_t count) {
-    return rte_ring_sp_enqueue_burst_elem(ring_.get(), burst, sizeof(T), count, nullptr);
+    uint32_t free;
+    const uint32_t taken =
+        rte_ring_sp_enqueue_burst_elem(ring_.get(), burst, sizeof(T), count, &free);
+    if (const uint32_t waiting = capacity() - free; waiting > peak_.load(std::memory_order_relaxed))
+      peak_.store(waiting, std::memory_order_relaxed);
+    return taken;
   }
   // Consumer.
   uint32_t Pop(T* burst, uint32_t count) {
     return rte_ring_sc_dequeue_burst_elem(ring_.get(), burst, sizeof(T), count, nullptr);
   }
 
+  // Any thread: what waits, the most that waited after a Push, and what may wait.
+  uint32_t waiting() const { return rte_ring_count(ring_.get()); }
+  uint32_t peak() const { return peak_.load(std::memory_order_relaxed); }
+  uint32_t capacity() const { return rte_ring_get_capacity(ring_.get()); }
+
  private:
   struct Free {
     void operator()(rte_ring* ring) const { std::free(ring); }
   };
   std::unique_ptr<rte_ring, Free> ring_;
+  std::atomic<uint32_t> peak_{0};  // producer: writes, readers: relaxed loads
 };
 
 using Ring = RingOf<Descriptor>;

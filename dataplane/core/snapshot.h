@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dataplane/core/ledger.h"
+#include "dataplane/telemetry/worker_cost.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
@@ -89,6 +90,15 @@ struct Conservation {
   uint64_t in_flight = 0;
 };
 
+// Rings that lead from one worker to another.
+struct RingOccupancy {
+  int from_lcore = 0;
+  // Of the fullest ring: packets that wait now, and the most that ever waited.
+  uint32_t waiting = 0;
+  uint32_t peak = 0;
+  uint32_t capacity = 0;  // of each
+};
+
 struct WorkerCounters {
   int lcore = 0;
   uint64_t passes = 0;
@@ -101,10 +111,17 @@ struct WorkerCounters {
     double p99_ns = 0;  // at most 1/16 too much
     double max_ns = 0;
   } lateness;
+  // All hops, and the cycles of the passes that moved packets, with all that was done in them: also
+  // polls, edges and hand-over, and what the kernel ran on the CPU meanwhile.
+  HopCycles busy;
+  PollCounts polls;                  // of ports, trunks, sources and rings
+  std::vector<StageCost> stages;     // sampled, by first stage
+  std::vector<RingOccupancy> rings;  // that lead to this worker
 };
 
 struct Snapshot {
   uint64_t tsc = 0;
+  uint64_t tsc_hz = 0;  // cycles in a second
   int first_stage = 0;  // stages this data plane runs: first_stage..last_stage,
   int last_stage = -1;  // a contiguous range
   std::vector<LinkCounters>

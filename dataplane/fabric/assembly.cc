@@ -39,7 +39,7 @@ Inlet* Assembly::Connect(size_t from, Stage* last, int consumer) {
     segment(from).AddLane(Lane::ToLater(last));
     inlets_.push_back(std::make_unique<LocalInlet>(&segment(from), segment(from).lanes() - 1));
   } else {
-    rings_.push_back(std::make_unique<WorkerRing>(WorkerRing{Ring(kRingSlots), consumer}));
+    rings_.push_back(std::make_unique<WorkerRing>(kRingSlots, segments_[from].worker, consumer));
     Ring* const ring = &rings_.back()->ring;
     segment(from).AddLane(Lane::ToRing(ring, last));
     inlets_.push_back(std::make_unique<RingInlet>(ring));
@@ -297,6 +297,21 @@ void Assembly::FuseStages() {
       hops.Fuse(static_cast<size_t>(run.first_hop - plan.first_hop),
                 stages_.Fuse(network_.stage_of_hop(run.first_hop), run.hops, plan.rows.first));
     }
+  }
+}
+
+void Assembly::ReadRings(std::vector<WorkerCounters>& workers) const {
+  for (const auto& on_the_way : rings_) {
+    const Ring& ring = on_the_way->ring;
+    const int from = workers_[on_the_way->producer]->lcore();
+    std::vector<RingOccupancy>& rings = workers[on_the_way->consumer].rings;
+    auto told = std::find_if(rings.begin(), rings.end(), [from](const RingOccupancy& other) {
+      return other.from_lcore == from;
+    });
+    if (told == rings.end()) told = rings.insert(told, {.from_lcore = from});
+    told->waiting = std::max(told->waiting, ring.waiting());
+    told->peak = std::max(told->peak, ring.peak());
+    told->capacity = ring.capacity();
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "dataplane/core/inlet.h"
 #include "dataplane/core/ring.h"
+#include "dataplane/core/snapshot.h"
 #include "dataplane/fabric/loaded_ports.h"
 #include "dataplane/fabric/loaded_stages.h"
 #include "dataplane/fabric/worker.h"
@@ -45,14 +46,18 @@ class Assembly {
   // By worker; null for a worker by which no packet leaves.
   const std::vector<std::unique_ptr<Egress>>& egresses() const { return egresses_; }
 
+  // Any thread: adds to each worker, in their order, the rings that lead to it.
+  void ReadRings(std::vector<WorkerCounters>& workers) const;
+
   // Call it after the workers stopped. It plays every worker's last pass, which takes what is on
   // its way to the worker and drops all that the worker has.
   void Discard();
 
  private:
   struct WorkerRing {
+    WorkerRing(uint32_t slots, int from, int to) : ring(slots), producer(from), consumer(to) {}
     Ring ring;
-    int consumer;  // index of the worker
+    int producer, consumer;  // indices of the workers
   };
   struct OwnedSegment {
     std::unique_ptr<Segment> segment;

@@ -304,9 +304,11 @@ absl::Status LoadedFabric::SetLinks(const LinkPlan& plan) {
 Snapshot LoadedFabric::summary() const {
   Snapshot snapshot;
   snapshot.tsc = rte_rdtsc();
+  snapshot.tsc_hz = rte_get_tsc_hz();
   snapshot.first_stage = plan_.first_stage;
   snapshot.last_stage = plan_.last_stage;
   ReadAccounts(workers_, snapshot);
+  assembly_.ReadRings(snapshot.workers);
   snapshot.ports = ports_.counters();
   return snapshot;
 }

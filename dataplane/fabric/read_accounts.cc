@@ -56,7 +56,11 @@ void ReadAccounts(const Workers& workers, Snapshot& snapshot) {
                                 .lateness = {.packets = late.packets,
                                              .mean_ns = late.mean * ns,
                                              .p99_ns = static_cast<double>(late.p99) * ns,
-                                             .max_ns = static_cast<double>(late.max) * ns}});
+                                             .max_ns = static_cast<double>(late.max) * ns},
+                                .busy = workers[i]->busy(),
+                                .polls = workers[i]->polls(),
+                                .stages = workers[i]->stage_costs(),
+                                .rings = {}});
     snapshot.conservation.injected += a.ledger.injected;
     snapshot.conservation.delivered += a.ledger.delivered;
     snapshot.conservation.dropped += a.ledger.dropped_total();

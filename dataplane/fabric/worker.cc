@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -37,18 +38,25 @@ bool Worker::Pass() {
   if (steps != nullptr) [[unlikely]]
     steps->Lead();
   if (const uint64_t asked = epoch_.asked(); !epoch_.answered(asked)) TakeUp(asked);
+  const uint64_t now = rte_rdtsc();
+  // The last pass ended where this one begins, so that a pass reads the clock once.
+  if (was_busy_) busy_.Add(hops_in_pass_, now - pass_began_);
+  pass_began_ = now;
   uint64_t held = 0;
   if (timed_.empty()) {
     for (Segment* segment : segments_) segment->Run(account_);
   } else {
-    held = RunTimedSegments();
+    held = RunTimedSegments(now);
   }
   if (steps != nullptr) [[unlikely]]
     steps->SendFrames();
+  uint64_t hops_made = 0;
   for (Segment* segment : segments_) {
     segment->Settle(account_);
     held += segment->held();
+    hops_made += segment->hops_made();
   }
+  hops_in_pass_ = hops_made - std::exchange(hops_made_, hops_made);
   if (steps != nullptr) [[unlikely]]
     held += steps->Work(account_.ledger);
   account_.ledger.held = held;
@@ -57,6 +65,7 @@ bool Worker::Pass() {
   const bool runs_program = runs_circuits || steps != nullptr;
   passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   const bool moved = std::memcmp(&account_, &last_published_, sizeof(Account)) != 0;
+  was_busy_ = moved || hops_in_pass_ != 0;
   if (moved) {
     published_.Publish(account_);
     last_published_ = account_;
@@ -69,11 +78,10 @@ bool Worker::Pass() {
   return moved || runs_program;
 }
 
-// Returns how many packets are on the links after the pass.
-uint64_t Worker::RunTimedSegments() {
-  // One moment for the whole pass: a packet that arrives at a stage by then is there before the
-  // stage works out what its links did by then.
-  const uint64_t now = rte_rdtsc();
+// Returns how many packets are on the links after the pass. `now` is one moment for the whole pass:
+// a packet that arrives at a stage by then is there before the stage works out what its links did
+// by then.
+uint64_t Worker::RunTimedSegments(uint64_t now) {
   for (Segment* segment : segments_) segment->OpenRoom();
   for (Segment* segment : segments_) segment->RunTimed(now, account_, lateness_);
   uint64_t held = 0;
@@ -95,6 +103,21 @@ void Worker::TakeUp(uint64_t asked) {
     if (stage->timed() != nullptr) timed_.push_back(stage);
   }
   epoch_.Answer(asked);
+}
+
+PollCounts Worker::polls() const {
+  PollCounts sum;
+  for (const Segment* segment : segments_) segment->polls().AddTo(sum);
+  return sum;
+}
+
+std::vector<StageCost> Worker::stage_costs() const {
+  std::vector<StageCost> costs;
+  for (const Segment* segment : segments_) segment->AddCosts(costs);
+  std::sort(costs.begin(), costs.end(), [](const StageCost& a, const StageCost& b) {
+    return std::pair(a.first_stage, a.stages) < std::pair(b.first_stage, b.stages);
+  });
+  return costs;
 }
 
 uint64_t Worker::DiscardTimed() {

@@ -61,6 +61,12 @@ class alignas(RTE_CACHE_LINE_SIZE) Worker {
   uint64_t account_version() const { return published_.version(); }
   uint64_t passes() const { return passes_.load(std::memory_order_acquire); }
   uint64_t idle_passes() const { return idle_passes_.load(std::memory_order_relaxed); }
+  // All hops, the cycles of passes that moved packets, and what polls brought. A pass counts when
+  // the next one has begun.
+  HopCycles busy() const { return busy_.Read(); }
+  PollCounts polls() const;
+  // What its stages cost, sampled, by first stage.
+  std::vector<StageCost> stage_costs() const;
   // The lateness of packets released from links that take time, in TSC ticks.
   Lateness lateness() const { return lateness_.Read(); }
 
@@ -79,7 +85,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Worker {
   static int Main(void* worker);
   void Rest();
   void TakeUp(uint64_t asked);
-  uint64_t RunTimedSegments();
+  uint64_t RunTimedSegments(uint64_t now);
   uint64_t NextEvent() const;
 
   const int lcore_;
@@ -90,6 +96,11 @@ class alignas(RTE_CACHE_LINE_SIZE) Worker {
   std::vector<Stage*> stages_;
   std::vector<Stage*> timed_;  // worker only: the stages of stages_ whose links take time
   LatenessMeter lateness_;
+  HopMeter busy_;
+  uint64_t pass_began_ = 0;                      // worker only: TSC
+  uint64_t hops_in_pass_ = 0;                    // worker only
+  uint64_t hops_made_ = 0;                       // worker only: up to the last pass
+  bool was_busy_ = false;                        // worker only: the last pass moved packets
   Account account_;                              // worker only, while it runs
   Account last_published_;                       // worker only
   std::atomic<InBandWorker*> in_band_{nullptr};  // control: writes once, worker: acquire loads

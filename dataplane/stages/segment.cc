@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/stages/segment.h"
 
+#include <rte_cycles.h>
+
 #include <algorithm>
+#include <bit>
 
 namespace bfly::dataplane {
+
+static_assert(std::bit_width(unsigned{kBurst}) < PollCounts::kSizes);
 
 void Segment::SetLaneGroups(LaneGroups lane_groups) {
   lane_groups_ = std::move(lane_groups);
@@ -36,14 +41,17 @@ int Segment::TakeIn(int room, bool leaves, Account& account) {
   const int came = Gather(batch, room, leaves, account);
   if (came == 0) return 0;
   int count = came;
-  for (size_t hop = 0; hop < hops_.size(); ++hop) {
-    if (const size_t crossed = CrossFused(hop, batch, count); crossed != 0) {
-      hop += crossed - 1;
-      continue;
+  uint64_t since = IsSampled() ? rte_rdtsc() : 0;
+  for (size_t hop = 0; hop < hops_.size();) {
+    size_t crossed = CrossFused(hop, batch, count);
+    if (crossed == 0) {
+      const bool waits_on_it = hop + 1 == hops_.size() && lanes_[0].batch_links() != nullptr;
+      uint32_t* const links = batch_ ? links_.get() : lanes_[0].batch_links();
+      count = hops_[hop]->Cross(batch, count, waits_on_it ? links : nullptr, account.ledger);
+      crossed = 1;
     }
-    const bool waits_on_it = hop + 1 == hops_.size() && lanes_[0].batch_links() != nullptr;
-    uint32_t* const links = batch_ ? links_.get() : lanes_[0].batch_links();
-    count = hops_[hop]->Cross(batch, count, waits_on_it ? links : nullptr, account.ledger);
+    NoteHops(hop, crossed, count, since);
+    hop += crossed;
   }
   if (batch_) {
     Scatter(batch, links_.get(), count);
@@ -66,6 +74,7 @@ int Segment::Gather(Descriptor* batch, int room, bool leaves, Account& account) 
     const int n =
         from.inlet->Receive(batch + count, std::min(kBurst, room - count), account.ledger);
     if (from.trunk) account.trunk_in += account.ledger.taken_over - taken_over;
+    if (from.counted) polls_.Add(n);
     count += n;
     if (leaves && count >= kBurst && batch[0].mbuf != nullptr) room = count;
     empty = n == 0 ? empty + 1 : 0;
@@ -102,6 +111,33 @@ int Segment::SendOut(const Descriptor* packets, int count) {
     lanes_[0].Append(packets, nullptr, count);
   }
   return count;
+}
+
+uint64_t Segment::Sample(size_t hop, size_t stages, int count, uint64_t since) {
+  const uint64_t now = rte_rdtsc();
+  HopMeter& meter = stages == 1 ? samples_[hop].single : samples_[hop].in_one_step;
+  meter.Add(stages * static_cast<uint64_t>(count), now - since);
+  return now;
+}
+
+void Segment::AddCosts(std::vector<StageCost>& costs) const {
+  const auto add = [&costs](int first, int stages, const HopCycles& sampled) {
+    if (sampled.hops == 0) return;
+    const auto same = std::find_if(costs.begin(), costs.end(), [&](const StageCost& cost) {
+      return cost.first_stage == first && cost.stages == stages;
+    });
+    StageCost& cost =
+        same != costs.end()
+            ? *same
+            : costs.emplace_back(StageCost{.first_stage = first, .stages = stages, .sampled = {}});
+    cost.sampled.hops += sampled.hops;
+    cost.sampled.cycles += sampled.cycles;
+  };
+  for (size_t hop = 0; hop < hops_.size(); ++hop) {
+    add(hops_[hop]->number(), 1, samples_[hop].single.Read());
+    if (fused_[hop] != nullptr)
+      add(hops_[hop]->number(), fused_[hop]->stages(), samples_[hop].in_one_step.Read());
+  }
 }
 
 uint64_t Segment::held() const {

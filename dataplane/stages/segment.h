@@ -11,6 +11,7 @@
 #include "dataplane/stages/lane.h"
 #include "dataplane/stages/stage.h"
 #include "dataplane/telemetry/lateness.h"
+#include "dataplane/telemetry/worker_cost.h"
 
 namespace bfly::dataplane {
 
@@ -21,10 +22,13 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   explicit Segment(std::vector<Stage*> hops)
       : hops_(std::move(hops)),
         fused_(hops_.size()),
+        samples_(std::make_unique<Samples[]>(hops_.size())),
         arriving_(std::make_unique<Descriptor[]>(kBatch)),
         links_(std::make_unique<uint32_t[]>(kBatch)) {}
 
-  void AddInlet(Inlet* inlet, bool trunk) { inlets_.push_back({inlet, trunk}); }
+  void AddInlet(Inlet* inlet, bool trunk) {
+    inlets_.push_back({inlet, trunk, !inlet->within_worker()});
+  }
   void AddLane(Lane lane) { lanes_.push_back(std::move(lane)); }
   size_t lanes() const { return lanes_.size(); }
   Lane& lane(size_t index) { return lanes_[index]; }
@@ -72,10 +76,24 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   uint64_t held() const;
   uint64_t Discard();
 
+  // Worker: the hops of all packets so far.
+  uint64_t hops_made() const { return hops_made_; }
+  // Any thread: polls of inlets, without those whose packets come from this worker.
+  const PollMeter& polls() const { return polls_; }
+  // The clock is read between the stages of every so many batches, and where links take time of
+  // every so many passes.
+  static constexpr uint32_t kSampledBatches = 256;
+  // Any thread: adds what the stages cost in these batches.
+  void AddCosts(std::vector<StageCost>& costs) const;
+
  private:
   struct Entrance {
     Inlet* inlet;
     bool trunk;
+    bool counted;  // its polls
+  };
+  struct Samples {
+    HopMeter single, in_one_step;
   };
   bool blocked() const;
   // Takes in packets, at most `room`, and carries them over the hops into the lanes. Returns how
@@ -93,15 +111,30 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
     fused->Cross(batch, count);
     return static_cast<size_t>(fused->stages());
   }
+  bool IsSampled() { return ++batches_ % kSampledBatches == 0; }
+  // `count` packets crossed so many stages from `hop` on. In a batch that is sampled `since` is the
+  // TSC when they began, and becomes that when the next begin; else it is 0.
+  void NoteHops(size_t hop, size_t stages, int count, uint64_t& since) {
+    hops_made_ += stages * static_cast<uint64_t>(count);
+    if (since != 0) [[unlikely]]
+      since = Sample(hop, stages, count, since);
+  }
+  uint64_t Sample(size_t hop, size_t stages, int count, uint64_t since);
   void Carry(size_t hop, Descriptor* batch, int count, Account& account);
   void CarryOn(size_t hop, Descriptor* batch, int count, Account& account);
-  static void EnterOneByOne(Stage& stage, Descriptor* batch, int count, Account& account);
+  // Returns how many crossed.
+  static int EnterOneByOne(Stage& stage, Descriptor* batch, int count, Account& account);
   void PutOut(const Descriptor* batch, const uint32_t* links, int count);
 
   std::vector<Entrance> inlets_;
   size_t next_inlet_ = 0;  // polled first, in turn, so that none starves
   std::vector<Stage*> hops_;
-  std::vector<FusedStages*> fused_;  // by their first hop; null where none begin
+  std::vector<FusedStages*> fused_;     // by their first hop; null where none begin
+  std::unique_ptr<Samples[]> samples_;  // by first hop
+  uint64_t hops_made_ = 0;
+  uint32_t batches_ = 0;
+  bool sampling_ = false;  // in this pass; where links take time
+  PollMeter polls_;
   std::vector<Lane> lanes_;
   LaneGroups lane_groups_;
   std::vector<uint16_t> lane_of_row_;  // filled in if every group has one lane
@@ -120,6 +153,7 @@ class LocalInlet final : public Inlet {
   int Receive(Descriptor* burst, int room, Ledger&) override {
     return static_cast<int>(from_->lane(lane_).Take(burst, static_cast<uint32_t>(room)));
   }
+  bool within_worker() const override { return true; }
 
  private:
   Segment* const from_;

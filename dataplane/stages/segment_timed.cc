@@ -17,6 +17,7 @@ void Segment::RunTimed(uint64_t now, Account& account, LatenessMeter& lateness) 
   const bool timed = std::any_of(hops_.begin(), hops_.end(),
                                  [](const Stage* stage) { return stage->timed() != nullptr; });
   if (!timed) return Run(account);
+  sampling_ = IsSampled();
   Descriptor* const batch = arriving_.get();
   // A pass takes in as many packets as it puts out at most, so what is once left over would be left
   // for ever if packets never ceased to come. Where segments share stages their lanes may wait for
@@ -30,8 +31,10 @@ void Segment::RunTimed(uint64_t now, Account& account, LatenessMeter& lateness) 
     TimedLinks* const links = hops_[hop]->timed();
     if (links == nullptr) continue;
     for (int room; (room = RoomBehindTimed()) > 0 && links->NextRelease() <= now;) {
+      const uint64_t since = sampling_ ? rte_rdtsc() : 0;
       const int count = links->Release(now, batch, room, account.ledger);
       const uint64_t released = rte_rdtsc();
+      if (since != 0) samples_[hop].single.Add(0, released - since);
       lateness.AddAll(count, [batch, released](int i) {
         return released > batch[i].arrival ? released - batch[i].arrival : 0;
       });
@@ -68,30 +71,40 @@ void Segment::SortByArrival(int count) {
 
 // From the node of `hop` on to the next timed links, or out.
 void Segment::Carry(size_t hop, Descriptor* batch, int count, Account& account) {
-  for (; hop < hops_.size() && count > 0; ++hop) {
+  uint64_t since = sampling_ ? rte_rdtsc() : 0;
+  while (hop < hops_.size() && count > 0) {
     if (const size_t crossed = CrossFused(hop, batch, count); crossed != 0) {
-      hop += crossed - 1;
+      NoteHops(hop, crossed, count, since);
+      hop += crossed;
       continue;
     }
     Stage& stage = *hops_[hop];
     TimedLinks* const timed = stage.timed();
-    if (timed != nullptr && stage.picks()) return EnterOneByOne(stage, batch, count, account);
+    if (timed != nullptr && stage.picks()) {
+      count = EnterOneByOne(stage, batch, count, account);
+      return NoteHops(hop, 1, count, since);
+    }
     const bool needs_links = timed != nullptr || hop + 1 == hops_.size();
     count = stage.Cross(batch, count, needs_links ? links_.get() : nullptr, account.ledger);
-    if (timed == nullptr) continue;
-    return timed->Enter(batch, links_.get(), count, account.ledger);
+    if (timed != nullptr) timed->Enter(batch, links_.get(), count, account.ledger);
+    NoteHops(hop, 1, count, since);
+    if (timed != nullptr) return;
+    ++hop;
   }
   const bool waits_on_link = hop > 0 && hops_.back()->timed() == nullptr;
   PutOut(batch, waits_on_link ? links_.get() : nullptr, count);
 }
 
 // Where nodes pick among ports, a packet's links depend on the packets before it.
-void Segment::EnterOneByOne(Stage& stage, Descriptor* batch, int count, Account& account) {
+int Segment::EnterOneByOne(Stage& stage, Descriptor* batch, int count, Account& account) {
+  int crossed = 0;
   for (int i = 0; i < count; ++i) {
     uint32_t link;
     if (stage.Cross(&batch[i], 1, &link, account.ledger) == 0) continue;
     stage.timed()->Enter(batch[i], link, account.ledger);
+    ++crossed;
   }
+  return crossed;
 }
 
 // From behind the timed links of `hop`.

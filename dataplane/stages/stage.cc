@@ -24,7 +24,8 @@ uint32_t CountRows(const Network& network, RowRange rows) {
 }  // namespace
 
 Stage::Stage(const Network& network, int stage, RowRange rows)
-    : first_link_(rows.first * static_cast<uint32_t>(network.ports())),
+    : number_(stage),
+      first_link_(rows.first * static_cast<uint32_t>(network.ports())),
       links_(CountRows(network, rows) * static_cast<uint32_t>(network.ports())),
       mask_(network.wiring(stage).mask),
       next_row_(network.wiring(stage).table.empty() ? nullptr : network.wiring(stage).table.data()),

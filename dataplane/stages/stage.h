@@ -70,6 +70,8 @@ class Stage {
     Bump<uint64_t>(hot_[link].bytes, bytes);
   }
 
+  // Its number in the network.
+  int number() const { return number_; }
   // Whether a direction has several ports.
   bool picks() const { return picker_ != nullptr; }
 
@@ -146,6 +148,7 @@ class Stage {
   void DropAtDownLink(const Descriptor& packet, uint32_t link, Ledger& ledger);
   static void NoteLinks(const Descriptor* burst, int count, uint32_t* links);
 
+  const int number_;
   const uint32_t first_link_;
   const uint32_t links_;
   const uint32_t mask_;

@@ -77,6 +77,18 @@ TEST(RealFabric, PacketsOfCircuitsAreCountedByTheLinksOfTheirPathsAndByNoOthers)
     if (found != expected.end()) expected.erase(found);
   }
   EXPECT_TRUE(expected.empty()) << "the links of all paths were there";
+  // One worker runs all stages. A pass counts when the next has begun.
+  constexpr uint64_t kStages = 8;  // a two-fold butterfly of 16 rows
+  EXPECT_TRUE(Eventually([&] {
+    const v1::Counters again = CountersOf(controller);
+    return again.workers_size() == 1 && again.workers(0).cost().hops() == 3 * kPackets * kStages &&
+           again.workers(0).cost().frames() == 3 * kPackets;
+  }));
+  const v1::WorkerCost cost = CountersOf(controller).workers(0).cost();
+  EXPECT_DOUBLE_EQ(cost.cycles_per_hop() * static_cast<double>(cost.hops()),
+                   static_cast<double>(cost.busy_cycles()));
+  EXPECT_DOUBLE_EQ(cost.cycles_per_frame() * static_cast<double>(cost.frames()),
+                   static_cast<double>(cost.busy_cycles()));
   const auto last = Call(*controller.fabric, &v1::Fabric::Stub::Unload, v1::UnloadRequest());
   ASSERT_TRUE(last.ok()) << last.status();
   EXPECT_EQ(last->conservation().delivered(), 3 * kPackets);

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// How `bfly status` says what a worker's work costs.
+#include <gtest/gtest.h>
+
+#include "control/cli/text.h"
+
+namespace bfly::control {
+namespace {
+
+TEST(CostLines, NameCyclesPollsStagesAndRings) {
+  v1::WorkerCost cost;
+  cost.set_tsc_hz(2'450'000'000);
+  cost.set_frames(1000);
+  cost.set_cycles_per_frame(61.54);
+  cost.set_cycles_per_hop(10.26);
+  cost.set_polls(160);
+  cost.set_empty_polls(120);
+  for (const uint64_t polls : {10, 8, 0, 0, 0, 2, 20}) cost.add_bursts(polls);
+  v1::StageCost* stage = cost.add_stages();
+  stage->set_first_stage(0);
+  stage->set_stages(3);
+  stage->set_cycles_per_hop(4.04);
+  stage = cost.add_stages();
+  stage->set_first_stage(3);
+  stage->set_stages(1);
+  stage->set_cycles_per_hop(25.5);
+  v1::RingOccupancy* ring = cost.add_rings();
+  ring->set_from_lcore(2);
+  ring->set_packets(7);
+  ring->set_peak(512);
+  ring->set_capacity(1023);
+  EXPECT_EQ(CostLines(cost),
+            "      61.5 cycles a frame, 10.3 a hop (2.45 GHz); 75 % of 160 polls empty; bursts: "
+            "1 frame 25 %, 2-3 frames 20 %, 32-63 frames 5 %, 64 frames 50 %\n"
+            "      stages 0-2 in one step: 4.0 cycles a hop\n"
+            "      stage 3: 25.5 cycles a hop\n"
+            "      ring from lcore 2: 7 packets wait, at most 512 of 1023\n");
+}
+
+TEST(CostLines, OfAWorkerThatPolledNothingAreEmpty) {
+  v1::WorkerCost cost;
+  cost.set_polls(160);
+  cost.set_empty_polls(160);
+  EXPECT_EQ(CostLines(cost), "");
+}
+
+}  // namespace
+}  // namespace bfly::control
