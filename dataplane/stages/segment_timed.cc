@@ -22,7 +22,8 @@ void Segment::RunTimed(uint64_t now, Account& account, LatenessMeter& lateness) 
   // A pass takes in as many packets as it puts out at most, so what is once left over would be left
   // for ever if packets never ceased to come. Where segments share stages their lanes may wait for
   // each other in a circle, so there a segment never ceases to take in.
-  if (const int count = left_over_ ? 0 : Gather(batch, kBatch, /*leaves=*/false, account); count > 0) {
+  if (const int count = left_over_ ? 0 : Gather(batch, kBatch, /*leaves=*/false, account);
+      count > 0) {
     SortByArrival(count);
     Carry(0, batch, count, account);
   }

@@ -48,7 +48,8 @@ class PausedDeviceTest : public testing::Test {
       Descriptor packet{};
       packet.mbuf = frame;
       packet.bytes = 60;
-      transmitter_->Push(&packet, 1, [](Row) { return true; }, ledger_);
+      transmitter_->Push(
+          &packet, 1, [](Row) { return true; }, ledger_);
     }
   }
   // The numbers of the frames that the device got since the last call.
