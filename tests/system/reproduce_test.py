@@ -34,7 +34,7 @@ LIST = """papers:
   - {name: other, title: Another paper}
 experiments:
   - {file: one.yaml, paper: greedy, quick: ["packets=20000"]}
-  - {file: two.yaml, paper: greedy, quick: ["packets=150000", "seeds=1..20"]}
+  - {file: two.yaml, paper: greedy, quick: ["packets=150000", "seeds=1..200"]}
   - {file: three.yaml, paper: other}
 """
 
@@ -110,12 +110,12 @@ class ReproduceTest(unittest.TestCase):
         self.assertIn("s left", said)
         self.assertIn("1 of 2 experiments have run", self.page())
         kept = self.trials("two")
-        self.assertLess(len(kept), 40)
+        self.assertLess(len(kept), 400)
         done = self.reproduce()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.trials("one"), first)
         self.assertEqual(self.trials("two")[:len(kept)], kept)
-        self.assertEqual(len(self.trials("two")), 40)
+        self.assertEqual(len(self.trials("two")), 400)
         self.assertFalse((self.out / "results/three").exists())
 
         text = self.page()
