@@ -49,8 +49,8 @@ int HostInlet::Receive(Descriptor* burst, int room, Ledger& ledger) {
       rte_prefetch0(rte_pktmbuf_mtod(frames_[i], const void*));
       bytes += frames_[i]->pkt_len;
     }
-    PortQueueCounters::Add(counters_.packets, count_);
-    PortQueueCounters::Add(counters_.bytes, bytes);
+    Bump(counters_.packets, count_);
+    Bump(counters_.bytes, bytes);
   }
   while (next_ < count_ && filled < room) {
     if (reads_plain_) {

@@ -59,8 +59,8 @@ void HostTransmitter::Offer(Ledger& ledger) {
   if (taken == 0) return;
   uint64_t bytes = 0;
   for (uint32_t i = begin_; i < begin_ + taken; ++i) bytes += bytes_[i];
-  PortQueueCounters::Add(counters_.packets, taken);
-  PortQueueCounters::Add(counters_.bytes, bytes);
+  Bump(counters_.packets, taken);
+  Bump(counters_.bytes, bytes);
   ledger.delivered += taken;
   begin_ += taken;
   stuck_since_ = 0;

@@ -8,6 +8,7 @@
 
 #include "dataplane/core/ledger.h"
 #include "dataplane/core/snapshot.h"
+#include "dataplane/telemetry/one_writer.h"
 
 namespace bfly::dataplane {
 
@@ -17,14 +18,10 @@ struct alignas(64) PortQueueCounters {
   std::atomic<uint64_t> bytes{0};
   std::array<std::atomic<uint64_t>, kDropReasons> drops{};
 
-  // Only the writer may call it.
-  static void Add(std::atomic<uint64_t>& counter, uint64_t n) {
-    counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
   // Counts a packet dropped at this queue, in the worker's account and in the port's.
   void Drop(DropReason reason, Ledger& ledger, uint64_t n = 1) {
     ledger.Drop(reason, n);
-    Add(drops[static_cast<int>(reason)], n);
+    Bump(drops[static_cast<int>(reason)], n);
   }
   void AddDropsTo(DropCounts& sum) const {
     for (int i = 0; i < kDropReasons; ++i) sum[i] += drops[i].load(std::memory_order_relaxed);

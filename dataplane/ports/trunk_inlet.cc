@@ -43,8 +43,8 @@ int TrunkInlet::Receive(Descriptor* burst, int room, Ledger& ledger) {
     if (count == 0) continue;
     uint64_t bytes = 0;
     for (uint16_t i = 0; i < count; ++i) bytes += frames[i]->pkt_len;
-    PortQueueCounters::Add(counters_.packets, count);
-    PortQueueCounters::Add(counters_.bytes, bytes);
+    Bump(counters_.packets, count);
+    Bump(counters_.bytes, bytes);
     for (uint16_t i = 0; i < count; ++i) filled += Admit(frames[i], now, burst[filled], ledger);
   }
   return filled;

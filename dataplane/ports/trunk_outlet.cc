@@ -80,8 +80,8 @@ void TrunkOutlet::Transmit(uint32_t queue, Ledger& ledger) {
   if (taken == 0) return;
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < taken; ++i) bytes += lengths[i];
-  PortQueueCounters::Add(counters_.packets, taken);
-  PortQueueCounters::Add(counters_.bytes, bytes);
+  Bump(counters_.packets, taken);
+  Bump(counters_.bytes, bytes);
   ledger.handed_on += taken;
   std::move(q.frames + taken, q.frames + q.count, q.frames);
   q.count -= taken;

@@ -25,8 +25,8 @@ bool TrunkWire::Send(const uint8_t* frame, int length) {
     rte_pktmbuf_free(mbuf);
     return false;
   }
-  PortQueueCounters::Add(sent_.packets, 1);
-  PortQueueCounters::Add(sent_.bytes, static_cast<uint64_t>(length));
+  Bump(sent_.packets, 1);
+  Bump(sent_.bytes, static_cast<uint64_t>(length));
   return true;
 }
 
@@ -43,8 +43,8 @@ void TrunkWire::Receive(ProgramFrames& to, Ledger& ledger) {
 
 // A frame that is dropped enters and leaves the account here.
 void TrunkWire::Take(rte_mbuf* frame, ProgramFrames& to, Ledger& ledger) {
-  PortQueueCounters::Add(received_.packets, 1);
-  PortQueueCounters::Add(received_.bytes, frame->pkt_len);
+  Bump(received_.packets, 1);
+  Bump(received_.bytes, frame->pkt_len);
   std::optional<DropReason> dropped = DropReason::kPortFull;
   if (MakeWhole(frame, pool_)) {
     dropped = to.Take(rte_pktmbuf_mtod(frame, const uint8_t*), frame->data_len);

@@ -14,6 +14,7 @@
 #include "dataplane/links/shape_table.h"
 #include "dataplane/stages/port_picker.h"
 #include "dataplane/stages/timed_links.h"
+#include "dataplane/telemetry/one_writer.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
@@ -36,12 +37,6 @@ struct LinkCold {
   std::atomic<bool> down{false};     // control: writes, worker: relaxed loads
   std::atomic<bool> avoided{false};  // likewise
 };
-
-// Adds to a counter that has one writer, so it needs no locked instruction.
-template <typename T>
-inline void Bump(std::atomic<T>& counter, T by) {
-  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
-}
 
 class FusedReadings;
 class FusedStages;

@@ -10,6 +10,8 @@
 #include <memory>
 #include <vector>
 
+#include "dataplane/telemetry/one_writer.h"
+
 namespace bfly::dataplane {
 
 // Nanoseconds. Percentiles are exact to one part in 256, and never too small; the other figures are
@@ -33,9 +35,9 @@ class LatencyHistogram {
   LatencyHistogram() : counts_(std::make_unique<std::atomic<uint64_t>[]>(kBuckets)) {}
 
   void Add(uint64_t cycles) {
-    Increase(counts_[BucketOf(cycles)], 1);
-    Increase(count_, 1);
-    Increase(sum_, cycles);
+    Bump(counts_[BucketOf(cycles)], 1);
+    Bump(count_, 1);
+    Bump(sum_, cycles);
     if (cycles > max_.load(std::memory_order_relaxed)) {
       max_.store(cycles, std::memory_order_relaxed);
     }
@@ -54,9 +56,6 @@ class LatencyHistogram {
   static constexpr int kMaxBits = 44;  // hours; longer times count in the last bucket
   static constexpr size_t kBuckets = static_cast<size_t>(kMaxBits - kSubBits + 1) << kSubBits;
 
-  static void Increase(std::atomic<uint64_t>& counter, uint64_t by) {
-    counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
-  }
   // Values below 2^kSubBits have buckets of their own. Above, each octave has 2^kSubBits buckets.
   static size_t BucketOf(uint64_t value) {
     if (value < (1u << kSubBits)) return value;

@@ -8,6 +8,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "dataplane/telemetry/one_writer.h"
+
 namespace bfly::dataplane {
 
 struct Lateness {
@@ -79,9 +81,6 @@ class LatenessMeter {
     if (bucket < 16) return static_cast<uint64_t>(bucket);
     const int power = bucket / 16 - 1;
     return ((static_cast<uint64_t>(bucket % 16) + 17) << power) - 1;
-  }
-  static void Bump(std::atomic<uint64_t>& counter, uint64_t by) {
-    counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
   }
 
   std::array<std::atomic<uint64_t>, kBuckets> counts_{};  // writer: writes, readers: relaxed loads

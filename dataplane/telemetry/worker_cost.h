@@ -7,6 +7,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "dataplane/telemetry/one_writer.h"
+
 namespace bfly::dataplane {
 
 // What polls brought. A poll asks a way into a worker once for a burst.
@@ -42,10 +44,6 @@ class PollMeter {
   }
 
  private:
-  static void Bump(std::atomic<uint64_t>& counter, uint64_t by) {
-    counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
-  }
-
   std::atomic<uint64_t> packets_{0};  // writer: writes, readers: relaxed loads
   std::array<std::atomic<uint64_t>, PollCounts::kSizes> by_size_{};  // likewise
 };
@@ -60,8 +58,8 @@ struct HopCycles {
 class HopMeter {
  public:
   void Add(uint64_t hops, uint64_t cycles) {
-    hops_.store(hops_.load(std::memory_order_relaxed) + hops, std::memory_order_relaxed);
-    cycles_.store(cycles_.load(std::memory_order_relaxed) + cycles, std::memory_order_relaxed);
+    Bump(hops_, hops);
+    Bump(cycles_, cycles);
   }
   HopCycles Read() const {
     return {.hops = hops_.load(std::memory_order_relaxed),
