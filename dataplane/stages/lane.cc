@@ -67,24 +67,20 @@ uint32_t Lane::Take(Descriptor* burst, uint32_t room) {
   return n;
 }
 
-// An egress takes every packet that it is offered.
-void Lane::SendOut(Ledger& ledger) {
-  for (uint32_t sent = 0; sent < count_; sent += kBurst) {
-    outlet_->Send(&waiting_[sent], static_cast<int>(std::min<uint32_t>(count_ - sent, kBurst)),
-                  ledger);
+uint32_t Lane::OfferToOutlet(Ledger& ledger) {
+  uint32_t taken = 0;
+  while (taken < count_) {
+    const int offered = static_cast<int>(std::min<uint32_t>(count_ - taken, kBurst));
+    const int n = outlet_->Send(&waiting_[taken], offered, ledger);
+    taken += static_cast<uint32_t>(n);
+    if (n < offered) break;
   }
-  count_ = 0;
+  return taken;
 }
 
 void Lane::SendToOutlet(Account& account) {
   const uint64_t handed_on = account.ledger.handed_on;
-  uint32_t taken = 0;
-  while (taken < count_) {
-    const int offered = static_cast<int>(std::min<uint32_t>(count_ - taken, kBurst));
-    const int n = outlet_->Send(&waiting_[taken], offered, account.ledger);
-    taken += static_cast<uint32_t>(n);
-    if (n < offered) break;
-  }
+  const uint32_t taken = OfferToOutlet(account.ledger);
   outlet_->Flush(account.ledger);
   if (kind_ != Kind::kTrunk) {
     RemoveFront(taken);

@@ -57,9 +57,9 @@ class alignas(RTE_CACHE_LINE_SIZE) Lane {
   }
 
   bool leaves_fabric() const { return kind_ == Kind::kEgress; }
-  // In a lane to the egress: gives it all packets within the pass. Settle, later in the pass,
-  // makes the egress send them.
-  void SendOut(Ledger& ledger);
+  // In a lane to the egress: gives it all packets at once. Settle, later in the pass, makes the
+  // egress send those that it still buffers.
+  void SendOut(Ledger& ledger) { RemoveFront(OfferToOutlet(ledger)); }
 
   // A lane to a later segment gives out at most `room` packets.
   uint32_t Take(Descriptor* burst, uint32_t room);
@@ -80,6 +80,8 @@ class alignas(RTE_CACHE_LINE_SIZE) Lane {
   enum class Kind : uint8_t { kRing, kLater, kTrunk, kEgress };
   Lane(Kind kind, Ring* ring, Outlet* outlet, Stage* last);
 
+  // Returns how many of the packets the outlet took.
+  uint32_t OfferToOutlet(Ledger& ledger);
   void SendToOutlet(Account& account);
   void RemoveFront(uint32_t taken);
   void CountOccupancy(Ledger& ledger);
