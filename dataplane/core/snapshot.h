@@ -93,7 +93,7 @@ struct Conservation {
 // Rings that lead from one worker to another.
 struct RingOccupancy {
   int from_lcore = 0;
-  // Of the fullest ring: packets that wait now, and the most that ever waited.
+  // The most packets that wait in one of these rings now, and the most that ever waited in one.
   uint32_t waiting = 0;
   uint32_t peak = 0;
   uint32_t capacity = 0;  // of each

@@ -65,14 +65,17 @@ bool Worker::Pass() {
   const bool runs_program = runs_circuits || steps != nullptr;
   passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   const bool moved = std::memcmp(&account_, &last_published_, sizeof(Account)) != 0;
-  was_busy_ = moved || hops_in_pass_ != 0;
+  was_busy_ = moved;
   if (moved) {
     published_.Publish(account_);
     last_published_ = account_;
     for (Segment* segment : segments_) segment->HandOver();
   } else if (!runs_program) {
-    Bump<uint64_t>(idle_passes_, 1);
+    Bump(idle_passes_, 1);
   }
+  // Packets went on from link to link, which the account does not show, so the worker may sleep
+  // now.
+  if (!moved && hops_in_pass_ != 0) busy_.Add(hops_in_pass_, rte_rdtsc() - now);
   if (steps != nullptr) [[unlikely]]
     steps->Published();
   return moved || runs_program;

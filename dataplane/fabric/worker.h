@@ -65,7 +65,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Worker {
   // the next one has begun.
   HopCycles busy() const { return busy_.Read(); }
   PollCounts polls() const;
-  // What its stages cost, sampled, by first stage.
+  // The cost of each stage, or run of stages, in the batches that were sampled. First stages rise.
   std::vector<StageCost> stage_costs() const;
   // The lateness of packets released from links that take time, in TSC ticks.
   Lateness lateness() const { return lateness_.Read(); }

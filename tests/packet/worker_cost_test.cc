@@ -199,6 +199,35 @@ TEST_F(WorkerCost, HopsOverLinksThatTakeTimeAreCountedAndSampledToo) {
   }
 }
 
+// A worker may sleep behind a pass that only carried packets from link to link.
+TEST_F(WorkerCost, NoCyclesCountBehindAPassThatLeftTheAccountAsItWas) {
+  const LinkPlan plan{.base = {.delay_ns = 1'000'000}, .rules = {}};
+  const auto hz = static_cast<double>(rte_get_tsc_hz());
+  PacketStore store(size_t{1} << 20);
+  std::deque<ShapeTable> tables;
+  std::vector<std::unique_ptr<TimedLinks>> timed;
+  for (const int stage : {2, 4}) {
+    tables.emplace_back(plan, stage, network_.rows(), network_.ports(), hz);
+    timed.push_back(std::make_unique<TimedLinks>(stages_[stage]->links(),
+                                                 network_.link_index({stage, 0, 0}), &store,
+                                                 &stages_[stage]->cold(0), 1));
+    stages_[stage]->OfferShapes(&tables.back(), timed.back().get());
+  }
+  worker_.epoch()->Ask();
+  inlet_.Add({9, 0});
+  Pass(2);
+  EXPECT_EQ(worker_.busy().hops, 9u * 3) << "up to the first links that take time";
+  const uint64_t before = worker_.busy().cycles;
+  rte_delay_us_block(1100);
+  const uint64_t began = rte_rdtsc();
+  EXPECT_FALSE(worker_.Pass()) << "over stages 3 and 4; as many are inside as before";
+  const uint64_t pass = rte_rdtsc() - began;
+  EXPECT_EQ(worker_.busy().hops, 9u * 5);
+  rte_delay_us_block(500);
+  Pass(1);
+  EXPECT_LE(worker_.busy().cycles - before, pass);
+}
+
 TEST(RingOccupancy, IsWhatWaitsAndTheMostThatEverDid) {
   Ring ring(16);
   Descriptor burst[16] = {};
