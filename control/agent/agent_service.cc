@@ -158,11 +158,13 @@ grpc::Status AgentService::SetTraffic(grpc::ServerContext* context,
                                  request->latency_id()));
 }
 
-grpc::Status AgentService::GetTraffic(grpc::ServerContext*, const v1::AgentTrafficStateRequest*,
+grpc::Status AgentService::GetTraffic(grpc::ServerContext*,
+                                      const v1::AgentTrafficStateRequest* request,
                                       v1::AgentTrafficState* response) {
   const absl::StatusOr<FabricHost::Traffic> traffic = host_.traffic();
   if (!traffic.ok()) return ToGrpc(traffic.status());
   FillTraffic(traffic->sources, traffic->latency, response);
+  if (!request->histogram()) response->mutable_latency()->clear_histogram();
   return grpc::Status::OK;
 }
 

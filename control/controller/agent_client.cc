@@ -197,9 +197,10 @@ absl::Status AgentClient::SetTraffic(const v1::AgentTrafficRequest& request, Dea
   return connection_->Ask(&v1::Agent::Stub::SetTraffic, request, kCallPatience, deadline).status();
 }
 
-absl::StatusOr<v1::AgentTrafficState> AgentClient::GetTraffic(Deadline deadline) {
-  return connection_->Ask(&v1::Agent::Stub::GetTraffic, v1::AgentTrafficStateRequest(),
-                          kCallPatience, deadline);
+absl::StatusOr<v1::AgentTrafficState> AgentClient::GetTraffic(bool histogram, Deadline deadline) {
+  v1::AgentTrafficStateRequest request;
+  request.set_histogram(histogram);
+  return connection_->Ask(&v1::Agent::Stub::GetTraffic, request, kCallPatience, deadline);
 }
 
 absl::Status AgentClient::SetFault(const Fault& fault, bool down, Deadline deadline) {

@@ -49,7 +49,7 @@ class AgentClient {
   absl::StatusOr<v1::AgentLinkReading> ReadLinks(const v1::AgentReadLinksRequest& request,
                                                  Deadline deadline);
   absl::Status SetTraffic(const v1::AgentTrafficRequest& request, Deadline deadline = kNoDeadline);
-  absl::StatusOr<v1::AgentTrafficState> GetTraffic(Deadline deadline);
+  absl::StatusOr<v1::AgentTrafficState> GetTraffic(bool histogram, Deadline deadline);
   absl::Status SetFault(const Fault& fault, bool down, Deadline deadline = kNoDeadline);
   absl::Status SetLinks(const v1::AgentLinksRequest& request, Deadline deadline = kNoDeadline);
 

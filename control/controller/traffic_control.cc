@@ -37,19 +37,21 @@ absl::Status RecordLatencies(const DataPlanes& planes, uint64_t latency_id, Dead
 
 // Fills in what the data planes count of the sources in `response`, and the latencies that they
 // recorded.
-absl::Status FillCounts(const DataPlanes& planes, const DataPlane* ingress, Deadline deadline,
-                        v1::ListTrafficResponse* response) {
+absl::Status FillCounts(const DataPlanes& planes, const DataPlane* ingress, bool histogram,
+                        Deadline deadline, v1::ListTrafficResponse* response) {
   google::protobuf::RepeatedPtrField<v1::StageLatency> stages;
   for (const auto& plane : planes) {
-    const absl::StatusOr<v1::AgentTrafficState> state = plane->client().GetTraffic(deadline);
+    // The data plane of the last stage is the one that delivers.
+    const bool delivers = plane == planes.back();
+    const absl::StatusOr<v1::AgentTrafficState> state =
+        plane->client().GetTraffic(histogram && delivers, deadline);
     if (!state.ok()) {
       return absl::Status(state.status().code(), absl::StrCat("data plane ", plane->name(), ": ",
                                                               state.status().message()));
     }
     const v1::LatencyReport& latency = state->latency();
     stages.MergeFrom(latency.stages());
-    // The data plane of the last stage is the one that delivers.
-    if (plane == planes.back()) *response->mutable_latency() = latency;
+    if (delivers) *response->mutable_latency() = latency;
     if (plane.get() != ingress) continue;
     for (v1::TrafficSourceStatus& status : *response->mutable_sources()) {
       for (const v1::AgentSourceCounters& counters : state->sources()) {
@@ -121,7 +123,8 @@ absl::Status TrafficControl::Set(Traffic traffic, Deadline deadline) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::ListTrafficResponse> TrafficControl::List(Deadline deadline) const {
+absl::StatusOr<v1::ListTrafficResponse> TrafficControl::List(bool histogram,
+                                                             Deadline deadline) const {
   v1::ListTrafficResponse response;
   DataPlanes planes;
   const DataPlane* ingress = nullptr;
@@ -135,7 +138,8 @@ absl::StatusOr<v1::ListTrafficResponse> TrafficControl::List(Deadline deadline) 
     }
   });
   if (!read.ok()) return read;
-  if (absl::Status status = FillCounts(planes, ingress, deadline, &response); !status.ok()) {
+  if (absl::Status status = FillCounts(planes, ingress, histogram, deadline, &response);
+      !status.ok()) {
     return status;
   }
   return response;

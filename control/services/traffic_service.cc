@@ -28,9 +28,8 @@ grpc::Status TrafficService::List(const grpc::ServerContextBase* context,
                                   const v1::ListTrafficRequest* request,
                                   v1::ListTrafficResponse* response) {
   absl::StatusOr<v1::ListTrafficResponse> listed =
-      controller_.traffic().List(AnswerDeadlineOf(context));
+      controller_.traffic().List(request->histogram(), AnswerDeadlineOf(context));
   if (!listed.ok()) return ToGrpc(listed.status());
-  if (!request->histogram()) listed->mutable_latency()->clear_histogram();
   response->Swap(&*listed);
   return grpc::Status::OK;
 }

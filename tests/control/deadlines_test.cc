@@ -255,7 +255,7 @@ TEST_F(DeadlinesTest, TheListOfTrafficWaitsForNoDataPlaneLongerThanItsDeadline) 
   auto set_up = std::async(std::launch::async, [this] { return SetUpCircuit(*controller_, 3, 5); });
   ASSERT_TRUE(Eventually([&] { return near_.SomethingWaits(); }));
   const auto start = std::chrono::steady_clock::now();
-  const auto listed = controller_->controller().traffic().List(start + kShort);
+  const auto listed = controller_->controller().traffic().List(/*histogram=*/false, start + kShort);
   EXPECT_LT(std::chrono::steady_clock::now() - start, kInTime);
   EXPECT_EQ(listed.status().code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(listed.status().message()), HasSubstr("data plane dp0"));
