@@ -64,14 +64,22 @@ void PrintRacks(const std::vector<RackCase>& racks) {
       "trunks. The parts in use are at line\nrate, of the server that needs most of each.\n");
 }
 
+const char* PlacementOf(const v1::RackMeasurement& measured) {
+  switch (measured.placement()) {
+    case v1::RackMeasurement::ROWS:
+      return "rows";
+    case v1::RackMeasurement::STAGES:
+      return "stages";
+    default:
+      return "one";
+  }
+}
+
 void PrintChecks(const std::vector<RackCheck>& checks) {
   printf("%7s %10s %10s %10s %8s\n", "stages", "placement", "measured", "model", "error");
   for (const RackCheck& check : checks) {
     const v1::RackMeasurement& of = check.measured;
-    const char* placement = of.placement() == v1::RackMeasurement::ROWS     ? "rows"
-                            : of.placement() == v1::RackMeasurement::STAGES ? "stages"
-                                                                            : "one";
-    printf("%7u %10s %10.1f %10.1f %6.1f %%%s\n", of.stages(), placement, of.mpps(),
+    printf("%7u %10s %10.1f %10.1f %6.1f %%%s\n", of.stages(), PlacementOf(of), of.mpps(),
            check.predicted, check.error_percent(), of.fitted() ? "  (fitted)" : "");
   }
 }
@@ -81,6 +89,7 @@ nlohmann::ordered_json ChecksJson(const std::vector<RackCheck>& checks) {
   for (const RackCheck& check : checks) {
     const v1::RackMeasurement& of = check.measured;
     out.push_back({{"stages", of.stages()},
+                   {"placement", PlacementOf(of)},
                    {"measured_mpps", of.mpps()},
                    {"predicted_mpps", check.predicted},
                    {"error_percent", check.error_percent()},

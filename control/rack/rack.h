@@ -14,6 +14,7 @@
 
 namespace bfly::control {
 
+// rack_test holds those that stand for something of the data plane to what stands there.
 // Preamble and gap of a frame on the wire.
 inline constexpr double kWireBytes = 20;
 // What a trunk puts in front of a frame without FCS: an Ethernet header and bfly's own.

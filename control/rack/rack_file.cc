@@ -16,23 +16,28 @@ namespace {
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr double kGiB = 1024.0 * kMiB;
 
-// By hop. Only networks whose every hop sets one bit of the row and leaves the others.
-absl::StatusOr<std::vector<int>> PositionsOf(v1::NetworkKind kind, uint32_t rows) {
-  const int d = std::countr_zero(rows);
-  std::vector<int> positions;
-  for (int i = 1; i <= d; ++i) positions.push_back(i);
-  if (kind == v1::BUTTERFLY) return positions;
-  if (kind == v1::TWO_FOLD_BUTTERFLY) {
-    for (int i = 1; i <= d; ++i) positions.push_back(i);
-    return positions;
-  }
-  if (kind == v1::BENES) {
-    for (int i = d; i >= 1; --i) positions.push_back(i);
-    return positions;
+// The model needs networks whose every hop sets one bit of the row and leaves the others.
+absl::Status CheckKind(v1::NetworkKind kind) {
+  if (kind == v1::BUTTERFLY || kind == v1::TWO_FOLD_BUTTERFLY || kind == v1::BENES) {
+    return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "network: the model does not know ", absl::AsciiStrToLower(v1::NetworkKind_Name(kind)),
       " (allowed: butterfly, two_fold_butterfly, benes)"));
+}
+
+// By hop (RackDemand::positions).
+absl::StatusOr<std::vector<int>> PositionsOf(v1::NetworkKind kind, uint32_t rows) {
+  v1::Network spec;
+  spec.set_kind(kind);
+  spec.set_rows(rows);
+  const absl::StatusOr<Network> network = NetworkOf(spec);
+  if (!network.ok()) return network.status();
+  std::vector<int> positions;
+  for (int hop = 0; hop < network->hops(); ++hop) {
+    positions.push_back(network->position_of_stage(network->stage_of_hop(hop)));
+  }
+  return positions;
 }
 
 absl::Status Check(const v1::RackFile& file) {
@@ -61,7 +66,7 @@ absl::Status Check(const v1::RackFile& file) {
                                                    " is less than hop_ns, ", file.costs().hop_ns(),
                                                    " (allowed: at least as much)"));
   }
-  return PositionsOf(file.network(), 2).status();
+  return CheckKind(file.network());
 }
 
 absl::StatusOr<Rack> RackOf(const v1::RackFile& file, const RackDemand& demand) {

@@ -11,6 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/rack/rack_file.h"
+#include "dataplane/frames/wire_header.h"
+#include "dataplane/stages/fused_stages.h"
+#include "dataplane/stages/packet_store.h"
 #include "tests/temporary_folder.h"
 #include "topologies/network.h"
 
@@ -40,6 +43,14 @@ RackDemand Butterfly(int hops, double gbps = 1) {
 
 double Slowest(const RackDemand& demand, const std::vector<int>& groups, int blocks) {
   return SlowestCore(demand, kServer.l2_bytes, kCosts, groups, blocks);
+}
+
+TEST(RackConstants, AreThoseOfTheDataPlane) {
+  EXPECT_EQ(kTrunkBytes, dataplane::kTrunkOverhead);
+  EXPECT_EQ(kFusedHops, dataplane::FusedStages::kMost);
+  EXPECT_EQ(kFusedRowBytes, sizeof(dataplane::LinkHot) << dataplane::FusedStages::kMost);
+  EXPECT_EQ(kWaitingBytes, sizeof(dataplane::StoredPacket) + sizeof(uint32_t))
+      << "a packet, and its number where places are given back";
 }
 
 TEST(LineRateTest, IsThatOfEthernet) {
