@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // bfly bench ndr: the throughput of a running fabric, by loss ratio, and its latency below it.
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +18,7 @@
 #include "control/cli/ndr_trials.h"
 #include "control/cli/syntax.h"
 #include "control/cli/text.h"
+#include "control/measure/core/journal.h"
 #include "control/topology_file/ranges.h"
 #include "topologies/traffic_pattern.h"
 
@@ -225,14 +224,11 @@ std::vector<std::pair<std::string, std::string>> FabricFacts(const v1::FabricSta
   return facts;
 }
 
-// Unavailable: the file cannot be written. A search takes minutes, so this is asked before it.
-absl::Status WriteText(const std::string& path, const std::string& text) {
-  errno = 0;
-  std::ofstream file(path, std::ios::trunc);
-  file << text;
-  file.close();
-  if (file) return absl::OkStatus();
-  return absl::ErrnoToStatus(errno, absl::StrCat("--histogram ", path, ": cannot be written"));
+absl::Status WriteHistogram(const std::string& path, const std::string& text) {
+  const absl::Status status = WriteFile(path, text);
+  if (status.ok()) return status;
+  return {status.code(),
+          absl::StrCat("--histogram ", path, ": cannot be written: ", status.message())};
 }
 
 absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
@@ -255,8 +251,9 @@ absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
   auto telemetry = v1::Telemetry::NewStub(Connect(common));
   status = Call(telemetry.get(), &v1::Telemetry::Stub::GetCounters, no_links, &counters, common);
   if (!status.ok()) return status;
+  // A search takes minutes, so the file is tried before it.
   if (!options.histogram.empty()) {
-    if (status = WriteText(options.histogram, ""); !status.ok()) return status;
+    if (status = WriteHistogram(options.histogram, ""); !status.ok()) return status;
   }
   const Interruptible interruptible;
   std::vector<SizeReport> reports;
@@ -281,7 +278,7 @@ absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
     for (const auto& [name, value] : facts) printf("%s: %s\n", name.c_str(), value.c_str());
   }
   if (!options.histogram.empty()) {
-    if (status = WriteText(options.histogram, HistogramCsv(reports)); !status.ok()) return status;
+    if (status = WriteHistogram(options.histogram, HistogramCsv(reports)); !status.ok()) return status;
   }
   const bool all_regular = std::all_of(reports.begin(), reports.end(), [](const auto& report) {
     return std::all_of(report.results.begin(), report.results.end(),
