@@ -36,6 +36,9 @@ absl::StatusOr<pid_t> StartDaemon(const DaemonFiles& files, const DaemonStart& s
 // is recognized by its start time.
 pid_t RunningDaemon(const DaemonFiles& files);
 
+// True if a process accepts connections at the Unix socket `path`.
+bool SomebodyServes(const std::string& path);
+
 // Sends SIGTERM, and SIGKILL after `patience`. Removes the pid file and, unless another process
 // serves there by now, the socket. The log stays. Returns true if the process had to be killed.
 bool StopDaemon(const DaemonFiles& files, std::chrono::milliseconds patience);

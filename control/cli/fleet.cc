@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "control/server/controller_lock.h"
@@ -21,6 +22,10 @@ constexpr std::chrono::seconds kServeDeadline{60};
 // How long a process may take to end: a data plane empties its links and closes its devices first.
 constexpr std::chrono::seconds kStopPatience{15};
 constexpr int kLogLines = 20;
+// How often a process that starts is looked at. gRPC connects only once its socket accepts: after
+// an attempt that failed it would wait for a second before the next.
+constexpr std::chrono::milliseconds kServeStep{2};
+constexpr std::chrono::milliseconds kConnectStep{100};
 
 }  // namespace
 
@@ -33,11 +38,18 @@ std::vector<std::string> Fleet::Running() const {
 
 absl::Status Fleet::Serves(const std::string& name, pid_t pid,
                            const std::function<bool()>& interrupted) const {
-  auto channel =
-      grpc::CreateChannel("unix:" + files(name).socket(), grpc::InsecureChannelCredentials());
   const Clock::time_point deadline = Clock::now() + kServeDeadline;
-  while (!channel->WaitForConnected(std::chrono::system_clock::now() +
-                                    std::chrono::milliseconds(100))) {
+  std::shared_ptr<grpc::Channel> channel;
+  for (;;) {
+    if (channel == nullptr && SomebodyServes(files(name).socket())) {
+      channel =
+          grpc::CreateChannel("unix:" + files(name).socket(), grpc::InsecureChannelCredentials());
+    }
+    if (channel == nullptr) {
+      std::this_thread::sleep_for(kServeStep);
+    } else if (channel->WaitForConnected(std::chrono::system_clock::now() + kConnectStep)) {
+      return absl::OkStatus();
+    }
     if (interrupted()) return absl::CancelledError("interrupted");
     if (RunningDaemon(files(name)) != pid)
       return absl::InternalError(absl::StrCat("bfly's ", name, " ended while it started; its log (",
@@ -48,7 +60,6 @@ absl::Status Fleet::Serves(const std::string& name, pid_t pid,
           "bfly's ", name, " does not serve after ", kServeDeadline.count(), " s; its log (",
           files(name).log(), ") ends with\n", LogTail(files(name), kLogLines)));
   }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<std::string>> Fleet::DataPlaneCommand(
