@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "dataplane/virtual_clock/packet.h"
-#include "dataplane/virtual_clock/page_array.h"
+#include "topologies/page_array.h"
 
 namespace bfly::dataplane {
 

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "dataplane/virtual_clock/delay_sink.h"
-#include "dataplane/virtual_clock/page_array.h"
 #include "dataplane/virtual_clock/source.h"
 #include "dataplane/virtual_clock/stage_block.h"
 #include "topologies/crew.h"
 #include "topologies/network.h"
+#include "topologies/page_array.h"
 
 namespace bfly::dataplane {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for the large tables of the virtual clock.
+// Memory for the large tables of the virtual clock and of the engine for extra stages.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <memory>
 #include <type_traits>
 
-namespace bfly::dataplane {
+namespace bfly {
 
 // Returns zeroed bytes, on huge pages where the bytes fill some and the system has them: walking a
 // network of 65,536 rows on pages of 4 KiB misses the TLB once a node. std::free takes the bytes
@@ -39,4 +39,4 @@ class PageArray {
   std::unique_ptr<T, Free> data_;
 };
 
-}  // namespace bfly::dataplane
+}  // namespace bfly

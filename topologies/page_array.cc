@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/virtual_clock/page_array.h"
+#include "topologies/page_array.h"
 
 #include <sys/mman.h>
 
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <new>
 
-namespace bfly::dataplane {
+namespace bfly {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
@@ -26,4 +26,4 @@ void* AllocatePages(size_t bytes) {
   return pages;
 }
 
-}  // namespace bfly::dataplane
+}  // namespace bfly
