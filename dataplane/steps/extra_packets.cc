@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run on a butterfly with extra stages begins with: permutations, paths and priorities.
+#include "dataplane/steps/extra_packets.h"
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "dataplane/steps/extra_stages.h"
 #include "topologies/crew.h"
 #include "topologies/random.h"
 
@@ -37,6 +38,30 @@ uint64_t PathTo(const Network& network, Row output) {
     path |= uint64_t{output >> (network.dimension() - position) & 1} << hop;
   }
   return path;
+}
+
+// The sequence, or its first permutation if all of them are the same.
+std::vector<Permutation> DifferentPermutations(const Network& network,
+                                               const ExtraStagesConfig& config) {
+  const uint32_t rows = network.rows();
+  std::vector<uint32_t> names;
+  if (config.renaming) names = RandomPermutation(config.seed, RandomStream::kRenaming, rows);
+  std::vector<Permutation> sequence;
+  for (const Permutation& permutation : config.given) {
+    sequence.push_back(config.renaming ? Renamed(permutation, names) : permutation);
+  }
+  if (!sequence.empty()) return sequence;
+  const uint32_t different = config.independent ? config.permutations : 1;
+  for (uint32_t q = 0; q < different; ++q) {
+    // The first one is PermutationByName("random") too.
+    Permutation permutation =
+        config.permutation == "random"
+            ? RandomPermutation(config.seed, RandomStream::kPermutation, rows, uint64_t{q} * rows)
+            : *PermutationByName(config.permutation, rows, config.seed);
+    if (config.renaming) permutation = Renamed(permutation, names);
+    sequence.push_back(std::move(permutation));
+  }
+  return sequence;
 }
 
 }  // namespace
@@ -110,24 +135,7 @@ absl::Status CheckExtraStages(const Network& network, const ExtraStagesConfig& c
 }
 
 std::vector<Permutation> PermutationsOf(const Network& network, const ExtraStagesConfig& config) {
-  const uint32_t rows = network.rows();
-  std::vector<uint32_t> names;
-  if (config.renaming) names = RandomPermutation(config.seed, RandomStream::kRenaming, rows);
-  std::vector<Permutation> sequence;
-  for (const Permutation& permutation : config.given) {
-    sequence.push_back(config.renaming ? Renamed(permutation, names) : permutation);
-  }
-  if (!sequence.empty()) return sequence;
-  const uint32_t different = config.independent ? config.permutations : 1;
-  for (uint32_t q = 0; q < different; ++q) {
-    // The first one is PermutationByName("random") too.
-    Permutation permutation =
-        config.permutation == "random"
-            ? RandomPermutation(config.seed, RandomStream::kPermutation, rows, uint64_t{q} * rows)
-            : *PermutationByName(config.permutation, rows, config.seed);
-    if (config.renaming) permutation = Renamed(permutation, names);
-    sequence.push_back(std::move(permutation));
-  }
+  std::vector<Permutation> sequence = DifferentPermutations(network, config);
   sequence.resize(config.permutations, sequence.front());
   return sequence;
 }
@@ -137,30 +145,40 @@ uint64_t LargestPriority(const Network& network, const ExtraStagesConfig& config
   return ((config.permutations - 1) / set + 1) * uint64_t{PrioritiesOfSet(network)} - 1;
 }
 
+PacketDraw::PacketDraw(const Network& network, const ExtraStagesConfig& config)
+    : config_(config),
+      rows_(network.rows()),
+      extra_(network.extra_hops()),
+      set_(static_cast<uint32_t>(network.dimension())),
+      priorities_(PrioritiesOfSet(network)),
+      path_to_(rows_),
+      sequence_(DifferentPermutations(network, config)) {
+  for (Row output = 0; output < rows_; ++output) path_to_[output] = PathTo(network, output);
+}
+
+ExtraPacket PacketDraw::Draw(Row input, uint32_t permutation) const {
+  const uint64_t number = uint64_t{permutation} * rows_ + input;
+  const Permutation& outputs = sequence_[sequence_.size() > 1 ? permutation : 0];
+  ExtraPacket packet{.path = path_to_[outputs[input]], .number = static_cast<uint32_t>(number)};
+  if (extra_ > 0) {
+    packet.path |= Random64(config_.seed, RandomStream::kExtraTurns, number) >> (64 - extra_);
+  }
+  if (config_.order == QueueOrder::kPriority) {
+    packet.priority = LeastPriority(permutation) +
+                      RandomBelow(config_.seed, RandomStream::kQueuePriority, number, priorities_);
+  }
+  return packet;
+}
+
 std::vector<ExtraPacket> PacketsOf(const Network& network, const ExtraStagesConfig& config) {
-  const std::vector<Permutation> sequence = PermutationsOf(network, config);
-  const uint32_t rows = network.rows();
+  const PacketDraw draw(network, config);
   const uint32_t count = config.permutations;
-  const int extra = network.extra_hops();
-  const auto set = static_cast<uint32_t>(network.dimension());
-  const uint32_t priorities = PrioritiesOfSet(network);
-  std::vector<ExtraPacket> packets(static_cast<size_t>(rows) * count);
+  std::vector<ExtraPacket> packets(static_cast<size_t>(network.rows()) * count);
   Crew crew(config.workers);
-  crew.ForEachPart(rows, kInputsPerPart, [&](int, size_t first, size_t last) {
+  crew.ForEachPart(network.rows(), kInputsPerPart, [&](int, size_t first, size_t last) {
     for (size_t input = first; input < last; ++input) {
       for (uint32_t q = 0; q < count; ++q) {
-        ExtraPacket& packet = packets[input * count + q];
-        packet.number = static_cast<uint32_t>(uint64_t{q} * rows + input);
-        packet.path = PathTo(network, sequence[q][input]);
-        if (extra > 0) {
-          packet.path |=
-              Random64(config.seed, RandomStream::kExtraTurns, packet.number) >> (64 - extra);
-        }
-        if (config.order == QueueOrder::kPriority) {
-          packet.priority =
-              uint64_t{q / set} * priorities +
-              RandomBelow(config.seed, RandomStream::kQueuePriority, packet.number, priorities);
-        }
+        packets[input * count + q] = draw.Draw(static_cast<Row>(input), q);
       }
     }
   });

@@ -7,122 +7,137 @@
 // depends on later levels. What a link does follows from when packets came to its queue: a level is
 // worked through for the whole run before the next one begins. A round is an odd step and the even
 // step behind it.
+//
+// A queue is worked through by priority and not by time. No packet waits for one that goes behind
+// it, and a link is never idle while a packet waits. So the packet that goes before all others of a
+// queue takes the first slot of the link after its arrival, the next packet takes the first slot
+// after its own arrival that is left, and so on. No queue is sorted: packets of the same priority
+// come to a queue in some order and cross in this order. So what crossed a link stands by priority
+// and then by round, and a node merges what came over its two links.
 #include "dataplane/steps/extra_stages.h"
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstddef>
+#include <numeric>
+#include <utility>
 
+#include "dataplane/steps/extra_packets.h"
 #include "dataplane/steps/extra_stages_rule.h"
 #include "topologies/crew.h"
+#include "topologies/page_array.h"
 
 namespace bfly::dataplane {
 namespace {
 
 constexpr size_t kRowsPerPart = 32;
 
-// The packets that crossed one link, in the order of their rounds.
+// A packet at a node. Order() is what the queues go by: the priority, and of equal ones the round
+// in which the packet crossed its last link. Bit 0 of the path is the direction of the next hop.
+struct NarrowPacket {
+  static bool Fits(const Network& network, uint64_t largest_priority) {
+    return network.hops() <= 32 && largest_priority < uint64_t{1} << 32;
+  }
+  static NarrowPacket Of(const ExtraPacket& packet) {
+    return {packet.priority << 32, static_cast<uint32_t>(packet.path), packet.number};
+  }
+  uint64_t Order() const { return order; }
+  uint32_t crossed() const { return static_cast<uint32_t>(order); }
+  NarrowPacket Crossed(uint32_t round) const {
+    return {order >> 32 << 32 | round, path >> 1, number};
+  }
+
+  uint64_t order;  // the priority, and in the low 32 bits the round
+  uint32_t path;
+  uint32_t number;
+};
+static_assert(sizeof(NarrowPacket) == 16);
+
+// The same for any network and any priority.
+struct WidePacket {
+  __extension__ using Key = unsigned __int128;
+  static WidePacket Of(const ExtraPacket& packet) {
+    return {packet.priority, packet.path, packet.number, 0};
+  }
+  Key Order() const { return static_cast<Key>(priority) << 32 | round; }
+  uint32_t crossed() const { return round; }
+  WidePacket Crossed(uint32_t in_round) const { return {priority, path >> 1, number, in_round}; }
+
+  uint64_t priority;
+  uint64_t path;
+  uint32_t number;
+  uint32_t round;
+};
+
+// The packets that crossed one link, by Order().
 struct Crossed {
   size_t first = 0;  // where they stand
   // How many of them go on in each direction.
   std::array<uint32_t, kDirections> toward{};
+  uint32_t last = 0;  // the last round in which one of them crossed
   size_t count() const { return size_t{toward[0]} + toward[1]; }
 };
 
-// What a worker found at the outputs and links that it worked through.
-struct alignas(64) Tally {
+// The times at which a link carries packets, as bits: rounds, or steps on links into outputs.
+class LinkSlots {
+ public:
+  // No slot is taken. Every slot that Take() is going to return is below `end`.
+  void Begin(size_t end) {
+    words_ = end / 64 + 1;
+    if (taken_.size() < words_) {
+      taken_.resize(words_);
+      behind_.resize(words_);
+    }
+    std::fill_n(taken_.begin(), words_, 0);
+    std::iota(behind_.begin(), behind_.begin() + static_cast<std::ptrdiff_t>(words_), 1);
+  }
+  // Takes the first free slot from `slot` on.
+  uint32_t Take(uint32_t slot) {
+    uint32_t word = slot / 64;
+    uint64_t free = ~taken_[word] & ~uint64_t{0} << slot % 64;
+    if (free == 0) {
+      word = NotFullBehind(word);
+      free = ~taken_[word];
+    }
+    taken_[word] |= free & -free;
+    return 64 * word + static_cast<uint32_t>(std::countr_zero(free));
+  }
+  // The last slot that is taken. One of them is.
+  uint32_t last() const {
+    size_t word = words_ - 1;
+    while (taken_[word] == 0) --word;
+    return static_cast<uint32_t>(64 * word + static_cast<size_t>(std::bit_width(taken_[word])) - 1);
+  }
+
+ private:
+  bool full(uint32_t word) const { return ~taken_[word] == 0; }
+  // The first word behind this one that is not full. Every step halves the way for later calls, so
+  // that thousands of packets in a queue cost little more than a few.
+  uint32_t NotFullBehind(uint32_t word) {
+    uint32_t at = word + 1;
+    while (full(at)) {
+      if (full(behind_[at])) behind_[at] = behind_[behind_[at]];
+      at = behind_[at];
+    }
+    return at;
+  }
+
+  std::vector<uint64_t> taken_;   // 64 slots a word
+  std::vector<uint32_t> behind_;  // by word: if it is full, all words from it to this one are
+  size_t words_ = 0;
+};
+
+// What a worker works with, and what it found at the outputs and links that it worked through.
+struct alignas(64) Worker {
+  std::array<LinkSlots, kDirections> slots;
   uint64_t latency_sum = 0;
   uint32_t congestion = 0;
   uint32_t node_congestion = 0;
   std::vector<uint32_t> last;  // by permutation: the step of the last delivery
 };
 
-// The queue of one link, in order of arrival. `slot` counts the times at which the link can carry a
-// packet: rounds, or steps on links into outputs.
-class FifoQueue {
- public:
-  void Begin(size_t) { last_ = 0; }
-  template <typename Cross>
-  void Come(const ExtraPacket& packet, uint32_t slot, Cross&& cross) {
-    last_ = std::max(last_ + 1, slot);
-    cross(packet, last_);
-  }
-  template <typename Cross>
-  void Finish(Cross&&) {}
-
- private:
-  uint32_t last_ = 0;
-};
-
-// The queue of one link, by priority and then in order of arrival: a binary heap of numbers that
-// hold both. Key is wide enough for the priority and 32 bits more. A packet that comes after one
-// has crossed takes its place at the top and sinks from there, which is one walk instead of two.
-template <typename Key>
-class PriorityQueue {
- public:
-  // Up to `most` packets come.
-  void Begin(size_t most) {
-    if (packets_.size() < most) {
-      packets_.resize(most);
-      heap_.resize(most + 1);
-    }
-    arrivals_ = 0;
-    next_ = 1;
-  }
-  // Packets come in the order of their slots.
-  template <typename Cross>
-  void Come(const ExtraPacket& packet, uint32_t slot, Cross&& cross) {
-    while (waiting_ > 0 && next_ < slot) CrossFirst(cross);
-    next_ = std::max(next_, slot);
-    packets_[arrivals_] = packet;
-    Push(static_cast<Key>(packet.priority) << 32 | arrivals_++);
-  }
-  template <typename Cross>
-  void Finish(Cross&& cross) {
-    while (waiting_ > 0) CrossFirst(cross);
-  }
-
- private:
-  template <typename Cross>
-  void CrossFirst(Cross&& cross) {
-    if (open_) Sink(heap_[waiting_ + 1]);
-    cross(packets_[static_cast<uint32_t>(heap_[1])], next_++);
-    open_ = --waiting_ > 0;
-  }
-
-  void Push(Key key) {
-    ++waiting_;
-    if (open_) {
-      open_ = false;
-      Sink(key);
-      return;
-    }
-    size_t at = waiting_;
-    for (; at > 1 && key < heap_[at / 2]; at /= 2) heap_[at] = heap_[at / 2];
-    heap_[at] = key;
-  }
-  // Puts the key into the heap of waiting_ numbers whose top is free.
-  void Sink(Key key) {
-    size_t at = 1;
-    for (size_t below = 2; below <= waiting_; below *= 2) {
-      if (below < waiting_) below += heap_[below + 1] < heap_[below];
-      if (key <= heap_[below]) break;
-      heap_[at] = heap_[below];
-      at = below;
-    }
-    heap_[at] = key;
-  }
-
-  std::vector<ExtraPacket> packets_;  // in the order of arrival
-  std::vector<Key> heap_;  // from 1 on; heap_[i] is not above heap_[2i] and heap_[2i + 1]
-  size_t waiting_ = 0;
-  bool open_ = false;  // the top has crossed, and the heap has one number more than waiting_
-  uint32_t arrivals_ = 0;
-  uint32_t next_ = 1;  // the first slot that is not taken
-};
-
-__extension__ using WideKey = unsigned __int128;
-
-template <typename Queue>
+template <typename Packet>
 class LevelByLevel {
  public:
   LevelByLevel(const Network& network, const ExtraStagesConfig& config,
@@ -130,16 +145,15 @@ class LevelByLevel {
       : network_(network),
         config_(config),
         rows_(network.rows()),
-        here_(PacketsOf(network, config)),
+        here_(size_t{rows_} * config.permutations),
         ahead_(here_.size()),
         links_(size_t{2} * rows_),
         links_ahead_(links_.size()),
         first_(size_t{rows_} + 1),
         crew_(config.workers),
-        queues_(static_cast<size_t>(config.workers)),
-        tallies_(static_cast<size_t>(config.workers)),
+        workers_(static_cast<size_t>(config.workers)),
         crossings_(crossings) {
-    for (Tally& tally : tallies_) tally.last.resize(config.permutations);
+    for (Worker& worker : workers_) worker.last.resize(config.permutations);
     if (crossings_ != nullptr) {
       crossings_->assign(here_.size() * static_cast<size_t>(network.hops()), 0);
     }
@@ -151,27 +165,31 @@ class LevelByLevel {
       PlaceNodes();
       crew_.ForEachPart(rows_, kRowsPerPart, [this](int worker, size_t first, size_t last) {
         for (size_t row = first; row < last; ++row) {
-          PassNode(static_cast<Row>(row), static_cast<size_t>(worker));
+          PassNode(static_cast<Row>(row), workers_[static_cast<size_t>(worker)]);
         }
       });
-      here_.swap(ahead_);
+      std::swap(here_, ahead_);
       links_.swap(links_ahead_);
     }
     return Result();
   }
 
  private:
-  using Queues = std::array<Queue, kDirections>;
-
   // The packets of an input stand in its queues as if they had crossed a link before the first
   // round.
   void StandAtInputs() {
     const uint32_t count = config_.permutations;
-    for (Row row = 0; row < rows_; ++row) {
-      Crossed& start = links_[row];
-      start.first = size_t{row} * count;
-      for (uint32_t q = 0; q < count; ++q) ++start.toward[here_[start.first + q].path & 1];
-    }
+    const PacketDraw draw(network_, config_);
+    crew_.ForEachPart(rows_, kRowsPerPart, [&](int, size_t first, size_t last) {
+      for (size_t row = first; row < last; ++row) {
+        Crossed& start = links_[row];
+        start.first = row * count;
+        draw.ForEachPlaced(static_cast<Row>(row), [&](uint32_t place, const ExtraPacket& packet) {
+          here_[start.first + place] = Packet::Of(packet);
+          ++start.toward[packet.path & 1];
+        });
+      }
+    });
   }
 
   // The packets that came to a node of the level, from one or two links; the lower row first.
@@ -193,70 +211,75 @@ class LevelByLevel {
     first_[rows_] = first;
   }
 
-  void PassNode(Row row, size_t worker) {
+  void PassNode(Row row, Worker& worker) {
     if (level_ + 1 < network_.hops()) {
-      PassNodeTo<false>(row, queues_[worker], tallies_[worker]);
+      PassNodeTo<false>(row, worker);
     } else {
-      PassNodeTo<true>(row, queues_[worker], tallies_[worker]);
+      PassNodeTo<true>(row, worker);
     }
   }
 
   template <bool kIntoOutputs>
-  void PassNodeTo(Row row, Queues& queues, Tally& tally) {
+  void PassNodeTo(Row row, Worker& worker) {
     const std::array<Crossed, 2> came = ComeTo(row);
     const size_t first = first_[row];
     const std::array<uint32_t, 2> count = {came[0].toward[0] + came[1].toward[0],
                                            came[0].toward[1] + came[1].toward[1]};
-    tally.congestion = std::max({tally.congestion, count[0], count[1]});
-    if (level_ > 0) tally.node_congestion = std::max(tally.node_congestion, count[0] + count[1]);
+    worker.congestion = std::max({worker.congestion, count[0], count[1]});
+    if (level_ > 0) worker.node_congestion = std::max(worker.node_congestion, count[0] + count[1]);
     Crossed* const out = &links_ahead_[2 * size_t{row}];
-    out[0] = {.first = first, .toward = {}};
-    out[1] = {.first = first + count[0], .toward = {}};
-    std::array<ExtraPacket*, 2> next = {&ahead_[0] + out[0].first, &ahead_[0] + out[1].first};
-
-    const auto cross = [&](const ExtraPacket& packet, uint32_t slot) {
+    out[0] = {.first = first};
+    out[1] = {.first = first + count[0]};
+    std::array<Packet*, 2> next = {ahead_.data() + out[0].first, ahead_.data() + out[1].first};
+    const size_t last = std::max(came[0].last, came[1].last);
+    for (size_t i = 0; i < 2; ++i) {
+      worker.slots[i].Begin((kIntoOutputs ? 2 * last : last) + 1 + count[i]);
+    }
+    std::array<uint32_t, 2> turn{};
+    ForEachInOrder(came, [&](const Packet& packet) {
+      const size_t direction = packet.path & 1;
       if constexpr (kIntoOutputs) {
-        tally.latency_sum += slot;
-        uint32_t& last = tally.last[packet.number / rows_];
-        last = std::max(last, slot);
-        Record(packet, slot);
+        const uint32_t step = worker.slots[direction].Take(2 * packet.crossed() + 1);
+        worker.latency_sum += step;
+        uint32_t& delivered = worker.last[packet.number / rows_];
+        delivered = std::max(delivered, step);
+        Record(packet, step);
       } else {
-        const size_t direction = packet.path >> level_ & 1;
-        ++out[direction].toward[packet.path >> (level_ + 1) & 1];
-        ExtraPacket* const to = next[direction]++;
-        *to = packet;
-        to->crossed = slot;
-        Record(packet, 2 * slot - 1);
+        const uint32_t round = worker.slots[direction].Take(packet.crossed() + 1);
+        const Packet crossed = packet.Crossed(round);
+        *next[direction]++ = crossed;
+        turn[direction] += crossed.path & 1;
+        Record(packet, 2 * round - 1);
       }
-    };
-    for (size_t i = 0; i < 2; ++i) queues[i].Begin(count[i]);
-    ForEachInOrder(came, [&](const ExtraPacket& packet) {
-      const uint32_t slot = kIntoOutputs ? 2 * packet.crossed + 1 : packet.crossed + 1;
-      queues[packet.path >> level_ & 1].Come(packet, slot, cross);
     });
-    for (Queue& queue : queues) queue.Finish(cross);
+    if constexpr (!kIntoOutputs) {
+      for (size_t i = 0; i < 2; ++i) {
+        out[i].toward = {count[i] - turn[i], turn[i]};
+        if (count[i] > 0) out[i].last = worker.slots[i].last();
+      }
+    }
   }
 
-  // In the order of their rounds; the packets that came over the first link first.
+  // By Order(); of equal packets those that came over the first link first.
   template <typename Visit>
   void ForEachInOrder(const std::array<Crossed, 2>& came, Visit&& visit) const {
-    const ExtraPacket* one = here_.data() + came[0].first;
-    const ExtraPacket* const one_end = one + came[0].count();
-    const ExtraPacket* two = here_.data() + came[1].first;
-    const ExtraPacket* const two_end = two + came[1].count();
+    const Packet* one = here_.data() + came[0].first;
+    const Packet* const one_end = one + came[0].count();
+    const Packet* two = here_.data() + came[1].first;
+    const Packet* const two_end = two + came[1].count();
     while (one != one_end && two != two_end) {
-      // Which of them is first is a matter of chance: the compiler makes no jump of this.
-      const bool second = two->crossed < one->crossed;
-      const ExtraPacket* const first = second ? two : one;
+      // Which of them is first is a matter of chance: a mask instead of a jump.
+      const std::ptrdiff_t second = two->Order() < one->Order();
+      const Packet* const first = one + ((two - one) & -second);
       two += second;
-      one += !second;
+      one += 1 - second;
       visit(*first);
     }
     while (one != one_end) visit(*one++);
     while (two != two_end) visit(*two++);
   }
 
-  void Record(const ExtraPacket& packet, uint32_t step) {
+  void Record(const Packet& packet, uint32_t step) {
     if (crossings_ == nullptr) return;
     (*crossings_)[static_cast<size_t>(level_) * here_.size() + packet.number] = step;
   }
@@ -267,12 +290,12 @@ class LevelByLevel {
     result.hops = here_.size() * static_cast<uint64_t>(network_.hops());
     result.finished.resize(config_.permutations);
     uint64_t latency_sum = 0;
-    for (const Tally& tally : tallies_) {
-      latency_sum += tally.latency_sum;
-      result.congestion = std::max(result.congestion, tally.congestion);
-      result.node_congestion = std::max(result.node_congestion, tally.node_congestion);
-      for (size_t q = 0; q < tally.last.size(); ++q) {
-        result.finished[q] = std::max<uint64_t>(result.finished[q], tally.last[q]);
+    for (const Worker& worker : workers_) {
+      latency_sum += worker.latency_sum;
+      result.congestion = std::max(result.congestion, worker.congestion);
+      result.node_congestion = std::max(result.node_congestion, worker.node_congestion);
+      for (size_t q = 0; q < worker.last.size(); ++q) {
+        result.finished[q] = std::max<uint64_t>(result.finished[q], worker.last[q]);
       }
     }
     for (size_t q = 1; q < result.finished.size(); ++q) {
@@ -286,14 +309,13 @@ class LevelByLevel {
   const Network& network_;
   const ExtraStagesConfig& config_;
   const Row rows_;
-  std::vector<ExtraPacket> here_;   // of the level, by link
-  std::vector<ExtraPacket> ahead_;  // of the next level
-  std::vector<Crossed> links_;      // into the level: 2 * row of the tail + direction
+  PageArray<Packet> here_;      // of the level, by link
+  PageArray<Packet> ahead_;     // of the next level
+  std::vector<Crossed> links_;  // into the level: 2 * row of the tail + direction
   std::vector<Crossed> links_ahead_;
   std::vector<size_t> first_;  // by row: where the packets that leave the node stand
   Crew crew_;
-  std::vector<Queues> queues_;  // by worker
-  std::vector<Tally> tallies_;
+  std::vector<Worker> workers_;
   std::vector<uint32_t>* const crossings_;
   int level_ = 0;
 };
@@ -306,13 +328,10 @@ absl::StatusOr<ExtraStagesResult> RunExtraStages(const Network& network,
   if (absl::Status status = CheckExtraStages(network, config); !status.ok()) return status;
   if (config.model != NodeModel::kHalfRate)
     return RunExtraStagesInSteps(network, config, crossings);
-  if (config.order == QueueOrder::kFifo) {
-    return LevelByLevel<FifoQueue>(network, config, crossings).Run();
+  if (NarrowPacket::Fits(network, LargestPriority(network, config))) {
+    return LevelByLevel<NarrowPacket>(network, config, crossings).Run();
   }
-  if (LargestPriority(network, config) < uint64_t{1} << 32) {
-    return LevelByLevel<PriorityQueue<uint64_t>>(network, config, crossings).Run();
-  }
-  return LevelByLevel<PriorityQueue<WideKey>>(network, config, crossings).Run();
+  return LevelByLevel<WidePacket>(network, config, crossings).Run();
 }
 
 }  // namespace bfly::dataplane

@@ -27,8 +27,12 @@ ExtraStagesResult RunWhole(const Network& network, const ExtraStagesConfig& conf
 
 TEST(ExtraStagesRule, TheEngineGivesWhatTheStepRuleGives) {
   for (const QueueOrder order : {QueueOrder::kFifo, QueueOrder::kPriority}) {
-    for (const auto& [n, r, t] :
-         {std::tuple{1, 0, 3u}, {5, 0, 30u}, {6, 8, 20u}, {8, 2, 40u}, {1, 20, 5000u}}) {
+    for (const auto& [n, r, t] : {std::tuple{1, 0, 3u},
+                                  {5, 0, 30u},
+                                  {6, 8, 20u},
+                                  {8, 2, 40u},
+                                  {1, 20, 5000u},
+                                  {13, 20, 1u}}) {
       const Network network = ExtraButterfly(n, r);
       const ExtraStagesConfig config{.order = order, .permutations = t, .seed = 4};
       std::vector<uint32_t> crossings, in_steps;
