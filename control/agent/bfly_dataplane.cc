@@ -24,6 +24,8 @@
 #include "control/topology_file/to_fabric_config.h"
 #include "dataplane/fabric/loaded_fabric.h"
 #include "dataplane/ports/device_policy.h"
+#include "dataplane/runtime/control_threads.h"
+#include "dataplane/runtime/cpus.h"
 #include "dataplane/runtime/eal.h"
 
 namespace bfly::control {
@@ -124,6 +126,16 @@ absl::StatusOr<dataplane::DevicePolicy> DevicesAllowed(const Flags& flags,
   return policy;
 }
 
+std::vector<int> CpusOfWorkers(const dataplane::Fabric& fabric) {
+  std::vector<int> cpus;
+  for (const dataplane::WorkerCounters& worker : fabric.summary().workers) {
+    for (const dataplane::Lcore& lcore : dataplane::Lcores()) {
+      if (lcore.number == worker.lcore) cpus.push_back(lcore.cpu);
+    }
+  }
+  return cpus;
+}
+
 // The policy checks what clients ask for before DPDK sees it.
 FabricBackend RealBackend(const dataplane::DevicePolicy& policy, const std::string& hosts_file) {
   return {.verify =
@@ -133,7 +145,10 @@ FabricBackend RealBackend(const dataplane::DevicePolicy& policy, const std::stri
               },
           .load = [hosts_file](const dataplane::FabricConfig& config)
               -> absl::StatusOr<std::unique_ptr<dataplane::Fabric>> {
-            return dataplane::LoadedFabric::Load(config, nullptr, hosts_file);
+            auto fabric = dataplane::LoadedFabric::Load(config, nullptr, hosts_file);
+            if (!fabric.ok()) return fabric.status();
+            dataplane::KeepControlThreadsOff(CpusOfWorkers(**fabric));
+            return *std::move(fabric);
           }};
 }
 

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_launch.h>
 #include <rte_lcore.h>
 #include <rte_log.h>
 #include <rte_version.h>
@@ -121,6 +122,23 @@ void RemoveLeftovers(const std::filesystem::path& parent) {
   }
 }
 
+// Every lcore sleeps still.
+std::vector<pid_t> AskLcoresForThreads() {
+  std::vector<pid_t> threads(rte_lcore_count() - 1);
+  size_t i = 0;
+  unsigned lcore;
+  RTE_LCORE_FOREACH_WORKER(lcore) {
+    rte_eal_remote_launch(
+        [](void* thread) {
+          *static_cast<pid_t*>(thread) = gettid();
+          return 0;
+        },
+        &threads[i++], lcore);
+  }
+  rte_eal_mp_wait_lcore();
+  return threads;
+}
+
 std::string PrivilegeHint() {
   if (geteuid() == 0) return "";
   return "; this process is not root: hugepages and PCI devices need CAP_SYS_ADMIN and "
@@ -170,6 +188,7 @@ absl::StatusOr<Eal> StartOnce(const EalOptions& options) {
 }
 
 std::mutex start_mutex;
+std::vector<pid_t> lcore_threads;            // guarded by start_mutex
 std::optional<absl::StatusOr<Eal>> started;  // guarded by start_mutex
 
 }  // namespace
@@ -179,8 +198,16 @@ absl::StatusOr<Eal> StartEal(const EalOptions& options) {
   // Drivers write to the sockets of their peers (memif, vhost, virtio-user) as if that could not
   // fail. A peer that ends must not end this process.
   signal(SIGPIPE, SIG_IGN);
-  if (!started) started = StartOnce(options);
+  if (!started) {
+    started = StartOnce(options);
+    if (started->ok()) lcore_threads = AskLcoresForThreads();
+  }
   return *started;
+}
+
+std::vector<pid_t> LcoreThreads() {
+  const std::lock_guard<std::mutex> lock(start_mutex);
+  return lcore_threads;
 }
 
 void StopEal() {

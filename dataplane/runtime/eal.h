@@ -2,7 +2,10 @@
 // DPDK's environment. A process starts it once, before the first Fabric::Load.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -36,6 +39,10 @@ struct Eal {
 //
 // FailedPrecondition quotes DPDK, and names a missing capability if that is the reason.
 absl::StatusOr<Eal> StartEal(const EalOptions& options);
+
+// The threads of DPDK's lcores, which are pinned to their CPUs. The control's lcore is not among
+// them. Empty before StartEal.
+std::vector<pid_t> LcoreThreads();
 
 // Frees what StartEal took. Fabrics must have been unloaded. EAL cannot start again in this
 // process.

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <rte_eal.h>
 #include <rte_lcore.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -16,8 +17,12 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <future>
+#include <set>
+#include <thread>
 #include <vector>
 
+#include "dataplane/runtime/control_threads.h"
 #include "dataplane/runtime/cpus.h"
 #include "tests/packet/fabric_fixture.h"
 
@@ -92,6 +97,50 @@ TEST(Eal, TheControlTakesNoWorkersCpuAndEveryUsableCpuIsAnLcore) {
       good = good && cpu != eal->control_lcore && rte_lcore_is_enabled(static_cast<unsigned>(cpu));
     }
     return good && rte_lcore_count() == UsableCpus().size() + 1;
+  }));
+}
+
+std::vector<int> CpusOf(pid_t thread) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(thread, sizeof(set), &set);
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+TEST(ControlThreads, StayOffTheCpusOfWorkersWhileOthersAreLeft) {
+  if (UsableCpus().size() < 2) GTEST_SKIP() << "needs two CPUs";
+  ExpectGood(InChild([] {
+    if (!LcoreThreads().empty() || !Says(StartEal(kSmall).status())) return false;
+    const std::vector<pid_t> lcores = LcoreThreads();
+    std::promise<pid_t> id;
+    std::promise<void> end;
+    std::thread waits([&] {
+      id.set_value(gettid());
+      end.get_future().wait();
+    });
+    const pid_t other = id.get_future().get();
+    std::vector<int> but_first(UsableCpus().begin() + 1, UsableCpus().end());
+    KeepControlThreadsOff({UsableCpus().front()});
+    bool good = CpusOf(other) == but_first && CpusOf(0) == but_first;
+    std::thread([&] { good = good && CpusOf(0) == but_first; }).join();
+    // Lcores stay where they are, each on a CPU of its own.
+    std::set<int> pinned;
+    for (const pid_t lcore : lcores) {
+      good = good && CpusOf(lcore).size() == 1;
+      pinned.insert(CpusOf(lcore).front());
+    }
+    good = good && pinned == std::set<int>(UsableCpus().begin(), UsableCpus().end());
+    KeepControlThreadsOff({UsableCpus().back()});
+    good = good && CpusOf(other).back() != UsableCpus().back();
+    KeepControlThreadsOff(UsableCpus());
+    good = good && CpusOf(other) == UsableCpus();
+    end.set_value();
+    waits.join();
+    return good;
   }));
 }
 

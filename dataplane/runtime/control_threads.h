@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CPUs of the threads that serve the control of a data plane: of gRPC, of DPDK's telemetry and
+// interrupts, and the thread that started EAL. The kernel starts such a thread on any CPU that the
+// thread may use, also in the middle of a worker's pass.
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+namespace bfly::dataplane {
+
+// Moves every thread of this process but DPDK's lcores to the usable CPUs that are not in
+// `worker_cpus`, or to all usable CPUs if none is left. Threads that they start later do as they
+// do. A thread that ends meanwhile is passed over. Call it from one thread at a time.
+void KeepControlThreadsOff(const std::vector<int>& worker_cpus);
+
+// The same for all threads of another process. Without the right to move them, they stay.
+void KeepProcessOff(pid_t process, const std::vector<int>& worker_cpus);
+
+}  // namespace bfly::dataplane
