@@ -49,6 +49,7 @@ void AddBench(CLI::App& app, Invocation& invocation) {
   AddCircuitBench(*group, invocation);
   AddGrpcBench(*group, invocation);
   AddNdrBench(*group, invocation);
+  AddStartBench(*group, invocation);
 }
 
 }  // namespace bfly::control

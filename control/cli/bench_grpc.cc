@@ -3,20 +3,18 @@
 // empty calls to the same server.
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "bfly/v1/circuits.grpc.pb.h"
-#include "bfly/v1/fabric.grpc.pb.h"
 #include "control/cli/bench_report.h"
 #include "control/cli/client.h"
-#include "control/cli/fleet.h"
 #include "control/cli/grpc_load.h"
+#include "control/cli/served_fabric.h"
 #include "control/cli/syntax.h"
 #include "control/cli/terminal.h"
 #include "control/cli/text.h"
 #include "dataplane/bench/run_statistics.h"
+#include "dataplane/runtime/cpus.h"
 #include "topologies/permutation.h"
 
 namespace bfly::control {
@@ -42,61 +40,6 @@ struct Result {
   std::vector<double> stream, stream_single;  // operations a second
   Unary many, one;
 };
-
-// A controller and a data plane with one worker and no ports, in a run directory of their own. The
-// destructor stops the processes and removes the directory.
-class ServedFabric {
- public:
-  static absl::StatusOr<std::unique_ptr<ServedFabric>> Start(const GrpcBenchOptions& options,
-                                                             SignalReader& signals);
-  ~ServedFabric() {
-    Fleet(common_.run_dir).Stop(/*keep_logs=*/false);
-    std::error_code error;
-    std::filesystem::remove_all(common_.run_dir, error);
-  }
-  const Common& common() const { return common_; }
-
- private:
-  explicit ServedFabric(std::string run_dir) { common_.run_dir = std::move(run_dir); }
-  Common common_;
-};
-
-v1::Topology TopologyOf(const GrpcBenchOptions& options) {
-  v1::Topology topology;
-  topology.set_name("bench-grpc");
-  topology.mutable_network()->set_kind(v1::TWO_FOLD_BUTTERFLY);
-  topology.mutable_network()->set_rows(options.rows);
-  topology.mutable_network()->set_seed(options.seed);
-  topology.add_data_planes()->set_name("dp0");
-  topology.mutable_data_planes(0)->set_memory_mb(64);
-  int stages = 0;
-  for (uint32_t n = options.rows; n > 1; n /= 2) stages += 2;
-  v1::StagePlacement* placement = topology.add_placement();
-  placement->set_stages(absl::StrCat("0-", stages - 1));
-  placement->set_data_plane("dp0");
-  return topology;
-}
-
-absl::StatusOr<std::unique_ptr<ServedFabric>> ServedFabric::Start(const GrpcBenchOptions& options,
-                                                                  SignalReader& signals) {
-  std::string directory = std::filesystem::temp_directory_path() / "bfly-bench-grpc-XXXXXX";
-  if (mkdtemp(directory.data()) == nullptr) {
-    return absl::PermissionDeniedError(absl::StrCat("cannot make ", directory));
-  }
-  std::unique_ptr<ServedFabric> fabric(new ServedFabric(directory));
-  const v1::Topology topology = TopologyOf(options);
-  const auto started = Fleet(directory).Start(topology, /*device_dirs=*/{},
-                                              [&signals] { return Interrupted(signals); });
-  if (!started.ok()) return started.status();
-  const auto stub = v1::Fabric::NewStub(Connect(fabric->common()));
-  v1::LoadRequest request;
-  *request.mutable_topology() = topology;
-  v1::LoadResponse response;
-  const absl::Status status =
-      Call(stub.get(), &v1::Fabric::Stub::Load, request, &response, fabric->common());
-  if (!status.ok()) return status;
-  return fabric;
-}
 
 absl::Status CheckEmpty(const Common& common) {
   const auto stub = v1::Circuits::NewStub(Connect(common));
@@ -197,7 +140,10 @@ void PrintText(const GrpcBenchOptions& options, const Result& result) {
 
 absl::Status BenchGrpc(const GrpcBenchOptions& options, const Common& common) {
   SignalReader signals;  // before gRPC starts threads
-  const auto fabric = ServedFabric::Start(options, signals);
+  const auto fabric =
+      ServedFabric::Start(ServedFabric::OneWorker("bench-grpc", options.rows, options.seed,
+                                                  dataplane::UsableCpus().front()),
+                          signals);
   if (!fabric.ok()) return fabric.status();
   const absl::StatusOr<Result> result = Run(options, (*fabric)->common(), signals);
   if (!result.ok()) return result.status();

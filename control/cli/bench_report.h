@@ -37,5 +37,6 @@ void AddStepBench(CLI::App& bench, Invocation& invocation);
 void AddCircuitBench(CLI::App& bench, Invocation& invocation);
 void AddGrpcBench(CLI::App& bench, Invocation& invocation);
 void AddNdrBench(CLI::App& bench, Invocation& invocation);
+void AddStartBench(CLI::App& bench, Invocation& invocation);
 
 }  // namespace bfly::control
