@@ -2,6 +2,7 @@
 #include "dataplane/bench/link_speed_bench.h"
 
 #include <rte_cycles.h>
+#include <rte_launch.h>
 
 #include <algorithm>
 #include <utility>
@@ -9,6 +10,8 @@
 
 #include "dataplane/bench/bench_options.h"
 #include "dataplane/bench/one_worker_fabric.h"
+#include "dataplane/runtime/cpus.h"
+#include "dataplane/telemetry/lateness.h"
 #include "topologies/random.h"
 #include "topologies/tag.h"
 
@@ -81,10 +84,37 @@ class CountingSink final : public Outlet {
   uint64_t packets_ = 0, first_ = 0, last_ = 0;
 };
 
+// Takes packets that are due one every `ticks`, in `cost` ticks each, and does nothing else.
+struct ClockLoop {
+  double ticks, cost;
+  uint64_t length;  // TSC
+  LatenessMeter lateness;
+
+  static int Main(void* loop) {
+    static_cast<ClockLoop*>(loop)->Run();
+    return 0;
+  }
+  void Run() {
+    // Between two looks at the clock lies less than this, or the CPU was away.
+    const auto away = static_cast<double>(rte_get_tsc_hz()) / 1e6;
+    const uint64_t start = rte_rdtsc();
+    double due = 0, last = 0, worked = 0;
+    for (double now = 0; now < static_cast<double>(length);
+         now = static_cast<double>(rte_rdtsc() - start)) {
+      if (now - last < away) worked += now - last;
+      last = now;
+      for (; due <= now && worked >= cost; due += ticks, worked -= cost) {
+        lateness.Add(static_cast<uint64_t>(now - due));
+      }
+      if (due > now) worked = std::min(worked, cost);
+    }
+  }
+};
+
 absl::Status Measure(const Network& network, const LinkSpeedOptions& options,
                      LinkSpeedResult& result, Conservation& sum) {
   const auto hz = static_cast<double>(rte_get_tsc_hz());
-  std::vector<double> packets, means, p99s, calm_means, calm_p99s;
+  std::vector<double> packets, means, p99s, calm_means, calm_p99s, clock_means, clock_p99s;
   const auto run = [&](double ticks, std::vector<double>& mean, std::vector<double>& p99,
                        double& packets_per_tick) {
     SpeedInlet inlet(network, ticks);
@@ -104,12 +134,26 @@ absl::Status Measure(const Network& network, const LinkSpeedOptions& options,
     packets.push_back(endless * hz);
     const double ticks = 1 / (kCalmLoad * endless);
     if (absl::Status status = run(ticks, calm_means, calm_p99s, calm); !status.ok()) return status;
+    ClockLoop loop{.ticks = ticks,
+                   .cost = kCalmLoad * ticks,
+                   .length = static_cast<uint64_t>(options.seconds * hz),
+                   .lateness = {}};
+    const auto lcore = static_cast<unsigned>(UsableCpus().back());
+    if (rte_eal_remote_launch(&ClockLoop::Main, &loop, lcore) != 0) {
+      return absl::InternalError("the lcore of the worker is still busy");
+    }
+    rte_eal_wait_lcore(lcore);
+    const Lateness late = loop.lateness.Read();
+    clock_means.push_back(late.mean * 1e6 / hz);
+    clock_p99s.push_back(static_cast<double>(late.p99) * 1e6 / hz);
   }
   result.packets_per_second = StatisticsOf(packets);
   result.late_mean_us = StatisticsOf(means);
   result.late_p99_us = StatisticsOf(p99s);
   result.calm_mean_us = StatisticsOf(calm_means);
   result.calm_p99_us = StatisticsOf(calm_p99s);
+  result.clock_mean_us = StatisticsOf(clock_means);
+  result.clock_p99_us = StatisticsOf(clock_p99s);
   return absl::OkStatus();
 }
 

@@ -5,13 +5,14 @@
 // Hierarchical timing wheels (Varghese and Lauck 1987, scheme 7): a wheel has 256 slots, and a slot
 // of one wheel is as long as the whole wheel below it. A packet is put into the lowest wheel that
 // reaches its tick. When time enters a slot of a higher wheel, the packets of the slot move to
-// lower wheels. When time enters a slot of the lowest wheel, its packets are sorted. They came
-// nearly in order, so that is cheap. What is kept costs no time until it is due.
+// lower wheels. When time enters a slot of the lowest wheel, its packets move to an array, which is
+// sorted when packets are taken out of it. What lies in the wheels costs no time until it is due.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -23,44 +24,50 @@ template <typename Store>
 class Calendar {
  public:
   void Add(uint32_t entry, Store& store) {
-    const uint64_t slot = store.at(entry).key >> kTickBits;
-    store.at(entry).right = 0;
-    // A packet that another worker brings may come late: its tick may be over.
-    if (slot <= cursor_) return AddToDue(entry, store);
-    const int level = (63 - std::countl_zero((slot ^ cursor_) | 1)) / kDigitBits;
-    const auto digit = static_cast<uint32_t>(slot >> (level * kDigitBits)) % kSlots;
-    Wheel& wheel = wheels_[level];
-    wheel.taken[digit / 64] |= uint64_t{1} << (digit % 64);
-    used_ |= 1u << level;
-    Append(wheel.slots[digit], entry, store);
+    const uint64_t key = store.at(entry).key;
+    const uint64_t slot = key >> kTickBits;
+    // Whoever takes packets out soon has called MoveTo. And a packet that another worker brings may
+    // come late.
+    if (slot <= cursor_) return AddToDue(key, entry);
+    AddToWheels(slot, entry, store);
   }
 
-  bool empty() const { return due_.first == 0 && used_ == 0; }
+  bool empty() const { return first_due_ == end_due_ && used_ == 0; }
 
   // A tick before which no packet is due; UINT64_MAX: there is none. After TakeDue has returned
   // less than it might have it is later than the `now` of that call.
   uint64_t NotBefore() const {
-    if (due_.first != 0) return due_earliest_;
+    if (first_due_ != end_due_) return earliest_due_;
     if (used_ == 0) return UINT64_MAX;
-    const int level = std::countr_zero(used_);
-    return FirstSlot(level) << kTickBits;
+    return FirstSlot(std::countr_zero(used_)) << kTickBits;
+  }
+
+  // Packets up to `now` will be taken out soon: those that come from here on go past the wheels.
+  void MoveTo(uint64_t now, Store& store) {
+    const uint64_t until = now >> kTickBits;
+    if (until <= cursor_) return;
+    if (used_ != 0) return FillDue(until, store);
+    cursor_ = until;
   }
 
   // Takes out the next packets whose ticks are not after `now`, at most `most`. Returns how many.
   int TakeDue(uint64_t now, uint32_t* out, int most, Store& store) {
     int count = 0;
     while (count < most) {
-      if (due_.first == 0 && !FillDue(now >> kTickBits, store)) break;
-      if (!due_is_sorted_) SortDue(store);
-      uint32_t entry = due_.first;
-      while (count < most && entry != 0 && store.at(entry).key <= now) {
-        out[count++] = entry;
-        entry = store.at(entry).right;
+      if (first_due_ == end_due_) FillDue(now >> kTickBits, store);
+      if (first_due_ == end_due_) break;
+      if (!due_is_sorted_) SortDue();
+      const Due* const due = due_.get();
+      size_t first = first_due_;
+      const size_t end = std::min(end_due_, first + static_cast<size_t>(most - count));
+      for (; first < end && due[first].key <= now; ++first) out[count++] = due[first].entry;
+      first_due_ = first;
+      if (first == end_due_) {
+        ForgetDue();
+        continue;
       }
-      due_.first = entry;
-      if (entry == 0) continue;
-      due_earliest_ = store.at(entry).key;
-      break;
+      earliest_due_ = due[first].key;
+      if (earliest_due_ > now) break;
     }
     return count;
   }
@@ -68,7 +75,13 @@ class Calendar {
   // Takes out every packet for which leaves(entry), which it calls once for each.
   template <typename Leaves>
   void TakeOut(Store& store, const Leaves& leaves) {
-    Filter(due_, store, leaves);
+    Due* const due = due_.get();
+    size_t kept = first_due_;
+    for (size_t i = first_due_; i < end_due_; ++i) {
+      if (!leaves(due[i].entry)) due[kept++] = due[i];
+    }
+    end_due_ = kept;
+    if (first_due_ == end_due_) ForgetDue();
     for (int level = 0; level < kWheels; ++level) {
       Wheel& wheel = wheels_[level];
       for (uint32_t digit = 0; digit < kSlots && (used_ >> level & 1) != 0; ++digit) {
@@ -80,12 +93,19 @@ class Calendar {
   }
 
  private:
-  static constexpr int kTickBits = 8;  // a slot of the lowest wheel has 2^8 ticks
+  static constexpr int kTickBits = 10;  // a slot of the lowest wheel has 2^10 ticks
   static constexpr int kDigitBits = 8;
   static constexpr uint32_t kSlots = 1u << kDigitBits;
   static constexpr int kWheels = (64 - kTickBits + kDigitBits - 1) / kDigitBits;
-  static constexpr size_t kFew = 128;  // packets that are sorted by insertion
+  static constexpr size_t kMany = 512;  // due packets for which no further slot is needed
+  static constexpr size_t kFew = 40;    // packets that are sorted by insertion
+  static constexpr int kSortBits = 6;   // of a key that more packets are sorted by at once
+  static constexpr size_t kParts = 4;
 
+  struct Due {
+    uint64_t key;
+    uint32_t entry;
+  };
   // A list by `right`, in the order in which packets came.
   struct List {
     uint32_t first = 0;  // 0: empty
@@ -105,11 +125,45 @@ class Calendar {
     list.last = entry;
   }
 
-  void AddToDue(uint32_t entry, Store& store) {
-    const uint64_t key = store.at(entry).key;
-    due_is_sorted_ = due_.first == 0;
-    due_earliest_ = due_is_sorted_ ? key : std::min(due_earliest_, key);
-    Append(due_, entry, store);
+  void AddToWheels(uint64_t slot, uint32_t entry, Store& store) {
+    store.at(entry).right = 0;
+    const int level = (63 - std::countl_zero((slot ^ cursor_) | 1)) / kDigitBits;
+    const auto digit = static_cast<uint32_t>(slot >> (level * kDigitBits)) % kSlots;
+    Wheel& wheel = wheels_[level];
+    wheel.taken[digit / 64] |= uint64_t{1} << (digit % 64);
+    used_ |= 1u << level;
+    Append(wheel.slots[digit], entry, store);
+  }
+
+  void AddToDue(uint64_t key, uint32_t entry) {
+    if (end_due_ == capacity_) [[unlikely]]
+      MakeRoom();
+    due_[end_due_++] = {key, entry};
+    due_is_sorted_ = due_is_sorted_ && key >= latest_due_;
+    earliest_due_ = std::min(earliest_due_, key);
+    latest_due_ = std::max(latest_due_, key);
+  }
+
+  void MakeRoom() {
+    const size_t count = end_due_ - first_due_;
+    if (first_due_ > capacity_ / 2) {
+      std::copy_n(&due_[first_due_], count, &due_[0]);
+    } else {
+      capacity_ = std::max(2 * capacity_, 2 * kMany);
+      auto due = std::make_unique_for_overwrite<Due[]>(capacity_);
+      if (count > 0) std::copy_n(&due_[first_due_], count, due.get());
+      due_ = std::move(due);
+      unsorted_ = std::make_unique_for_overwrite<Due[]>(capacity_);
+    }
+    first_due_ = 0;
+    end_due_ = count;
+  }
+
+  void ForgetDue() {
+    first_due_ = end_due_ = 0;
+    due_is_sorted_ = true;
+    earliest_due_ = UINT64_MAX;
+    latest_due_ = 0;
   }
 
   // The number of the first slot with packets of a wheel that has one.
@@ -130,9 +184,10 @@ class Calendar {
     if (any == 0) used_ &= ~(1u << level);
   }
 
-  // Moves on to the first slot with packets, if that is not after slot `until`.
-  bool FillDue(uint64_t until, Store& store) {
+  // Moves packets of slots up to `until` to due_, slot by slot, until there are many.
+  void FillDue(uint64_t until, Store& store) {
     while (used_ != 0) {
+      if (end_due_ - first_due_ >= kMany) return;
       const int level = std::countr_zero(used_);
       const uint64_t slot = FirstSlot(level);
       if (slot > until) break;
@@ -140,81 +195,75 @@ class Calendar {
       const List taken = std::exchange(wheels_[level].slots[digit], {});
       Clear(level, digit);
       cursor_ = slot;
-      if (level == 0) {
-        due_ = taken;
-        due_is_sorted_ = taken.first == taken.last;
-        due_earliest_ = slot << kTickBits;
-        return true;
-      }
       for (uint32_t entry = taken.first; entry != 0;) {
         const uint32_t next = store.at(entry).right;
         Add(entry, store);
         entry = next;
       }
-      if (due_.first != 0) return true;
     }
     // Every slot with packets is after `until`, so its place in its wheel stays the same.
     cursor_ = std::max(cursor_, until);
-    return false;
   }
 
-  void SortDue(Store& store) {
-    // Two arrays: a load that is wider than the store before it would wait.
-    std::array<uint64_t, kFew> keys;
-    std::array<uint32_t, kFew> few;
-    size_t count = 0;
-    bool moved = false;
-    for (uint32_t entry = due_.first; entry != 0; entry = store.at(entry).right) {
-      if (count == kFew) return SortMany(store);
-      const uint64_t key = store.at(entry).key;
-      size_t at = count++;
-      for (; at > 0 && keys[at - 1] > key; --at) {
-        keys[at] = keys[at - 1];
-        few[at] = few[at - 1];
-      }
-      keys[at] = key;
-      few[at] = entry;
-      moved = moved || at + 1 != count;
+  // Packets of one tick keep their order.
+  void SortDue() {
+    if (end_due_ - first_due_ <= kFew) {
+      SortFew();
+    } else {
+      SortMany();
     }
     due_is_sorted_ = true;
-    if (!moved) return;
-    due_ = {};
-    for (size_t i = 0; i < count; ++i) Append(due_, few[i], store);
-    store.at(due_.last).right = 0;
+    earliest_due_ = due_[first_due_].key;
+    latest_due_ = due_[end_due_ - 1].key;
   }
 
-  // Merges runs of doubling length. Packets of one tick keep their order.
-  void SortMany(Store& store) {
-    std::array<uint32_t, 32> runs{};  // of 2^i packets, later ones of lower i
-    for (uint32_t entry = due_.first; entry != 0;) {
-      const uint32_t next = store.at(entry).right;
-      store.at(entry).right = 0;
-      size_t i = 0;
-      for (; runs[i] != 0 && i + 1 < runs.size(); ++i) {
-        entry = Merged(std::exchange(runs[i], 0), entry, store);
-      }
-      runs[i] = entry;
-      entry = next;
+  void SortFew() {
+    Due* const due = &due_[first_due_];
+    const size_t count = end_due_ - first_due_;
+    for (size_t i = 1; i < count; ++i) {
+      const Due moved = due[i];
+      size_t at = i;
+      for (; at > 0 && due[at - 1].key > moved.key; --at) due[at] = due[at - 1];
+      due[at] = moved;
     }
-    uint32_t all = 0;
-    for (const uint32_t run : runs) all = Merged(run, all, store);
-    due_.first = all;
-    for (uint32_t entry = all; entry != 0; entry = store.at(entry).right) due_.last = entry;
-    due_is_sorted_ = true;
   }
 
-  // Packets of `a` came before those of `b`.
-  static uint32_t Merged(uint32_t a, uint32_t b, Store& store) {
-    uint32_t first = 0;
-    for (uint32_t* end = &first;; end = &store.at(*end).right) {
-      if (a == 0 || b == 0) {
-        *end = a == 0 ? b : a;
-        return first;
+  // By digits of the key, the lowest digit first. The packets are sorted in kParts parts side by
+  // side: packets of one digit wait for each other, and the parts don't.
+  void SortMany() {
+    const uint64_t base = earliest_due_;
+    const int bits = std::bit_width(latest_due_ - base);
+    const int digits = (bits + kSortBits - 1) / kSortBits;
+    const int digit_bits = (bits + digits - 1) / digits;
+    const uint32_t values = 1u << digit_bits;
+    const size_t count = end_due_ - first_due_;
+    const size_t part = count / kParts;
+    for (int shift = 0; shift < bits; shift += digit_bits) {
+      const Due* const from = &due_[first_due_];
+      Due* const to = unsorted_.get();
+      std::array<std::array<uint32_t, kParts>, 1u << kSortBits> places;  // of a digit's next packet
+      std::fill_n(places.begin(), values, std::array<uint32_t, kParts>{});
+      const auto digit = [=](const Due& due) { return (due.key - base) >> shift & (values - 1); };
+      for (size_t i = 0; i < part; ++i) {
+        for (size_t p = 0; p < kParts; ++p) ++places[digit(from[p * part + i])][p];
       }
-      const bool takes_b = store.at(b).key < store.at(a).key;
-      uint32_t& taken = takes_b ? b : a;
-      *end = taken;
-      taken = store.at(taken).right;
+      for (size_t i = kParts * part; i < count; ++i) ++places[digit(from[i])][kParts - 1];
+      uint32_t before = 0;
+      for (uint32_t value = 0; value < values; ++value) {
+        for (uint32_t& place : places[value]) before += std::exchange(place, before);
+      }
+      for (size_t i = 0; i < part; ++i) {
+        for (size_t p = 0; p < kParts; ++p) {
+          const Due& due = from[p * part + i];
+          to[places[digit(due)][p]++] = due;
+        }
+      }
+      for (size_t i = kParts * part; i < count; ++i) {
+        to[places[digit(from[i])][kParts - 1]++] = from[i];
+      }
+      std::swap(due_, unsorted_);
+      first_due_ = 0;
+      end_due_ = count;
     }
   }
 
@@ -232,11 +281,15 @@ class Calendar {
     list = kept;
   }
 
-  uint64_t cursor_ = 0;  // packets of slots before this one are in due_
-  List due_;
+  uint64_t cursor_ = 0;  // packets of slots up to this one are in due_
+  // Packets that are due first: due_[first_due_] .. due_[end_due_ - 1].
+  std::unique_ptr<Due[]> due_;
+  std::unique_ptr<Due[]> unsorted_;  // as large; used while it is sorted
+  size_t first_due_ = 0, end_due_ = 0, capacity_ = 0;
   bool due_is_sorted_ = true;
-  uint64_t due_earliest_ = 0;  // not after the earliest tick in due_
-  uint32_t used_ = 0;          // a bit for each wheel with packets
+  uint64_t earliest_due_ = UINT64_MAX;  // not after the earliest tick in due_
+  uint64_t latest_due_ = 0;             // not before the latest one
+  uint32_t used_ = 0;                   // a bit for each wheel with packets
   std::unique_ptr<Wheel[]> wheels_ = std::make_unique<Wheel[]>(kWheels);
 };
 

@@ -1,55 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 // A link that serves packets in the order in which they come. It says when a packet leaves as soon
 // as the packet comes, also if the packet has to wait: D = max(free, arrival) + work (link_time.h).
-// The packets that wait are kept as a list, and those that have begun to be sent leave the list
-// only when somebody asks who waits.
+// The link has a list of its packets. Which of them wait it finds out when somebody asks for the
+// first time. From then on it counts them, and its list is of those that wait.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "dataplane/links/link_time.h"
 
 namespace bfly::dataplane {
 
-// Store: see stored_packet.h. The link owns `next` and `rank` of an entry: 1 if the packet had to
-// wait. `work(entry)` is the time that sending takes, the same whenever it is asked.
+// Store: see stored_packet.h; it has an entry 0, whose `next` nobody reads. The link owns `next`
+// and `rank` of an entry: 1 as long as the packet is on the link. `work(entry)` is the time that
+// sending takes, the same whenever it is asked.
 template <typename Store>
 class FifoLink {
  public:
-  FifoLink() = default;
-  // Without packets, and free at `free`.
-  explicit FifoLink(LinkTime free) { link_.Send(free, 0); }
-
   // When the link has sent all that it was given.
-  LinkTime free() const { return link_.free(); }
+  LinkTime free() const { return AtTick(free_tick_) | free_fraction_; }
 
-  // A packet comes at `now`. Returns when it leaves.
-  LinkTime Add(LinkTime now, LinkTime work, uint32_t entry, Store& store) {
+  // Nobody waits, and the link is free at `free`, whatever it was given before.
+  void BeFreeAt(LinkTime free) {
+    free_tick_ = std::min(WholeTick(free), kLatestTick);
+    free_fraction_ = static_cast<uint32_t>(free);
+    waiting_ = next_ = 0;
+    counts_ = 1;  // what other settings sent cannot be counted later
+  }
+
+  // A packet comes at tick `arrival`. Returns the first tick that is not before it leaves.
+  uint64_t Add(uint64_t arrival, LinkTime work, uint32_t entry, Store& store) {
     auto& stored = store.at(entry);
-    if (link_.free() <= now) {
-      waiting_ = 0;  // all packets before this one have left
-      stored.rank = 0;
-    } else {
-      stored.rank = 1;
-      Append(entry, store);
-    }
-    return link_.Send(now, work);
+    stored.sequence = 0;
+    stored.rank = 1;
+    stored.next = 0;
+    const bool follows = counts_ != 0 ? waiting_ != 0 : first_ != 0;
+    store.at(follows ? last_ : 0).next = entry;
+    last_ = entry;
+    first_ = first_ == 0 ? entry : first_;
+    if (counts_ != 0) [[unlikely]]
+      CountAdded(AtTick(arrival), entry);
+    // Ticks and fractions apart: that takes half the instructions of sums of 128 bits.
+    const bool is_free = free_tick_ + (free_fraction_ != 0 ? 1 : 0) <= arrival;
+    const uint64_t fraction = (is_free ? 0 : free_fraction_) + static_cast<uint32_t>(work);
+    const uint64_t tick =
+        (is_free ? arrival : free_tick_) + WholeTick(work) + (fraction >> kTickFractionBits);
+    free_tick_ = std::min(tick, kLatestTick);
+    free_fraction_ = static_cast<uint32_t>(fraction);
+    return free_tick_ + (free_fraction_ != 0 ? 1 : 0);
   }
 
   // The packets that wait at `now`. A packet whose sending begins at `now` does not wait.
   template <typename Work>
   uint32_t WaitingAt(LinkTime now, Store& store, const Work& work) {
-    if (link_.free() <= now) waiting_ = 0;
-    while (waiting_ > 0 && begins_ <= now) BeginFirst(store, work);
+    if (counts_ == 0) StartCounting(store, work);
+    if (free() <= now) waiting_ = next_ = 0;
+    while (waiting_ > 0 && begins_ <= now) BeginNext(store, work);
     return waiting_;
   }
   // After WaitingAt: when all that do not wait have left.
-  LinkTime free_of_begun() const { return waiting_ > 0 ? begins_ : link_.free(); }
+  LinkTime free_of_begun() const { return waiting_ > 0 ? begins_ : free(); }
 
-  // A packet that had to wait leaves the store. Packets leave in the order in which they came.
+  // A packet leaves the store. Packets leave in the order in which they came.
   template <typename Work>
   void Forget(uint32_t entry, Store& store, const Work& work) {
-    if (waiting_ > 0 && first_ == entry) BeginFirst(store, work);
+    if (entry == next_) [[unlikely]]
+      BeginNext(store, work);
+    first_ = store.at(entry).next;
   }
 
   // After WaitingAt: the packets that wait, the next one first, as a list by `next` of `count`
@@ -59,33 +77,48 @@ class FifoLink {
     uint32_t count;
   };
   Waiting TakeWaiting() {
-    const Waiting taken = {first_, waiting_};
-    *this = FifoLink(free_of_begun());
+    const Waiting taken = {next_, waiting_};
+    BeFreeAt(free_of_begun());
     return taken;
   }
 
  private:
-  void Append(uint32_t entry, Store& store) {
-    if (waiting_++ == 0) {
-      first_ = entry;
-      begins_ = link_.free();
-    } else {
-      store.at(last_).next = entry;
+  void CountAdded(LinkTime now, uint32_t entry) {
+    if (free() <= now) {
+      waiting_ = next_ = 0;  // all packets before this one have left
+    } else if (waiting_++ == 0) {
+      next_ = entry;
+      begins_ = free();
     }
-    last_ = entry;
-  }
-  template <typename Work>
-  void BeginFirst(Store& store, const Work& work) {
-    begins_ += work(first_);
-    first_ = store.at(first_).next;
-    --waiting_;
   }
 
-  OneAtATime<LinkTime> link_;
-  LinkTime begins_ = 0;  // if packets wait: when the first of them begins to be sent
-  uint32_t first_ = 0;   // packets that wait: a list by `next`
-  uint32_t last_ = 0;
-  uint32_t waiting_ = 0;
+  // As if the link had sent all of its packets in one go: then those of them that wait begin when
+  // they do. If the link had nothing to send for a while, earlier ones seem to begin later than
+  // they did, but not later than the packet that ended the pause, which does not wait.
+  template <typename Work>
+  void StartCounting(Store& store, const Work& work) {
+    counts_ = 1;
+    begins_ = free();
+    next_ = first_;
+    for (uint32_t entry = first_; entry != 0; entry = store.at(entry).next) {
+      begins_ -= work(entry);
+      ++waiting_;
+    }
+  }
+  template <typename Work>
+  void BeginNext(Store& store, const Work& work) {
+    begins_ += work(next_);
+    next_ = --waiting_ == 0 ? 0 : store.at(next_).next;
+  }
+
+  uint64_t free_tick_ = 0;  // free() is this and `free_fraction_` parts of a tick
+  uint64_t free_fraction_ = 0;
+  LinkTime begins_ = 0;  // if packets wait: when the next of them begins to be sent
+  uint32_t first_ = 0;   // of a list by `next` of all packets; not used once the link counts
+  uint32_t last_ = 0;    // of it, or of those that wait
+  uint32_t next_ = 0;    // of those that wait; 0: nobody waits
+  uint32_t waiting_ : 31 = 0;
+  uint32_t counts_ : 1 = 0;  // who waits
 };
 
 }  // namespace bfly::dataplane

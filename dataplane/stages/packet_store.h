@@ -2,6 +2,7 @@
 // Memory set aside for packets that are on links of one worker.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,6 +16,17 @@ static_assert(sizeof(StoredPacket) == 64);
 
 // On links that serve by priority the highest one goes first.
 inline uint64_t UrgencyOf(const Descriptor& packet) { return uint64_t{7} - packet.priority; }
+
+// All entries of a store. Loops copy it to a local, so that no store to memory makes them read the
+// pointer again.
+class StoredPackets {
+ public:
+  explicit StoredPackets(StoredPacket* entries) : entries_(entries) {}
+  StoredPacket& at(uint32_t entry) const { return entries_[entry]; }
+
+ private:
+  StoredPacket* entries_;
+};
 
 // Address space is taken at once and memory only as it is used. One worker, or control before the
 // worker knows of it.
@@ -32,7 +44,11 @@ class PacketStore {
     return used_ < capacity_ ? used_++ : 0;
   }
   void Give(uint32_t entry) { given_back_[given_++] = entry; }
-  StoredPacket& at(uint32_t entry) { return entries_[entry]; }
+  void Give(const uint32_t* entries, uint32_t count) {
+    std::copy_n(entries, count, given_back_ + given_);
+    given_ += count;
+  }
+  StoredPackets packets() const { return StoredPackets(entries_); }
 
  private:
   StoredPacket* entries_;

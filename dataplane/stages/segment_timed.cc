@@ -18,6 +18,9 @@ void Segment::RunTimed(uint64_t now, Account& account, LatenessMeter& lateness) 
                                  [](const Stage* stage) { return stage->timed() != nullptr; });
   if (!timed) return Run(account);
   sampling_ = IsSampled();
+  for (Stage* const stage : hops_) {
+    if (stage->timed() != nullptr) stage->timed()->ExpectRelease(now);
+  }
   Descriptor* const batch = arriving_.get();
   // A pass takes in as many packets as it puts out at most, so what is once left over would be left
   // for ever if packets never ceased to come. Where segments share stages their lanes may wait for

@@ -12,6 +12,11 @@
 #include "topologies/random.h"
 
 namespace bfly::dataplane {
+namespace {
+
+constexpr int kMostAtOnce = 256;  // packets that Release takes out of the calendar
+
+}  // namespace
 
 TimedLinks::TimedLinks(uint32_t links, uint64_t first_of_stage, PacketStore* store, LinkCold* cold,
                        uint64_t seed, uint32_t first_link)
@@ -32,7 +37,7 @@ void TimedLinks::SetTable(const ShapeTable* table, uint64_t now) {
   if (before == nullptr || held_ == 0) return;
   struct Changed {
     uint32_t number;
-    FifoLink<PacketStore>::Waiting waiting;
+    FifoLink<StoredPackets>::Waiting waiting;
   };
   std::vector<Changed> changed;
   bool any_waits = false;
@@ -47,14 +52,14 @@ void TimedLinks::SetTable(const ShapeTable* table, uint64_t now) {
       Advance(number, old, now);
       continue;
     }
-    link.fifo.WaitingAt(AtTick(now), *store_, WorkAt(old));
+    link.fifo.WaitingAt(AtTick(now), packets_, WorkAt(old));
     one.waiting = link.fifo.TakeWaiting();
     MarkWaiting(number, old, one.waiting);
     any_waits = any_waits || one.waiting.count > 0;
   }
   if (any_waits) {
-    calendar_.TakeOut(*store_, [this](uint32_t entry) {
-      const StoredPacket& stored = store_->at(entry);
+    calendar_.TakeOut(packets_, [this](uint32_t entry) {
+      const StoredPacket& stored = packets_.at(entry);
       if (stored.rank == kServedAgain) return true;
       links_[stored.link].latest = std::max(links_[stored.link].latest, stored.key);
       return false;
@@ -67,11 +72,11 @@ void TimedLinks::SetTable(const ShapeTable* table, uint64_t now) {
 
 // Marks packets that wait at a FIFO link and are to be served by other settings.
 void TimedLinks::MarkWaiting(uint32_t number, const ServedLink& old,
-                             FifoLink<PacketStore>::Waiting waiting) {
+                             FifoLink<StoredPackets>::Waiting waiting) {
   if (waiting.count == 0) return;
   uint64_t unsent = 0;
   for (uint32_t entry = waiting.first; waiting.count > 0; --waiting.count) {
-    StoredPacket& stored = store_->at(entry);
+    StoredPacket& stored = packets_.at(entry);
     stored.rank = kServedAgain;
     unsent += WholeTick(old.SendTime(stored.packet.bytes));
     entry = stored.next;
@@ -82,7 +87,7 @@ void TimedLinks::MarkWaiting(uint32_t number, const ServedLink& old,
 
 // `waiting`: what waited at a FIFO link. At other links it is in their servers.
 void TimedLinks::ServeAgain(uint32_t number, const ServedLink& old,
-                            FifoLink<PacketStore>::Waiting waiting, uint64_t now) {
+                            FifoLink<StoredPackets>::Waiting waiting, uint64_t now) {
   Link& link = links_[number];
   Server& server = servers_[number];
   const ServedLink& served = Served(number);
@@ -94,25 +99,25 @@ void TimedLinks::ServeAgain(uint32_t number, const ServedLink& old,
     server.Send(link.fifo.free(), 0);
   }
   for (uint32_t entry = waiting.first; waiting.count > 0; --waiting.count) {
-    const uint32_t next = store_->at(entry).next;
+    const uint32_t next = packets_.at(entry).next;
     if (is_fifo) {
-      SendFifo(number, served, entry, AtTick(now));
+      SendFifo(arrays(), number, served, entry, now);
     } else {
-      server.Wait(Discipline::kFifo, AtTick(now), work(entry), entry, *store_);
+      server.Wait(Discipline::kFifo, AtTick(now), work(entry), entry, packets_);
     }
     entry = next;
   }
   if (was_fifo && is_fifo) return;
   if (served.discipline != old.discipline) {
-    server.ChangeDiscipline(old.discipline, served.discipline, AtTick(now), *store_, work);
+    server.ChangeDiscipline(old.discipline, served.discipline, AtTick(now), packets_, work);
   } else if (served.discipline == Discipline::kProcessorSharing &&
              served.byte_time != old.byte_time) {
-    server.ChangeRate(AtTick(now), old.byte_time, served.byte_time, *store_);
+    server.ChangeRate(AtTick(now), old.byte_time, served.byte_time, packets_);
   }
   if (is_fifo) {
-    link.fifo = FifoLink<PacketStore>(server.free());
+    link.fifo.BeFreeAt(server.free());
     while (server.waiting() > 0) {
-      SendFifo(number, served, server.TakeNext(Discipline::kFifo, *store_), AtTick(now));
+      SendFifo(arrays(), number, served, server.TakeNext(Discipline::kFifo, packets_), now);
     }
   }
   Schedule(number);
@@ -120,25 +125,26 @@ void TimedLinks::ServeAgain(uint32_t number, const ServedLink& old,
 
 // Works out what a link that is not FIFO did until `now`.
 void TimedLinks::Advance(uint32_t number, const ServedLink& served, uint64_t now) {
-  servers_[number].Advance(served.discipline, AtTick(now) + 1, *store_, WorkAt(served),
+  servers_[number].Advance(served.discipline, AtTick(now) + 1, packets_, WorkAt(served),
                            [&](uint32_t entry, LinkTime departure) {
-                             StoredPacket& stored = store_->at(entry);
+                             StoredPacket& stored = packets_.at(entry);
                              stored.rank = 0;
                              Bump(counters_[number].busy,
                                   WholeTick(served.SendTime(stored.packet.bytes)));
-                             Depart(number, served, entry, departure);
+                             Depart(arrays(), number, served, entry, TickNotBefore(departure));
                            });
 }
 
-inline void TimedLinks::Depart(uint32_t number, const ServedLink& served, uint32_t entry,
-                               LinkTime departure) {
-  StoredPacket& stored = store_->at(entry);
-  Link& link = links_[number];
+[[gnu::always_inline]] inline void TimedLinks::Depart(Arrays arrays, uint32_t number,
+                                                      const ServedLink& served, uint32_t entry,
+                                                      uint64_t departure) {
+  StoredPacket& stored = arrays.packets.at(entry);
+  Link& link = arrays.links[number];
   // A wire that was made shorter does not let packets overtake.
-  link.latest = std::max(TickNotBefore(departure) + served.delay, link.latest);
+  link.latest = std::max(departure + served.delay, link.latest);
   stored.key = link.latest;
   stored.link = number;
-  calendar_.Add(entry, *store_);
+  calendar_.Add(entry, arrays.packets);
 }
 
 bool TimedLinks::IsFull(const Server& server, const ServedLink& served) {
@@ -147,9 +153,9 @@ bool TimedLinks::IsFull(const Server& server, const ServedLink& served) {
 }
 
 // Whoever waits is on the link, so it need not be counted who waits if few packets are there.
-inline bool TimedLinks::IsFifoFull(Link& link, const ServedLink& served, LinkTime now) const {
+inline bool TimedLinks::IsFifoFull(Link& link, const ServedLink& served, uint64_t arrival) {
   return served.queue_limit != 0 && link.packets >= served.queue_limit &&
-         link.fifo.WaitingAt(now, *store_, WorkAt(served)) >= served.queue_limit;
+         link.fifo.WaitingAt(AtTick(arrival), packets_, WorkAt(served)) >= served.queue_limit;
 }
 
 TimedLinks::Standing TimedLinks::At(uint32_t of_stage, uint64_t arrival) {
@@ -159,8 +165,8 @@ TimedLinks::Standing TimedLinks::At(uint32_t of_stage, uint64_t arrival) {
   Standing found;
   LinkTime free = 0;
   if (served.discipline == Discipline::kFifo) {
-    FifoLink<PacketStore>& fifo = links_[number].fifo;
-    found.packets = fifo.WaitingAt(now, *store_, WorkAt(served));
+    FifoLink<StoredPackets>& fifo = links_[number].fifo;
+    found.packets = fifo.WaitingAt(now, packets_, WorkAt(served));
     found.has_room = served.queue_limit == 0 || found.packets < served.queue_limit;
     free = fifo.free_of_begun();
   } else {
@@ -181,26 +187,34 @@ void TimedLinks::Enter(const Descriptor* batch, const uint32_t* links, int count
   const ServedLink* const all = table_->of_all();
   if (all != nullptr && all->discipline == Discipline::kFifo) {
     const ServedLink served = *all;
-    for (int i = 0; i < count; ++i) EnterFifo(batch[i], links[i] - first_link_, served, ledger);
+    const uint32_t first_link = first_link_;
+    const Arrays local = arrays();
+    for (int i = 0; i < count; ++i) {
+      EnterFifo(local, batch[i], links[i] - first_link, served, ledger);
+    }
     return;
   }
   for (int i = 0; i < count; ++i) {
     const uint32_t number = links[i] - first_link_;
     const ServedLink& served = Served(number);
     if (served.discipline == Discipline::kFifo) {
-      EnterFifo(batch[i], number, served, ledger);
+      EnterFifo(arrays(), batch[i], number, served, ledger);
     } else {
       EnterOther(batch[i], number, served, ledger);
     }
   }
 }
 
-inline void TimedLinks::EnterFifo(const Descriptor& packet, uint32_t number,
-                                  const ServedLink& served, Ledger& ledger) {
-  const LinkTime now = AtTick(ArrivalOf(packet));
-  if (IsFifoFull(links_[number], served, now)) return DropAtFullQueue(packet, number, ledger);
-  const uint32_t entry = Keep(packet, number, ledger);
-  if (entry != 0) SendFifo(number, served, entry, now);
+[[gnu::always_inline]] inline void TimedLinks::EnterFifo(Arrays arrays, const Descriptor& packet,
+                                                         uint32_t number, const ServedLink& served,
+                                                         Ledger& ledger) {
+  const uint64_t arrival = ArrivalOf(packet);
+  if (IsFifoFull(arrays.links[number], served, arrival)) [[unlikely]] {
+    return DropAtFullQueue(packet, number, ledger);
+  }
+  const uint32_t entry = Keep(arrays, packet, number, ledger);
+  if (entry != 0) [[likely]]
+    SendFifo(arrays, number, served, entry, arrival);
 }
 
 void TimedLinks::EnterOther(const Descriptor& packet, uint32_t number, const ServedLink& served,
@@ -208,10 +222,10 @@ void TimedLinks::EnterOther(const Descriptor& packet, uint32_t number, const Ser
   Server& server = servers_[number];
   Advance(number, served, ArrivalOf(packet));
   if (IsFull(server, served)) return DropAtFullQueue(packet, number, ledger);
-  const uint32_t entry = Keep(packet, number, ledger);
+  const uint32_t entry = Keep(arrays(), packet, number, ledger);
   if (entry == 0) return;
   const LinkTime now = AtTick(ArrivalOf(packet)), work = served.SendTime(packet.bytes);
-  server.Wait(served.discipline, now, work, entry, *store_);
+  server.Wait(served.discipline, now, work, entry, packets_);
   // A link that is free sends the packet at once.
   Advance(number, served, ArrivalOf(packet));
   Schedule(number);
@@ -223,19 +237,24 @@ void TimedLinks::DropAtFullQueue(const Descriptor& packet, uint32_t number, Ledg
   rte_pktmbuf_free(packet.mbuf);
 }
 
+void TimedLinks::DropWithoutMemory(const Descriptor& packet, uint32_t number, Ledger& ledger) {
+  Bump<uint64_t>(counters_[number].no_memory, 1);
+  ledger.Drop(DropReason::kQueueMemory);
+  rte_pktmbuf_free(packet.mbuf);
+}
+
 // Returns the entry of a packet that is on the link from now on; 0: it was dropped.
-inline uint32_t TimedLinks::Keep(const Descriptor& packet, uint32_t number, Ledger& ledger) {
+[[gnu::always_inline]] inline uint32_t TimedLinks::Keep(Arrays arrays, const Descriptor& packet,
+                                                        uint32_t number, Ledger& ledger) {
   const uint32_t entry = store_->Take();
   if (entry == 0) [[unlikely]] {
-    Bump<uint64_t>(counters_[number].no_memory, 1);
-    ledger.Drop(DropReason::kQueueMemory);
-    rte_pktmbuf_free(packet.mbuf);
+    DropWithoutMemory(packet, number, ledger);
     return 0;
   }
-  store_->at(entry).packet = packet;
+  arrays.packets.at(entry).packet = packet;
   ++held_;
-  LinkCold& cold = cold_[number];
-  const uint32_t occupancy = ++links_[number].packets;
+  LinkCold& cold = arrays.cold[number];
+  const uint32_t occupancy = ++arrays.links[number].packets;
   cold.occupancy.store(occupancy, std::memory_order_relaxed);
   if (occupancy > cold.peak.load(std::memory_order_relaxed)) {
     cold.peak.store(occupancy, std::memory_order_relaxed);
@@ -243,12 +262,13 @@ inline uint32_t TimedLinks::Keep(const Descriptor& packet, uint32_t number, Ledg
   return entry;
 }
 
-inline void TimedLinks::SendFifo(uint32_t number, const ServedLink& served, uint32_t entry,
-                                 LinkTime now) {
-  const LinkTime work = served.SendTime(store_->at(entry).packet.bytes);
-  const LinkTime departure = links_[number].fifo.Add(now, work, entry, *store_);
-  counters_[number].AddBusy(WholeTick(work), TickNotBefore(departure));
-  Depart(number, served, entry, departure);
+[[gnu::always_inline]] inline void TimedLinks::SendFifo(Arrays arrays, uint32_t number,
+                                                        const ServedLink& served, uint32_t entry,
+                                                        uint64_t arrival) {
+  const LinkTime work = served.SendTime(arrays.packets.at(entry).packet.bytes);
+  const uint64_t departure = arrays.links[number].fifo.Add(arrival, work, entry, arrays.packets);
+  arrays.counters[number].AddBusy(WholeTick(work), departure);
+  Depart(arrays, number, served, entry, departure);
 }
 
 int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger) {
@@ -259,15 +279,19 @@ int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger)
   }
   LatencyHistogram* const latency = latency_.load(std::memory_order_acquire);
   const bool loses = table_->loses_packets();
-  std::array<uint32_t, kBurst> due;
+  const Arrays local = arrays();
+  std::array<uint32_t, kMostAtOnce> due;
   int count = 0;
   while (count < room) {
-    const int most = std::min(room - count, kBurst);
-    const int taken = calendar_.TakeDue(now, due.data(), most, *store_);
+    const int most = std::min(room - count, kMostAtOnce);
+    const int taken = calendar_.TakeDue(now, due.data(), most, packets_);
+    // Nothing overwrites the entries before the next packet is kept.
+    store_->Give(due.data(), static_cast<uint32_t>(taken));
+    held_ -= static_cast<uint64_t>(taken);
     for (int i = 0; i < taken; ++i) {
       const uint32_t entry = due[static_cast<size_t>(i)];
-      const StoredPacket& stored = store_->at(entry);
-      LeaveLink(entry, stored);
+      const StoredPacket& stored = local.packets.at(entry);
+      LeaveLink(local, entry, stored);
       if (loses && IsLost(stored.link)) [[unlikely]] {
         Bump<uint64_t>(counters_[stored.link].lost, 1);
         ledger.Drop(DropReason::kLoss);
@@ -283,14 +307,16 @@ int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger)
   return count;
 }
 
-// Nothing overwrites the entry before the next packet is kept.
-inline void TimedLinks::LeaveLink(uint32_t entry, const StoredPacket& stored) {
-  Link& link = links_[stored.link];
-  if (stored.rank != 0) link.fifo.Forget(entry, *store_, WorkAt(Served(stored.link)));
-  --link.packets;
-  cold_[stored.link].occupancy.store(link.packets, std::memory_order_relaxed);
-  store_->Give(entry);
-  --held_;
+[[gnu::always_inline]] inline void TimedLinks::LeaveLink(Arrays arrays, uint32_t entry,
+                                                         const StoredPacket& stored) {
+  Link& link = arrays.links[stored.link];
+  if (stored.rank != 0) {
+    link.fifo.Forget(entry, arrays.packets, [this, &stored](uint32_t begun) {
+      return Served(stored.link).SendTime(packets_.at(begun).packet.bytes);
+    });
+  }
+  const uint32_t occupancy = --link.packets;
+  arrays.cold[stored.link].occupancy.store(occupancy, std::memory_order_relaxed);
 }
 
 bool TimedLinks::IsLost(uint32_t number) {
@@ -307,21 +333,21 @@ void TimedLinks::Schedule(uint32_t number) {
   const Server& server = servers_[number];
   if (server.waiting() == 0) return events_.Remove(number);
   const bool shared = Served(number).discipline == Discipline::kProcessorSharing;
-  events_.Set(number, TickNotBefore(shared ? server.NextDeparture(*store_) : server.free()));
+  events_.Set(number, TickNotBefore(shared ? server.NextDeparture(packets_) : server.free()));
 }
 
 uint64_t TimedLinks::Discard() {
   const uint64_t discarded = held_;
   const auto free_entry = [this](uint32_t entry) {
-    rte_pktmbuf_free(store_->at(entry).packet.mbuf);
+    rte_pktmbuf_free(packets_.at(entry).packet.mbuf);
     store_->Give(entry);
     return true;
   };
-  calendar_.TakeOut(*store_, free_entry);
+  calendar_.TakeOut(packets_, free_entry);
   for (uint32_t number = 0; number < count_; ++number) {
     Server& server = servers_[number];
     while (server.waiting() > 0) {
-      free_entry(server.TakeNext(Served(number).discipline, *store_));
+      free_entry(server.TakeNext(Served(number).discipline, packets_));
     }
     links_[number] = Link();
     cold_[number].occupancy.store(0, std::memory_order_relaxed);

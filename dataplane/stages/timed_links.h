@@ -88,6 +88,9 @@ class TimedLinks {
   };
   Standing At(uint32_t link, uint64_t arrival);
 
+  // Release will be asked for all that arrives by `now`, and soon. The packets that come from here
+  // on are kept so that this costs least.
+  void ExpectRelease(uint64_t now) { calendar_.MoveTo(now, packets_); }
   // Packets that have arrived at the far side by `now`, in order of arrival, at most `room`.
   // Packets lost on the wire are dropped here.
   int Release(uint64_t now, Descriptor* out, int room, Ledger& ledger);
@@ -111,40 +114,53 @@ class TimedLinks {
 
  private:
   // Of a link that is not FIFO: the packets whose departure is not known.
-  struct alignas(64) Server : LinkServer<PacketStore> {};
+  struct alignas(64) Server : LinkServer<StoredPackets> {};
   static_assert(sizeof(Server) == 64);
 
   struct alignas(64) Link {
-    FifoLink<PacketStore> fifo;  // if the link is FIFO
-    uint64_t latest = 0;         // arrival at the far side of the packet that left last
-    uint32_t packets = 0;        // that wait, are being sent, or are on the wire
+    FifoLink<StoredPackets> fifo;  // if the link is FIFO
+    uint64_t latest = 0;           // arrival at the far side of the packet that left last
+    uint32_t packets = 0;          // that wait, are being sent, or are on the wire
   };
   static_assert(sizeof(Link) == 64);
+
+  // What is touched for every packet. Loops have a copy of it, as StoredPackets says.
+  struct Arrays {
+    StoredPackets packets;
+    Link* links;
+    LinkCold* cold;
+    TimedCounters* counters;
+  };
 
   // A mark in StoredPacket::rank.
   static constexpr uint32_t kServedAgain = 2;
 
-  bool IsFifoFull(Link& link, const ServedLink& served, LinkTime now) const;
+  Arrays arrays() const { return {packets_, links_.get(), cold_, counters_.get()}; }
+  bool IsFifoFull(Link& link, const ServedLink& served, uint64_t arrival);
   static bool IsFull(const Server& server, const ServedLink& served);
-  void EnterFifo(const Descriptor& packet, uint32_t number, const ServedLink& served,
+  void EnterFifo(Arrays arrays, const Descriptor& packet, uint32_t number, const ServedLink& served,
                  Ledger& ledger);
   void EnterOther(const Descriptor& packet, uint32_t number, const ServedLink& served,
                   Ledger& ledger);
   void DropAtFullQueue(const Descriptor& packet, uint32_t number, Ledger& ledger);
-  uint32_t Keep(const Descriptor& packet, uint32_t number, Ledger& ledger);
-  void SendFifo(uint32_t number, const ServedLink& served, uint32_t entry, LinkTime now);
+  void DropWithoutMemory(const Descriptor& packet, uint32_t number, Ledger& ledger);
+  uint32_t Keep(Arrays arrays, const Descriptor& packet, uint32_t number, Ledger& ledger);
+  void SendFifo(Arrays arrays, uint32_t number, const ServedLink& served, uint32_t entry,
+                uint64_t arrival);
   void Advance(uint32_t number, const ServedLink& served, uint64_t now);
-  void Depart(uint32_t number, const ServedLink& served, uint32_t entry, LinkTime departure);
+  void Depart(Arrays arrays, uint32_t number, const ServedLink& served, uint32_t entry,
+              uint64_t departure);
   void Schedule(uint32_t number);
-  void LeaveLink(uint32_t entry, const StoredPacket& stored);
+  void LeaveLink(Arrays arrays, uint32_t entry, const StoredPacket& stored);
   bool IsLost(uint32_t number);
-  void MarkWaiting(uint32_t number, const ServedLink& old, FifoLink<PacketStore>::Waiting waiting);
-  void ServeAgain(uint32_t number, const ServedLink& old, FifoLink<PacketStore>::Waiting waiting,
+  void MarkWaiting(uint32_t number, const ServedLink& old,
+                   FifoLink<StoredPackets>::Waiting waiting);
+  void ServeAgain(uint32_t number, const ServedLink& old, FifoLink<StoredPackets>::Waiting waiting,
                   uint64_t now);
   // The time that sending a stored packet takes.
   auto WorkAt(const ServedLink& served) const {
-    return [store = store_, &served](uint32_t entry) {
-      return served.SendTime(store->at(entry).packet.bytes);
+    return [packets = packets_, &served](uint32_t entry) {
+      return served.SendTime(packets.at(entry).packet.bytes);
     };
   }
 
@@ -155,13 +171,14 @@ class TimedLinks {
   const uint64_t first_of_stage_;  // in the network
   const uint64_t seed_;
   PacketStore* const store_;
+  StoredPackets packets_ = store_->packets();
   LinkCold* const cold_;
   const ShapeTable* table_ = nullptr;
   const std::unique_ptr<Link[]> links_;
   const std::unique_ptr<Server[]> servers_;
   const std::unique_ptr<TimedCounters[]> counters_;
   const std::unique_ptr<uint64_t[]> drawn_;  // packets of a link that a loss was drawn for
-  Calendar<PacketStore> calendar_;           // packets whose departure is known
+  Calendar<StoredPackets> calendar_;         // packets whose departure is known
   EventHeap events_;      // of links that are not FIFO: when the next departure becomes known
   const uint32_t count_;  // of links
   uint64_t held_ = 0;

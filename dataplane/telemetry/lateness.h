@@ -34,15 +34,18 @@ class LatenessMeter {
   template <typename LateOf>
   void AddAll(int count, const LateOf& late_of) {
     uint64_t sum = 0, most = 0, in_bucket = 0;
+    uint64_t least_in_bucket = 0, values_in_bucket = 1;
     int bucket = 0;
     for (int i = 0; i < count; ++i) {
       const uint64_t late = late_of(i);
       sum += late;
       most = late > most ? late : most;
-      if (const int its = BucketOf(late); its != bucket) {
+      if (late - least_in_bucket >= values_in_bucket) {
         Bump(counts_[bucket], in_bucket);
-        bucket = its;
+        bucket = BucketOf(late);
         in_bucket = 0;
+        values_in_bucket = ValuesIn(bucket);
+        least_in_bucket = LargestIn(bucket) + 1 - values_in_bucket;
       }
       ++in_bucket;
     }
@@ -81,6 +84,9 @@ class LatenessMeter {
     if (bucket < 16) return static_cast<uint64_t>(bucket);
     const int power = bucket / 16 - 1;
     return ((static_cast<uint64_t>(bucket % 16) + 17) << power) - 1;
+  }
+  static uint64_t ValuesIn(int bucket) {
+    return bucket < 16 ? 1 : uint64_t{1} << (bucket / 16 - 1);
   }
 
   std::array<std::atomic<uint64_t>, kBuckets> counts_{};  // writer: writes, readers: relaxed loads

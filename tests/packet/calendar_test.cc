@@ -72,6 +72,9 @@ class CalendarRun {
     }
   }
 
+  // As a worker does before it adds packets of which it will take most out at once.
+  void MoveTo(uint64_t later) { calendar_.MoveTo(now_ + later, store_); }
+
   void TakeOutEveryThird() {
     size_t seen = 0;
     calendar_.TakeOut(store_, [&](uint32_t entry) {
@@ -99,8 +102,11 @@ TEST(Calendar, GivesPacketsByTickAndThenAsTheyCame) {
     SCOPED_TRACE(seed);
     CalendarRun run(seed);
     for (int step = 0; step < 400; ++step) {
-      for (uint32_t i = run.random()() % 20; i > 0; --i) run.Add();
       const uint64_t later = run.random()() % 4 == 0 ? run.random()() % 1'000'000 : 500;
+      if (run.random()() % 2 == 0) run.MoveTo(later);
+      // A few, or so many that they are not sorted one by one.
+      const uint32_t most = run.random()() % 50 == 0 ? 2000 : 20;
+      for (uint32_t i = run.random()() % most; i > 0; --i) run.Add();
       run.Take(later, run.random()() % 3 == 0 ? 5 : 1000);
       if (run.random()() % 100 == 0) run.TakeOutEveryThird();
       if (testing::Test::HasFatalFailure()) return;

@@ -92,6 +92,7 @@ void Compare(Discipline discipline, uint32_t queue_limit, uint64_t rate, uint32_
   // The worker looks now and then, and sometimes only after a very long time.
   for (size_t i = 0; i < packets.size();) {
     const uint64_t look = packets[i].arrival + (random() % 3 == 0 ? random() % 100000 : 0);
+    if (random() % 2 == 0) bench.links.ExpectRelease(look);
     for (; i < packets.size() && packets[i].arrival <= look; ++i) {
       bench.Enter(packets[i], static_cast<uint32_t>(i));
     }
@@ -258,6 +259,86 @@ TEST(TimedLinks, ANewDisciplineTakesOverWhatWaits) {
   }
 }
 
+TEST(TimedLinks, DisciplinesChangeWhilePacketsAreOnTheWire) {
+  // A packet takes 800 ns, and 100 us later it arrives.
+  const auto plan = [](Discipline discipline) {
+    return LinkPlan{.base = {.bits_per_second = 1'000'000'000,
+                             .delay_ns = 100'000,
+                             .discipline = discipline},
+                    .rules = {}};
+  };
+  const ShapeTable by_priority(plan(Discipline::kPriority), 0, 2, 2, kHz);
+  const ShapeTable in_order(plan(Discipline::kFifo), 0, 2, 2, kHz);
+  Bench bench(plan(Discipline::kFifo));
+  for (const uint32_t id : {0, 1, 2, 3, 4}) {
+    bench.Enter({1000, 0, 100, id == 4 ? 7 : 0}, id);
+  }
+  bench.links.SetTable(&by_priority, 2500);  // 1 is being sent until 2600, then 4
+  bench.Release(3000);
+  bench.links.SetTable(&in_order, 3000);
+  bench.Enter({3100, 0, 100, 7}, 5);
+  EXPECT_EQ(bench.links.At(0, 3100).packets, 4u);  // 4 until 3400, then 2, 3, 5
+  EXPECT_EQ(bench.links.At(0, 4200).packets, 2u);  // 3, and 5 until 5800
+  bench.links.SetTable(&by_priority, 4300);
+  bench.Enter({4400, 0, 100, 0}, 6);
+  bench.Enter({4400, 0, 100, 1}, 7);
+  bench.links.SetTable(&in_order, 4500);
+  EXPECT_EQ(bench.links.At(0, 4500).packets, 4u);
+  bench.Release(150'000);
+  const auto from = [&](uint32_t id) { return bench.arrived.at(id) - 100'000; };
+  ASSERT_EQ(bench.arrived.size(), 8u);
+  EXPECT_EQ(from(0), 1800u);
+  EXPECT_EQ(from(1), 2600u);
+  EXPECT_EQ(from(4), 3400u);
+  EXPECT_EQ(from(2), 4200u);
+  EXPECT_EQ(from(3), 5000u);
+  EXPECT_EQ(from(5), 5800u);
+  EXPECT_EQ(from(6), 6600u) << "came first, and waits again in a link that knows no priorities";
+  EXPECT_EQ(from(7), 7400u);
+  EXPECT_EQ(bench.links.held(), 0u);
+  bench.Enter({200'000, 0, 100, 0}, 8);
+  EXPECT_EQ(bench.links.At(0, 200'000).packets, 1u);
+  bench.Release(400'000);
+  EXPECT_EQ(from(8), 200'800u);
+}
+
+// Links share the memory of packets. Link 0 changes its discipline all the time, link 3 never does.
+TEST(TimedLinks, AnotherLinkMayChangeItsDisciplineAtAnyTime) {
+  const auto table = [](Discipline of_link_0) {
+    return ShapeTable({.base = {.bits_per_second = 8'000'000'000, .delay_ns = 400},
+                       .rules = {{.port = 0, .discipline = of_link_0}}},
+                      0, kLinks / 2, 2, kHz);
+  };
+  const ShapeTable tables[] = {table(Discipline::kFifo), table(Discipline::kPriority),
+                               table(Discipline::kProcessorSharing)};
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    Bench bench({.base = {}, .rules = {}});
+    bench.links.SetTable(&tables[0], 0);
+    uint64_t now = 1000, free = 0;
+    std::vector<std::pair<uint64_t, uint64_t>> on_link_3;  // begins to be sent, and has left
+    for (uint32_t id = 0; id < 300; ++id) {
+      now += random() % 400;
+      if (random() % 2 == 0) bench.Release(now);
+      if (random() % 8 == 0) bench.links.SetTable(&tables[random() % 3], now);
+      const auto bytes = static_cast<uint16_t>(64 + random() % 512);  // a byte takes 1 ns
+      const uint32_t link = random() % 2 == 0 ? 0 : 3;
+      bench.Enter({now, link, bytes, static_cast<int>(random() % 8)}, id);
+      if (link == 3) {
+        const uint64_t begins = std::max(free, now);
+        free = begins + bytes;
+        on_link_3.emplace_back(begins, free);
+      }
+      uint32_t there = 0;
+      for (const auto& [begins, left] : on_link_3) there += left > now ? 1 : 0;
+      ASSERT_EQ(bench.links.At(3, now).packets, there) << "seed " << seed << ", packet " << id;
+    }
+    bench.Release(UINT64_MAX / 2);
+    EXPECT_EQ(bench.arrived.size(), 300u);
+    EXPECT_EQ(bench.links.held(), 0u);
+  }
+}
+
 TEST(TimedLinks, ShorterWiresDoNotLetPacketsOvertake) {
   Bench bench({.base = {.delay_ns = 10'000}, .rules = {}});
   bench.Enter({1000, 0, 64, 0}, 0);
@@ -278,6 +359,24 @@ TEST(Lateness, OfAThousandValuesEqualsTheHandCount) {
   EXPECT_EQ(late.max, 10000u);
   EXPECT_GE(late.p99, 9900u);
   EXPECT_LE(late.p99, 9900u * 17 / 16);
+}
+
+TEST(Lateness, OfPacketsReleasedTogetherIsWhatEachOfThemAdds) {
+  std::mt19937 random(5);
+  LatenessMeter one_by_one, together;
+  for (int batch = 0; batch < 200; ++batch) {
+    std::vector<uint64_t> late(random() % 30);
+    uint64_t value = random() >> (random() % 32);
+    for (uint64_t& its : late) its = value -= std::min<uint64_t>(value, random() % 100);
+    for (const uint64_t its : late) one_by_one.Add(its);
+    together.AddAll(static_cast<int>(late.size()),
+                    [&](int i) { return late[static_cast<size_t>(i)]; });
+    const Lateness expected = one_by_one.Read(), found = together.Read();
+    ASSERT_EQ(found.packets, expected.packets);
+    ASSERT_DOUBLE_EQ(found.mean, expected.mean);
+    ASSERT_EQ(found.p99, expected.p99);
+    ASSERT_EQ(found.max, expected.max);
+  }
 }
 
 }  // namespace
