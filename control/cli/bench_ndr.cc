@@ -278,7 +278,8 @@ absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
     for (const auto& [name, value] : facts) printf("%s: %s\n", name.c_str(), value.c_str());
   }
   if (!options.histogram.empty()) {
-    if (status = WriteHistogram(options.histogram, HistogramCsv(reports)); !status.ok()) return status;
+    if (status = WriteHistogram(options.histogram, HistogramCsv(reports)); !status.ok())
+      return status;
   }
   const bool all_regular = std::all_of(reports.begin(), reports.end(), [](const auto& report) {
     return std::all_of(report.results.begin(), report.results.end(),

@@ -262,10 +262,9 @@ TEST(TimedLinks, ANewDisciplineTakesOverWhatWaits) {
 TEST(TimedLinks, DisciplinesChangeWhilePacketsAreOnTheWire) {
   // A packet takes 800 ns, and 100 us later it arrives.
   const auto plan = [](Discipline discipline) {
-    return LinkPlan{.base = {.bits_per_second = 1'000'000'000,
-                             .delay_ns = 100'000,
-                             .discipline = discipline},
-                    .rules = {}};
+    return LinkPlan{
+        .base = {.bits_per_second = 1'000'000'000, .delay_ns = 100'000, .discipline = discipline},
+        .rules = {}};
   };
   const ShapeTable by_priority(plan(Discipline::kPriority), 0, 2, 2, kHz);
   const ShapeTable in_order(plan(Discipline::kFifo), 0, 2, 2, kHz);
