@@ -50,6 +50,7 @@ void AddBench(CLI::App& app, Invocation& invocation) {
   AddGrpcBench(*group, invocation);
   AddNdrBench(*group, invocation);
   AddStartBench(*group, invocation);
+  AddTelemetryBench(*group, invocation);
 }
 
 }  // namespace bfly::control

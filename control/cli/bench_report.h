@@ -38,5 +38,6 @@ void AddCircuitBench(CLI::App& bench, Invocation& invocation);
 void AddGrpcBench(CLI::App& bench, Invocation& invocation);
 void AddNdrBench(CLI::App& bench, Invocation& invocation);
 void AddStartBench(CLI::App& bench, Invocation& invocation);
+void AddTelemetryBench(CLI::App& bench, Invocation& invocation);
 
 }  // namespace bfly::control

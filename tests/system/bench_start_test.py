@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bfly bench start reports what it says, and leaves nothing behind."""
+"""bfly bench start and bfly bench telemetry report what they say, and leave nothing behind."""
 
 import pathlib
 import subprocess
 import tempfile
 import unittest
 
-from command_line import BFLY, CommandLineTest
+from command_line import BFLY, CommandLineTest, balances
 from lab import PATIENCE
 
 ROWS = 8
@@ -52,6 +52,21 @@ class Benches(CommandLineTest):
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertIn("network namespace", done.stderr)
         self.assertIn("run it as root", done.stderr)
+
+    def test_telemetry(self):
+        report = self.json("bench", "telemetry", "--rows", ROWS, "--runs", 2, "--seconds", "300ms", "--interval", "50ms")
+        self.assertEqual(report["links"], LINKS)
+        self.assertTrue(balances(report["conservation"]), report)
+        self.assertEqual(report["without"]["pictures_per_second"]["highest"], 0)
+        # 20 were asked for; less than 16 are an error of the bench.
+        self.assertTrue(12 <= report["with"]["pictures_per_second"]["median"] <= 28, report)
+        for side in (report["without"], report["with"]):
+            self.assertGreater(side["packets_per_second"]["lowest"], 1e5)
+            # A worker gets no more than one CPU.
+            self.assertGreaterEqual(side["packets_per_cpu_second"]["median"], 0.9 * side["packets_per_second"]["median"])
+        # Two runs: the median is the mean of the two.
+        self.assertAlmostEqual(report["cost"], (report["cost_spread"]["lowest"] + report["cost_spread"]["highest"]) / 2)
+        self.assertLess(report["cost"], 1)
 
 
 if __name__ == "__main__":
