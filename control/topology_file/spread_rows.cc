@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/topology_file/to_fabric_config.h"
+#include "dataplane/runtime/cpus.h"
 
 namespace bfly::control {
 
@@ -15,8 +16,8 @@ std::vector<int> SpreadRows(const std::vector<int>& cpus, v1::Topology* topology
   }
   const absl::StatusOr<Network> network = NetworkOf(topology->network());
   if (!network.ok()) return {};
-  const uint32_t parts =
-      std::min(std::bit_floor(static_cast<uint32_t>(cpus.size())), network->rows());
+  const size_t most = std::min<size_t>(cpus.size(), dataplane::kMostWorkers);
+  const uint32_t parts = std::min(std::bit_floor(static_cast<uint32_t>(most)), network->rows());
   const uint32_t rows = network->rows() / parts;
   for (uint32_t part = 0; part < parts; ++part) {
     v1::StagePlacement* const placement = topology->add_placement();

@@ -40,6 +40,7 @@ class Verifier {
     }
     Ports(*network);
     Trunks(*network);
+    Workers();
     if (CheckLinkShape("links.", config_.links.base).ok()) {
       Keep(CheckLinkPlan(config_.links, *network));
     }
@@ -249,6 +250,19 @@ class Verifier {
         Error(at, ".after_stage: ", trunk.after_stage,
               " has a trunk already; give it more queue_pairs");
       }
+    }
+  }
+
+  void Workers() {
+    std::set<int> lcores;
+    for (const StagePlacement& p : config_.placement) lcores.insert(p.lcore);
+    for (const HostPortConfig& port : config_.ports) {
+      lcores.insert(port.lcores.begin(), port.lcores.end());
+    }
+    if (lcores.size() > kMostWorkers) {
+      Error("placement: ", lcores.size(),
+            " lcores are named, here and by ports; a data plane runs ", kMostWorkers,
+            " workers at most, so use fewer lcores or several data planes");
     }
   }
 

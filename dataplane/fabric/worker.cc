@@ -161,6 +161,7 @@ void Worker::Rest() {
 
 int Worker::Main(void* worker) {
   Worker& self = *static_cast<Worker*>(worker);
+  if (self.thread_.moves && !self.Move()) return 0;
   // The kernel's default lets a sleep last 50 us longer than asked.
   prctl(PR_SET_TIMERSLACK, 1000UL);
   clockid_t clock;
@@ -188,12 +189,37 @@ double Worker::CpuSeconds() const {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+bool Worker::Move() {
+  rte_cpuset_t cpus;
+  CPU_ZERO(&cpus);
+  CPU_SET(static_cast<size_t>(thread_.cpu), &cpus);
+  const bool moved = rte_thread_set_affinity(&cpus) == 0;
+  move_.store(moved ? Moved::kYes : Moved::kNo, std::memory_order_release);
+  return moved;
+}
+
 absl::Status Worker::Start() {
-  const int error = rte_eal_remote_launch(&Worker::Main, this, static_cast<unsigned>(lcore_));
-  if (error != 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("lcore ", lcore_, " cannot run a worker: ", rte_strerror(-error),
-                     error == -EBUSY ? "; another fabric runs on it" : ""));
+  const auto cannot = [this](absl::StatusCode code, absl::string_view why) {
+    return absl::Status(code, absl::StrCat("lcore ", lcore_, " cannot run a worker: ", why));
+  };
+  const absl::StatusOr<EalLcores::Thread> thread = ProcessLcores().Take(lcore_);
+  if (!thread.ok()) return cannot(thread.status().code(), thread.status().message());
+  thread_ = *thread;
+  const auto number = static_cast<unsigned>(thread_.number);
+  if (const int error = rte_eal_remote_launch(&Worker::Main, this, number); error != 0) {
+    thread_.cpu = EalLcores::kNowhere;
+    ProcessLcores().GiveBack(thread_);
+    return cannot(absl::StatusCode::kFailedPrecondition, rte_strerror(-error));
+  }
+  while (thread_.moves && move_.load(std::memory_order_acquire) == Moved::kNotYet) {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  if (move_.load(std::memory_order_acquire) == Moved::kNo) {
+    rte_eal_wait_lcore(number);
+    const std::string cpu = absl::StrCat("its thread cannot move to CPU ", thread_.cpu);
+    thread_.cpu = EalLcores::kNowhere;
+    ProcessLcores().GiveBack(thread_);
+    return cannot(absl::StatusCode::kFailedPrecondition, cpu);
   }
   started_ = true;
   return absl::OkStatus();
@@ -210,7 +236,8 @@ absl::Status Worker::Join(double seconds) {
     }
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
-  rte_eal_wait_lcore(static_cast<unsigned>(lcore_));
+  rte_eal_wait_lcore(static_cast<unsigned>(thread_.number));
+  ProcessLcores().GiveBack(thread_);
   started_ = false;
   return absl::OkStatus();
 }

@@ -12,6 +12,7 @@
 #include "dataplane/core/account.h"
 #include "dataplane/core/config.h"
 #include "dataplane/in_band/in_band_worker.h"
+#include "dataplane/runtime/eal_lcores.h"
 #include "dataplane/runtime/grace_period.h"
 #include "dataplane/stages/segment.h"
 #include "dataplane/step_workers/step_worker.h"
@@ -41,7 +42,8 @@ class alignas(RTE_CACHE_LINE_SIZE) Worker {
   // on; null: none. It must outlive the run of the worker.
   void SetSteps(StepWorker* steps) { steps_.store(steps, std::memory_order_release); }
 
-  // Launches the lcore. FailedPrecondition: the lcore runs something else.
+  // Launches the lcore. FailedPrecondition: the lcore runs something else, or DPDK has no thread
+  // left for it.
   absl::Status Start();
   // To end the worker, ask it, then wait at most `seconds`. A pass takes as long as the devices
   // take for a call.
@@ -82,7 +84,11 @@ class alignas(RTE_CACHE_LINE_SIZE) Worker {
   void PublishStopped() { published_.Publish(account_); }
 
  private:
+  enum class Moved { kNotYet, kYes, kNo };
+
   static int Main(void* worker);
+  // Pins the thread of DPDK's to the CPU of the lcore.
+  bool Move();
   void Rest();
   void TakeUp(uint64_t asked);
   uint64_t RunTimedSegments(uint64_t now);
@@ -90,6 +96,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Worker {
 
   const int lcore_;
   const IdleMode idle_;
+  EalLcores::Thread thread_;  // control: writes before the worker starts
   bool started_ = false;
   std::vector<SourceInlet*> sources_;
   std::vector<Segment*> segments_;
@@ -108,11 +115,12 @@ class alignas(RTE_CACHE_LINE_SIZE) Worker {
   uint32_t idle_in_a_row_ = 0;
   Published<Account> published_;  // worker: writes, snapshot: reads
   PassEpoch epoch_;
-  std::atomic<uint64_t> passes_{0};       // worker: release stores, others: acquire loads
-  std::atomic<uint64_t> idle_passes_{0};  // worker: writes, snapshot: relaxed loads
-  std::atomic<clockid_t> cpu_clock_{-1};  // worker: writes once, control: acquire loads
-  std::atomic<bool> stop_{false};         // control: writes, worker: relaxed loads
-  std::atomic<bool> stopped_{false};      // worker: writes, control: acquire loads
+  std::atomic<uint64_t> passes_{0};          // worker: release stores, others: acquire loads
+  std::atomic<uint64_t> idle_passes_{0};     // worker: writes, snapshot: relaxed loads
+  std::atomic<clockid_t> cpu_clock_{-1};     // worker: writes once, control: acquire loads
+  std::atomic<Moved> move_{Moved::kNotYet};  // worker: writes once, control: acquire loads
+  std::atomic<bool> stop_{false};            // control: writes, worker: relaxed loads
+  std::atomic<bool> stopped_{false};         // worker: writes, control: acquire loads
 };
 
 using Workers = std::vector<std::unique_ptr<Worker>>;  // in the order of FabricPlan::lcores

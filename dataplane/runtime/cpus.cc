@@ -10,16 +10,24 @@
 namespace bfly::dataplane {
 namespace {
 
+static_assert(kCpuLimit == CPU_SETSIZE);
+
+// More CPUs than any kernel has.
+constexpr size_t kMostCpus = size_t{1} << 20;
+
 std::vector<int> ReadAffinity() {
-  std::vector<int> cpus;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return {0};
-  // One lcore number is left for the control (runtime/eal.h).
-  for (int cpu = 0; cpu < kLcoreLimit - 1; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  // The kernel refuses a set that is smaller than its own.
+  for (size_t size = kCpuLimit; size <= kMostCpus; size *= 2) {
+    std::vector<cpu_set_t> sets(size / CPU_SETSIZE);
+    const size_t bytes = sets.size() * sizeof(cpu_set_t);
+    if (sched_getaffinity(0, bytes, sets.data()) != 0) continue;
+    std::vector<int> cpus;
+    for (int cpu = 0; cpu < kCpuLimit; ++cpu) {
+      if (CPU_ISSET_S(cpu, bytes, sets.data())) cpus.push_back(cpu);
+    }
+    return cpus;
   }
-  return cpus;
+  return {0};
 }
 
 std::vector<Lcore>& MutableLcores() {
@@ -60,8 +68,7 @@ const std::vector<Lcore>& Lcores() { return MutableLcores(); }
 void AddLcores(int count) {
   const std::vector<int>& cpus = UsableCpus();
   std::vector<Lcore>& lcores = MutableLcores();
-  for (int number = 0; number < kLcoreLimit - 1 && static_cast<int>(lcores.size()) < count;
-       ++number) {
+  for (int number = 0; number < kCpuLimit && static_cast<int>(lcores.size()) < count; ++number) {
     if (!IsLcore(number)) lcores.push_back({number, cpus[lcores.size() % cpus.size()]});
   }
 }

@@ -10,11 +10,12 @@
 
 namespace bfly::dataplane {
 
-// lcores are numbered 0..kLcoreLimit-1. The highest number that is not a CPU of this machine is the
-// control's lcore.
-inline constexpr int kLcoreLimit = 128;
+// CPUs are numbered 0..kCpuLimit-1, as DPDK's sets of CPUs are.
+inline constexpr int kCpuLimit = 1024;
+// DPDK has 128 lcores in a process (RTE_MAX_LCORE), and the control takes one (eal_lcores.h).
+inline constexpr int kMostWorkers = 127;
 
-// The CPUs below kLcoreLimit, ascending, that this process was allowed to use at the first call
+// The CPUs below kCpuLimit, ascending, that this process was allowed to use at the first call
 // (taskset, cgroups).
 const std::vector<int>& UsableCpus();
 
@@ -26,7 +27,7 @@ struct Lcore {
   int cpu = 0;
 };
 
-// The lcores with which EAL is started: one for each usable CPU, and the added ones.
+// The lcores that workers may have: one for each usable CPU, and the added ones.
 const std::vector<Lcore>& Lcores();
 // Adds lcores until there are `count`; call it before EAL starts. The new lcores have the lowest
 // free numbers and share the usable CPUs in turn. For tests of more workers than the machine has

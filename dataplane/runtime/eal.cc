@@ -24,11 +24,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "dataplane/runtime/cpus.h"
+#include "dataplane/runtime/eal_lcores.h"
 
 namespace bfly::dataplane {
 namespace {
 
-static_assert(kLcoreLimit <= RTE_MAX_LCORE);
+static_assert(kControlLcore < RTE_MAX_LCORE);
 
 constexpr int kMinMemoryMb = 64;
 constexpr int kMaxMemoryMb = 262144;
@@ -51,22 +52,24 @@ uint64_t FreeHugepageMb() {
   return best;
 }
 
-// "0@0,1@1,127@(0,1)": worker lcore N on CPU N, the control's lcore on all of them.
-std::string LcoreMap(int control_lcore) {
+// "0@0,1@1,126@130,127@(0,1,130)": a worker's lcore on its CPU, the control's lcore on all of them.
+std::string LcoreMap() {
   std::string map;
   std::string all;
-  for (const Lcore& lcore : Lcores()) absl::StrAppend(&map, lcore.number, "@", lcore.cpu, ",");
+  for (const EalLcores::Thread& thread : ProcessLcores().threads()) {
+    absl::StrAppend(&map, thread.number, "@", thread.cpu, ",");
+  }
   for (int cpu : UsableCpus()) absl::StrAppend(&all, all.empty() ? "" : ",", cpu);
-  return absl::StrCat(map, control_lcore, "@(", all, ")");
+  return absl::StrCat(map, kControlLcore, "@(", all, ")");
 }
 
-std::vector<std::string> Arguments(const EalOptions& options, bool hugepages, int control_lcore) {
+std::vector<std::string> Arguments(const EalOptions& options, bool hugepages) {
   std::vector<std::string> args = {
       "bfly",
       options.telemetry ? "--telemetry" : "--no-telemetry",
       absl::StrCat("--file-prefix=", kFilePrefix, getpid()),
-      absl::StrCat("--lcores=", LcoreMap(control_lcore)),
-      absl::StrCat("--main-lcore=", control_lcore),
+      absl::StrCat("--lcores=", LcoreMap()),
+      absl::StrCat("--main-lcore=", kControlLcore),
       // The allow list names no real device. So PCI devices are not touched until a fabric names
       // them, and can still be plugged then, which --no-pci would prevent.
       "--allow=ffff:ff:1f.7",
@@ -162,14 +165,12 @@ absl::StatusOr<Eal> StartOnce(const EalOptions& options) {
     eal.memory = absl::StrCat("no hugepages (slower): ", free_mb, " MiB are free, ",
                               options.memory_mb, " MiB are needed; raise vm.nr_hugepages");
   }
-  const std::vector<int>& cpus = UsableCpus();
-  eal.control_lcore = kLcoreLimit - 1;
-  if (cpus.empty()) {
+  if (UsableCpus().empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "none of the CPUs 0-", kLcoreLimit - 2, " may be used by this process; see taskset(1)"));
+        "none of the CPUs 0-", kCpuLimit - 1, " may be used by this process; see taskset(1)"));
   }
 
-  std::vector<std::string> args = Arguments(options, eal.hugepages, eal.control_lcore);
+  std::vector<std::string> args = Arguments(options, eal.hugepages);
   std::vector<char*> argv;
   for (std::string& arg : args) argv.push_back(arg.data());
   {

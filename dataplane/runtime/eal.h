@@ -28,11 +28,11 @@ struct Eal {
   // "hugepages" or "no hugepages (slower): ..." with what to do about it.
   std::string memory;
   std::string dpdk_version;
-  int control_lcore = 0;  // of the thread that called StartEal; it may run on any usable CPU
 };
 
-// Every usable CPU N becomes lcore N with a thread pinned to it, which sleeps until a worker is
-// launched. The caller becomes an lcore too, but one that takes no CPU from a worker. StartEal
+// Usable CPUs, kMostWorkers at most, become lcores with a thread pinned to each, which sleeps until
+// a worker is launched (eal_lcores.h). The caller becomes an lcore too, but one that takes no CPU
+// from a worker: it may run on any usable CPU. StartEal
 // touches no PCI device before a fabric names it, leaves no file behind, and opens no socket but
 // the one of telemetry; so data planes on one machine do not disturb each other. A second call
 // returns what the first call returned.

@@ -10,7 +10,7 @@
 
 namespace bfly::dataplane {
 
-inline constexpr int kMostWorkers = 4;
+inline constexpr int kWorkersOfTests = 4;
 
 inline int LcoreOf(int worker) { return Lcores()[static_cast<size_t>(worker)].number; }
 

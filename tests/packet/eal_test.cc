@@ -18,12 +18,16 @@
 #include <fstream>
 #include <functional>
 #include <future>
+#include <map>
 #include <set>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "dataplane/runtime/control_threads.h"
 #include "dataplane/runtime/cpus.h"
+#include "dataplane/runtime/eal_lcores.h"
 #include "tests/packet/fabric_fixture.h"
 
 namespace bfly::dataplane {
@@ -92,9 +96,12 @@ TEST(Eal, TheControlTakesNoWorkersCpuAndEveryUsableCpuIsAnLcore) {
   ExpectGood(InChild([] {
     const auto eal = StartEal(kSmall);
     if (!Says(eal.status())) return false;
-    bool good = static_cast<int>(rte_get_main_lcore()) == eal->control_lcore;
-    for (int cpu : UsableCpus()) {
-      good = good && cpu != eal->control_lcore && rte_lcore_is_enabled(static_cast<unsigned>(cpu));
+    bool good = rte_get_main_lcore() == kControlLcore;
+    for (const EalLcores::Thread& thread : ProcessLcores().threads()) {
+      const auto number = static_cast<unsigned>(thread.number);
+      const rte_cpuset_t cpus = rte_lcore_cpuset(number);
+      good = good && thread.number != kControlLcore && rte_lcore_is_enabled(number) &&
+             CPU_COUNT(&cpus) == 1 && CPU_ISSET(static_cast<size_t>(thread.cpu), &cpus);
     }
     return good && rte_lcore_count() == UsableCpus().size() + 1;
   }));
@@ -141,6 +148,96 @@ TEST(ControlThreads, StayOffTheCpusOfWorkersWhileOthersAreLeft) {
     end.set_value();
     waits.join();
     return good;
+  }));
+}
+
+// The CPU of the machine that the worker of the lcore shares.
+int CpuOf(int lcore) {
+  for (const Lcore& l : Lcores()) {
+    if (l.number == lcore) return l.cpu;
+  }
+  return -1;
+}
+
+// How many threads of this process are pinned to each CPU alone: as the kernel says, as DPDK says.
+std::pair<std::map<int, int>, std::map<int, int>> PinnedThreads() {
+  std::map<int, int> kernel, dpdk;
+  const auto count = [](const cpu_set_t& set, std::map<int, int>& threads) {
+    if (CPU_COUNT(&set) != 1) return;
+    for (const int cpu : UsableCpus()) threads[cpu] += CPU_ISSET(static_cast<size_t>(cpu), &set);
+  };
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    cpu_set_t set;
+    const pid_t id = std::stoi(task.path().filename());
+    if (sched_getaffinity(id, sizeof(set), &set) == 0) count(set, kernel);
+  }
+  for (const EalLcores::Thread& thread : ProcessLcores().threads()) {
+    count(rte_lcore_cpuset(static_cast<unsigned>(thread.number)), dpdk);
+  }
+  return {kernel, dpdk};
+}
+
+// DPDK numbers lcores up to 127. Lcores 2-199 share the CPUs of this machine in turn, as if it had
+// 200.
+TEST(Eal, LcoresAbove127RunWorkersOnTheirOwnCpus) {
+  ExpectGood(InChild([] {
+    AddLcores(200);
+    if (!Says(StartEal(kSmall).status()) || rte_lcore_count() != 128) return false;
+    FabricConfig config = OneWorker(NetworkKind::kButterfly, 16);
+    config.placement = {{.first_stage = 0, .last_stage = 1, .lcore = 199},
+                        {.first_stage = 2, .last_stage = 3, .lcore = 150}};
+    SourceConfig source{.rows = {3}, .destination = SourceConfig::Destination::kRow, .row = 9};
+    source.packets = 1;
+    const auto delivers = [&](Fabric& fabric) {
+      if (!Says(fabric.SetSources({source}))) return false;
+      const Snapshot s = WaitForDeliveries(fabric, 1);
+      return s.conservation.delivered == 1 && s.workers[0].lcore == 199 &&
+             s.workers[1].lcore == 150;
+    };
+    {
+      absl::StatusOr<std::unique_ptr<Fabric>> fabric = Fabric::Load(config);
+      if (!Says(fabric.status()) || !delivers(**fabric)) return false;
+      const auto [kernel, dpdk] = PinnedThreads();
+      const rte_cpuset_t of_199 = rte_lcore_cpuset(126), of_150 = rte_lcore_cpuset(125);
+      if ((UsableCpus().size() > 1 && kernel != dpdk) ||
+          !CPU_ISSET(static_cast<size_t>(CpuOf(199)), &of_199) ||
+          !CPU_ISSET(static_cast<size_t>(CpuOf(150)), &of_150)) {
+        std::fprintf(stderr, "the workers are not where they should be\n");
+        return false;
+      }
+      const absl::Status twice = Fabric::Load(config).status();
+      if (twice.message() != "lcore 199 cannot run a worker: another fabric runs on it") {
+        return Says(twice) && false;
+      }
+    }
+    // Threads that moved for lcores above 127 are free for others again.
+    config.placement = {{.first_stage = 0, .last_stage = 3, .lcore = 126}};
+    absl::StatusOr<std::unique_ptr<Fabric>> fabric = Fabric::Load(config);
+    if (!Says(fabric.status())) return false;
+    config.placement = {{.first_stage = 0, .last_stage = 1, .lcore = 199},
+                        {.first_stage = 2, .last_stage = 3, .lcore = 150}};
+    absl::StatusOr<std::unique_ptr<Fabric>> again = Fabric::Load(config);
+    return Says(again.status()) && delivers(**again);
+  }));
+}
+
+TEST(Eal, MoreLcoresThanDpdkHasRoomForAreRefused) {
+  ExpectGood(InChild([] {
+    AddLcores(200);
+    FabricConfig config = OneWorker(NetworkKind::kButterfly, 256);
+    config.placement.clear();
+    for (int i = 0; i < 128; ++i) {
+      const auto first = static_cast<Row>(2 * i);
+      config.placement.push_back(
+          {.first_stage = 0, .last_stage = 7, .lcore = 60 + i, .rows = {first, first + 1}});
+    }
+    const std::vector<absl::Status> errors = Fabric::Verify(config);
+    config.placement.back().lcore = 60;
+    return errors.size() == 1 &&
+           errors[0].message() ==
+               "placement: 128 lcores are named, here and by ports; a data plane runs 127 workers "
+               "at most, so use fewer lcores or several data planes" &&
+           Fabric::Verify(config).empty();
   }));
 }
 

@@ -81,7 +81,7 @@ TEST(Cuts, EveryWayToCutASmallNetworkGivesAPlanThatLosesNothing) {
     SCOPED_TRACE(KindName(kind));
     const FabricConfig whole = OneWorker(kind, 8, passes);
     const int stages = Network::Make(whole.network)->stages();
-    for (auto& placement : Placements(stages, 8, kMostWorkers)) {
+    for (auto& placement : Placements(stages, 8, kWorkersOfTests)) {
       ExpectSound(Cut(kind, 8, placement, passes));
       // Blocks of two workers in turn: a worker has rows that are not neighbours.
       for (size_t i = 0; i < placement.size(); ++i) placement[i].lcore = LcoreOf(i % 2);
@@ -114,7 +114,7 @@ TEST_P(CutNetworks, DeliverEveryPairAndCountEveryLink) {
   const FabricConfig whole = OneWorker(kind, 8, passes);
   const int stages = Network::Make(whole.network)->stages();
   size_t number = 0;
-  for (auto& placement : Placements(stages, 8, kMostWorkers)) {
+  for (auto& placement : Placements(stages, 8, kWorkersOfTests)) {
     // Every fifth with two workers in turn, so that a worker has rows that are not neighbours.
     if (++number % 5 == 0) {
       for (size_t i = 0; i < placement.size(); ++i) placement[i].lcore = LcoreOf(i % 2);

@@ -136,7 +136,7 @@ TEST_P(StepWorkersCut, TakeTheStepsOfTheClock) {
   ExpectRunsAsTheClock(c, config, true);
   const size_t each = stages == 3 ? Cases().size() : 37;
   size_t number = GetParam(), tried = 0;
-  for (auto& placement : Placements(stages, 8, kMostWorkers)) {
+  for (auto& placement : Placements(stages, 8, kWorkersOfTests)) {
     if (++number % each != 0) continue;
     // Every fifth with two workers in turn, so that a worker has rows that are not neighbours.
     if (++tried % 5 == 0) {

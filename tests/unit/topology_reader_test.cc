@@ -94,7 +94,7 @@ TEST(TopologyReader, ReportsAllErrorsAtOnceInTheOrderOfTheLines) {
   passes: 3
   colour: red
 placement:
-  - {stages: 0-x, lcore: 128}
+  - {stages: 0-x, lcore: 1024}
 ports:
   - name: p
     rows: 3-1

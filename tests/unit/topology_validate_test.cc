@@ -21,7 +21,7 @@ TEST(TopologyValidate, AcceptsAFabricInOnePieceOrSplit) {
 TEST(TopologyValidate, HoldsMessagesToTheSchemaToo) {
   v1::Topology topology = Whole();
   topology.mutable_network()->set_rows(12);
-  topology.mutable_placement(0)->set_lcore(128);
+  topology.mutable_placement(0)->set_lcore(1024);
   topology.mutable_placement(0)->set_stages("0-");
   topology.mutable_links()->set_queue_limit(2'000'000);
   AddPort(topology, "", "1");
@@ -32,7 +32,7 @@ TEST(TopologyValidate, HoldsMessagesToTheSchemaToo) {
           "placement[0].stages: \"0-\" is not a range (allowed: numbers and ranges separated by "
           "commas, "
           "such as 0-3,8)",
-          "placement[0].lcore: 128 is out of range (allowed: 0 to 127)",
+          "placement[0].lcore: 1024 is out of range (allowed: 0 to 1023)",
           "ports[0].name: is missing (for example h0)",
           "links.queue_limit: 2000000 is out of range (allowed: 0 to 1048576)"));
 }
