@@ -24,6 +24,7 @@
 #include "control/topology_file/reader.h"
 #include "control/topology_file/spread_rows.h"
 #include "dataplane/runtime/cpus.h"
+#include "dataplane/runtime/machine_cpus.h"
 
 namespace bfly::control {
 namespace {
@@ -56,7 +57,9 @@ absl::StatusOr<Source> ReadSource(const std::string& path) {
   absl::StatusOr<v1::Topology> topology = ReadTopology(source.text, source.file);
   if (!topology.ok()) return topology.status();
   source.topology = *std::move(topology);
-  source.spread_over = SpreadRows(dataplane::UsableCpus(), &source.topology);
+  const std::vector<int> isolated = dataplane::ReadMachineCpus().isolated;
+  source.spread_over =
+      SpreadRows(dataplane::CpusForWorkers(dataplane::UsableCpus(), isolated), &source.topology);
   return source;
 }
 

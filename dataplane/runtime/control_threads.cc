@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "dataplane/runtime/cpus.h"
 #include "dataplane/runtime/eal.h"
+#include "dataplane/runtime/machine_cpus.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -20,7 +21,7 @@ cpu_set_t ControlCpus(const std::vector<int>& worker_cpus) {
   cpu_set_t all, left;
   CPU_ZERO(&all);
   CPU_ZERO(&left);
-  for (const int cpu : UsableCpus()) {
+  for (const int cpu : CpusForControl(UsableCpus(), ReadMachineCpus().isolated)) {
     CPU_SET(cpu, &all);
     if (std::find(worker_cpus.begin(), worker_cpus.end(), cpu) == worker_cpus.end()) {
       CPU_SET(cpu, &left);

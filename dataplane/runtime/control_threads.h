@@ -10,9 +10,10 @@
 
 namespace bfly::dataplane {
 
-// Moves every thread of this process but DPDK's lcores to the usable CPUs that are not in
-// `worker_cpus`, or to all usable CPUs if none is left. Threads that they start later do as they
-// do. A thread that ends meanwhile is passed over. Call it from one thread at a time.
+// Moves every thread of this process but DPDK's lcores to the CPUs for control (machine_cpus.h)
+// that are not in `worker_cpus`, or to all CPUs for control if none is left. Threads that they
+// start later do as they do. A thread that ends meanwhile is passed over. Call it from one thread
+// at a time.
 void KeepControlThreadsOff(const std::vector<int>& worker_cpus);
 
 // The same for all threads of another process. Without the right to move them, they stay.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/runtime/machine_cpus.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -30,6 +31,26 @@ std::vector<int> ReadAffinity() {
   return {0};
 }
 
+// What the kernel lets this process use of `cpus`: not the ones outside of its cpuset.
+std::vector<int> Granted(const std::vector<int>& cpus, const std::vector<int>& affinity) {
+  const auto set = [](const std::vector<int>& wanted) {
+    cpu_set_t cpu_set;
+    CPU_ZERO(&cpu_set);
+    for (const int cpu : wanted) CPU_SET(static_cast<size_t>(cpu), &cpu_set);
+    return sched_setaffinity(0, sizeof(cpu_set), &cpu_set) == 0;
+  };
+  if (!set(cpus)) return affinity;
+  std::vector<int> granted = ReadAffinity();
+  set(affinity);
+  return granted;
+}
+
+std::vector<int> FindUsableCpus() {
+  const std::vector<int> affinity = ReadAffinity();
+  const MachineCpus machine = ReadMachineCpus();
+  return OnlyIsolatedAreMissing(affinity, machine) ? Granted(machine.online, affinity) : affinity;
+}
+
 std::vector<Lcore>& MutableLcores() {
   static std::vector<Lcore> lcores = [] {
     std::vector<Lcore> one_each;
@@ -47,7 +68,7 @@ bool IsLcore(int number) {
 }  // namespace
 
 const std::vector<int>& UsableCpus() {
-  static const std::vector<int> cpus = ReadAffinity();
+  static const std::vector<int> cpus = FindUsableCpus();
   return cpus;
 }
 

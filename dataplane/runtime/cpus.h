@@ -16,7 +16,8 @@ inline constexpr int kCpuLimit = 1024;
 inline constexpr int kMostWorkers = 127;
 
 // The CPUs below kCpuLimit, ascending, that this process was allowed to use at the first call
-// (taskset, cgroups).
+// (taskset, cgroups). Isolated CPUs are among them if their isolation alone keeps the process off
+// them (machine_cpus.h).
 const std::vector<int>& UsableCpus();
 
 // "0-1,4".

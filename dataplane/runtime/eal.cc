@@ -25,6 +25,7 @@
 #include "absl/strings/str_cat.h"
 #include "dataplane/runtime/cpus.h"
 #include "dataplane/runtime/eal_lcores.h"
+#include "dataplane/runtime/machine_cpus.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -52,14 +53,16 @@ uint64_t FreeHugepageMb() {
   return best;
 }
 
-// "0@0,1@1,126@130,127@(0,1,130)": a worker's lcore on its CPU, the control's lcore on all of them.
+// "0@0,1@1,126@130,127@(0,1,130)": a worker's lcore on its CPU, the control's lcore on all of them
+// that are not isolated.
 std::string LcoreMap() {
   std::string map;
   std::string all;
   for (const EalLcores::Thread& thread : ProcessLcores().threads()) {
     absl::StrAppend(&map, thread.number, "@", thread.cpu, ",");
   }
-  for (int cpu : UsableCpus()) absl::StrAppend(&all, all.empty() ? "" : ",", cpu);
+  for (int cpu : CpusForControl(UsableCpus(), ReadMachineCpus().isolated))
+    absl::StrAppend(&all, all.empty() ? "" : ",", cpu);
   return absl::StrCat(map, kControlLcore, "@(", all, ")");
 }
 

@@ -32,7 +32,7 @@ struct Eal {
 
 // Usable CPUs, kMostWorkers at most, become lcores with a thread pinned to each, which sleeps until
 // a worker is launched (eal_lcores.h). The caller becomes an lcore too, but one that takes no CPU
-// from a worker: it may run on any usable CPU. StartEal
+// from a worker: it may run on any usable CPU that is not isolated. StartEal
 // touches no PCI device before a fabric names it, leaves no file behind, and opens no socket but
 // the one of telemetry; so data planes on one machine do not disturb each other. A second call
 // returns what the first call returned.
