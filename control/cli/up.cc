@@ -110,6 +110,7 @@ void Print(const Source& source, const v1::FabricStatus& status, const Fleet& fl
     printf("  data plane %s: %s\n", plane.name().c_str(),
            (pid != 0 ? absl::StrCat("process ", pid) : "at " + plane.address()).c_str());
     if (!plane.memory().empty()) printf("    memory: %s\n", plane.memory().c_str());
+    if (!plane.problem().empty()) printf("    %s\n", plane.problem().c_str());
     for (const v1::WorkerStatus& worker : plane.workers())
       printf("    lcore %u runs stages %s%s\n", worker.lcore(),
              FormatRanges({worker.stages().begin(), worker.stages().end()}).c_str(),

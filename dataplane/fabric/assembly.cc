@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "dataplane/runtime/numa.h"
+
 namespace bfly::dataplane {
 namespace {
 
@@ -29,12 +31,14 @@ void Assembly::Build() {
 }
 
 size_t Assembly::NewSegment(int worker, std::vector<Stage*> hops) {
+  const OnNode on(workers_[worker]->node());
   segments_.push_back({std::make_unique<Segment>(std::move(hops)), worker});
   workers_[worker]->AddSegment(segments_.back().segment.get());
   return segments_.size() - 1;
 }
 
 Inlet* Assembly::Connect(size_t from, Stage* last, int consumer) {
+  const OnNode on(workers_[consumer]->node());
   if (segments_[from].worker == consumer) {
     segment(from).AddLane(Lane::ToLater(last));
     inlets_.push_back(std::make_unique<LocalInlet>(&segment(from), segment(from).lanes() - 1));
@@ -47,18 +51,13 @@ Inlet* Assembly::Connect(size_t from, Stage* last, int consumer) {
   return inlets_.back().get();
 }
 
-int Assembly::PollerOf(const HostPortConfig& port, int queue, int stage) const {
-  if (port.lcores.empty()) return plan_.worker_of(stage, port.rows[0]);
-  return plan_.worker_of_lcore(port.lcores[static_cast<size_t>(queue) % port.lcores.size()]);
-}
-
 std::vector<Assembly::Arrival> Assembly::Arrivals() const {
   std::vector<Arrival> arrivals;
   if (plan_.has_first_hop()) {
     for (const auto& port : ports_.host_ports()) {
       for (int q = 0; q < port->queue_pairs(); ++q) {
         arrivals.push_back({.way = {&port->inlet(q), false},
-                            .worker = PollerOf(port->config(), q, 0),
+                            .worker = plan_.poller_of(port->config(), q, 0),
                             .rows = port->config().rows});
       }
     }
@@ -67,7 +66,7 @@ std::vector<Assembly::Arrival> Assembly::Arrivals() const {
     std::vector<Row> all(network_.rows());
     for (Row row = 0; row < network_.rows(); ++row) all[row] = row;
     arrivals.push_back({.way = {ports_.trunk_in()->inlet(), true},
-                        .worker = plan_.worker_of(plan_.first_stage, 0),
+                        .worker = plan_.trunk_receiver(),
                         .rows = std::move(all)});
   }
   return arrivals;
@@ -197,7 +196,7 @@ void Assembly::LeadToTrunk() {
   if (last.size() == 1) {
     return segment(hop_segments_[last[0]]).AddLane(Lane::ToTrunk(outlet, stage_of(last[0])));
   }
-  const int worker = plan_.segments[last[0]].worker;
+  const int worker = plan_.trunk_sender();
   const size_t sender = NewSegment(worker, {});
   for (size_t i : last) {
     segment(sender).AddInlet(Connect(hop_segments_[i], stage_of(i), worker), false);
@@ -210,11 +209,11 @@ std::vector<std::vector<int>> Assembly::TransmittersOfRows() {
   for (const auto& port : ports_.host_ports()) {
     std::vector<int> workers;
     for (int q = 0; q < port->queue_pairs(); ++q) {
-      const int worker = PollerOf(port->config(), q, plan_.last_stage);
+      const int worker = plan_.poller_of(port->config(), q, plan_.last_stage);
       // A worker transmits on the first of its queues.
       if (std::find(workers.begin(), workers.end(), worker) != workers.end()) continue;
       workers.push_back(worker);
-      if (!egresses_[worker]) egresses_[worker] = MakeEgress();
+      if (!egresses_[worker]) egresses_[worker] = MakeEgress(worker);
       egresses_[worker]->Attach(port->config().rows, &port->transmitter(q));
     }
     for (Row row : port->config().rows) of_row[row] = workers;
@@ -222,7 +221,8 @@ std::vector<std::vector<int>> Assembly::TransmittersOfRows() {
   return of_row;
 }
 
-std::unique_ptr<Egress> Assembly::MakeEgress() const {
+std::unique_ptr<Egress> Assembly::MakeEgress(int worker) const {
+  const OnNode on(workers_[worker]->node());
   return std::make_unique<Egress>(network_.rows(), workers_.size() > 1);
 }
 
@@ -255,7 +255,7 @@ void Assembly::LeadToPorts() {
   for (size_t w = 0; w < workers_.size(); ++w) {
     if (feeders[w].empty()) continue;
     const int worker = static_cast<int>(w);
-    if (!egresses_[w]) egresses_[w] = MakeEgress();
+    if (!egresses_[w]) egresses_[w] = MakeEgress(worker);
     const size_t first = *feeders[w].begin();
     if (feeders[w].size() == 1 && plan_.segments[first].worker == worker) {
       segment(hop_segments_[first]).AddLane(Lane::ToEgress(egresses_[w].get()));
@@ -294,6 +294,7 @@ void Assembly::FuseStages() {
     Segment& hops = segment(hop_segments_[i]);
     const int fusible = hops.notes_links() ? plan.hops - 1 : plan.hops;
     for (const FusedPlan& run : PlanFused(network_, plan, fusible, MostFused(network_))) {
+      const OnNode on(workers_[plan.worker]->node());
       hops.Fuse(static_cast<size_t>(run.first_hop - plan.first_hop),
                 stages_.Fuse(network_.stage_of_hop(run.first_hop), run.hops, plan.rows.first));
     }

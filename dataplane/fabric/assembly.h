@@ -89,15 +89,13 @@ class Assembly {
   // The workers that transmit to the port of each row, in order. A row without a port has none.
   std::vector<std::vector<int>> TransmittersOfRows();
 
-  std::unique_ptr<Egress> MakeEgress() const;
+  std::unique_ptr<Egress> MakeEgress(int worker) const;
   size_t NewSegment(int worker, std::vector<Stage*> hops);
   // Connects a segment to a segment of worker `consumer`: over a ring, or directly if the worker is
   // the same. Packets wait on the links of `last`, or on none if `last` is null.
   Inlet* Connect(size_t from, Stage* last, int consumer);
   Segment& segment(size_t index) { return *segments_[index].segment; }
   bool IsLastHop(const SegmentPlan& segment) const;
-  // Returns the worker that uses queue `queue` of a port whose rows are at `stage`.
-  int PollerOf(const HostPortConfig& port, int queue, int stage) const;
 
   const Network& network_;
   const FabricPlan& plan_;

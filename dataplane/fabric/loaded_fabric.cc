@@ -12,6 +12,8 @@
 #include "dataplane/fabric/read_accounts.h"
 #include "dataplane/in_band/in_band_memory.h"
 #include "dataplane/links/link_plan.h"
+#include "dataplane/ports/device_node.h"
+#include "dataplane/runtime/numa.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -21,7 +23,10 @@ constexpr std::chrono::seconds kTakeUpTime(2);
 
 Workers MakeWorkers(const FabricPlan& plan, IdleMode idle) {
   Workers workers;
-  for (int lcore : plan.lcores) workers.push_back(std::make_unique<Worker>(lcore, idle));
+  for (int lcore : plan.lcores) {
+    const OnNode on(NodeOfLcore(lcore));
+    workers.push_back(std::make_unique<Worker>(lcore, idle));
+  }
   return workers;
 }
 
@@ -67,17 +72,25 @@ absl::StatusOr<std::unique_ptr<LoadedFabric>> LoadedFabric::Load(const FabricCon
     return errors.front();
   absl::StatusOr<Network> network = Network::Make(config.network);
   if (!network.ok()) return network.status();
-  std::unique_ptr<LoadedFabric> fabric(new LoadedFabric(config, *std::move(network), hosts_file));
-  if (absl::Status status = fabric->Assemble(more_traffic); !status.ok()) return status;
+  std::unique_ptr<LoadedFabric> fabric;
+  {
+    // What several workers share, such as the routes, lies where most of them are.
+    std::vector<int> lcores;
+    for (const StagePlacement& part : config.placement) lcores.push_back(part.lcore);
+    const OnNode on(NodeOfMost(lcores));
+    fabric.reset(new LoadedFabric(config, *std::move(network), hosts_file));
+    if (absl::Status status = fabric->Assemble(more_traffic); !status.ok()) return status;
+  }
   if (absl::Status status = fabric->StartWorkers(); !status.ok()) return status;
   return fabric;
 }
 
 absl::Status LoadedFabric::Assemble(const InletFactory& more_traffic) {
-  const absl::Status status = ports_.Open(config_, network_, routes_, workers_.size() > 1);
+  const absl::Status status = ports_.Open(config_, network_, routes_, plan_);
   if (!status.ok()) return status;
   for (size_t i = 0; i < plan_.segments.size() && plan_.segments[i].first_hop == 0; ++i) {
     const SegmentPlan& begin = plan_.segments[i];
+    const OnNode on(workers_[begin.worker]->node());
     SourceInlet* const inlet = sources_.AddInlet(begin.rows, workers_[begin.worker]->epoch());
     workers_[begin.worker]->AddSources(inlet);
     assembly_.AddInlet(i, inlet);

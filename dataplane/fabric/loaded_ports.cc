@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/fabric/loaded_ports.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/ports/device_node.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -13,16 +15,51 @@ std::string PoolName() {
   return absl::StrCat("bfly_frames_", pools.fetch_add(1, std::memory_order_relaxed));
 }
 
+// The ports, then the trunks, in the order of the config.
+std::vector<PolledDevice> PolledDevices(const FabricConfig& config, const FabricPlan& plan,
+                                        bool sends_to_hosts) {
+  std::vector<PolledDevice> devices;
+  const auto lcore = [&plan](int worker) { return plan.lcores[static_cast<size_t>(worker)]; };
+  for (const HostPortConfig& port : config.ports) {
+    PolledDevice& device = devices.emplace_back();
+    device.what = absl::StrCat("port ", port.name);
+    device.device = port.device;
+    for (int q = 0; q < port.queue_pairs; ++q) {
+      if (plan.has_first_hop()) device.lcores.push_back(lcore(plan.poller_of(port, q, 0)));
+      if (sends_to_hosts) {
+        device.lcores.push_back(lcore(plan.poller_of(port, q, plan.last_stage)));
+      }
+    }
+  }
+  for (const TrunkConfig& trunk : config.trunks) {
+    const int worker = trunk.sends ? plan.trunk_sender() : plan.trunk_receiver();
+    devices.push_back({.what = absl::StrCat("trunk ", trunk.name),
+                       .device = trunk.device,
+                       .lcores = {lcore(worker)}});
+  }
+  return devices;
+}
+
 }  // namespace
 
 absl::Status LoadedPorts::Open(const FabricConfig& config, const Network& network,
-                               const RouteTable& routes, bool several_workers) {
+                               const RouteTable& routes, const FabricPlan& plan) {
+  const bool several_workers = plan.lcores.size() > 1;
   flood_ = config.rows_elsewhere;
   for (const HostPortConfig& port : config.ports) {
     flood_.insert(flood_.end(), port.rows.begin(), port.rows.end());
   }
   if (config.ports.empty() && config.trunks.empty()) return absl::OkStatus();
-  absl::StatusOr<FramePool> pool = MakeFramePool(PoolName(), config, several_workers);
+  const auto sends = [](const TrunkConfig& trunk) { return trunk.sends; };
+  const bool sends_to_hosts = std::none_of(config.trunks.begin(), config.trunks.end(), sends);
+  const std::vector<PolledDevice> devices = PolledDevices(config, plan, sends_to_hosts);
+  node_warnings_ = NodeWarnings(devices);
+  std::vector<int> pollers;
+  for (const PolledDevice& device : devices) {
+    pollers.insert(pollers.end(), device.lcores.begin(), device.lcores.end());
+  }
+  absl::StatusOr<FramePool> pool =
+      MakeFramePool(PoolName(), config, several_workers, NodeOfMost(pollers));
   if (!pool.ok()) return pool.status();
   pool_ = *std::move(pool);
   const HostPortContext context = {
@@ -83,7 +120,7 @@ std::vector<PortCounters> LoadedPorts::counters() const {
 
 std::vector<std::string> LoadedPorts::problems() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<std::string> problems;
+  std::vector<std::string> problems = node_warnings_;
   const auto add = [&](absl::string_view kind, const std::string& name,
                        const std::string& problem) {
     if (!problem.empty()) problems.push_back(absl::StrCat(kind, " ", name, ": ", problem));

@@ -17,6 +17,7 @@
 #include "dataplane/ports/host_port.h"
 #include "dataplane/ports/known_hosts.h"
 #include "dataplane/ports/trunk.h"
+#include "dataplane/stages/plan.h"
 
 namespace bfly::dataplane {
 
@@ -28,7 +29,7 @@ class LoadedPorts {
       : keeper_(std::move(wait_for_workers)), hosts_(hosts_file) {}
 
   absl::Status Open(const FabricConfig& config, const Network& network, const RouteTable& routes,
-                    bool several_workers);
+                    const FabricPlan& plan);
   // Call Start after the workers have started, and Stop after they have stopped for good.
   void Start();
   void Stop();
@@ -51,6 +52,7 @@ class LoadedPorts {
   DeviceKeeper keeper_;
   KnownHosts hosts_;        // what the ports have learned
   std::vector<Row> flood_;  // rows with a host port anywhere
+  std::vector<std::string> node_warnings_;
   // Close removes the ports and trunks, and a reader may look at the same time.
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<HostPort>> host_ports_;

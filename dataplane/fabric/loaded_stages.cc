@@ -7,6 +7,8 @@
 #include <iterator>
 #include <utility>
 
+#include "dataplane/runtime/numa.h"
+
 namespace bfly::dataplane {
 namespace {
 
@@ -20,6 +22,7 @@ LoadedStages::LoadedStages(const FabricConfig& config, const Network& network,
   for (int s = plan_.first_stage; s <= plan_.last_stage; ++s) {
     LoadedStage& loaded = stages_.emplace_back(LoadedStage{.number = s, .blocks = {}});
     for (const BlockPlan& block : plan_.blocks_of(s)) {
+      const OnNode on(workers_[block.worker]->node());
       loaded.blocks.push_back(
           {.stage = std::make_unique<Stage>(network_, s, block.rows), .plan = block});
       workers_[block.worker]->AddStage(loaded.blocks.back().stage.get());
@@ -49,6 +52,7 @@ FusedStages* LoadedStages::Fuse(int stage, int count, Row row) {
 
 TimedLinks* LoadedStages::TimedLinksOf(int stage, Block& block) {
   if (block.timed) return block.timed.get();
+  const OnNode on(workers_[block.plan.worker]->node());
   std::unique_ptr<PacketStore>& store = stores_[block.plan.worker];
   if (!store) {
     // Each worker gets an equal part, which is only address space until it is used.

@@ -14,6 +14,7 @@
 #include "dataplane/in_band/in_band_worker.h"
 #include "dataplane/runtime/eal_lcores.h"
 #include "dataplane/runtime/grace_period.h"
+#include "dataplane/runtime/numa.h"
 #include "dataplane/stages/segment.h"
 #include "dataplane/step_workers/step_worker.h"
 #include "dataplane/telemetry/published.h"
@@ -24,9 +25,11 @@ namespace bfly::dataplane {
 // A worker shares no cache line with data that another worker writes.
 class alignas(RTE_CACHE_LINE_SIZE) Worker {
  public:
-  Worker(int lcore, IdleMode idle) : lcore_(lcore), idle_(idle) {}
+  Worker(int lcore, IdleMode idle) : lcore_(lcore), node_(NodeOfLcore(lcore)), idle_(idle) {}
 
   int lcore() const { return lcore_; }
+  // Where its memory should be (runtime/numa.h).
+  int node() const { return node_; }
   // Add segments of earlier hops first, so that a packet may cross several of them in one pass.
   void AddSegment(Segment* segment) { segments_.push_back(segment); }
   // The stages of its segments; each stage is added once.
@@ -95,6 +98,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Worker {
   uint64_t NextEvent() const;
 
   const int lcore_;
+  const int node_;
   const IdleMode idle_;
   EalLcores::Thread thread_;  // control: writes before the worker starts
   bool started_ = false;

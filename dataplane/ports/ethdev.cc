@@ -198,11 +198,20 @@ absl::Status Ethdev::Configure(const EthdevConfig& config) {
   if (int ret = rte_eth_dev_adjust_nb_rx_tx_desc(id_, &rx_descriptors, &tx_descriptors); ret != 0) {
     return refused("cannot size its rings", ret);
   }
-  const int socket = rte_eth_dev_socket_id(id_);
+  // The device's node may have no memory left, or none that DPDK knows: it looks for nodes at CPUs
+  // up to 127 only.
+  const auto on_a_node = [node = rte_eth_dev_socket_id(id_)](const auto& set_up) {
+    const int ret = set_up(static_cast<unsigned>(node));
+    return ret == -ENOMEM ? set_up(static_cast<unsigned>(SOCKET_ID_ANY)) : ret;
+  };
   for (uint16_t q = 0; q < queues; ++q) {
-    int ret = rte_eth_rx_queue_setup(id_, q, rx_descriptors, socket, nullptr, config.pool);
+    int ret = on_a_node([&](unsigned node) {
+      return rte_eth_rx_queue_setup(id_, q, rx_descriptors, node, nullptr, config.pool);
+    });
     if (ret != 0) return refused(absl::StrCat("cannot set up receive queue ", q), ret);
-    ret = rte_eth_tx_queue_setup(id_, q, tx_descriptors, socket, nullptr);
+    ret = on_a_node([&](unsigned node) {
+      return rte_eth_tx_queue_setup(id_, q, tx_descriptors, node, nullptr);
+    });
     if (ret != 0) return refused(absl::StrCat("cannot set up transmit queue ", q), ret);
   }
   uint16_t mtu_now = 0;

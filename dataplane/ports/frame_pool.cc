@@ -27,6 +27,7 @@ constexpr uint32_t kMbufsInFabric = 8192;
 // own header of 12 bytes there, and is refused a buffer without room for it.
 constexpr uint32_t kXdpHeadroom = 256;
 constexpr uint32_t kCachedPerLcore = 256;
+static_assert(kNoNode == SOCKET_ID_ANY);
 static_assert(RTE_PKTMBUF_HEADROOM >= kTrunkOverhead,
               "a trunk header fits in front of every frame");
 
@@ -49,11 +50,11 @@ bool HasAfXdp(const FabricConfig& config) {
 // page. net_af_xdp (22.11) tells the kernel that the pool is as long as the sum of its buffers.
 // With gaps the last buffers would lie outside, the kernel would silently swallow them, and the
 // port would run dry. Buffers must keep within a page only if DMA uses physical addresses.
-FramePool MakeDensePool(const std::string& name, uint32_t mbufs, uint16_t room) {
+FramePool MakeDensePool(const std::string& name, uint32_t mbufs, uint16_t room, int node) {
   const unsigned flags = rte_eal_iova_mode() == RTE_IOVA_VA ? RTE_MEMPOOL_F_NO_IOVA_CONTIG : 0;
   FramePool pool(rte_mempool_create_empty(name.c_str(), mbufs, sizeof(rte_mbuf) + room,
-                                          kCachedPerLcore, sizeof(rte_pktmbuf_pool_private),
-                                          SOCKET_ID_ANY, flags));
+                                          kCachedPerLcore, sizeof(rte_pktmbuf_pool_private), node,
+                                          flags));
   if (pool == nullptr) return nullptr;
   pool->flags &= ~RTE_MEMPOOL_F_NON_IO;  // devices do write to these buffers (InitBuffer)
   rte_pktmbuf_pool_private sizes{};
@@ -72,20 +73,19 @@ FramePool MakeDensePool(const std::string& name, uint32_t mbufs, uint16_t room) 
   return pool;
 }
 
-FramePool MakeRingPool(const std::string& name, uint32_t mbufs, uint16_t room) {
-  return FramePool(
-      rte_pktmbuf_pool_create(name.c_str(), mbufs, kCachedPerLcore, 0, room, SOCKET_ID_ANY));
+FramePool MakeRingPool(const std::string& name, uint32_t mbufs, uint16_t room, int node) {
+  return FramePool(rte_pktmbuf_pool_create(name.c_str(), mbufs, kCachedPerLcore, 0, room, node));
 }
 
 // A stack hands out the buffers that came back last, which may still be in a cache. A ring, DPDK's
 // default, hands out every buffer of the pool in turn, and together they are larger than a cache.
 // If one worker both takes and returns buffers, the lcore's own cache of buffers works as such a
 // stack.
-FramePool MakeStackPool(const std::string& name, uint32_t mbufs, uint16_t room) {
-  FramePool pool(rte_pktmbuf_pool_create_by_ops(name.c_str(), mbufs, kCachedPerLcore, 0, room,
-                                                SOCKET_ID_ANY, "stack"));
+FramePool MakeStackPool(const std::string& name, uint32_t mbufs, uint16_t room, int node) {
+  FramePool pool(
+      rte_pktmbuf_pool_create_by_ops(name.c_str(), mbufs, kCachedPerLcore, 0, room, node, "stack"));
   // DPDK's stack is a plugin, and may not be installed.
-  return pool != nullptr ? std::move(pool) : MakeRingPool(name, mbufs, room);
+  return pool != nullptr ? std::move(pool) : MakeRingPool(name, mbufs, room, node);
 }
 
 // Fetches a line for writing. If another core has read a header, that core's copy must go before
@@ -135,16 +135,22 @@ uint32_t FramePoolSize(const FabricConfig& config) {
 }
 
 absl::StatusOr<FramePool> MakeFramePool(const std::string& name, const FabricConfig& config,
-                                        bool several_workers) {
+                                        bool several_workers, int node) {
   const uint32_t mbufs = FramePoolSize(config);
   const uint32_t room = FramePoolRoom(config.max_frame_bytes);
   // PCI cards of qemu lose a frame whose buffer crosses into a page at another place, so buffers
   // keep within pages if possible.
   const auto data_room = static_cast<uint16_t>(room);
-  FramePool pool = HasAfXdp(config)  ? MakeDensePool(name, mbufs, data_room)
-                   : several_workers ? MakeStackPool(name, mbufs, data_room)
-                                     : MakeRingPool(name, mbufs, data_room);
-  if (pool != nullptr) return pool;
+  for (const int where : {node, kNoNode}) {
+    // Ordinary pages are of the node whose memory this thread takes, hugepages of the node that
+    // DPDK is asked for.
+    const OnNode on(where);
+    FramePool pool = HasAfXdp(config)  ? MakeDensePool(name, mbufs, data_room, where)
+                     : several_workers ? MakeStackPool(name, mbufs, data_room, where)
+                                       : MakeRingPool(name, mbufs, data_room, where);
+    if (pool != nullptr) return pool;
+    if (where == kNoNode) break;
+  }
   return absl::ResourceExhaustedError(absl::StrCat(
       "memory for frames: ", mbufs, " buffers of ", room, " bytes need about ",
       (uint64_t{mbufs} * (room + 256)) >> 20, " MiB, which DPDK refused (", rte_strerror(rte_errno),

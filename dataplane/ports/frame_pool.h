@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "dataplane/core/config.h"
+#include "dataplane/runtime/numa.h"
 
 struct rte_mempool;
 
@@ -28,9 +29,10 @@ uint32_t FramePoolRoom(uint32_t max_frame_bytes);
 uint32_t FramePoolSize(const FabricConfig& config);
 
 // `name` must be unique among DPDK's memory zones. `several_workers`: one worker may take a buffer
-// and another one return it. ResourceExhausted says how much memory was asked for.
+// and another one return it. `node`: where the buffers lie if there is room (runtime/numa.h).
+// ResourceExhausted says how much memory was asked for.
 absl::StatusOr<FramePool> MakeFramePool(const std::string& name, const FabricConfig& config,
-                                        bool several_workers = false);
+                                        bool several_workers = false, int node = kNoNode);
 
 // Fetches the headers of the next burst of buffers to the cache of the calling lcore, which is
 // about to take them after other workers returned them.

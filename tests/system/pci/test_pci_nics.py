@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """A fabric on PCI NICs bound to vfio-pci: an e1000e, a vmxnet3 and a virtio-net of several queues in a
-virtual machine, with the test as the host on the other side of each.
+virtual machine of two NUMA nodes, with the test as the host on the other side of each.
 
 Run by meson with the build directory in BFLY_BUILD; by hand: BFLY_BUILD=build tests/system/pci/test_pci_nics.py
 """
@@ -32,18 +32,30 @@ PLUGINS = ["bus_pci", "bus_vdev", "mempool_ring", "net_e1000", "net_vmxnet3", "n
 ROWS = {"e1000e": 0, "vmxnet3": 3, "virtio": 6}
 QUEUE_PAIRS = {"e1000e": 1, "vmxnet3": 2, "virtio": 4}
 IDS = {"e1000e": (0x8086, 0x10D3), "vmxnet3": (0x15AD, 0x07B0), "virtio": (0x1AF4, 0x1041)}
+# 8,192 frames of the fabric and 5,120 of a queue pair, with 2,176 bytes at least (dataplane/ports/frame_pool.cc).
+POOL_PAGES = (8192 + 5120 * sum(QUEUE_PAIRS.values())) * 2176 // 4096
 JUMBO_MTU = 9000
 JUMBO_FRAME = 9014
 
+# The machine starts on CPU 0 of node 0 and CPU 1 of node 1. CPUs 129 and 130, which the kernel isolates, are on
+# node 1 with the e1000e; a test switches them on.
+FAR_CPUS = [129, 130]
+NODES = [
+    "-object", "memory-backend-ram,id=m0,size=768M", "-numa", "node,nodeid=0,cpus=0,memdev=m0",
+    "-object", "memory-backend-ram,id=m1,size=512M", "-numa", "node,nodeid=1,cpus=1-131,memdev=m1",
+    "-device", "pxb-pcie,id=far,bus=pcie.0,bus_nr=128,numa_node=1",
+    "-device", "pcie-root-port,id=far-port,bus=far,chassis=1",
+]
 TOPOLOGY = """
 name: pci
 network: {{kind: butterfly, rows: 8}}
 max_frame_bytes: {max_frame_bytes}
 data_planes: [{{name: dp0, memory_mb: {memory_mb}}}]
+"""
+PLACEMENT = """
 placement:
-  - {{stages: "0", lcore: 0}}
-  - {{stages: "1-2", lcore: 1}}
-ports:
+  - {stages: "0", lcore: 0}
+  - {stages: "1-2", lcore: 1}
 """
 PORT = """
   - {{name: {name}, device: "{device}", rows: "{row}", queue_pairs: {queue_pairs}, lcores: {lcores}, translate_mac: false}}
@@ -83,17 +95,18 @@ class PciNics(unittest.TestCase):
         }
         for wire in cls.wires.values():
             cls.addClassCleanup(wire.close)
-        devices = []
+        devices = list(NODES)
         for name, model in (
-            ("e1000e", "e1000e"),
-            ("vmxnet3", "vmxnet3"),
+            ("e1000e", "e1000e,bus=far-port"),
+            ("vmxnet3", "vmxnet3,bus=pcie.0"),
             # Two vectors a queue pair, one for configuration, one for control. With iommu_platform the
             # device reaches memory through the IOMMU, as hardware does.
-            ("virtio", f"virtio-net-pci,mq=on,vectors={2 * QUEUE_PAIRS['virtio'] + 2},disable-legacy=on,"
+            ("virtio", f"virtio-net-pci,bus=pcie.0,mq=on,vectors={2 * QUEUE_PAIRS['virtio'] + 2},disable-legacy=on,"
                        f"iommu_platform=on,host_mtu={JUMBO_MTU}"),
         ):
             devices += ["-netdev", cls.wires[name].netdev(), "-device", f"{model},netdev={name},id=nic-{name}"]
-        cls.guest = guest.Guest(cls.directory, KERNEL, initramfs, devices, append="hugepages=240", lifetime=400)
+        cls.guest = guest.Guest(cls.directory, KERNEL, initramfs, devices, memory_mb=1280, cpus=132,
+                                append=f"hugepages=240 maxcpus=2 isolcpus={FAR_CPUS[0]}-{FAR_CPUS[-1]}")
         cls.addClassCleanup(cls.guest.close)
         print(f"the machine was up after {cls.guest.boot_seconds:.1f} s", file=sys.stderr)
         found = cls.guest.pci_addresses()
@@ -113,13 +126,13 @@ class PciNics(unittest.TestCase):
         for address in self.address.values():
             self.guest.bind_to_vfio(address)
 
-    def write_topology(self, max_frame_bytes=1518, memory_mb=128, **replaced):
-        """`replaced` puts another device in the place of a NIC's."""
-        text = TOPOLOGY.format(max_frame_bytes=max_frame_bytes, memory_mb=memory_mb)
+    def write_topology(self, max_frame_bytes=1518, memory_mb=128, cpus=(0, 1), placement=PLACEMENT, **replaced):
+        """`cpus` poll the queues. `replaced` puts another device in the place of a NIC's."""
+        text = TOPOLOGY.format(max_frame_bytes=max_frame_bytes, memory_mb=memory_mb) + placement + "ports:\n"
         for name, row in ROWS.items():
             device = replaced.get(name, self.address[name])
             text += PORT.format(name=name, device=device, row=row, queue_pairs=QUEUE_PAIRS[name],
-                                lcores=[0, 1][:QUEUE_PAIRS[name]]).lstrip("\n")
+                                lcores=list(cpus)[:QUEUE_PAIRS[name]]).lstrip("\n")
         self.guest.write_file("/run/topology.yaml", text)
 
     def up(self):
@@ -246,6 +259,38 @@ class PciNics(unittest.TestCase):
         sent, received = self.wait_for_links()
         entered = self.exchange(rounds=3, lengths=[60, 512, 1514], burst=4)
         self.assert_conserved(self.down(), sent + entered.total(), received + entered.total())
+
+    def test_6_isolated_cpus_above_127_run_the_workers_with_memory_of_their_node(self):
+        self.bind_all()
+        self.guest.check("echo 0 >/proc/sys/vm/nr_hugepages")
+        self.write_topology(memory_mb=192)
+        warning = (f"port e1000e: its device is on NUMA node 1 and is polled by lcore 0 of node 0, so frames cross "
+                   f"between nodes; use lcores of node 1")
+        self.assertIn(warning, self.up())
+        self.assertIn(warning, self.guest.check("bfly status"))
+        self.assertLess(self.pages_of_node(1), POOL_PAGES // 2)
+        self.down()
+
+        for cpu in FAR_CPUS:
+            self.guest.check(f"echo 1 >/sys/devices/system/cpu/cpu{cpu}/online")
+        self.write_topology(memory_mb=192, cpus=FAR_CPUS, placement="")
+        said = self.up()
+        self.assertIn("rows are spread over CPUs 129-130, all stages on each", said)
+        self.assertIn("lcore 129 runs stages 0-2 of rows 0-3", said)
+        self.assertIn("lcore 130 runs stages 0-2 of rows 4-7", said)
+        self.assertNotIn("NUMA", self.guest.check("bfly status"))
+        self.assertGreater(self.pages_of_node(1), POOL_PAGES)
+        affinities = self.guest.check("grep -h Cpus_allowed_list /proc/$(cut -d' ' -f1 /run/bfly/dp0.pid)/task/*/status")
+        pinned = collections.Counter(line.split()[1] for line in affinities.splitlines())
+        self.assertEqual((pinned["129"], pinned["130"]), (1, 1), affinities)
+        sent, received = self.wait_for_links()
+        entered = self.exchange(rounds=3, lengths=[60, 512, 1514], burst=4)
+        self.assert_conserved(self.down(), sent + entered.total(), received + entered.total())
+
+    def pages_of_node(self, node):
+        """Ordinary pages of the node that the data plane has, without those that only map files."""
+        maps = self.guest.check("grep -E 'anon=|memfd' /proc/$(cut -d' ' -f1 /run/bfly/dp0.pid)/numa_maps")
+        return sum(int(word.split("=")[1]) for word in maps.split() if word.startswith(f"N{node}="))
 
     def virtio_receive_queues(self):
         """How many buffers each receive queue of the virtio-net has used, modulo 2^16, as qemu counts."""
