@@ -43,7 +43,7 @@ struct TrunkConfig {
   std::string device;
   int after_stage = 0;  // frames that crossed this stage leave (or enter) here
   bool sends = false;   // this side runs `after_stage`; the other side runs the next
-  int queue_pairs = 1;  // one for each worker of the receiving stage
+  int queue_pairs = 1;  // each with an equal part of the rows (frames/trunk_frame.h)
 };
 
 // The worker of `lcore` runs these rows of these stages.

@@ -63,11 +63,9 @@ std::vector<Assembly::Arrival> Assembly::Arrivals() const {
     }
   }
   if (ports_.trunk_in() != nullptr) {
-    std::vector<Row> all(network_.rows());
-    for (Row row = 0; row < network_.rows(); ++row) all[row] = row;
-    arrivals.push_back({.way = {ports_.trunk_in()->inlet(), true},
-                        .worker = plan_.trunk_receiver(),
-                        .rows = std::move(all)});
+    for (const Trunk::WayIn& way : ports_.trunk_in()->ways_in()) {
+      arrivals.push_back({.way = {way.inlet.get(), true}, .worker = way.worker, .rows = way.rows});
+    }
   }
   return arrivals;
 }

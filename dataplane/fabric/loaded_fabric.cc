@@ -234,7 +234,7 @@ absl::Status LoadedFabric::MakeInBand() {
   if (!made.ok()) return made.status();
   in_band_owner_ = *std::move(made);
   if (ports_.trunk_in() != nullptr) {
-    ports_.trunk_in()->inlet()->SetProgramFrames(in_band_owner_->from_before());
+    ports_.trunk_in()->ways_in()[0].inlet->SetProgramFrames(in_band_owner_->from_before());
   }
   for (const LinkId& link : faults_.down_links()) in_band_owner_->SetLinkUp(link, false);
   for (size_t i = 0; i < workers_.size(); ++i) {

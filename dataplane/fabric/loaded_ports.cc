@@ -77,7 +77,8 @@ absl::Status LoadedPorts::Open(const FabricConfig& config, const Network& networ
   }
   for (size_t i = 0; i < config.trunks.size(); ++i) {
     auto trunk = Trunk::Open(absl::StrCat("trunks[", i, "]"), config.trunks[i], network,
-                             config.max_frame_bytes, pool_.get(), &keeper_);
+                             config.max_frame_bytes, pool_.get(), &keeper_,
+                             [&plan](Row row) { return plan.worker_of(plan.first_stage, row); });
     if (!trunk.ok()) return trunk.status();
     (config.trunks[i].sends ? trunk_out_ : trunk_in_) = *std::move(trunk);
   }

@@ -26,6 +26,14 @@ TrunkRules MakeTrunkRules(const Network& network, int after_stage, int queues,
           .max_frame_bytes = max_frame_bytes};
 }
 
+std::vector<Row> TrunkRowsOf(int queue, const TrunkRules& rules) {
+  std::vector<Row> rows;
+  for (Row row = 0; row < rules.rows; ++row) {
+    if (TrunkQueueOf(row, rules) == static_cast<uint32_t>(queue)) rows.push_back(row);
+  }
+  return rows;
+}
+
 void WriteTrunkHeader(const TrunkPacket& packet, const TrunkRules& rules, uint8_t* out) {
   StoreMac(out, kReceiver);
   StoreMac(out + 6, kSender);

@@ -3,7 +3,9 @@
 // header, TrunkHeader, and the host's frame unless the packet is synthetic. The code is pure.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <vector>
 
 #include "dataplane/core/ledger.h"
 #include "topologies/network.h"
@@ -28,7 +30,7 @@ struct TrunkPacket {
 
 // What both ends of a trunk agree on.
 struct TrunkRules {
-  uint32_t rows = 0;
+  uint32_t rows = 0;  // a power of two
   int stage = 0;      // the stage that every packet crossed last
   int hops_left = 0;  // the hops left in every tag
   TagLayout tags;
@@ -47,10 +49,15 @@ void WriteTrunkHeader(const TrunkPacket& packet, const TrunkRules& rules, uint8_
 bool ReadTrunkFrame(const uint8_t* bytes, uint32_t length, const TrunkRules& rules,
                     TrunkPacket& packet, DropReason& reason);
 
-// The transmit queue for a tag. The bits of the hops to come choose it, so packets of one pair of
-// rows stay in order.
-inline uint32_t TrunkQueueOf(WireTag tag, uint32_t queues) {
-  return static_cast<uint32_t>(((tag >> 32) * queues) >> 32);
+// The queue pair of a packet that begins at `row` behind the trunk. Each queue pair has an equal
+// part of consecutive rows, so a worker of a block of rows needs only its own, and packets that
+// come to one node stay in order.
+inline uint32_t TrunkQueueOf(Row row, const TrunkRules& rules) {
+  return static_cast<uint32_t>(uint64_t{row} * static_cast<uint32_t>(rules.queues) >>
+                               std::countr_zero(rules.rows));
 }
+
+// The rows of a queue pair, in order; none if there are more queue pairs than rows.
+std::vector<Row> TrunkRowsOf(int queue, const TrunkRules& rules);
 
 }  // namespace bfly::dataplane

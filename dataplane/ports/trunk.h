@@ -4,6 +4,7 @@
 // kernel or peer must allow it too.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,7 +22,7 @@
 
 namespace bfly::dataplane {
 
-// The sending end distributes packets over the queues by their destination bits. When a queue of
+// The sending end distributes packets over the queues by their rows. When a queue of
 // the device is full the burst stops there, and the rest waits on the links of the stage.
 class TrunkOutlet final : public Outlet {
  public:
@@ -63,7 +64,10 @@ class TrunkOutlet final : public Outlet {
 // dropped too.
 class TrunkInlet final : public Inlet {
  public:
-  TrunkInlet(const DeviceGate* gate, const TrunkRules& rules, rte_mempool* pool);
+  // It polls `queues` of the device. `keeps_queues`: the device delivers a frame at the queue pair
+  // at which it was sent; a frame that says otherwise is not the sender's.
+  TrunkInlet(const DeviceGate* gate, const TrunkRules& rules, rte_mempool* pool,
+             std::vector<uint16_t> queues, bool keeps_queues);
 
   int Receive(Descriptor* burst, int room, Ledger& ledger) override;
   // Where frames with messages of programs go. Before the worker starts; until then they are
@@ -73,7 +77,7 @@ class TrunkInlet final : public Inlet {
   const PortQueueCounters& counters() const { return counters_; }
 
  private:
-  bool Admit(rte_mbuf* frame, uint64_t now, Descriptor& out, Ledger& ledger);
+  bool Admit(rte_mbuf* frame, uint16_t queue, uint64_t now, Descriptor& out, Ledger& ledger);
   // Whether it takes the frame, which is then freed.
   bool TakeMessages(rte_mbuf* frame, DropReason& reason);
   void CountLost(uint64_t packets, Ledger& ledger);
@@ -81,27 +85,43 @@ class TrunkInlet final : public Inlet {
   const DeviceGate* const gate_;
   const TrunkRules rules_;
   rte_mempool* const pool_;
+  const std::vector<uint16_t> queues_;
+  const bool keeps_queues_;
   ProgramFrames* program_frames_ = nullptr;
   const double ticks_per_ns_;
-  uint16_t next_queue_ = 0;               // polled first; it changes in turn
+  size_t next_ = 0;                       // index of the queue polled first; it changes in turn
   std::vector<TrunkSequence> sequences_;  // by the sender's queue
   PortQueueCounters counters_;
 };
 
+// The worker that a packet which begins at `row` behind a trunk needs.
+using WorkerOfRow = std::function<int(Row)>;
+
 class Trunk {
  public:
+  // A way in for one worker.
+  struct WayIn {
+    int worker = 0;
+    std::vector<Row> rows;  // at which its packets may begin
+    std::unique_ptr<TrunkInlet> inlet;
+  };
+
   // `field` is the trunk's place in the config, "trunks[0]". `pool` and `keeper` must outlive the
-  // trunk.
+  // trunk. If the device keeps queues apart (KeepsQueues), each of the workers receives from the
+  // queue pairs whose first row it has; else the worker of row 0 receives from all.
   static absl::StatusOr<std::unique_ptr<Trunk>> Open(const std::string& field,
                                                      const TrunkConfig& config,
                                                      const Network& network,
                                                      uint32_t max_frame_bytes, rte_mempool* pool,
-                                                     DeviceKeeper* keeper);
+                                                     DeviceKeeper* keeper,
+                                                     const WorkerOfRow& worker_of);
 
   const TrunkConfig& config() const { return config_; }
-  // A trunk that sends has an outlet, one that receives an inlet; the other pointer is null.
+  // A trunk that sends has an outlet; one that receives has null.
   TrunkOutlet* outlet() { return outlet_.get(); }
-  TrunkInlet* inlet() { return inlet_.get(); }
+  // A trunk that receives has ways in. The first one has row 0, and the messages of programs come
+  // by it; one that sends has none.
+  const std::vector<WayIn>& ways_in() const { return ways_in_; }
   TrunkWire* wire() { return wire_.get(); }
   PortCounters counters() const;
   std::string problem() const { return device_->problem(); }
@@ -112,7 +132,7 @@ class Trunk {
   TrunkConfig config_;
   std::unique_ptr<AttachedDevice> device_;
   std::unique_ptr<TrunkOutlet> outlet_;
-  std::unique_ptr<TrunkInlet> inlet_;
+  std::vector<WayIn> ways_in_;
   std::unique_ptr<TrunkWire> wire_;
 };
 

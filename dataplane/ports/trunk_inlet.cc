@@ -4,6 +4,7 @@
 #include <rte_mbuf.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "dataplane/frames/frame.h"
 #include "dataplane/frames/wire_header.h"
@@ -20,23 +21,26 @@ uint64_t QuietTicks() { return rte_get_tsc_hz() / 10; }
 
 }  // namespace
 
-TrunkInlet::TrunkInlet(const DeviceGate* gate, const TrunkRules& rules, rte_mempool* pool)
+TrunkInlet::TrunkInlet(const DeviceGate* gate, const TrunkRules& rules, rte_mempool* pool,
+                       std::vector<uint16_t> queues, bool keeps_queues)
     : gate_(gate),
       rules_(rules),
       pool_(pool),
+      queues_(std::move(queues)),
+      keeps_queues_(keeps_queues),
       ticks_per_ns_(static_cast<double>(rte_get_tsc_hz()) / 1e9),
       sequences_(static_cast<size_t>(rules.queues), TrunkSequence(QuietTicks())) {}
 
 int TrunkInlet::Receive(Descriptor* burst, int room, Ledger& ledger) {
   const uint64_t now = rte_rdtsc();
-  if (const uint64_t lost = sequences_[next_queue_].Quiet(now)) CountLost(lost, ledger);
+  if (const uint64_t lost = sequences_[queues_[next_]].Quiet(now)) CountLost(lost, ledger);
   const uint32_t device = gate_->device();
   if (device == DeviceGate::kClosed) [[unlikely]]
     return 0;
   int filled = 0;
-  for (int polled = 0; polled < rules_.queues && filled < room; ++polled) {
-    const uint16_t queue = next_queue_;
-    next_queue_ = static_cast<uint16_t>((next_queue_ + 1) % rules_.queues);
+  for (size_t polled = 0; polled < queues_.size() && filled < room; ++polled) {
+    const uint16_t queue = queues_[next_];
+    next_ = next_ + 1 == queues_.size() ? 0 : next_ + 1;
     rte_mbuf* frames[kBurst];
     const uint16_t count = rte_eth_rx_burst(static_cast<uint16_t>(device), queue, frames,
                                             static_cast<uint16_t>(std::min(room - filled, kBurst)));
@@ -45,7 +49,8 @@ int TrunkInlet::Receive(Descriptor* burst, int room, Ledger& ledger) {
     for (uint16_t i = 0; i < count; ++i) bytes += frames[i]->pkt_len;
     Bump(counters_.packets, count);
     Bump(counters_.bytes, bytes);
-    for (uint16_t i = 0; i < count; ++i) filled += Admit(frames[i], now, burst[filled], ledger);
+    for (uint16_t i = 0; i < count; ++i)
+      filled += Admit(frames[i], queue, now, burst[filled], ledger);
   }
   return filled;
 }
@@ -67,7 +72,8 @@ bool TrunkInlet::TakeMessages(rte_mbuf* frame, DropReason& reason) {
   return true;
 }
 
-bool TrunkInlet::Admit(rte_mbuf* frame, uint64_t now, Descriptor& out, Ledger& ledger) {
+bool TrunkInlet::Admit(rte_mbuf* frame, uint16_t queue, uint64_t now, Descriptor& out,
+                       Ledger& ledger) {
   // A frame that the sender did not send enters and leaves the account here.
   const auto reject = [&](DropReason reason) {
     ++ledger.injected;
@@ -84,6 +90,10 @@ bool TrunkInlet::Admit(rte_mbuf* frame, uint64_t now, Descriptor& out, Ledger& l
   if (!ReadTrunkFrame(rte_pktmbuf_mtod(frame, const uint8_t*), frame->data_len, rules_, packet,
                       reason)) {
     return TakeMessages(frame, reason) ? false : reject(reason);
+  }
+  // The worker may have other rows only, and another one may have the numbers of the queue.
+  if (keeps_queues_ && (packet.queue != queue || TrunkQueueOf(packet.row, rules_) != queue)) {
+    return reject(DropReason::kBadHeader);
   }
   const TrunkSequence::Step step =
       sequences_[packet.queue].Next(packet.session, packet.sequence, now);

@@ -30,7 +30,7 @@ TrunkOutlet::TrunkOutlet(const DeviceGate* gate, const TrunkRules& rules, rte_me
 int TrunkOutlet::Send(const Descriptor* burst, int count, Ledger& ledger) {
   const uint64_t now = rte_rdtsc();
   for (int i = 0; i < count; ++i) {
-    const uint32_t q = TrunkQueueOf(burst[i].tag, static_cast<uint32_t>(queues_.size()));
+    const uint32_t q = TrunkQueueOf(burst[i].row, rules_);
     if (queues_[q].count == kBurst) Transmit(q, ledger);
     if (queues_[q].count == kBurst || !Append(burst[i], q, now)) return i;
   }

@@ -40,6 +40,13 @@ std::optional<std::string> DeviceArgument(absl::string_view device, absl::string
   return std::nullopt;
 }
 
+bool KeepsQueues(absl::string_view device) {
+  for (const char* driver : {"net_memif", "net_ring", "net_vhost", "net_virtio_user"}) {
+    if (absl::StartsWith(device, driver)) return true;
+  }
+  return false;
+}
+
 std::string SocketMadeBy(const std::string& device) {
   if (absl::StartsWith(device, "net_vhost") && DeviceArgument(device, "client") != "1") {
     return DeviceArgument(device, "iface").value_or("");

@@ -17,6 +17,10 @@ std::string WithQueuePairs(const std::string& device, int queue_pairs);
 // The value of `key` in "driver,key=value,...", or nothing.
 std::optional<std::string> DeviceArgument(absl::string_view device, absl::string_view key);
 
+// Whether a frame that one end sends at a queue pair comes to the same queue pair of the other end.
+// Cards and kernel interfaces choose a queue by what is in the frame.
+bool KeepsQueues(absl::string_view device);
+
 // The path of the stream socket that the driver creates and peers connect to, as net_vhost does.
 // Empty for drivers that create none.
 std::string SocketMadeBy(const std::string& device);

@@ -75,7 +75,7 @@ void ReadsTrunkFramesAsWritten(const uint8_t* bytes, uint32_t length, uint8_t ch
   Require(std::memcmp(again, bytes, 6) == 0);
   Require(std::memcmp(again + 12, bytes + 12, sizeof(again) - 12) == 0);
   Require(packet.synthetic || packet.inner_bytes + kTrunkOverhead <= static_cast<int>(length));
-  Require(TrunkQueueOf(packet.tag, 4) < 4);
+  Require(TrunkQueueOf(packet.row, rules) < 4);
 }
 
 // Messages of programs that are accepted are those that would be written, but for the sender's

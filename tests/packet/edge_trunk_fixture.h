@@ -41,7 +41,8 @@ class TrunkTest : public testing::Test {
       trunk.after_stage = kBoundary;
       trunk.sends = sends;
       trunk.queue_pairs = queues;
-      auto opened = Trunk::Open("trunks[0]", trunk, *network, 1518, pool_.get(), nullptr);
+      auto opened =
+          Trunk::Open("trunks[0]", trunk, *network, 1518, pool_.get(), nullptr, worker_of_);
       EXPECT_TRUE(opened.ok()) << opened.status();
       return opened.ok() ? *std::move(opened) : nullptr;
     };
@@ -109,7 +110,7 @@ class TrunkTest : public testing::Test {
     uint64_t before;
     do {
       before = receiver_->counters().rx_packets;
-      const int n = receiver_->inlet()->Receive(burst, kBurst, far_ledger_);
+      const int n = receiver_->ways_in()[0].inlet->Receive(burst, kBurst, far_ledger_);
       arrived_.insert(arrived_.end(), burst, burst + n);
     } while (receiver_->counters().rx_packets != before);
     // The receiver's account: what entered is held by the test or was dropped.
@@ -137,6 +138,7 @@ class TrunkTest : public testing::Test {
   std::unique_ptr<Trunk> sender_, receiver_;
   Ledger near_ledger_, far_ledger_;
   std::vector<Descriptor> arrived_;
+  WorkerOfRow worker_of_ = [](Row) { return 0; };  // behind the receiver
   int queues_ = 1;
   int carried_ = 0;
 };

@@ -156,12 +156,54 @@ TEST_F(TrunkTest, ForeignFramesAreDroppedAndDisturbNothing) {
   EXPECT_EQ(far_ledger_.injected, 504u);
 }
 
-TEST_F(TrunkTest, PacketsKeepTheirOrderAndQueuesAreChosenByDestination) {
+TEST_F(TrunkTest, EachWorkerReceivesItsRowsAndTrustsNoFrameOfOthers) {
+  worker_of_ = [](Row row) { return row < 8 ? 5 : 2; };
+  Build(4);
+  const std::vector<Trunk::WayIn>& ways = receiver_->ways_in();
+  ASSERT_EQ(ways.size(), 2u);
+  EXPECT_EQ(ways[0].worker, 5);
+  EXPECT_EQ(ways[1].worker, 2);
+  const auto receive = [&](size_t way) {
+    std::vector<Row> rows;
+    Descriptor burst[kBurst];
+    const int n = ways[way].inlet->Receive(burst, kBurst, far_ledger_);
+    for (int i = 0; i < n; ++i) rows.push_back(burst[i].row);
+    return rows;
+  };
+  for (Row row = 0; row < 16; ++row) Send(Synthetic(HalfWay(0), row, 64));
+  CarryAll();
+  const std::vector<Row> upper = {8, 9, 10, 11, 12, 13, 14, 15}, lower = {0, 1, 2, 3, 4, 5, 6, 7};
+  EXPECT_EQ(ways[0].rows, lower);
+  EXPECT_EQ(ways[1].rows, upper);
+  EXPECT_EQ(receive(1), upper);
+  EXPECT_EQ(receive(0), lower);
+
+  // Row 12 belongs to queue pair 3 and row 3 to queue pair 0. Byte 35 of a frame names the pair.
+  constexpr int kSays = 35;
+  const auto brings = [&](Row row, int sent_at, int says, int comes_at) {
+    Send(Synthetic(HalfWay(0), row, 64));
+    rte_mbuf* const frame = near_->TakeMbuf(sent_at);
+    ASSERT_NE(frame, nullptr);
+    rte_pktmbuf_mtod(frame, uint8_t*)[kSays] = static_cast<uint8_t>(says);
+    far_->SendMbuf(frame, comes_at);
+  };
+  brings(12, 3, 3, 0);
+  brings(12, 3, 0, 0);
+  brings(3, 0, 1, 0);
+  brings(3, 0, 1, 1);
+  EXPECT_TRUE(receive(0).empty());
+  EXPECT_EQ(dropped(DropReason::kBadHeader), 4u);
+  brings(3, 0, 0, 0);
+  EXPECT_EQ(receive(0).size(), 1u);
+}
+
+TEST_F(TrunkTest, PacketsKeepTheirOrderAndQueuesAreChosenByRow) {
   Build(4);
   for (int i = 0; i < 400; ++i) {
-    Send(Packet(HalfWay(i % 4), 0, Number(i, 60)));
+    const auto row = static_cast<Row>(4 * (i % 4) + i / 4 % 4);
+    Send(Packet(HalfWay(i % 4), row, Number(i, 60)));
   }
-  // Of four queues the two bits of the hops to go choose one, and packet i has the bits of i % 4.
+  // Of four queues the first two bits of the row choose one, and packet i has the bits of i % 4.
   for (uint32_t queue = 0; queue < 4; ++queue) {
     std::vector<uint32_t> sent, expected;
     for (uint32_t i = 0; i < 100; ++i) expected.push_back(4 * i + queue);

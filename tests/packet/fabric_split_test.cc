@@ -2,6 +2,7 @@
 // A fabric that is split over two data planes with a trunk between them behaves like a fabric in
 // one.
 #include <numeric>
+#include <vector>
 
 #include "tests/packet/fabric_fixture.h"
 #include "tests/packet/ring_port.h"
@@ -10,32 +11,37 @@
 namespace bfly::dataplane {
 namespace {
 
-// Two ethdevs wired to each other by two rings.
+// Two ethdevs wired to each other by two rings for each queue pair.
 class RingCable {
  public:
-  RingCable() {
-    for (int end = 0; end < 2; ++end) {
-      rings_[end] = rte_ring_create(UniqueName("cable").c_str(), 1024, SOCKET_ID_ANY, 0);
-      EXPECT_NE(rings_[end], nullptr);
+  explicit RingCable(unsigned queues = 1) {
+    for (auto& rings : rings_) {
+      for (unsigned q = 0; q < queues; ++q) {
+        rings.push_back(rte_ring_create(UniqueName("cable").c_str(), 1024, SOCKET_ID_ANY, 0));
+        EXPECT_NE(rings.back(), nullptr);
+      }
     }
     for (int end = 0; end < 2; ++end) {
-      EXPECT_GE(rte_eth_from_rings(names_[end].c_str(), &rings_[end], 1, &rings_[1 - end], 1, 0),
+      EXPECT_GE(rte_eth_from_rings(names_[end].c_str(), rings_[end].data(), queues,
+                                   rings_[1 - end].data(), queues, 0),
                 0);
     }
   }
   ~RingCable() {
     for (int end = 0; end < 2; ++end) rte_vdev_uninit(device(end).c_str());
-    for (rte_ring* ring : rings_) {
-      void* frame;
-      while (rte_ring_dequeue(ring, &frame) == 0) rte_pktmbuf_free(static_cast<rte_mbuf*>(frame));
-      rte_ring_free(ring);
+    for (const auto& rings : rings_) {
+      for (rte_ring* ring : rings) {
+        void* frame;
+        while (rte_ring_dequeue(ring, &frame) == 0) rte_pktmbuf_free(static_cast<rte_mbuf*>(frame));
+        rte_ring_free(ring);
+      }
     }
   }
   std::string device(int end) const { return "net_ring_" + names_[end]; }
 
  private:
   std::string names_[2] = {UniqueName("cable_end"), UniqueName("cable_end")};
-  rte_ring* rings_[2] = {};
+  std::vector<rte_ring*> rings_[2];  // by end and queue pair
 };
 
 // With two blocks rows 0-2 are on another worker than rows 3-7.
@@ -117,6 +123,65 @@ TEST_P(Split, TwoDataPlanesJoinedByATrunkCountAndDeliverLikeOne) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Blocks, Split, testing::Values(1, 2));
+
+class SplitQueues : public testing::TestWithParam<int> {};
+
+// Stage 0 of a butterfly of 8 rows, and behind the trunk two workers with half of the rows each.
+TEST_P(SplitQueues, EveryWorkerBehindATrunkPollsTheQueuePairsOfItsRows) {
+  ASSERT_GE(UsableCpus().size(), 2u) << "two fabrics in one process need two CPUs";
+  const int queue_pairs = GetParam();
+  RingCable cable(static_cast<unsigned>(queue_pairs));
+  const auto half = [&](int first, int last, int cpu, bool sends) {
+    FabricConfig config = Half(first, last, cpu, 1, cable, sends);
+    config.network = {.kind = NetworkKind::kButterfly, .rows = 8};
+    config.trunks[0].after_stage = 0;
+    config.trunks[0].queue_pairs = queue_pairs;
+    config.mbufs = 8191;
+    return config;
+  };
+  FabricConfig right = half(1, 2, 1, false);
+  right.placement.push_back(right.placement[0]);
+  right.placement[0].rows = {0, 3};
+  right.placement[1].rows = {4, 7};
+  right.placement[1].lcore = Lcores()[3].number;
+  const std::unique_ptr<Fabric> a = MustLoad(half(0, 0, 0, true));
+  const std::unique_ptr<Fabric> b = MustLoad(right);
+  ASSERT_NE(a, nullptr);
+  ASSERT_NE(b, nullptr);
+  std::vector<std::pair<Row, Tag>> sent;
+  std::vector<SourceConfig> sources;
+  for (Row output = 0; output < 8; ++output) {
+    SourceConfig source;
+    source.rows = {0, 1, 2, 3, 4, 5, 6, 7};
+    source.destination = SourceConfig::Destination::kRow;
+    source.row = output;
+    source.packets = 1;
+    sources.push_back(source);
+    for (Row input : source.rows) sent.push_back({input, GreedyTag(a->network(), input, output)});
+  }
+  ASSERT_TRUE(a->SetSources(sources).ok());
+  const Snapshot at_b = WaitForDeliveries(*b, 64);
+  const Snapshot at_a = a->snapshot();
+  ExpectConserved(at_a);
+  EXPECT_EQ(at_b.conservation.delivered, 64u);
+  EXPECT_EQ(at_b.trunk_in, 64u);
+  std::vector<uint64_t> counted = PacketCounts(at_a);
+  for (uint64_t packets : PacketCounts(at_b)) counted.push_back(packets);
+  EXPECT_EQ(counted, WalkedCounts(a->network(), sent));
+  // Stage 0 sets the leading bit of the row, and blocks cut by it exchange nothing after that. Half
+  // of the packets come to each worker, by the trunk alone if no queue pair has rows of both.
+  ASSERT_EQ(at_b.workers.size(), 2u);
+  const bool apart = queue_pairs % 2 == 0;
+  EXPECT_EQ(at_b.workers[0].rings.empty() && at_b.workers[1].rings.empty(), apart);
+  for (const WorkerCounters& worker : at_b.workers) {
+    EXPECT_EQ(worker.ledger.delivered, 32u);
+    if (apart) {
+      EXPECT_EQ(worker.ledger.taken_over, 32u);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(QueuePairs, SplitQueues, testing::Values(1, 2, 3, 16));
 
 // What a trunk carries still says whether its ports are fixed: of two parallel links behind the
 // trunk a circuit crosses its own, and everything else takes turns.
