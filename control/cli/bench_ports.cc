@@ -84,6 +84,7 @@ nlohmann::ordered_json Json(const dataplane::ClosedBenchOptions& options,
                                 {"network", KindName(options.network.kind)},
                                 {"multiplicity", options.network.multiplicity},
                                 {"frame_bytes", options.frame_bytes},
+                                {"circuits", options.circuits},
                                 {"placement", placement},
                                 {"port_pairs", result.port_pairs},
                                 {"bfly_pps", result.bfly_pps.median},
@@ -103,6 +104,19 @@ nlohmann::ordered_json Json(const dataplane::ClosedBenchOptions& options,
                                 {"conservation", AccountJson(result.conservation)},
                                 {"machine", ProcessorName()},
                                 {"compiler", BFLY_COMPILER}};
+  if (result.open_vswitch_version.empty()) {
+    out["open_vswitch"] = nullptr;
+    out["no_open_vswitch"] = result.no_open_vswitch;
+  } else {
+    out["open_vswitch"] = result.open_vswitch_version;
+    out["open_vswitch_pps"] = SpreadJson(result.open_vswitch_pps);
+    out["open_vswitch_uncached_pps"] = SpreadJson(result.open_vswitch_uncached_pps);
+    out["over_open_vswitch"] = SpreadJson(result.over_open_vswitch);
+  }
+  if (options.circuits) {
+    out["no_circuits_pps"] = result.no_circuits_pps.median;
+    out["over_no_circuits"] = SpreadJson(result.over_no_circuits);
+  }
   if (!options.is_plain()) {
     out["plain_pps"] = result.plain_pps.median;
     out["over_plain"] = SpreadJson(result.over_plain);
@@ -145,6 +159,12 @@ absl::Status BenchClosed(const dataplane::ClosedBenchOptions& options, const cha
     const dataplane::RunStatistics& over = result->over_one_core;
     printf("  bfly on one core  %s frames/s; bfly over it %.2f (%.2f to %.2f)\n",
            SpreadText(result->one_core_pps).c_str(), over.median, over.lowest, over.highest);
+    if (options.circuits) {
+      const dataplane::RunStatistics& quotient = result->over_no_circuits;
+      printf("  without circuits  %s frames/s; bfly over it %.2f (%.2f to %.2f)\n",
+             SpreadText(result->no_circuits_pps).c_str(), quotient.median, quotient.lowest,
+             quotient.highest);
+    }
     if (!options.is_plain()) {
       const dataplane::RunStatistics& plain = result->over_plain;
       printf("  plain butterfly   %s frames/s; bfly over it %.2f (%.2f to %.2f)\n",
@@ -152,6 +172,16 @@ absl::Status BenchClosed(const dataplane::ClosedBenchOptions& options, const cha
     }
     printf("  dpdk-testpmd io   %s frames/s\n", SpreadText(result->testpmd_io_pps).c_str());
     printf("  dpdk-testpmd mac  %s frames/s\n", SpreadText(result->testpmd_mac_pps).c_str());
+    if (result->open_vswitch_version.empty()) {
+      printf("  Open vSwitch      left out: %s\n", result->no_open_vswitch.c_str());
+    } else {
+      const dataplane::RunStatistics& quotient = result->over_open_vswitch;
+      printf("  Open vSwitch      %s frames/s; bfly over it %.2f (%.2f to %.2f); %s\n",
+             SpreadText(result->open_vswitch_pps).c_str(), quotient.median, quotient.lowest,
+             quotient.highest, result->open_vswitch_version.c_str());
+      printf("    without cache   %s frames/s\n",
+             SpreadText(result->open_vswitch_uncached_pps).c_str());
+    }
     printf("  ratio to io       %.2f; workers moved frames in %.1f %% of their passes\n",
            result->ratio, 100 * result->busy);
     printf("%s, %s\n", ProcessorName().c_str(), BFLY_COMPILER);
@@ -176,6 +206,8 @@ struct ClosedOptions {
   std::string link_rate = "none";
   std::string link_delay = "0s";
   uint32_t link_queue = 0;
+  bool circuits = false;
+  std::string open_vswitch;
 };
 
 absl::StatusOr<dataplane::LinkShape> LinksOf(const ClosedOptions& options) {
@@ -211,8 +243,10 @@ absl::StatusOr<NetworkSpec> NetworkOf(const CLI::App& verb, const ClosedOptions&
 absl::Status Bench(const CLI::App& verb, const dataplane::PortBenchOptions& options,
                    const ClosedOptions& closed, const Common& common) {
   if (!closed.closed) return BenchPorts(options, common);
-  dataplane::ClosedBenchOptions bench{
-      .stages = options.stages, .seconds = options.seconds, .testpmd = options.testpmd};
+  dataplane::ClosedBenchOptions bench{.stages = options.stages,
+                                      .seconds = options.seconds,
+                                      .testpmd = options.testpmd,
+                                      .patience_seconds = options.patience_seconds};
   if (verb.count("--bytes") > 0) bench.frame_bytes = options.frame_bytes;
   if (verb.count("--runs") > 0) bench.runs = options.runs;
   for (const auto& [name, placement] : ClosedPlacements()) {
@@ -224,6 +258,8 @@ absl::Status Bench(const CLI::App& verb, const dataplane::PortBenchOptions& opti
   const absl::StatusOr<dataplane::LinkShape> links = LinksOf(closed);
   if (!links.ok()) return links.status();
   bench.links = *links;
+  bench.circuits = closed.circuits;
+  bench.open_vswitch = closed.open_vswitch;
   return BenchClosed(bench, closed.placement.c_str(), common);
 }
 
@@ -249,6 +285,11 @@ void AddPortBench(CLI::App& bench, Invocation& invocation) {
   verb->add_option("--testpmd", options->testpmd, "The dpdk-testpmd to compare with")
       ->capture_default_str()
       ->type_name("PROGRAM");
+  verb->add_option("--patience", options->patience_seconds,
+                   "How long a program may take to start, or to answer, before the bench gives up")
+      ->transform(TimeInSeconds())
+      ->capture_default_str()
+      ->type_name("TIME");
   auto closed = std::make_shared<ClosedOptions>();
   CLI::Option* const flag = verb->add_flag(
       "--closed", closed->closed,
@@ -278,6 +319,15 @@ void AddPortBench(CLI::App& bench, Invocation& invocation) {
                    "With --network: how a node picks among them [round_robin]")
       ->needs(flag)
       ->check(CLI::IsMember(rules));
+  verb->add_flag("--circuits", closed->circuits,
+                 "With --closed: every row has a circuit and all frames follow circuits; beside it "
+                 "the same frames without circuits")
+      ->needs(flag);
+  verb->add_option("--open-vswitch", closed->open_vswitch,
+                   "With --closed: the ovs-vswitchd with DPDK to compare with [the one that is "
+                   "installed, if any]")
+      ->needs(flag)
+      ->type_name("PROGRAM");
   verb->add_option("--link-rate", closed->link_rate,
                    "With --closed: the rate of all links, such as 100Gbps; beside links that take "
                    "time, the same butterfly without is measured")

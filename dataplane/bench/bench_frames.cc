@@ -9,8 +9,35 @@
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/frames/mac_address.h"
+#include "dataplane/frames/wire_header.h"
 
 namespace bfly::dataplane {
+namespace {
+
+constexpr uint32_t kFrames = 1024;
+constexpr int kIpv4HeaderBytes = 20;
+
+std::vector<uint8_t> FrameOf(Row from, Row to, int bytes) {
+  std::vector<uint8_t> frame(static_cast<size_t>(bytes));
+  StoreMac(frame.data(), RowMac(to));
+  StoreMac(frame.data() + 6, RowMac(from));
+  frame[12] = 0x08;
+  uint8_t* const ip = frame.data() + kEthernetBytes;
+  constexpr uint32_t kTenSlash8 = 10u << 24;
+  ip[0] = 0x45;
+  StoreBe16(ip + 2, static_cast<uint16_t>(bytes - kEthernetBytes));
+  ip[8] = 64;   // time to live
+  ip[9] = 253;  // a protocol for experiments (RFC 3692), without ports
+  StoreBe32(ip + 12, kTenSlash8 | from);
+  StoreBe32(ip + 16, kTenSlash8 | to);
+  uint32_t sum = 0;
+  for (int i = 0; i < kIpv4HeaderBytes; i += 2) sum += LoadBe16(ip + i);
+  while (sum >> 16 != 0) sum = (sum & 0xffff) + (sum >> 16);
+  StoreBe16(ip + 10, static_cast<uint16_t>(~sum));
+  return frame;
+}
+
+}  // namespace
 
 std::vector<Row> ConsecutiveRows(Row from, uint32_t count) {
   std::vector<Row> rows(count);
@@ -18,18 +45,24 @@ std::vector<Row> ConsecutiveRows(Row from, uint32_t count) {
   return rows;
 }
 
+Frames FramesOf(const std::vector<std::pair<Row, Row>>& pairs, int bytes) {
+  Frames frames;
+  for (uint32_t i = 0; i < kFrames; ++i) {
+    // The multiplier is odd and mixes the pairs; its value has no other meaning.
+    const auto [from, to] = pairs[i * 2654435761u % pairs.size()];
+    frames.push_back(FrameOf(from, to, bytes));
+  }
+  return frames;
+}
+
 Frames FramesBetween(const std::vector<Row>& from, const std::vector<Row>& to, int bytes) {
-  constexpr uint32_t kFrames = 1024;
   const auto sources = static_cast<uint32_t>(from.size());
   const auto targets = static_cast<uint32_t>(to.size());
   Frames frames;
   for (uint32_t i = 0; i < kFrames; ++i) {
-    std::vector<uint8_t> frame(static_cast<size_t>(bytes));
     // The multipliers are odd and mix the pairs; their values have no other meaning.
-    StoreMac(frame.data(), RowMac(to[i * 2654435761u % targets]));
-    StoreMac(frame.data() + 6, RowMac(from[(i * 40503u + i / targets) % sources]));
-    frame[12] = 0x08;
-    frames.push_back(std::move(frame));
+    frames.push_back(
+        FrameOf(from[(i * 40503u + i / targets) % sources], to[i * 2654435761u % targets], bytes));
   }
   return frames;
 }

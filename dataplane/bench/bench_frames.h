@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,8 +17,13 @@ using Frames = std::vector<std::vector<uint8_t>>;
 // Returns the rows from..from+count-1.
 std::vector<Row> ConsecutiveRows(Row from, uint32_t count);
 
-// Returns 1,024 frames of `bytes` bytes from rows of one list to rows of another. The pairs are
-// mixed, so that all links between them are used.
+// Returns 1,024 frames of `bytes` bytes (60 or more), each with an IPv4 header. Frames of one pair
+// of rows have MAC and IPv4 addresses that no other pair has. The pairs come again and again,
+// mixed.
+Frames FramesOf(const std::vector<std::pair<Row, Row>>& pairs, int bytes);
+
+// Returns 1,024 frames from rows of one list to rows of another. The pairs are mixed, so that all
+// links between them are used.
 Frames FramesBetween(const std::vector<Row>& from, const std::vector<Row>& to, int bytes);
 
 // Writes a file that net_pcap reads.

@@ -36,6 +36,11 @@ inline absl::Status CheckFrameRuns(int frame_bytes, double seconds, int runs) {
                      CheckOption("runs", runs, 1, 100)});
 }
 
+// Checks how long a program of a bench may take to start, or to answer.
+inline absl::Status CheckPatience(double seconds) {
+  return CheckOption("patience", seconds, 0.1, 600.0);
+}
+
 // Places the stages in `workers` equal parts, in order, each part on a usable CPU of its own.
 inline std::vector<StagePlacement> EqualParts(int stages, int workers) {
   std::vector<StagePlacement> parts;

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -24,6 +25,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kTailBytes = 400;
+// A killed process ends when the kernel gives it a CPU the next time. The bench does not wait
+// longer than this for it.
+constexpr double kKilledSeconds = 5;
 
 Clock::time_point After(double seconds) {
   return Clock::now() +
@@ -31,6 +35,23 @@ Clock::time_point After(double seconds) {
 }
 
 }  // namespace
+
+void PauseFor(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+absl::StatusOr<std::string> RunToEnd(const std::vector<std::string>& words, const std::string& log,
+                                     double seconds) {
+  auto process = BenchProcess::Execute(log, words);
+  if (!process.ok()) return process.status();
+  const int code = (*process)->WaitForEnd(seconds);
+  if (code == 0) return (*process)->Log();
+  const std::string command = absl::StrJoin(words, " ");
+  if (!(*process)->HasEnded()) return (*process)->Silent(command, "ended", seconds);
+  return absl::UnavailableError(
+      absl::StrCat(command, code < 0 ? " was killed" : absl::StrCat(" ended with code ", code),
+                   "; it printed last: ", (*process)->LogTail()));
+}
 
 int ChildFailed(const absl::Status& status) {
   fprintf(stderr, "%s\n", std::string(status.message()).c_str());
@@ -121,13 +142,10 @@ void BenchProcess::Stop(double seconds) {
   AskToStop();
   if (pid_ <= 0) return;
   const Clock::time_point deadline = After(seconds);
+  const Clock::time_point give_up = After(seconds + kKilledSeconds);
   int status;
-  while (waitpid(pid_, &status, WNOHANG) == 0) {
-    if (Clock::now() >= deadline) {
-      kill(pid_, SIGKILL);
-      waitpid(pid_, &status, 0);
-      break;
-    }
+  while (waitpid(pid_, &status, WNOHANG) == 0 && Clock::now() < give_up) {
+    if (Clock::now() >= deadline) kill(pid_, SIGKILL);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   close(report_);
@@ -139,19 +157,44 @@ std::string BenchProcess::Log() const {
   return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
 }
 
+bool BenchProcess::HasEnded() const {
+  siginfo_t ended{};
+  return waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         ended.si_pid == pid_;
+}
+
+int BenchProcess::WaitForEnd(double seconds) const {
+  const Clock::time_point deadline = After(seconds);
+  while (Clock::now() < deadline) {
+    siginfo_t ended{};
+    if (waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0) return -1;
+    if (ended.si_pid == pid_) return ended.si_code == CLD_EXITED ? ended.si_status : -1;
+    PauseFor(0.002);
+  }
+  return -1;
+}
+
 bool BenchProcess::WaitForLog(const std::string& words, double seconds) const {
   const Clock::time_point deadline = After(seconds);
   while (Log().find(words) == std::string::npos) {
-    siginfo_t ended{};
-    waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT);
-    if (ended.si_pid == pid_ || Clock::now() >= deadline) return false;
+    if (HasEnded() || Clock::now() >= deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   return true;
 }
 
+absl::Status BenchProcess::Silent(const std::string& name, const std::string& done,
+                                  double seconds) const {
+  const std::string printed = absl::StrCat("; it printed last: ", LogTail());
+  return HasEnded()
+             ? absl::UnavailableError(absl::StrCat(name, " ended before it had ", done, printed))
+             : absl::UnavailableError(
+                   absl::StrCat(name, " had not ", done, " after ", seconds, " s", printed));
+}
+
 std::string BenchProcess::LogTail() const {
   const std::string all = Log();
+  if (all.empty()) return "(nothing)";
   std::string tail = all.substr(all.size() - std::min(all.size(), kTailBytes));
   std::replace(tail.begin(), tail.end(), '\n', ' ');
   return tail;

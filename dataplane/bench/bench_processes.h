@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A child process of the port bench. It reports by one pipe, and ends when the other is closed.
+// A child process of the port benches. It reports by one pipe, and ends when the other is closed.
 #pragma once
 
 #include <sys/types.h>
@@ -15,6 +15,14 @@ namespace bfly::dataplane {
 
 // Prints why a child failed, and returns the child's exit code.
 int ChildFailed(const absl::Status& status);
+
+void PauseFor(double seconds);
+
+// Runs a program to its end, and returns what it printed, which goes to the file `log`.
+// Unavailable: it did not end in time, or its exit code was not 0; the error quotes what it printed
+// last.
+absl::StatusOr<std::string> RunToEnd(const std::vector<std::string>& words, const std::string& log,
+                                     double seconds);
 
 class BenchProcess {
  public:
@@ -44,7 +52,15 @@ class BenchProcess {
   void Stop(double seconds);
   // Returns false if the child ends, or does not print `words` in time.
   bool WaitForLog(const std::string& words, double seconds) const;
-  // Returns the end of what the child printed.
+  bool HasEnded() const;
+  // The error of a child that did not do what it was to do: it ended before it did, or took more
+  // than `seconds`. `name` says which program it is, `done` what it was to have done ("started").
+  // The error quotes what the child printed last.
+  absl::Status Silent(const std::string& name, const std::string& done, double seconds) const;
+  // Waits until the child has ended, and returns its exit code, or -1 if it was killed or did not
+  // end in time.
+  int WaitForEnd(double seconds) const;
+  // Returns the end of what the child printed, or "(nothing)".
   std::string LogTail() const;
   std::string Log() const;
 

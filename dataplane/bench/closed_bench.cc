@@ -1,32 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/bench/closed_bench.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
-#include <thread>
+#include <set>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "dataplane/bench/bench_frames.h"
 #include "dataplane/bench/bench_options.h"
 #include "dataplane/bench/bench_processes.h"
-#include "dataplane/fabric/fabric.h"
+#include "dataplane/bench/fabric_run.h"
+#include "dataplane/bench/open_vswitch.h"
+#include "dataplane/bench/testpmd.h"
+#include "dataplane/frames/mac_address.h"
 #include "dataplane/links/link_plan.h"
 #include "dataplane/runtime/cpus.h"
-#include "dataplane/runtime/eal.h"
-#include "dataplane/runtime/elapsed.h"
 
 namespace bfly::dataplane {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr double kFabricStartSeconds = 30;
-constexpr double kFabricStopSeconds = 10;
 constexpr double kSettleSeconds = 0.2;
 constexpr int kFabricMemoryMb = 384;
 
@@ -37,8 +29,9 @@ NetworkSpec SpecOf(const ClosedBenchOptions& options) {
 }
 
 absl::Status CheckOptions(const ClosedBenchOptions& o) {
-  const absl::Status status = FirstError(
-      {CheckOption("stages", o.stages, 3, 20), CheckFrameRuns(o.frame_bytes, o.seconds, o.runs)});
+  const absl::Status status = FirstError({CheckOption("stages", o.stages, 3, 20),
+                                          CheckFrameRuns(o.frame_bytes, o.seconds, o.runs),
+                                          CheckPatience(o.patience_seconds)});
   if (!status.ok()) return status;
   if (o.network.kind != NetworkKind::kButterfly &&
       o.network.kind != NetworkKind::kDilatedButterfly &&
@@ -46,6 +39,10 @@ absl::Status CheckOptions(const ClosedBenchOptions& o) {
     return absl::InvalidArgumentError(
         absl::StrCat("network: ", KindName(o.network.kind),
                      "; allowed: butterfly, dilated_butterfly, multibutterfly"));
+  }
+  if (o.circuits && o.network.kind != NetworkKind::kButterfly) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "circuits: they are measured on a butterfly, not on a ", KindName(o.network.kind)));
   }
   if (const auto network = Network::Make(SpecOf(o)); !network.ok()) return network.status();
   if (absl::Status wrong = CheckLinkShape("links.", o.links); !wrong.ok()) return wrong;
@@ -58,69 +55,13 @@ absl::Status CheckOptions(const ClosedBenchOptions& o) {
   return absl::OkStatus();
 }
 
-void PauseFor(double seconds) {
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-}
-
-// What a child reports of a run.
-struct FabricRun {
-  double frames_per_second = 0;
-  double busy = 0;
-  double late_mean_us = 0, late_p99_us = 0;  // of the worker that was latest
-  Conservation conservation;
+// A fabric of the bench: which one, and on which cores.
+struct MeasuredFabric {
+  ClosedPlacement placement = ClosedPlacement::kOne;
+  NetworkSpec network;
+  LinkShape links = {};
+  bool circuits = false;
 };
-
-double BusyPart(const Snapshot& before, const Snapshot& after) {
-  double least = 1;
-  for (size_t i = 0; i < after.workers.size(); ++i) {
-    const WorkerCounters &a = before.workers[i], &b = after.workers[i];
-    if (b.ledger.injected == 0) continue;
-    const auto passes = static_cast<double>(b.passes - a.passes);
-    const auto idle = static_cast<double>(b.idle_passes - a.idle_passes);
-    if (passes > 0) least = std::min(least, 1 - idle / passes);
-  }
-  return least;
-}
-
-int RunFabric(const FabricConfig& config, double seconds, int report) {
-  const auto eal = StartEal({.memory_mb = kFabricMemoryMb, .use_hugepages = false});
-  if (!eal.ok()) return ChildFailed(eal.status());
-  auto fabric = Fabric::Load(config);
-  if (!fabric.ok()) return ChildFailed(fabric.status());
-  PauseFor(kSettleSeconds);
-  const Snapshot before = (*fabric)->summary();
-  const Clock::time_point start = Clock::now();
-  PauseFor(seconds);
-  const Snapshot after = (*fabric)->summary();
-  const double took = SecondsSince(start);
-  if (absl::Status s = (*fabric)->Unload(); !s.ok()) return ChildFailed(s);
-  FabricRun run = {
-      .frames_per_second =
-          static_cast<double>(after.conservation.delivered - before.conservation.delivered) / took,
-      .busy = BusyPart(before, after),
-      .conservation = (*fabric)->summary().conservation};
-  for (const WorkerCounters& worker : after.workers) {
-    run.late_mean_us = std::max(run.late_mean_us, worker.lateness.mean_ns / 1e3);
-    run.late_p99_us = std::max(run.late_p99_us, worker.lateness.p99_ns / 1e3);
-  }
-  return write(report, &run, sizeof(run)) == sizeof(run) ? 0 : 1;
-}
-
-// Returns the last number that follows `word` in a text.
-double LastNumber(const std::string& text, const std::string& word) {
-  const size_t at = text.rfind(word);
-  double number = 0;
-  if (at == std::string::npos) return 0;
-  const std::vector<std::string> rest =
-      absl::StrSplit(text.substr(at + word.size(), 40), absl::ByAnyChar(" \n"), absl::SkipEmpty());
-  return !rest.empty() && absl::SimpleAtod(rest[0], &number) ? number : 0;
-}
-
-int Count(const std::string& text, const std::string& word) {
-  int count = 0;
-  for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size()) ++count;
-  return count;
-}
 
 class ClosedBench {
  public:
@@ -133,7 +74,7 @@ class ClosedBench {
   const std::vector<int>& cpus() const { return cpus_; }
   int pairs() const { return pairs_; }
 
-  absl::Status WriteCaptures() const {
+  absl::Status WriteCaptures() {
     std::vector<Row> sinks;
     for (int pair = 0; pair < pairs_; ++pair) {
       const std::vector<Row> rows = RowsOf(pair, 1);
@@ -141,78 +82,64 @@ class ClosedBench {
     }
     absl::Status status;
     for (int pair = 0; pair < pairs_; ++pair) {
-      status.Update(
-          WritePcap(Capture(pair), FramesBetween(RowsOf(pair, 0), sinks, options_.frame_bytes)));
+      const std::vector<Row> rows = RowsOf(pair, 0);
+      std::vector<RowPair> pairs;
+      if (options_.circuits) {
+        for (const Row row : rows) pairs.emplace_back(row, CircuitOf(row));
+      }
+      const Frames frames = options_.circuits ? FramesOf(pairs, options_.frame_bytes)
+                                              : FramesBetween(rows, sinks, options_.frame_bytes);
+      for (const auto& frame : frames) targets_.insert(RowOfMac(LoadMac(frame.data())));
+      status.Update(WritePcap(Capture(pair), frames));
     }
     return status;
   }
 
-  absl::StatusOr<FabricRun> RunBfly(ClosedPlacement placement, const NetworkSpec& network,
-                                    const LinkShape& links) const {
-    const std::string log = directory_.path() + "/bfly.log";
-    auto device = BenchProcess::Fork(log, [&](int report, int) {
-      return RunFabric(ConfigOf(placement, network, links), options_.seconds, report);
-    });
-    if (!device.ok()) return device.status();
-    FabricRun run;
-    if (!(*device)->Read(&run, sizeof(run), 2 * options_.seconds + kFabricStartSeconds)) {
-      return absl::UnavailableError(absl::StrCat("bfly does not run: ", (*device)->LogTail()));
+  absl::StatusOr<FabricRun> RunBfly(const MeasuredFabric& fabric) const {
+    auto run = RunFabric({.config = ConfigOf(fabric),
+                          .circuits = fabric.circuits ? Circuits() : std::vector<RowPair>{},
+                          .memory_mb = kFabricMemoryMb,
+                          .settle_seconds = kSettleSeconds,
+                          .seconds = options_.seconds,
+                          .patience_seconds = options_.patience_seconds},
+                         directory_.path() + "/bfly.log");
+    if (run.ok() && fabric.circuits && run->without_circuit > 0) {
+      return absl::InternalError(
+          absl::StrCat(run->without_circuit, " frames found no circuit, though every row has one"));
     }
-    (*device)->Stop(kFabricStopSeconds);
     return run;
+  }
+
+  // Returns the frames a second of Open vSwitch with and without its cache of exact headers.
+  absl::StatusOr<std::pair<double, double>> RunOpenVswitch(const std::string& program) const {
+    OpenVswitchOptions options{.program = program,
+                               .targets = {targets_.begin(), targets_.end()},
+                               .cpus = cpus_,
+                               .patience_seconds = options_.patience_seconds};
+    for (int pair = 0; pair < pairs_; ++pair) options.inputs.push_back(CaptureDevice(pair));
+    for (int i = 0; i < 2 * pairs_; ++i) options.outputs.push_back(NullDevice(i));
+    const auto open_vswitch = OpenVswitch::Start(options);
+    if (!open_vswitch.ok()) return open_vswitch.status();
+    const auto cached = (*open_vswitch)->SentPerSecond(options_.seconds);
+    if (!cached.ok()) return cached.status();
+    if (absl::Status s = (*open_vswitch)->UseExactMatchCache(false); !s.ok()) return s;
+    const auto uncached = (*open_vswitch)->SentPerSecond(options_.seconds);
+    if (!uncached.ok()) return uncached.status();
+    return std::pair{*cached, *uncached};
   }
 
   // Returns the frames a second that leave at the last device of each pair.
   absl::StatusOr<double> RunTestpmd(const char* mode) const {
-    std::string lcores = absl::StrCat("--lcores=0@(", FormatCpus(UsableCpus()), ")");
-    for (int i = 0; i < pairs_; ++i) absl::StrAppend(&lcores, ",", i + 1, "@", cpus_[i]);
-    std::vector<std::string> words = {"stdbuf",
-                                      "-oL",
-                                      options_.testpmd,
-                                      "--no-huge",
-                                      "--no-shconf",
-                                      "--no-pci",
-                                      "--no-telemetry",
-                                      "-m",
-                                      absl::StrCat(kFabricMemoryMb),
-                                      lcores,
-                                      "--main-lcore=0"};
-    for (const std::string& device : Devices()) words.push_back("--vdev=" + device);
-    words.insert(words.end(), {"--", "-i", "--auto-start", absl::StrCat("--forward-mode=", mode),
-                               absl::StrCat("--nb-cores=", pairs_), "--total-num-mbufs=16384",
-                               "--burst=64", "--mbcache=256", "--no-lsc-interrupt"});
-    auto device = BenchProcess::Execute(directory_.path() + "/testpmd.log", words);
-    if (!device.ok()) return device.status();
-    const auto failed = [&](const char* what) {
-      return absl::UnavailableError(
-          absl::StrCat(options_.testpmd, what, ": ", (*device)->LogTail()));
-    };
-    if (!(*device)->WaitForLog("testpmd> ", kFabricStartSeconds)) return failed(" does not start");
+    auto testpmd = Testpmd::Start({.program = options_.testpmd,
+                                   .mode = mode,
+                                   .devices = Devices(),
+                                   .cpus = TestpmdCpus(),
+                                   .memory_mb = kFabricMemoryMb,
+                                   .patience_seconds = options_.patience_seconds},
+                                  directory_.path() + "/testpmd.log");
+    if (!testpmd.ok()) return testpmd.status();
     PauseFor(kSettleSeconds);
-    // The second time, testpmd prints the rate since the first time.
-    for (int times = 1; times <= 2; ++times) {
-      if (times > 1) PauseFor(options_.seconds);
-      for (int pair = 0; pair < pairs_; ++pair) {
-        (*device)->Tell(absl::StrCat("show port stats ", 2 * pair + 1, "\n"));
-      }
-      const Clock::time_point start = Clock::now();
-      while (Count((*device)->Log(), "Tx-pps:") < times * pairs_) {
-        if (SecondsSince(start) > kFabricStopSeconds)
-          return failed(" does not say what it counted");
-        PauseFor(0.01);
-      }
-    }
-    PauseFor(0.05);  // the rest of the line may follow
-    const std::string log = (*device)->Log();
-    double sum = 0;
-    for (int pair = 0; pair < pairs_; ++pair) {
-      const size_t at = log.rfind(absl::StrCat("NIC statistics for port ", 2 * pair + 1));
-      if (at != std::string::npos) sum += LastNumber(log.substr(at, 1000), "Tx-pps:");
-    }
-    (*device)->Tell("quit\n");
-    (*device)->Stop(kFabricStopSeconds);
-    if (sum == 0) return failed(" forwarded nothing");
-    return sum;
+    return (*testpmd)->SentPerSecond(Sinks(), options_.seconds);
   }
 
  private:
@@ -222,25 +149,51 @@ class ClosedBench {
     const uint32_t part = (1u << options_.stages) / (2 * static_cast<uint32_t>(pairs_));
     return ConsecutiveRows(static_cast<Row>(2 * pair + side) * part, part);
   }
+  // The output of the circuit at `input`. These circuits take a row from a capture to a sink, share
+  // no link, and half of them change the half of the rows where rows are shared. Behind hop k of a
+  // circuit, k leading bits of the row are those of the output; the rows of two circuits never
+  // agree there, because the other bits are those of the input and say all that the leading ones
+  // are made of.
+  Row CircuitOf(Row input) const {
+    const Row complement = ~input & ((1u << options_.stages) - 1);
+    return pairs_ == 1 ? complement : complement ^ (input & 1) << (options_.stages - 1);
+  }
+  std::vector<RowPair> Circuits() const {
+    std::vector<RowPair> circuits;
+    for (Row row = 0; row < 1u << options_.stages; ++row)
+      circuits.emplace_back(row, CircuitOf(row));
+    return circuits;
+  }
+  // One core for each pair: testpmd forwards a pair on one core.
+  std::vector<int> TestpmdCpus() const {
+    return {cpus_.begin(), cpus_.begin() + std::min<ptrdiff_t>(pairs_, std::ssize(cpus_))};
+  }
+  // The numbers of the devices that frames leave by.
+  std::vector<int> Sinks() const { return pairs_ == 1 ? std::vector{1} : std::vector{1, 3}; }
   std::string Capture(int pair) const {
     return absl::StrCat(directory_.path(), "/", pair, ".pcap");
   }
+  std::string CaptureDevice(int pair) const {
+    return absl::StrCat("net_pcap", pair, ",rx_pcap=", Capture(pair), ",infinite_rx=1");
+  }
+  static std::string NullDevice(int number) { return absl::StrCat("net_null", number, ",no-rx=1"); }
   std::vector<std::string> Devices() const {
     std::vector<std::string> devices;
     for (int pair = 0; pair < pairs_; ++pair) {
-      devices.push_back(
-          absl::StrCat("net_pcap", pair, ",rx_pcap=", Capture(pair), ",infinite_rx=1"));
-      devices.push_back(absl::StrCat("net_null", pair, ",no-rx=1"));
+      devices.push_back(CaptureDevice(pair));
+      devices.push_back(NullDevice(pair));
     }
     return devices;
   }
 
-  FabricConfig ConfigOf(ClosedPlacement placement, const NetworkSpec& network,
-                        const LinkShape& links) const {
+  FabricConfig ConfigOf(const MeasuredFabric& fabric) const {
+    const ClosedPlacement placement = fabric.placement;
     FabricConfig config;
     config.name = "bench";
-    config.network = network;
-    config.links.base = links;
+    config.network = fabric.network;
+    config.links.base = fabric.links;
+    // So a frame that comes out has followed a circuit.
+    if (fabric.circuits) config.without_circuit = WithoutCircuit::kDrop;
     config.idle = IdleMode::kPoll;
     const StagePlacement all = {
         .first_stage = 0, .last_stage = options_.stages - 1, .lcore = cpus_.back()};
@@ -273,6 +226,7 @@ class ClosedBench {
   const int pairs_;
   std::vector<int> cpus_;
   BenchDirectory directory_;
+  std::set<Row> targets_;  // of all frames
 };
 
 void Add(Conservation& sum, const Conservation& c) {
@@ -286,26 +240,34 @@ void Add(Conservation& sum, const Conservation& c) {
 
 absl::StatusOr<ClosedBenchResult> RunClosedBench(const ClosedBenchOptions& options) {
   if (absl::Status status = CheckOptions(options); !status.ok()) return status;
-  const ClosedBench bench(options);
+  ClosedBench bench(options);
   if (absl::Status status = bench.WriteCaptures(); !status.ok()) return status;
   ClosedBenchResult result{.cpus = bench.cpus(), .port_pairs = bench.pairs()};
+  const auto open_vswitch = FindOpenVswitch(options.open_vswitch);
+  if (open_vswitch.ok()) {
+    result.open_vswitch_version = open_vswitch->version;
+  } else {
+    if (!options.open_vswitch.empty()) return open_vswitch.status();
+    result.no_open_vswitch = std::string(open_vswitch.status().message());
+  }
   const NetworkSpec network = SpecOf(options);
   const NetworkSpec plain_network = {.kind = NetworkKind::kButterfly, .rows = network.rows};
   std::vector<double> bfly, one_core, quotients, plain, plain_quotients, io, mac;
-  std::vector<double> late_means, late_p99s;
+  std::vector<double> no_circuits, no_circuits_quotients, late_means, late_p99s;
+  std::vector<double> switched, uncached, switch_quotients;
   for (int run = 0; run < options.runs; ++run) {
     for (auto& [mode, into] : {std::pair{"io", &io}, {"mac", &mac}}) {
       const absl::StatusOr<double> pps = bench.RunTestpmd(mode);
       if (!pps.ok()) return pps.status();
       into->push_back(*pps);
     }
-    const auto one = bench.RunBfly(ClosedPlacement::kOne, network, options.links);
+    MeasuredFabric fabric{.network = network, .links = options.links, .circuits = options.circuits};
+    const auto one = bench.RunBfly(fabric);
     if (!one.ok()) return one.status();
     one_core.push_back(one->frames_per_second);
+    fabric.placement = options.placement;
     auto it = one;
-    if (options.placement != ClosedPlacement::kOne) {
-      it = bench.RunBfly(options.placement, network, options.links);
-    }
+    if (options.placement != ClosedPlacement::kOne) it = bench.RunBfly(fabric);
     if (!it.ok()) return it.status();
     bfly.push_back(it->frames_per_second);
     quotients.push_back(it->frames_per_second / one->frames_per_second);
@@ -313,19 +275,49 @@ absl::StatusOr<ClosedBenchResult> RunClosedBench(const ClosedBenchOptions& optio
     late_p99s.push_back(it->late_p99_us);
     result.busy = std::min({result.busy, one->busy, it->busy});
     Add(result.conservation, it->conservation);
-    if (options.is_plain()) continue;
-    const auto other = bench.RunBfly(options.placement, plain_network, {});
-    if (!other.ok()) return other.status();
-    plain.push_back(other->frames_per_second);
-    plain_quotients.push_back(it->frames_per_second / other->frames_per_second);
-    Add(result.conservation, other->conservation);
+    // Measures `other` too, and appends its rate and the quotient.
+    const auto beside = [&](const MeasuredFabric& other, std::vector<double>& rates,
+                            std::vector<double>& over) {
+      const auto measured = bench.RunBfly(other);
+      if (!measured.ok()) return measured.status();
+      rates.push_back(measured->frames_per_second);
+      over.push_back(it->frames_per_second / measured->frames_per_second);
+      Add(result.conservation, measured->conservation);
+      return absl::OkStatus();
+    };
+    if (open_vswitch.ok()) {
+      const auto rates = bench.RunOpenVswitch(open_vswitch->path);
+      if (!rates.ok()) return rates.status();
+      switched.push_back(rates->first);
+      uncached.push_back(rates->second);
+      switch_quotients.push_back(it->frames_per_second / rates->first);
+    }
+    absl::Status status;
+    if (options.circuits) {
+      fabric.circuits = false;
+      status = beside(fabric, no_circuits, no_circuits_quotients);
+    }
+    if (status.ok() && !options.is_plain()) {
+      status = beside({.placement = options.placement, .network = plain_network}, plain,
+                      plain_quotients);
+    }
+    if (!status.ok()) return status;
   }
   result.bfly_pps = StatisticsOf(std::move(bfly));
   result.one_core_pps = StatisticsOf(std::move(one_core));
   result.over_one_core = StatisticsOf(std::move(quotients));
+  if (options.circuits) {
+    result.no_circuits_pps = StatisticsOf(std::move(no_circuits));
+    result.over_no_circuits = StatisticsOf(std::move(no_circuits_quotients));
+  }
   if (!options.is_plain()) {
     result.plain_pps = StatisticsOf(std::move(plain));
     result.over_plain = StatisticsOf(std::move(plain_quotients));
+  }
+  if (open_vswitch.ok()) {
+    result.open_vswitch_pps = StatisticsOf(std::move(switched));
+    result.open_vswitch_uncached_pps = StatisticsOf(std::move(uncached));
+    result.over_open_vswitch = StatisticsOf(std::move(switch_quotients));
   }
   result.late_mean_us = StatisticsOf(std::move(late_means));
   result.late_p99_us = StatisticsOf(std::move(late_p99s));

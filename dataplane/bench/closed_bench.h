@@ -32,7 +32,13 @@ struct ClosedBenchOptions {
   // follow from the stages.
   NetworkSpec network{.kind = NetworkKind::kButterfly};
   LinkShape links = {};  // of all links
+  // Every row has a circuit, all frames follow circuits, and the same frames are measured without
+  // circuits. A butterfly only.
+  bool circuits = false;
   std::string testpmd = "dpdk-testpmd";
+  // The ovs-vswitchd with DPDK to compare with. Empty: the one that is installed, if any.
+  std::string open_vswitch = "";
+  double patience_seconds = 30;  // for the start of a program and for its answers, 0.1..600
 
   // A butterfly whose links take no time.
   bool is_plain() const {
@@ -50,9 +56,20 @@ struct ClosedBenchResult {
   // placement, and quotients of two consecutive runs. The plain one's links take no time.
   RunStatistics plain_pps = {};
   RunStatistics over_plain = {};
+  // With circuits: the same frames in the same fabric without circuits, and quotients of two
+  // consecutive runs.
+  RunStatistics no_circuits_pps = {};
+  RunStatistics over_no_circuits = {};
   RunStatistics testpmd_io_pps = {};
   RunStatistics testpmd_mac_pps = {};
-  double ratio = 0;  // of the medians, bfly over testpmd io
+  // Open vSwitch with DPDK, which looks at the destination of every frame, on the same CPUs with
+  // two null devices a pair. If it was left out, the version is empty and the reason says why.
+  std::string open_vswitch_version = "";
+  std::string no_open_vswitch = "";
+  RunStatistics open_vswitch_pps = {};           // as it comes
+  RunStatistics open_vswitch_uncached_pps = {};  // without its cache of exact headers
+  RunStatistics over_open_vswitch = {};          // quotients of two consecutive runs, as it comes
+  double ratio = 0;                              // of the medians, bfly over testpmd io
   // The share of passes in which the least busy worker that polls a capture moved frames. A pass
   // that finds the other worker's ring full is short and moves nothing, so this is not a share of
   // time.
@@ -64,7 +81,9 @@ struct ClosedBenchResult {
 };
 
 // It starts processes of its own, so DPDK must not be up in this process.
-// InvalidArgument names the option and its range.
+// InvalidArgument names the option and its range. Unavailable: a program ended, or did not start or
+// answer in time; the error says which program and what it printed last. Internal: a frame of a run
+// with circuits found none. NotFound: `open_vswitch` names a program that is not one.
 absl::StatusOr<ClosedBenchResult> RunClosedBench(const ClosedBenchOptions& options);
 
 }  // namespace bfly::dataplane

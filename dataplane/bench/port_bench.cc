@@ -14,6 +14,7 @@
 #include "dataplane/bench/bench_load.h"
 #include "dataplane/bench/bench_options.h"
 #include "dataplane/bench/bench_processes.h"
+#include "dataplane/bench/testpmd.h"
 #include "dataplane/fabric/fabric.h"
 #include "dataplane/runtime/cpus.h"
 #include "dataplane/runtime/eal.h"
@@ -21,7 +22,6 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr double kStartSeconds = 30;
 constexpr double kTesterStopSeconds = 10;
 constexpr int kMemoryMb = 256;
 
@@ -42,8 +42,9 @@ struct Directory : BenchDirectory {
 };
 
 absl::Status CheckOptions(const PortBenchOptions& o) {
-  const absl::Status status = FirstError(
-      {CheckOption("stages", o.stages, 1, 20), CheckFrameRuns(o.frame_bytes, o.seconds, o.runs)});
+  const absl::Status status = FirstError({CheckOption("stages", o.stages, 1, 20),
+                                          CheckFrameRuns(o.frame_bytes, o.seconds, o.runs),
+                                          CheckPatience(o.patience_seconds)});
   if (!status.ok()) return status;
   if (UsableCpus().size() < 2) {
     return absl::UnavailableError(
@@ -108,14 +109,14 @@ class PortBench {
     });
     if (!device.ok()) return device.status();
     char ready;
-    if (!(*device)->Read(&ready, 1, kStartSeconds)) {
-      return absl::UnavailableError(absl::StrCat("bfly does not start: ", (*device)->LogTail()));
+    if (!(*device)->Read(&ready, 1, options_.patience_seconds)) {
+      return (*device)->Silent("bfly", "started", options_.patience_seconds);
     }
     auto run = Measure(directory, **device);
     if (!run.ok()) return run;
     (*device)->AskToStop();
     if (!(*device)->Read(&run->conservation, sizeof(run->conservation), kTesterStopSeconds)) {
-      return absl::UnavailableError(absl::StrCat("bfly did not unload: ", (*device)->LogTail()));
+      return (*device)->Silent("bfly", "unloaded", kTesterStopSeconds);
     }
     (*device)->Stop(kTesterStopSeconds);
     return run;
@@ -123,51 +124,26 @@ class PortBench {
 
   absl::StatusOr<DeviceRun> RunTestpmd() {
     const Directory directory;
-    auto device = BenchProcess::Execute(directory.path() + "/testpmd.log",
-                                        // Line by line, so that its readiness is seen.
-                                        {"stdbuf",
-                                         "-oL",
-                                         options_.testpmd,
-                                         "--no-huge",
-                                         "--no-shconf",
-                                         "--no-pci",
-                                         "--no-telemetry",
-                                         "-m",
-                                         absl::StrCat(kMemoryMb),
-                                         absl::StrCat("--file-prefix=bflybench", getpid()),
-                                         absl::StrCat("--lcores=0@", load_cpu_, ",1@", device_cpu_),
-                                         "--main-lcore=0",
-                                         "--vdev=" + directory.Memif(0, "server"),
-                                         "--vdev=" + directory.Memif(1, "server"),
-                                         "--",
-                                         "--forward-mode=io",
-                                         "--auto-start",
-                                         "--nb-cores=1",
-                                         "--total-num-mbufs=16384",
-                                         "--rxd=1024",
-                                         "--txd=1024",
-                                         "--burst=64",
-                                         "--mbcache=256",
-                                         "--no-lsc-interrupt"});
+    auto device =
+        Testpmd::Start({.program = options_.testpmd,
+                        .devices = {directory.Memif(0, "server"), directory.Memif(1, "server")},
+                        .cpus = {device_cpu_},
+                        .memory_mb = kMemoryMb,
+                        .patience_seconds = options_.patience_seconds},
+                       directory.path() + "/testpmd.log");
     if (!device.ok()) return device.status();
-    if (!(*device)->WaitForLog("Press enter to exit", kStartSeconds)) {
-      return absl::UnavailableError(
-          absl::StrCat(options_.testpmd, " does not start: ", (*device)->LogTail()));
-    }
-    auto run = Measure(directory, **device);
-    (*device)->Stop(kTesterStopSeconds);
-    return run;
+    return Measure(directory, (*device)->process());
   }
 
  private:
-  absl::StatusOr<DeviceRun> Measure(const Directory& directory, BenchProcess& device) {
+  absl::StatusOr<DeviceRun> Measure(const Directory& directory, const BenchProcess& device) {
     const BenchLoadOptions load_options{
         .send_device = directory.Memif(0, "client"),
         .receive_device = directory.Memif(1, "client"),
         .frames = FramesBetween(RowsOfPort(0, 1u << options_.stages),
                                 RowsOfPort(1, 1u << options_.stages), options_.frame_bytes),
         .seconds = options_.seconds,
-        .link_deadline_seconds = kStartSeconds};
+        .link_deadline_seconds = options_.patience_seconds};
     auto load = BenchProcess::Fork(directory.path() + "/load.log", [&](int report, int) {
       return RunLoad(load_options, load_cpu_, report);
     });
@@ -177,10 +153,11 @@ class PortBench {
                                                  "; device under test: ", device.LogTail()));
     };
     char mark;
-    if (!(*load)->Read(&mark, 1, 2 * kStartSeconds)) return failed("no measurement began");
+    if (!(*load)->Read(&mark, 1, 2 * options_.patience_seconds))
+      return failed("no measurement began");
     const double cpu_before = CpuSeconds(device.pid());
     BenchLoadResult result;
-    if (!(*load)->Read(&mark, 1, 2 * options_.seconds + kStartSeconds)) {
+    if (!(*load)->Read(&mark, 1, 2 * options_.seconds + options_.patience_seconds)) {
       return failed("a measurement did not end");
     }
     const double cpu = CpuSeconds(device.pid()) - cpu_before;

@@ -18,6 +18,7 @@ struct PortBenchOptions {
   double seconds = 1;    // measured time of one run, 0.1..60
   int runs = 5;          // runs of each of the two programs, in turn; 1..100
   std::string testpmd = "dpdk-testpmd";
+  double patience_seconds = 30;  // for the start of a program and for its answers, 0.1..600
 };
 
 struct PortBenchResult {

@@ -144,29 +144,6 @@ class CommandLine(CommandLineTest):
         wait_until(lambda: self.json("counters")["conservation"]["delivered"] == 6400, "every packet is delivered")
         self.assertTrue(balances(self.json("down")["conservation"]))
 
-    def test_the_closed_bench_tells_its_ratio_to_testpmd_and_loses_no_frame(self):
-        placement = "rows" if len(LCORES) > 1 else "one"
-        out = self.json("bench", "ports", "--closed", "--stages", 4, "--placement", placement, "--runs", 1,
-                        "--seconds", "100ms")
-        for figure in ("bfly_pps", "one_core_pps", "testpmd_io_pps", "testpmd_mac_pps", "busy"):
-            self.assertGreater(out[figure], 0, figure)
-        self.assertAlmostEqual(out["ratio"], out["bfly_pps"] / out["testpmd_io_pps"])
-        self.assertTrue(balances(out["conservation"]), out["conservation"])
-        self.assertEqual(out["conservation"]["in_flight"], 0)
-
-    def test_the_closed_bench_puts_a_multibutterfly_beside_the_plain_butterfly(self):
-        out = self.json("bench", "ports", "--closed", "--stages", 4, "--network", "multibutterfly", "--multiplicity", 3,
-                        "--rule", "random", "--runs", 1, "--seconds", "100ms")
-        self.assertEqual((out["network"], out["multiplicity"]), ("multibutterfly", 3))
-        self.assertAlmostEqual(out["over_plain"]["median"], out["bfly_pps"] / out["plain_pps"])
-        self.assertTrue(balances(out["conservation"]), out["conservation"])
-        for words, text in ((("--rule", "random"), "--rule: a butterfly has one link a direction"),
-                            (("--network", "multibutterfly", "--multiplicity", 17), "17 is outside 1..16"),
-                            (("--network", "benes"), "--network: benes not in")):
-            refused = self.bfly("bench", "ports", "--closed", *words, check=False)
-            self.assertNotEqual(refused.returncode, 0)
-            self.assertIn(text, refused.stderr)
-
     def test_going_down_twice_is_as_good_as_once(self):
         self.bfly("up", self.file)
         self.bfly("down")

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/bench/fabric_run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "dataplane/bench/bench_processes.h"
+#include "dataplane/core/ledger.h"
+#include "dataplane/fabric/fabric.h"
+#include "dataplane/runtime/eal.h"
+#include "dataplane/runtime/elapsed.h"
+#include "topologies/tag.h"
+
+namespace bfly::dataplane {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kFabricStopSeconds = 10;
+constexpr auto kNoCircuit = static_cast<size_t>(DropReason::kNoCircuit);
+
+double BusyPart(const Snapshot& before, const Snapshot& after) {
+  double least = 1;
+  for (size_t i = 0; i < after.workers.size(); ++i) {
+    const WorkerCounters &a = before.workers[i], &b = after.workers[i];
+    if (b.ledger.injected == 0) continue;
+    const auto passes = static_cast<double>(b.passes - a.passes);
+    const auto idle = static_cast<double>(b.idle_passes - a.idle_passes);
+    if (passes > 0) least = std::min(least, 1 - idle / passes);
+  }
+  return least;
+}
+
+int RunInChild(const FabricRunOptions& options, int report) {
+  const auto eal = StartEal({.memory_mb = options.memory_mb, .use_hugepages = false});
+  if (!eal.ok()) return ChildFailed(eal.status());
+  auto fabric = Fabric::Load(options.config);
+  if (!fabric.ok()) return ChildFailed(fabric.status());
+  for (const auto& [input, output] : options.circuits) {
+    const absl::Status installed =
+        (*fabric)->InstallCircuit(input, GreedyTag((*fabric)->network(), input, output));
+    if (!installed.ok()) return ChildFailed(installed);
+  }
+  PauseFor(options.settle_seconds);
+  const Snapshot before = (*fabric)->summary();
+  const Clock::time_point start = Clock::now();
+  PauseFor(options.seconds);
+  const Snapshot after = (*fabric)->summary();
+  const double took = SecondsSince(start);
+  if (absl::Status s = (*fabric)->Unload(); !s.ok()) return ChildFailed(s);
+  FabricRun run = {
+      .frames_per_second =
+          static_cast<double>(after.conservation.delivered - before.conservation.delivered) / took,
+      .busy = BusyPart(before, after),
+      .without_circuit = after.drops[kNoCircuit] - before.drops[kNoCircuit],
+      .conservation = (*fabric)->summary().conservation};
+  for (const WorkerCounters& worker : after.workers) {
+    run.late_mean_us = std::max(run.late_mean_us, worker.lateness.mean_ns / 1e3);
+    run.late_p99_us = std::max(run.late_p99_us, worker.lateness.p99_ns / 1e3);
+  }
+  return write(report, &run, sizeof(run)) == sizeof(run) ? 0 : 1;
+}
+
+}  // namespace
+
+absl::StatusOr<FabricRun> RunFabric(const FabricRunOptions& options, const std::string& log) {
+  auto process =
+      BenchProcess::Fork(log, [&options](int report, int) { return RunInChild(options, report); });
+  if (!process.ok()) return process.status();
+  FabricRun run;
+  const double deadline = 2 * options.seconds + options.patience_seconds;
+  if (!(*process)->Read(&run, sizeof(run), deadline)) {
+    return (*process)->Silent("bfly", "measured", deadline);
+  }
+  if (run.frames_per_second == 0) {
+    return absl::UnavailableError(absl::StrCat("bfly delivered no frame in ", options.seconds,
+                                               " s; it printed last: ", (*process)->LogTail()));
+  }
+  (*process)->Stop(kFabricStopSeconds);
+  return run;
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// One measured run of a fabric between devices that need no peer, in a process of its own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "dataplane/core/config.h"
+#include "dataplane/core/snapshot.h"
+#include "topologies/network.h"
+
+namespace bfly::dataplane {
+
+using RowPair = std::pair<Row, Row>;  // input and output
+
+struct FabricRunOptions {
+  FabricConfig config;
+  std::vector<RowPair> circuits = {};  // installed after load, by their greedy paths
+  int memory_mb = 384;
+  double settle_seconds = 0.2;  // from there to the measured time
+  double seconds = 1;           // measured
+  double patience_seconds = 30;
+};
+
+struct FabricRun {
+  double frames_per_second = 0;  // delivered
+  // The share of passes in which the least busy worker that polls a port moved frames.
+  double busy = 0;
+  double late_mean_us = 0, late_p99_us = 0;  // of the worker that was latest
+  uint64_t without_circuit = 0;  // frames of the measured time that were dropped for want of one
+  Conservation conservation;     // of the whole run, after unloading
+};
+
+// It starts a process, so DPDK must not be up in this one. What the process prints goes to the file
+// `log`. Unavailable: it did not measure in time, or no frame came through.
+absl::StatusOr<FabricRun> RunFabric(const FabricRunOptions& options, const std::string& log);
+
+}  // namespace bfly::dataplane

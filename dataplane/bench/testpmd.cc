@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/bench/testpmd.h"
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "dataplane/runtime/cpus.h"
+#include "dataplane/runtime/elapsed.h"
+
+namespace bfly::dataplane {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Returns the last number that follows `word` in a text.
+double LastNumber(const std::string& text, const std::string& word) {
+  const size_t at = text.rfind(word);
+  double number = 0;
+  if (at == std::string::npos) return 0;
+  const std::vector<std::string> rest =
+      absl::StrSplit(text.substr(at + word.size(), 40), absl::ByAnyChar(" \n"), absl::SkipEmpty());
+  return !rest.empty() && absl::SimpleAtod(rest[0], &number) ? number : 0;
+}
+
+size_t Count(const std::string& text, const std::string& word) {
+  size_t count = 0;
+  for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size()) ++count;
+  return count;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Testpmd>> Testpmd::Start(const TestpmdOptions& options,
+                                                        const std::string& log) {
+  std::string lcores = absl::StrCat("--lcores=0@(", FormatCpus(UsableCpus()), ")");
+  for (size_t i = 0; i < options.cpus.size(); ++i) {
+    absl::StrAppend(&lcores, ",", i + 1, "@", options.cpus[i]);
+  }
+  // stdbuf: line by line, so that the prompt is seen.
+  std::vector<std::string> words = {"stdbuf",
+                                    "-oL",
+                                    options.program,
+                                    "--no-huge",
+                                    "--no-shconf",
+                                    "--no-pci",
+                                    "--no-telemetry",
+                                    "-m",
+                                    absl::StrCat(options.memory_mb),
+                                    lcores,
+                                    "--main-lcore=0"};
+  for (const std::string& device : options.devices) words.push_back("--vdev=" + device);
+  words.insert(words.end(),
+               {"--", "-i", "--auto-start", absl::StrCat("--forward-mode=", options.mode),
+                absl::StrCat("--nb-cores=", options.cpus.size()), "--total-num-mbufs=16384",
+                "--burst=64", "--mbcache=256", "--no-lsc-interrupt"});
+  auto process = BenchProcess::Execute(log, words);
+  if (!process.ok()) return process.status();
+  if (!(*process)->WaitForLog("testpmd> ", options.patience_seconds)) {
+    return (*process)->Silent(options.program, "started", options.patience_seconds);
+  }
+  return std::unique_ptr<Testpmd>(new Testpmd(options, *std::move(process)));
+}
+
+absl::StatusOr<double> Testpmd::SentPerSecond(const std::vector<int>& ports, double seconds) {
+  const size_t before = Count(process_->Log(), "Tx-pps:");
+  // The second time, testpmd prints the rate since the first time.
+  for (size_t times = 1; times <= 2; ++times) {
+    if (times > 1) PauseFor(seconds);
+    for (const int port : ports) process_->Tell(absl::StrCat("show port stats ", port, "\n"));
+    const Clock::time_point start = Clock::now();
+    while (Count(process_->Log(), "Tx-pps:") < before + times * ports.size()) {
+      if (SecondsSince(start) > options_.patience_seconds || process_->HasEnded()) {
+        return process_->Silent(options_.program, "said what it counted",
+                                options_.patience_seconds);
+      }
+      PauseFor(0.01);
+    }
+  }
+  PauseFor(0.05);  // the rest of the line may follow
+  const std::string log = process_->Log();
+  double sum = 0;
+  for (const int port : ports) {
+    const size_t at = log.rfind(absl::StrCat("NIC statistics for port ", port));
+    if (at != std::string::npos) sum += LastNumber(log.substr(at, 1000), "Tx-pps:");
+  }
+  if (sum > 0) return sum;
+  return absl::UnavailableError(absl::StrCat(options_.program, " forwarded nothing in ", seconds,
+                                             " s; it printed last: ", process_->LogTail()));
+}
+
+}  // namespace bfly::dataplane

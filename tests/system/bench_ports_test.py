@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`bfly bench ports`: what it measures, beside what, and that it comes to an end."""
+
+import sys
+import time
+import unittest
+
+from command_line import LCORES, CommandLineTest, balances
+
+# Stands for dpdk-testpmd: it says what it is told to, and then nothing any more.
+MUTE = """#!{python}
+import time
+print({words!r}, flush=True)
+time.sleep(1000)
+"""
+
+
+class BenchPorts(CommandLineTest):
+    def closed(self, *words):
+        return self.json("bench", "ports", "--closed", "--stages", 4, "--runs", 1, "--seconds", "100ms", *words)
+
+    def refused(self, *words):
+        refused = self.bfly("bench", "ports", *words, check=False)
+        self.assertNotEqual(refused.returncode, 0, refused.stdout)
+        return refused.stderr
+
+    def test_the_closed_bench_stands_beside_testpmd_itself_without_circuits_and_open_vswitch(self):
+        out = self.closed("--circuits", "--placement", "rows" if len(LCORES) > 1 else "one")
+        for figure in ("bfly_pps", "one_core_pps", "no_circuits_pps", "testpmd_io_pps", "testpmd_mac_pps", "busy"):
+            self.assertGreater(out[figure], 0, figure)
+        self.assertAlmostEqual(out["ratio"], out["bfly_pps"] / out["testpmd_io_pps"])
+        # Where a row has no circuit, its frames are dropped and the bench fails.
+        self.assertTrue(out["circuits"])
+        self.assertAlmostEqual(out["over_no_circuits"]["median"], out["bfly_pps"] / out["no_circuits_pps"])
+        self.assertTrue(balances(out["conservation"]), out["conservation"])
+        self.assertEqual(out["conservation"]["in_flight"], 0)
+        if out["open_vswitch"] is None:
+            self.assertRegex(out["no_open_vswitch"], "no ovs-vswitchd with DPDK is installed")
+        else:
+            self.assertRegex(out["open_vswitch"], r"^\d+\.\d+\.\d+, DPDK \d+\.\d+")
+            self.assertGreater(out["open_vswitch_uncached_pps"]["median"], 0)
+            self.assertAlmostEqual(out["over_open_vswitch"]["median"],
+                                   out["bfly_pps"] / out["open_vswitch_pps"]["median"])
+
+    def test_the_closed_bench_puts_a_multibutterfly_beside_the_plain_butterfly(self):
+        out = self.closed("--network", "multibutterfly", "--multiplicity", 3, "--rule", "random")
+        self.assertEqual((out["network"], out["multiplicity"]), ("multibutterfly", 3))
+        self.assertAlmostEqual(out["over_plain"]["median"], out["bfly_pps"] / out["plain_pps"])
+        self.assertTrue(balances(out["conservation"]), out["conservation"])
+        for words, text in ((("--rule", "random"), "--rule: a butterfly has one link a direction"),
+                            (("--network", "multibutterfly", "--multiplicity", 17), "17 is outside 1..16"),
+                            (("--network", "multibutterfly", "--circuits"),
+                             "circuits: they are measured on a butterfly, not on a multibutterfly"),
+                            (("--open-vswitch", "/bin/true"), "/bin/true is not an ovs-vswitchd with DPDK"),
+                            (("--network", "benes"), "--network: benes not in")):
+            self.assertIn(text, self.refused("--closed", *words))
+
+    def test_a_testpmd_that_falls_silent_ends_the_bench_with_what_it_said_last(self):
+        for name, words, text in (("dead", "EAL: half way", "had not started after 0.3 s"),
+                                  ("mute", "testpmd> ", "had not said what it counted after 0.3 s")):
+            program = self.write(name, MUTE.format(python=sys.executable, words=words))
+            program.chmod(0o755)
+            began = time.monotonic()
+            error = self.refused("--closed", "--testpmd", program, "--seconds", "100ms", "--patience", "300ms")
+            self.assertLess(time.monotonic() - began, 10)
+            self.assertIn(f"{program} {text}; it printed last: {words}", error)
+        self.assertIn("patience: 0 is outside 0.1..600", self.refused("--closed", "--patience", "0s"))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
