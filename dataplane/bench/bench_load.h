@@ -21,9 +21,10 @@ struct BenchLoadOptions {
 };
 
 struct BenchLoadResult {
-  double seconds = 0;  // the measured time, to which the next three figures belong
+  double seconds = 0;  // the measured time, to which the next four figures belong
   uint64_t offered_bursts = 0;
   uint64_t shortened_bursts = 0;  // bursts cut short because the device's ring was full
+  uint64_t sent = 0;
   uint64_t received = 0;
   uint64_t sent_in_all = 0;
   uint64_t received_in_all = 0;

@@ -14,7 +14,9 @@
 #include "dataplane/bench/bench_load.h"
 #include "dataplane/bench/bench_options.h"
 #include "dataplane/bench/bench_processes.h"
+#include "dataplane/bench/port_kind.h"
 #include "dataplane/bench/testpmd.h"
+#include "dataplane/core/descriptor.h"
 #include "dataplane/fabric/fabric.h"
 #include "dataplane/runtime/cpus.h"
 #include "dataplane/runtime/eal.h"
@@ -30,15 +32,9 @@ struct DeviceRun {
   double frames_per_second = 0;
   double frames_per_cpu_second = 0;
   double saturation = 0;
+  double offered = 0;         // over what the device took
+  double lost = 0;            // of what the device took
   Conservation conservation;  // of bfly
-};
-
-// The directory where one run keeps its sockets and logs.
-struct Directory : BenchDirectory {
-  std::string Memif(int port, const char* role) const {
-    return absl::StrCat("net_memif", port, ",role=", role, ",socket-abstract=no,socket=", path(),
-                        "/memif", port, ".sock");
-  }
 };
 
 absl::Status CheckOptions(const PortBenchOptions& o) {
@@ -46,6 +42,10 @@ absl::Status CheckOptions(const PortBenchOptions& o) {
                                           CheckFrameRuns(o.frame_bytes, o.seconds, o.runs),
                                           CheckPatience(o.patience_seconds)});
   if (!status.ok()) return status;
+  if (FindPortKind(o.ports) == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("ports: there is no kind of ports \"", o.ports, "\""));
+  }
   if (UsableCpus().size() < 2) {
     return absl::UnavailableError(
         absl::StrCat("two CPUs are needed, one for the load and one for the device "
@@ -61,7 +61,8 @@ std::vector<Row> RowsOfPort(int port, uint32_t rows) {
 }
 
 int RunLoad(const BenchLoadOptions& options, int cpu, int report) {
-  const auto eal = StartEal({.memory_mb = kMemoryMb, .use_hugepages = false});
+  const auto eal =
+      StartEal({.memory_mb = kMemoryMb, .use_hugepages = false, .one_memory_file = true});
   if (!eal.ok()) return ChildFailed(eal.status());
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
@@ -87,10 +88,13 @@ int RunFabric(const FabricConfig& config, int report, int stop) {
 class PortBench {
  public:
   explicit PortBench(const PortBenchOptions& options)
-      : options_(options), device_cpu_(UsableCpus().back()), load_cpu_(UsableCpus().front()) {}
+      : options_(options),
+        kind_(*FindPortKind(options.ports)),
+        device_cpu_(UsableCpus().back()),
+        load_cpu_(UsableCpus().front()) {}
 
   absl::StatusOr<DeviceRun> RunBfly() {
-    const Directory directory;
+    const BenchDirectory directory;
     FabricConfig config;
     config.name = "bench";
     config.network = {.kind = NetworkKind::kButterfly, .rows = 1u << options_.stages};
@@ -100,7 +104,7 @@ class PortBench {
     for (int p = 0; p < 2; ++p) {
       HostPortConfig port;
       port.name = absl::StrCat("p", p);
-      port.device = directory.Memif(p, "server");
+      port.device = kind_.device(p, directory.path());
       port.rows = RowsOfPort(p, config.network.rows);
       config.ports.push_back(std::move(port));
     }
@@ -123,23 +127,23 @@ class PortBench {
   }
 
   absl::StatusOr<DeviceRun> RunTestpmd() {
-    const Directory directory;
-    auto device =
-        Testpmd::Start({.program = options_.testpmd,
-                        .devices = {directory.Memif(0, "server"), directory.Memif(1, "server")},
-                        .cpus = {device_cpu_},
-                        .memory_mb = kMemoryMb,
-                        .patience_seconds = options_.patience_seconds},
-                       directory.path() + "/testpmd.log");
+    const BenchDirectory directory;
+    auto device = Testpmd::Start(
+        {.program = options_.testpmd,
+         .devices = {kind_.device(0, directory.path()), kind_.device(1, directory.path())},
+         .cpus = {device_cpu_},
+         .memory_mb = kMemoryMb,
+         .patience_seconds = options_.patience_seconds},
+        directory.path() + "/testpmd.log");
     if (!device.ok()) return device.status();
     return Measure(directory, (*device)->process());
   }
 
  private:
-  absl::StatusOr<DeviceRun> Measure(const Directory& directory, const BenchProcess& device) {
+  absl::StatusOr<DeviceRun> Measure(const BenchDirectory& directory, const BenchProcess& device) {
     const BenchLoadOptions load_options{
-        .send_device = directory.Memif(0, "client"),
-        .receive_device = directory.Memif(1, "client"),
+        .send_device = kind_.generator(0, directory.path()),
+        .receive_device = kind_.generator(1, directory.path()),
         .frames = FramesBetween(RowsOfPort(0, 1u << options_.stages),
                                 RowsOfPort(1, 1u << options_.stages), options_.frame_bytes),
         .seconds = options_.seconds,
@@ -166,10 +170,13 @@ class PortBench {
     (*load)->Stop(kTesterStopSeconds);
     if (result.received == 0) return failed("no frame came through");
     const auto received = static_cast<double>(result.received);
+    const auto sent = static_cast<double>(std::max<uint64_t>(result.sent, 1));
     return DeviceRun{.frames_per_second = received / result.seconds,
                      .frames_per_cpu_second = cpu > 0 ? received / cpu : 0,
                      .saturation = static_cast<double>(result.shortened_bursts) /
                                    static_cast<double>(result.offered_bursts),
+                     .offered = static_cast<double>(result.offered_bursts) * kBurst / sent,
+                     .lost = std::max(0.0, 1 - received / sent),
                      .conservation = {}};
   }
 
@@ -181,16 +188,24 @@ class PortBench {
   }
 
   const PortBenchOptions options_;
+  const PortKind& kind_;
   const int device_cpu_;
   const int load_cpu_;
 };
 
-void Append(const DeviceRun& run, std::vector<double>& pps, std::vector<double>& per_cpu,
-            double& saturation) {
-  pps.push_back(run.frames_per_second);
-  per_cpu.push_back(run.frames_per_cpu_second);
-  saturation = std::min(saturation, run.saturation);
-}
+// What the runs of one program come to.
+struct Runs {
+  void Add(const DeviceRun& run) {
+    pps.push_back(run.frames_per_second);
+    per_cpu.push_back(run.frames_per_cpu_second);
+    saturation = std::min(saturation, run.saturation);
+    offered = pps.size() == 1 ? run.offered : std::min(offered, run.offered);
+    lost = std::max(lost, run.lost);
+  }
+
+  std::vector<double> pps, per_cpu;
+  double saturation = 1, offered = 0, lost = 0;
+};
 
 }  // namespace
 
@@ -201,25 +216,30 @@ absl::StatusOr<PortBenchResult> RunPortBench(const PortBenchOptions& options) {
   result.options = options;
   result.load_cpu = UsableCpus().front();
   result.device_cpu = UsableCpus().back();
-  result.bfly_saturation = result.testpmd_saturation = 1;
-  std::vector<double> bfly, bfly_cpu, testpmd, testpmd_cpu;
+  Runs bfly, testpmd;
   for (int i = 0; i < options.runs; ++i) {
     const auto one = bench.RunTestpmd();
     if (!one.ok()) return one.status();
-    Append(*one, testpmd, testpmd_cpu, result.testpmd_saturation);
+    testpmd.Add(*one);
     const auto other = bench.RunBfly();
     if (!other.ok()) return other.status();
-    Append(*other, bfly, bfly_cpu, result.bfly_saturation);
+    bfly.Add(*other);
     result.conservation.injected += other->conservation.injected;
     result.conservation.delivered += other->conservation.delivered;
     result.conservation.dropped += other->conservation.dropped;
     result.conservation.in_flight += other->conservation.in_flight;
   }
-  result.bfly_pps = StatisticsOf(std::move(bfly));
-  result.testpmd_pps = StatisticsOf(std::move(testpmd));
+  result.bfly_pps = StatisticsOf(bfly.pps);
+  result.testpmd_pps = StatisticsOf(testpmd.pps);
   result.ratio = result.bfly_pps.median / result.testpmd_pps.median;
-  result.bfly_per_cpu_second = StatisticsOf(std::move(bfly_cpu));
-  result.testpmd_per_cpu_second = StatisticsOf(std::move(testpmd_cpu));
+  result.bfly_per_cpu_second = StatisticsOf(bfly.per_cpu);
+  result.testpmd_per_cpu_second = StatisticsOf(testpmd.per_cpu);
+  result.bfly_saturation = bfly.saturation;
+  result.testpmd_saturation = testpmd.saturation;
+  result.bfly_offered = bfly.offered;
+  result.testpmd_offered = testpmd.offered;
+  result.bfly_lost = bfly.lost;
+  result.testpmd_lost = testpmd.lost;
   result.cpu_ratio = result.bfly_per_cpu_second.median / result.testpmd_per_cpu_second.median;
   return result;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast frames go from port to port through the stages, compared in the same run with
-// dpdk-testpmd between the same pair of memif ports. `bfly bench ports` prints it.
+// dpdk-testpmd between the same pair of ports, under a load that a core of its own sends. `bfly
+// bench ports` prints it.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,11 @@
 namespace bfly::dataplane {
 
 struct PortBenchOptions {
-  int stages = 6;        // of a butterfly of 2^stages rows, 1..20
-  int frame_bytes = 64;  // without FCS, 60..1514
-  double seconds = 1;    // measured time of one run, 0.1..60
-  int runs = 5;          // runs of each of the two programs, in turn; 1..100
+  std::string ports = "memif";  // the name of a PortKind
+  int stages = 6;               // of a butterfly of 2^stages rows, 1..20
+  int frame_bytes = 64;         // without FCS, 60..1514
+  double seconds = 1;           // measured time of one run, 0.1..60
+  int runs = 5;                 // runs of each of the two programs, in turn; 1..100
   std::string testpmd = "dpdk-testpmd";
   double patience_seconds = 30;  // for the start of a program and for its answers, 0.1..600
 };
@@ -37,7 +39,14 @@ struct PortBenchResult {
   // generator is the bottleneck.
   double bfly_saturation = 0;     // the lowest of the runs
   double testpmd_saturation = 0;  // the lowest of the runs
-  Conservation conservation;      // of bfly, all runs, after unloading
+  // Frames that the generator offered, over the frames that the device's ring took.
+  double bfly_offered = 0;     // the lowest of the runs
+  double testpmd_offered = 0;  // the lowest of the runs
+  // The share of the frames that the device took and the generator did not get back. If it is
+  // large, the generator did not empty the device's other ring in time.
+  double bfly_lost = 0;       // the highest of the runs
+  double testpmd_lost = 0;    // the highest of the runs
+  Conservation conservation;  // of bfly, all runs, after unloading
 };
 
 // It starts processes of its own, so this process must have no DPDK and no threads. It removes all

@@ -86,6 +86,7 @@ std::vector<std::string> Arguments(const EalOptions& options, bool hugepages) {
     // Ordinary pages exclude --in-memory. --no-shconf leaves no file behind either.
     args.insert(args.end(), {"--no-huge", "--no-shconf"});
   }
+  if (options.one_memory_file) args.push_back("--single-file-segments");
   return args;
 }
 

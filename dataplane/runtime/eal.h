@@ -15,6 +15,9 @@ struct EalOptions {
   int memory_mb = 512;  // for packet buffers and device rings
   bool use_hugepages =
       true;  // if enough are free; otherwise ordinary pages, and Eal::memory says so
+  // Keep all memory in one file, as drivers need that lend buffers to another process (net_memif
+  // with zero-copy=yes).
+  bool one_memory_file = false;
   bool log_to_stderr = false;  // DPDK's own log lines; errors only unless verbose
   bool verbose = false;
   // DPDK's telemetry socket, /var/run/dpdk/bfly<PID>/dpdk_telemetry.v2, which dpdk-telemetry.py

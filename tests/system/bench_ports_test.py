@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`bfly bench ports`: what it measures, beside what, and that it comes to an end."""
 
+import json
 import sys
 import time
 import unittest
@@ -54,6 +55,29 @@ class BenchPorts(CommandLineTest):
                             (("--open-vswitch", "/bin/true"), "/bin/true is not an ovs-vswitchd with DPDK"),
                             (("--network", "benes"), "--network: benes not in")):
             self.assertIn(text, self.refused("--closed", *words))
+
+    def test_the_loaded_bench_tells_a_ratio_only_where_the_device_was_the_limit(self):
+        for kind in ("memif", "vhost"):
+            done = self.bfly("bench", "ports", "--ports", kind, "--stages", 4, "--runs", 1, "--seconds", "100ms", "--json",
+                             check=False)
+            if len(LCORES) < 2:
+                self.assertIn("two CPUs are needed", done.stderr)
+                continue
+            self.assertTrue(done.stdout, done.stderr)
+            out = json.loads(done.stdout)
+            self.assertEqual(out["ports"], kind)
+            self.assertTrue(balances(out["conservation"]), out["conservation"])
+            limits = [out[f"{program}_saturation"] >= 0.5 and out[f"{program}_lost"] <= 0.02 for program in ("bfly", "testpmd")]
+            if all(limits):
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertAlmostEqual(out["ratio"], out["bfly_pps"] / out["testpmd_pps"])
+            else:
+                self.assertEqual((done.returncode, out["ratio"]), (1, None))
+                self.assertIn("the generator was the limit", done.stderr)
+            for program in ("bfly", "testpmd"):
+                self.assertGreater(out[f"{program}_pps"], 0)
+                self.assertGreaterEqual(out[f"{program}_offered"], 1)
+        self.assertIn("--ports: tap not in", self.refused("--ports", "tap"))
 
     def test_a_testpmd_that_falls_silent_ends_the_bench_with_what_it_said_last(self):
         for name, words, text in (("dead", "EAL: half way", "had not started after 0.3 s"),
