@@ -51,6 +51,7 @@ void AddBench(CLI::App& app, Invocation& invocation) {
   AddNdrBench(*group, invocation);
   AddStartBench(*group, invocation);
   AddTelemetryBench(*group, invocation);
+  AddAllBenches(*group, invocation);
 }
 
 }  // namespace bfly::control

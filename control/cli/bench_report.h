@@ -39,5 +39,6 @@ void AddGrpcBench(CLI::App& bench, Invocation& invocation);
 void AddNdrBench(CLI::App& bench, Invocation& invocation);
 void AddStartBench(CLI::App& bench, Invocation& invocation);
 void AddTelemetryBench(CLI::App& bench, Invocation& invocation);
+void AddAllBenches(CLI::App& bench, Invocation& invocation);
 
 }  // namespace bfly::control

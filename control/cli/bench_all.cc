@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// bfly bench all: every bench, and pages of what came out.
+#include "control/cli/bench_all.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "control/cli/bench_report.h"
+#include "control/cli/machine_facts.h"
+#include "control/cli/syntax.h"
+#include "dataplane/bench/bench_frames.h"
+#include "dataplane/bench/bench_processes.h"
+#include "dataplane/runtime/elapsed.h"
+
+namespace bfly::control {
+namespace {
+
+constexpr char kBegin[] = "<!-- figures: begin -->\n";
+constexpr char kEnd[] = "<!-- figures: end -->\n";
+constexpr char kCheckoutFolder[] = "docs/bench";
+constexpr double kInterruptSeconds = 10;  // to end after an interrupt
+constexpr double kFabricSeconds = 60;     // for a fabric to come up, or to go down
+
+struct BenchAllOptions {
+  std::string into;
+  bool quick = false;
+  std::vector<std::string> only;
+  double limit = 0;  // seconds; 0: 180, or 30 with --quick
+};
+
+// What a program printed, and how it ended.
+struct BenchOutcome {
+  std::string printed;
+  double seconds = 0;
+  std::string failure;  // empty if its exit code was 0
+};
+
+class FigureRuns {
+ public:
+  FigureRuns(bool quick, double limit) : quick_(quick), limit_(limit) {}
+
+  absl::StatusOr<BenchOutcome> Run(const Figure& figure) const {
+    if (figure.fabric.empty()) return Bench(figure);
+    const std::string file = directory_.path() + "/fabric.yaml";
+    std::ofstream(file) << figure.fabric;
+    auto up = Bfly({"up", file}, kFabricSeconds);
+    if (!up.ok() || !up->failure.empty()) return up;
+    auto outcome = Bench(figure);
+    const auto down = Bfly({"down"}, kFabricSeconds);
+    if (outcome.ok() && !down.ok()) return down;
+    if (outcome.ok() && outcome->failure.empty()) outcome->failure = down->failure;
+    return outcome;
+  }
+
+  std::vector<std::string> WordsOf(const Figure& figure) const {
+    return quick_ ? figure.quick_words : figure.words;
+  }
+
+ private:
+  absl::StatusOr<BenchOutcome> Bench(const Figure& figure) const {
+    std::vector<std::string> words = WordsOf(figure);
+    words.insert(words.begin(), "bench");
+    return Bfly(std::move(words), limit_);
+  }
+
+  absl::StatusOr<BenchOutcome> Bfly(std::vector<std::string> words, double seconds) const {
+    words.insert(words.begin(), "/proc/self/exe");
+    words.insert(words.end(), {"--run-dir", directory_.path() + "/run"});
+    const auto start = std::chrono::steady_clock::now();
+    auto process = dataplane::BenchProcess::Execute(directory_.path() + "/log", words);
+    if (!process.ok()) return process.status();
+    const int code = (*process)->WaitForEnd(seconds);
+    BenchOutcome outcome;
+    if (!(*process)->HasEnded()) {
+      outcome.failure = absl::StrFormat("not ended after %g s, and interrupted", seconds);
+      // What it started is its own to end.
+      kill((*process)->pid(), SIGINT);
+      (*process)->WaitForEnd(kInterruptSeconds);
+    } else if (code != 0) {
+      outcome.failure = code < 0 ? "killed" : absl::StrCat("failed with exit code ", code);
+    }
+    outcome.seconds = dataplane::SecondsSince(start);
+    outcome.printed = (*process)->Log();
+    return outcome;
+  }
+
+  const bool quick_;
+  const double limit_;
+  const dataplane::BenchDirectory directory_;
+};
+
+// A page's figures as Markdown, without the markers.
+class FigureText {
+ public:
+  explicit FigureText(bool quick) {
+    absl::StrAppend(
+        &text_, "## Figures of a machine\n\n`bfly bench all", quick ? " --quick" : "",
+        "` wrote this part on ", absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone()),
+        " and replaces it the next time.",
+        quick ? " Runs were short, so the figures only show that the benches work." : "",
+        "\n\n| | |\n|---|---|\n");
+    for (const auto& [name, value] : MachineFacts()) {
+      absl::StrAppend(&text_, "| ", name, " | ", value, " |\n");
+    }
+    std::ifstream load("/proc/loadavg");
+    std::string average;
+    load >> average;
+    absl::StrAppend(&text_, "| load before | ", average, " |\n");
+  }
+
+  void Add(const Figure& figure, const std::vector<std::string>& words,
+           const BenchOutcome& outcome) {
+    absl::StrAppend(&text_, "\n### ", figure.title, "\n\n`bfly bench ", absl::StrJoin(words, " "),
+                    "`, ", absl::StrFormat("%.1f", outcome.seconds), " s",
+                    outcome.failure.empty() ? "" : ", **" + outcome.failure + "**",
+                    ":\n\n```text\n", outcome.printed);
+    if (outcome.printed.empty() || outcome.printed.back() != '\n') text_ += "\n";
+    text_ += "```\n";
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+absl::StatusOr<std::string> ReadPage(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    std::string name = path.stem().string();
+    std::replace(name.begin(), name.end(), '-', ' ');
+    return absl::StrCat("# Figures: ", name, "\n");
+  }
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return absl::UnavailableError(absl::StrCat(path.string(), ": cannot be read"));
+  return text.str();
+}
+
+// The page is written whole or not at all.
+absl::Status WritePage(const std::filesystem::path& path, const std::string& text) {
+  const std::filesystem::path part = path.string() + ".part";
+  std::ofstream file(part);
+  file << text;
+  file.close();
+  std::error_code error;
+  if (file) std::filesystem::rename(part, path, error);
+  if (file && !error) return absl::OkStatus();
+  std::filesystem::remove(part, error);
+  return absl::UnavailableError(absl::StrCat(path.string(), ": cannot be written"));
+}
+
+absl::StatusOr<std::filesystem::path> FolderOf(const BenchAllOptions& options) {
+  const std::filesystem::path folder = options.into.empty() ? kCheckoutFolder : options.into;
+  std::error_code error;
+  if (std::filesystem::is_directory(folder, error)) return folder;
+  return absl::InvalidArgumentError(
+      options.into.empty() ? absl::StrCat("there is no folder ", kCheckoutFolder,
+                                          " here, so --into must name the folder for the pages")
+                           : absl::StrCat("--into: ", folder.string(), " is not a folder"));
+}
+
+absl::StatusOr<std::vector<Figure>> ChosenFigures(const BenchAllOptions& options) {
+  std::vector<Figure> chosen;
+  for (const Figure& figure : AllFigures()) {
+    if (options.only.empty() || std::count(options.only.begin(), options.only.end(), figure.name)) {
+      chosen.push_back(figure);
+    }
+  }
+  return chosen;
+}
+
+absl::Status BenchAll(const BenchAllOptions& options) {
+  const absl::StatusOr<std::filesystem::path> folder = FolderOf(options);
+  if (!folder.ok()) return folder.status();
+  const absl::StatusOr<std::vector<Figure>> figures = ChosenFigures(options);
+  if (!figures.ok()) return figures.status();
+  // Before anything runs: a page that cannot take its figures.
+  for (const Figure& figure : *figures) {
+    const auto page = ReadPage(*folder / figure.page);
+    if (!page.ok()) return page.status();
+    if (const auto text = WithFigures(*page, ""); !text.ok()) {
+      return absl::FailedPreconditionError(absl::StrCat((*folder / figure.page).string(), ": ",
+                                                        std::string(text.status().message())));
+    }
+  }
+  const double limit = options.limit > 0 ? options.limit : options.quick ? 30 : 180;
+  printf("%zu figures into %s, each at most %g s\n", figures->size(), folder->c_str(), limit);
+  const FigureRuns runs(options.quick, limit);
+  std::vector<std::string> failed;
+  std::unique_ptr<FigureText> text;
+  for (size_t i = 0; i < figures->size(); ++i) {
+    const Figure& figure = (*figures)[i];
+    const std::vector<std::string> words = runs.WordsOf(figure);
+    if (text == nullptr) text = std::make_unique<FigureText>(options.quick);
+    const absl::StatusOr<BenchOutcome> outcome = runs.Run(figure);
+    if (!outcome.ok()) return outcome.status();
+    printf("  bfly bench %s: %.1f s%s\n", absl::StrJoin(words, " ").c_str(), outcome->seconds,
+           outcome->failure.empty() ? "" : (", " + outcome->failure).c_str());
+    fflush(stdout);
+    text->Add(figure, words, *outcome);
+    if (!outcome->failure.empty()) failed.push_back(absl::StrJoin(words, " "));
+    if (i + 1 < figures->size() && (*figures)[i + 1].page == figure.page) continue;
+    const std::filesystem::path path = *folder / figure.page;
+    const auto page = ReadPage(path);
+    if (!page.ok()) return page.status();
+    const auto whole = WithFigures(*page, text->text());
+    if (!whole.ok()) return whole.status();
+    if (absl::Status status = WritePage(path, *whole); !status.ok()) return status;
+    text.reset();
+  }
+  if (failed.empty()) return absl::OkStatus();
+  return absl::UnknownError(absl::StrCat("the pages say why these gave no figures: bfly bench ",
+                                         absl::StrJoin(failed, "; bfly bench ")));
+}
+
+size_t Times(const std::string& text, const std::string& words) {
+  size_t times = 0;
+  for (size_t at = 0; (at = text.find(words, at)) != std::string::npos; at += words.size()) ++times;
+  return times;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> WithFigures(const std::string& page, const std::string& figures) {
+  const std::string marked = absl::StrCat(kBegin, figures, kEnd);
+  const size_t begins = Times(page, kBegin), ends = Times(page, kEnd);
+  if (begins == 0 && ends == 0) {
+    const char* const gap = page.empty() ? "" : page.back() == '\n' ? "\n" : "\n\n";
+    return absl::StrCat(page, gap, marked);
+  }
+  const size_t begin = page.find(kBegin), end = page.find(kEnd);
+  if (begins != 1 || ends != 1 || end < begin) {
+    return absl::FailedPreconditionError(
+        "the lines \"<!-- figures: begin -->\" and \"<!-- figures: end -->\" must stand there once "
+        "each, in this order, or not at all");
+  }
+  return absl::StrCat(page.substr(0, begin), marked, page.substr(end + sizeof(kEnd) - 1));
+}
+
+void AddAllBenches(CLI::App& bench, Invocation& invocation) {
+  CLI::App* verb =
+      NewVerb(bench, invocation, "all", "Run all benches and write what they print into pages",
+              "sudo bfly bench all --quick --into /tmp");
+  auto options = std::make_shared<BenchAllOptions>();
+  verb->add_option("--into", options->into,
+                   "Folder of the pages. A page that is there keeps all but the part that this "
+                   "command wrote before [docs/bench, if it is there]")
+      ->type_name("DIR");
+  verb->add_flag("--quick", options->quick, "Short runs, to see whether all benches work");
+  std::vector<std::string> names;
+  for (const Figure& figure : AllFigures()) {
+    if (names.empty() || names.back() != figure.name) names.push_back(figure.name);
+  }
+  verb->add_option("--only", options->only, "Only these benches")
+      ->delimiter(',')
+      ->check(CLI::IsMember(names))
+      ->type_name("BENCH,BENCH...");
+  verb->add_option("--limit", options->limit,
+                   "Interrupt a bench that takes longer [180s, or 30s with --quick]")
+      ->transform(TimeInSeconds())
+      ->check(CLI::Range(0.1, 86400.0))
+      ->type_name("TIME");
+  verb->callback(
+      [&invocation, options] { invocation.action = [options] { return BenchAll(*options); }; });
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`bfly bench all`: pages keep what people wrote, and get the figures between two markers."""
+
+import os
+import unittest
+
+from command_line import CommandLineTest
+
+BEGIN, END = "<!-- figures: begin -->\n", "<!-- figures: end -->\n"
+
+
+class BenchAll(CommandLineTest):
+    def all(self, *words, check=True):
+        return self.bfly("bench", "all", "--quick", "--into", self.directory, *words, check=check)
+
+    def test_a_page_gets_its_figures_between_the_markers_and_keeps_the_rest(self):
+        page = self.write("circuits.md", f"# Circuits\n\nBefore.\n\n{BEGIN}stale figures\n{END}\nBehind.\n")
+        for _ in range(2):  # the second time, the figures replace those of the first
+            self.all("--only", "circuits,virtual")
+            before, figures, behind = page.read_text().replace(END, BEGIN).split(BEGIN)
+            self.assertEqual((before, behind), ("# Circuits\n\nBefore.\n\n", "\nBehind.\n"))
+            self.assertNotIn("stale", figures)
+            self.assertEqual(figures.count("`bfly bench circuits "), 2)
+            for fact in ("| processor |", "| kernel |", "| load before |", "ratio "):
+                self.assertIn(fact, figures)
+        new = (self.directory / "virtual-clock.md").read_text()
+        self.assertTrue(new.startswith("# ") and new.endswith(END) and new.count(BEGIN) == 1, new)
+        self.assertEqual(sorted(path.name for path in self.directory.glob("*.md*")), ["circuits.md", "virtual-clock.md"])
+
+    def test_a_page_that_lacks_a_marker_is_left_alone_and_nothing_runs(self):
+        text = f"# Circuits\n\n{BEGIN}\nnever ends\n"
+        page = self.write("circuits.md", text)
+        done = self.all("--only", "virtual,circuits", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("circuits.md: the lines", done.stderr)
+        self.assertEqual(page.read_text(), text)
+        self.assertFalse((self.directory / "virtual-clock.md").exists())
+
+    def test_a_bench_that_fails_or_takes_too_long_says_so_on_its_page_and_the_others_run(self):
+        done = self.all("--only", "circuits", "--limit", "100ms", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("**not ended after 0.1 s, and interrupted**", (self.directory / "circuits.md").read_text())
+        os.environ["PATH"], path = "", os.environ["PATH"]  # no testpmd
+        self.addCleanup(os.environ.__setitem__, "PATH", path)
+        done = self.all("--only", "ports,virtual", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("bench ports --closed", done.stderr)
+        self.assertIn("**failed with exit code 1**", (self.directory / "ports.md").read_text())
+        self.assertNotIn("**failed", (self.directory / "virtual-clock.md").read_text())
+
+    def test_without_a_folder_it_says_which_option_names_one(self):
+        os.chdir(self.directory)
+        self.assertIn("--into must name the folder", self.bfly("bench", "all", check=False).stderr)
+        self.assertIn("--into: /nowhere is not a folder", self.bfly("bench", "all", "--into", "/nowhere", check=False).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
