@@ -54,7 +54,7 @@ class FigureRuns {
  public:
   FigureRuns(bool quick, double limit) : quick_(quick), limit_(limit) {}
 
-  absl::StatusOr<BenchOutcome> Run(const Figure& figure) const {
+  absl::StatusOr<BenchOutcome> Run(const BenchFigure& figure) const {
     if (figure.fabric.empty()) return Bench(figure);
     const std::string file = directory_.path() + "/fabric.yaml";
     std::ofstream(file) << figure.fabric;
@@ -67,12 +67,12 @@ class FigureRuns {
     return outcome;
   }
 
-  std::vector<std::string> WordsOf(const Figure& figure) const {
+  std::vector<std::string> WordsOf(const BenchFigure& figure) const {
     return quick_ ? figure.quick_words : figure.words;
   }
 
  private:
-  absl::StatusOr<BenchOutcome> Bench(const Figure& figure) const {
+  absl::StatusOr<BenchOutcome> Bench(const BenchFigure& figure) const {
     std::vector<std::string> words = WordsOf(figure);
     words.insert(words.begin(), "bench");
     return Bfly(std::move(words), limit_);
@@ -123,7 +123,7 @@ class FigureText {
     absl::StrAppend(&text_, "| load before | ", average, " |\n");
   }
 
-  void Add(const Figure& figure, const std::vector<std::string>& words,
+  void Add(const BenchFigure& figure, const std::vector<std::string>& words,
            const BenchOutcome& outcome) {
     absl::StrAppend(&text_, "\n### ", figure.title, "\n\n`bfly bench ", absl::StrJoin(words, " "),
                     "`, ", absl::StrFormat("%.1f", outcome.seconds), " s",
@@ -176,9 +176,9 @@ absl::StatusOr<std::filesystem::path> FolderOf(const BenchAllOptions& options) {
                            : absl::StrCat("--into: ", folder.string(), " is not a folder"));
 }
 
-absl::StatusOr<std::vector<Figure>> ChosenFigures(const BenchAllOptions& options) {
-  std::vector<Figure> chosen;
-  for (const Figure& figure : AllFigures()) {
+absl::StatusOr<std::vector<BenchFigure>> ChosenFigures(const BenchAllOptions& options) {
+  std::vector<BenchFigure> chosen;
+  for (const BenchFigure& figure : AllFigures()) {
     if (options.only.empty() || std::count(options.only.begin(), options.only.end(), figure.name)) {
       chosen.push_back(figure);
     }
@@ -189,10 +189,10 @@ absl::StatusOr<std::vector<Figure>> ChosenFigures(const BenchAllOptions& options
 absl::Status BenchAll(const BenchAllOptions& options) {
   const absl::StatusOr<std::filesystem::path> folder = FolderOf(options);
   if (!folder.ok()) return folder.status();
-  const absl::StatusOr<std::vector<Figure>> figures = ChosenFigures(options);
+  const absl::StatusOr<std::vector<BenchFigure>> figures = ChosenFigures(options);
   if (!figures.ok()) return figures.status();
   // Before anything runs: a page that cannot take its figures.
-  for (const Figure& figure : *figures) {
+  for (const BenchFigure& figure : *figures) {
     const auto page = ReadPage(*folder / figure.page);
     if (!page.ok()) return page.status();
     if (const auto text = WithFigures(*page, ""); !text.ok()) {
@@ -206,7 +206,7 @@ absl::Status BenchAll(const BenchAllOptions& options) {
   std::vector<std::string> failed;
   std::unique_ptr<FigureText> text;
   for (size_t i = 0; i < figures->size(); ++i) {
-    const Figure& figure = (*figures)[i];
+    const BenchFigure& figure = (*figures)[i];
     const std::vector<std::string> words = runs.WordsOf(figure);
     if (text == nullptr) text = std::make_unique<FigureText>(options.quick);
     const absl::StatusOr<BenchOutcome> outcome = runs.Run(figure);
@@ -265,7 +265,7 @@ void AddAllBenches(CLI::App& bench, Invocation& invocation) {
       ->type_name("DIR");
   verb->add_flag("--quick", options->quick, "Short runs, to see whether all benches work");
   std::vector<std::string> names;
-  for (const Figure& figure : AllFigures()) {
+  for (const BenchFigure& figure : AllFigures()) {
     if (names.empty() || names.back() != figure.name) names.push_back(figure.name);
   }
   verb->add_option("--only", options->only, "Only these benches")

@@ -10,7 +10,7 @@
 namespace bfly::control {
 
 // A bench with its options, and the page on which its figures stand.
-struct Figure {
+struct BenchFigure {
   std::string name;                      // for --only: the bench's verb
   std::string page;                      // file name, such as "ports.md"
   std::string title;                     // of the figure
@@ -20,7 +20,7 @@ struct Figure {
 };
 
 // In the order in which they run. Figures of a page follow each other.
-const std::vector<Figure>& AllFigures();
+const std::vector<BenchFigure>& AllFigures();
 
 // Puts `figures` between the two marker lines of a page, in place of what stands there, or at the
 // end of a page without markers. Everything outside of the markers stays as it is.

@@ -12,8 +12,8 @@ constexpr char kNdrFabric[] =
 
 }  // namespace
 
-const std::vector<Figure>& AllFigures() {
-  static const std::vector<Figure> figures = {
+const std::vector<BenchFigure>& AllFigures() {
+  static const std::vector<BenchFigure> figures = {
       {.name = "fabric",
        .page = "fabric.md",
        .title = "1,024 rows",
