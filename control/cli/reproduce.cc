@@ -118,7 +118,7 @@ absl::Status RunReproduce(const ReproduceVerbOptions& options, bool json) {
     if (!shipped.ok()) return shipped.status();
     list = *shipped;
   }
-  const absl::StatusOr<Plan> plan = MakePlan(list, options.papers, options.quick);
+  const absl::StatusOr<ReproductionPlan> plan = MakePlan(list, options.papers, options.quick);
   if (!plan.ok()) return plan.status();
   const Provenance provenance{
       .version = absl::StrCat(BFLY_VERSION, " (", Commit(), ")"),

@@ -104,13 +104,13 @@ absl::StatusOr<v1::Reproduction> ReadReproductionList(const std::string& path) {
   return list;
 }
 
-absl::StatusOr<Plan> MakePlan(const std::string& path, const std::vector<std::string>& papers,
-                              bool quick) {
+absl::StatusOr<ReproductionPlan> MakePlan(const std::string& path,
+                                          const std::vector<std::string>& papers, bool quick) {
   absl::StatusOr<v1::Reproduction> list = ReadReproductionList(path);
   if (!list.ok()) return list.status();
   const std::vector<std::string> names = NamesOf(*list);
   if (absl::Status status = CheckNames(papers, names); !status.ok()) return status;
-  Plan plan{.list = *std::move(list), .chosen = {}, .experiments = {}};
+  ReproductionPlan plan{.list = *std::move(list), .chosen = {}, .experiments = {}};
   for (const std::string& name : names) {
     if (papers.empty() || Has(papers, name)) plan.chosen.push_back(name);
   }

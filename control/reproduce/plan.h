@@ -23,7 +23,7 @@ struct PlannedExperiment {
   std::unique_ptr<Experiment> experiment;
 };
 
-struct Plan {
+struct ReproductionPlan {
   v1::Reproduction list;
   std::vector<std::string> chosen;             // names of papers, in the order of the list
   std::vector<PlannedExperiment> experiments;  // of these papers, in the order of the list
@@ -39,7 +39,7 @@ absl::StatusOr<v1::Reproduction> ReadReproductionList(const std::string& path);
 // Reads the list `path` and every experiment of the papers named; of all papers if none is named.
 // NotFound: `papers` has a name that the list does not have; the message lists the names.
 // InvalidArgument: the list or an experiment is wrong.
-absl::StatusOr<Plan> MakePlan(const std::string& path, const std::vector<std::string>& papers,
-                              bool quick);
+absl::StatusOr<ReproductionPlan> MakePlan(const std::string& path,
+                                          const std::vector<std::string>& papers, bool quick);
 
 }  // namespace bfly::control

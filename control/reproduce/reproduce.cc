@@ -96,7 +96,7 @@ double PartDone(const Experiment& experiment, const Journal& journal) {
 
 class Run {
  public:
-  Run(const Plan& plan, bool quick, const Provenance& provenance,
+  Run(const ReproductionPlan& plan, bool quick, const Provenance& provenance,
       const std::function<bool(const ReproduceProgress&)>& on_progress, int at_once,
       RunFolder folder)
       : plan_(plan),
@@ -130,7 +130,7 @@ class Run {
   }
 
  private:
-  static std::vector<double> ExpectedSeconds(const Plan& plan) {
+  static std::vector<double> ExpectedSeconds(const ReproductionPlan& plan) {
     std::vector<double> expected;
     for (const PlannedExperiment& planned : plan.experiments) expected.push_back(planned.seconds);
     return expected;
@@ -234,7 +234,7 @@ class Run {
     return WriteFile(folder_.page(), *html);
   }
 
-  const Plan& plan_;
+  const ReproductionPlan& plan_;
   const bool quick_;
   const Provenance& provenance_;
   const std::function<bool(const ReproduceProgress&)>& on_progress_;
@@ -248,7 +248,7 @@ class Run {
 }  // namespace
 
 absl::StatusOr<std::vector<Outcome>> Reproduce(
-    const Plan& plan, const std::string& out, bool quick, const Provenance& provenance,
+    const ReproductionPlan& plan, const std::string& out, bool quick, const Provenance& provenance,
     const std::function<bool(const ReproduceProgress&)>& on_progress, int at_once) {
   absl::StatusOr<RunFolder> folder = RunFolder::Open(out, provenance.version, quick);
   if (!folder.ok()) return folder.status();

@@ -32,7 +32,7 @@ struct ReproduceProgress {
 // AlreadyExists: `out` holds something else (RunFolder::Open), or the results of an experiment that
 // has changed since. Other statuses: an experiment could not run, or a file could not be written.
 absl::StatusOr<std::vector<Outcome>> Reproduce(
-    const Plan& plan, const std::string& out, bool quick, const Provenance& provenance,
+    const ReproductionPlan& plan, const std::string& out, bool quick, const Provenance& provenance,
     const std::function<bool(const ReproduceProgress&)>& on_progress, int at_once = 0);
 
 }  // namespace bfly::control
