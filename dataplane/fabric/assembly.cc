@@ -180,26 +180,51 @@ void Assembly::BuildWaysOut() {
   }
 }
 
-// One worker sends into the trunk. If it runs all rows of the last stage it sends at once;
-// otherwise it has a segment without hops that gathers what the others hand over.
+// If only one segment leads to a worker's way out, and the worker runs it, the packets leave from
+// there. Otherwise the worker has a segment without hops that gathers them.
 void Assembly::LeadToTrunk() {
-  std::vector<size_t> last;
-  for (size_t i = 0; i < plan_.segments.size(); ++i) {
-    if (IsLastHop(plan_.segments[i])) last.push_back(i);
+  const std::vector<Trunk::WayOut>& ways_out = ports_.trunk_out()->ways_out();
+  std::vector<uint16_t> way_of_row(network_.rows());
+  for (size_t w = 0; w < ways_out.size(); ++w) {
+    for (Row row : ways_out[w].rows) way_of_row[row] = static_cast<uint16_t>(w);
   }
-  const auto stage_of = [this](size_t i) {
+  std::vector<std::set<size_t>> feeders(ways_out.size());
+  for (size_t i = 0; i < plan_.segments.size(); ++i) {
+    const SegmentPlan& plan = plan_.segments[i];
+    if (!IsLastHop(plan)) continue;
+    for (Row row = plan.rows.first; row <= plan.rows.last; ++row) {
+      for (int port = 0; port < network_.ports(); ++port) {
+        feeders[way_of_row[network_.next_row(plan_.last_stage, row, port)]].insert(i);
+      }
+    }
+  }
+  const auto last_stage_of = [this](size_t i) {
     return &stages_.of(plan_.last_stage, plan_.segments[i].rows.first);
   };
-  TrunkOutlet* const outlet = ports_.trunk_out()->outlet();
-  if (last.size() == 1) {
-    return segment(hop_segments_[last[0]]).AddLane(Lane::ToTrunk(outlet, stage_of(last[0])));
+  std::map<size_t, std::map<size_t, uint16_t>> lane_to;  // by segment of the plan, way out
+  for (size_t w = 0; w < ways_out.size(); ++w) {
+    if (feeders[w].empty()) continue;
+    const int worker = ways_out[w].worker;
+    const size_t first = *feeders[w].begin();
+    const bool direct = feeders[w].size() == 1 && plan_.segments[first].worker == worker;
+    const size_t sender = direct ? hop_segments_[first] : NewSegment(worker, {});
+    for (size_t i : feeders[w]) {
+      lane_to[i][w] = static_cast<uint16_t>(segment(hop_segments_[i]).lanes());
+      if (direct) continue;
+      segment(sender).AddInlet(Connect(hop_segments_[i], last_stage_of(i), worker), false);
+    }
+    segment(sender).AddLane(
+        Lane::ToTrunk(ways_out[w].outlet.get(), direct ? last_stage_of(first) : nullptr));
   }
-  const int worker = plan_.trunk_sender();
-  const size_t sender = NewSegment(worker, {});
-  for (size_t i : last) {
-    segment(sender).AddInlet(Connect(hop_segments_[i], stage_of(i), worker), false);
+  for (const auto& [i, lanes] : lane_to) {
+    if (lanes.size() == 1) continue;
+    Segment::LaneGroups lane_groups{.group_of_row = way_of_row, .groups = {}};
+    for (size_t w = 0; w < ways_out.size(); ++w) {
+      const auto lane = lanes.find(w);
+      lane_groups.groups.push_back({lane == lanes.end() ? uint16_t{0} : lane->second});
+    }
+    segment(hop_segments_[i]).SetLaneGroups(std::move(lane_groups));
   }
-  segment(sender).AddLane(Lane::ToTrunk(outlet, nullptr));
 }
 
 std::vector<std::vector<int>> Assembly::TransmittersOfRows() {

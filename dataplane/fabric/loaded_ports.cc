@@ -5,7 +5,9 @@
 #include <atomic>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/frames/trunk_frame.h"
 #include "dataplane/ports/device_node.h"
+#include "dataplane/runtime/device_string.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -15,9 +17,14 @@ std::string PoolName() {
   return absl::StrCat("bfly_frames_", pools.fetch_add(1, std::memory_order_relaxed));
 }
 
+WorkerOfRow WorkersAt(const TrunkConfig& trunk, const FabricPlan& plan) {
+  const int stage = trunk.sends ? plan.last_stage : plan.first_stage;
+  return [&plan, stage](Row row) { return plan.worker_of(stage, row); };
+}
+
 // The ports, then the trunks, in the order of the config.
-std::vector<PolledDevice> PolledDevices(const FabricConfig& config, const FabricPlan& plan,
-                                        bool sends_to_hosts) {
+std::vector<PolledDevice> PolledDevices(const FabricConfig& config, const Network& network,
+                                        const FabricPlan& plan, bool sends_to_hosts) {
   std::vector<PolledDevice> devices;
   const auto lcore = [&plan](int worker) { return plan.lcores[static_cast<size_t>(worker)]; };
   for (const HostPortConfig& port : config.ports) {
@@ -32,10 +39,14 @@ std::vector<PolledDevice> PolledDevices(const FabricConfig& config, const Fabric
     }
   }
   for (const TrunkConfig& trunk : config.trunks) {
-    const int worker = trunk.sends ? plan.trunk_sender() : plan.trunk_receiver();
-    devices.push_back({.what = absl::StrCat("trunk ", trunk.name),
-                       .device = trunk.device,
-                       .lcores = {lcore(worker)}});
+    PolledDevice& device = devices.emplace_back();
+    device.what = absl::StrCat("trunk ", trunk.name);
+    device.device = trunk.device;
+    std::vector<int> workers = WorkersOfTrunkQueues(
+        MakeTrunkRules(network, trunk.after_stage, trunk.queue_pairs, config.max_frame_bytes),
+        WorkersAt(trunk, plan));
+    if (!trunk.sends && !KeepsQueues(trunk.device)) workers.resize(1);
+    for (int worker : workers) device.lcores.push_back(lcore(worker));
   }
   return devices;
 }
@@ -52,7 +63,7 @@ absl::Status LoadedPorts::Open(const FabricConfig& config, const Network& networ
   if (config.ports.empty() && config.trunks.empty()) return absl::OkStatus();
   const auto sends = [](const TrunkConfig& trunk) { return trunk.sends; };
   const bool sends_to_hosts = std::none_of(config.trunks.begin(), config.trunks.end(), sends);
-  const std::vector<PolledDevice> devices = PolledDevices(config, plan, sends_to_hosts);
+  const std::vector<PolledDevice> devices = PolledDevices(config, network, plan, sends_to_hosts);
   node_warnings_ = NodeWarnings(devices);
   std::vector<int> pollers;
   for (const PolledDevice& device : devices) {
@@ -78,7 +89,7 @@ absl::Status LoadedPorts::Open(const FabricConfig& config, const Network& networ
   for (size_t i = 0; i < config.trunks.size(); ++i) {
     auto trunk = Trunk::Open(absl::StrCat("trunks[", i, "]"), config.trunks[i], network,
                              config.max_frame_bytes, pool_.get(), &keeper_,
-                             [&plan](Row row) { return plan.worker_of(plan.first_stage, row); });
+                             WorkersAt(config.trunks[i], plan));
     if (!trunk.ok()) return trunk.status();
     (config.trunks[i].sends ? trunk_out_ : trunk_in_) = *std::move(trunk);
   }

@@ -11,19 +11,20 @@
 namespace bfly::dataplane {
 namespace {
 
-// What one worker receives of a trunk.
+// What one worker sends into a trunk or receives of it.
 struct Share {
   int worker = 0;
   std::vector<uint16_t> queues;
   std::vector<Row> rows;
 };
 
-std::vector<Share> SharesOf(const TrunkRules& rules, bool keeps_queues,
-                            const WorkerOfRow& worker_of) {
-  std::vector<Share> shares = {{.worker = worker_of(0), .queues = {}, .rows = {}}};
+// The first share has queue pair 0. If a worker cannot use some queue pairs `apart`, it has all.
+std::vector<Share> SharesOf(const TrunkRules& rules, bool apart, const WorkerOfRow& worker_of) {
+  const std::vector<int> workers = WorkersOfTrunkQueues(rules, worker_of);
+  std::vector<Share> shares;
   for (int queue = 0; queue < rules.queues; ++queue) {
     const std::vector<Row> rows = TrunkRowsOf(queue, rules);
-    const int worker = keeps_queues && !rows.empty() ? worker_of(rows[0]) : shares[0].worker;
+    const int worker = workers[apart ? static_cast<size_t>(queue) : 0];
     auto share = std::find_if(shares.begin(), shares.end(),
                               [worker](const Share& s) { return s.worker == worker; });
     if (share == shares.end()) {
@@ -36,6 +37,15 @@ std::vector<Share> SharesOf(const TrunkRules& rules, bool keeps_queues,
 }
 
 }  // namespace
+
+std::vector<int> WorkersOfTrunkQueues(const TrunkRules& rules, const WorkerOfRow& worker_of) {
+  std::vector<int> workers;
+  for (int queue = 0; queue < rules.queues; ++queue) {
+    const std::vector<Row> rows = TrunkRowsOf(queue, rules);
+    workers.push_back(worker_of(rows.empty() ? 0 : rows[0]));
+  }
+  return workers;
+}
 
 absl::StatusOr<std::unique_ptr<Trunk>> Trunk::Open(const std::string& field,
                                                    const TrunkConfig& config,
@@ -60,7 +70,11 @@ absl::StatusOr<std::unique_ptr<Trunk>> Trunk::Open(const std::string& field,
   const DeviceGate* const gate = trunk->device_->gate();
   trunk->wire_ = std::make_unique<TrunkWire>(gate, config.queue_pairs, pool);
   if (config.sends) {
-    trunk->outlet_ = std::make_unique<TrunkOutlet>(gate, rules, pool);
+    for (Share& share : SharesOf(rules, true, worker_of)) {
+      trunk->ways_out_.push_back({.worker = share.worker,
+                                  .rows = std::move(share.rows),
+                                  .outlet = std::make_unique<TrunkOutlet>(gate, rules, pool)});
+    }
   } else {
     const bool keeps_queues = KeepsQueues(config.device);
     for (Share& share : SharesOf(rules, keeps_queues, worker_of)) {
@@ -77,10 +91,10 @@ PortCounters Trunk::counters() const {
   PortCounters c;
   c.name = config_.name;
   c.driver = device_->driver();
-  if (outlet_ != nullptr) {
-    c.tx_packets = outlet_->counters().packets.load(std::memory_order_relaxed);
-    c.tx_bytes = outlet_->counters().bytes.load(std::memory_order_relaxed);
-    outlet_->counters().AddDropsTo(c.drops);
+  for (const WayOut& way : ways_out_) {
+    c.tx_packets += way.outlet->counters().packets.load(std::memory_order_relaxed);
+    c.tx_bytes += way.outlet->counters().bytes.load(std::memory_order_relaxed);
+    way.outlet->counters().AddDropsTo(c.drops);
   }
   for (const WayIn& way : ways_in_) {
     c.rx_packets += way.inlet->counters().packets.load(std::memory_order_relaxed);

@@ -22,8 +22,9 @@
 
 namespace bfly::dataplane {
 
-// The sending end distributes packets over the queues by their rows. When a queue of
-// the device is full the burst stops there, and the rest waits on the links of the stage.
+// The sending end distributes packets over the queues by their rows. One worker uses an outlet and
+// all queues that packets given to the outlet need. When a queue of the device is full the burst
+// stops there, and the rest waits on the links of the stage.
 class TrunkOutlet final : public Outlet {
  public:
   TrunkOutlet(const DeviceGate* gate, const TrunkRules& rules, rte_mempool* pool);
@@ -94,8 +95,12 @@ class TrunkInlet final : public Inlet {
   PortQueueCounters counters_;
 };
 
-// The worker that a packet which begins at `row` behind a trunk needs.
+// The worker that has `row` at the stage before or behind a trunk.
 using WorkerOfRow = std::function<int(Row)>;
+
+// The worker of each queue pair of a trunk: the one that has the first of its rows. A queue pair
+// without rows has the worker of row 0.
+std::vector<int> WorkersOfTrunkQueues(const TrunkRules& rules, const WorkerOfRow& worker_of);
 
 class Trunk {
  public:
@@ -105,10 +110,18 @@ class Trunk {
     std::vector<Row> rows;  // at which its packets may begin
     std::unique_ptr<TrunkInlet> inlet;
   };
+  // A way out for one worker.
+  struct WayOut {
+    int worker = 0;
+    std::vector<Row> rows;  // at which its packets begin behind the trunk
+    std::unique_ptr<TrunkOutlet> outlet;
+  };
 
   // `field` is the trunk's place in the config, "trunks[0]". `pool` and `keeper` must outlive the
-  // trunk. If the device keeps queues apart (KeepsQueues), each of the workers receives from the
-  // queue pairs whose first row it has; else the worker of row 0 receives from all.
+  // trunk. `worker_of` tells the workers of `after_stage` at the sending end, and of the next stage
+  // at the receiving end. Each worker sends on the queue pairs whose first row it has. If the device
+  // keeps queues apart (KeepsQueues), it also receives from these alone; else the worker of row 0
+  // receives from all.
   static absl::StatusOr<std::unique_ptr<Trunk>> Open(const std::string& field,
                                                      const TrunkConfig& config,
                                                      const Network& network,
@@ -117,10 +130,9 @@ class Trunk {
                                                      const WorkerOfRow& worker_of);
 
   const TrunkConfig& config() const { return config_; }
-  // A trunk that sends has an outlet; one that receives has null.
-  TrunkOutlet* outlet() { return outlet_.get(); }
-  // A trunk that receives has ways in. The first one has row 0, and the messages of programs come
-  // by it; one that sends has none.
+  // A trunk that sends has ways out, and one that receives has ways in. The first way has row 0 and
+  // queue pair 0, and the messages of programs use it.
+  const std::vector<WayOut>& ways_out() const { return ways_out_; }
   const std::vector<WayIn>& ways_in() const { return ways_in_; }
   TrunkWire* wire() { return wire_.get(); }
   PortCounters counters() const;
@@ -131,7 +143,7 @@ class Trunk {
 
   TrunkConfig config_;
   std::unique_ptr<AttachedDevice> device_;
-  std::unique_ptr<TrunkOutlet> outlet_;
+  std::vector<WayOut> ways_out_;
   std::vector<WayIn> ways_in_;
   std::unique_ptr<TrunkWire> wire_;
 };

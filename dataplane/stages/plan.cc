@@ -101,13 +101,6 @@ int FabricPlan::poller_of(const HostPortConfig& port, int queue, int stage) cons
   return worker_of_lcore(port.lcores[static_cast<size_t>(queue) % port.lcores.size()]);
 }
 
-int FabricPlan::trunk_sender() const {
-  const auto last = std::find_if(segments.begin(), segments.end(), [this](const SegmentPlan& s) {
-    return s.end() == segments.back().end();
-  });
-  return last->worker;
-}
-
 int FabricPlan::worker_of_lcore(int lcore) const {
   const auto it = std::find(lcores.begin(), lcores.end(), lcore);
   return it == lcores.end() ? -1 : static_cast<int>(it - lcores.begin());

@@ -46,10 +46,6 @@ struct FabricPlan {
   int worker_of(int stage, Row row) const;
   // The worker that uses queue pair `queue` of a port whose rows are at `stage`.
   int poller_of(const HostPortConfig& port, int queue, int stage) const;
-  // The worker that receives from the trunk before the first stage, and the one that sends to the
-  // trunk after the last stage.
-  int trunk_receiver() const { return worker_of(first_stage, 0); }
-  int trunk_sender() const;
   // Index of the segment that begins at the node `row` of `hop`.
   int segment_from(int hop, Row row) const;
 };

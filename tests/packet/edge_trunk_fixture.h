@@ -81,11 +81,11 @@ class TrunkTest : public testing::Test {
 
   // Offers one packet; false if the trunk does not take it.
   bool Offer(const Descriptor& packet) {
-    return sender_->outlet()->Send(&packet, 1, near_ledger_) == 1;
+    return sender_->ways_out()[0].outlet->Send(&packet, 1, near_ledger_) == 1;
   }
   void Send(const Descriptor& packet) {
     ASSERT_TRUE(Offer(packet));
-    sender_->outlet()->Flush(near_ledger_);
+    sender_->ways_out()[0].outlet->Flush(near_ledger_);
   }
 
   // Carries the frames that the sender gave to its device. `keep` says whether the cable passes the

@@ -235,9 +235,9 @@ TEST_F(TrunkTest, AFullDevicePushesBackAndNothingIsLost) {
   size_t next = 0;
   for (int pass = 0; pass < 1000 && arrived_.size() < 200; ++pass) {
     const int offered = static_cast<int>(std::min<size_t>(kBurst, waiting.size() - next));
-    next += sender_->outlet()->Send(waiting.data() + next, offered, near_ledger_);
-    sender_->outlet()->Flush(near_ledger_);
-    EXPECT_EQ(next, near_ledger_.handed_on + sender_->outlet()->held());
+    next += sender_->ways_out()[0].outlet->Send(waiting.data() + next, offered, near_ledger_);
+    sender_->ways_out()[0].outlet->Flush(near_ledger_);
+    EXPECT_EQ(next, near_ledger_.handed_on + sender_->ways_out()[0].outlet->held());
     CarryAll();
     Receive();
   }
@@ -251,7 +251,7 @@ TEST_F(TrunkTest, WhatTheSenderGivesUpTheReceiverDoesNotMiss) {
   int taken = 0;
   while (Offer(Synthetic(HalfWay(0), 0, 64))) ++taken;
   EXPECT_EQ(taken, 7 + kBurst) << "the ring and one burst";
-  EXPECT_EQ(sender_->outlet()->Discard(), uint64_t{kBurst});
+  EXPECT_EQ(sender_->ways_out()[0].outlet->Discard(), uint64_t{kBurst});
   EXPECT_EQ(near_ledger_.handed_on, 7u);
   CarryAll();
   Receive();

@@ -124,30 +124,32 @@ TEST_P(Split, TwoDataPlanesJoinedByATrunkCountAndDeliverLikeOne) {
 
 INSTANTIATE_TEST_SUITE_P(Blocks, Split, testing::Values(1, 2));
 
-class SplitQueues : public testing::TestWithParam<int> {};
+// Some stages of a butterfly of 8 rows, with a trunk of several queue pairs after `after_stage`.
+FabricConfig PartOfButterfly(int first_stage, int last_stage, int cpu, int after_stage,
+                             int queue_pairs, const RingCable& cable) {
+  const bool sends = after_stage == last_stage;
+  FabricConfig config = Half(first_stage, last_stage, cpu, 1, cable, sends);
+  config.network = {.kind = NetworkKind::kButterfly, .rows = 8};
+  config.trunks[0].after_stage = after_stage;
+  config.trunks[0].queue_pairs = queue_pairs;
+  config.mbufs = 8191;
+  return config;
+}
 
-// Stage 0 of a butterfly of 8 rows, and behind the trunk two workers with half of the rows each.
-TEST_P(SplitQueues, EveryWorkerBehindATrunkPollsTheQueuePairsOfItsRows) {
-  ASSERT_GE(UsableCpus().size(), 2u) << "two fabrics in one process need two CPUs";
-  const int queue_pairs = GetParam();
-  RingCable cable(static_cast<unsigned>(queue_pairs));
-  const auto half = [&](int first, int last, int cpu, bool sends) {
-    FabricConfig config = Half(first, last, cpu, 1, cable, sends);
-    config.network = {.kind = NetworkKind::kButterfly, .rows = 8};
-    config.trunks[0].after_stage = 0;
-    config.trunks[0].queue_pairs = queue_pairs;
-    config.mbufs = 8191;
-    return config;
-  };
-  FabricConfig right = half(1, 2, 1, false);
-  right.placement.push_back(right.placement[0]);
-  right.placement[0].rows = {0, 3};
-  right.placement[1].rows = {4, 7};
-  right.placement[1].lcore = Lcores()[3].number;
-  const std::unique_ptr<Fabric> a = MustLoad(half(0, 0, 0, true));
+// Gives the rows 4-7 to another worker.
+void CutByLeadingBit(FabricConfig& config, int lcore) {
+  config.placement.push_back(config.placement[0]);
+  config.placement[0].rows = {0, 3};
+  config.placement[1].rows = {4, 7};
+  config.placement[1].lcore = lcore;
+}
+
+// A packet of every pair goes through both halves. Returns what each then counts.
+std::pair<Snapshot, Snapshot> ExchangeAllPairs(const FabricConfig& left,
+                                               const FabricConfig& right) {
+  const std::unique_ptr<Fabric> a = MustLoad(left);
   const std::unique_ptr<Fabric> b = MustLoad(right);
-  ASSERT_NE(a, nullptr);
-  ASSERT_NE(b, nullptr);
+  if (a == nullptr || b == nullptr) return {};
   std::vector<std::pair<Row, Tag>> sent;
   std::vector<SourceConfig> sources;
   for (Row output = 0; output < 8; ++output) {
@@ -159,15 +161,33 @@ TEST_P(SplitQueues, EveryWorkerBehindATrunkPollsTheQueuePairsOfItsRows) {
     sources.push_back(source);
     for (Row input : source.rows) sent.push_back({input, GreedyTag(a->network(), input, output)});
   }
-  ASSERT_TRUE(a->SetSources(sources).ok());
+  EXPECT_TRUE(a->SetSources(sources).ok());
   const Snapshot at_b = WaitForDeliveries(*b, 64);
-  const Snapshot at_a = a->snapshot();
+  const Snapshot at_a = WaitUntil(*a, [](const Snapshot& now) { return now.trunk_out == 64; });
   ExpectConserved(at_a);
   EXPECT_EQ(at_b.conservation.delivered, 64u);
   EXPECT_EQ(at_b.trunk_in, 64u);
   std::vector<uint64_t> counted = PacketCounts(at_a);
   for (uint64_t packets : PacketCounts(at_b)) counted.push_back(packets);
   EXPECT_EQ(counted, WalkedCounts(a->network(), sent));
+  return {at_a, at_b};
+}
+
+class SplitQueues : public testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    ASSERT_GE(UsableCpus().size(), 2u) << "two fabrics in one process need two CPUs";
+  }
+};
+
+// Stage 0 is before the trunk, and behind it two workers have half of the rows each.
+TEST_P(SplitQueues, EveryWorkerBehindATrunkPollsTheQueuePairsOfItsRows) {
+  const int queue_pairs = GetParam();
+  RingCable cable(static_cast<unsigned>(queue_pairs));
+  FabricConfig right = PartOfButterfly(1, 2, 1, 0, queue_pairs, cable);
+  CutByLeadingBit(right, Lcores()[3].number);
+  const auto [at_a, at_b] =
+      ExchangeAllPairs(PartOfButterfly(0, 0, 0, 0, queue_pairs, cable), right);
   // Stage 0 sets the leading bit of the row, and blocks cut by it exchange nothing after that. Half
   // of the packets come to each worker, by the trunk alone if no queue pair has rows of both.
   ASSERT_EQ(at_b.workers.size(), 2u);
@@ -179,6 +199,25 @@ TEST_P(SplitQueues, EveryWorkerBehindATrunkPollsTheQueuePairsOfItsRows) {
       EXPECT_EQ(worker.ledger.taken_over, 32u);
     }
   }
+}
+
+// Two workers have half of the rows each at stages 0 and 1, and stage 2 is behind the trunk.
+TEST_P(SplitQueues, EveryWorkerBeforeATrunkSendsOnTheQueuePairsOfItsRows) {
+  const int queue_pairs = GetParam();
+  RingCable cable(static_cast<unsigned>(queue_pairs));
+  FabricConfig left = PartOfButterfly(0, 1, 0, 1, queue_pairs, cable);
+  CutByLeadingBit(left, Lcores()[2].number);
+  const auto [at_a, at_b] = ExchangeAllPairs(left, PartOfButterfly(2, 2, 1, 1, queue_pairs, cable));
+  ASSERT_EQ(at_a.workers.size(), 2u);
+  // At stage 0 each worker hands half of its 32 packets to the other, and each has 32 behind it.
+  // With one queue pair the second worker hands all of them to the first. Of three the second one
+  // has the rows 3 to 5 and is the first worker's, so the second worker hands over those at rows 4
+  // and 5.
+  const uint64_t gathered = queue_pairs == 1 ? 32 : queue_pairs == 3 ? 16 : 0;
+  EXPECT_EQ(at_a.workers[0].ledger.taken_over, 16 + gathered);
+  EXPECT_EQ(at_a.workers[1].ledger.taken_over, 16u);
+  EXPECT_EQ(at_a.workers[0].ledger.handed_on, 16 + 32 + gathered);
+  EXPECT_EQ(at_a.workers[1].ledger.handed_on, 16u + 32);
 }
 
 INSTANTIATE_TEST_SUITE_P(QueuePairs, SplitQueues, testing::Values(1, 2, 3, 16));
