@@ -119,9 +119,9 @@ class Trunk {
 
   // `field` is the trunk's place in the config, "trunks[0]". `pool` and `keeper` must outlive the
   // trunk. `worker_of` tells the workers of `after_stage` at the sending end, and of the next stage
-  // at the receiving end. Each worker sends on the queue pairs whose first row it has. If the device
-  // keeps queues apart (KeepsQueues), it also receives from these alone; else the worker of row 0
-  // receives from all.
+  // at the receiving end. Each worker sends on the queue pairs whose first row it has. If the
+  // device keeps queues apart (KeepsQueues), it also receives from these alone; else the worker of
+  // row 0 receives from all.
   static absl::StatusOr<std::unique_ptr<Trunk>> Open(const std::string& field,
                                                      const TrunkConfig& config,
                                                      const Network& network,
