@@ -163,8 +163,7 @@ grpc::Status AgentService::GetTraffic(grpc::ServerContext*,
                                       v1::AgentTrafficState* response) {
   const absl::StatusOr<FabricHost::Traffic> traffic = host_.traffic();
   if (!traffic.ok()) return ToGrpc(traffic.status());
-  FillTraffic(traffic->sources, traffic->latency, response);
-  if (!request->histogram()) response->mutable_latency()->clear_histogram();
+  FillTraffic(traffic->sources, traffic->latency, request->histogram(), response);
   return grpc::Status::OK;
 }
 

@@ -129,9 +129,7 @@ absl::StatusOr<dataplane::DevicePolicy> DevicesAllowed(const Flags& flags,
 std::vector<int> CpusOfWorkers(const dataplane::Fabric& fabric) {
   std::vector<int> cpus;
   for (const dataplane::WorkerCounters& worker : fabric.summary().workers) {
-    for (const dataplane::Lcore& lcore : dataplane::Lcores()) {
-      if (lcore.number == worker.lcore) cpus.push_back(lcore.cpu);
-    }
+    if (const auto cpu = dataplane::CpuOfLcore(worker.lcore)) cpus.push_back(*cpu);
   }
   return cpus;
 }

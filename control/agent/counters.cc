@@ -251,7 +251,8 @@ void FillSummary(const dataplane::LatencySummary& from, v1::LatencySummary* to) 
 }  // namespace
 
 void FillTraffic(const std::vector<dataplane::SourceCounters>& sources,
-                 const dataplane::LatencyReport& latency, v1::AgentTrafficState* state) {
+                 const dataplane::LatencyReport& latency, bool histogram,
+                 v1::AgentTrafficState* state) {
   for (const dataplane::SourceCounters& source : sources) {
     v1::AgentSourceCounters* out = state->add_sources();
     out->set_id(source.id);
@@ -264,10 +265,12 @@ void FillTraffic(const std::vector<dataplane::SourceCounters>& sources,
   v1::LatencyReport* report = state->mutable_latency();
   report->set_recording(latency.recording);
   FillSummary(latency.end_to_end, report->mutable_end_to_end());
-  for (const dataplane::LatencyBucket& from : latency.histogram) {
-    v1::LatencyBucket* bucket = report->add_histogram();
-    bucket->set_up_to(from.up_to);
-    bucket->set_packets(from.count);
+  if (histogram) {
+    for (const dataplane::LatencyBucket& from : latency.histogram) {
+      v1::LatencyBucket* bucket = report->add_histogram();
+      bucket->set_up_to(from.up_to);
+      bucket->set_packets(from.count);
+    }
   }
   FillSummary(latency.links, report->mutable_links());
   FillSummary(latency.late, report->mutable_late());

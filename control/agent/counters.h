@@ -21,7 +21,9 @@ void FillCounters(const dataplane::Snapshot& snapshot,
 absl::StatusOr<dataplane::LinkQuery> ToLinkQuery(const v1::AgentReadLinksRequest& request);
 void FillReading(const dataplane::LinkReading& reading, v1::AgentLinkReading* out);
 
+// With `histogram`, the buckets of the latencies too.
 void FillTraffic(const std::vector<dataplane::SourceCounters>& sources,
-                 const dataplane::LatencyReport& latency, v1::AgentTrafficState* state);
+                 const dataplane::LatencyReport& latency, bool histogram,
+                 v1::AgentTrafficState* state);
 
 }  // namespace bfly::control

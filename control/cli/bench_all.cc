@@ -10,19 +10,19 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <memory>
-#include <sstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "control/cli/bench_report.h"
 #include "control/cli/machine_facts.h"
 #include "control/cli/syntax.h"
+#include "control/measure/core/journal.h"
 #include "dataplane/bench/bench_frames.h"
 #include "dataplane/bench/bench_processes.h"
 #include "dataplane/runtime/elapsed.h"
@@ -43,7 +43,7 @@ struct BenchAllOptions {
   double limit = 0;  // seconds; 0: 180, or 30 with --quick
 };
 
-// What a program printed, and how it ended.
+// The output of a program, and why it failed.
 struct BenchOutcome {
   std::string printed;
   double seconds = 0;
@@ -53,6 +53,8 @@ struct BenchOutcome {
 class FigureRuns {
  public:
   FigureRuns(bool quick, double limit) : quick_(quick), limit_(limit) {}
+  // PERMISSION_DENIED: there is no place for the files of the benches.
+  absl::Status made() const { return directory_.made(); }
 
   absl::StatusOr<BenchOutcome> Run(const BenchFigure& figure) const {
     if (figure.fabric.empty()) return Bench(figure);
@@ -88,7 +90,7 @@ class FigureRuns {
     BenchOutcome outcome;
     if (!(*process)->HasEnded()) {
       outcome.failure = absl::StrFormat("not ended after %g s, and interrupted", seconds);
-      // What it started is its own to end.
+      // It ends the programs that it started by itself.
       kill((*process)->pid(), SIGINT);
       (*process)->WaitForEnd(kInterruptSeconds);
     } else if (code != 0) {
@@ -141,29 +143,10 @@ class FigureText {
 
 absl::StatusOr<std::string> ReadPage(const std::filesystem::path& path) {
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) {
-    std::string name = path.stem().string();
-    std::replace(name.begin(), name.end(), '-', ' ');
-    return absl::StrCat("# Figures: ", name, "\n");
-  }
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return absl::UnavailableError(absl::StrCat(path.string(), ": cannot be read"));
-  return text.str();
-}
-
-// The page is written whole or not at all.
-absl::Status WritePage(const std::filesystem::path& path, const std::string& text) {
-  const std::filesystem::path part = path.string() + ".part";
-  std::ofstream file(part);
-  file << text;
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(part, path, error);
-  if (file && !error) return absl::OkStatus();
-  std::filesystem::remove(part, error);
-  return absl::UnavailableError(absl::StrCat(path.string(), ": cannot be written"));
+  if (std::filesystem::exists(path, error)) return ReadFile(path);
+  std::string name = path.stem().string();
+  std::replace(name.begin(), name.end(), '-', ' ');
+  return absl::StrCat("# Figures: ", name, "\n");
 }
 
 absl::StatusOr<std::filesystem::path> FolderOf(const BenchAllOptions& options) {
@@ -176,7 +159,7 @@ absl::StatusOr<std::filesystem::path> FolderOf(const BenchAllOptions& options) {
                            : absl::StrCat("--into: ", folder.string(), " is not a folder"));
 }
 
-absl::StatusOr<std::vector<BenchFigure>> ChosenFigures(const BenchAllOptions& options) {
+std::vector<BenchFigure> ChosenFigures(const BenchAllOptions& options) {
   std::vector<BenchFigure> chosen;
   for (const BenchFigure& figure : AllFigures()) {
     if (options.only.empty() || std::count(options.only.begin(), options.only.end(), figure.name)) {
@@ -189,10 +172,9 @@ absl::StatusOr<std::vector<BenchFigure>> ChosenFigures(const BenchAllOptions& op
 absl::Status BenchAll(const BenchAllOptions& options) {
   const absl::StatusOr<std::filesystem::path> folder = FolderOf(options);
   if (!folder.ok()) return folder.status();
-  const absl::StatusOr<std::vector<BenchFigure>> figures = ChosenFigures(options);
-  if (!figures.ok()) return figures.status();
+  const std::vector<BenchFigure> figures = ChosenFigures(options);
   // Before anything runs: a page that cannot take its figures.
-  for (const BenchFigure& figure : *figures) {
+  for (const BenchFigure& figure : figures) {
     const auto page = ReadPage(*folder / figure.page);
     if (!page.ok()) return page.status();
     if (const auto text = WithFigures(*page, ""); !text.ok()) {
@@ -201,12 +183,13 @@ absl::Status BenchAll(const BenchAllOptions& options) {
     }
   }
   const double limit = options.limit > 0 ? options.limit : options.quick ? 30 : 180;
-  printf("%zu figures into %s, each at most %g s\n", figures->size(), folder->c_str(), limit);
+  printf("%zu figures into %s, each at most %g s\n", figures.size(), folder->c_str(), limit);
   const FigureRuns runs(options.quick, limit);
+  if (absl::Status status = runs.made(); !status.ok()) return status;
   std::vector<std::string> failed;
   std::unique_ptr<FigureText> text;
-  for (size_t i = 0; i < figures->size(); ++i) {
-    const BenchFigure& figure = (*figures)[i];
+  for (size_t i = 0; i < figures.size(); ++i) {
+    const BenchFigure& figure = figures[i];
     const std::vector<std::string> words = runs.WordsOf(figure);
     if (text == nullptr) text = std::make_unique<FigureText>(options.quick);
     const absl::StatusOr<BenchOutcome> outcome = runs.Run(figure);
@@ -216,13 +199,13 @@ absl::Status BenchAll(const BenchAllOptions& options) {
     fflush(stdout);
     text->Add(figure, words, *outcome);
     if (!outcome->failure.empty()) failed.push_back(absl::StrJoin(words, " "));
-    if (i + 1 < figures->size() && (*figures)[i + 1].page == figure.page) continue;
+    if (i + 1 < figures.size() && figures[i + 1].page == figure.page) continue;
     const std::filesystem::path path = *folder / figure.page;
     const auto page = ReadPage(path);
     if (!page.ok()) return page.status();
     const auto whole = WithFigures(*page, text->text());
     if (!whole.ok()) return whole.status();
-    if (absl::Status status = WritePage(path, *whole); !status.ok()) return status;
+    if (absl::Status status = WriteFile(path, *whole); !status.ok()) return status;
     text.reset();
   }
   if (failed.empty()) return absl::OkStatus();
@@ -231,9 +214,7 @@ absl::Status BenchAll(const BenchAllOptions& options) {
 }
 
 size_t Times(const std::string& text, const std::string& words) {
-  size_t times = 0;
-  for (size_t at = 0; (at = text.find(words, at)) != std::string::npos; at += words.size()) ++times;
-  return times;
+  return std::vector<absl::string_view>(absl::StrSplit(text, words)).size() - 1;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `bfly bench ports --closed` does.
+// `bfly bench ports --closed`: measures, and prints the report.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace bfly::control {
 
-// Measures and prints. `placement` is the word on the command line.
+// `placement` is the word on the command line.
 absl::Status BenchClosed(const dataplane::ClosedBenchOptions& options, const std::string& placement,
                          const Common& common);
 

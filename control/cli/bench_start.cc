@@ -19,14 +19,18 @@
 #include "control/cli/served_fabric.h"
 #include "control/cli/tap_pair.h"
 #include "control/cli/text.h"
+#include "dataplane/bench/bench_frames.h"
 #include "dataplane/bench/run_statistics.h"
+#include "dataplane/frames/mac_address.h"
 #include "dataplane/runtime/cpus.h"
+#include "dataplane/runtime/elapsed.h"
 
 namespace bfly::control {
 namespace {
 
 using dataplane::RunStatistics;
 using dataplane::StatisticsOf;
+using dataplane::StatisticsOver;
 using StartClock = std::chrono::steady_clock;
 
 constexpr uint32_t kLeastRows = 2;  // of the fabric that the other is compared with
@@ -35,6 +39,8 @@ constexpr double kPatienceSeconds = 60;
 constexpr int kUpLogLines = 20;
 constexpr char kPayload[] = "bfly bench start";
 constexpr size_t kFrameBytes = 64;
+constexpr dataplane::MacAddress kHostMac = 0x020000000001;
+constexpr uint16_t kExperimentalType = 0x88b6;  // IEEE 802 local experimental 2
 
 struct StartBenchOptions {
   uint32_t rows = 1024;
@@ -46,8 +52,7 @@ struct FabricStart {
   double up = 0;           // seconds until `bfly up` came back
   double first_frame = 0;  // seconds until a frame came out at the last row
   ProcessMemory controller, data_plane;
-  // After a picture of all links was read.
-  ProcessMemory controller_in_use, data_plane_in_use;
+  ProcessMemory controller_in_use, data_plane_in_use;  // after a picture of all links was read
   uint64_t links = 0;
   std::string memory;  // where DPDK's memory lies
 };
@@ -56,20 +61,10 @@ struct StartBenchResult {
   std::vector<FabricStart> starts, of_two_rows;
 };
 
-double SinceStart(StartClock::time_point start) {
-  return std::chrono::duration<double>(StartClock::now() - start).count();
-}
-
-int StagesOf(uint32_t rows) {
-  int stages = 0;
-  for (uint32_t n = rows; n > 1; n /= 2) stages += 2;
-  return stages;
-}
-
 // Half of the stages on the first usable CPU, half on the last; a port at the first row and one at
 // the last.
 std::string TopologyText(uint32_t rows) {
-  const int stages = StagesOf(rows);
+  const int stages = StagesOfTwoFold(rows);
   return absl::StrCat("name: bench-start\nnetwork: {kind: two_fold_butterfly, rows: ", rows,
                       ", seed: 1}\nplacement:\n  - {stages: 0-", stages / 2 - 1,
                       ", lcore: ", dataplane::UsableCpus().front(), "}\n  - {stages: ", stages / 2,
@@ -79,19 +74,14 @@ std::string TopologyText(uint32_t rows) {
                       TapPair::kNames[1], "\", rows: ", rows - 1, "}\n");
 }
 
-// From a host to the last row.
+// A frame from a host to a row.
 std::string FrameTo(Row row) {
-  std::string frame = {0x02,
-                       static_cast<char>(0xbf),
-                       0x00,
-                       static_cast<char>(row >> 16),
-                       static_cast<char>(row >> 8),
-                       static_cast<char>(row)};
-  frame.append({0x02, 0x00, 0x00, 0x00, 0x00, 0x01});  // the host's own address
-  frame.append(
-      {static_cast<char>(0x88), static_cast<char>(0xb6)});  // IEEE 802 local experimental 2
-  frame.append(kPayload);
-  frame.resize(kFrameBytes);
+  std::string frame(kFrameBytes, '\0');
+  auto* const bytes = reinterpret_cast<uint8_t*>(frame.data());
+  dataplane::StoreMac(bytes, dataplane::RowMac(row));
+  dataplane::StoreMac(bytes + 6, kHostMac);
+  dataplane::StoreBe16(bytes + 12, kExperimentalType);
+  frame.replace(dataplane::kEthernetBytes, sizeof(kPayload) - 1, kPayload);
   return frame;
 }
 
@@ -114,15 +104,15 @@ class StartBench {
 
  private:
   absl::StatusOr<FabricStart> StartOnce(uint32_t rows) {
-    const absl::StatusOr<BenchRunDir> directory = BenchRunDir::Make();
-    if (!directory.ok()) return directory.status();
-    const std::string file = directory->path() + "/topology.yaml";
+    const dataplane::BenchDirectory directory;
+    if (absl::Status status = directory.made(); !status.ok()) return status;
+    const std::string file = directory.path() + "/topology.yaml";
     std::ofstream(file) << TopologyText(rows);
     Common common;
-    common.run_dir = directory->path() + "/run";
+    common.run_dir = directory.path() + "/run";
     Fleet fleet(common.run_dir);
     absl::StatusOr<FabricStart> start =
-        UntilFirstFrame(rows, {.run_dir = directory->path(), .name = "up"},
+        UntilFirstFrame(rows, {.run_dir = directory.path(), .name = "up"},
                         {SiblingProgram("bfly"), "up", file, "--run-dir", common.run_dir});
     if (start.ok()) {
       if (absl::Status status = ReadMemory(fleet, common, *start); !status.ok()) start = status;
@@ -146,15 +136,15 @@ class StartBench {
       if (!came_through) taps_.Send(0, frame);
       if (taps_.Receive(1, kFrameStep, &got) && absl::StrContains(got, kPayload) && !came_through) {
         came_through = true;
-        start.first_frame = SinceStart(began);
+        start.first_frame = dataplane::SecondsSince(began);
       }
       if (!came_back && RunningDaemon(up) != *pid) {
         came_back = true;
-        start.up = SinceStart(began);
+        start.up = dataplane::SecondsSince(began);
       }
       absl::Status status;
       if (Interrupted(signals_)) status = absl::CancelledError("interrupted");
-      if (SinceStart(began) > kPatienceSeconds) {
+      if (dataplane::SecondsSince(began) > kPatienceSeconds) {
         status = absl::DeadlineExceededError(absl::StrCat("no frame came through the fabric in ",
                                                           kPatienceSeconds, " s; `bfly up` wrote\n",
                                                           LogTail(up, kUpLogLines)));
@@ -207,13 +197,6 @@ class StartBench {
   SignalReader& signals_;
 };
 
-template <class Figure>
-RunStatistics OverStarts(const std::vector<FabricStart>& starts, Figure figure) {
-  std::vector<double> figures;
-  for (const FabricStart& start : starts) figures.push_back(static_cast<double>(figure(start)));
-  return StatisticsOf(std::move(figures));
-}
-
 double UpSeconds(const FabricStart& start) { return start.up; }
 double FirstFrame(const FabricStart& start) { return start.first_frame; }
 uint64_t ControllerBytes(const FabricStart& start) {
@@ -252,20 +235,20 @@ void PrintStartJson(const StartBenchOptions& options, const StartBenchResult& re
   const std::vector<FabricStart>& starts = result.starts;
   const nlohmann::ordered_json out = {
       {"rows", options.rows},
-      {"stages", StagesOf(options.rows)},
+      {"stages", StagesOfTwoFold(options.rows)},
       {"links", starts.front().links},
       {"runs", options.runs},
-      {"first_frame_seconds", OverStarts(starts, FirstFrame).median},
-      {"memory_bytes", OverStarts(starts, BothBytes).median},
-      {"up_seconds_spread", SpreadJson(OverStarts(starts, UpSeconds))},
-      {"first_frame_seconds_spread", SpreadJson(OverStarts(starts, FirstFrame))},
-      {"two_rows_first_frame_seconds", SpreadJson(OverStarts(result.of_two_rows, FirstFrame))},
+      {"first_frame_seconds", StatisticsOver(starts, FirstFrame).median},
+      {"memory_bytes", StatisticsOver(starts, BothBytes).median},
+      {"up_seconds_spread", SpreadJson(StatisticsOver(starts, UpSeconds))},
+      {"first_frame_seconds_spread", SpreadJson(StatisticsOver(starts, FirstFrame))},
+      {"two_rows_first_frame_seconds", SpreadJson(StatisticsOver(result.of_two_rows, FirstFrame))},
       {"ratio", SpreadJson(OverTwoRows(result))},
-      {"controller_bytes", SpreadJson(OverStarts(starts, ControllerBytes))},
-      {"data_plane_bytes", SpreadJson(OverStarts(starts, DataPlaneBytes))},
-      {"frame_buffer_bytes", SpreadJson(OverStarts(starts, FrameBufferBytes))},
-      {"memory_bytes_after_picture", SpreadJson(OverStarts(starts, BothInUse))},
-      {"two_rows_memory_bytes", SpreadJson(OverStarts(result.of_two_rows, BothBytes))},
+      {"controller_bytes", SpreadJson(StatisticsOver(starts, ControllerBytes))},
+      {"data_plane_bytes", SpreadJson(StatisticsOver(starts, DataPlaneBytes))},
+      {"frame_buffer_bytes", SpreadJson(StatisticsOver(starts, FrameBufferBytes))},
+      {"memory_bytes_after_picture", SpreadJson(StatisticsOver(starts, BothInUse))},
+      {"two_rows_memory_bytes", SpreadJson(StatisticsOver(result.of_two_rows, BothBytes))},
       {"memory", starts.front().memory},
       {"machine", ProcessorName()},
       {"compiler", BFLY_COMPILER}};
@@ -277,23 +260,24 @@ void PrintStartText(const StartBenchOptions& options, const StartBenchResult& re
   printf(
       "bfly up, two-fold butterfly of %u rows, %d stages, %lu links, two AF_XDP ports; %d runs, in "
       "turn with a fabric of %u rows\n",
-      options.rows, StagesOf(options.rows), static_cast<unsigned long>(starts.front().links),
+      options.rows, StagesOfTwoFold(options.rows), static_cast<unsigned long>(starts.front().links),
       options.runs, kLeastRows);
   printf("  first frame through   %s; of %u rows %s, ratio %.2f\n",
-         SecondsText(OverStarts(starts, FirstFrame)).c_str(), kLeastRows,
-         SecondsText(OverStarts(result.of_two_rows, FirstFrame)).c_str(),
+         SecondsText(StatisticsOver(starts, FirstFrame)).c_str(), kLeastRows,
+         SecondsText(StatisticsOver(result.of_two_rows, FirstFrame)).c_str(),
          OverTwoRows(result).median);
-  printf("  bfly up came back     %s\n", SecondsText(OverStarts(starts, UpSeconds)).c_str());
+  printf("  bfly up came back     %s\n", SecondsText(StatisticsOver(starts, UpSeconds)).c_str());
   printf("memory without the buffers of frames\n");
   printf("  controller            %s\n",
-         MebibytesText(OverStarts(starts, ControllerBytes)).c_str());
-  printf("  data plane            %s\n", MebibytesText(OverStarts(starts, DataPlaneBytes)).c_str());
+         MebibytesText(StatisticsOver(starts, ControllerBytes)).c_str());
+  printf("  data plane            %s\n",
+         MebibytesText(StatisticsOver(starts, DataPlaneBytes)).c_str());
   printf("  both                  %s; of %u rows %s\n",
-         MebibytesText(OverStarts(starts, BothBytes)).c_str(), kLeastRows,
-         MebibytesText(OverStarts(result.of_two_rows, BothBytes)).c_str());
-  printf("  after a picture       %s\n", MebibytesText(OverStarts(starts, BothInUse)).c_str());
+         MebibytesText(StatisticsOver(starts, BothBytes)).c_str(), kLeastRows,
+         MebibytesText(StatisticsOver(result.of_two_rows, BothBytes)).c_str());
+  printf("  after a picture       %s\n", MebibytesText(StatisticsOver(starts, BothInUse)).c_str());
   printf("buffers of frames       %s; %s\n",
-         MebibytesText(OverStarts(starts, FrameBufferBytes)).c_str(),
+         MebibytesText(StatisticsOver(starts, FrameBufferBytes)).c_str(),
          starts.front().memory.c_str());
   printf("%s, %s\n", ProcessorName().c_str(), BFLY_COMPILER);
 }

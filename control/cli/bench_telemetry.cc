@@ -19,16 +19,10 @@ namespace {
 
 using dataplane::RunStatistics;
 using dataplane::StatisticsOf;
+using dataplane::StatisticsOver;
 
-template <class Figure>
-RunStatistics OverLoads(const std::vector<TelemetryLoad>& loads, Figure figure) {
-  std::vector<double> figures;
-  for (const TelemetryLoad& load : loads) figures.push_back(figure(load));
-  return StatisticsOf(std::move(figures));
-}
-
-// What the subscriber takes, as part of the figure without it, run by run.
-template <class Figure>
+// The part of a figure that the subscriber takes from the worker, run by run.
+template <typename Figure>
 RunStatistics CostOf(const TelemetryBenchResult& result, Figure figure) {
   std::vector<double> costs;
   for (size_t i = 0; i < result.with.size(); ++i) {
@@ -52,13 +46,13 @@ std::string PercentText(const RunStatistics& runs) {
 }
 
 nlohmann::ordered_json LoadJson(const std::vector<TelemetryLoad>& loads) {
-  return {{"packets_per_second", SpreadJson(OverLoads(loads, Packets))},
-          {"packets_per_cpu_second", SpreadJson(OverLoads(loads, ByCpu))},
-          {"cycles_per_hop", SpreadJson(OverLoads(loads, PerHop))},
-          {"waited", SpreadJson(OverLoads(loads, Waited))},
-          {"controller_cpu", SpreadJson(OverLoads(loads, Controller))},
-          {"agent_cpu", SpreadJson(OverLoads(loads, Agent))},
-          {"pictures_per_second", SpreadJson(OverLoads(loads, Pictures))}};
+  return {{"packets_per_second", SpreadJson(StatisticsOver(loads, Packets))},
+          {"packets_per_cpu_second", SpreadJson(StatisticsOver(loads, ByCpu))},
+          {"cycles_per_hop", SpreadJson(StatisticsOver(loads, PerHop))},
+          {"waited", SpreadJson(StatisticsOver(loads, Waited))},
+          {"controller_cpu", SpreadJson(StatisticsOver(loads, Controller))},
+          {"agent_cpu", SpreadJson(StatisticsOver(loads, Agent))},
+          {"pictures_per_second", SpreadJson(StatisticsOver(loads, Pictures))}};
 }
 
 void PrintTelemetryJson(const TelemetryBenchOptions& options, const TelemetryBenchResult& result,
@@ -87,24 +81,25 @@ void PrintTelemetryText(const TelemetryBenchOptions& options, const TelemetryBen
       "two-fold butterfly of %u rows, one worker on CPU %d, everything else on other CPUs; %d runs "
       "of %g s each way, in turn\n",
       options.rows, worker_cpu, options.runs, options.seconds);
-  const RunStatistics without = OverLoads(result.without, PerHop),
-                      with = OverLoads(result.with, PerHop);
+  const RunStatistics without = StatisticsOver(result.without, PerHop),
+                      with = StatisticsOver(result.with, PerHop);
   printf("  without a subscriber   %s packets/s; %.2f cycles a hop\n",
-         SpreadText(OverLoads(result.without, Packets)).c_str(), without.median);
+         SpreadText(StatisticsOver(result.without, Packets)).c_str(), without.median);
   printf("  with a subscriber      %s packets/s; %.2f cycles a hop\n",
-         SpreadText(OverLoads(result.with, Packets)).c_str(), with.median);
+         SpreadText(StatisticsOver(result.with, Packets)).c_str(), with.median);
   printf("  which gets             %.1f pictures/s of %lu links\n",
-         OverLoads(result.with, Pictures).median, static_cast<unsigned long>(result.links));
+         StatisticsOver(result.with, Pictures).median, static_cast<unsigned long>(result.links));
   printf("  cost to the worker     %s of its packets a CPU second; of its packets %s\n",
          PercentText(CostOf(result, ByCpu)).c_str(), PercentText(CostOf(result, Packets)).c_str());
   printf("  others on its CPU      %.2f %% of the time without, %.2f %% with\n",
-         100 * OverLoads(result.without, Waited).median,
-         100 * OverLoads(result.with, Waited).median);
+         100 * StatisticsOver(result.without, Waited).median,
+         100 * StatisticsOver(result.with, Waited).median);
   printf("  controller             %.1f %% of a CPU without, %.1f %% with\n",
-         100 * OverLoads(result.without, Controller).median,
-         100 * OverLoads(result.with, Controller).median);
+         100 * StatisticsOver(result.without, Controller).median,
+         100 * StatisticsOver(result.with, Controller).median);
   printf("  agent                  %.1f %% of a CPU without, %.1f %% with\n",
-         100 * OverLoads(result.without, Agent).median, 100 * OverLoads(result.with, Agent).median);
+         100 * StatisticsOver(result.without, Agent).median,
+         100 * StatisticsOver(result.with, Agent).median);
   printf("%s, %s\n", ProcessorName().c_str(), BFLY_COMPILER);
 }
 

@@ -4,14 +4,13 @@
 #include <sched.h>
 #include <time.h>
 
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "dataplane/runtime/control_threads.h"
 
 namespace bfly::control {
 namespace {
@@ -49,13 +48,9 @@ double CpuSecondsOf(pid_t process) {
 
 ThreadTime PinnedTime(pid_t process, int cpu) {
   ThreadTime sum;
-  std::error_code error;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(absl::StrCat("/proc/", process, "/task"), error)) {
-    pid_t thread = 0;
-    if (!absl::SimpleAtoi(entry.path().filename().string(), &thread)) continue;
+  for (const pid_t thread : dataplane::ThreadsOf(process)) {
     if (!IsPinnedTo(thread, cpu)) continue;
-    std::ifstream file(entry.path() / "schedstat");
+    std::ifstream file(absl::StrCat("/proc/", process, "/task/", thread, "/schedstat"));
     double ran = 0, waited = 0;
     if (!(file >> ran >> waited)) continue;
     sum.ran += ran * kNanosecond;

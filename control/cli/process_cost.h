@@ -9,8 +9,8 @@
 
 namespace bfly::control {
 
-// Seconds of CPU time of all threads of a process, ended ones included; 0 if there is no such
-// process.
+// Returns the CPU time of all threads of a process in seconds, also of those that have ended; 0 if
+// there is no such process.
 double CpuSecondsOf(pid_t process);
 
 // Seconds.
@@ -18,7 +18,7 @@ struct ThreadTime {
   double ran = 0;
   double waited = 0;  // while others ran on its CPU
 };
-// Of the threads of the process that may run on CPU `cpu` and on no other.
+// Adds up the threads of a process that may run on CPU `cpu` and on no other.
 ThreadTime PinnedTime(pid_t process, int cpu);
 
 // Bytes. Pages that n processes share count one nth for each of them.
@@ -28,9 +28,9 @@ struct ProcessMemory {
   uint64_t frame_buffers = 0;
   uint64_t without_frame_buffers() const { return all - frame_buffers; }
 };
-// Zeros if there is no such process, or if it belongs to somebody else.
+// Returns zeros if there is no such process, or if it belongs to somebody else.
 ProcessMemory MemoryOf(pid_t process);
-// The same from the text of /proc/PID/smaps.
+// Does the same with the text of /proc/PID/smaps.
 ProcessMemory MemoryFromSmaps(const std::string& smaps);
 
 }  // namespace bfly::control

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/cli/served_fabric.h"
 
-#include <cstdlib>
-#include <filesystem>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,20 +9,6 @@
 #include "control/cli/fleet.h"
 
 namespace bfly::control {
-
-absl::StatusOr<BenchRunDir> BenchRunDir::Make() {
-  std::string path = std::filesystem::temp_directory_path() / "bfly-bench-fabric-XXXXXX";
-  if (mkdtemp(path.data()) == nullptr) {
-    return absl::PermissionDeniedError(absl::StrCat("cannot make ", path));
-  }
-  return BenchRunDir(std::move(path));
-}
-
-BenchRunDir::~BenchRunDir() {
-  if (path_.empty()) return;
-  std::error_code error;
-  std::filesystem::remove_all(path_, error);
-}
 
 v1::Topology ServedFabric::OneWorker(const std::string& name, uint32_t rows, uint64_t seed,
                                      int lcore) {
@@ -35,17 +19,11 @@ v1::Topology ServedFabric::OneWorker(const std::string& name, uint32_t rows, uin
   topology.mutable_network()->set_seed(seed);
   topology.add_data_planes()->set_name("dp0");
   topology.mutable_data_planes(0)->set_memory_mb(64);
-  int stages = 0;
-  for (uint32_t n = rows; n > 1; n /= 2) stages += 2;
   v1::StagePlacement* placement = topology.add_placement();
-  placement->set_stages(absl::StrCat("0-", stages - 1));
+  placement->set_stages(absl::StrCat("0-", StagesOfTwoFold(rows) - 1));
   placement->set_lcore(static_cast<uint32_t>(lcore));
   placement->set_data_plane("dp0");
   return topology;
-}
-
-ServedFabric::ServedFabric(BenchRunDir directory) : directory_(std::move(directory)) {
-  common_.run_dir = directory_.path();
 }
 
 ServedFabric::~ServedFabric() { Fleet(common_.run_dir).Stop(/*keep_logs=*/false); }
@@ -54,9 +32,8 @@ pid_t ServedFabric::pid(const std::string& name) const { return Fleet(common_.ru
 
 absl::StatusOr<std::unique_ptr<ServedFabric>> ServedFabric::Start(const v1::Topology& topology,
                                                                   SignalReader& signals) {
-  absl::StatusOr<BenchRunDir> directory = BenchRunDir::Make();
-  if (!directory.ok()) return directory.status();
-  std::unique_ptr<ServedFabric> fabric(new ServedFabric(*std::move(directory)));
+  std::unique_ptr<ServedFabric> fabric(new ServedFabric);
+  if (absl::Status made = fabric->directory_.made(); !made.ok()) return made;
   const auto started =
       Fleet(fabric->common_.run_dir).Start(topology, /*device_dirs=*/{}, [&signals] {
         return Interrupted(signals);

@@ -2,6 +2,8 @@
 // A fabric that a bench starts for itself.
 #pragma once
 
+#include <bit>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -10,22 +12,12 @@
 #include "control/cli/daemon.h"
 #include "control/cli/terminal.h"
 #include "control/cli/verb.h"
+#include "dataplane/bench/bench_frames.h"
 
 namespace bfly::control {
 
-// A new directory /tmp/bfly-bench-fabric-..., which the destructor removes with all that is in it.
-class BenchRunDir {
- public:
-  // PERMISSION_DENIED: it cannot be made.
-  static absl::StatusOr<BenchRunDir> Make();
-  BenchRunDir(BenchRunDir&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
-  ~BenchRunDir();
-  const std::string& path() const { return path_; }
-
- private:
-  explicit BenchRunDir(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
+// The stages of a two-fold butterfly of `rows` rows, a power of two.
+inline int StagesOfTwoFold(uint32_t rows) { return 2 * std::countr_zero(rows); }
 
 // A controller and the data planes of a topology, in a run directory of their own. The destructor
 // stops the processes.
@@ -34,17 +26,18 @@ class ServedFabric {
   // The two-fold butterfly of `rows` rows, all of it on one worker of a data plane dp0, no ports.
   static v1::Topology OneWorker(const std::string& name, uint32_t rows, uint64_t seed, int lcore);
 
+  // PERMISSION_DENIED: the directory cannot be made. Other errors are those of `bfly up`.
   static absl::StatusOr<std::unique_ptr<ServedFabric>> Start(const v1::Topology& topology,
                                                              SignalReader& signals);
   ~ServedFabric();
   const Common& common() const { return common_; }
-  // Of the controller, or of a data plane, by its name.
+  // Returns the process of the controller, or of the data plane of that name.
   pid_t pid(const std::string& name) const;
 
  private:
-  explicit ServedFabric(BenchRunDir directory);
+  ServedFabric() { common_.run_dir = directory_.path(); }
 
-  const BenchRunDir directory_;
+  const dataplane::BenchDirectory directory_;
   Common common_;
 };
 

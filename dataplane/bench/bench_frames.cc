@@ -96,6 +96,12 @@ BenchDirectory::BenchDirectory() {
   if (mkdtemp(name.data()) != nullptr) path_ = name;
 }
 
+absl::Status BenchDirectory::made() const {
+  if (!path_.empty()) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("cannot make a directory in ", std::filesystem::temp_directory_path().string()));
+}
+
 BenchDirectory::~BenchDirectory() {
   std::error_code ignored;
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);

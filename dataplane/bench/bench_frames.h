@@ -29,14 +29,16 @@ Frames FramesBetween(const std::vector<Row>& from, const std::vector<Row>& to, i
 // Writes a file that net_pcap reads.
 absl::Status WritePcap(const std::string& path, const Frames& frames);
 
-// A new directory. The destructor removes it with all its files.
+// A new directory /tmp/bfly-bench-... . The destructor removes it with all its files.
 class BenchDirectory {
  public:
   BenchDirectory();
   ~BenchDirectory();
   BenchDirectory(const BenchDirectory&) = delete;
   BenchDirectory& operator=(const BenchDirectory&) = delete;
-  const std::string& path() const { return path_; }
+  // PermissionDenied: it cannot be made.
+  absl::Status made() const;
+  const std::string& path() const { return path_; }  // empty: it cannot be made
 
  private:
   std::string path_;

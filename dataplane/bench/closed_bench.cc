@@ -75,6 +75,7 @@ class ClosedBench {
   int pairs() const { return pairs_; }
 
   absl::Status WriteCaptures() {
+    if (absl::Status status = directory_.made(); !status.ok()) return status;
     std::vector<Row> sinks;
     for (int pair = 0; pair < pairs_; ++pair) {
       const std::vector<Row> rows = RowsOf(pair, 1);
@@ -229,13 +230,6 @@ class ClosedBench {
   std::set<Row> targets_;  // of all frames
 };
 
-void Add(Conservation& sum, const Conservation& c) {
-  sum.injected += c.injected;
-  sum.delivered += c.delivered;
-  sum.dropped += c.dropped;
-  sum.in_flight += c.in_flight;
-}
-
 }  // namespace
 
 absl::StatusOr<ClosedBenchResult> RunClosedBench(const ClosedBenchOptions& options) {
@@ -274,7 +268,7 @@ absl::StatusOr<ClosedBenchResult> RunClosedBench(const ClosedBenchOptions& optio
     late_means.push_back(it->late_mean_us);
     late_p99s.push_back(it->late_p99_us);
     result.busy = std::min({result.busy, one->busy, it->busy});
-    Add(result.conservation, it->conservation);
+    result.conservation += it->conservation;
     // Measures `other` too, and appends its rate and the quotient.
     const auto beside = [&](const MeasuredFabric& other, std::vector<double>& rates,
                             std::vector<double>& over) {
@@ -282,7 +276,7 @@ absl::StatusOr<ClosedBenchResult> RunClosedBench(const ClosedBenchOptions& optio
       if (!measured.ok()) return measured.status();
       rates.push_back(measured->frames_per_second);
       over.push_back(it->frames_per_second / measured->frames_per_second);
-      Add(result.conservation, measured->conservation);
+      result.conservation += measured->conservation;
       return absl::OkStatus();
     };
     if (open_vswitch.ok()) {

@@ -133,11 +133,7 @@ absl::StatusOr<FabricBenchResult> RunFabricBench(const FabricBenchOptions& optio
     const double seconds = SecondsSince(start);
     const double cpu_seconds = (*fabric)->CpuSeconds() - cpu_before;
     if (absl::Status status = (*fabric)->Unload(); !status.ok()) return status;
-    const Conservation c = (*fabric)->summary().conservation;
-    result.conservation.injected += c.injected;
-    result.conservation.delivered += c.delivered;
-    result.conservation.dropped += c.dropped;
-    result.conservation.in_flight += c.in_flight;
+    result.conservation += (*fabric)->summary().conservation;
     const uint64_t hops = delivered * static_cast<uint64_t>(network->hops());
     result.hops += hops;
     wall.push_back(static_cast<double>(hops) / seconds);

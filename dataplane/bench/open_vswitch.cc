@@ -22,6 +22,7 @@ constexpr const char* kVswitchPrograms[] = {"/usr/lib/openvswitch-switch-dpdk/ov
                                             "ovs-vswitchd"};
 constexpr const char* kVswitchSchema = "/usr/share/openvswitch/vswitch.ovsschema";
 constexpr double kVersionSeconds = 10;
+constexpr int kMaskBits = 64;
 constexpr double kCacheFillSeconds = 0.5;  // the exact-match cache fills at random
 
 // "Open vSwitch) 3.1.0" and "DPDK 22.11.11" -> "3.1.0, DPDK 22.11.11"; empty without DPDK.
@@ -55,6 +56,12 @@ absl::StatusOr<OpenVswitchProgram> FindOpenVswitch(const std::string& program) {
 }
 
 absl::StatusOr<std::unique_ptr<OpenVswitch>> OpenVswitch::Start(const OpenVswitchOptions& options) {
+  for (const int cpu : options.cpus) {
+    if (cpu < kMaskBits) continue;
+    return absl::UnavailableError(absl::StrCat("Open vSwitch is given its CPUs by a mask of ",
+                                               kMaskBits, " bits, and CPU ", cpu,
+                                               " is not in it; take other CPUs with taskset"));
+  }
   std::unique_ptr<OpenVswitch> it(new OpenVswitch(options));
   absl::Status status = it->StartDatabase();
   if (status.ok()) status = it->StartSwitch();

@@ -95,6 +95,7 @@ class PortBench {
 
   absl::StatusOr<DeviceRun> RunBfly() {
     const BenchDirectory directory;
+    if (absl::Status status = directory.made(); !status.ok()) return status;
     FabricConfig config;
     config.name = "bench";
     config.network = {.kind = NetworkKind::kButterfly, .rows = 1u << options_.stages};
@@ -128,6 +129,7 @@ class PortBench {
 
   absl::StatusOr<DeviceRun> RunTestpmd() {
     const BenchDirectory directory;
+    if (absl::Status status = directory.made(); !status.ok()) return status;
     auto device = Testpmd::Start(
         {.program = options_.testpmd,
          .devices = {kind_.device(0, directory.path()), kind_.device(1, directory.path())},
@@ -193,7 +195,7 @@ class PortBench {
   const int load_cpu_;
 };
 
-// What the runs of one program come to.
+// The figures of all runs of one program.
 struct Runs {
   void Add(const DeviceRun& run) {
     pps.push_back(run.frames_per_second);
@@ -224,10 +226,7 @@ absl::StatusOr<PortBenchResult> RunPortBench(const PortBenchOptions& options) {
     const auto other = bench.RunBfly();
     if (!other.ok()) return other.status();
     bfly.Add(*other);
-    result.conservation.injected += other->conservation.injected;
-    result.conservation.delivered += other->conservation.delivered;
-    result.conservation.dropped += other->conservation.dropped;
-    result.conservation.in_flight += other->conservation.in_flight;
+    result.conservation += other->conservation;
   }
   result.bfly_pps = StatisticsOf(bfly.pps);
   result.testpmd_pps = StatisticsOf(testpmd.pps);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace bfly::dataplane {
@@ -19,6 +20,14 @@ inline RunStatistics StatisticsOf(std::vector<double> runs) {
   const size_t n = runs.size();
   const double median = n % 2 ? runs[n / 2] : (runs[n / 2 - 1] + runs[n / 2]) / 2;
   return {.median = median, .lowest = runs.front(), .highest = runs.back()};
+}
+
+// Of one figure of each run: figure(run).
+template <typename Run, typename Figure>
+RunStatistics StatisticsOver(const std::vector<Run>& runs, Figure figure) {
+  std::vector<double> figures;
+  for (const Run& run : runs) figures.push_back(static_cast<double>(figure(run)));
+  return StatisticsOf(std::move(figures));
 }
 
 }  // namespace bfly::dataplane

@@ -26,9 +26,7 @@ double LastNumber(const std::string& text, const std::string& word) {
 }
 
 size_t Count(const std::string& text, const std::string& word) {
-  size_t count = 0;
-  for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size()) ++count;
-  return count;
+  return std::vector<absl::string_view>(absl::StrSplit(text, word)).size() - 1;
 }
 
 }  // namespace

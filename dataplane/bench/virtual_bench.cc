@@ -99,6 +99,8 @@ absl::StatusOr<VirtualBenchResult> RunVirtualBench(const VirtualBenchOptions& op
   config.warmup = result.units / 4;
   config.duration = result.units;
   config.workers = options.workers;
+  config.discipline = options.discipline;
+  if (options.discipline == Discipline::kPriority) config.class_shares = {0.5, 0.5};
   const auto links = static_cast<double>(network->link_count());
   for (int run = 0; run < options.runs; ++run) {
     config.arrivals.seed = options.seed + static_cast<uint64_t>(run);

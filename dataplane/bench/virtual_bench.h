@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast the virtual clock is, compared in the same run with a plain loop that has a queue for
-// each link. `bfly bench virtual` prints it.
+// each link, first in first out. `bfly bench virtual` prints it.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "dataplane/links/discipline.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
@@ -16,6 +17,8 @@ struct VirtualBenchOptions {
   // The share of time that each link is busy, (0, 1). Rows generate 2 * load packets a unit for
   // uniform destinations.
   double load = 0.9;
+  // Of all links. Under priority half of the packets are urgent.
+  Discipline discipline = Discipline::kFifo;
   int workers = 1;  // 1..256
   double units =
       0;  // of measured time in a run, after a quarter more; 0: as many as give 20 million hops

@@ -88,6 +88,14 @@ struct Conservation {
   uint64_t delivered = 0;
   uint64_t dropped = 0;
   uint64_t in_flight = 0;
+
+  Conservation& operator+=(const Conservation& other) {
+    injected += other.injected;
+    delivered += other.delivered;
+    dropped += other.dropped;
+    in_flight += other.in_flight;
+    return *this;
+  }
 };
 
 // Rings that lead from one worker to another.

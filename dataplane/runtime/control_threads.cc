@@ -2,14 +2,15 @@
 #include "dataplane/runtime/control_threads.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <string>
 #include <system_error>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "dataplane/runtime/cpus.h"
 #include "dataplane/runtime/eal.h"
 #include "dataplane/runtime/machine_cpus.h"
@@ -30,18 +31,7 @@ cpu_set_t ControlCpus(const std::vector<int>& worker_cpus) {
   return CPU_COUNT(&left) == 0 ? all : left;
 }
 
-std::vector<pid_t> ThreadsOf(const std::string& process) {
-  std::vector<pid_t> threads;
-  std::error_code error;
-  for (const auto& entry :
-       std::filesystem::directory_iterator("/proc/" + process + "/task", error)) {
-    pid_t thread = 0;
-    if (absl::SimpleAtoi(entry.path().filename().string(), &thread)) threads.push_back(thread);
-  }
-  return threads;
-}
-
-void Move(const std::string& process, std::set<pid_t> done, const cpu_set_t& cpus) {
+void Move(pid_t process, std::set<pid_t> done, const cpu_set_t& cpus) {
   // A thread that has not been moved may start another meanwhile.
   for (bool found = true; found;) {
     found = false;
@@ -55,13 +45,24 @@ void Move(const std::string& process, std::set<pid_t> done, const cpu_set_t& cpu
 
 }  // namespace
 
+std::vector<pid_t> ThreadsOf(pid_t process) {
+  std::vector<pid_t> threads;
+  std::error_code error;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(absl::StrCat("/proc/", process, "/task"), error)) {
+    pid_t thread = 0;
+    if (absl::SimpleAtoi(entry.path().filename().string(), &thread)) threads.push_back(thread);
+  }
+  return threads;
+}
+
 void KeepControlThreadsOff(const std::vector<int>& worker_cpus) {
   const std::vector<pid_t> lcores = LcoreThreads();
-  Move("self", {lcores.begin(), lcores.end()}, ControlCpus(worker_cpus));
+  Move(getpid(), {lcores.begin(), lcores.end()}, ControlCpus(worker_cpus));
 }
 
 void KeepProcessOff(pid_t process, const std::vector<int>& worker_cpus) {
-  Move(std::to_string(process), {}, ControlCpus(worker_cpus));
+  Move(process, {}, ControlCpus(worker_cpus));
 }
 
 }  // namespace bfly::dataplane

@@ -10,6 +10,9 @@
 
 namespace bfly::dataplane {
 
+// The threads of a process; none if there is no such process.
+std::vector<pid_t> ThreadsOf(pid_t process);
+
 // Moves every thread of this process but DPDK's lcores to the CPUs for control (machine_cpus.h)
 // that are not in `worker_cpus`, or to all CPUs for control if none is left. Threads that they
 // start later do as they do. A thread that ends meanwhile is passed over. Call it from one thread

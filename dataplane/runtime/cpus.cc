@@ -60,11 +60,6 @@ std::vector<Lcore>& MutableLcores() {
   return lcores;
 }
 
-bool IsLcore(int number) {
-  return std::any_of(Lcores().begin(), Lcores().end(),
-                     [number](const Lcore& lcore) { return lcore.number == number; });
-}
-
 }  // namespace
 
 const std::vector<int>& UsableCpus() {
@@ -86,17 +81,24 @@ std::string FormatCpus(const std::vector<int>& cpus) {
 
 const std::vector<Lcore>& Lcores() { return MutableLcores(); }
 
+std::optional<int> CpuOfLcore(int number) {
+  for (const Lcore& lcore : Lcores()) {
+    if (lcore.number == number) return lcore.cpu;
+  }
+  return std::nullopt;
+}
+
 void AddLcores(int count) {
   const std::vector<int>& cpus = UsableCpus();
   std::vector<Lcore>& lcores = MutableLcores();
   for (int number = 0; number < kCpuLimit && static_cast<int>(lcores.size()) < count; ++number) {
-    if (!IsLcore(number)) lcores.push_back({number, cpus[lcores.size() % cpus.size()]});
+    if (!CpuOfLcore(number)) lcores.push_back({number, cpus[lcores.size() % cpus.size()]});
   }
 }
 
 absl::Status CheckCpu(const std::string& field, int lcore) {
   const std::vector<int>& cpus = UsableCpus();
-  if (IsLcore(lcore)) return absl::OkStatus();
+  if (CpuOfLcore(lcore)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       field, ": ", lcore, " is not a CPU this process may use (", FormatCpus(cpus), ")"));
 }

@@ -3,6 +3,7 @@
 // for lcores that tests add.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct Lcore {
 
 // The lcores that workers may have: one for each usable CPU, and the added ones.
 const std::vector<Lcore>& Lcores();
+// The CPU of an lcore, or nothing if there is no such lcore.
+std::optional<int> CpuOfLcore(int number);
 // Adds lcores until there are `count`; call it before EAL starts. The new lcores have the lowest
 // free numbers and share the usable CPUs in turn. For tests of more workers than the machine has
 // CPUs.

@@ -48,10 +48,8 @@ int NodeOfCpu(int cpu, const std::filesystem::path& folder) {
 }
 
 int NodeOfLcore(int lcore) {
-  for (const Lcore& l : Lcores()) {
-    if (l.number == lcore) return NodeOfCpu(l.cpu);
-  }
-  return kNoNode;
+  const std::optional<int> cpu = CpuOfLcore(lcore);
+  return cpu ? NodeOfCpu(*cpu) : kNoNode;
 }
 
 OnNode::OnNode(int node) : outer_(node_of_thread) {

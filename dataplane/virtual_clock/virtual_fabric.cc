@@ -171,12 +171,13 @@ absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualCo
   const auto seconds = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   };
+  const double cpu_began = CpuSeconds();
   if (NeedsServers(network, config)) {
     VirtualResult result = RunServers(network, config, source, {unit, window, start, end, 2 * end});
     result.seconds = seconds();
+    result.cpu_seconds = CpuSeconds() - cpu_began;
     return result;
   }
-  const double cpu_began = CpuSeconds();
   WindowPlan plan = config.window > 0
                         ? PlanWindows(network, config.arrivals.rate, unit, config.vectors, window)
                         : PlanWindows(network, config.arrivals.rate, unit, config.vectors);

@@ -109,7 +109,7 @@ struct VirtualResult {
   std::vector<uint64_t> link_packets;
   double end_time = 0;     // units
   double seconds = 0;      // wall time
-  double cpu_seconds = 0;  // of the whole process meanwhile; plain FIFO links only
+  double cpu_seconds = 0;  // of the whole process meanwhile
   // All memory the run held for the network at its largest: links, what waits for them
   // (queued_bytes at the end of the run), packets on their way between stages, sources and sinks.
   size_t state_bytes = 0;

@@ -49,6 +49,26 @@ TEST(VirtualBench, MemoryOf65536Rows) {
   EXPECT_GE(result->hops_per_cpu_second[0], 15e6);
 }
 
+// Half of the packets wait for the other half under priority; under FIFO all wait alike.
+TEST(VirtualBench, TheDisciplineIsTheOneAskedFor) {
+  VirtualBenchOptions options;
+  options.network.rows = 64;
+  options.units = 2000;
+  options.runs = 1;
+  std::vector<double> delays;
+  for (const Discipline discipline : {Discipline::kFifo, Discipline::kProcessorSharing}) {
+    options.discipline = discipline;
+    const absl::StatusOr<VirtualBenchResult> result = RunVirtualBench(options);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_GT(result->hops_per_cpu_second[0], 0);
+    EXPECT_LT(result->hops_per_cpu_second[0], 1e12);
+    delays.push_back(result->mean_delay);
+  }
+  // Unit packets at load 0.9: M/D/1 takes 1 + 0.45 / 0.1 = 5.5, M/D/1 shared 10 units at the first
+  // link; links behind it get smoother streams and are shorter, with FIFO more than with sharing.
+  EXPECT_GT(delays[1], 1.4 * delays[0]);
+}
+
 TEST(VirtualBench, OptionsOutOfRangeAreRefused) {
   VirtualBenchOptions options;
   options.load = 1;

@@ -59,14 +59,20 @@ TEST(FabricLinks, ALinksRateBoundsWhatItCarries) {
                                  .packets = 800}})
                   .ok());
   const Snapshot done = WaitForDeliveries(*fabric, 800);
-  // Came within 0.2 s: one sent each ms, and what was waiting or being sent at the end.
-  EXPECT_NEAR(static_cast<double>(done.conservation.delivered), 200 + 21, 3);
+  // Came within 0.2 s: one sent each ms, and what was waiting or being sent at the end. While the
+  // worker stands still nothing comes: the last packet comes later by at most so long, and the link
+  // never waits for packets if 20 that wait there outlast it.
+  const auto delivered = static_cast<double>(done.conservation.delivered);
+  const double late_ms = done.workers[0].lateness.max_ns / 1e6;
+  EXPECT_LE(delivered, 200 + 21 + 3 + late_ms);
+  if (late_ms < 15) {
+    EXPECT_GE(delivered, 200 + 21 - 3);
+  }
   const LinkCounters& link = done.links[fabric->network().link_index({1, 0, 0})];
   EXPECT_EQ(link.drops[static_cast<int>(DropReason::kQueueFull)], done.conservation.dropped);
   // More if the worker was late to take away what had been sent.
   EXPECT_GE(link.occupancy_peak, 21u);
-  EXPECT_NEAR(static_cast<double>(link.busy_ns),
-              1e6 * static_cast<double>(done.conservation.delivered), 1e4);
+  EXPECT_NEAR(static_cast<double>(link.busy_ns), 1e6 * delivered, 1e4);
 }
 
 TEST(FabricLinks, OneFigureOfManyLinksIsWhatEachOfThemTells) {

@@ -37,9 +37,9 @@ class BenchAll(CommandLineTest):
         self.assertFalse((self.directory / "virtual-clock.md").exists())
 
     def test_a_bench_that_fails_or_takes_too_long_says_so_on_its_page_and_the_others_run(self):
-        done = self.all("--only", "circuits", "--limit", "100ms", check=False)
+        done = self.all("--only", "links", "--limit", "100ms", check=False)  # each of them measures for longer
         self.assertEqual(done.returncode, 1)
-        self.assertIn("**not ended after 0.1 s, and interrupted**", (self.directory / "circuits.md").read_text())
+        self.assertEqual((self.directory / "links.md").read_text().count("**not ended after 0.1 s, and interrupted**"), 2)
         os.environ["PATH"], path = "", os.environ["PATH"]  # no testpmd
         self.addCleanup(os.environ.__setitem__, "PATH", path)
         done = self.all("--only", "ports,virtual", check=False)

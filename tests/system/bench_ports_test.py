@@ -86,7 +86,7 @@ class BenchPorts(CommandLineTest):
             program.chmod(0o755)
             began = time.monotonic()
             error = self.refused("--closed", "--testpmd", program, "--seconds", "100ms", "--patience", "300ms")
-            self.assertLess(time.monotonic() - began, 10)
+            self.assertLess(time.monotonic() - began, 25)  # it would wait for 30 s by itself
             self.assertIn(f"{program} {text}; it printed last: {words}", error)
         self.assertIn("patience: 0 is outside 0.1..600", self.refused("--closed", "--patience", "0s"))
 
