@@ -94,7 +94,6 @@ class TelemetryBench {
   absl::StatusOr<TelemetryBenchResult> Run() {
     if (absl::Status status = StartTraffic(); !status.ok()) return status;
     dataplane::KeepControlThreadsOff({worker_cpu_});
-    dataplane::KeepProcessOff(controller_, {worker_cpu_});
     if (absl::Status status = Wait(kSettleSeconds); !status.ok()) return status;
     TelemetryBenchResult result;
     for (int run = 0; run < options_.runs; ++run) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <future>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -23,6 +24,7 @@
 #include "control/topology_file/ranges.h"
 #include "control/topology_file/reader.h"
 #include "control/topology_file/spread_rows.h"
+#include "dataplane/runtime/control_threads.h"
 #include "dataplane/runtime/cpus.h"
 #include "dataplane/runtime/machine_cpus.h"
 
@@ -124,6 +126,18 @@ void Print(const Source& source, const v1::FabricStatus& status, const Fleet& fl
   printf("see it: bfly counters --watch%s    stop it: bfly down%s\n", where.c_str(), where.c_str());
 }
 
+// The kernel would start threads of the controller also in the middle of a worker's pass. Its
+// threads go to the other CPUs, if there are any.
+void KeepControllerOffWorkers(const v1::FabricStatus& status, const Fleet& fleet) {
+  std::vector<int> cpus;
+  for (const v1::DataPlaneStatus& plane : status.data_planes()) {
+    if (fleet.pid(plane.name()) == 0) continue;  // not on this machine
+    for (const v1::WorkerStatus& worker : plane.workers())
+      cpus.push_back(static_cast<int>(worker.lcore()));
+  }
+  dataplane::KeepProcessOff(fleet.pid(kControllerName), cpus);
+}
+
 // Waits until a signal asks to end, or a process of the fabric dies.
 absl::Status StayInForeground(SignalReader& signals, const Fleet& fleet) {
   const std::vector<std::string> started = fleet.Running();
@@ -176,6 +190,7 @@ absl::Status Up(const UpOptions& options, const Common& common) {
     return loaded.status();
   }
   if (replace) fleet.StopAllBut(topology);
+  KeepControllerOffWorkers(*loaded, fleet);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   if (common.json) {
     if (absl::Status status = PrintJson(*loaded); !status.ok()) return status;

@@ -144,6 +144,18 @@ class CommandLine(CommandLineTest):
         wait_until(lambda: self.json("counters")["conservation"]["delivered"] == 6400, "every packet is delivered")
         self.assertTrue(balances(self.json("down")["conservation"]))
 
+    @unittest.skipIf(len(LCORES) < 2, "one CPU has the worker and the controller")
+    def test_the_controller_keeps_off_the_cpus_of_the_workers(self):
+        one = self.write("one.yaml", "name: one\nnetwork: {kind: butterfly, rows: 16}\n"
+                         f"placement:\n  - {{stages: 0-3, lcore: {LCORES[-1]}}}\n")
+        self.bfly("up", one)
+        controller = int((self.run_dir / "controller.pid").read_text().split()[0])
+        threads = [int(thread) for thread in os.listdir(f"/proc/{controller}/task")]
+        self.assertGreater(len(threads), 1)
+        for thread in threads:
+            self.assertEqual(os.sched_getaffinity(thread), set(LCORES[:-1]))
+        self.bfly("down")
+
     def test_going_down_twice_is_as_good_as_once(self):
         self.bfly("up", self.file)
         self.bfly("down")
