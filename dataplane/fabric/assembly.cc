@@ -16,6 +16,26 @@ namespace {
 // a cache.
 constexpr uint32_t kRingSlots = 1024;
 
+// By row behind the trunk: the way out that leads there.
+std::vector<uint16_t> WayOfRow(uint32_t rows, const std::vector<Trunk::WayOut>& ways_out) {
+  std::vector<uint16_t> way_of_row(rows);
+  for (size_t w = 0; w < ways_out.size(); ++w) {
+    for (Row row : ways_out[w].rows) way_of_row[row] = static_cast<uint16_t>(w);
+  }
+  return way_of_row;
+}
+
+// `lane_to`: by way out.
+Segment::LaneGroups LanesOfWays(std::vector<uint16_t> way_of_row, size_t ways,
+                                const std::map<size_t, uint16_t>& lane_to) {
+  Segment::LaneGroups lane_groups{.group_of_row = std::move(way_of_row), .groups = {}};
+  for (size_t w = 0; w < ways; ++w) {
+    const auto lane = lane_to.find(w);
+    lane_groups.groups.push_back({lane == lane_to.end() ? uint16_t{0} : lane->second});
+  }
+  return lane_groups;
+}
+
 }  // namespace
 
 void Assembly::AddInlet(size_t segment, std::unique_ptr<Inlet> inlet) {
@@ -55,9 +75,10 @@ std::vector<Assembly::Arrival> Assembly::Arrivals() const {
   std::vector<Arrival> arrivals;
   if (plan_.has_first_hop()) {
     for (const auto& port : ports_.host_ports()) {
+      const std::vector<int> pollers = plan_.PollersOf(port->config(), 0);
       for (int q = 0; q < port->queue_pairs(); ++q) {
         arrivals.push_back({.way = {&port->inlet(q), false},
-                            .worker = plan_.poller_of(port->config(), q, 0),
+                            .worker = pollers[static_cast<size_t>(q)],
                             .rows = port->config().rows});
       }
     }
@@ -184,10 +205,7 @@ void Assembly::BuildWaysOut() {
 // there. Otherwise the worker has a segment without hops that gathers them.
 void Assembly::LeadToTrunk() {
   const std::vector<Trunk::WayOut>& ways_out = ports_.trunk_out()->ways_out();
-  std::vector<uint16_t> way_of_row(network_.rows());
-  for (size_t w = 0; w < ways_out.size(); ++w) {
-    for (Row row : ways_out[w].rows) way_of_row[row] = static_cast<uint16_t>(w);
-  }
+  const std::vector<uint16_t> way_of_row = WayOfRow(network_.rows(), ways_out);
   std::vector<std::set<size_t>> feeders(ways_out.size());
   for (size_t i = 0; i < plan_.segments.size(); ++i) {
     const SegmentPlan& plan = plan_.segments[i];
@@ -218,28 +236,29 @@ void Assembly::LeadToTrunk() {
   }
   for (const auto& [i, lanes] : lane_to) {
     if (lanes.size() == 1) continue;
-    Segment::LaneGroups lane_groups{.group_of_row = way_of_row, .groups = {}};
-    for (size_t w = 0; w < ways_out.size(); ++w) {
-      const auto lane = lanes.find(w);
-      lane_groups.groups.push_back({lane == lanes.end() ? uint16_t{0} : lane->second});
-    }
-    segment(hop_segments_[i]).SetLaneGroups(std::move(lane_groups));
+    segment(hop_segments_[i]).SetLaneGroups(LanesOfWays(way_of_row, ways_out.size(), lanes));
   }
 }
 
 std::vector<std::vector<int>> Assembly::TransmittersOfRows() {
   std::vector<std::vector<int>> of_row(network_.rows());
   for (const auto& port : ports_.host_ports()) {
+    const std::vector<int> pollers = plan_.PollersOf(port->config(), plan_.last_stage);
     std::vector<int> workers;
     for (int q = 0; q < port->queue_pairs(); ++q) {
-      const int worker = plan_.poller_of(port->config(), q, plan_.last_stage);
+      const int worker = pollers[static_cast<size_t>(q)];
       // A worker transmits on the first of its queues.
       if (std::find(workers.begin(), workers.end(), worker) != workers.end()) continue;
       workers.push_back(worker);
       if (!egresses_[worker]) egresses_[worker] = MakeEgress(worker);
       egresses_[worker]->Attach(port->config().rows, &port->transmitter(q));
     }
-    for (Row row : port->config().rows) of_row[row] = workers;
+    // A row's own worker sends what comes to the row, if it has a queue pair for that.
+    const std::vector<int> own = plan_.QueuesOfRows(port->config(), plan_.last_stage);
+    for (size_t i = 0; i < own.size(); ++i) {
+      of_row[port->config().rows[i]] =
+          own[i] < 0 ? workers : std::vector<int>{pollers[static_cast<size_t>(own[i])]};
+    }
   }
   return of_row;
 }

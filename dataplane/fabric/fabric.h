@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "dataplane/core/config.h"
+#include "dataplane/core/port_status.h"
 #include "dataplane/core/snapshot.h"
 #include "dataplane/telemetry/latency.h"
 #include "dataplane/traffic/source_config.h"
@@ -84,6 +85,9 @@ class Fabric {
   // other data planes run some of the stages, or the fabric is unloaded.
   virtual absl::StatusOr<StepPrograms*> step_programs() = 0;
 
+  // Who uses the queue pairs of ports and trunks, as they were opened, in the order of the
+  // counters.
+  virtual std::vector<PortStatus> port_status() const { return {}; }
   // A sentence for each thing that is wrong with ports and trunks now.
   virtual std::vector<std::string> problems() const { return {}; }
 

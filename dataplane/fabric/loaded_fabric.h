@@ -50,6 +50,7 @@ class LoadedFabric final : public Fabric {
   absl::Status SetLinks(const LinkPlan& plan) override;
   absl::StatusOr<InBand*> in_band() override;
   absl::StatusOr<StepPrograms*> step_programs() override;
+  std::vector<PortStatus> port_status() const override { return ports_.status(); }
   std::vector<std::string> problems() const override { return ports_.problems(); }
   Snapshot snapshot() const override;
   Snapshot summary() const override;

@@ -31,12 +31,11 @@ std::vector<PolledDevice> PolledDevices(const FabricConfig& config, const Networ
     PolledDevice& device = devices.emplace_back();
     device.what = absl::StrCat("port ", port.name);
     device.device = port.device;
-    for (int q = 0; q < port.queue_pairs; ++q) {
-      if (plan.has_first_hop()) device.lcores.push_back(lcore(plan.poller_of(port, q, 0)));
-      if (sends_to_hosts) {
-        device.lcores.push_back(lcore(plan.poller_of(port, q, plan.last_stage)));
-      }
-    }
+    const auto add = [&](int stage) {
+      for (int worker : plan.PollersOf(port, stage)) device.lcores.push_back(lcore(worker));
+    };
+    if (plan.has_first_hop()) add(0);
+    if (sends_to_hosts) add(plan.last_stage);
   }
   for (const TrunkConfig& trunk : config.trunks) {
     PolledDevice& device = devices.emplace_back();
@@ -49,6 +48,58 @@ std::vector<PolledDevice> PolledDevices(const FabricConfig& config, const Networ
     for (int worker : workers) device.lcores.push_back(lcore(worker));
   }
   return devices;
+}
+
+// Sets of rules that each bring the frames of a port to the workers of their rows; none if the row
+// says nothing about the queue pair.
+std::vector<QueueRules> RulesOfPort(const HostPortConfig& port, const FabricPlan& plan) {
+  if (!plan.has_first_hop()) return {};
+  const std::vector<int> queues = plan.QueuesOfRows(port, 0);
+  std::vector<QueueOfRow> rows;
+  for (size_t i = 0; i < queues.size(); ++i) {
+    if (queues[i] < 0) continue;
+    rows.push_back({.row = port.rows[i], .queue = static_cast<uint16_t>(queues[i])});
+  }
+  if (rows.empty()) return {};
+  std::sort(rows.begin(), rows.end(),
+            [](const QueueOfRow& a, const QueueOfRow& b) { return a.row < b.row; });
+  return {RulesByRowBits(rows), RulesByRow(rows)};
+}
+
+PortStatus StatusOf(const HostPort& port, const FabricPlan& plan) {
+  const bool receives = plan.has_first_hop();
+  const std::vector<int> pollers = plan.PollersOf(port.config(), receives ? 0 : plan.last_stage);
+  PortStatus status{.name = port.config().name,
+                    .queue_pairs = port.config().queue_pairs,
+                    .lcores = {},
+                    .steering = Steering::kNone};
+  for (int worker : pollers) {
+    const int lcore = plan.lcores[static_cast<size_t>(worker)];
+    if (std::find(status.lcores.begin(), status.lcores.end(), lcore) == status.lcores.end()) {
+      status.lcores.push_back(lcore);
+    }
+  }
+  if (!receives) return status;
+  const std::vector<Row>& rows = port.config().rows;
+  const bool needs_all = std::all_of(rows.begin(), rows.end(),
+                                     [&](Row row) { return plan.worker_of(0, row) == pollers[0]; });
+  if (status.lcores.size() > 1 || !needs_all) status.steering = port.steering();
+  return status;
+}
+
+PortStatus StatusOf(const Trunk& trunk, const FabricPlan& plan) {
+  PortStatus status{.name = trunk.config().name,
+                    .queue_pairs = trunk.config().queue_pairs,
+                    .lcores = {},
+                    .steering = trunk.steering()};
+  const auto add = [&](const auto& ways) {
+    for (const auto& way : ways) {
+      status.lcores.push_back(plan.lcores[static_cast<size_t>(way.worker)]);
+    }
+  };
+  add(trunk.ways_in());
+  add(trunk.ways_out());
+  return status;
 }
 
 }  // namespace
@@ -82,7 +133,8 @@ absl::Status LoadedPorts::Open(const FabricConfig& config, const Network& networ
       .keeper = &keeper_,
       .hosts = &hosts_};
   for (size_t i = 0; i < config.ports.size(); ++i) {
-    auto port = HostPort::Open(absl::StrCat("ports[", i, "]"), config.ports[i], context);
+    auto port = HostPort::Open(absl::StrCat("ports[", i, "]"), config.ports[i], context,
+                               RulesOfPort(config.ports[i], plan));
     if (!port.ok()) return port.status();
     host_ports_.push_back(*std::move(port));
   }
@@ -92,6 +144,10 @@ absl::Status LoadedPorts::Open(const FabricConfig& config, const Network& networ
                              WorkersAt(config.trunks[i], plan));
     if (!trunk.ok()) return trunk.status();
     (config.trunks[i].sends ? trunk_out_ : trunk_in_) = *std::move(trunk);
+  }
+  for (const auto& port : host_ports_) status_.push_back(StatusOf(*port, plan));
+  for (const auto* trunk : {&trunk_in_, &trunk_out_}) {
+    if (*trunk) status_.push_back(StatusOf(**trunk, plan));
   }
   return absl::OkStatus();
 }

@@ -10,12 +10,14 @@
 
 #include "absl/status/status.h"
 #include "dataplane/core/config.h"
+#include "dataplane/core/port_status.h"
 #include "dataplane/core/route_table.h"
 #include "dataplane/core/snapshot.h"
 #include "dataplane/ports/device_keeper.h"
 #include "dataplane/ports/frame_pool.h"
 #include "dataplane/ports/host_port.h"
 #include "dataplane/ports/known_hosts.h"
+#include "dataplane/ports/queue_rule.h"
 #include "dataplane/ports/trunk.h"
 #include "dataplane/stages/plan.h"
 
@@ -44,6 +46,8 @@ class LoadedPorts {
   // Any thread. Host ports come in the config's order, then trunks.
   std::vector<PortCounters> counters() const;
   std::vector<std::string> problems() const;
+  // In the order of counters(), as they were opened.
+  const std::vector<PortStatus>& status() const { return status_; }
 
  private:
   std::vector<PortCounters> CountersNow() const;
@@ -53,6 +57,7 @@ class LoadedPorts {
   KnownHosts hosts_;        // what the ports have learned
   std::vector<Row> flood_;  // rows with a host port anywhere
   std::vector<std::string> node_warnings_;
+  std::vector<PortStatus> status_;
   // Close removes the ports and trunks, and a reader may look at the same time.
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<HostPort>> host_ports_;

@@ -11,8 +11,8 @@ namespace bfly::dataplane {
 namespace {
 
 constexpr uint64_t kMaxAge = (uint64_t{1} << 48) - 1;
-constexpr MacAddress kReceiver = kTrunkMac | 1;
 constexpr MacAddress kSender = kTrunkMac;
+constexpr MacAddress kQueueOfReceiver = 0xff00;
 
 }  // namespace
 
@@ -35,7 +35,7 @@ std::vector<Row> TrunkRowsOf(int queue, const TrunkRules& rules) {
 }
 
 void WriteTrunkHeader(const TrunkPacket& packet, const TrunkRules& rules, uint8_t* out) {
-  StoreMac(out, kReceiver);
+  StoreMac(out, TrunkReceiverMac(packet.queue));
   StoreMac(out + 6, kSender);
   StoreBe16(out + 12, kBflyEtherType);
   TrunkHeader trunk;
@@ -67,7 +67,9 @@ bool ReadTrunkFrame(const uint8_t* bytes, uint32_t length, const TrunkRules& rul
   reason = DropReason::kTruncated;
   if (length < kEthernetBytes) return false;
   reason = DropReason::kNotForFabric;
-  if (LoadMac(bytes) != kReceiver || LoadBe16(bytes + 12) != kBflyEtherType) return false;
+  const MacAddress to = LoadMac(bytes);
+  if ((to & ~kQueueOfReceiver) != TrunkReceiverMac(0)) return false;
+  if (LoadBe16(bytes + 12) != kBflyEtherType) return false;
   reason = DropReason::kTruncated;
   if (length < kTrunkOverhead) return false;
   TrunkHeader trunk;
@@ -91,8 +93,8 @@ bool ReadTrunkFrame(const uint8_t* bytes, uint32_t length, const TrunkRules& rul
   const bool honest =
       h.version == kWireVersion && h.type == static_cast<uint8_t>(WireType::kTrunk) &&
       h.header_bytes == sizeof(TrunkHeader) && (h.flags & ~flags) == 0 && h.stage == rules.stage &&
-      h.queue < rules.queues && packet.row < rules.rows && packet.tag != 0 &&
-      std::countr_zero(packet.tag) == 63 - tag_bits &&
+      h.queue < rules.queues && to == TrunkReceiverMac(h.queue) && packet.row < rules.rows &&
+      packet.tag != 0 && std::countr_zero(packet.tag) == 63 - tag_bits &&
       (tag_bits == 0 || rules.tags.HasOnlyPorts(FromWire(packet.tag, tag_bits), rules.hops_left));
   if (!honest) return false;
   if (packet.synthetic) return true;

@@ -36,6 +36,8 @@ absl::StatusOr<std::unique_ptr<AttachedDevice>> AttachedDevice::Open(const Ethde
                                                                      DeviceKeeper* keeper) {
   std::unique_ptr<AttachedDevice> device(new AttachedDevice(config, keeper));
   if (absl::Status status = device->Attach(); !status.ok()) return status;
+  device->steering_ = device->device_->steering();
+  device->config_.needs_queue_rules = device->steering_ == Steering::kFlowRules;
   if (keeper != nullptr) keeper->Add(device.get());
   return device;
 }

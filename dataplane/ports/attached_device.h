@@ -36,6 +36,9 @@ class AttachedDevice {
   // DPDK's name of its driver; empty while its interface is gone.
   std::string driver() const;
   XdpCounters xdp() const;
+  // As the device was attached first. A device that took flow rules is attached again only if it
+  // takes them again.
+  Steering steering() const { return steering_; }
   // What is wrong with the device: "interface bf0 is gone; ..."; empty: nothing.
   std::string problem() const;
 
@@ -59,6 +62,7 @@ class AttachedDevice {
   EthdevConfig config_;
   DeviceKeeper* const keeper_;
   DeviceGate gate_;
+  Steering steering_ = Steering::kSoftware;  // written by Open alone
   mutable std::mutex mutex_;
   std::unique_ptr<Ethdev> device_;  // guarded by mutex_, except in the keeper; null: its interface
                                     // is gone

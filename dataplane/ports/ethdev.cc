@@ -81,6 +81,7 @@ absl::StatusOr<std::unique_ptr<Ethdev>> Ethdev::Open(const EthdevConfig& config)
   const absl::Status configured = dev->Configure(config);
   dev->rings_ = Without(XskRings(), others);
   if (!configured.ok()) return configured;
+  if (absl::Status status = dev->Steer(config); !status.ok()) return status;
   if (dev->edge_ != nullptr) {
     if (absl::Status status = dev->edge_->Start(config.edge); !status.ok()) {
       return AtField(config.field, status);
@@ -184,6 +185,7 @@ absl::Status Ethdev::Configure(const EthdevConfig& config) {
     conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
     conf.rx_adv_conf.rss_conf.rss_hf =
         info.flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_TCP);
+    spreads_ = conf.rx_adv_conf.rss_conf.rss_hf != 0;
   }
   // Every frame that is sent comes from this pool and has one owner.
   conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
@@ -228,7 +230,21 @@ absl::Status Ethdev::Configure(const EthdevConfig& config) {
   return absl::OkStatus();
 }
 
+absl::Status Ethdev::Steer(const EthdevConfig& config) {
+  flow_rules_ = FlowRules::Install(id_, config.queue_rules);
+  if (flow_rules_ != nullptr || !config.needs_queue_rules) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat(config.field, ": \"", config.device,
+                   "\" does not take the flow rules any more that it took before"));
+}
+
+Steering Ethdev::steering() const {
+  if (flow_rules_ != nullptr) return Steering::kFlowRules;
+  return spreads_ ? Steering::kRss : Steering::kSoftware;
+}
+
 Ethdev::~Ethdev() {
+  flow_rules_.reset();
   if (started_) rte_eth_dev_stop(id_);
   if (owner_ != 0) rte_eth_dev_owner_unset(id_, owner_);
   if (!probed_) return;

@@ -10,6 +10,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "dataplane/core/port_status.h"
+#include "dataplane/ports/flow_rules.h"
+#include "dataplane/ports/queue_rule.h"
 #include "dataplane/xdp/xdp_edge.h"
 #include "dataplane/xdp/xsk_rings.h"
 
@@ -26,6 +29,9 @@ struct EthdevConfig {
   uint32_t max_frame_bytes = 1518;  // with the Ethernet header and room for one VLAN tag
   rte_mempool* pool = nullptr;      // outlives the device
   EdgeRules edge;                   // the rules of a kernel interface's XDP program
+  // The device gets the first of these sets of rules that it takes, if any.
+  std::vector<QueueRules> queue_rules = {};
+  bool needs_queue_rules = false;  // without them it is refused
 };
 
 class Ethdev {
@@ -40,6 +46,8 @@ class Ethdev {
   const std::string& name() const { return name_; }
   // DPDK's name of the driver, such as "net_memif".
   const std::string& driver() const { return driver_; }
+  // kFlowRules, kRss or kSoftware.
+  Steering steering() const;
   bool link_up() const;
   // Frames that the device lost before a worker took them: no descriptor, errors, no buffer.
   uint64_t missed() const;
@@ -55,9 +63,12 @@ class Ethdev {
   absl::Status Probe(const EthdevConfig& config);
   absl::Status Own(const EthdevConfig& config);
   absl::Status Configure(const EthdevConfig& config);
+  absl::Status Steer(const EthdevConfig& config);
 
   std::unique_ptr<XdpEdge> edge_;  // of an AF_XDP device; destroyed after the device is closed
   std::vector<XskRing> rings_;     // of an AF_XDP device
+  std::unique_ptr<FlowRules> flow_rules_;  // null: it has none
+  bool spreads_ = false;                   // by receive-side scaling
   rte_mempool* pool_ = nullptr;
   uint16_t id_ = 0;
   std::string name_;

@@ -27,9 +27,9 @@ absl::Status CheckRows(const std::string& field, const HostPortConfig& config, u
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<HostPort>> HostPort::Open(const std::string& field,
-                                                         const HostPortConfig& config,
-                                                         const HostPortContext& context) {
+absl::StatusOr<std::unique_ptr<HostPort>> HostPort::Open(
+    const std::string& field, const HostPortConfig& config, const HostPortContext& context,
+    const std::vector<QueueRules>& queue_rules) {
   if (absl::Status status = CheckRows(field, config, context.rules.rows); !status.ok())
     return status;
   std::unique_ptr<HostPort> port(new HostPort);
@@ -39,7 +39,8 @@ absl::StatusOr<std::unique_ptr<HostPort>> HostPort::Open(const std::string& fiel
                                       .queue_pairs = config.queue_pairs,
                                       .max_frame_bytes = context.rules.max_frame_bytes,
                                       .pool = context.pool,
-                                      .edge = {.frames = context.rules}},
+                                      .edge = {.frames = context.rules},
+                                      .queue_rules = queue_rules},
                                      context.keeper);
   if (!device.ok()) return device.status();
   port->device_ = std::move(*device);

@@ -32,10 +32,11 @@ struct HostPortContext {
 
 class HostPort {
  public:
-  // `field` is the port's place in the config, "ports[2]"; every error starts with it.
-  static absl::StatusOr<std::unique_ptr<HostPort>> Open(const std::string& field,
-                                                        const HostPortConfig& config,
-                                                        const HostPortContext& context);
+  // `field` is the port's place in the config, "ports[2]"; every error starts with it. The device
+  // gets the first of the sets of `queue_rules` that it takes, if any.
+  static absl::StatusOr<std::unique_ptr<HostPort>> Open(
+      const std::string& field, const HostPortConfig& config, const HostPortContext& context,
+      const std::vector<QueueRules>& queue_rules = {});
 
   const HostPortConfig& config() const { return config_; }
   int queue_pairs() const { return config_.queue_pairs; }
@@ -45,6 +46,8 @@ class HostPort {
 
   PortCounters counters() const;
   std::string problem() const { return device_->problem(); }
+  // kFlowRules, kRss or kSoftware.
+  Steering steering() const { return device_->steering(); }
 
  private:
   HostPort() = default;

@@ -2,6 +2,7 @@
 #include "dataplane/ports/trunk.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "dataplane/frames/frame.h"
@@ -54,6 +55,11 @@ absl::StatusOr<std::unique_ptr<Trunk>> Trunk::Open(const std::string& field,
                                                    const WorkerOfRow& worker_of) {
   const TrunkRules rules =
       MakeTrunkRules(network, config.after_stage, config.queue_pairs, max_frame_bytes);
+  const std::vector<int> workers = WorkersOfTrunkQueues(rules, worker_of);
+  const bool steered = !config.sends && std::adjacent_find(workers.begin(), workers.end(),
+                                                           std::not_equal_to<>()) != workers.end();
+  std::vector<QueueRules> queue_rules;
+  if (steered && !KeepsQueues(config.device)) queue_rules = {RulesOfTrunk(config.queue_pairs)};
   auto device = AttachedDevice::Open(
       {.field = field + ".device",
        .device = config.device,
@@ -61,7 +67,8 @@ absl::StatusOr<std::unique_ptr<Trunk>> Trunk::Open(const std::string& field,
        .max_frame_bytes = max_frame_bytes + kTrunkOverhead,
        .pool = pool,
        .edge = {.frames = MakeFrameRules(network, {}, max_frame_bytes + kTrunkOverhead),
-                .trunk = true}},
+                .trunk = true},
+       .queue_rules = std::move(queue_rules)},
       keeper);
   if (!device.ok()) return device.status();
   std::unique_ptr<Trunk> trunk(new Trunk);
@@ -76,7 +83,13 @@ absl::StatusOr<std::unique_ptr<Trunk>> Trunk::Open(const std::string& field,
                                   .outlet = std::make_unique<TrunkOutlet>(gate, rules, pool)});
     }
   } else {
-    const bool keeps_queues = KeepsQueues(config.device);
+    const bool by_rules = trunk->device_->steering() == Steering::kFlowRules;
+    const bool keeps_queues = KeepsQueues(config.device) || by_rules;
+    if (steered) {
+      trunk->steering_ = by_rules       ? Steering::kFlowRules
+                         : keeps_queues ? Steering::kSender
+                                        : Steering::kSoftware;
+    }
     for (Share& share : SharesOf(rules, keeps_queues, worker_of)) {
       auto inlet =
           std::make_unique<TrunkInlet>(gate, rules, pool, std::move(share.queues), keeps_queues);

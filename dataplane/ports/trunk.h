@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "dataplane/core/config.h"
 #include "dataplane/core/inlet.h"
+#include "dataplane/core/port_status.h"
 #include "dataplane/core/snapshot.h"
 #include "dataplane/frames/trunk_frame.h"
 #include "dataplane/frames/trunk_sequence.h"
@@ -120,8 +121,8 @@ class Trunk {
   // `field` is the trunk's place in the config, "trunks[0]". `pool` and `keeper` must outlive the
   // trunk. `worker_of` tells the workers of `after_stage` at the sending end, and of the next stage
   // at the receiving end. Each worker sends on the queue pairs whose first row it has. If the
-  // device keeps queues apart (KeepsQueues), it also receives from these alone; else the worker of
-  // row 0 receives from all.
+  // device keeps queues apart (KeepsQueues) or does so by flow rules, it also receives from these
+  // alone; else the worker of row 0 receives from all.
   static absl::StatusOr<std::unique_ptr<Trunk>> Open(const std::string& field,
                                                      const TrunkConfig& config,
                                                      const Network& network,
@@ -134,6 +135,8 @@ class Trunk {
   // queue pair 0, and the messages of programs use it.
   const std::vector<WayOut>& ways_out() const { return ways_out_; }
   const std::vector<WayIn>& ways_in() const { return ways_in_; }
+  // How frames come to their workers at the receiving end; kNone at the sending end.
+  Steering steering() const { return steering_; }
   TrunkWire* wire() { return wire_.get(); }
   PortCounters counters() const;
   std::string problem() const { return device_->problem(); }
@@ -143,6 +146,7 @@ class Trunk {
 
   TrunkConfig config_;
   std::unique_ptr<AttachedDevice> device_;
+  Steering steering_ = Steering::kNone;
   std::vector<WayOut> ways_out_;
   std::vector<WayIn> ways_in_;
   std::unique_ptr<TrunkWire> wire_;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kShortestFrame = 60;
 // Trunks recognize their frames by this address (frames/trunk_frame.cc, xdp/edge.bpf.c).
-constexpr MacAddress kToTrunk = kTrunkMac | 1;
+constexpr MacAddress kToTrunk = TrunkReceiverMac(0);
 
 // A message as it lies in a frame.
 struct MessageOnWire {

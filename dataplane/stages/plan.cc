@@ -96,9 +96,33 @@ void PlanSegments(const Network& network, FabricPlan& plan) {
 
 }  // namespace
 
-int FabricPlan::poller_of(const HostPortConfig& port, int queue, int stage) const {
-  if (port.lcores.empty()) return worker_of(stage, port.rows[0]);
-  return worker_of_lcore(port.lcores[static_cast<size_t>(queue) % port.lcores.size()]);
+std::vector<int> FabricPlan::PollersOf(const HostPortConfig& port, int stage) const {
+  const auto queues = static_cast<size_t>(port.queue_pairs);
+  std::vector<int> workers;
+  for (int lcore : port.lcores) workers.push_back(worker_of_lcore(lcore));
+  for (size_t i = 0; port.lcores.empty() && i < port.rows.size() && workers.size() < queues; ++i) {
+    const int worker = worker_of(stage, port.rows[i]);
+    if (std::find(workers.begin(), workers.end(), worker) == workers.end()) {
+      workers.push_back(worker);
+    }
+  }
+  std::vector<int> pollers;
+  for (size_t q = 0; q < queues; ++q) pollers.push_back(workers[q % workers.size()]);
+  return pollers;
+}
+
+std::vector<int> FabricPlan::QueuesOfRows(const HostPortConfig& port, int stage) const {
+  const std::vector<int> pollers = PollersOf(port, stage);
+  std::vector<int> queues;
+  std::set<int> used;
+  for (Row row : port.rows) {
+    const auto poller = std::find(pollers.begin(), pollers.end(), worker_of(stage, row));
+    const auto queue = static_cast<int>(poller - pollers.begin());
+    queues.push_back(poller == pollers.end() ? -1 : queue);
+    if (queues.back() >= 0) used.insert(queues.back());
+  }
+  if (used.size() < 2) std::fill(queues.begin(), queues.end(), -1);
+  return queues;
 }
 
 int FabricPlan::worker_of_lcore(int lcore) const {

@@ -44,8 +44,13 @@ struct FabricPlan {
   bool has_first_hop() const { return first_stage == 0; }
   const std::vector<BlockPlan>& blocks_of(int stage) const { return blocks[stage - first_stage]; }
   int worker_of(int stage, Row row) const;
-  // The worker that uses queue pair `queue` of a port whose rows are at `stage`.
-  int poller_of(const HostPortConfig& port, int queue, int stage) const;
+  // The workers that use the queue pairs of a port whose rows are at `stage`, by queue pair: those
+  // of the port's lcores in turn, or where it names none, those of its rows in turn.
+  std::vector<int> PollersOf(const HostPortConfig& port, int stage) const;
+  // The queue pair of each row of a port, in their order: the first one whose worker has the row at
+  // `stage`, or -1 if there is none. If only one of the workers has such rows, the row says nothing
+  // about the queue pair, and all are -1.
+  std::vector<int> QueuesOfRows(const HostPortConfig& port, int stage) const;
   // Index of the segment that begins at the node `row` of `hop`.
   int segment_from(int hop, Row row) const;
 };

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules that a device has by DPDK's rte_flow.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "dataplane/ports/queue_rule.h"
+
+struct rte_flow;
+
+namespace bfly::dataplane {
+
+class FlowRules {
+ public:
+  // A set of rules that is longer is not given to a device.
+  static constexpr size_t kMost = 1024;
+
+  // Gives the started device the first of `choices` that it takes whole. Returns null if it takes
+  // none of them; then it has none of their rules.
+  static std::unique_ptr<FlowRules> Install(uint16_t device,
+                                            const std::vector<QueueRules>& choices);
+  // Takes the rules back. The device must not be closed yet.
+  ~FlowRules();
+  FlowRules(const FlowRules&) = delete;
+  FlowRules& operator=(const FlowRules&) = delete;
+
+ private:
+  explicit FlowRules(uint16_t device) : device_(device) {}
+  bool Add(const QueueRule& rule);
+
+  const uint16_t device_;
+  std::vector<rte_flow*> flows_;
+};
+
+}  // namespace bfly::dataplane
