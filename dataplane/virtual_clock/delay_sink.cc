@@ -8,13 +8,15 @@
 
 namespace bfly::dataplane {
 
-DelaySink::DelaySink(int hops, Ticks start, Ticks end, int batches, Ticks unit)
-    : hops_(hops),
+DelaySink::DelaySink(const WordLayout& words, Ticks start, Ticks end, int batches, size_t classes,
+                     Ticks unit)
+    : words_(words),
       start_(start),
       end_(end),
       batch_length_((end - start + batches - 1) / batches),
       unit_(static_cast<double>(unit)),
-      batches_(batches) {}
+      batches_(batches),
+      classes_(classes > 1 ? classes : 0) {}
 
 void DelaySink::Take(PacketList list, std::span<const Ticks> inner) {
   delivered_ += list.count;
@@ -33,7 +35,7 @@ void DelaySink::Take(PacketList list, std::span<const Ticks> inner) {
 
 void DelaySink::Measure(const VirtualPacket* packets, uint32_t count) {
   for (const VirtualPacket* packet = packets; packet != packets + count; ++packet) {
-    const Ticks birth = BirthOf(packet->word, hops_);
+    const Ticks birth = words_.BirthOf(packet->word, words_.hops);
     if (birth < start_ || birth >= end_) continue;
     if (batch_ == nullptr || birth - batch_start_ >= batch_length_) {
       const Ticks number = (birth - start_) / batch_length_;
@@ -44,6 +46,11 @@ void DelaySink::Measure(const VirtualPacket* packets, uint32_t count) {
     ++batch_->packets;
     ++measured_;
     batch_->delay += delay;
+    if (!classes_.empty()) {
+      Batch& of_class = classes_[words_.ClassOf(packet->word, words_.hops)];
+      ++of_class.packets;
+      of_class.delay += delay;
+    }
     max_delay_ = std::max(max_delay_, delay);
     histogram_.Add(delay);
   }
@@ -54,7 +61,7 @@ BFLY_PACKET_VECTORS bool DelaySink::MeasureVector(const VirtualPacket* packets, 
   if (batch_ == nullptr) return false;
   const auto valid = static_cast<__mmask8>((1u << count) - 1);
   const PacketVector vector = LoadPackets(packets);
-  const __m512i births = _mm512_srl_epi64(vector.words, _mm_cvtsi32_si128(hops_));
+  const __m512i births = _mm512_srl_epi64(vector.words, _mm_cvtsi32_si128(words_.hops));
   const Ticks batch_end = std::min(batch_start_ + batch_length_, end_);
   const __m512i ages =
       _mm512_sub_epi64(births, _mm512_set1_epi64(static_cast<int64_t>(batch_start_)));
@@ -85,6 +92,10 @@ void DelaySink::Merge(const DelaySink& other) {
     batches_[i].packets += other.batches_[i].packets;
     batches_[i].delay += other.batches_[i].delay;
   }
+  for (size_t i = 0; i < classes_.size(); ++i) {
+    classes_[i].packets += other.classes_[i].packets;
+    classes_[i].delay += other.classes_[i].delay;
+  }
   histogram_.Merge(other.histogram_);
   max_delay_ = std::max(max_delay_, other.max_delay_);
   delivered_ += other.delivered_;
@@ -99,6 +110,11 @@ void DelaySink::Report(VirtualResult& result) const {
     delay += sum;
   }
   result.measured = measured_;
+  for (const Batch& of_class : classes_) {
+    const double sum = static_cast<double>(of_class.delay) / unit_;
+    result.class_delay.push_back(
+        of_class.packets == 0 ? 0 : sum / static_cast<double>(of_class.packets));
+  }
   if (measured_ == 0) return;
   result.mean_delay = delay / static_cast<double>(measured_);
   result.p50 = static_cast<double>(histogram_.Quantile(0.50)) / unit_;

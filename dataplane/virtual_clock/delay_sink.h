@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dataplane/virtual_clock/boundary.h"
+#include "dataplane/virtual_clock/class_source.h"
 #include "dataplane/virtual_clock/delay_histogram.h"
 
 namespace bfly::dataplane {
@@ -14,9 +15,10 @@ struct VirtualResult;
 
 class DelaySink {
  public:
-  // Measures packets born in [start, end), in `batches` parts of equal length. Every path has
-  // `hops` links, and a unit of time has `unit` ticks.
-  DelaySink(int hops, Ticks start, Ticks end, int batches, Ticks unit);
+  // Measures packets born in [start, end), in `batches` parts of equal length, and in each of
+  // `classes` classes. A unit of time has `unit` ticks.
+  DelaySink(const WordLayout& words, Ticks start, Ticks end, int batches, size_t classes,
+            Ticks unit);
 
   // Takes packets that left the last stage. inner: as in StageWindow.
   void Take(PacketList list, std::span<const Ticks> inner);
@@ -27,7 +29,9 @@ class DelaySink {
   uint64_t early() const { return early_; }  // PacketCount's, over all that was taken
   uint64_t measured() const { return measured_; }
   void Report(VirtualResult& result) const;
-  size_t bytes() const { return batches_.size() * sizeof(Batch) + histogram_.bytes(); }
+  size_t bytes() const {
+    return (batches_.size() + classes_.size()) * sizeof(Batch) + histogram_.bytes();
+  }
 
  private:
   struct Batch {
@@ -40,12 +44,13 @@ class DelaySink {
   // was not, nothing is done and the result is false.
   bool MeasureVector(const VirtualPacket* packets, uint32_t count);
 
-  const int hops_;
+  const WordLayout words_;
   const Ticks start_;
   const Ticks end_;
   const Ticks batch_length_;
   const double unit_;
   std::vector<Batch> batches_;
+  std::vector<Batch> classes_;  // empty if there is one class
   // The batch of the packet before: its births are [batch_start_, batch_start_ + batch_length_).
   Batch* batch_ = nullptr;
   Ticks batch_start_ = 0;

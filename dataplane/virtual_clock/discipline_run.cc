@@ -5,39 +5,18 @@
 #include <optional>
 #include <utility>
 
+#include "dataplane/virtual_clock/class_source.h"
 #include "dataplane/virtual_clock/link_occupancy.h"
+#include "dataplane/virtual_clock/priority_block.h"
 #include "dataplane/virtual_clock/server_network.h"
 #include "dataplane/virtual_clock/servers.h"
+#include "dataplane/virtual_clock/sharing_lane.h"
 #include "topologies/crew.h"
-#include "topologies/random.h"
 #include "topologies/tag.h"
 #include "topologies/usable_links.h"
 
 namespace bfly::dataplane {
 namespace {
-
-// The class of packet k of a row depends on seed, row and k alone.
-class ClassSource {
- public:
-  ClassSource(const VirtualConfig& config, Row rows)
-      : seed_(config.arrivals.seed), numbers_(config.class_shares.empty() ? 0 : rows) {
-    double sum = 0;
-    for (const double share : config.class_shares) ends_.push_back((sum += share) * 0x1p32);
-  }
-  uint32_t Draw(Row row) {
-    if (numbers_.empty()) return 0;
-    const uint64_t counter = uint64_t{row} << 40 | numbers_[row]++;
-    const double word = RandomBlock(seed_, RandomStream::kPriority, counter)[0];
-    uint32_t drawn = 0;
-    while (drawn + 1 < ends_.size() && word >= ends_[drawn]) ++drawn;
-    return drawn;
-  }
-
- private:
-  uint64_t seed_;
-  std::vector<double> ends_;       // upper end of each class's part of 0..2^32
-  std::vector<uint64_t> numbers_;  // of the next packet, by row
-};
 
 // Which links packets take and which packets are sent, where switches are faulty.
 class AroundFaults {
@@ -193,7 +172,7 @@ VirtualResult Run(const Network& network, const VirtualConfig& config, VirtualSo
   ServerNetwork<Server> servers(network, config.links, server, around.Usable());
   Crew crew(config.workers);
   DisciplineRecord record(network, config, times, config.workers);
-  ClassSource classes(config, network.rows());
+  ClassSource classes(config.arrivals.seed, config.class_shares, network.rows());
   std::vector<VirtualPacket> born;
   std::vector<std::vector<Job>> nodes(network.rows());
 
@@ -256,16 +235,20 @@ VirtualResult Run(const Network& network, const VirtualConfig& config, VirtualSo
 }  // namespace
 
 bool NeedsServers(const Network& network, const VirtualConfig& config) {
-  return network.multiplicity() > 1 || config.discipline != Discipline::kFifo ||
-         config.links != LinkModel::kEdge || config.stage_percentiles || config.occupancy ||
-         config.one_a_slot || config.faults != nullptr;
+  const bool looks_closer =
+      config.occupancy || (config.stage_percentiles && config.discipline == Discipline::kFifo);
+  const bool has_many_classes =
+      config.discipline != Discipline::kFifo &&
+      WordLayout::BitsFor(config.class_shares.size()) > PriorityBlock::kMostClassBits;
+  return network.multiplicity() > 1 || config.links != LinkModel::kEdge || looks_closer ||
+         has_many_classes || config.one_a_slot || config.faults != nullptr;
 }
 
 VirtualResult RunServers(const Network& network, const VirtualConfig& config, VirtualSource& source,
                          const RunTimes& times) {
   switch (config.discipline) {
     case Discipline::kProcessorSharing:
-      return Run(network, config, source, times, SharingServer(times.unit));
+      return Run(network, config, source, times, SharingServer(times.unit, kSharedFractionBits));
     case Discipline::kPriority:
       return Run(network, config, source, times, PriorityServer(times.unit));
     case Discipline::kFifo:

@@ -16,6 +16,7 @@ constexpr double kMostPackets = 60;
 constexpr double kPacketsOfAStage = 3.65;      // with two groups of stages
 constexpr double kPlainPacketsOfAStage = 2.7;  // one by one: nodes take more room for their lists
 constexpr double kLeastPackets = 8;            // by vectors
+constexpr double kServedPackets = 100;         // links that are not FIFO cost much to open
 
 constexpr uint64_t kWindowsAhead = 2;  // a worker may be this far ahead of the next one
 
@@ -90,6 +91,7 @@ struct Pipeline::Worker {
       GroupEnds part;
       if (g == 0) {
         part.source = ends.source;
+        part.classes = ends.classes;
         part.in = ends.in;
       } else {
         part.in = &between[g - 1];
@@ -143,8 +145,15 @@ WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, bool vec
   return PlanWindows(network, rate, unit, false, length(packets(kPlainPacketsOfAStage) / rate));
 }
 
+WindowPlan PlanServedWindows(double rate, Ticks unit) {
+  const double units = static_cast<double>(unit);
+  const double length =
+      std::min(kServedPackets / rate * units, static_cast<double>(kLongestSharedWindow));
+  return {std::max<Ticks>(1, static_cast<Ticks>(length)), -1, length / units * rate};
+}
+
 Pipeline::Pipeline(const Network& network, const std::vector<int>& first_stages, int crew,
-                   Ticks unit, const WindowPlan& plan)
+                   const LinkService& service, const WindowPlan& plan, bool stage_delays)
     : network_(network), plan_(plan) {
   const size_t lists = 2 * static_cast<size_t>(network.rows());
   // A chunk is a small part of what a window is expected to bring, so that little stays unused. It
@@ -157,8 +166,11 @@ Pipeline::Pipeline(const Network& network, const std::vector<int>& first_stages,
     const int limit = (is_last ? network.stages() : first_stages[w + 1]) - 1;
     auto worker = std::make_unique<Worker>(crew);
     for (const StageRange range : StageGroup::Split(network, first_stages[w], limit)) {
-      worker->groups.emplace_back(network, range, unit);
+      worker->groups.emplace_back(network, range, service);
       if (range.last != limit) worker->between.emplace_back(lists, crew, chunk);
+    }
+    for (BlockScratch& scratch : worker->scratch) {
+      if (stage_delays) scratch.delays.resize(static_cast<size_t>(network.stages()));
     }
     if (!is_last) worker->to_next = std::make_unique<Handover>(lists, chunk);
     workers_.push_back(std::move(worker));
@@ -167,8 +179,8 @@ Pipeline::Pipeline(const Network& network, const std::vector<int>& first_stages,
 
 Pipeline::~Pipeline() = default;
 
-Pipeline::Account Pipeline::Run(VirtualSource& source, DelaySink& sink, Ticks period, Ticks start,
-                                Ticks end, Ticks give_up) {
+Pipeline::Account Pipeline::Run(VirtualSource& source, ClassSource* classes, DelaySink& sink,
+                                Ticks period, Ticks start, Ticks end, Ticks give_up) {
   Account account;
   uint64_t born_before_start = 0, population_sum = 0, periods_measured = 0;
   // The last worker says after each window whether all measured packets are through. Only then does
@@ -238,6 +250,7 @@ Pipeline::Account Pipeline::Run(VirtualSource& source, DelaySink& sink, Ticks pe
                                                   : now < end ? end
                                                               : next_period(now));
         ends.source = &source;
+        ends.classes = classes;
       } else {
         taken = &workers_[w - 1]->to_next->ToTake();
         if (taken->last) break;
@@ -305,7 +318,9 @@ uint64_t Pipeline::handled() const {
   uint64_t sum = 0;
   for (const auto& worker : workers_) {
     for (const StageGroup& group : worker->groups) {
-      for (int stage = group.first(); stage <= group.last(); ++stage) sum += group.handled(stage);
+      for (int stage = group.first(); stage <= group.last(); ++stage) {
+        sum += group.count(stage).handled;
+      }
     }
   }
   return sum;
@@ -316,9 +331,21 @@ std::vector<double> Pipeline::StageDelays(Ticks unit) const {
   for (const auto& worker : workers_) {
     for (const StageGroup& group : worker->groups) {
       for (int stage = group.first(); stage <= group.last(); ++stage) {
-        const double handled = static_cast<double>(std::max<uint64_t>(group.handled(stage), 1));
-        delays.push_back(static_cast<double>(group.delay_sum(stage)) / static_cast<double>(unit) /
-                         handled);
+        const ServedCount count = group.count(stage);
+        const double measured = static_cast<double>(std::max<uint64_t>(count.measured, 1));
+        delays.push_back(static_cast<double>(count.delay) / static_cast<double>(unit) / measured);
+      }
+    }
+  }
+  return delays;
+}
+
+std::vector<DelayHistogram> Pipeline::StageHistograms() const {
+  std::vector<DelayHistogram> delays(workers_[0]->scratch[0].delays.size());
+  for (const auto& worker : workers_) {
+    for (const BlockScratch& scratch : worker->scratch) {
+      for (size_t stage = 0; stage < delays.size(); ++stage) {
+        delays[stage].Merge(scratch.delays[stage]);
       }
     }
   }

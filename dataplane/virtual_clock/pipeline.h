@@ -27,12 +27,15 @@ WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, bool vec
 // The same for windows of a given length.
 WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, bool vectors, Ticks length);
 
+// The same for links that are not FIFO.
+WindowPlan PlanServedWindows(double rate, Ticks unit);
+
 class Pipeline {
  public:
   // first_stages[w]: the first stage of worker w. crew: threads that share the blocks of each
-  // stage.
-  Pipeline(const Network& network, const std::vector<int>& first_stages, int crew, Ticks unit,
-           const WindowPlan& plan);
+  // stage. stage_delays: count the delays of each stage too (links that are not FIFO).
+  Pipeline(const Network& network, const std::vector<int>& first_stages, int crew,
+           const LinkService& service, const WindowPlan& plan, bool stage_delays);
   ~Pipeline();
 
   struct Account {
@@ -47,15 +50,17 @@ class Pipeline {
   // Runs the network and counts at the ends of periods of `period` ticks. A new period begins at 0,
   // at `start` and at `end`. Sources go on after `end`, since later packets delay earlier ones. The
   // run ends with the period in which the last packet born before `end` is delivered, at `give_up`
-  // at the latest. `sink` has all deliveries in the end; meanwhile each thread of the crew takes
-  // its own in a copy of it.
-  Account Run(VirtualSource& source, DelaySink& sink, Ticks period, Ticks start, Ticks end,
-              Ticks give_up);
+  // at the latest. classes: of the packets, or null. `sink` has all deliveries in the end;
+  // meanwhile each thread of the crew takes its own in a copy of it.
+  Account Run(VirtualSource& source, ClassSource* classes, DelaySink& sink, Ticks period,
+              Ticks start, Ticks end, Ticks give_up);
 
   uint64_t queued() const;
   uint64_t handled() const;
-  // Per stage: mean of departure - arrival over all packets, in units.
+  // Per stage: mean of departure - arrival over the packets that ServedCount measures, in units.
   std::vector<double> StageDelays(Ticks unit) const;
+  // The same with percentiles; empty without stage_delays.
+  std::vector<DelayHistogram> StageHistograms() const;
   // Packets that left by each link in [start, end), by network link index.
   std::vector<uint64_t> TakeLinkPackets() { return std::move(link_packets_); }
   size_t bytes() const;

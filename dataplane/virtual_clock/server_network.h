@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A levelled network of servers, one for each link, run stage by stage in windows of time.
 //
-// stage_block.h runs FIFO links block by block in cache. This network follows the words of the
+// stage_group.h runs plain links block by block in cache. This network follows the words of the
 // theory instead: it runs any server of servers.h, and shows every link's arrivals and departures
 // to a visitor. It is several times slower. Nodes are independent of one another within a stage, so
 // workers share the rows, and the result does not depend on how many there are.

@@ -26,10 +26,10 @@ void PriorityServer::Serve(std::span<const Job> arrivals, Ticks window_end, std:
 
 void SharingServer::DepartUntil(Ticks last, std::vector<Job>& out) {
   for (; !present_.empty(); present_.pop()) {
-    const Sharer& first = present_.front();
+    const Present& first = present_.front();
     const LinkTime departure = link_.NextDeparture(first.end, present_.size());
-    if (departure > AtTick(last)) return;
-    out.push_back(first.job.Left(TickNotBefore(departure)));
+    if (departure > At(last)) return;
+    out.push_back(first.job.Left(static_cast<Ticks>((departure + (At(1) - 1)) >> fraction_bits_)));
     link_.Depart(first.end, departure);
   }
 }
@@ -38,7 +38,7 @@ void SharingServer::Serve(std::span<const Job> arrivals, Ticks window_end, std::
   for (const Job& job : arrivals) {
     DepartUntil(job.time, out);
     if (present_.size() == 1) present_.front().end = link_.EndOfOnly();
-    present_.push({job, link_.Join(AtTick(job.time), AtTick(work_), present_.size())});
+    present_.push({job, link_.Join(At(job.time), work_, present_.size())});
   }
   if (window_end > 0) DepartUntil(window_end - 1, out);
 }

@@ -112,8 +112,9 @@ class PriorityServer {
 // are rounded up to a tick.
 class SharingServer {
  public:
-  // work: ticks a packet takes alone, at least 1.
-  explicit SharingServer(Ticks work) : work_(work) {}
+  // work: ticks a packet takes alone, at least 1. Time is kept in 2^-fraction_bits of a tick.
+  explicit SharingServer(Ticks work, int fraction_bits = kTickFractionBits)
+      : fraction_bits_(fraction_bits), work_(At(work)) {}
 
   // As FifoServer::Serve.
   void Serve(std::span<const Job> arrivals, Ticks window_end, std::vector<Job>& out);
@@ -124,20 +125,22 @@ class SharingServer {
     DepartUntil(now, out);
     return jobs();
   }
-  Ticks done_order() const { return WholeTick(link_.free()); }
+  Ticks done_order() const { return static_cast<Ticks>(link_.free() >> fraction_bits_); }
 
  private:
-  struct Sharer {
+  struct Present {
     Job job;
     LinkTime end;  // the V at which it leaves
   };
+  LinkTime At(Ticks tick) const { return LinkTime{tick} << fraction_bits_; }
 
   // Lets go who has left by `last`, in that moment too.
   void DepartUntil(Ticks last, std::vector<Job>& out);
 
-  Ticks work_;
+  int fraction_bits_;
+  LinkTime work_;
   Sharing link_;
-  JobQueue<Sharer> present_;
+  JobQueue<Present> present_;
 };
 
 }  // namespace bfly::dataplane

@@ -7,13 +7,12 @@
 
 namespace bfly::dataplane {
 
-void StageBlock::RunWindow(const BlockWiring& wiring, NodeState* nodes, const PacketList* in,
-                           const std::vector<uint32_t>& from, const std::vector<uint32_t>& to,
-                           PacketList* out, PacketArena& places, const StageWindow& when,
+void StageBlock::RunWindow(const BlockWiring& wiring, NodeState* nodes, const NodeLists& lists,
+                           PacketArena& places, const StageWindow& when,
                            std::vector<PacketWord>& kept) {
   if (queue_.empty()) queue_.resize(kStride);  // what reads whole strides reads something
   uint64_t arrivals = 0, leaving = queue_.size();
-  for (const uint32_t list : from) arrivals += in[list].count + in[list + 1].count;
+  for (size_t node = 0; node < wiring.nodes(); ++node) arrivals += lists.Arrivals(node);
   for (size_t link = 0; link < long_.size(); ++link) {
     if (long_[link] == nullptr) continue;
     const NodeState& node = nodes[link / 2];
@@ -27,7 +26,7 @@ void StageBlock::RunWindow(const BlockWiring& wiring, NodeState* nodes, const Pa
                                            : leaving + 2 * arrivals + links * kStride + kStride);
   const size_t most = queue_.size() + arrivals + kStride + links;
   if (kept.size() < most) kept.resize(most);
-  Window window(*this, wiring, nodes, in, from.data(), to.data(), out, place, when, kept.data());
+  Window window(*this, wiring, nodes, lists, place, when, kept.data());
 #if BFLY_HAS_PACKET_VECTORS
   if (when.bucket_bits >= 0) {
     window.RunVectors();
@@ -66,9 +65,11 @@ size_t StageBlock::bytes() const {
 }
 
 size_t BlockScratch::bytes() const {
-  return arrivals.capacity() * sizeof(VirtualPacket) + packets[0].bytes() + packets[1].bytes() +
-         kept.capacity() * sizeof(PacketWord) +
-         (in.capacity() + out.capacity()) * sizeof(PacketList);
+  size_t sum = 0;
+  for (const DelayHistogram& histogram : delays) sum += histogram.bytes();
+  return sum + arrivals.capacity() * sizeof(VirtualPacket) + packets[0].bytes() +
+         packets[1].bytes() + kept.capacity() * sizeof(PacketWord) + sharers.bytes() +
+         classed.bytes() + (in.capacity() + out.capacity()) * sizeof(PacketList);
 }
 
 }  // namespace bfly::dataplane

@@ -12,6 +12,10 @@
 #include <vector>
 
 #include "dataplane/virtual_clock/boundary.h"
+#include "dataplane/virtual_clock/delay_histogram.h"
+#include "dataplane/virtual_clock/line_store.h"
+#include "dataplane/virtual_clock/served_stage.h"
+#include "dataplane/virtual_clock/sharing_lane.h"
 
 namespace bfly::dataplane {
 
@@ -66,23 +70,27 @@ struct BlockScratch {
   std::vector<PacketList> in;  // as packets[], by list
   std::vector<PacketList> out;
   std::vector<PacketWord> kept;  // the queue of the block after the window
-  PacketCount generated;         // by the source, in the blocks of one window
+  LineScratch<Sharer> sharers;
+  LineScratch<VirtualPacket> classed;
+  // By stage of the network: what its links delayed packets that are measured. Empty: nobody asks.
+  std::vector<DelayHistogram> delays;
+  PacketCount generated;  // by the source, in the blocks of one window
+  DelayHistogram* delays_of(int stage) {
+    return delays.empty() ? nullptr : &delays[static_cast<size_t>(stage)];
+  }
   size_t bytes() const;
 };
 
 class StageBlock {
  public:
-  // Takes the packets of node j's lists in[from[j]] and in[from[j] + 1] (all arrive before
-  // the window's end), joins each to its link's queue, and makes what leaves in the window the
-  // list out[to[2*j + port]]. Windows must come in order. nodes: the state of the block's nodes.
-  void RunWindow(const BlockWiring& wiring, NodeState* nodes, const PacketList* in,
-                 const std::vector<uint32_t>& from, const std::vector<uint32_t>& to,
-                 PacketList* out, PacketArena& places, const StageWindow& window,
-                 std::vector<PacketWord>& kept);
+  // Takes the packets of the lists (all arrive before the window's end), joins each to its link's
+  // queue, and makes lists of what leaves in the window. Windows must come in order. nodes: the
+  // state of the block's nodes.
+  void RunWindow(const BlockWiring& wiring, NodeState* nodes, const NodeLists& lists,
+                 PacketArena& places, const StageWindow& window, std::vector<PacketWord>& kept);
 
-  // How many packets came so far, and the sum of their departure - arrival.
-  uint64_t handled() const { return handled_; }
-  TickSum delay_sum() const { return delay_sum_; }
+  // All packets that came so far are measured, and links that take no time count too.
+  ServedCount count() const { return {handled_, handled_, delay_sum_}; }
   uint64_t queued() const;  // packets that wait
   // Packets that left by `link`; `state` is the state of its node.
   uint64_t packets(const NodeState& state, size_t link) const {

@@ -38,16 +38,15 @@ struct OpenNode {
 
 class StageBlock::Window {
  public:
-  Window(StageBlock& block, const BlockWiring& wiring, NodeState* nodes, const PacketList* in,
-         const uint32_t* from, const uint32_t* to, PacketList* out, VirtualPacket* places,
-         const StageWindow& window, PacketWord* kept)
+  Window(StageBlock& block, const BlockWiring& wiring, NodeState* nodes, const NodeLists& lists,
+         VirtualPacket* places, const StageWindow& window, PacketWord* kept)
       : block_(block),
         wiring_(wiring),
         nodes_(nodes),
-        in_(in),
-        from_(from),
-        to_(to),
-        out_(out),
+        in_(lists.in),
+        from_(lists.from),
+        to_(lists.to),
+        out_(lists.out),
         place_(places),
         window_(window),
         end_(window.end),

@@ -80,15 +80,21 @@ std::vector<StageRange> StageGroup::Split(const Network& network, int first, int
   return ranges;
 }
 
-StageGroup::StageGroup(const Network& network, StageRange stages, Ticks unit)
+template <typename Make>
+void StageGroup::MakeBlocks(size_t count, const Make& make) {
+  auto& blocks = blocks_.emplace<std::vector<decltype(make())>>();
+  blocks.reserve(count);
+  for (size_t i = 0; i < count; ++i) blocks.push_back(make());
+}
+
+StageGroup::StageGroup(const Network& network, StageRange stages, const LinkService& service)
     : stages_(stages),
+      service_(service),
       row_of_node_(Subsets(TouchedBits(network, stages.first, stages.last))),
       row_of_block_(
           Subsets((network.rows() - 1) & ~TouchedBits(network, stages.first, stages.last))),
       by_link_(2 * row_of_node_.size()),
-      by_node_(row_of_node_.size()),
-      blocks_(depth() * row_of_block_.size()),
-      nodes_(blocks_.size() * row_of_node_.size()) {
+      by_node_(row_of_node_.size()) {
   const int first = stages.first, last = stages.last;
   std::iota(by_link_.begin(), by_link_.end(), 0);
   for (size_t node = 0; node < by_node_.size(); ++node) {
@@ -110,9 +116,22 @@ StageGroup::StageGroup(const Network& network, StageRange stages, Ticks unit)
         wiring.out.push_back(stage == last ? list : 2 * node_of(list / 2) + list % 2);
         const bool takes_time =
             !network.straight_is_free() || network.next_row(stage, row, port) != row;
-        wiring.service.push_back(takes_time ? unit : 0);
+        wiring.service.push_back(takes_time ? service.unit : 0);
       }
     }
+  }
+  const size_t blocks = depth() * row_of_block_.size(), nodes = row_of_node_.size();
+  switch (service.discipline) {
+    case Discipline::kFifo:
+      blocks_ = std::vector<StageBlock>(blocks);
+      nodes_ = PageArray<NodeState>(blocks * nodes);
+      break;
+    case Discipline::kProcessorSharing:
+      MakeBlocks(blocks, [&] { return SharingBlock(nodes); });
+      break;
+    case Discipline::kPriority:
+      MakeBlocks(blocks, [&] { return PriorityBlock(nodes, service.words.class_bits); });
+      break;
   }
 }
 
@@ -134,41 +153,72 @@ PacketCount StageGroup::RunWindow(Crew& crew, const GroupEnds& ends, const Stage
   return generated;
 }
 
+void StageGroup::Generate(size_t block, const GroupEnds& ends, const StageWindow& window,
+                          BlockScratch& scratch) {
+  static constexpr VirtualPacket kNone{kNever, 0};
+  const size_t nodes = row_of_node_.size();
+  size_t used = 0;
+  for (size_t node = 0; node < nodes; ++node) {
+    const Row row = RowOf(block, node);
+    const size_t count = ends.source->FillRow(row, window.end, scratch.arrivals, used);
+    for (size_t i = used; ends.classes != nullptr && i < used + count; ++i) {
+      PacketWord& word = scratch.arrivals[i].word;
+      word = service_.words.WithClass(word, ends.classes->Draw(row));
+    }
+    scratch.in[2 * node].count = static_cast<uint32_t>(count);
+    used += count;
+    scratch.arrivals[used++].time = kNever;
+  }
+  scratch.generated.packets += used - nodes;
+  const VirtualPacket* list = scratch.arrivals.data();
+  for (size_t node = 0; node < nodes; ++node) {
+    scratch.in[2 * node].first = list;
+    scratch.generated.early += CountBefore(scratch.in[2 * node], window.inner);
+    scratch.in[2 * node + 1] = {&kNone, 0, 0};
+    list += scratch.in[2 * node].count + 1;
+  }
+}
+
+void StageGroup::RunStage(std::vector<StageBlock>& blocks, size_t number, int stage,
+                          const NodeLists& lists, const StageWindow& window,
+                          BlockScratch& scratch) {
+  blocks[number].RunWindow(wiring(stage), nodes_.data() + number * row_of_node_.size(), lists,
+                           scratch.packets[stage & 1], window, scratch.kept);
+}
+
+void StageGroup::RunStage(std::vector<SharingBlock>& blocks, size_t number, int stage,
+                          const NodeLists& lists, const StageWindow& window,
+                          BlockScratch& scratch) {
+  blocks[number].RunWindow(service_, stage + 1, wiring(stage), lists, window,
+                           scratch.packets[stage & 1], scratch.sharers, scratch.delays_of(stage));
+}
+
+void StageGroup::RunStage(std::vector<PriorityBlock>& blocks, size_t number, int stage,
+                          const NodeLists& lists, const StageWindow& window,
+                          BlockScratch& scratch) {
+  blocks[number].RunWindow(service_, stage + 1, wiring(stage), lists, window,
+                           scratch.packets[stage & 1], scratch.classed, scratch.delays_of(stage));
+}
+
 void StageGroup::RunBlock(int worker, size_t block, const GroupEnds& ends,
                           const StageWindow& window, BlockScratch& scratch) {
-  static constexpr VirtualPacket kNone{kNever, 0};
   const size_t nodes = row_of_node_.size(), base = 2 * static_cast<size_t>(row_of_block_[block]);
-  if (ends.source != nullptr) {
-    size_t used = 0;
-    for (size_t node = 0; node < nodes; ++node) {
-      const size_t count =
-          ends.source->FillRow(RowOf(block, node), window.end, scratch.arrivals, used);
-      scratch.in[2 * node].count = static_cast<uint32_t>(count);
-      used += count;
-      scratch.arrivals[used++].time = kNever;
-    }
-    scratch.generated.packets += used - nodes;
-    const VirtualPacket* list = scratch.arrivals.data();
-    for (size_t node = 0; node < nodes; ++node) {
-      scratch.in[2 * node].first = list;
-      scratch.generated.early += CountBefore(scratch.in[2 * node], window.inner);
-      scratch.in[2 * node + 1] = {&kNone, 0, 0};
-      list += scratch.in[2 * node].count + 1;
-    }
-  }
+  if (ends.source != nullptr) Generate(block, ends, window, scratch);
   for (int stage = stages_.first; stage <= stages_.last; ++stage) {
-    const BlockWiring& wiring = wiring_[static_cast<size_t>(stage - stages_.first)];
     const bool from_boundary = stage == stages_.first && ends.in != nullptr;
     const bool is_last = stage == stages_.last;
     StageWindow when = window;
     when.from_source = stage == stages_.first && ends.source != nullptr;
-    PacketArena& places = scratch.packets[stage & 1];
-    places.Clear();
-    blocks_[at(stage, block)].RunWindow(wiring, nodes_.data() + at(stage, block) * nodes,
-                                        from_boundary ? ends.in->lists() + base : scratch.in.data(),
-                                        from_boundary ? wiring.in : by_node_,
-                                        is_last ? by_link_ : wiring.out, scratch.out.data(), places,
-                                        when, scratch.kept);
+    scratch.packets[stage & 1].Clear();
+    const NodeLists lists{
+        .in = from_boundary ? ends.in->lists() + base : scratch.in.data(),
+        .from = from_boundary ? wiring(stage).in.data() : by_node_.data(),
+        .to = is_last ? by_link_.data() : wiring(stage).out.data(),
+        .out = scratch.out.data(),
+    };
+    std::visit(
+        [&](auto& blocks) { RunStage(blocks, at(stage, block), stage, lists, when, scratch); },
+        blocks_);
     if (is_last) break;
     std::swap(scratch.in, scratch.out);
   }
@@ -183,37 +233,47 @@ void StageGroup::RunBlock(int worker, size_t block, const GroupEnds& ends,
 }
 
 uint64_t StageGroup::queued() const {
-  uint64_t sum = 0;
-  for (const StageBlock& block : blocks_) sum += block.queued();
-  return sum;
+  return std::visit(
+      [](const auto& blocks) {
+        uint64_t sum = 0;
+        for (const auto& block : blocks) sum += block.queued();
+        return sum;
+      },
+      blocks_);
 }
 
-uint64_t StageGroup::handled(int stage) const {
-  uint64_t sum = 0;
-  for (size_t block = 0; block < row_of_block_.size(); ++block) {
-    sum += blocks_[at(stage, block)].handled();
-  }
-  return sum;
-}
-
-TickSum StageGroup::delay_sum(int stage) const {
-  TickSum sum = 0;
-  for (size_t block = 0; block < row_of_block_.size(); ++block) {
-    sum += blocks_[at(stage, block)].delay_sum();
-  }
-  return sum;
+ServedCount StageGroup::count(int stage) const {
+  return std::visit(
+      [&](const auto& blocks) {
+        ServedCount sum;
+        for (size_t block = 0; block < row_of_block_.size(); ++block) {
+          const ServedCount count = blocks[at(stage, block)].count();
+          sum.handled += count.handled;
+          sum.measured += count.measured;
+          sum.delay += count.delay;
+        }
+        return sum;
+      },
+      blocks_);
 }
 
 void StageGroup::CountLinks(int stage, uint64_t* counts) const {
   const size_t nodes = row_of_node_.size();
-  for (size_t block = 0; block < row_of_block_.size(); ++block) {
-    const NodeState* state = nodes_.data() + at(stage, block) * nodes;
-    for (size_t node = 0; node < nodes; ++node) {
-      for (size_t port = 0; port < 2; ++port) {
-        counts[2 * RowOf(block, node) + port] +=
-            blocks_[at(stage, block)].packets(state[node], 2 * node + port);
+  const auto add = [&](const auto& packets_of) {
+    for (size_t block = 0; block < row_of_block_.size(); ++block) {
+      for (size_t link = 0; link < 2 * nodes; ++link) {
+        counts[2 * RowOf(block, link / 2) + link % 2] += packets_of(at(stage, block), link);
       }
     }
+  };
+  if (const auto* fifo = std::get_if<std::vector<StageBlock>>(&blocks_)) {
+    add([&](size_t number, size_t link) {
+      return (*fifo)[number].packets(nodes_.data()[number * nodes + link / 2], link);
+    });
+  } else if (const auto* sharing = std::get_if<std::vector<SharingBlock>>(&blocks_)) {
+    add([&](size_t number, size_t link) { return (*sharing)[number].packets(link); });
+  } else if (const auto* priority = std::get_if<std::vector<PriorityBlock>>(&blocks_)) {
+    add([&](size_t number, size_t link) { return (*priority)[number].packets(link); });
   }
 }
 
@@ -222,7 +282,11 @@ size_t StageGroup::bytes() const {
   for (const BlockWiring& w : wiring_) {
     sum += w.nodes() * (2 * sizeof(Ticks) + 3 * sizeof(uint32_t));
   }
-  for (const StageBlock& block : blocks_) sum += block.bytes();
+  std::visit(
+      [&sum](const auto& blocks) {
+        for (const auto& block : blocks) sum += block.bytes();
+      },
+      blocks_);
   return sum;
 }
 

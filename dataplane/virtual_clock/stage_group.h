@@ -7,9 +7,14 @@
 // so workers share them out.
 #pragma once
 
+#include <variant>
 #include <vector>
 
+#include "dataplane/virtual_clock/class_source.h"
 #include "dataplane/virtual_clock/delay_sink.h"
+#include "dataplane/virtual_clock/priority_block.h"
+#include "dataplane/virtual_clock/served_stage.h"
+#include "dataplane/virtual_clock/sharing_block.h"
 #include "dataplane/virtual_clock/source.h"
 #include "dataplane/virtual_clock/stage_block.h"
 #include "topologies/crew.h"
@@ -21,6 +26,7 @@ namespace bfly::dataplane {
 // What a group reads and writes: a source or a boundary, and a boundary or one sink a worker.
 struct GroupEnds {
   VirtualSource* source = nullptr;
+  ClassSource* classes = nullptr;  // of what the source generates, if words keep classes
   const Boundary* in = nullptr;
   Boundary* out = nullptr;
   DelaySink* sinks = nullptr;
@@ -34,8 +40,7 @@ struct StageRange {
 
 class StageGroup {
  public:
-  // unit: ticks of service.
-  StageGroup(const Network& network, StageRange stages, Ticks unit);
+  StageGroup(const Network& network, StageRange stages, const LinkService& service);
 
   // Parts stages first..last into as few groups as caches allow, of sizes as equal as may be.
   static std::vector<StageRange> Split(const Network& network, int first, int last);
@@ -48,14 +53,17 @@ class StageGroup {
   int first() const { return stages_.first; }
   int last() const { return stages_.last; }
   uint64_t queued() const;
-  uint64_t handled(int stage) const;
-  TickSum delay_sum(int stage) const;
+  // As ServedCount, of all blocks of the stage; FIFO links that take no time count too.
+  ServedCount count(int stage) const;
   // Adds the packets of each link of `stage` to counts[2*row + port].
   void CountLinks(int stage, uint64_t* counts) const;
   size_t bytes() const;
 
  private:
   Row RowOf(size_t block, size_t node) const { return row_of_block_[block] | row_of_node_[node]; }
+  const BlockWiring& wiring(int stage) const {
+    return wiring_[static_cast<size_t>(stage - stages_.first)];
+  }
   size_t depth() const { return static_cast<size_t>(stages_.last - stages_.first + 1); }
   size_t at(int stage, size_t block) const {
     return block * depth() + static_cast<size_t>(stage - stages_.first);
@@ -63,15 +71,31 @@ class StageGroup {
   void RunBlock(int worker, size_t block, const GroupEnds& ends, const StageWindow& window,
                 BlockScratch& scratch);
 
+  // Makes `count` blocks, by make().
+  template <typename Make>
+  void MakeBlocks(size_t count, const Make& make);
+  // Generates what the rows of a block send in the window, as the lists that its nodes merge.
+  void Generate(size_t block, const GroupEnds& ends, const StageWindow& window,
+                BlockScratch& scratch);
+  // One stage of a block. `number`: of the block and stage, as at() counts.
+  void RunStage(std::vector<StageBlock>& blocks, size_t number, int stage, const NodeLists& lists,
+                const StageWindow& window, BlockScratch& scratch);
+  void RunStage(std::vector<SharingBlock>& blocks, size_t number, int stage, const NodeLists& lists,
+                const StageWindow& window, BlockScratch& scratch);
+  void RunStage(std::vector<PriorityBlock>& blocks, size_t number, int stage,
+                const NodeLists& lists, const StageWindow& window, BlockScratch& scratch);
+
   const StageRange stages_;
+  const LinkService service_;
   std::vector<Row> row_of_node_;
   std::vector<Row> row_of_block_;
   std::vector<BlockWiring> wiring_;  // per stage
   std::vector<uint32_t> by_link_;    // 0, 1, 2, ...: lists in the order of links
   std::vector<uint32_t> by_node_;    // 0, 2, 4, ...
   // Block after block, stage after stage: as they are walked.
-  std::vector<StageBlock> blocks_;
-  PageArray<NodeState> nodes_;
+  std::variant<std::vector<StageBlock>, std::vector<SharingBlock>, std::vector<PriorityBlock>>
+      blocks_;
+  PageArray<NodeState> nodes_;  // of FIFO links
 };
 
 }  // namespace bfly::dataplane

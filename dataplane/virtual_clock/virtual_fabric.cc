@@ -72,8 +72,11 @@ absl::Status CheckDiscipline(const Network& network, const VirtualConfig& config
   }
   if (NeedsServers(network, config) && config.first_stages.size() > 1) {
     return absl::InvalidArgumentError(
-        "first_stages: only plain FIFO links, one a direction and without faults, are run stage by "
-        "stage on several workers; on other networks workers share the rows");
+        "first_stages: this run has no placement of stages, its workers share the rows (no "
+        "placement: "
+        "occupancy, percentiles of FIFO stages, one packet a slot, more than 8 classes, several "
+        "ports "
+        "a direction, shared switch outputs, faults)");
   }
   return absl::OkStatus();
 }
@@ -87,6 +90,19 @@ ArrivalConfig ArrivalsOf(const VirtualConfig& config) {
     arrivals.rate = slots * std::min(40.0, -std::log1p(-arrivals.rate / slots));
   }
   return arrivals;
+}
+
+// Of a packet that waits for a link.
+size_t WaitingBytes(Discipline discipline) {
+  switch (discipline) {
+    case Discipline::kProcessorSharing:
+      return sizeof(Sharer);
+    case Discipline::kPriority:
+      return sizeof(VirtualPacket);
+    case Discipline::kFifo:
+      break;
+  }
+  return sizeof(PacketWord);
 }
 
 }  // namespace
@@ -172,21 +188,30 @@ absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualCo
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   };
   const double cpu_began = CpuSeconds();
-  if (NeedsServers(network, config)) {
+  const bool is_fifo = config.discipline == Discipline::kFifo;
+  const size_t classes = is_fifo ? 1 : std::max<size_t>(config.class_shares.size(), 1);
+  const WordLayout words{network.hops(), WordLayout::BitsFor(classes)};
+  if (NeedsServers(network, config) || !words.HasRoom(2 * end)) {
     VirtualResult result = RunServers(network, config, source, {unit, window, start, end, 2 * end});
     result.seconds = seconds();
     result.cpu_seconds = CpuSeconds() - cpu_began;
     return result;
   }
-  WindowPlan plan = config.window > 0
-                        ? PlanWindows(network, config.arrivals.rate, unit, config.vectors, window)
-                        : PlanWindows(network, config.arrivals.rate, unit, config.vectors);
+  WindowPlan plan = is_fifo ? PlanWindows(network, config.arrivals.rate, unit, config.vectors)
+                            : PlanServedWindows(config.arrivals.rate, unit);
+  if (config.window > 0) {
+    const Ticks length = is_fifo ? window : std::min(window, kLongestSharedWindow);
+    plan = PlanWindows(network, config.arrivals.rate, unit, config.vectors && is_fifo, length);
+  }
   plan.length = std::max(slot, plan.length / slot * slot);
-  Pipeline pipeline(network, config.first_stages, config.workers, unit, plan);
-  DelaySink sink(network.hops(), start, end, config.batches, unit);
+  Pipeline pipeline(network, config.first_stages, config.workers,
+                    {config.discipline, unit, words, start, end}, plan, config.stage_percentiles);
+  DelaySink sink(words, start, end, config.batches, classes, unit);
+  ClassSource class_source(config.arrivals.seed, config.class_shares, network.rows());
 
   // A network that cannot keep up is given as long again as it has run, then called saturated.
-  const Pipeline::Account account = pipeline.Run(source, sink, window, start, end, 2 * end);
+  const Pipeline::Account account = pipeline.Run(source, classes > 1 ? &class_source : nullptr,
+                                                 sink, window, start, end, 2 * end);
 
   VirtualResult result;
   result.seconds = seconds();
@@ -204,10 +229,16 @@ absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualCo
   result.accepted = static_cast<double>(account.delivered_then) / (rows * measured_time);
   result.mean_population = account.mean_population;
   result.stage_delay = pipeline.StageDelays(unit);
+  for (const DelayHistogram& delays : pipeline.StageHistograms()) {
+    const auto quantile = [&](double q) { return static_cast<double>(delays.Quantile(q)) / units; };
+    result.stages.push_back(
+        {result.stage_delay[result.stages.size()], quantile(0.5), quantile(0.99)});
+  }
+  if (!is_fifo && classes == 1) result.class_delay = {result.mean_delay};
   result.link_packets = pipeline.TakeLinkPackets();
   result.end_time = static_cast<double>(account.end) / units;
-  result.state_bytes = pipeline.bytes() + source.bytes();
-  result.queued_bytes = result.in_flight * sizeof(PacketWord);
+  result.state_bytes = pipeline.bytes() + source.bytes() + class_source.bytes();
+  result.queued_bytes = result.in_flight * WaitingBytes(config.discipline);
   return result;
 }
 

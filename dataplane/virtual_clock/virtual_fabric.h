@@ -49,8 +49,9 @@ struct VirtualConfig {
   // left out.
   const FaultSet* faults = nullptr;
 
-  // With faults, with several ports a direction, or with anything but the first value of what
-  // follows, a run has no placement of stages and is several times slower.
+  // With faults, with several ports a direction, with shared switch outputs, one packet a slot or
+  // occupancy, with percentiles of FIFO stages or more than 8 classes a run has no placement of
+  // stages and is several times slower.
   Discipline discipline = Discipline::kFifo;
   LinkModel links = LinkModel::kEdge;
   // kPriority: a packet belongs to class i with probability class_shares[i], for its whole trip.
@@ -94,8 +95,8 @@ struct VirtualResult {
   // Born in the measured time and sent, per row and unit of time; delivered in it.
   double offered = 0;
   double accepted = 0;
-  // Mean of departure - arrival at each stage, over all packets of the run, also those of the
-  // warm-up; with what VirtualConfig says is slower, over the packets born in the measured time.
+  // Mean of departure - arrival at each stage: of plain FIFO links over all packets of the run,
+  // also those of the warm-up; else over the packets born in the measured time.
   std::vector<double> stage_delay;
   // Mean number of packets in the network over the ends of windows in the measured time, as
   // VirtualConfig means windows.

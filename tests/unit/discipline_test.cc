@@ -332,7 +332,8 @@ TEST(Discipline, RefusesWhatCannotBeRun) {
   EXPECT_THAT(message(config), HasSubstr("class_shares: 1.5"));
   config.class_shares = {.5, .5};
   config.first_stages = {0, 1};
-  EXPECT_THAT(message(config), HasSubstr("first_stages: only plain FIFO"));
+  config.occupancy = true;
+  EXPECT_THAT(message(config), HasSubstr("first_stages: this run has no placement of stages"));
   config = Config(.5, 10);
   config.links = LinkModel::kSwitchOutput;
   EXPECT_THAT(message(config), HasSubstr("links: a hypercube"));

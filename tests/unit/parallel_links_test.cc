@@ -241,7 +241,7 @@ TEST(ParallelLinks, NeitherShareSwitchOutputsNorArePlacedStageByStage) {
   config.links = LinkModel::kEdge;
   config.first_stages = {0, 1};
   EXPECT_THAT(std::string(CheckVirtual(network, config).message()),
-              HasSubstr("first_stages: only plain FIFO links"));
+              HasSubstr("first_stages: this run has no placement of stages"));
 }
 
 }  // namespace

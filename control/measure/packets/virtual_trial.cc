@@ -46,7 +46,8 @@ absl::StatusOr<dataplane::VirtualConfig> ConfigOf(const v1::Experiment& experime
   config.one_a_slot = point.bernoulli;
   config.occupancy = point.discipline == Discipline::kProcessorSharing;
   config.stage_percentiles =
-      seed == experiment.seeds(0) && HopsOf(experiment, point) <= kMostStageHops;
+      point.discipline == Discipline::kPriority ||
+      (seed == experiment.seeds(0) && HopsOf(experiment, point) <= kMostStageHops);
   config.warmup = WarmupOf(experiment, point);
   config.duration = DurationOf(experiment, point);
   if (point.pattern == kUniform) {
