@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // bfly bench ports: frames a second through ports and stages, beside dpdk-testpmd in the same run.
-#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "control/cli/bench_ports_closed.h"
+#include "control/cli/bench_ports_loaded.h"
 #include "control/cli/bench_report.h"
 #include "control/cli/syntax.h"
 #include "control/topology_file/quantity.h"
@@ -18,87 +18,6 @@
 
 namespace bfly::control {
 namespace {
-
-// The device under test was the limit if the generator found its ring full more often than not, and
-// if the generator took what the device sent.
-constexpr double kSaturated = 0.5;
-constexpr double kMostLost = 0.02;
-
-// FailedPrecondition: the generator was the limit, so that the figures say nothing of the devices.
-absl::Status CheckSaturation(const dataplane::PortBenchResult& result) {
-  const bool of_bfly = result.bfly_saturation <= result.testpmd_saturation;
-  const double least = of_bfly ? result.bfly_saturation : result.testpmd_saturation;
-  if (least < kSaturated) {
-    return absl::FailedPreconditionError(absl::StrFormat(
-        "the generator was the limit: only %.0f %% of its bursts found a full ring at %s, and at "
-        "least %.0f %% are needed for a ratio; use --closed",
-        100 * least, of_bfly ? "bfly" : "dpdk-testpmd", 100 * kSaturated));
-  }
-  const bool bfly_lost = result.bfly_lost >= result.testpmd_lost;
-  const double most = bfly_lost ? result.bfly_lost : result.testpmd_lost;
-  if (most <= kMostLost) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrFormat(
-      "the generator was the limit: it did not get back %.1f %% of the frames that %s took, and at "
-      "most %.0f %% may be missing for a ratio; use --closed",
-      100 * most, bfly_lost ? "bfly" : "dpdk-testpmd", 100 * kMostLost));
-}
-
-nlohmann::ordered_json RatioJson(double ratio, const absl::Status& saturated) {
-  return saturated.ok() ? nlohmann::ordered_json(ratio) : nlohmann::ordered_json();
-}
-
-absl::Status BenchPorts(const dataplane::PortBenchOptions& options, const Common& common) {
-  const absl::StatusOr<dataplane::PortBenchResult> result = dataplane::RunPortBench(options);
-  if (!result.ok()) return result.status();
-  const absl::Status saturated = CheckSaturation(*result);
-  if (common.json) {
-    const nlohmann::ordered_json out = {
-        {"ports", options.ports},
-        {"stages", options.stages},
-        {"frame_bytes", options.frame_bytes},
-        {"bfly_pps", result->bfly_pps.median},
-        {"testpmd_pps", result->testpmd_pps.median},
-        {"ratio", RatioJson(result->ratio, saturated)},
-        {"runs", options.runs},
-        {"seconds", options.seconds},
-        {"bfly_pps_spread", SpreadJson(result->bfly_pps)},
-        {"testpmd_pps_spread", SpreadJson(result->testpmd_pps)},
-        {"bfly_per_cpu_second", SpreadJson(result->bfly_per_cpu_second)},
-        {"testpmd_per_cpu_second", SpreadJson(result->testpmd_per_cpu_second)},
-        {"cpu_ratio", RatioJson(result->cpu_ratio, saturated)},
-        {"bfly_saturation", result->bfly_saturation},
-        {"testpmd_saturation", result->testpmd_saturation},
-        {"bfly_offered", result->bfly_offered},
-        {"testpmd_offered", result->testpmd_offered},
-        {"bfly_lost", result->bfly_lost},
-        {"testpmd_lost", result->testpmd_lost},
-        {"load_cpu", result->load_cpu},
-        {"device_cpu", result->device_cpu},
-        {"conservation", AccountJson(result->conservation)},
-        {"machine", ProcessorName()},
-        {"compiler", BFLY_COMPILER}};
-    printf("%s\n", out.dump(2).c_str());
-  } else {
-    printf("%d-byte frames between two ports, butterfly of %d stages, %d runs of %.2f s\n",
-           options.frame_bytes, options.stages, options.runs, options.seconds);
-    printf("  ports: %s\n", std::string(dataplane::FindPortKind(options.ports)->title).c_str());
-    printf("  bfly          %s frames/s; of CPU time %s\n", SpreadText(result->bfly_pps).c_str(),
-           SpreadText(result->bfly_per_cpu_second).c_str());
-    printf("  dpdk-testpmd  %s frames/s; of CPU time %s\n", SpreadText(result->testpmd_pps).c_str(),
-           SpreadText(result->testpmd_per_cpu_second).c_str());
-    printf(
-        "  ring full for %.0f %% of the generator's bursts at bfly, %.0f %% at dpdk-testpmd; it "
-        "offered %.2f and %.2f times as many frames as were taken, and got %.2f %% and %.2f %% of "
-        "those not back\n",
-        100 * result->bfly_saturation, 100 * result->testpmd_saturation, result->bfly_offered,
-        result->testpmd_offered, 100 * result->bfly_lost, 100 * result->testpmd_lost);
-    if (saturated.ok())
-      printf("  ratio         %.2f; of CPU time %.2f\n", result->ratio, result->cpu_ratio);
-    printf("%s, %s\n", ProcessorName().c_str(), BFLY_COMPILER);
-  }
-  if (absl::Status status = CheckAccount(result->conservation); !status.ok()) return status;
-  return saturated;
-}
 
 const std::vector<std::pair<std::string, dataplane::ClosedPlacement>>& ClosedPlacements() {
   static const std::vector<std::pair<std::string, dataplane::ClosedPlacement>> placements = {
@@ -153,8 +72,11 @@ absl::StatusOr<NetworkSpec> NetworkOf(const CLI::App& verb, const ClosedOptions&
 
 absl::Status Bench(const CLI::App& verb, const dataplane::PortBenchOptions& options,
                    const ClosedOptions& closed, const Common& common) {
-  if (!closed.closed) return BenchPorts(options, common);
-  dataplane::ClosedBenchOptions bench{.stages = options.stages,
+  if (!closed.closed) return BenchLoaded(options, common);
+  if (options.stages.size() > 1) {
+    return absl::InvalidArgumentError("--stages: with --closed it is one number");
+  }
+  dataplane::ClosedBenchOptions bench{.stages = options.stages.front(),
                                       .seconds = options.seconds,
                                       .testpmd = options.testpmd,
                                       .patience_seconds = options.patience_seconds};
@@ -181,14 +103,18 @@ void AddPortBench(CLI::App& bench, Invocation& invocation) {
       NewVerb(bench, invocation, "ports",
               "Frames a second from port to port through the stages, beside dpdk-testpmd between "
               "the same pair of ports",
-              "sudo bfly bench ports --stages 6 --json");
+              "sudo bfly bench ports --ports memif --stages 1,2,4,6,8,10");
   auto options = std::make_shared<dataplane::PortBenchOptions>();
   std::vector<std::string> kinds;
   for (const dataplane::PortKind& kind : dataplane::PortKinds()) kinds.emplace_back(kind.name);
   verb->add_option("--ports", options->ports, "The kind of the two ports, without --closed")
       ->check(CLI::IsMember(kinds))
       ->capture_default_str();
-  verb->add_option("--stages", options->stages, "Stages of the butterfly between the ports")
+  verb->add_option(
+          "--stages", options->stages,
+          "Stages of the butterfly between the ports; several numbers, such as 1,2,6, give a row "
+          "each")
+      ->delimiter(',')
       ->capture_default_str();
   verb->add_option("--bytes", options->frame_bytes, "Frame length without FCS")
       ->capture_default_str();
@@ -196,7 +122,7 @@ void AddPortBench(CLI::App& bench, Invocation& invocation) {
       ->transform(TimeInSeconds())
       ->capture_default_str()
       ->type_name("TIME");
-  verb->add_option("--runs", options->runs, "Runs of each of the two, in turn")
+  verb->add_option("--runs", options->runs, "Runs of each device under test, in turn")
       ->capture_default_str();
   verb->add_option("--testpmd", options->testpmd, "The dpdk-testpmd to compare with")
       ->capture_default_str()

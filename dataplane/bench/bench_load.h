@@ -1,39 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
-// The generator and sink of the port bench, on one core. It sends frames into one port as fast as
-// the port takes them, and receives from another port what the device under test forwards.
+// The generator and sink of the port bench, on one core. It offers frames at one port as fast as
+// the device under test takes them, and takes from another port what the device forwards.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
+#include "dataplane/bench/load_port.h"
 
 namespace bfly::dataplane {
 
 struct BenchLoadOptions {
-  std::string send_device;
-  std::string receive_device;
-  std::vector<std::vector<uint8_t>> frames;  // sent in turn
-  double warm_up_seconds = 0.2;
+  LoadPort* in = nullptr;   // where frames are offered to the device
+  LoadPort* out = nullptr;  // where they are taken from it
+  std::string in_socket;
+  std::string out_socket;
+  double warm_up_seconds = 0.1;
   double seconds = 1;
-  double link_deadline_seconds = 30;
+  double patience_seconds = 30;  // for the device to connect, and then to forward a frame
 };
 
 struct BenchLoadResult {
-  double seconds = 0;  // the measured time, to which the next four figures belong
-  uint64_t offered_bursts = 0;
-  uint64_t shortened_bursts = 0;  // bursts cut short because the device's ring was full
-  uint64_t sent = 0;
+  double seconds = 0;  // the measured time, to which the other figures belong
+  uint64_t sent = 0;   // frames that the device took
   uint64_t received = 0;
-  uint64_t sent_in_all = 0;
-  uint64_t received_in_all = 0;
+  uint64_t strange = 0;  // of `received`: frames that are not for a row
+  // The share of the time in which certainly a burst of frames waited for the device, and in which
+  // certainly there was room for a burst that it sends.
+  double fed = 0;
+  double drained = 0;
 };
 
-// One byte is reported when the measurement begins and one when it ends; the result follows.
-
-// Runs on the calling thread, with EAL up, and reports to the descriptor `report`. Takes no longer
-// than the times in `options` and 5 seconds.
+// One byte is reported when the measurement begins and one when it ends; the result follows. Runs
+// on the calling thread, and reports to the descriptor `report`.
 absl::Status RunBenchLoad(const BenchLoadOptions& options, int report);
+
+struct BenchLoadAlone {
+  // Frames a second with a device that copies no frame, in the fastest of several short runs: what
+  // the load can do if no other program takes its CPU.
+  double pps = 0;
+  double hand_over_ns = 0;  // until one CPU sees what the other wrote
+};
+
+// Measures the load with a device that takes all frames that wait and sends them without copying
+// them: a thread on the CPU `device_cpu`.
+BenchLoadAlone MeasureLoadAlone(LoadPort* in, LoadPort* out, int device_cpu, double seconds);
+
+// Keeps the calling thread on one CPU.
+void StayOnCpu(int cpu);
 
 }  // namespace bfly::dataplane

@@ -7,16 +7,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <vector>
+#include <iterator>
+#include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "dataplane/bench/bench_frames.h"
 #include "dataplane/bench/bench_load.h"
 #include "dataplane/bench/bench_options.h"
 #include "dataplane/bench/bench_processes.h"
 #include "dataplane/bench/port_kind.h"
 #include "dataplane/bench/testpmd.h"
-#include "dataplane/core/descriptor.h"
 #include "dataplane/fabric/fabric.h"
 #include "dataplane/runtime/cpus.h"
 #include "dataplane/runtime/eal.h"
@@ -24,23 +26,30 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr double kTesterStopSeconds = 10;
+constexpr double kBenchAnswerSeconds = 10;
+constexpr double kAloneSeconds = 0.1;
 constexpr int kMemoryMb = 256;
+constexpr size_t kMostRows = 20;
+constexpr double kLeastShare = 0.95;  // of the time
+constexpr double kLeastAlone = 1.2;   // over the frames a second of a device
+constexpr const char* kForwardModes[] = {"io", "mac", "macswap"};
 
 // One run of one device under test.
 struct DeviceRun {
-  double frames_per_second = 0;
-  double frames_per_cpu_second = 0;
-  double saturation = 0;
-  double offered = 0;         // over what the device took
-  double lost = 0;            // of what the device took
+  double pps = 0;
+  double per_cpu_second = 0;
+  double fed = 0;
+  double drained = 0;
+  double lost = 0;
+  uint64_t strange = 0;
   Conservation conservation;  // of bfly
 };
 
 absl::Status CheckOptions(const PortBenchOptions& o) {
-  const absl::Status status = FirstError({CheckOption("stages", o.stages, 1, 20),
-                                          CheckFrameRuns(o.frame_bytes, o.seconds, o.runs),
-                                          CheckPatience(o.patience_seconds)});
+  absl::Status status = FirstError(
+      {CheckOption("numbers of stages", o.stages.size(), size_t{1}, kMostRows),
+       CheckFrameRuns(o.frame_bytes, o.seconds, o.runs), CheckPatience(o.patience_seconds)});
+  for (const int stages : o.stages) status.Update(CheckOption("stages", stages, 1, 20));
   if (!status.ok()) return status;
   if (FindPortKind(o.ports) == nullptr) {
     return absl::InvalidArgumentError(
@@ -60,16 +69,9 @@ std::vector<Row> RowsOfPort(int port, uint32_t rows) {
   return ConsecutiveRows(static_cast<Row>(port) * rows / 2, rows / 2);
 }
 
-int RunLoad(const BenchLoadOptions& options, int cpu, int report) {
-  const auto eal =
-      StartEal({.memory_mb = kMemoryMb, .use_hugepages = false, .one_memory_file = true});
-  if (!eal.ok()) return ChildFailed(eal.status());
-  cpu_set_t cpus;
-  CPU_ZERO(&cpus);
-  CPU_SET(cpu, &cpus);
-  sched_setaffinity(0, sizeof(cpus), &cpus);
-  const absl::Status status = RunBenchLoad(options, report);
-  return status.ok() ? 0 : ChildFailed(status);
+void WaitForStop(int stop) {
+  pollfd asked{.fd = stop, .events = POLLIN, .revents = 0};
+  poll(&asked, 1, -1);
 }
 
 int RunFabric(const FabricConfig& config, int report, int stop) {
@@ -78,11 +80,17 @@ int RunFabric(const FabricConfig& config, int report, int stop) {
   auto fabric = Fabric::Load(config);
   if (!fabric.ok()) return ChildFailed(fabric.status());
   if (write(report, "r", 1) != 1) return 1;
-  pollfd asked{.fd = stop, .events = POLLIN, .revents = 0};
-  poll(&asked, 1, -1);
+  WaitForStop(stop);
   if (absl::Status s = (*fabric)->Unload(); !s.ok()) return ChildFailed(s);
   const Conservation conservation = (*fabric)->summary().conservation;
   return write(report, &conservation, sizeof(conservation)) == sizeof(conservation) ? 0 : 1;
+}
+
+double CpuSecondsOf(pid_t pid) {
+  clockid_t clock;
+  timespec time{};
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 class PortBench {
@@ -93,14 +101,15 @@ class PortBench {
         device_cpu_(UsableCpus().back()),
         load_cpu_(UsableCpus().front()) {}
 
-  absl::StatusOr<DeviceRun> RunBfly() {
+  absl::StatusOr<DeviceRun> RunBfly(int stages) {
     const BenchDirectory directory;
     if (absl::Status status = directory.made(); !status.ok()) return status;
+    // The load shares memory with the device, so the device ends first.
+    std::unique_ptr<BenchProcess> load;
     FabricConfig config;
     config.name = "bench";
-    config.network = {.kind = NetworkKind::kButterfly, .rows = 1u << options_.stages};
-    config.placement = {
-        {.first_stage = 0, .last_stage = options_.stages - 1, .lcore = device_cpu_}};
+    config.network = {.kind = NetworkKind::kButterfly, .rows = 1u << stages};
+    config.placement = {{.first_stage = 0, .last_stage = stages - 1, .lcore = device_cpu_}};
     config.idle = IdleMode::kPoll;
     for (int p = 0; p < 2; ++p) {
       HostPortConfig port;
@@ -117,76 +126,109 @@ class PortBench {
     if (!(*device)->Read(&ready, 1, options_.patience_seconds)) {
       return (*device)->Silent("bfly", "started", options_.patience_seconds);
     }
-    auto run = Measure(directory, **device);
+    auto run = Measure(directory, stages, **device, load);
     if (!run.ok()) return run;
     (*device)->AskToStop();
-    if (!(*device)->Read(&run->conservation, sizeof(run->conservation), kTesterStopSeconds)) {
-      return (*device)->Silent("bfly", "unloaded", kTesterStopSeconds);
+    if (!(*device)->Read(&run->conservation, sizeof(run->conservation), kBenchAnswerSeconds)) {
+      return (*device)->Silent("bfly", "unloaded", kBenchAnswerSeconds);
     }
-    (*device)->Stop(kTesterStopSeconds);
-    return run;
+    (*device)->Stop(kBenchAnswerSeconds);
+    if (run->strange == 0) return run;
+    return absl::InternalError(
+        absl::StrCat(run->strange, " of the frames that bfly sent are not for a row"));
   }
 
-  absl::StatusOr<DeviceRun> RunTestpmd() {
+  absl::StatusOr<DeviceRun> RunTestpmd(const char* forward) {
     const BenchDirectory directory;
     if (absl::Status status = directory.made(); !status.ok()) return status;
+    // The load shares memory with the device, so the device ends first.
+    std::unique_ptr<BenchProcess> load;
     auto device = Testpmd::Start(
         {.program = options_.testpmd,
+         .mode = forward,
          .devices = {kind_.device(0, directory.path()), kind_.device(1, directory.path())},
          .cpus = {device_cpu_},
          .memory_mb = kMemoryMb,
          .patience_seconds = options_.patience_seconds},
         directory.path() + "/testpmd.log");
     if (!device.ok()) return device.status();
-    return Measure(directory, (*device)->process());
+    return Measure(directory, options_.stages.front(), (*device)->process(), load);
+  }
+
+  absl::StatusOr<BenchLoadAlone> RunAlone() {
+    const BenchDirectory directory;
+    if (absl::Status status = directory.made(); !status.ok()) return status;
+    auto process = BenchProcess::Fork(directory.path() + "/alone.log", [&](int report, int) {
+      const auto in = kind_.load(FramesOf(options_.stages.front()));
+      const auto out = kind_.load(FramesOf(options_.stages.front()));
+      if (!in.ok() || !out.ok()) return ChildFailed(in.ok() ? out.status() : in.status());
+      StayOnCpu(load_cpu_);
+      const BenchLoadAlone alone =
+          MeasureLoadAlone(in->get(), out->get(), device_cpu_, kAloneSeconds);
+      return write(report, &alone, sizeof(alone)) == sizeof(alone) ? 0 : 1;
+    });
+    if (!process.ok()) return process.status();
+    BenchLoadAlone alone;
+    if ((*process)->Read(&alone, sizeof(alone), options_.patience_seconds)) return alone;
+    return (*process)->Silent("the load", "measured itself", options_.patience_seconds);
   }
 
  private:
-  absl::StatusOr<DeviceRun> Measure(const BenchDirectory& directory, const BenchProcess& device) {
-    const BenchLoadOptions load_options{
-        .send_device = kind_.generator(0, directory.path()),
-        .receive_device = kind_.generator(1, directory.path()),
-        .frames = FramesBetween(RowsOfPort(0, 1u << options_.stages),
-                                RowsOfPort(1, 1u << options_.stages), options_.frame_bytes),
-        .seconds = options_.seconds,
-        .link_deadline_seconds = options_.patience_seconds};
-    auto load = BenchProcess::Fork(directory.path() + "/load.log", [&](int report, int) {
-      return RunLoad(load_options, load_cpu_, report);
+  Frames FramesOf(int stages) const {
+    return FramesBetween(RowsOfPort(0, 1u << stages), RowsOfPort(1, 1u << stages),
+                         options_.frame_bytes);
+  }
+
+  int RunLoad(const std::string& directory, int stages, int report, int stop) const {
+    const auto in = kind_.load(FramesOf(stages));
+    const auto out = kind_.load(FramesOf(stages));
+    if (!in.ok() || !out.ok()) return ChildFailed(in.ok() ? out.status() : in.status());
+    StayOnCpu(load_cpu_);
+    const absl::Status status = RunBenchLoad({.in = in->get(),
+                                              .out = out->get(),
+                                              .in_socket = kind_.socket(0, directory),
+                                              .out_socket = kind_.socket(1, directory),
+                                              .seconds = options_.seconds,
+                                              .patience_seconds = options_.patience_seconds},
+                                             report);
+    if (!status.ok()) return ChildFailed(status);
+    WaitForStop(stop);
+    return 0;
+  }
+
+  // Starts `load`, which keeps its ports until it is destroyed.
+  absl::StatusOr<DeviceRun> Measure(const BenchDirectory& directory, int stages,
+                                    const BenchProcess& device,
+                                    std::unique_ptr<BenchProcess>& load) {
+    auto started = BenchProcess::Fork(directory.path() + "/load.log", [&](int report, int stop) {
+      return RunLoad(directory.path(), stages, report, stop);
     });
-    if (!load.ok()) return load.status();
+    if (!started.ok()) return started.status();
+    load = *std::move(started);
     const auto failed = [&](absl::string_view what) {
-      return absl::UnavailableError(absl::StrCat(what, "; load: ", (*load)->LogTail(),
+      return absl::UnavailableError(absl::StrCat(what, "; load: ", load->LogTail(),
                                                  "; device under test: ", device.LogTail()));
     };
     char mark;
-    if (!(*load)->Read(&mark, 1, 2 * options_.patience_seconds))
+    if (!load->Read(&mark, 1, 2 * options_.patience_seconds + kBenchAnswerSeconds)) {
       return failed("no measurement began");
-    const double cpu_before = CpuSeconds(device.pid());
-    BenchLoadResult result;
-    if (!(*load)->Read(&mark, 1, 2 * options_.seconds + options_.patience_seconds)) {
+    }
+    const double cpu_before = CpuSecondsOf(device.pid());
+    if (!load->Read(&mark, 1, 2 * options_.seconds + options_.patience_seconds)) {
       return failed("a measurement did not end");
     }
-    const double cpu = CpuSeconds(device.pid()) - cpu_before;
-    if (!(*load)->Read(&result, sizeof(result), kTesterStopSeconds))
-      return failed("no result came");
-    (*load)->Stop(kTesterStopSeconds);
-    if (result.received == 0) return failed("no frame came through");
+    const double cpu = CpuSecondsOf(device.pid()) - cpu_before;
+    BenchLoadResult result;
+    if (!load->Read(&result, sizeof(result), kBenchAnswerSeconds)) return failed("no result came");
     const auto received = static_cast<double>(result.received);
     const auto sent = static_cast<double>(std::max<uint64_t>(result.sent, 1));
-    return DeviceRun{.frames_per_second = received / result.seconds,
-                     .frames_per_cpu_second = cpu > 0 ? received / cpu : 0,
-                     .saturation = static_cast<double>(result.shortened_bursts) /
-                                   static_cast<double>(result.offered_bursts),
-                     .offered = static_cast<double>(result.offered_bursts) * kBurst / sent,
+    return DeviceRun{.pps = received / result.seconds,
+                     .per_cpu_second = cpu > 0 ? received / cpu : 0,
+                     .fed = result.fed,
+                     .drained = result.drained,
                      .lost = std::max(0.0, 1 - received / sent),
+                     .strange = result.strange,
                      .conservation = {}};
-  }
-
-  static double CpuSeconds(pid_t pid) {
-    clockid_t clock;
-    timespec time{};
-    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
   }
 
   const PortBenchOptions options_;
@@ -195,21 +237,60 @@ class PortBench {
   const int load_cpu_;
 };
 
-// The figures of all runs of one program.
-struct Runs {
-  void Add(const DeviceRun& run) {
-    pps.push_back(run.frames_per_second);
-    per_cpu.push_back(run.frames_per_cpu_second);
-    saturation = std::min(saturation, run.saturation);
-    offered = pps.size() == 1 ? run.offered : std::min(offered, run.offered);
+// The runs of one device, each beside the run of testpmd io of the same round.
+struct RowRuns {
+  void Add(const DeviceRun& run, const DeviceRun& io) {
+    pps.push_back(run.pps);
+    per_cpu.push_back(run.per_cpu_second);
+    fed.push_back(run.fed);
+    drained.push_back(run.drained);
+    over_io.push_back(run.pps / io.pps);
+    cpu_over_io.push_back(io.per_cpu_second > 0 ? run.per_cpu_second / io.per_cpu_second : 0);
     lost = std::max(lost, run.lost);
   }
 
-  std::vector<double> pps, per_cpu;
-  double saturation = 1, offered = 0, lost = 0;
+  PortBenchRow Row(std::string forward, int stages) const {
+    return {.forward = std::move(forward),
+            .stages = stages,
+            .pps = StatisticsOf(pps),
+            .per_cpu_second = StatisticsOf(per_cpu),
+            .fed = StatisticsOf(fed),
+            .drained = StatisticsOf(drained),
+            .lost = lost,
+            .over_io = StatisticsOf(over_io),
+            .cpu_over_io = StatisticsOf(cpu_over_io)};
+  }
+
+  std::vector<double> pps, per_cpu, fed, drained, over_io, cpu_over_io;
+  double lost = 0;
 };
 
 }  // namespace
+
+absl::Status CheckBottleneck(const PortBenchRow& row, double alone_pps) {
+  const auto refused = [](const std::string& why) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the load was the bottleneck: ", why,
+                     " for a ratio; use a machine with two idle CPUs, or --closed"));
+  };
+  if (row.fed.median < kLeastShare) {
+    return refused(absl::StrFormat(
+        "frames waited for the device for %.1f %% of the time, and %.0f %% are needed",
+        100 * row.fed.median, 100 * kLeastShare));
+  }
+  if (row.drained.median < kLeastShare) {
+    return refused(absl::StrFormat(
+        "the device had room to send for %.1f %% of the time, and %.0f %% are needed",
+        100 * row.drained.median, 100 * kLeastShare));
+  }
+  if (alone_pps < kLeastAlone * row.pps.median) {
+    return refused(
+        absl::StrFormat("alone it moved %.1f M frames/s, and %.1f times the %.1f M frames/s with "
+                        "the device are needed",
+                        alone_pps / 1e6, kLeastAlone, row.pps.median / 1e6));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<PortBenchResult> RunPortBench(const PortBenchOptions& options) {
   if (absl::Status status = CheckOptions(options); !status.ok()) return status;
@@ -218,28 +299,36 @@ absl::StatusOr<PortBenchResult> RunPortBench(const PortBenchOptions& options) {
   result.options = options;
   result.load_cpu = UsableCpus().front();
   result.device_cpu = UsableCpus().back();
-  Runs bfly, testpmd;
+  constexpr size_t kModes = std::size(kForwardModes);
+  std::vector<RowRuns> rows(kModes + options.stages.size());
+  std::vector<double> alone_pps, hand_over_ns;
   for (int i = 0; i < options.runs; ++i) {
-    const auto one = bench.RunTestpmd();
-    if (!one.ok()) return one.status();
-    testpmd.Add(*one);
-    const auto other = bench.RunBfly();
-    if (!other.ok()) return other.status();
-    bfly.Add(*other);
-    result.conservation += other->conservation;
+    const auto alone = bench.RunAlone();
+    if (!alone.ok()) return alone.status();
+    alone_pps.push_back(alone->pps);
+    hand_over_ns.push_back(alone->hand_over_ns);
+    DeviceRun io;
+    for (size_t mode = 0; mode < kModes; ++mode) {
+      const auto run = bench.RunTestpmd(kForwardModes[mode]);
+      if (!run.ok()) return run.status();
+      if (mode == 0) io = *run;
+      rows[mode].Add(*run, io);
+    }
+    for (size_t s = 0; s < options.stages.size(); ++s) {
+      const auto run = bench.RunBfly(options.stages[s]);
+      if (!run.ok()) return run.status();
+      rows[kModes + s].Add(*run, io);
+      result.conservation += run->conservation;
+    }
   }
-  result.bfly_pps = StatisticsOf(bfly.pps);
-  result.testpmd_pps = StatisticsOf(testpmd.pps);
-  result.ratio = result.bfly_pps.median / result.testpmd_pps.median;
-  result.bfly_per_cpu_second = StatisticsOf(bfly.per_cpu);
-  result.testpmd_per_cpu_second = StatisticsOf(testpmd.per_cpu);
-  result.bfly_saturation = bfly.saturation;
-  result.testpmd_saturation = testpmd.saturation;
-  result.bfly_offered = bfly.offered;
-  result.testpmd_offered = testpmd.offered;
-  result.bfly_lost = bfly.lost;
-  result.testpmd_lost = testpmd.lost;
-  result.cpu_ratio = result.bfly_per_cpu_second.median / result.testpmd_per_cpu_second.median;
+  result.alone_pps = StatisticsOf(alone_pps);
+  result.hand_over_ns = StatisticsOf(hand_over_ns);
+  for (size_t mode = 0; mode < kModes; ++mode) {
+    result.rows.push_back(rows[mode].Row(kForwardModes[mode], 0));
+  }
+  for (size_t s = 0; s < options.stages.size(); ++s) {
+    result.rows.push_back(rows[kModes + s].Row("", options.stages[s]));
+  }
   return result;
 }
 

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "dataplane/bench/run_statistics.h"
 #include "dataplane/core/snapshot.h"
@@ -14,40 +16,46 @@
 namespace bfly::dataplane {
 
 struct PortBenchOptions {
-  std::string ports = "memif";  // the name of a PortKind
-  int stages = 6;               // of a butterfly of 2^stages rows, 1..20
-  int frame_bytes = 64;         // without FCS, 60..1514
-  double seconds = 1;           // measured time of one run, 0.1..60
-  int runs = 5;                 // runs of each of the two programs, in turn; 1..100
+  std::string ports = "memif";    // the name of a PortKind
+  std::vector<int> stages = {6};  // of butterflies of 2^stages rows, 1..20 each, one row for each
+  int frame_bytes = 64;           // without FCS, 60..1514
+  double seconds = 1;             // measured time of one run, 0.1..60
+  int runs = 5;                   // runs of each row, in turn; 1..100
   std::string testpmd = "dpdk-testpmd";
   double patience_seconds = 30;  // for the start of a program and for its answers, 0.1..600
 };
 
+// What one device under test did in all of its runs.
+struct PortBenchRow {
+  std::string forward;  // testpmd's forward mode; empty: bfly
+  int stages = 0;       // of bfly
+  RunStatistics pps;
+  // Frames a second of the CPU time that the device's process really got. It is still comparable on
+  // a machine that is busy with other work.
+  RunStatistics per_cpu_second;
+  // The shares of the time in which a burst of frames waited for the device, and in which there was
+  // room for a burst that it sends. Where both are near 1, the device was the bottleneck.
+  RunStatistics fed;
+  RunStatistics drained;
+  double lost = 0;  // of the frames that the device took, how many did not come back; the highest
+  RunStatistics over_io;      // of runs that followed each other
+  RunStatistics cpu_over_io;  // the same of frames a second of CPU time
+};
+
 struct PortBenchResult {
   PortBenchOptions options;
-  int load_cpu = 0;    // generator and sink
-  int device_cpu = 0;  // testpmd, or bfly
-  RunStatistics bfly_pps;
-  RunStatistics testpmd_pps;
-  double ratio = 0;  // of the medians
-  // Frames a second of the CPU time that the device's core really gave. It is still comparable on a
-  // machine that is busy with other work.
-  RunStatistics bfly_per_cpu_second;
-  RunStatistics testpmd_per_cpu_second;
-  double cpu_ratio = 0;
-  // The share of the offered bursts that the device's full ring cut short. If it is near 0, the
-  // generator is the bottleneck.
-  double bfly_saturation = 0;     // the lowest of the runs
-  double testpmd_saturation = 0;  // the lowest of the runs
-  // Frames that the generator offered, over the frames that the device's ring took.
-  double bfly_offered = 0;     // the lowest of the runs
-  double testpmd_offered = 0;  // the lowest of the runs
-  // The share of the frames that the device took and the generator did not get back. If it is
-  // large, the generator did not empty the device's other ring in time.
-  double bfly_lost = 0;       // the highest of the runs
-  double testpmd_lost = 0;    // the highest of the runs
-  Conservation conservation;  // of bfly, all runs, after unloading
+  int load_cpu = 0;                // generator and sink
+  int device_cpu = 0;              // testpmd, or bfly
+  RunStatistics hand_over_ns;      // until one of these CPUs sees what the other wrote
+  RunStatistics alone_pps;         // of the load, with a device that copies nothing
+  std::vector<PortBenchRow> rows;  // testpmd io, mac and macswap; then bfly, as in options.stages
+  Conservation conservation;       // of bfly, all runs, after unloading
 };
+
+// A device was the bottleneck if frames waited for it, and had room behind it, for nearly all of
+// the time in the median run, and if the load alone moves clearly more frames a second.
+// FailedPrecondition says why the load, and not the device of this row, was the bottleneck.
+absl::Status CheckBottleneck(const PortBenchRow& row, double alone_pps);
 
 // It starts processes of its own, so this process must have no DPDK and no threads. It removes all
 // files that it made. InvalidArgument names an option and its range; Unavailable says what the

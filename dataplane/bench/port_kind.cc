@@ -6,39 +6,37 @@
 namespace bfly::dataplane {
 namespace {
 
-std::string Memif(int port, const std::string& directory, const char* arguments) {
-  return absl::StrCat("net_memif", port, ",socket-abstract=no,socket=", directory, "/memif", port,
-                      ".sock,", arguments);
+std::string MemifSocket(int port, const std::string& directory) {
+  return absl::StrCat(directory, "/memif", port, ".sock");
 }
 
-// A memif server copies frames out of and into the client's memory. The generator's sending client
-// lends its buffers. Its receiving client copies too: with two clients that lend their buffers in
-// one process, DPDK 22.11 passes a wrong file to the second server, which then dies of SIGBUS.
+std::string VhostSocket(int port, const std::string& directory) {
+  return absl::StrCat(directory, "/vhost", port, ".sock");
+}
+
+// A memif server copies frames out of and into the client's memory.
 constexpr PortKind kMemifPorts = {
     .name = "memif",
-    .title = "memif servers; the generator's sending client lends its buffers (zero copy)",
-    .device = [](int port,
-                 const std::string& directory) { return Memif(port, directory, "role=server"); },
-    .generator =
+    .title = "memif servers; the load is a client without a driver",
+    .device =
         [](int port, const std::string& directory) {
-          return Memif(port, directory, port == 0 ? "role=client,zero-copy=yes" : "role=client");
-        }};
+          return absl::StrCat("net_memif", port, ",role=server,socket-abstract=no,socket=",
+                              MemifSocket(port, directory));
+        },
+    .socket = MemifSocket,
+    .load = MakeMemifLoad};
 
 // The back end copies frames out of and into the buffers of the front end, as a switch does with
 // those of a virtual machine.
 constexpr PortKind kVhostPorts = {
     .name = "vhost",
-    .title = "vhost-user back ends, the generator's virtio-user front ends lend their buffers",
+    .title = "vhost-user back ends; the load is a virtio-net front end without a driver",
     .device =
         [](int port, const std::string& directory) {
-          return absl::StrCat("net_vhost", port, ",iface=", directory, "/vhost", port,
-                              ".sock,queues=1");
+          return absl::StrCat("net_vhost", port, ",queues=1,iface=", VhostSocket(port, directory));
         },
-    .generator =
-        [](int port, const std::string& directory) {
-          return absl::StrCat("net_virtio_user", port, ",path=", directory, "/vhost", port,
-                              ".sock,queues=1,queue_size=1024");
-        }};
+    .socket = VhostSocket,
+    .load = MakeVhostLoad};
 
 constexpr PortKind kPortKinds[] = {kMemifPorts, kVhostPorts};
 

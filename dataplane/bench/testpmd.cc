@@ -53,7 +53,9 @@ absl::StatusOr<std::unique_ptr<Testpmd>> Testpmd::Start(const TestpmdOptions& op
   words.insert(words.end(),
                {"--", "-i", "--auto-start", absl::StrCat("--forward-mode=", options.mode),
                 absl::StrCat("--nb-cores=", options.cpus.size()), "--total-num-mbufs=16384",
-                "--burst=64", "--mbcache=256", "--no-lsc-interrupt"});
+                "--burst=64", "--mbcache=256", "--no-lsc-interrupt",
+                // It would wait for links that come up only when the load connects.
+                "--disable-link-check"});
   auto process = BenchProcess::Execute(log, words);
   if (!process.ok()) return process.status();
   if (!(*process)->WaitForLog("testpmd> ", options.patience_seconds)) {
