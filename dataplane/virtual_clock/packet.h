@@ -18,6 +18,13 @@ inline constexpr Ticks kNever = std::numeric_limits<Ticks>::max();
 // A sum of ticks over packets may pass 2^64.
 __extension__ using TickSum = unsigned __int128;
 
+// The next place if all bits of the mask are ones, the same place if none is. Multiplying by the
+// size of a packet would take longer.
+template <typename Packet>
+inline Packet* NextIf(uint64_t mask, Packet* place) {
+  return reinterpret_cast<Packet*>(reinterpret_cast<uintptr_t>(place) + (mask & sizeof(Packet)));
+}
+
 // Routing bits and birth of a packet in one word: the bits of the hops to come from the top, and
 // below them the birth. A hop reads the top bit and turns the word left by one, so behind the last
 // hop the birth stands at the top. Births are kept modulo 2^(64 - hops) ticks, which is longer than

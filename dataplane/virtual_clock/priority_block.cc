@@ -61,14 +61,11 @@ void PriorityBlock::Run(const LinkService& service, int crossed, const BlockWiri
       present[line / kClasses] += waiting;
       end[line] = first[line] + waiting;
     }
-    // A link that takes no time has one line, in the order of arrival.
-    const uint64_t port_classes[kNodePorts] = {
-        wiring.service[2 * node] == 0 ? 0 : kClasses - 1u,
-        wiring.service[2 * node + 1] == 0 ? 0 : kClasses - 1u};
+    // Links that take no time have these lines too: packets of one class keep their order, and no
+    // later link looks at the order between classes.
     PartArrivals(lists.in[lists.from[node]], lists.in[lists.from[node] + 1], end,
                  [&](PacketWord word) {
-                   const unsigned port = PortOf(word);
-                   return port * kClasses + (word >> class_shift & port_classes[port]);
+                   return PortOf(word) * kClasses + (word >> class_shift & (kClasses - 1));
                  });
     VirtualPacket* list[kNodePorts];
     PriorityLane<kClasses> lanes[kNodePorts];

@@ -89,8 +89,9 @@ struct PortMerge {
     Entry* const place = port != 0 ? end[1] : end[0];
     place->time = Select(from_first, first_time, second_time);
     place->word = AfterHop(word);
-    end[0] += 1 - port;
-    end[1] += port;
+    const uint64_t cross = uint64_t{0} - port;
+    end[0] = NextIf(~cross, end[0]);
+    end[1] = NextIf(cross, end[1]);
     first += from_first;
     second += !from_first;
   }

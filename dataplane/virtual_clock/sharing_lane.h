@@ -117,7 +117,8 @@ class SharingLane {
  private:
   struct Event {
     bool comes;  // a packet comes; else one leaves
-    Time gap;    // from the event before on
+    Time since;  // the arrival, from the event before on
+    Time gap;    // the event, from the event before on
   };
 
   static Time At(Ticks tick) { return static_cast<Time>(tick) << kSharedFractionBits; }
@@ -146,12 +147,13 @@ class SharingLane {
     const Time arrival = At(next_->time) - last_;
     const Time shared = static_cast<Time>(front_end_ - attained_) * present_;
     const Time departure = std::min(shared, busy_);
-    return {arrival < departure, std::min(departure, arrival)};
+    return {arrival < departure, arrival, std::min(departure, arrival)};
   }
 
   void StepTo(const Event& event) {
-    const uint64_t comes = uint64_t{0} - event.comes;             // all ones, or none
-    const uint64_t part = attained_ + Part(event.gap, present_);  // of no use if a packet leaves
+    const uint64_t comes = uint64_t{0} - event.comes;  // all ones, or none
+    // Of no use if a packet leaves, but the division need not wait until that is known.
+    const uint64_t part = attained_ + Part(event.since, present_);
     attained_ = front_end_ ^ ((part ^ front_end_) & comes);
     last_ += event.gap;
     busy_ += (event.comes ? work_ : Time{0}) - event.gap;
@@ -163,8 +165,8 @@ class SharingLane {
     const uint64_t behind = present_ == 2 ? alone : first_[1].end;
     front_end_ = behind ^ ((front_end_ ^ behind) & comes);
     present_ -= 2 * comes + 1;
-    next_ -= static_cast<int64_t>(comes);
-    first_ += static_cast<int64_t>(comes) + 1;
+    next_ = NextIf(comes, next_);
+    first_ = NextIf(~comes, first_);
   }
 
   Time last_;  // of the event before
