@@ -206,15 +206,19 @@ TEST_F(EdgeTest, APortThatTakesNothingLosesItsOwnFramesAndDelaysNobody) {
   Build({.ports = {{3}, {12}, {7}}, .ring = 8});
   const Bytes stuck = Ethernet(RowAddress(12), RowAddress(3), 0x0800, Pattern(46));
   const Bytes passing = Ethernet(RowAddress(7), RowAddress(3), 0x0800, Pattern(46));
+  const uint64_t began = rte_rdtsc();
   for (int i = 0; i < 600; ++i) {
     Send(0, stuck);
     Send(0, passing);
     Run();
     ASSERT_EQ(Take(2), std::vector<Bytes>{passing}) << i;
   }
-  // 7 in the ring, the transmitter full, the rest dropped at once.
-  EXPECT_EQ(egress_->held(), HostTransmitter::kCapacity);
-  EXPECT_EQ(dropped(DropReason::kPortFull), 600u - 7 - HostTransmitter::kCapacity);
+  const bool patient = static_cast<double>(rte_rdtsc() - began) <
+                       HostTransmitter::kPatienceSeconds * static_cast<double>(rte_get_tsc_hz());
+  EXPECT_EQ(egress_->held() + dropped(DropReason::kPortFull), 600u - 7) << "7 are in the ring";
+  if (patient) {  // unless this thread was without its CPU for longer
+    EXPECT_EQ(egress_->held(), HostTransmitter::kCapacity) << "the rest is dropped at once";
+  }
   rte_delay_us_sleep(static_cast<unsigned>(1.1e6 * HostTransmitter::kPatienceSeconds));
   Run();
   EXPECT_EQ(egress_->held(), 0u) << "patience has an end";
