@@ -12,7 +12,7 @@ namespace bfly::dataplane {
 namespace {
 
 // What ends a run in the middle. 64 packets an input on two workers, of which the one of the upper
-// rows is slow; hosts at a row of each.
+// rows is slow, and slower still once packets have been delivered; hosts at a row of each.
 class StepFramesInTheMiddle : public testing::Test {
  protected:
   void SetUp() override {
@@ -25,6 +25,7 @@ class StepFramesInTheMiddle : public testing::Test {
     ASSERT_TRUE(fabric_->step_programs().ok());
     pool_ = fabric_->frame_pool();
     before_ = BuffersInUse(*fabric_);
+    speed_.brakes = [this] { return fabric_->summary().conservation.delivered > 400; };
     speed_.slow = true;
     caller_ = std::thread([this] {
       result_ = (*fabric_->step_programs())
