@@ -55,11 +55,11 @@ struct FakeBoard {
     const std::lock_guard lock(mutex);
     return gates_loads;
   }
-  // At most 30 s.
+  // At most two minutes.
   void PassGate() {
     std::unique_lock lock(mutex);
     ++at_gate;
-    gate_changed.wait_for(lock, std::chrono::seconds(30), [this] { return !gate_closed; });
+    gate_changed.wait_for(lock, std::chrono::minutes(2), [this] { return !gate_closed; });
     --at_gate;
   }
   void RefuseInputs(std::set<Row> inputs) {

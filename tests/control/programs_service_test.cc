@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packet algorithms over real gRPC: what goes to the data plane and what comes back, what is
-// refused, and what ends a run.
+// Packet algorithms over real gRPC: what goes and comes, what is refused, and what ends a run.
 #include <gmock/gmock.h>
 
 #include <future>
@@ -136,8 +135,7 @@ class ProgramsServiceTest : public testing::Test {
   std::unique_ptr<TestController> controller_;
 };
 
-// Inputs 0 and 2 send two packets each to output 0. They cross its last link one after the other,
-// in steps 2 to 5.
+// Inputs 0 and 2 send two packets each to output 0, whose last link they cross in steps 2 to 5.
 TEST_F(ProgramsServiceTest, AReportTellsTheStepsAndWhatTheyTook) {
   BeginButterfly();
   v1::RouteRequest request = StoreAndForward();
@@ -362,19 +360,21 @@ TEST_F(ProgramsServiceTest, UnloadingEndsTheRun) {
 TEST_F(ProgramsServiceTest, ARunEndsWhenItsClientGoesOrItsTimeIsOver) {
   BeginButterfly();
   programs_->held = true;
-  EXPECT_EQ(Route(StoreAndForward(), milliseconds(200)).status().code(),
-            absl::StatusCode::kDeadlineExceeded);
-  EXPECT_TRUE(Eventually([this] { return programs_->cancellations == 1; }));
+  // On a busy machine the time may be over before the run begins; then another gets more time.
+  for (milliseconds time(200); programs_->begun == 0 && time < milliseconds(60'000); time *= 2)
+    EXPECT_EQ(Route(StoreAndForward(), time).status().code(), absl::StatusCode::kDeadlineExceeded);
+  const auto all_ended = [this] { return programs_->cancellations == programs_->begun; };
+  EXPECT_TRUE(AllCallsEnd(*controller_) && Eventually(all_ended));
   grpc::ClientContext context;
   std::thread leaves([&] {
-    EXPECT_TRUE(Eventually([this] { return programs_->begun == 2; }));
+    EXPECT_TRUE(Eventually([&] { return programs_->begun > programs_->cancellations; }));
     context.TryCancel();
   });
   v1::RouteReport report;
   EXPECT_EQ(controller_->programs->Route(&context, StoreAndForward(), &report).error_code(),
             grpc::StatusCode::CANCELLED);
   leaves.join();
-  EXPECT_TRUE(Eventually([this] { return programs_->cancellations == 2; }));
+  EXPECT_TRUE(Eventually(all_ended));
   programs_->held = false;
   EXPECT_TRUE(Route(StoreAndForward()).ok());
 }

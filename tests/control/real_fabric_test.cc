@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 #include <map>
 #include <tuple>
@@ -38,11 +37,6 @@ v1::Counters CountersOf(TestController& controller) {
   EXPECT_EQ(c.injected(), c.delivered() + c.dropped() + c.in_flight());
   EXPECT_EQ(counters->problems_size(), 0);
   return *counters;
-}
-
-double MillisecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-      .count();
 }
 
 TEST(RealFabric, PacketsOfCircuitsAreCountedByTheLinksOfTheirPathsAndByNoOthers) {
@@ -144,7 +138,7 @@ TEST(RealFabric, ALinkThatGoesDownIsNoLongerUsedAMillisecondAfterTheAnswer) {
   const auto packets_of = [&](LinkId link) {
     return fabric->ReadLink(fabric->network().link_index(link)).packets;
   };
-  std::vector<double> last_use;  // milliseconds after the answer
+  std::vector<uint64_t> late;  // packets after the answer
   uint64_t carried = 0;
   for (uint32_t round = 0; round < 24; ++round) {
     const LinkId link = {static_cast<int>(round % 6), (round * 37) % 64,
@@ -156,18 +150,16 @@ TEST(RealFabric, ALinkThatGoesDownIsNoLongerUsedAMillisecondAfterTheAnswer) {
     state.set_row(link.row);
     state.set_port(static_cast<uint32_t>(link.port));
     ASSERT_TRUE(Call(*controller.fabric, &v1::Fabric::Stub::SetLinkState, state).ok());
-    const auto answered = std::chrono::steady_clock::now();
-    uint64_t seen = packets_of(link);
-    double last = 0;
-    while (MillisecondsSince(answered) < 20) {
-      const uint64_t now = packets_of(link);
-      if (now != seen) last = MillisecondsSince(answered);
-      seen = now;
-    }
-    last_use.push_back(last);
+    const uint64_t answered = packets_of(link);
     const LinkId sibling = {link.stage, link.row, link.port ^ 1};
-    const uint64_t sibling_first = packets_of(sibling);
-    EXPECT_TRUE(Eventually([&] { return packets_of(sibling) > sibling_first + 100; }));
+    const auto sibling_carries = [&](uint64_t packets) {
+      const uint64_t first = packets_of(sibling);
+      return Eventually([&] { return packets_of(sibling) > first + packets; });
+    };
+    EXPECT_TRUE(sibling_carries(1000));
+    const uint64_t seen = packets_of(link);
+    late.push_back(seen - answered);
+    EXPECT_TRUE(sibling_carries(100));
     EXPECT_EQ(packets_of(link), seen) << "a link that is down";
     carried += seen;
     CountersOf(controller);
@@ -180,12 +172,13 @@ TEST(RealFabric, ALinkThatGoesDownIsNoLongerUsedAMillisecondAfterTheAnswer) {
   ASSERT_TRUE(last.ok()) << last.status();
   const v1::Conservation& end = last->conservation();
   EXPECT_EQ(end.injected(), end.delivered() + end.dropped());
-  std::ranges::sort(last_use);
-  std::cout << "last use of a link after the answer: median " << last_use[last_use.size() / 2]
-            << " ms, at most " << last_use.back() << " ms; " << end.delivered()
-            << " packets delivered, " << carried << " over the links that went down\n";
-  // The worker may be without its CPU for some milliseconds, so one reading proves nothing.
-  EXPECT_LT(last_use[last_use.size() / 2], 1);
+  std::ranges::sort(late);
+  std::cout << "packets over a link after the answer: median " << late[late.size() / 2]
+            << ", at most " << late.back() << "; " << end.delivered() << " packets delivered, "
+            << carried << " over the links that went down\n";
+  // The worker finishes the pass that it is in, and a pass brings a link a few of its 256 packets.
+  // In a millisecond of a worker that has its CPU a link carries some 40.
+  EXPECT_LE(late[late.size() / 2], 10u);
 }
 
 TEST(RealFabric, AnLcoreTheMachineLacksIsNamed) {

@@ -149,7 +149,7 @@ inline std::chrono::steady_clock::time_point InAMinute() {
   return std::chrono::steady_clock::now() + std::chrono::minutes(1);
 }
 inline void SetDeadline(grpc::ClientContext& context) {
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(2));
 }
 
 // Call(*stub, &v1::Circuits::Stub::SetUp, request) returns the response, or the status with its
@@ -174,14 +174,25 @@ inline std::vector<std::string> FieldsOf(const absl::Status& status) {
   return fields;
 }
 
-// Polls until the condition holds. Returns false after 30 s.
+// Polls until the condition holds. Returns false after two minutes.
 inline bool Eventually(const std::function<bool()>& holds) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
   while (!holds()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   return true;
+}
+
+// Waits until the controller has ended all calls that take one of its threads. A client whose time
+// is over hears so from its own clock: gRPC tells the server how much time is left and not the
+// moment, so the server may still be at the call, or may not have seen it yet. It has seen all
+// calls of a connection when it answers a later one.
+inline bool AllCallsEnd(TestController& controller) {
+  Call(*controller.fabric, &v1::Fabric::Stub::GetLinks, v1::GetLinksRequest())
+      .status()
+      .IgnoreError();
+  return Eventually([&] { return controller.controller().resources().calls.in_use() == 0; });
 }
 
 // A two-fold butterfly of 16 rows and 8 stages, all on dp0, or split in the middle over dp0 and

@@ -267,15 +267,15 @@ TEST_F(TelemetryServiceTest, PicturesKeepComingWhenTheTimeOfDayIsSetBack) {
   Subscriber subscriber(*controller_, v1::SubscribeRequest::SAMPLE, 10, summary);
   v1::Counters before = subscriber.Next();
   hours_back = 1;
-  // Some pictures may have been taken before the clock was set.
+  // Any number of pictures may have been taken before the clock was set. The stream has a deadline,
+  // at which Next fails.
   bool seen_back = false;
-  for (int i = 0; i < 20; ++i) {
+  for (int since = 0; since < 20; since += seen_back ? 1 : 0) {
     const v1::Counters now = subscriber.Next();
     seen_back = seen_back || now.time_ns() < before.time_ns();
     EXPECT_GT(now.monotonic_ns(), before.monotonic_ns());
     before = now;
   }
-  EXPECT_TRUE(seen_back);
 }
 
 TEST_F(TelemetryServiceTest, ManySubscribersShareOnePoll) {
@@ -287,16 +287,21 @@ TEST_F(TelemetryServiceTest, ManySubscribersShareOnePoll) {
     subscribers.push_back(
         std::make_unique<Subscriber>(*controller_, v1::SubscribeRequest::SAMPLE, 20, summary));
   }
+  const auto everybody_reads = [&] {
+    for (auto& subscriber : subscribers) subscriber->Next();
+  };
+  everybody_reads();  // a new subscriber has a picture taken at once
+  const auto begin = std::chrono::steady_clock::now();
   board_.TakeLog();
-  int pictures = 0;
-  for (int round = 0; round < 5; ++round) {
-    for (auto& subscriber : subscribers) {
-      subscriber->Next();
-      ++pictures;
-    }
+  std::chrono::duration<double, std::milli> took{};
+  for (int round = 0; round < 5 || took.count() < 200; ++round) {
+    everybody_reads();
+    took = std::chrono::steady_clock::now() - begin;
   }
   const size_t reads = board_.TakeLog().size();
-  EXPECT_LT(reads * 2, static_cast<size_t>(pictures));
+  // One in 20 ms, and some for what came at the edges; a poll for each would be 20 times as many.
+  took = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(static_cast<double>(reads), took.count() / 20 + 10);
 }
 
 }  // namespace
