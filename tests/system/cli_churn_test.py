@@ -51,10 +51,10 @@ class Churn(CommandLineTest):
 
     def test_circuits_come_and_go_as_fast_as_asked(self):
         self.bfly("up", self.write("bb256", BB256))
-        # A call each, some 1,600 a second, would take more than 6 s.
+        # A call each, some 1,600 a second on an idle machine, would take more than 6 s.
         live = self.json("circuit", "churn", "--rate", 5000, "--holding", 0.01, "--duration", 1)
-        self.assertLess(live["wall_seconds"], 3)
-        self.assertAlmostEqual(live["wall_seconds"], 1, delta=live["behind_seconds_max"] + 0.5)
+        self.assertLess(live["wall_seconds"], 5)
+        self.assertAlmostEqual(live["wall_seconds"], 1, delta=live["behind_seconds_max"] + 3)
         self.assertGreater(live["set_up"], 4500)
         self.assertEqual((live["busy"], live["blocked"], live["gone"]), (0, 0, 0))
         # The controller cannot answer this rate: churn says so, and sets circuits up nevertheless.
@@ -69,7 +69,7 @@ class Churn(CommandLineTest):
 
     def test_a_long_churn_is_followed_line_by_line(self):
         self.bfly("up", self.file)
-        text = self.bfly("circuit", "churn", "--rate", 200, "--holding", 0.01, "--duration", 1, "--interval", 0.2,
+        text = self.bfly("circuit", "churn", "--rate", 200, "--holding", 0.01, "--duration", 2.5, "--interval", 0.1,
                          "--json").stdout
         lines = [json.loads(line) for line in text.splitlines()]
         self.assertGreaterEqual(len(lines), 3)
@@ -77,7 +77,7 @@ class Churn(CommandLineTest):
             self.assertGreater(later["wall_seconds"], earlier["wall_seconds"])
             self.assertGreaterEqual(later["requests"], earlier["requests"])
         self.assertGreater(lines[-1]["requests"], lines[0]["requests"])
-        self.assertAlmostEqual(lines[-1]["seconds"], 1)
+        self.assertAlmostEqual(lines[-1]["seconds"], 2.5)
 
     def test_churn_keeps_off_the_circuits_of_others_and_tells_why_it_was_refused(self):
         self.bfly("up", self.file)

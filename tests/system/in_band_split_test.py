@@ -32,6 +32,9 @@ class InBandSplitTest(unittest.TestCase):
     def circuits(self, net):
         return net.json("circuit", "list")["circuits"]
 
+    def all_run(self, net):
+        return all(plane["state"] == "running" for plane in net.status()["data_planes"])
+
     def memif(self, name):
         # In the run directory, where a data plane that is started by hand may open it too.
         device = f"id=0,socket={self.lab.directory}/three-run/{name}.sock,socket-abstract=no"
@@ -58,22 +61,26 @@ class InBandSplitTest(unittest.TestCase):
                 self.check_paths(net, protocol)
             circuits = sorted(int(circuit["id"]) for circuit in self.circuits(net))
 
-            # It hangs: the controller has not missed it, so the program runs into it.
-            os.kill(net.pid("dp2"), signal.SIGSTOP)
-            begun = time.monotonic()
-            with self.assertRaisesRegex(lab.CommandFailed, "no message came back over trunk west, after stage 3"):
-                net.bfly("circuit", "permutation", "--protocol", "collision", "--replace", "--in-band")
-            self.assertLess(time.monotonic() - begun, 30)
-            self.assertEqual(sorted(int(circuit["id"]) for circuit in self.circuits(net)), circuits)
-            os.kill(net.pid("dp2"), signal.SIGCONT)
+            # It hangs. The controller misses it after two seconds; on a busy machine the call may come after that.
+            for _ in range(5):
+                os.kill(net.pid("dp2"), signal.SIGSTOP)
+                begun = time.monotonic()
+                with self.assertRaises(lab.CommandFailed) as hung:
+                    net.bfly("circuit", "permutation", "--protocol", "collision", "--replace", "--in-band")
+                self.assertLess(time.monotonic() - begun, 30)
+                self.assertEqual(sorted(int(circuit["id"]) for circuit in self.circuits(net)), circuits)
+                os.kill(net.pid("dp2"), signal.SIGCONT)
+                if "data plane dp2" not in str(hung.exception):
+                    break
+                lab.wait_until(lambda: self.all_run(net), "dp2 is heard again")
+            self.assertIn("no message came back over trunk west, after stage 3", str(hung.exception))
             net.kill("dp2")
             with self.assertRaisesRegex(lab.CommandFailed, "data plane dp2|no message came back"):
                 net.bfly("circuit", "permutation", "--protocol", "minimum", "--replace", "--in-band")
             self.assertEqual(sorted(int(circuit["id"]) for circuit in self.circuits(net)), circuits)
 
             net.start_data_plane("dp2")
-            lab.wait_until(lambda: all(plane["state"] == "running" for plane in net.status()["data_planes"]),
-                           "dp2 is loaded again")
+            lab.wait_until(lambda: self.all_run(net), "dp2 is loaded again")
             for protocol in ("minimum", "collision"):
                 self.check_paths(net, protocol)
 

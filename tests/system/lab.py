@@ -63,6 +63,35 @@ def wait_until(predicate, what, timeout=PATIENCE):
         time.sleep(0.05)
 
 
+def signal_midway(argv, number, folder, progress, attempts=5):
+    """Runs a command that works in `folder`, and sends it signal `number` once progress() is greater than before. On
+    a busy machine the command may be through before the signal comes: it then begins again, in the folder as it was.
+    Returns the process, which has ended, and what it wrote on standard error."""
+    as_it_was = pathlib.Path(tempfile.mkdtemp(prefix="bfly-as-it-was-")) / "folder"
+    try:
+        if folder.exists():
+            shutil.copytree(folder, as_it_was)
+        for _ in range(attempts):
+            before = progress()
+            process = subprocess.Popen([str(word) for word in argv], stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+            try:
+                wait_until(lambda: progress() > before or process.poll() is not None, "a part of it is done")
+                process.send_signal(number)
+                _, said = process.communicate(timeout=PATIENCE)
+            finally:
+                process.kill()
+                process.wait()
+            if process.returncode != 0:
+                return process, said
+            shutil.rmtree(folder)
+            if as_it_was.exists():
+                shutil.copytree(as_it_was, folder)
+        raise AssertionError(f"{argv[0]} was through {attempts} times before its signal came, or takes no notice of it")
+    finally:
+        shutil.rmtree(as_it_was.parent, ignore_errors=True)
+
+
 class CommandFailed(AssertionError):
     def __init__(self, argv, code, out, err):
         super().__init__(f"{' '.join(map(str, argv))}: exit {code}\n{out}{err}")

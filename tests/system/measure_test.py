@@ -43,16 +43,8 @@ class MeasureTest(unittest.TestCase):
         whole, cut = self.directory / "whole", self.directory / "cut"
         self.measure(GREEDY, "--out", whole, *SMALL)
         for number in (signal.SIGINT, signal.SIGTERM):
-            before = len(self.trials(cut))
-            process = subprocess.Popen([BFLY, "measure", GREEDY, "--out", cut, *SMALL], stdout=subprocess.DEVNULL,
-                                       stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
-            try:
-                lab.wait_until(lambda: len(self.trials(cut)) > before, "a trial is done")
-                process.send_signal(number)
-                _, said = process.communicate(timeout=lab.PATIENCE)
-            finally:
-                process.kill()
-                process.wait()
+            process, said = lab.signal_midway(
+                [BFLY, "measure", GREEDY, "--out", cut, *SMALL], number, cut, lambda: len(self.trials(cut)))
             self.assertNotEqual(process.returncode, 0)
             self.assertIn("marked incomplete; the same command continues it", said)
             self.assertFalse(json.loads(self.results(cut))["complete"])

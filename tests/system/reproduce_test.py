@@ -88,16 +88,7 @@ class ReproduceTest(unittest.TestCase):
 
     def stop(self, number):
         """Starts the run, sends it a signal in the middle of the second experiment, and gives what it said."""
-        before = len(self.trials("two"))
-        process = subprocess.Popen(self.words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                                   stdin=subprocess.DEVNULL)
-        try:
-            lab.wait_until(lambda: len(self.trials("two")) > before, "a trial of the second experiment is done")
-            process.send_signal(number)
-            _, said = process.communicate(timeout=lab.PATIENCE)
-        finally:
-            process.kill()
-            process.wait()
+        process, said = lab.signal_midway(self.words, number, self.out, lambda: len(self.trials("two")))
         self.assertNotEqual(process.returncode, 0)
         return said
 
