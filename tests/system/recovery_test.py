@@ -162,8 +162,9 @@ class BridgedHostsTest(unittest.TestCase):
         middle = self.lab.namespace("mid")
         self.hosts = []
         for row in range(2):
-            middle.ip("link", "add", f"br{row}", "type", "bridge")
-            # A port learns the last sender, and a bridge with IPv6 sends frames of its own.
+            # A port learns the last sender, so the bridge must send no frame of its own: with snooping it joins a
+            # multicast group, and with IPv6 it looks for routers.
+            middle.ip("link", "add", f"br{row}", "type", "bridge", "mcast_snooping", 0)
             middle.run("sysctl", "-qw", f"net.ipv6.conf.br{row}.disable_ipv6=1")
             middle.ip("link", "set", f"br{row}", "up")
             self.lab.wire(self.switch, f"bf{row}", middle, f"up{row}")
