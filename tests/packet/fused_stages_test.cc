@@ -6,7 +6,10 @@
 
 #include <random>
 
+#include "dataplane/links/shape_table.h"
+#include "dataplane/stages/packet_store.h"
 #include "dataplane/stages/plan.h"
+#include "dataplane/stages/timed_links.h"
 #include "tests/packet/fabric_fixture.h"
 
 namespace bfly::dataplane {
@@ -150,6 +153,34 @@ TEST(FusedStages, ArePlainWhileEveryLinkOfEveryStageIsUpAndTakesNoTime) {
     stage->SetAvoided(0, true);
     EXPECT_FALSE(blocks.fused->plain());
     stage->SetAvoided(0, false);
+    EXPECT_TRUE(blocks.fused->plain());
+  }
+}
+
+// A rate, a delay or a loss ends the steps over several stages at once; on a link that takes no
+// time no packet waits, so a queue limit or a discipline alone changes nothing.
+TEST(FusedStages, ArePlainAsLongAsLinksTakeNoTimeAndLoseNothing) {
+  const Network network = *Network::Make({.kind = NetworkKind::kButterfly, .rows = 16});
+  Blocks blocks(network, 0, 4, {0, 15});
+  const ShapeTable none({}, 2, network.rows(), 2, 1e9);
+  PacketStore store(size_t{1} << 12);
+  Stage& stage = *blocks.stages[2];
+  TimedLinks timed(stage.links(), network.link_index({2, 0, 0}), &store, &stage.cold(0), 1);
+  std::vector<LinkRule> rules(5, {2, 2, 5, 5, 1});  // one link of stage 2
+  rules[0].bits_per_second = 1'000'000'000'000;
+  rules[1].delay_ns = 1;
+  rules[2].loss = 1e-6;
+  rules[3].queue_limit = 1;
+  rules[4].discipline = Discipline::kPriority;
+  uint64_t now = 1;
+  for (const LinkRule& rule : rules) {
+    const ShapeTable table({.base = {}, .rules = {rule}}, 2, network.rows(), 2, 1e9);
+    stage.OfferShapes(&table, &timed);
+    stage.AdoptShapes(now++);
+    EXPECT_EQ(blocks.fused->plain(), rule.queue_limit || rule.discipline);
+    stage.OfferShapes(&none, &timed);
+    stage.AdoptShapes(now++);
+    stage.DropEmptyTimed();
     EXPECT_TRUE(blocks.fused->plain());
   }
 }
