@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What deploy/test makes of the logs of meson.
+
+  verdict.py again LOG                      names the failed tests that may be run once more
+  verdict.py sum PASSED BROKEN... -- LOG... prints the summary; exits with 1 if something failed
+
+The tests of a testbed meet real kernels, processes and clocks on a machine that others use too. A test that found one
+of its expectations wrong there is run once more, alone. If it passes then, the summary says UNCERTAIN and its name: it
+is a fault to be mended, of the test or of bfly. Nothing else gets a second run: no signal, no exit code of a sanitizer,
+no report of one, no time limit, no check, no fuzzer, and no run in which more than MOST_AGAIN tests fail.
+"""
+
+import json
+import re
+import sys
+
+MOST_AGAIN = 2
+NEVER_AGAIN = {"checks", "instructions", "fuzz", "bench"}
+FOUND_WRONG = 1  # exit code of GoogleTest and unittest
+REPORT = re.compile(r"Sanitizer|runtime error:")
+
+
+def read(log):
+    with open(log) as lines:
+        return [json.loads(line) for line in lines]
+
+
+def output(test):
+    return (test.get("stdout") or "") + (test.get("stderr") or "")
+
+
+def failed(test):
+    return test["result"] not in ("OK", "EXPECTEDFAIL", "SKIP")
+
+
+def suites(test):
+    """Of "bfly:unit+control / deadlines": unit and control."""
+    return set(test["name"].split(" / ")[0].split(":")[-1].split("+"))
+
+
+def name(test):
+    return test["name"].split(" / ")[-1]
+
+
+def may_run_again(test):
+    return (test["result"] == "FAIL" and test["returncode"] == FOUND_WRONG and not suites(test) & NEVER_AGAIN
+            and not REPORT.search(output(test)))
+
+
+def again(log):
+    wrong = [test for test in read(log) if failed(test)]
+    if len(wrong) <= MOST_AGAIN:
+        for test in filter(may_run_again, wrong):
+            print(name(test))
+
+
+def notices(test, log):
+    """Prints what a test says of itself, and returns how many tests inside it were skipped."""
+    skipped = 0
+    for said in (test.get("stdout") or "").splitlines():
+        if said.startswith("notice: "):
+            print(f"NOTICE  {test['name']}: {said.removeprefix('notice: ')}")
+        # GoogleTest: "[  SKIPPED ] Suite.Test (0 ms)". Its program passes all the same.
+        inside = re.match(r"\[  SKIPPED \] (\S+) \(", said)
+        if inside:
+            skipped += 1
+            print(f"SKIPPED {test['name']}: {inside[1]}  ({log} says why)")
+    return skipped
+
+
+def again_log(log):
+    return log.removesuffix(".json") + "-again.json"
+
+
+def passed_again(log):
+    try:
+        return {test["name"] for test in read(again_log(log)) if not failed(test)}
+    except FileNotFoundError:
+        return set()
+
+
+def summarize(passed, broken, logs):
+    counts = {"passed": passed, "failed": len(broken), "skipped": 0, "uncertain": 0}
+    for step in broken:
+        print(f"FAILED  {step}")
+    for log in logs:
+        tests = read(log)
+        certain_now = passed_again(log)
+        for test in tests:
+            if test["result"] == "SKIP":
+                # The last line says why.
+                said = (test.get("stdout") or "").strip().splitlines()
+                print(f"SKIPPED {test['name']}{': ' + said[-1] if said else ''}  ({log})")
+                counts["skipped"] += 1
+            elif not failed(test):
+                counts["passed"] += 1
+            elif test["name"] in certain_now:
+                print(f"UNCERTAIN {test['name']}: failed, and passed when it ran again  ({log}, {again_log(log)})")
+                counts["uncertain"] += 1
+            else:
+                print(f"{test['result']:7} {test['name']}  ({log})")
+                counts["failed"] += 1
+            counts["skipped"] += notices(test, log)
+        if not tests:
+            print(f"FAILED  no test ran  ({log})")
+            counts["failed"] += 1
+    print("bfly: {passed} passed, {failed} failed".format(**counts)
+          + "".join(f", {counts[kind]} {kind}" for kind in ("skipped", "uncertain") if counts[kind]))
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "again":
+        again(sys.argv[2])
+    else:
+        logs = sys.argv.index("--")
+        sys.exit(summarize(int(sys.argv[2]), sys.argv[3:logs], sys.argv[logs + 1:]))
