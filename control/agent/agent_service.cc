@@ -117,6 +117,7 @@ grpc::Status AgentService::GetState(grpc::ServerContext*, const v1::AgentStateRe
   status->set_memory(about_.memory);
   status->set_dpdk_version(about_.dpdk_version);
   status->set_problem(absl::StrJoin(held.problems, "; "));
+  for (const dataplane::PortStatus& port : held.ports) FillPortStatus(port, status->add_ports());
   return grpc::Status::OK;
 }
 

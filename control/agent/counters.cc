@@ -199,6 +199,25 @@ dataplane::LinkFigure ToFigure(v1::CounterFilter::Figure figure) {
 
 }  // namespace
 
+void FillPortStatus(const dataplane::PortStatus& port, v1::PortStatus* out) {
+  out->set_name(port.name);
+  out->set_queue_pairs(static_cast<uint32_t>(port.queue_pairs));
+  for (int lcore : port.lcores) out->add_lcores(static_cast<uint32_t>(lcore));
+  out->set_rows_handed_over(static_cast<uint32_t>(port.rows_handed_over));
+  switch (port.steering) {
+    case dataplane::Steering::kNone:
+      return out->set_steering(v1::PortStatus::STEERING_UNSPECIFIED);
+    case dataplane::Steering::kFlowRules:
+      return out->set_steering(v1::PortStatus::FLOW_RULES);
+    case dataplane::Steering::kRss:
+      return out->set_steering(v1::PortStatus::RSS);
+    case dataplane::Steering::kSoftware:
+      return out->set_steering(v1::PortStatus::SOFTWARE);
+    case dataplane::Steering::kSender:
+      return out->set_steering(v1::PortStatus::SENDER);
+  }
+}
+
 absl::StatusOr<dataplane::LinkQuery> ToLinkQuery(const v1::AgentReadLinksRequest& request) {
   FieldErrors errors;
   if (request.top() == 0 && (request.most() == 0 || request.most() > kMostListed)) {

@@ -4,7 +4,9 @@
 
 #include "absl/status/statusor.h"
 #include "bfly/v1/agent.pb.h"
+#include "bfly/v1/fabric.pb.h"
 #include "dataplane/core/config.h"
+#include "dataplane/core/port_status.h"
 #include "dataplane/core/snapshot.h"
 #include "dataplane/fabric/link_query.h"
 #include "dataplane/telemetry/latency.h"
@@ -16,6 +18,8 @@ namespace bfly::control {
 void FillCounters(const dataplane::Snapshot& snapshot,
                   const std::vector<dataplane::StagePlacement>& placement, bool links,
                   v1::AgentCounters* counters);
+
+void FillPortStatus(const dataplane::PortStatus& port, v1::PortStatus* out);
 
 // INVALID_ARGUMENT names the field.
 absl::StatusOr<dataplane::LinkQuery> ToLinkQuery(const v1::AgentReadLinksRequest& request);

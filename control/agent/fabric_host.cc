@@ -259,6 +259,7 @@ FabricHost::Held FabricHost::held(bool full) const {
   held.revision = revision_;
   if (fabric_ == nullptr) return held;
   held.placement = fabric_->config().placement;
+  held.ports = fabric_->port_status();
   held.problems = fabric_->problems();
   if (!full) return held;
   held.topology = topology_;

@@ -119,7 +119,8 @@ class FabricHost {
     std::vector<v1::TrafficSource> sources;
     uint64_t latency_id = 0;  // as SetSources was given
     std::vector<dataplane::StagePlacement> placement;
-    std::vector<std::string> problems;  // of ports and trunks
+    std::vector<dataplane::PortStatus> ports;  // and trunks
+    std::vector<std::string> problems;         // of ports and trunks
   };
   // `full`: also the topology, the circuits, the links and the sources.
   Held held(bool full) const;

@@ -59,6 +59,10 @@ void Print(const v1::FabricStatus& status) {
              worker.passes() ? 100.0 * worker.idle_passes() / worker.passes() : 0.0,
              Count(worker.passes()).c_str(), CostLines(worker.cost()).c_str());
     }
+    for (const v1::PortStatus& port : plane.ports()) {
+      const std::string line = PortLine(port);
+      if (!line.empty()) printf("    %s\n", line.c_str());
+    }
     if (!plane.problem().empty()) printf("    %s\n", plane.problem().c_str());
   }
   if (status.primary_election_id() != 0)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/cli/text.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "control/json/message_json.h"
+#include "control/topology_file/ranges.h"
 
 namespace bfly::control {
 namespace {
@@ -82,6 +84,33 @@ std::string LatenessLines(const google::protobuf::RepeatedPtrField<v1::WorkerSta
                                     Count(late.packets())));
   }
   return lines;
+}
+
+std::string PortLine(const v1::PortStatus& port) {
+  if (port.queue_pairs() == 1 && port.steering() == v1::PortStatus::STEERING_UNSPECIFIED) return "";
+  const uint32_t rows = port.rows_handed_over();
+  const std::string to_workers =
+      rows == 0 ? "each frame to its worker"
+                : absl::StrCat("frames to their workers; workers hand over those of ", rows,
+                               rows == 1 ? " row" : " rows");
+  std::vector<uint32_t> lcores(port.lcores().begin(), port.lcores().end());
+  std::sort(lcores.begin(), lcores.end());
+  const std::string line =
+      absl::StrCat(port.name(), ": ", port.queue_pairs(),
+                   port.queue_pairs() == 1 ? " queue pair" : " queue pairs",
+                   lcores.size() == 1 ? ", lcore " : ", lcores ", FormatRanges(lcores));
+  switch (port.steering()) {
+    case v1::PortStatus::FLOW_RULES:
+      return line + "; flow rules of the device bring " + to_workers;
+    case v1::PortStatus::RSS:
+      return line + "; the device spreads flows (RSS), workers hand frames over";
+    case v1::PortStatus::SOFTWARE:
+      return line + "; workers hand frames over";
+    case v1::PortStatus::SENDER:
+      return line + "; the sending end brings " + to_workers;
+    default:
+      return line;
+  }
 }
 
 std::string CostLines(const v1::WorkerCost& cost) {

@@ -23,6 +23,10 @@ std::string ConservationLine(const v1::Conservation& conservation);
 // "worker on lcore 1 fell behind by 0.4 us in the mean, 1.2 us at p99, 80 us at most (12 packets)":
 // a line for each worker that released packets from links that take time.
 std::string LatenessLines(const google::protobuf::RepeatedPtrField<v1::WorkerStatus>& workers);
+// "p0: 2 queue pairs, lcores 0-1; flow rules of the device bring each frame to its worker": the
+// lcores that use the queue pairs, and what brings a frame to the worker that needs it. Empty if
+// one worker alone receives the frames and needs them.
+std::string PortLine(const v1::PortStatus& port);
 // What the worker's passes cost: cycles a frame and a hop, empty polls and burst sizes, cycles a
 // hop of each stage, and the rings that lead to it. A line each, with an indent of six blanks.
 // Empty if the worker polled nothing.

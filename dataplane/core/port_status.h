@@ -23,6 +23,9 @@ struct PortStatus {
   // Each stands there once.
   std::vector<int> lcores;
   Steering steering = Steering::kNone;
+  // With kFlowRules and kSender: the rows whose worker has none of the queue pairs. Other workers
+  // receive their frames and hand them over.
+  int rows_handed_over = 0;
 };
 
 }  // namespace bfly::dataplane

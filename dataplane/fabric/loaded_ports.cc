@@ -72,7 +72,8 @@ PortStatus StatusOf(const HostPort& port, const FabricPlan& plan) {
   PortStatus status{.name = port.config().name,
                     .queue_pairs = port.config().queue_pairs,
                     .lcores = {},
-                    .steering = Steering::kNone};
+                    .steering = Steering::kNone,
+                    .rows_handed_over = 0};
   for (int worker : pollers) {
     const int lcore = plan.lcores[static_cast<size_t>(worker)];
     if (std::find(status.lcores.begin(), status.lcores.end(), lcore) == status.lcores.end()) {
@@ -84,6 +85,10 @@ PortStatus StatusOf(const HostPort& port, const FabricPlan& plan) {
   const bool needs_all = std::all_of(rows.begin(), rows.end(),
                                      [&](Row row) { return plan.worker_of(0, row) == pollers[0]; });
   if (status.lcores.size() > 1 || !needs_all) status.steering = port.steering();
+  if (status.steering == Steering::kFlowRules) {
+    const std::vector<int> queues = plan.QueuesOfRows(port.config(), 0);
+    status.rows_handed_over = static_cast<int>(std::count(queues.begin(), queues.end(), -1));
+  }
   return status;
 }
 
@@ -91,7 +96,8 @@ PortStatus StatusOf(const Trunk& trunk, const FabricPlan& plan) {
   PortStatus status{.name = trunk.config().name,
                     .queue_pairs = trunk.config().queue_pairs,
                     .lcores = {},
-                    .steering = trunk.steering()};
+                    .steering = trunk.steering(),
+                    .rows_handed_over = 0};
   const auto add = [&](const auto& ways) {
     for (const auto& way : ways) {
       status.lcores.push_back(plan.lcores[static_cast<size_t>(way.worker)]);
@@ -99,6 +105,18 @@ PortStatus StatusOf(const Trunk& trunk, const FabricPlan& plan) {
   };
   add(trunk.ways_in());
   add(trunk.ways_out());
+  int others = 0;  // rows whose frames come to other workers
+  for (const Trunk::WayIn& way : trunk.ways_in()) {
+    const auto of_other = [&](Row row) {
+      return plan.worker_of(plan.first_stage, row) != way.worker;
+    };
+    others += static_cast<int>(std::count_if(way.rows.begin(), way.rows.end(), of_other));
+  }
+  if (status.steering == Steering::kFlowRules || status.steering == Steering::kSender) {
+    status.rows_handed_over = others;
+  } else if (others > 0) {
+    status.steering = Steering::kSoftware;
+  }
   return status;
 }
 
@@ -114,8 +132,7 @@ absl::Status LoadedPorts::Open(const FabricConfig& config, const Network& networ
   if (config.ports.empty() && config.trunks.empty()) return absl::OkStatus();
   const auto sends = [](const TrunkConfig& trunk) { return trunk.sends; };
   const bool sends_to_hosts = std::none_of(config.trunks.begin(), config.trunks.end(), sends);
-  const std::vector<PolledDevice> devices = PolledDevices(config, network, plan, sends_to_hosts);
-  node_warnings_ = NodeWarnings(devices);
+  std::vector<PolledDevice> devices = PolledDevices(config, network, plan, sends_to_hosts);
   std::vector<int> pollers;
   for (const PolledDevice& device : devices) {
     pollers.insert(pollers.end(), device.lcores.begin(), device.lcores.end());
@@ -143,8 +160,11 @@ absl::Status LoadedPorts::Open(const FabricConfig& config, const Network& networ
                              config.max_frame_bytes, pool_.get(), &keeper_,
                              WorkersAt(config.trunks[i], plan));
     if (!trunk.ok()) return trunk.status();
+    // Which workers receive from it depends on the flow rules that the device took.
+    devices[config.ports.size() + i].lcores = StatusOf(**trunk, plan).lcores;
     (config.trunks[i].sends ? trunk_out_ : trunk_in_) = *std::move(trunk);
   }
+  node_warnings_ = NodeWarnings(devices);
   for (const auto& port : host_ports_) status_.push_back(StatusOf(*port, plan));
   for (const auto* trunk : {&trunk_in_, &trunk_out_}) {
     if (*trunk) status_.push_back(StatusOf(**trunk, plan));

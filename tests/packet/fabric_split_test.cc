@@ -201,6 +201,42 @@ TEST_P(SplitQueues, EveryWorkerBehindATrunkPollsTheQueuePairsOfItsRows) {
   }
 }
 
+// Queue pairs 0, 1 and 2 of three have the rows 0-2, 3-5 and 6-7. The first worker receives on the
+// second one, because row 3 is its row, and hands over what comes to rows 4 and 5.
+TEST_P(SplitQueues, TheStatusOfATrunkSaysWhoReceivesAndWhatIsHandedOver) {
+  const int queue_pairs = GetParam();
+  RingCable cable(static_cast<unsigned>(queue_pairs));
+  FabricConfig right = PartOfButterfly(1, 2, 1, 0, queue_pairs, cable);
+  CutByLeadingBit(right, Lcores()[3].number);
+  const std::unique_ptr<Fabric> fabric = MustLoad(right);
+  ASSERT_NE(fabric, nullptr);
+  const std::vector<PortStatus> all = fabric->port_status();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].name, "trunk");
+  EXPECT_EQ(all[0].queue_pairs, queue_pairs);
+  std::vector<int> lcores = {UsableCpus()[1]};
+  if (queue_pairs > 1) lcores.push_back(Lcores()[3].number);
+  EXPECT_EQ(all[0].lcores, lcores);
+  EXPECT_EQ(all[0].steering, queue_pairs > 1 ? Steering::kSender : Steering::kSoftware);
+  EXPECT_EQ(all[0].rows_handed_over, queue_pairs == 3 ? 2 : 0);
+}
+
+TEST_P(SplitQueues, TheStatusOfATrunkSaysWhoSends) {
+  const int queue_pairs = GetParam();
+  RingCable cable(static_cast<unsigned>(queue_pairs));
+  FabricConfig left = PartOfButterfly(0, 1, 0, 1, queue_pairs, cable);
+  CutByLeadingBit(left, Lcores()[2].number);
+  const std::unique_ptr<Fabric> fabric = MustLoad(left);
+  ASSERT_NE(fabric, nullptr);
+  const std::vector<PortStatus> all = fabric->port_status();
+  ASSERT_EQ(all.size(), 1u);
+  std::vector<int> lcores = {UsableCpus()[0]};
+  if (queue_pairs > 1) lcores.push_back(Lcores()[2].number);
+  EXPECT_EQ(all[0].lcores, lcores);
+  EXPECT_EQ(all[0].steering, Steering::kNone);
+  EXPECT_EQ(all[0].rows_handed_over, 0);
+}
+
 // Two workers have half of the rows each at stages 0 and 1, and stage 2 is behind the trunk.
 TEST_P(SplitQueues, EveryWorkerBeforeATrunkSendsOnTheQueuePairsOfItsRows) {
   const int queue_pairs = GetParam();

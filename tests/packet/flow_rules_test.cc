@@ -23,7 +23,7 @@ class CardPort : public testing::Test {
  protected:
   static constexpr uint64_t kEach = 10;  // frames for each of the 64 pairs of rows
 
-  std::unique_ptr<Fabric> Load(const std::string& device) {
+  FabricConfig Config(const std::string& device) {
     FabricConfig config = OneWorker(NetworkKind::kButterfly, 8);
     config.placement.push_back(config.placement[0]);
     config.placement[0].rows = {0, 3};
@@ -32,8 +32,9 @@ class CardPort : public testing::Test {
     HostPortConfig port = ring_.Config({0, 1, 2, 3, 4, 5, 6, 7});
     port.device = device;
     config.ports = {port};
-    return MustLoad(config);
+    return config;
   }
+  std::unique_ptr<Fabric> Load(const std::string& device) { return MustLoad(Config(device)); }
 
   // Sends kEach frames for every pair of rows at queue_of(frame), and waits until all came out.
   template <typename QueueOf>
@@ -68,6 +69,7 @@ class CardPort : public testing::Test {
     EXPECT_EQ(status.steering, Steering::kFlowRules);
     EXPECT_EQ(status.queue_pairs, 2);
     EXPECT_THAT(status.lcores, ElementsAre(UsableCpus()[0], UsableCpus()[OtherCpu()]));
+    EXPECT_EQ(status.rows_handed_over, 0);
     const Snapshot s = Exchange(fabric, QueueByCardRules);
     // Four rows' frames come to each worker. Stage 0 sets the leading bit of the row, so half of
     // them go to the other worker, and nothing changes its worker after that.
@@ -122,11 +124,49 @@ TEST_F(CardPort, ACardThatHasNoRoomForAllRulesHasNoneAndWorkersHandFramesOver) {
   }
 }
 
+TEST_F(CardPort, RowsWhoseWorkerHasNoQueuePairAreHandedOver) {
+  SetCards(CardTakes::kMasks);
+  FabricConfig config = Config(AsCard(ring_.Config({0}).device));
+  config.placement.push_back(config.placement[1]);
+  config.placement[1].rows = {4, 4};
+  config.placement[2].rows = {5, 7};
+  config.placement[2].lcore = Lcores()[2].number;
+  const std::unique_ptr<Fabric> fabric = MustLoad(config);
+  ASSERT_NE(fabric, nullptr);
+  const PortStatus status = fabric->port_status().at(0);
+  EXPECT_EQ(status.steering, Steering::kFlowRules);
+  EXPECT_THAT(status.lcores, ElementsAre(UsableCpus()[0], UsableCpus()[OtherCpu()]));
+  EXPECT_EQ(status.rows_handed_over, 3);
+  const Snapshot s = Exchange(*fabric, QueueByCardRules);
+  ASSERT_EQ(s.workers.size(), 3u);
+  EXPECT_EQ(s.workers[0].ledger.injected, 32 * kEach);
+  EXPECT_EQ(s.workers[1].ledger.injected, 32 * kEach);
+  EXPECT_EQ(s.workers[2].ledger.injected, 0u);
+}
+
 TEST_F(CardPort, ADeviceThatSpreadsFlowsIsSaidToDoSo) {
   SetCards(CardTakes::kNoRules);
   const std::unique_ptr<Fabric> fabric = Load("net_null_spreads,no-rx=1");
   ASSERT_NE(fabric, nullptr);
   EXPECT_EQ(fabric->port_status().at(0).steering, Steering::kRss);
+}
+
+// net_null has frames at every queue. A queue counts them whatever is in them.
+TEST_F(CardPort, EachOfManyQueuePairsIsPolled) {
+  SetCards(CardTakes::kNoRules);
+  FabricConfig config = Config("net_null_many,size=64");
+  config.ports[0].queue_pairs = 64;
+  config.mbufs = 8191;
+  const std::unique_ptr<Fabric> fabric = MustLoad(config);
+  ASSERT_NE(fabric, nullptr);
+  const PortStatus status = fabric->port_status().at(0);
+  EXPECT_EQ(status.queue_pairs, 64);
+  EXPECT_THAT(status.lcores, ElementsAre(UsableCpus()[0], UsableCpus()[OtherCpu()]));
+  WaitUntil(*fabric, [](const Snapshot& s) {
+    const std::vector<QueueCounters>& queues = s.ports.at(0).queues;
+    const auto received = [](const QueueCounters& queue) { return queue.rx_packets > 0; };
+    return queues.size() == 64 && std::all_of(queues.begin(), queues.end(), received);
+  });
 }
 
 TEST_F(CardPort, WhereTheRowSaysNothingOfTheWorkerThereAreNoRules) {

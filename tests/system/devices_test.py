@@ -40,6 +40,8 @@ class DevicesTest(unittest.TestCase):
         ports = [{"name": f"t{row}", "device": f"net_tap{row},iface=bft{row}", "rows": str(row), "queue_pairs": 2,
                   "lcores": [0, 1]} for row in (0, 2)]
         with fabric.Fabric(self.lab, self.switch, fabric.topology(ports)) as net:
+            self.assertIn("t0: 2 queue pairs, lcores 0-1; the device spreads flows (RSS), workers hand frames over",
+                          net.bfly("status"))
             hosts = [self.tap_host(row) for row in (0, 2)]
             hosts[0].ping(hosts[1].address)
             before = net.settled()
@@ -58,6 +60,40 @@ class DevicesTest(unittest.TestCase):
             self.assertGreaterEqual(sum(received), flows)
             # The kernel hashes each flow to a queue, as good as a fair coin: mean 100, standard deviation 7.
             self.assertGreater(min(received), 60, received)
+            net.down()
+
+    def test_a_port_of_several_rows_is_polled_by_the_workers_of_its_rows(self):
+        """By flow rules where the kernel can (it needs the filter flower), else as it spreads flows."""
+        placement = [{"stages": "0-3", "rows": f"{8 * i}-{8 * i + 7}", "lcore": i} for i in (0, 1)]
+        ports = [{"name": "t0", "device": "net_tap0,iface=bft0", "rows": "0-15", "queue_pairs": 2}]
+        content = fabric.topology(ports, kind="butterfly", placement=placement)
+        with fabric.Fabric(self.lab, self.switch, content) as net:
+            [port] = net.status()["data_planes"][0]["ports"]
+            self.assertEqual((port["name"], port["queue_pairs"], port["lcores"]), ("t0", 2, [0, 1]))
+            self.assertIn(port["steering"], ("flow_rules", "rss"))
+            print(f"frames come to their workers by {port['steering']}")
+            before = net.settled()
+            self.switch.run("/usr/bin/python3", "-c", """if True:
+                import socket
+                with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as tap:
+                    tap.bind(("bft0", 0))
+                    for i in range(256):
+                        addresses = [bytes([2, 0xbf, 0, 0, 0, row]) for row in (i // 16 % 16, i % 16)]
+                        tap.send(addresses[0] + addresses[1] + bytes([0x88, 0xb6]) + bytes(46))
+                """)
+            after = net.settled(lambda c: c["conservation"]["delivered"] ==
+                                before["conservation"]["delivered"] + 256, "all frames came out")
+
+            def came(direction):
+                return [now[direction] - then[direction] for now, then in
+                        zip(after["ports"][0]["queues"], before["ports"][0]["queues"])]
+
+            # Frames of the kernel itself may come too, and are not for the fabric.
+            self.assertGreaterEqual(sum(came("rx_packets")), 256)
+            if port["steering"] == "flow_rules":
+                self.assertGreaterEqual(min(came("rx_packets")), 128)
+            # Each worker sends to the 8 rows that it has, on its queue pair.
+            self.assertEqual(came("tx_packets"), [128, 128])
             net.down()
 
     def test_a_veth_says_that_it_has_no_queues_to_share_out(self):

@@ -44,5 +44,43 @@ TEST(CostLines, OfAWorkerThatPolledNothingAreEmpty) {
   EXPECT_EQ(CostLines(cost), "");
 }
 
+TEST(PortLine, NamesTheLcoresAndWhatBringsFramesToTheirWorker) {
+  v1::PortStatus port;
+  port.set_name("p0");
+  port.set_queue_pairs(4);
+  for (uint32_t lcore : {5, 0, 1}) port.add_lcores(lcore);
+  port.set_steering(v1::PortStatus::FLOW_RULES);
+  EXPECT_EQ(PortLine(port),
+            "p0: 4 queue pairs, lcores 0-1,5; flow rules of the device bring each frame to its "
+            "worker");
+  port.set_steering(v1::PortStatus::RSS);
+  EXPECT_EQ(PortLine(port),
+            "p0: 4 queue pairs, lcores 0-1,5; the device spreads flows (RSS), workers hand frames "
+            "over");
+  port.set_steering(v1::PortStatus::SOFTWARE);
+  EXPECT_EQ(PortLine(port), "p0: 4 queue pairs, lcores 0-1,5; workers hand frames over");
+  port.set_steering(v1::PortStatus::SENDER);
+  EXPECT_EQ(PortLine(port),
+            "p0: 4 queue pairs, lcores 0-1,5; the sending end brings each frame to its worker");
+  port.set_rows_handed_over(1);
+  EXPECT_EQ(PortLine(port),
+            "p0: 4 queue pairs, lcores 0-1,5; the sending end brings frames to their workers; "
+            "workers hand over those of 1 row");
+  port.set_rows_handed_over(6);
+  port.set_steering(v1::PortStatus::FLOW_RULES);
+  EXPECT_EQ(PortLine(port),
+            "p0: 4 queue pairs, lcores 0-1,5; flow rules of the device bring frames to their "
+            "workers; workers hand over those of 6 rows");
+  port.clear_rows_handed_over();
+  port.clear_lcores();
+  port.add_lcores(3);
+  port.set_steering(v1::PortStatus::STEERING_UNSPECIFIED);
+  EXPECT_EQ(PortLine(port), "p0: 4 queue pairs, lcore 3");
+  port.set_queue_pairs(1);
+  EXPECT_EQ(PortLine(port), "");
+  port.set_steering(v1::PortStatus::SOFTWARE);
+  EXPECT_EQ(PortLine(port), "p0: 1 queue pair, lcore 3; workers hand frames over");
+}
+
 }  // namespace
 }  // namespace bfly::control
