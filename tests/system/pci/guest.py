@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A virtual machine of its own for a test: Debian's kernel, an initramfs of busybox, the vfio modules and
+"""A virtual machine of its own for a test: Debian's kernel, an initramfs of busybox, some modules and
 the programs asked for, and a shell that the test speaks to over the second serial line.
 
 Software emulation only, so it needs nothing of the machine it runs on.
@@ -16,6 +16,9 @@ import time
 
 # Order of loading; irqbypass and vfio come before what uses them.
 VFIO_MODULES = ["irqbypass", "vfio", "vfio_virqfd", "vfio_iommu_type1", "vfio-pci-core", "vfio-pci"]
+# A TAP, and what its flow rules are made of.
+TAP_MODULES = ["tun", "sch_multiq", "cls_flower", "act_skbedit"]
+MODULES = VFIO_MODULES + TAP_MODULES
 
 INIT = """#!/bin/sh
 /bin/busybox --install -s /bin
@@ -62,7 +65,7 @@ def build_initramfs(directory, kernel_dir, files, busybox="/bin/busybox"):
     all of them come along under the paths they have here."""
     root = os.path.join(directory, "root")
     placed = {"/bin/busybox": shutil.which("busybox") or busybox}
-    placed.update({f"/modules/{m}.ko": os.path.join(kernel_dir, "modules", f"{m}.ko") for m in VFIO_MODULES})
+    placed.update({f"/modules/{m}.ko": os.path.join(kernel_dir, "modules", f"{m}.ko") for m in MODULES})
     placed.update(files)
     elf = [source for source in files.values() if is_elf(source)]
     placed.update({library: library for library in shared_libraries(elf)})
@@ -74,7 +77,7 @@ def build_initramfs(directory, kernel_dir, files, busybox="/bin/busybox"):
     os.makedirs(os.path.join(root, "var"), exist_ok=True)
     os.symlink("/run", os.path.join(root, "var", "run"))
     with open(os.path.join(root, "init"), "w", encoding="ascii") as init:
-        init.write(INIT.format(modules=" ".join(VFIO_MODULES)))
+        init.write(INIT.format(modules=" ".join(MODULES)))
     os.chmod(os.path.join(root, "init"), 0o755)
 
     image = os.path.join(directory, "initramfs")

@@ -27,7 +27,7 @@ BUILD = os.path.abspath(os.environ.get("BFLY_BUILD", os.path.join(SOURCE, "build
 KERNEL = os.path.join(BUILD, "guest-kernel")
 
 # What the data plane loads at run time: the bus, the pool and the drivers of these NICs.
-PLUGINS = ["bus_pci", "bus_vdev", "mempool_ring", "net_e1000", "net_vmxnet3", "net_virtio"]
+PLUGINS = ["bus_pci", "bus_vdev", "mempool_ring", "net_e1000", "net_vmxnet3", "net_virtio", "net_tap"]
 # The rows the NICs are attached to, the queue pairs each has, and the vendor and device it is known by.
 ROWS = {"e1000e": 0, "vmxnet3": 3, "virtio": 6}
 QUEUE_PAIRS = {"e1000e": 1, "vmxnet3": 2, "virtio": 4}
@@ -101,7 +101,7 @@ class PciNics(unittest.TestCase):
             ("vmxnet3", "vmxnet3,bus=pcie.0"),
             # Two vectors a queue pair, one for configuration, one for control. With iommu_platform the
             # device reaches memory through the IOMMU, as hardware does.
-            ("virtio", f"virtio-net-pci,bus=pcie.0,mq=on,vectors={2 * QUEUE_PAIRS['virtio'] + 2},disable-legacy=on,"
+            ("virtio", f"virtio-net-pci,bus=pcie.0,mq=on,rss=on,vectors={2 * QUEUE_PAIRS['virtio'] + 2},disable-legacy=on,"
                        f"iommu_platform=on,host_mtu={JUMBO_MTU}"),
         ):
             devices += ["-netdev", cls.wires[name].netdev(), "-device", f"{model},netdev={name},id=nic-{name}"]
@@ -228,6 +228,8 @@ class PciNics(unittest.TestCase):
         self.bind_all()
         self.write_topology()
         self.assertNotIn("no hugepages", self.up())
+        self.assertIn("virtio: 4 queue pairs, lcores 0-1; the device spreads flows (RSS), workers hand frames over",
+                      self.guest.check("bfly status"))
         sent, received = self.wait_for_links()
         links_before, before = self.link_packets(), self.virtio_receive_queues()
         entered = self.exchange(rounds=10, lengths=[60, 61, 64, 128, 590, 1024, 1513, 1514], burst=8)
@@ -286,6 +288,38 @@ class PciNics(unittest.TestCase):
         sent, received = self.wait_for_links()
         entered = self.exchange(rounds=3, lengths=[60, 512, 1514], burst=4)
         self.assert_conserved(self.down(), sent + entered.total(), received + entered.total())
+
+    def test_7_flow_rules_bring_frames_to_the_worker_of_their_row(self):
+        """Of all drivers here net_tap alone has flow rules: it makes them of filters of the kernel."""
+        self.guest.write_file("/run/topology.yaml", TOPOLOGY.format(max_frame_bytes=1518, memory_mb=192) + """
+placement:
+  - {stages: 0-2, rows: 0-3, lcore: 0}
+  - {stages: 0-2, rows: 4-7, lcore: 1}
+ports:
+  - {name: t0, device: "net_tap0,iface=bft0", rows: 0-7, queue_pairs: 2}
+""")
+        # The guest's kernel sends nothing by itself.
+        self.guest.check("echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6")
+        self.up()
+        self.assertIn("t0: 2 queue pairs, lcores 0-1; flow rules of the device bring each frame to its worker",
+                      self.guest.check("bfly status"))
+        self.guest.check("ip addr add 10.77.0.1/24 dev bft0 && ip link set bft0 up")
+        # From the address of one row after another to row 5, where nobody answers.
+        for row, frames in ((0, 2), (3, 3), (4, 4), (7, 5)):
+            self.guest.run(f"ip link set bft0 address 02:bf:00:00:00:0{row}; arp -s 10.77.0.9 02:bf:00:00:00:05; "
+                           f"ping -q -c {frames} -i 0.01 -W 1 10.77.0.9")
+        [port] = self.counters_after(14)["ports"]
+        self.assertEqual([queue["rx_packets"] for queue in port["queues"]], [2 + 3, 4 + 5], port)
+        account = self.down()
+        self.assertEqual((account["injected"], account["delivered"]), (14, 14), account)
+
+    def counters_after(self, packets):
+        """The counters once that many packets have come out."""
+        while True:
+            counters = json.loads(self.guest.check("bfly counters --json"))
+            if counters["conservation"]["delivered"] >= packets:
+                return counters
+            self.guest.require_time(f"the way of {packets} packets")
 
     def pages_of_node(self, node):
         """Ordinary pages of the node that the data plane has, without those that only map files."""
