@@ -32,8 +32,8 @@ struct HostPortConfig {
       device;  // DPDK device string, such as "net_memif0,role=server,id=0" or "0000:00:04.0"
   std::vector<Row> rows;
   int queue_pairs = 1;
-  std::vector<int> lcores;    // lcore that polls queue q is lcores[q % size]; empty: the worker of
-                              // rows[0] at the first stage receives, at the last stage transmits
+  std::vector<int> lcores;    // lcore that polls queue q is lcores[q % size]; empty: the workers of
+                              // `rows` in turn, at the first stage to receive, at the last to send
   bool translate_mac = true;  // hosts keep their own MAC; the edge maps it to the row's and back
 };
 
