@@ -110,7 +110,7 @@ def is_elf(path):
 class Guest:
     """One run of qemu, killed by its pid at the latest when `lifetime` seconds have gone by."""
 
-    def __init__(self, directory, kernel_dir, initramfs, devices, append="", memory_mb=1024, cpus=2, lifetime=400):
+    def __init__(self, directory, kernel_dir, initramfs, devices, append="", memory_mb=1024, cpus=2, lifetime=700):
         self.deadline = time.monotonic() + lifetime
         self.console_path = os.path.join(directory, "console.log")
         shell_path = os.path.join(directory, "shell.sock")
