@@ -67,18 +67,51 @@ BFLY_PACKET_VECTORS inline void StorePackets(VirtualPacket* to, PacketVector pac
 // other).
 BFLY_PACKET_VECTORS inline __m512i Filling() { return _mm512_set1_epi64(-1); }
 
+// Places of packets in pairs of vectors, by which of eight lanes are wanted. Reading eight bytes of
+// these tables and permuting by them takes less than an expansion or a compression.
+struct LaneTables {
+  // The lane's packet in a list of packets, whose times are the even words: twice the number of
+  // wanted lanes before it. -1 for lanes that are not wanted.
+  alignas(64) int8_t spread[256][kVector];
+  // Two vectors a and b interleaved are a0, b0, a1, b1, ... The wanted ones of their first eight,
+  // as permutations of two vectors count; adding 4 gives those of the last eight. Behind them 0.
+  alignas(64) int8_t gather[256][kVector];
+};
+inline constexpr LaneTables kLanesOf = [] {
+  LaneTables tables{};
+  for (size_t wanted = 0; wanted < 256; ++wanted) {
+    size_t count = 0;
+    for (size_t lane = 0; lane < kVector; ++lane) {
+      const bool is_wanted = (wanted >> lane & 1) != 0;
+      tables.spread[wanted][lane] = is_wanted ? static_cast<int8_t>(2 * count) : int8_t{-1};
+      if (is_wanted) {
+        tables.gather[wanted][count++] =
+            static_cast<int8_t>(lane / 2 + (lane % 2 == 0 ? 0 : kVector));
+      }
+    }
+  }
+  return tables;
+}();
+
+BFLY_PACKET_VECTORS inline __m512i LoadLanes(const int8_t lanes[kVector]) {
+  return _mm512_cvtepi8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(lanes)));
+}
+
 // A list on its way into a merge: one vector for every eight buckets, empty ones at kNever.
 struct SpreadList {
   const VirtualPacket* next;
   uint64_t occupied;  // buckets to come
 
   BFLY_PACKET_VECTORS PacketVector Take() {
-    const auto here = static_cast<__mmask8>(occupied);
-    const PacketVector packets = LoadPackets(next);
-    next += std::popcount(occupied & 0xFF);
+    const uint64_t here = occupied & 0xFF;
+    const __m512i low = _mm512_loadu_si512(next), high = _mm512_loadu_si512(next + 4);
+    const __m512i times = LoadLanes(kLanesOf.spread[here]);
+    const __m512i words = _mm512_add_epi64(times, _mm512_set1_epi64(1));
+    next += std::popcount(here);
     occupied >>= kVector;
-    return {_mm512_mask_expand_epi64(Filling(), here, packets.times),  // kNever
-            _mm512_mask_expand_epi64(Filling(), here, packets.words)};
+    // Lanes without a packet keep the -1 of the table, which is kNever.
+    return {_mm512_mask2_permutex2var_epi64(low, times, static_cast<__mmask8>(here), high),
+            _mm512_permutex2var_epi64(low, words, high)};
   }
 };
 
@@ -114,15 +147,16 @@ class PortSplitter {
                                 _mm512_mask_blend_epi64(from_second, a.words, b.words)};
     const PacketVector late = {_mm512_max_epu64(a.times, b.times),
                                _mm512_mask_blend_epi64(from_second, b.words, a.words)};
-    const __m512i low = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
-    const __m512i high = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
     const uint32_t valid = _pdep_u32(either, 0x5555) | _pdep_u32(both, 0xAAAA);
-    Add({_mm512_permutex2var_epi64(early.times, low, late.times),
-         _mm512_permutex2var_epi64(early.words, low, late.words)},
-        valid & 0xFF);
-    Add({_mm512_permutex2var_epi64(early.times, high, late.times),
-         _mm512_permutex2var_epi64(early.words, high, late.words)},
-        valid >> 8);
+    const uint32_t crosses = _pdep_u32(_cvtmask8_u32(_mm512_movepi64_mask(early.words)), 0x5555) |
+                             _pdep_u32(_cvtmask8_u32(_mm512_movepi64_mask(late.words)), 0xAAAA);
+    const PacketVector after[2] = {{early.times, _mm512_rol_epi64(early.words, 1)},
+                                   {late.times, _mm512_rol_epi64(late.words, 1)}};
+    const uint32_t to_first = valid & ~crosses, to_second = valid & crosses;
+    Gather(0, after, to_first & 0xFF, 0);
+    Gather(1, after, to_second & 0xFF, 0);
+    Gather(0, after, to_first >> 8, kVector / 2);
+    Gather(1, after, to_second >> 8, kVector / 2);
   }
 
   void Done() {
@@ -138,6 +172,18 @@ class PortSplitter {
     count_[port] += static_cast<uint32_t>(std::popcount(_cvtmask8_u32(which)));
   }
 
+  // Appends those of two vectors interleaved that are wanted; `from`: the first pair of lanes.
+  BFLY_PACKET_VECTORS void Gather(size_t port, const PacketVector pair[2], uint32_t wanted,
+                                  int64_t from) {
+    const __m512i lanes =
+        _mm512_add_epi64(LoadLanes(kLanesOf.gather[wanted]), _mm512_set1_epi64(from));
+    _mm512_storeu_si512(ports_[port].times + count_[port],
+                        _mm512_permutex2var_epi64(pair[0].times, lanes, pair[1].times));
+    _mm512_storeu_si512(ports_[port].words + count_[port],
+                        _mm512_permutex2var_epi64(pair[0].words, lanes, pair[1].words));
+    count_[port] += static_cast<uint32_t>(std::popcount(wanted));
+  }
+
   PortArrivals* const ports_;
   uint32_t count_[2] = {0, 0};
 };
@@ -150,15 +196,17 @@ struct VectorWindow {
   __m512i service;  // in each lane
   __m512i spaced;   // 0, 1, ... 7 service times
   __m512i stride;   // 8 service times in each lane
+  Ticks ticks;      // the service time
 
   BFLY_PACKET_VECTORS VectorWindow(Ticks window_start, Ticks window_end, int bucket_bits,
-                                   Ticks ticks)
+                                   Ticks ticks_of_service)
       : start(_mm512_set1_epi64(static_cast<int64_t>(window_start))),
         end(_mm512_set1_epi64(static_cast<int64_t>(window_end))),
         bits(_mm_cvtsi32_si128(bucket_bits)),
-        service(_mm512_set1_epi64(static_cast<int64_t>(ticks))),
+        service(_mm512_set1_epi64(static_cast<int64_t>(ticks_of_service))),
         spaced(_mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), service)),
-        stride(_mm512_slli_epi64(service, 3)) {}
+        stride(_mm512_slli_epi64(service, 3)),
+        ticks(ticks_of_service) {}
 };
 
 // One window of a link: appends to `out`, in order of departure, and spoils kSpoilt places behind.
@@ -182,23 +230,27 @@ class VectorLink {
     out_ += count;
   }
 
-  // Carries what arrives over the link, which is free from `latest` on (a time in each lane; so is
-  // what replaces it). Returns the sum of departure - arrival, a part of it in each lane.
-  BFLY_PACKET_VECTORS __m512i Carry(const PortArrivals& arrivals, __m512i& latest) {
+  // Carries what arrives over the link, which is free from `free` on and then from what replaces
+  // it. Returns the sum of departure - arrival, a part of it in each lane.
+  BFLY_PACKET_VECTORS __m512i Carry(const PortArrivals& arrivals, Ticks& free) {
     const uint32_t count = arrivals.count;
-    __m512i delays = _mm512_setzero_si512(), spaced = window_.spaced;
+    const __m512i zero = _mm512_setzero_si512();
+    __m512i latest = _mm512_set1_epi64(static_cast<int64_t>(free));
+    __m512i delays = zero, spaced = window_.spaced;
     // Two vectors in any case: whether the second is needed is as good as random.
     for (uint32_t at = 0; at == 0 || at < count; at += 2 * kVector) {
       for (uint32_t half = at; half < at + 2 * kVector; half += kVector) {
         const __mmask8 valid = Below(count, half);
         const __m512i times = _mm512_loadu_si512(arrivals.times + half);
-        // D_i = max(free, max over j <= i of t_j - j service) + (i + 1) service
-        __m512i begin = _mm512_mask_sub_epi64(latest, valid, times, spaced);
-        begin = _mm512_max_epi64(begin, _mm512_alignr_epi64(begin, latest, 7));
-        begin = _mm512_max_epi64(begin, _mm512_alignr_epi64(begin, latest, 6));
-        begin = _mm512_max_epi64(begin, _mm512_alignr_epi64(begin, latest, 4));
+        // D_i = max(free, max over j <= i of t_j - j service) + (i + 1) service. What came in
+        // vectors before joins last, so that vectors wait little for one another.
+        __m512i begin = _mm512_maskz_sub_epi64(valid, times, spaced);
+        begin = _mm512_max_epi64(begin, _mm512_alignr_epi64(begin, zero, 7));
+        begin = _mm512_max_epi64(begin, _mm512_alignr_epi64(begin, zero, 6));
+        begin = _mm512_max_epi64(begin, _mm512_alignr_epi64(begin, zero, 4));
+        const __m512i last = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), begin);
         begin = _mm512_max_epi64(begin, latest);
-        latest = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), begin);
+        latest = _mm512_max_epi64(latest, last);
         const __m512i departures =
             _mm512_add_epi64(begin, _mm512_add_epi64(spaced, window_.service));
         delays = _mm512_mask_add_epi64(delays, valid, delays, _mm512_sub_epi64(departures, times));
@@ -207,9 +259,8 @@ class VectorLink {
         spaced = _mm512_add_epi64(spaced, window_.stride);
       }
     }
-    latest = _mm512_add_epi64(
-        latest,
-        _mm512_mullo_epi64(window_.service, _mm512_set1_epi64(static_cast<int64_t>(count))));
+    free = static_cast<Ticks>(_mm_cvtsi128_si64(_mm512_castsi512_si128(latest))) +
+           count * window_.ticks;
     out_ += count;
     return delays;
   }

@@ -255,7 +255,7 @@ class StageBlock::Window {
       link.Continue(block_.queue_.data() + node.queue, waiting, next);
       node.queue += waiting;
     }
-    __m512i free = _mm512_set1_epi64(static_cast<int64_t>(node.free[port]));
+    Ticks free = node.free[port];
     __m512i delays = link.Carry(arrivals, free);
     const uint32_t count = Arrivals(j);
     for (uint32_t done = PortArrivals::kMost; done < count; done += PortArrivals::kMost)
@@ -267,7 +267,7 @@ class StageBlock::Window {
         splitter.Done();
         delays = _mm512_add_epi64(delays, link.Carry(more[port], free));
       }
-    node.free[port] = static_cast<Ticks>(_mm_cvtsi128_si64(_mm512_castsi512_si128(free)));
+    node.free[port] = free;
     place_ = state.list_end = link.out();
     state.occupied = link.occupied();
     return delays;
