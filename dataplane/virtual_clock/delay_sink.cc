@@ -2,11 +2,22 @@
 #include "dataplane/virtual_clock/delay_sink.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "dataplane/virtual_clock/packet_vectors.h"
 #include "dataplane/virtual_clock/virtual_fabric.h"
 
 namespace bfly::dataplane {
+
+#if BFLY_HAS_PACKET_VECTORS
+namespace {
+
+BFLY_PACKET_VECTORS inline __m512i InLanes(Ticks value) {
+  return _mm512_set1_epi64(static_cast<int64_t>(value));
+}
+
+}  // namespace
+#endif
 
 DelaySink::DelaySink(const WordLayout& words, Ticks start, Ticks end, int batches, size_t classes,
                      Ticks unit)
@@ -25,7 +36,7 @@ void DelaySink::Take(PacketList list, std::span<const Ticks> inner) {
   if (HasPacketVectors() && list.occupied != 0) {
     for (uint32_t at = 0; at < list.count; at += kVector) {
       const uint32_t count = std::min<uint32_t>(list.count - at, kVector);
-      if (!MeasureVector(list.first + at, count)) Measure(list.first + at, count);
+      MeasureVector(list.first + at, count);
     }
     return;
   }
@@ -57,23 +68,23 @@ void DelaySink::Measure(const VirtualPacket* packets, uint32_t count) {
 }
 
 #if BFLY_HAS_PACKET_VECTORS
-BFLY_PACKET_VECTORS bool DelaySink::MeasureVector(const VirtualPacket* packets, uint32_t count) {
-  if (batch_ == nullptr) return false;
+BFLY_PACKET_VECTORS void DelaySink::MeasureVector(const VirtualPacket* packets, uint32_t count) {
   const auto valid = static_cast<__mmask8>((1u << count) - 1);
   const PacketVector vector = LoadPackets(packets);
   const __m512i births = _mm512_srl_epi64(vector.words, _mm_cvtsi32_si128(words_.hops));
-  const Ticks batch_end = std::min(batch_start_ + batch_length_, end_);
-  const __m512i ages =
-      _mm512_sub_epi64(births, _mm512_set1_epi64(static_cast<int64_t>(batch_start_)));
-  const __m512i delays = _mm512_maskz_sub_epi64(valid, vector.times, births);
-  const __mmask8 others = _mm512_mask_cmpge_epu64_mask(
-      valid, ages, _mm512_set1_epi64(static_cast<int64_t>(batch_end - batch_start_)));
+  const __m512i since = _mm512_sub_epi64(births, InLanes(start_));
+  const __mmask8 counted = _mm512_mask_cmplt_epu64_mask(valid, since, InLanes(end_ - start_));
+  const auto lanes = static_cast<uint32_t>(_cvtmask8_u32(counted));
+  if (lanes == 0) return;
+  const __m512i delays = _mm512_maskz_sub_epi64(counted, vector.times, births);
   const auto longest = static_cast<Ticks>(_mm512_reduce_max_epu64(delays));
-  if (others != 0 || longest >= Ticks{1} << 60) return false;
+  if (longest >= Ticks{1} << 60) {  // the sum of eight may pass 2^64
+    Measure(packets, count);
+    return;
+  }
+  const auto number = static_cast<uint64_t>(std::popcount(lanes));
   max_delay_ = std::max(max_delay_, longest);
-  batch_->packets += count;
-  measured_ += count;
-  batch_->delay += static_cast<Ticks>(_mm512_reduce_add_epi64(delays));
+  measured_ += number;
   // DelayHistogram::BucketOf; values in the first bucket's range have a shift of 0.
   constexpr int kSubBits = DelayHistogram::kSubBits;
   const __m512i shifts = _mm512_max_epi64(
@@ -82,8 +93,36 @@ BFLY_PACKET_VECTORS bool DelaySink::MeasureVector(const VirtualPacket* packets, 
   uint64_t buckets[kVector];
   _mm512_storeu_si512(buckets, _mm512_add_epi64(_mm512_slli_epi64(shifts, kSubBits),
                                                 _mm512_srlv_epi64(delays, shifts)));
-  for (uint32_t i = 0; i < count; ++i) histogram_.AddTo(buckets[i]);
-  return true;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    histogram_.AddTo(buckets[std::countr_zero(left)]);
+  }
+  const __m512i ages = _mm512_sub_epi64(births, InLanes(batch_start_));
+  if (batch_ != nullptr &&
+      _mm512_mask_cmpge_epu64_mask(counted, ages, InLanes(batch_length_)) == 0) {
+    batch_->packets += number;
+    batch_->delay += static_cast<Ticks>(_mm512_reduce_add_epi64(delays));
+    return;
+  }
+  // There are at most 10,000 batches, so the quotient in floating point is off by one at most.
+  const __m512d quotients =
+      _mm512_div_pd(_mm512_cvtepu64_pd(since), _mm512_set1_pd(static_cast<double>(batch_length_)));
+  __m512i in_batch = _mm512_cvttpd_epu64(quotients);
+  const __m512i begins = _mm512_mullo_epi64(in_batch, InLanes(batch_length_));
+  in_batch = _mm512_mask_sub_epi64(in_batch, _mm512_cmpgt_epu64_mask(begins, since), in_batch,
+                                   _mm512_set1_epi64(1));
+  in_batch = _mm512_mask_add_epi64(
+      in_batch, _mm512_cmple_epu64_mask(_mm512_add_epi64(begins, InLanes(batch_length_)), since),
+      in_batch, _mm512_set1_epi64(1));
+  uint64_t numbers[kVector], delay_of[kVector];
+  _mm512_storeu_si512(numbers, in_batch);
+  _mm512_storeu_si512(delay_of, delays);
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    batch_ = &batches_[numbers[lane]];
+    ++batch_->packets;
+    batch_->delay += delay_of[lane];
+    batch_start_ = start_ + numbers[lane] * batch_length_;
+  }
 }
 #endif
 

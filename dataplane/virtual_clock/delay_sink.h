@@ -40,9 +40,8 @@ class DelaySink {
   };
 
   void Measure(const VirtualPacket* packets, uint32_t count);
-  // The same for up to eight packets that were all born in the batch of the packet before. If one
-  // was not, nothing is done and the result is false.
-  bool MeasureVector(const VirtualPacket* packets, uint32_t count);
+  // The same for up to eight packets, without classes.
+  void MeasureVector(const VirtualPacket* packets, uint32_t count);
 
   const WordLayout words_;
   const Ticks start_;
