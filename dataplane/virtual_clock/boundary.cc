@@ -82,16 +82,29 @@ void Boundary::TakeChunk(size_t packets, Places& places) {
   places = {chunk.data(), chunk.size() - PacketArena::kReadAhead};
 }
 
-void Boundary::Store(int worker, size_t to, PacketList list) {
+VirtualPacket* Boundary::Reserve(int worker, size_t packets) {
   Places& places = places_[static_cast<size_t>(worker)];
-  const size_t packets = list.count + size_t{1};  // with the end mark
   if (places.left < packets) TakeChunk(packets, places);
-  std::copy_n(list.first, list.count, places.next);
-  places.next[list.count].time = kNever;
-  lists_[to] = {places.next, list.count, list.occupied};
+  VirtualPacket* const first = places.next;
   places.next += packets;
   places.left -= packets;
+  return first;
 }
+
+void Boundary::Store(int worker, size_t to, PacketList list) {
+  VirtualPacket* const places = Reserve(worker, list.count + size_t{1});  // with the end mark
+  std::copy_n(list.first, list.count, places);
+  places[list.count].time = kNever;
+  lists_[to] = {places, list.count, list.occupied};
+}
+
+#if BFLY_HAS_PACKET_VECTORS
+void Boundary::Pack(int worker, size_t to, PacketList list, Ticks start, int bucket_bits) {
+  VirtualPacket* const places = Reserve(worker, std::max<size_t>(PackedPlaces(list.count), 1));
+  PackPackets(list.first, list.count, start, bucket_bits, places);
+  lists_[to] = {places, list.count, list.occupied};
+}
+#endif
 
 size_t Boundary::bytes() const {
   size_t sum = lists_.size() * sizeof(PacketList) + places_.size() * sizeof(Places);

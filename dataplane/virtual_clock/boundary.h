@@ -66,6 +66,9 @@ class Boundary {
   void Clear();
   // Makes a copy of `list` the boundary's list number `to`.
   void Store(int worker, size_t to, PacketList list);
+  // The same, packed (packet_vectors.h), on CPUs with packet vectors alone: only PackedList reads
+  // it.
+  void Pack(int worker, size_t to, PacketList list, Ticks start, int bucket_bits);
   size_t bytes() const;
 
  private:
@@ -74,6 +77,8 @@ class Boundary {
     size_t left = 0;
   };
 
+  // Makes room for so many packets.
+  VirtualPacket* Reserve(int worker, size_t packets);
   void TakeChunk(size_t packets, Places& places);
 
   std::vector<PacketList> lists_;

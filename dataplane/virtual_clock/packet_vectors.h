@@ -115,6 +115,69 @@ struct SpreadList {
   }
 };
 
+// A list between two groups of stages is packed. It takes 12 bytes a packet: the words of all
+// packets, and behind the words how far into its bucket each packet is. PackedPlaces is the number
+// of places for packets that the list covers.
+constexpr size_t PackedPlaces(size_t packets) {
+  return (packets * (sizeof(PacketWord) + sizeof(uint32_t)) + sizeof(VirtualPacket) - 1) /
+         sizeof(VirtualPacket);
+}
+
+// Packs `count` packets of a window that starts at `start` and spoils kVector places behind. A
+// bucket is 2^bucket_bits ticks, at most 2^32.
+BFLY_PACKET_VECTORS inline void PackPackets(const VirtualPacket* packets, uint32_t count,
+                                            Ticks start, int bucket_bits, VirtualPacket* to) {
+  const __m512i starts = _mm512_set1_epi64(static_cast<int64_t>(start));
+  const __m512i inside = _mm512_set1_epi64((int64_t{1} << bucket_bits) - 1);
+  char* const words = reinterpret_cast<char*>(to);
+  char* const offsets = words + count * sizeof(PacketWord);
+  for (uint32_t at = 0; at < count; at += kVector) {
+    _mm512_storeu_si512(words + at * sizeof(PacketWord), LoadPackets(packets + at).words);
+  }
+  for (uint32_t at = 0; at < count; at += kVector) {
+    const __m512i times = LoadPackets(packets + at).times;
+    _mm256_storeu_si256(
+        reinterpret_cast<__m256i*>(offsets + at * sizeof(uint32_t)),
+        _mm512_cvtepi64_epi32(_mm512_and_si512(_mm512_sub_epi64(times, starts), inside)));
+  }
+}
+
+// A packed list on its way into a merge, as SpreadList.
+struct PackedList {
+  const char* words;
+  const char* offsets;
+  uint64_t occupied;
+  __m512i buckets;  // when the next eight begin
+  __m512i stride;   // eight buckets in each lane
+
+  BFLY_PACKET_VECTORS PackedList(const VirtualPacket* list, uint32_t count,
+                                 uint32_t occupied_buckets, Ticks start, int bucket_bits)
+      : words(reinterpret_cast<const char*>(list)),
+        offsets(words + count * sizeof(PacketWord)),
+        occupied(occupied_buckets),
+        buckets(_mm512_add_epi64(_mm512_set1_epi64(static_cast<int64_t>(start)),
+                                 _mm512_sll_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7),
+                                                  _mm_cvtsi32_si128(bucket_bits)))),
+        stride(_mm512_set1_epi64(int64_t{kVector} << bucket_bits)) {}
+
+  BFLY_PACKET_VECTORS PacketVector Take() {
+    const uint64_t here = occupied & 0xFF;
+    const __m512i lanes = _mm512_srli_epi64(LoadLanes(kLanesOf.spread[here]), 1);
+    const __m512i inside = _mm512_permutexvar_epi64(
+        lanes,
+        _mm512_cvtepu32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(offsets))));
+    const PacketVector packets = {
+        _mm512_mask_add_epi64(Filling(), static_cast<__mmask8>(here), buckets, inside),
+        _mm512_permutexvar_epi64(lanes, _mm512_loadu_si512(words))};
+    const auto count = static_cast<size_t>(std::popcount(here));
+    words += count * sizeof(PacketWord);
+    offsets += count * sizeof(uint32_t);
+    occupied >>= kVector;
+    buckets = _mm512_add_epi64(buckets, stride);
+    return packets;
+  }
+};
+
 // Packets for one port, in order of arrival.
 struct PortArrivals {
   // So many are gathered before they are carried over the link, with room for a vector more.
@@ -138,7 +201,8 @@ class PortSplitter {
   }
 
   // The next eight buckets of two lists, in order of time, ties to the first.
-  BFLY_PACKET_VECTORS void Merge(SpreadList& first, SpreadList& second) {
+  template <typename List>
+  BFLY_PACKET_VECTORS void Merge(List& first, List& second) {
     const auto either = static_cast<uint32_t>((first.occupied | second.occupied) & 0xFF);
     const auto both = static_cast<uint32_t>(first.occupied & second.occupied & 0xFF);
     const PacketVector a = first.Take(), b = second.Take();

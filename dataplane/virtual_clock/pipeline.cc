@@ -13,10 +13,12 @@ namespace {
 
 // The packets that a row generates in a window.
 constexpr double kMostPackets = 60;
-constexpr double kPacketsOfAStage = 3.65;      // with two groups of stages
-constexpr double kPlainPacketsOfAStage = 2.7;  // one by one: nodes take more room for their lists
-constexpr double kLeastPackets = 8;            // by vectors
-constexpr double kServedPackets = 100;         // links that are not FIFO cost much to open
+// By vectors with several groups of stages: packed packets, and blocks of rows that stay in cache.
+constexpr double kMostPackedPackets = 44;
+constexpr double kPackedPacketsOfAStage = 6.2;  // with two groups of stages
+constexpr double kPlainPacketsOfAStage = 2.7;   // one by one: nodes take more room for their lists
+constexpr double kLeastPackets = 8;             // by vectors
+constexpr double kServedPackets = 100;          // links that are not FIFO cost much to open
 
 constexpr uint64_t kWindowsAhead = 2;  // a worker may be this far ahead of the next one
 
@@ -127,22 +129,25 @@ WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, bool vec
   const auto length = [&](double units) {
     return std::max<Ticks>(1, static_cast<Ticks>(units * static_cast<double>(unit)));
   };
-  // The packets of a window wait between groups of stages and take 16 bytes for each group. Windows
-  // are so short that a link takes at most 64 bytes and that a block of rows stays in cache.
+  // The packets of a window wait between groups of stages and take 12 or 16 bytes for each group.
+  // Windows are so short that a link takes about 64 bytes at most and that a block of rows stays in
+  // cache.
   const auto groups = StageGroup::Split(network, 0, network.stages() - 1).size();
-  const auto packets = [&](double of_a_stage) {
+  const auto packets = [&](double most, double of_a_stage) {
     if (groups == 1) return kMostPackets;
-    return std::min(kMostPackets, of_a_stage * network.stages() / static_cast<double>(groups - 1));
+    return std::min(most, of_a_stage * network.stages() / static_cast<double>(groups - 1));
   };
   // A window is whole vectors of buckets. There are no vectors where links are so idle that most
   // buckets would be empty.
-  double units = std::min<double>(packets(kPacketsOfAStage) / rate, StageWindow::kMostBuckets);
+  double units = std::min<double>(packets(kMostPackedPackets, kPackedPacketsOfAStage) / rate,
+                                  StageWindow::kMostBuckets);
   if (units > 16) units = std::floor(units / 8) * 8;
   if (units * rate >= kLeastPackets) {
     const WindowPlan plan = PlanWindows(network, rate, unit, vectors, length(units));
     if (plan.bucket_bits >= 0) return plan;
   }
-  return PlanWindows(network, rate, unit, false, length(packets(kPlainPacketsOfAStage) / rate));
+  return PlanWindows(network, rate, unit, false,
+                     length(packets(kMostPackets, kPlainPacketsOfAStage) / rate));
 }
 
 WindowPlan PlanServedWindows(double rate, Ticks unit) {
@@ -158,7 +163,7 @@ Pipeline::Pipeline(const Network& network, const std::vector<int>& first_stages,
   const size_t lists = 2 * static_cast<size_t>(network.rows());
   // A chunk is a small part of what a window is expected to bring, so that little stays unused. It
   // is a huge page where a window fills one.
-  const double expected = plan.packets * network.rows();
+  const double expected = plan.packets * network.rows() * (plan.bucket_bits >= 0 ? 0.75 : 1);
   const auto chunk =
       static_cast<size_t>(std::clamp(expected / (expected > 0x1p21 ? 16 : 32), 512.0, 0x1p24));
   for (size_t w = 0; w < first_stages.size(); ++w) {

@@ -60,6 +60,7 @@ struct StageWindow {
   // same in all windows of a run.
   int bucket_bits = -1;
   std::span<const Ticks> inner;  // times in it for which the packets inside are counted
+  bool from_boundary = false;    // with packets in vectors: nodes merge packed lists
   bool from_source = false;  // each node merges its first list alone, with packets at any distance
 };
 

@@ -215,16 +215,26 @@ class StageBlock::Window {
     PortSplitter splitter(arrivals);
     if (window_.from_source) {
       PartSource(lists[0].first, std::min(lists[0].count, PortArrivals::kMost), splitter);
+    } else if (window_.from_boundary) {
+      MergeLists(PackedList(lists[0].first, lists[0].count, lists[0].occupied, window_.start,
+                            window_.bucket_bits),
+                 PackedList(lists[1].first, lists[1].count, lists[1].occupied, window_.start,
+                            window_.bucket_bits),
+                 splitter);
     } else {
-      SpreadList first{lists[0].first, lists[0].occupied};
-      SpreadList second{lists[1].first, lists[1].occupied};
-      const auto last_bucket =
-          static_cast<uint32_t>((end_ - 1 - window_.start) >> window_.bucket_bits);
-      for (uint32_t bucket = 0; bucket <= last_bucket; bucket += kVector) {
-        splitter.Merge(first, second);
-      }
+      MergeLists(SpreadList{lists[0].first, lists[0].occupied},
+                 SpreadList{lists[1].first, lists[1].occupied}, splitter);
     }
     splitter.Done();
+  }
+
+  template <typename List>
+  BFLY_PACKET_VECTORS void MergeLists(List first, List second, PortSplitter& splitter) {
+    const auto last_bucket =
+        static_cast<uint32_t>((end_ - 1 - window_.start) >> window_.bucket_bits);
+    for (uint32_t bucket = 0; bucket <= last_bucket; bucket += kVector) {
+      splitter.Merge(first, second);
+    }
   }
 
   BFLY_PACKET_VECTORS static void PartSource(const VirtualPacket* packets, uint32_t count,

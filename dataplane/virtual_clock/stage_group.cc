@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "dataplane/virtual_clock/packet_vectors.h"
+
 namespace bfly::dataplane {
 namespace {
 
@@ -209,6 +211,7 @@ void StageGroup::RunBlock(int worker, size_t block, const GroupEnds& ends,
     const bool is_last = stage == stages_.last;
     StageWindow when = window;
     when.from_source = stage == stages_.first && ends.source != nullptr;
+    when.from_boundary = from_boundary;
     scratch.packets[stage & 1].Clear();
     const NodeLists lists{
         .in = from_boundary ? ends.in->lists() + base : scratch.in.data(),
@@ -224,10 +227,15 @@ void StageGroup::RunBlock(int worker, size_t block, const GroupEnds& ends,
   }
   const std::vector<uint32_t>& to = wiring_.back().out;
   for (size_t link = 0; link < 2 * nodes; ++link) {
+    const PacketList& list = scratch.out[link];
     if (ends.sinks != nullptr) {
-      ends.sinks[worker].Take(scratch.out[link], window.inner);
+      ends.sinks[worker].Take(list, window.inner);
+#if BFLY_HAS_PACKET_VECTORS
+    } else if (window.bucket_bits >= 0) {
+      ends.out->Pack(worker, base + to[link], list, window.start, window.bucket_bits);
+#endif
     } else {
-      ends.out->Store(worker, base + to[link], scratch.out[link]);
+      ends.out->Store(worker, base + to[link], list);
     }
   }
 }
