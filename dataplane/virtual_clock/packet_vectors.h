@@ -223,6 +223,12 @@ class PortSplitter {
     Gather(1, after, to_second >> 8, kVector / 2);
   }
 
+  // All of two lists, so many buckets.
+  template <typename List>
+  BFLY_PACKET_VECTORS void MergeAll(List first, List second, uint32_t buckets) {
+    for (uint32_t bucket = 0; bucket < buckets; bucket += kVector) Merge(first, second);
+  }
+
   void Done() {
     for (size_t port = 0; port < 2; ++port) ports_[port].count = count_[port];
   }

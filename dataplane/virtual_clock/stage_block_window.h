@@ -213,28 +213,21 @@ class StageBlock::Window {
   BFLY_PACKET_VECTORS void PartArrivals(size_t j, PortArrivals arrivals[2]) {
     const PacketList* lists = in_ + from_[j];
     PortSplitter splitter(arrivals);
+    const auto buckets =
+        static_cast<uint32_t>((end_ - 1 - window_.start) >> window_.bucket_bits) + 1;
     if (window_.from_source) {
       PartSource(lists[0].first, std::min(lists[0].count, PortArrivals::kMost), splitter);
     } else if (window_.from_boundary) {
-      MergeLists(PackedList(lists[0].first, lists[0].count, lists[0].occupied, window_.start,
-                            window_.bucket_bits),
-                 PackedList(lists[1].first, lists[1].count, lists[1].occupied, window_.start,
-                            window_.bucket_bits),
-                 splitter);
+      const Ticks start = window_.start;
+      const int bits = window_.bucket_bits;
+      splitter.MergeAll(PackedList(lists[0].first, lists[0].count, lists[0].occupied, start, bits),
+                        PackedList(lists[1].first, lists[1].count, lists[1].occupied, start, bits),
+                        buckets);
     } else {
-      MergeLists(SpreadList{lists[0].first, lists[0].occupied},
-                 SpreadList{lists[1].first, lists[1].occupied}, splitter);
+      splitter.MergeAll(SpreadList{lists[0].first, lists[0].occupied},
+                        SpreadList{lists[1].first, lists[1].occupied}, buckets);
     }
     splitter.Done();
-  }
-
-  template <typename List>
-  BFLY_PACKET_VECTORS void MergeLists(List first, List second, PortSplitter& splitter) {
-    const auto last_bucket =
-        static_cast<uint32_t>((end_ - 1 - window_.start) >> window_.bucket_bits);
-    for (uint32_t bucket = 0; bucket <= last_bucket; bucket += kVector) {
-      splitter.Merge(first, second);
-    }
   }
 
   BFLY_PACKET_VECTORS static void PartSource(const VirtualPacket* packets, uint32_t count,
