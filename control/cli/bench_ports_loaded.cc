@@ -43,7 +43,9 @@ nlohmann::ordered_json RowJson(const dataplane::PortBenchRow& row, bool ratio) {
   out["cpu_over_io"] = ratio ? SpreadJson(row.cpu_over_io) : nlohmann::ordered_json();
   out["fed"] = SpreadJson(row.fed);
   out["drained"] = SpreadJson(row.drained);
-  out["lost"] = row.lost;
+  out["on_cpu"] = SpreadJson(row.on_cpu);
+  out["in_kernel"] = SpreadJson(row.in_kernel);
+  out["lost"] = row.lost ? nlohmann::ordered_json(*row.lost) : nlohmann::ordered_json();
   return out;
 }
 
@@ -77,16 +79,19 @@ void PrintText(const dataplane::PortBenchResult& result) {
   printf("  the load alone: %s frames/s\n", SpreadText(result.alone_pps).c_str());
   printf("  one CPU sees what the other wrote after %.0f ns (%.0f to %.0f)\n", ns.median, ns.lowest,
          ns.highest);
-  printf("  %-20s %-24s %-20s %-8s %-8s %s\n", "", "frames/s", "over io", "fed", "drained", "lost");
+  printf("  %-20s %-24s %-20s %-8s %-8s %-8s %-10s %s\n", "", "frames/s", "over io", "fed",
+         "drained", "on CPU", "in kernel", "lost");
   for (const dataplane::PortBenchRow& row : result.rows) {
     const dataplane::RunStatistics& over = row.over_io;
     const std::string ratio =
         CheckRatio(result, row).ok()
             ? absl::StrFormat("%.2f (%.2f to %.2f)", over.median, over.lowest, over.highest)
             : "-";
-    printf("  %-20s %-24s %-20s %5.1f %%  %5.1f %%  %.2f %%\n", NameOf(row).c_str(),
-           SpreadText(row.pps).c_str(), ratio.c_str(), 100 * row.fed.median,
-           100 * row.drained.median, 100 * row.lost);
+    const std::string lost = row.lost ? absl::StrFormat("%.2f %%", 100 * *row.lost) : "-";
+    printf("  %-20s %-24s %-20s %5.1f %%  %5.1f %%  %5.1f %%  %5.1f %%    %s\n",
+           NameOf(row).c_str(), SpreadText(row.pps).c_str(), ratio.c_str(), 100 * row.fed.median,
+           100 * row.drained.median, 100 * row.on_cpu.median, 100 * row.in_kernel.median,
+           lost.c_str());
   }
   printf("%s, %s\n", ProcessorName().c_str(), BFLY_COMPILER);
 }

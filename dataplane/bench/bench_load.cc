@@ -17,7 +17,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kLooksPerTime = 32;  // reading the time costs more than a look
+constexpr int kLooksPerTime = 32;        // reading the time costs more than a short look
+constexpr uint64_t kLongLook = 100'000;  // cycles
 constexpr int kAloneRuns = 20;
 constexpr int64_t kTurns = 20'000;
 
@@ -34,7 +35,8 @@ class Load {
     const Clock::time_point start = Clock::now();
     double ran = 0;
     do {
-      for (int i = 0; i < kLooksPerTime; ++i) Look();
+      for (int i = 0; i < kLooksPerTime && Look() < kLongLook; ++i) {
+      }
       ran = SecondsSince(start);
     } while (ran < seconds);
     return ran;
@@ -49,7 +51,8 @@ class Load {
   uint64_t cycles = 0;
 
  private:
-  void Look() {
+  // Returns the cycles since the look before.
+  uint64_t Look() {
     const LoadLook in = in_->Offer();
     const LoadLook out = out_->Collect();
     const uint64_t now = rte_rdtsc();
@@ -60,16 +63,13 @@ class Load {
     if (out.left < kBurst) blocked += passed;
     sent += in.moved;
     received += out.moved;
+    return passed;
   }
 
   LoadPort* const in_;
   LoadPort* const out_;
   uint64_t looked_;
 };
-
-void Report(int report, const void* bytes, size_t size) {
-  if (write(report, bytes, size) != static_cast<ssize_t>(size)) _exit(1);
-}
 
 }  // namespace
 
@@ -80,7 +80,7 @@ void StayOnCpu(int cpu) {
   sched_setaffinity(0, sizeof(cpus), &cpus);
 }
 
-absl::Status RunBenchLoad(const BenchLoadOptions& options, int report) {
+absl::StatusOr<BenchLoadResult> RunBenchLoad(const BenchLoadOptions& options) {
   // A DPDK 22.11 peer whose memif client comes and goes can panic (its interrupt thread adds a
   // descriptor that is closed already), so each end connects once, and the device is up before.
   if (absl::Status s = options.in->Connect(options.in_socket, options.patience_seconds); !s.ok()) {
@@ -90,29 +90,35 @@ absl::Status RunBenchLoad(const BenchLoadOptions& options, int report) {
       !s.ok()) {
     return s;
   }
+  uint64_t before = 0;
   {
     Load first(options.in, options.out);
     const Clock::time_point start = Clock::now();
     while (first.received == 0 && SecondsSince(start) < options.patience_seconds) first.RunFor(0);
     if (first.received == 0) return absl::UnavailableError("no frame came through");
     first.RunFor(options.warm_up_seconds);
+    before = first.received;
   }
   const uint64_t strange = options.out->strange();
-  Report(report, "b", 1);
+  const ProcessTime device_before = TimeOf(options.device);
   Load load(options.in, options.out);
-  const double seconds = load.RunFor(options.seconds);
-  Report(report, "e", 1);
+  double seconds = load.RunFor(options.seconds);
+  // On a busy machine, the device may get no CPU for longer than this.
+  while (load.received == 0 && seconds < options.patience_seconds) seconds += load.RunFor(0);
+  if (load.received == 0) return absl::UnavailableError("no frame came through any more");
+  const ProcessTime device_after = TimeOf(options.device);
   const auto share = [&load](uint64_t cycles) {
     return 1 - static_cast<double>(cycles) / static_cast<double>(load.cycles);
   };
-  const BenchLoadResult result{.seconds = seconds,
-                               .sent = load.sent,
-                               .received = load.received,
-                               .strange = options.out->strange() - strange,
-                               .fed = share(load.hungry),
-                               .drained = share(load.blocked)};
-  Report(report, &result, sizeof(result));
-  return absl::OkStatus();
+  return BenchLoadResult{.seconds = seconds,
+                         .sent = load.sent,
+                         .received = load.received,
+                         .received_since_connected = before + load.received,
+                         .strange = options.out->strange() - strange,
+                         .fed = share(load.hungry),
+                         .drained = share(load.blocked),
+                         .device = {.all = device_after.all - device_before.all,
+                                    .kernel = device_after.kernel - device_before.kernel}};
 }
 
 BenchLoadAlone MeasureLoadAlone(LoadPort* in, LoadPort* out, int device_cpu, double seconds) {

@@ -3,11 +3,14 @@
 // the device under test takes them, and takes from another port what the device forwards.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "dataplane/bench/load_port.h"
+#include "dataplane/bench/process_time.h"
 
 namespace bfly::dataplane {
 
@@ -16,25 +19,27 @@ struct BenchLoadOptions {
   LoadPort* out = nullptr;  // where they are taken from it
   std::string in_socket;
   std::string out_socket;
+  pid_t device = 0;  // the process of the device under test
   double warm_up_seconds = 0.1;
-  double seconds = 1;
+  double seconds = 1;            // longer if no frame comes back
   double patience_seconds = 30;  // for the device to connect, and then to forward a frame
 };
 
 struct BenchLoadResult {
   double seconds = 0;  // the measured time, to which the other figures belong
-  uint64_t sent = 0;   // frames that the device took
+  uint64_t sent = 0;   // frames that the device took, where the load can see it
   uint64_t received = 0;
+  uint64_t received_since_connected = 0;
   uint64_t strange = 0;  // of `received`: frames that are not for a row
   // The share of the time in which certainly a burst of frames waited for the device, and in which
   // certainly there was room for a burst that it sends.
   double fed = 0;
   double drained = 0;
+  ProcessTime device;  // what the device's process had in the measured time
 };
 
-// One byte is reported when the measurement begins and one when it ends; the result follows. Runs
-// on the calling thread, and reports to the descriptor `report`.
-absl::Status RunBenchLoad(const BenchLoadOptions& options, int report);
+// Runs on the calling thread. Unavailable: the device did not do its part in time.
+absl::StatusOr<BenchLoadResult> RunBenchLoad(const BenchLoadOptions& options);
 
 struct BenchLoadAlone {
   // Frames a second with a device that copies no frame, in the fastest of several short runs: what

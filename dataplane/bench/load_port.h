@@ -25,8 +25,10 @@ inline constexpr uint32_t kLoadBufferBytes = 2304;
 
 // What the load finds at one of its rings.
 struct LoadLook {
-  uint32_t moved = 0;  // frames that the device took, or sent, since the last look
-  uint32_t left = 0;   // places that the device could still use when the load looked
+  // Frames that the device took, or sent, since the last look. Always 0 at a port that cannot see
+  // how many the device took.
+  uint32_t moved = 0;
+  uint32_t left = 0;  // places that the device could still use when the load looked
 };
 
 class LoadPort {
@@ -43,7 +45,8 @@ class LoadPort {
   virtual LoadLook Offer() = 0;
   // Looks at the destination of every frame that the device sent, and gives the place back.
   virtual LoadLook Collect() = 0;
-  // These two do what a device would do that copies nothing: the first takes up to `most` of the
+  // These two do what a device on the other side of the shared memory would do that copies nothing,
+  // or nothing where there is no such memory: the first takes up to `most` of the
   // frames that are offered here, and the second sends up to `most` frames. They return how many.
   virtual uint32_t TakeAsDevice(uint32_t most) = 0;
   virtual uint32_t SendAsDevice(uint32_t most) = 0;
@@ -58,12 +61,19 @@ class LoadPort {
     std::memcpy(frame + bytes - sizeof(number_), &number_, sizeof(number_));
   }
   void Look(const std::byte* frame) {
-    if (!IsRowMac(LoadMac(reinterpret_cast<const uint8_t*>(frame)))) ++strange_;
+    if (!IsRowMac(LoadMac(reinterpret_cast<const uint8_t*>(frame)))) CountStrange(1);
   }
+  void CountStrange(uint64_t frames) { strange_ += frames; }
 
  private:
   uint32_t number_ = 0;
   uint64_t strange_ = 0;
+};
+
+// The two ends of the load: frames go into `in` and come out of `out`.
+struct LoadPorts {
+  std::unique_ptr<LoadPort> in;
+  std::unique_ptr<LoadPort> out;
 };
 
 // Makes a memif client, or a front end of vhost-user. All frames have the same length.

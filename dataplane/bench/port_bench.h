@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,14 @@ struct PortBenchRow {
   // room for a burst that it sends. Where both are near 1, the device was the bottleneck.
   RunStatistics fed;
   RunStatistics drained;
-  double lost = 0;  // of the frames that the device took, how many did not come back; the highest
+  // The share of the time in which the device's process had its CPU.
+  RunStatistics on_cpu;
+  // The part of its CPU time that the device's process spent in the kernel: in system calls, and in
+  // the interrupts that they led to.
+  RunStatistics in_kernel;
+  // Of the frames that the device took, the part that did not come back; the highest. Nothing where
+  // the load cannot see how many the device took.
+  std::optional<double> lost;
   RunStatistics over_io;      // of runs that followed each other
   RunStatistics cpu_over_io;  // the same of frames a second of CPU time
 };
@@ -53,8 +61,9 @@ struct PortBenchResult {
 };
 
 // A device was the bottleneck if frames waited for it, and had room behind it, for nearly all of
-// the time in the median run, and if the load alone moves clearly more frames a second.
-// FailedPrecondition says why the load, and not the device of this row, was the bottleneck.
+// the time in the median run, if other programs did not take its CPU, and if the load alone moves
+// clearly more frames a second. FailedPrecondition says why the load or another program, and not
+// the device of this row, was the bottleneck.
 absl::Status CheckBottleneck(const PortBenchRow& row, double alone_pps);
 
 // It starts processes of its own, so this process must have no DPDK and no threads. It removes all
