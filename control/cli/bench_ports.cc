@@ -29,6 +29,7 @@ const std::vector<std::pair<std::string, dataplane::ClosedPlacement>>& ClosedPla
 
 struct ClosedOptions {
   bool closed = false;
+  std::string devices = "capture";
   std::string placement = "one";
   std::string network = "butterfly";
   int multiplicity = 2;
@@ -82,6 +83,7 @@ absl::Status Bench(const CLI::App& verb, const dataplane::PortBenchOptions& opti
                                       .patience_seconds = options.patience_seconds};
   if (verb.count("--bytes") > 0) bench.frame_bytes = options.frame_bytes;
   if (verb.count("--runs") > 0) bench.runs = options.runs;
+  if (closed.devices == "ring") bench.devices = dataplane::ClosedDevices::kRing;
   for (const auto& [name, placement] : ClosedPlacements()) {
     if (name == closed.placement) bench.placement = placement;
   }
@@ -137,6 +139,12 @@ void AddPortBench(CLI::App& bench, Invocation& invocation) {
       "--closed", closed->closed,
       "Frames come from an endless capture and go to net_null, so that the workers alone set the "
       "pace; beside it dpdk-testpmd io and mac on the same devices, and bfly on one core");
+  verb->add_option("--devices", closed->devices,
+                   "With --closed: an endless capture and net_null, or two net_ring ports in whose "
+                   "rings the frames go round")
+      ->needs(flag)
+      ->check(CLI::IsMember({"capture", "ring"}))
+      ->capture_default_str();
   std::vector<std::string> names;
   for (const auto& [name, placement] : ClosedPlacements()) names.push_back(name);
   verb->add_option("--placement", closed->placement,

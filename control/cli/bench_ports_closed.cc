@@ -16,10 +16,12 @@ namespace {
 nlohmann::ordered_json Json(const dataplane::ClosedBenchOptions& options,
                             const dataplane::ClosedBenchResult& result,
                             const std::string& placement) {
+  const bool rings = options.devices == dataplane::ClosedDevices::kRing;
   nlohmann::ordered_json out = {{"stages", options.stages},
                                 {"network", KindName(options.network.kind)},
                                 {"multiplicity", options.network.multiplicity},
                                 {"frame_bytes", options.frame_bytes},
+                                {"devices", rings ? "ring" : "capture"},
                                 {"circuits", options.circuits},
                                 {"placement", placement},
                                 {"port_pairs", result.port_pairs},
@@ -76,12 +78,13 @@ absl::Status BenchClosed(const dataplane::ClosedBenchOptions& options, const std
   if (common.json) {
     printf("%s\n", Json(options, *result, placement).dump(2).c_str());
   } else {
-    printf(
-        "%d-byte frames from an endless capture to net_null, %s of %d stages, placement %s on CPUs "
-        "%s, %d runs of %.2f s\n",
-        options.frame_bytes, std::string(KindName(options.network.kind)).c_str(), options.stages,
-        placement.c_str(), dataplane::FormatCpus(result->cpus).c_str(), options.runs,
-        options.seconds);
+    printf("%d-byte frames %s, %s of %d stages, placement %s on CPUs %s, %d runs of %.2f s\n",
+           options.frame_bytes,
+           options.devices == dataplane::ClosedDevices::kRing
+               ? "that go round in the rings of net_ring"
+               : "from an endless capture to net_null",
+           std::string(KindName(options.network.kind)).c_str(), options.stages, placement.c_str(),
+           dataplane::FormatCpus(result->cpus).c_str(), options.runs, options.seconds);
     const bool timed = options.links.keeps_packets();
     if (timed) {
       printf("  links: rate %s, delay %s, queue limit %u\n",

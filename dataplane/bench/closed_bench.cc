@@ -9,6 +9,7 @@
 #include "dataplane/bench/bench_frames.h"
 #include "dataplane/bench/bench_options.h"
 #include "dataplane/bench/bench_processes.h"
+#include "dataplane/bench/circulation.h"
 #include "dataplane/bench/fabric_run.h"
 #include "dataplane/bench/open_vswitch.h"
 #include "dataplane/bench/testpmd.h"
@@ -43,6 +44,11 @@ absl::Status CheckOptions(const ClosedBenchOptions& o) {
   if (o.circuits && o.network.kind != NetworkKind::kButterfly) {
     return absl::InvalidArgumentError(absl::StrCat(
         "circuits: they are measured on a butterfly, not on a ", KindName(o.network.kind)));
+  }
+  if (o.devices == ClosedDevices::kRing &&
+      (o.circuits || o.placement != ClosedPlacement::kOne || !o.open_vswitch.empty())) {
+    return absl::InvalidArgumentError(
+        "devices: with ring, one core is measured, without circuits and Open vSwitch");
   }
   if (const auto network = Network::Make(SpecOf(o)); !network.ok()) return network.status();
   if (absl::Status wrong = CheckLinkShape("links.", o.links); !wrong.ok()) return wrong;
@@ -99,6 +105,7 @@ class ClosedBench {
   absl::StatusOr<FabricRun> RunBfly(const MeasuredFabric& fabric) const {
     auto run = RunFabric({.config = ConfigOf(fabric),
                           .circuits = fabric.circuits ? Circuits() : std::vector<RowPair>{},
+                          .circulating = Circulating(),
                           .memory_mb = kFabricMemoryMb,
                           .settle_seconds = kSettleSeconds,
                           .seconds = options_.seconds,
@@ -107,6 +114,10 @@ class ClosedBench {
     if (run.ok() && fabric.circuits && run->without_circuit > 0) {
       return absl::InternalError(
           absl::StrCat(run->without_circuit, " frames found no circuit, though every row has one"));
+    }
+    if (run.ok() && rings() && run->conservation.dropped > 0) {
+      return absl::InternalError(
+          absl::StrCat(run->conservation.dropped, " frames left the rings, where all go round"));
     }
     return run;
   }
@@ -135,6 +146,7 @@ class ClosedBench {
                                    .mode = mode,
                                    .devices = Devices(),
                                    .cpus = TestpmdCpus(),
+                                   .first_bursts = rings() ? kCirculatingBursts : 0,
                                    .memory_mb = kFabricMemoryMb,
                                    .patience_seconds = options_.patience_seconds},
                                   directory_.path() + "/testpmd.log");
@@ -144,6 +156,16 @@ class ClosedBench {
   }
 
  private:
+  bool rings() const { return options_.devices == ClosedDevices::kRing; }
+  // The frames of a port go to the rows of this port, so that they come back to it.
+  std::vector<std::pair<std::string, Frames>> Circulating() const {
+    std::vector<std::pair<std::string, Frames>> circulating;
+    for (int port = 0; rings() && port < 2; ++port) {
+      circulating.emplace_back(
+          RingDevice(port), FramesBetween(RowsOf(0, port), RowsOf(0, port), options_.frame_bytes));
+    }
+    return circulating;
+  }
   // Two pairs have a quarter of the rows at each device, one pair has half of them. If rows are
   // shared, the rows of a pair belong to one worker.
   std::vector<Row> RowsOf(int pair, int side) const {
@@ -170,7 +192,10 @@ class ClosedBench {
     return {cpus_.begin(), cpus_.begin() + std::min<ptrdiff_t>(pairs_, std::ssize(cpus_))};
   }
   // The numbers of the devices that frames leave by.
-  std::vector<int> Sinks() const { return pairs_ == 1 ? std::vector{1} : std::vector{1, 3}; }
+  std::vector<int> Sinks() const {
+    if (rings()) return {0, 1};
+    return pairs_ == 1 ? std::vector{1} : std::vector{1, 3};
+  }
   std::string Capture(int pair) const {
     return absl::StrCat(directory_.path(), "/", pair, ".pcap");
   }
@@ -178,7 +203,9 @@ class ClosedBench {
     return absl::StrCat("net_pcap", pair, ",rx_pcap=", Capture(pair), ",infinite_rx=1");
   }
   static std::string NullDevice(int number) { return absl::StrCat("net_null", number, ",no-rx=1"); }
+  static std::string RingDevice(int number) { return absl::StrCat("net_ring", number); }
   std::vector<std::string> Devices() const {
+    if (rings()) return {RingDevice(0), RingDevice(1)};
     std::vector<std::string> devices;
     for (int pair = 0; pair < pairs_; ++pair) {
       devices.push_back(CaptureDevice(pair));
@@ -237,7 +264,9 @@ absl::StatusOr<ClosedBenchResult> RunClosedBench(const ClosedBenchOptions& optio
   ClosedBench bench(options);
   if (absl::Status status = bench.WriteCaptures(); !status.ok()) return status;
   ClosedBenchResult result{.cpus = bench.cpus(), .port_pairs = bench.pairs()};
-  const auto open_vswitch = FindOpenVswitch(options.open_vswitch);
+  const auto open_vswitch = options.devices == ClosedDevices::kRing
+                                ? absl::NotFoundError("it is measured with captures only")
+                                : FindOpenVswitch(options.open_vswitch);
   if (open_vswitch.ok()) {
     result.open_vswitch_version = open_vswitch->version;
   } else {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures what the workers themselves can do. Frames come from a capture that never ends and go to
-// a sink that takes no time, so no device, load generator or other core sets the pace. In the same
+// a sink that takes no time, or they go round in rings, so no device, load generator or other core
+// sets the pace. In the same
 // run it measures dpdk-testpmd between the same devices, and bfly on one core. `bfly bench ports
 // --closed` prints it.
 #pragma once
@@ -22,18 +23,24 @@ enum class ClosedPlacement {
   kRows,    // the lower half of the rows on one core, the upper half on another
 };
 
+enum class ClosedDevices {
+  kCapture,  // from a capture that never ends to net_null
+  kRing,     // two net_ring ports, which receive what they send; the frames go round
+};
+
 struct ClosedBenchOptions {
   int stages = 6;        // log2(rows), 3..20
   int frame_bytes = 60;  // without FCS, 60..1514
   double seconds = 1;    // measured time of one run, 0.1..60
   int runs = 7;          // runs of each program, in turn; 1..100
-  ClosedPlacement placement = ClosedPlacement::kOne;
+  ClosedDevices devices = ClosedDevices::kCapture;
+  ClosedPlacement placement = ClosedPlacement::kOne;  // with rings: on one core only
   // A butterfly, a dilated butterfly or a multibutterfly; multiplicity, rule and wiring count, rows
   // follow from the stages.
   NetworkSpec network{.kind = NetworkKind::kButterfly};
   LinkShape links = {};  // of all links
   // Every row has a circuit, all frames follow circuits, and the same frames are measured without
-  // circuits. A butterfly only.
+  // circuits. A butterfly and captures only.
   bool circuits = false;
   std::string testpmd = "dpdk-testpmd";
   // The ovs-vswitchd with DPDK to compare with. Empty: the one that is installed, if any.

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/bench/bench_processes.h"
+#include "dataplane/bench/circulation.h"
 #include "dataplane/core/ledger.h"
 #include "dataplane/fabric/fabric.h"
 #include "dataplane/runtime/eal.h"
@@ -20,6 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr double kLookAgainSeconds = 0.01;
 constexpr double kFabricStopSeconds = 10;
 constexpr auto kNoCircuit = static_cast<size_t>(DropReason::kNoCircuit);
 
@@ -45,11 +47,20 @@ int RunInChild(const FabricRunOptions& options, int report) {
         (*fabric)->InstallCircuit(input, GreedyTag((*fabric)->network(), input, output));
     if (!installed.ok()) return ChildFailed(installed);
   }
+  for (const auto& [device, frames] : options.circulating) {
+    if (absl::Status s = Circulate(device, frames); !s.ok()) return ChildFailed(s);
+  }
   PauseFor(options.settle_seconds);
   const Snapshot before = (*fabric)->summary();
   const Clock::time_point start = Clock::now();
   PauseFor(options.seconds);
-  const Snapshot after = (*fabric)->summary();
+  Snapshot after = (*fabric)->summary();
+  // On a busy machine, the workers may get no CPU for longer than this.
+  while (after.conservation.delivered == before.conservation.delivered &&
+         SecondsSince(start) < options.patience_seconds / 2) {
+    PauseFor(kLookAgainSeconds);
+    after = (*fabric)->summary();
+  }
   const double took = SecondsSince(start);
   if (absl::Status s = (*fabric)->Unload(); !s.ok()) return ChildFailed(s);
   FabricRun run = {

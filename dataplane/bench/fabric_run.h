@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "dataplane/bench/bench_frames.h"
 #include "dataplane/core/config.h"
 #include "dataplane/core/snapshot.h"
 #include "topologies/network.h"
@@ -19,9 +20,11 @@ using RowPair = std::pair<Row, Row>;  // input and output
 struct FabricRunOptions {
   FabricConfig config;
   std::vector<RowPair> circuits = {};  // installed after load, by their greedy paths
+  // Frames that circulate, by the device whose ring they are put into after load.
+  std::vector<std::pair<std::string, Frames>> circulating = {};
   int memory_mb = 384;
   double settle_seconds = 0.2;  // from there to the measured time
-  double seconds = 1;           // measured
+  double seconds = 1;           // measured; longer if no frame comes through
   double patience_seconds = 30;
 };
 

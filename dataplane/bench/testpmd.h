@@ -3,11 +3,13 @@
 // does nothing else with a frame.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "dataplane/bench/bench_processes.h"
 
@@ -18,6 +20,8 @@ struct TestpmdOptions {
   std::string mode = "io";           // of forwarding
   std::vector<std::string> devices;  // testpmd forwards between the first two, the next two, ...
   std::vector<int> cpus;             // a forwarding core each
+  // Bursts of frames of its own that it sends by every device before it forwards. 0: none.
+  uint32_t first_bursts = 0;
   int memory_mb = 384;
   double patience_seconds = 30;  // for its start, and for each of its answers
 };
@@ -36,6 +40,9 @@ class Testpmd {
   const BenchProcess& process() const { return *process_; }
 
  private:
+  // Makes testpmd print the rates of these ports, and waits until it has.
+  absl::Status ShowRates(const std::vector<int>& ports);
+
   Testpmd(const TestpmdOptions& options, std::unique_ptr<BenchProcess> process)
       : options_(options), process_(std::move(process)) {}
 
