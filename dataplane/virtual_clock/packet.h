@@ -15,6 +15,9 @@ namespace bfly::dataplane {
 using Ticks = uint64_t;
 inline constexpr Ticks kNever = std::numeric_limits<Ticks>::max();
 
+// A bucket of a window is at most 2^32 ticks (packet_vectors.h), so that a place in it has 32 bits.
+inline constexpr int kMostBucketBits = 32;
+
 // A sum of ticks over packets may pass 2^64.
 __extension__ using TickSum = unsigned __int128;
 

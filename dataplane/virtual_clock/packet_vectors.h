@@ -124,7 +124,7 @@ constexpr size_t PackedPlaces(size_t packets) {
 }
 
 // Packs `count` packets of a window that starts at `start` and spoils kVector places behind. A
-// bucket is 2^bucket_bits ticks, at most 2^32.
+// bucket is 2^bucket_bits ticks; bucket_bits is at most kMostBucketBits.
 BFLY_PACKET_VECTORS inline void PackPackets(const VirtualPacket* packets, uint32_t count,
                                             Ticks start, int bucket_bits, VirtualPacket* to) {
   const __m512i starts = _mm512_set1_epi64(static_cast<int64_t>(start));

@@ -117,7 +117,7 @@ WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, bool vec
   WindowPlan plan{length, -1, static_cast<double>(length) / static_cast<double>(unit) * rate};
 #if BFLY_HAS_PACKET_VECTORS
   const int bits = static_cast<int>(std::bit_width(unit)) - 1;
-  if (vectors && HasPacketVectors() && !network.straight_is_free() &&
+  if (vectors && HasPacketVectors() && !network.straight_is_free() && bits <= kMostBucketBits &&
       (length - 1) >> bits < StageWindow::kMostBuckets) {
     plan.bucket_bits = bits;
   }

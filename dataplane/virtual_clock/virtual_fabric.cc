@@ -28,12 +28,13 @@ struct Resolution {
   Ticks unit;
 };
 
-// As fine as 2^32 ticks a unit, or 2^20 a slot, if a birth has room beside the routing bits in a
+// As fine as 2^32 ticks a unit and 2^20 a slot, if a birth has room beside the routing bits in a
 // packet's word: a packet is at most twice the run's length old.
 Resolution ResolutionOf(const Network& network, const VirtualConfig& config) {
   const auto units = static_cast<uint64_t>(2 * (config.warmup + config.duration)) + 1;
-  const int bits = 64 - network.hops() - static_cast<int>(std::bit_width(units));
-  if (config.slots_per_unit == 0) return {1, Ticks{1} << std::clamp(bits, 0, 32)};
+  const int room = 64 - network.hops() - static_cast<int>(std::bit_width(units));
+  const int bits = std::clamp(room, 0, kMostBucketBits);
+  if (config.slots_per_unit == 0) return {1, Ticks{1} << bits};
   const Ticks slot =
       Ticks{1} << std::clamp(bits - static_cast<int>(std::bit_width(config.slots_per_unit)), 0, 20);
   return {slot, slot * config.slots_per_unit};

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The virtual clock where numbers are large or small: many slots a unit, rows that hardly ever
+// send, lists and sums that outgrow what most runs need.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "dataplane/virtual_clock/boundary.h"
+#include "dataplane/virtual_clock/virtual_fabric.h"
+#include "topologies/network.h"
+
+namespace bfly::dataplane {
+namespace {
+
+using Process = ArrivalConfig::Process;
+
+VirtualConfig ArrivalsAt(double rate, double duration) {
+  VirtualConfig config;
+  config.arrivals.rate = rate;
+  config.arrivals.seed = 5;
+  config.warmup = duration / 10;
+  config.duration = duration;
+  return config;
+}
+
+VirtualResult Finish(const Network& network, const VirtualConfig& config) {
+  auto result = RunVirtual(network, config);
+  EXPECT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->injected, result->delivered + result->in_flight);
+  return *std::move(result);
+}
+
+Network Butterfly(uint32_t rows) {
+  return *Network::Make({.kind = NetworkKind::kButterfly, .rows = rows});
+}
+
+TEST(VirtualExtremes, AnyNumberOfSlotsAUnitGivesTheSameBitsInVectorsAndOneByOne) {
+  // 128 rows have two groups of stages, between which packets are packed.
+  const Network butterfly = Butterfly(128);
+  for (const uint32_t slots : {1u, 4095u, 8191u, 8192u, 65537u, 1000000u}) {
+    for (const Process process : {Process::kSlotBatch, Process::kPoisson}) {
+      VirtualConfig config = ArrivalsAt(1.8, 60);
+      config.arrivals.process = process;
+      config.slots_per_unit = slots;
+      const VirtualResult fast = Finish(butterfly, config);
+      config.vectors = false;
+      const VirtualResult plain = Finish(butterfly, config);
+      EXPECT_EQ(fast.link_packets, plain.link_packets) << slots;
+      EXPECT_EQ(fast.mean_delay, plain.mean_delay) << slots;
+      EXPECT_EQ(fast.max, plain.max) << slots;
+      EXPECT_EQ(fast.stage_delay, plain.stage_delay) << slots;
+      EXPECT_EQ(fast.mean_population, plain.mean_population) << slots;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bfly::dataplane
