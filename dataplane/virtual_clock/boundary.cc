@@ -16,7 +16,9 @@ BFLY_PACKET_VECTORS uint64_t CountBeforeInVectors(PacketList list, std::span<con
   uint64_t sum = 0;
   for (uint32_t at = 0; at < list.count; at += kVector) {
     const __m512i packets = LoadPackets(list.first + at).times;
-    const auto valid = static_cast<__mmask8>(_bzhi_u32(0xFF, list.count - at));
+    // bzhi takes its number modulo 256.
+    const auto valid =
+        static_cast<__mmask8>(_bzhi_u32(0xFF, std::min<uint32_t>(list.count - at, kVector)));
     for (const Ticks time : times) {
       const __mmask8 before = _mm512_mask_cmplt_epu64_mask(
           valid, packets, _mm512_set1_epi64(static_cast<int64_t>(time)));

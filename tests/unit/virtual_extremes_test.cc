@@ -54,5 +54,31 @@ TEST(VirtualExtremes, AnyNumberOfSlotsAUnitGivesTheSameBitsInVectorsAndOneByOne)
   }
 }
 
+TEST(VirtualExtremes, PacketsBeforeATimeAreCountedInListsOfAnyLength) {
+  std::vector<VirtualPacket> packets(700 + PacketArena::kReadAhead);
+  for (size_t i = 0; i < packets.size(); ++i) packets[i].time = 10 * i;
+  for (uint32_t count = 0; count <= 700; ++count) {
+    // All of them, all but one, and the first three.
+    const std::vector<Ticks> times = {10 * Ticks{count}, 10 * Ticks{count > 0 ? count - 1 : 0}, 30};
+    uint64_t expected = 0;
+    for (const Ticks time : times) {
+      for (uint32_t i = 0; i < count; ++i) expected += packets[i].time < time;
+    }
+    ASSERT_EQ(CountBefore({packets.data(), count, 0}, times), expected) << count;
+  }
+}
+
+TEST(VirtualExtremes, PopulationDoesNotDependOnWindowsThatBringHundredsOfPackets) {
+  // All rows send to output 0, whose link carries a packet a unit: 1,200 in a window of 60 packets
+  // a row.
+  const Network butterfly = Butterfly(128);
+  VirtualConfig config = ArrivalsAt(0.05, 4000);
+  config.fixed.resize(128, 0);
+  const VirtualResult free = Finish(butterfly, config);
+  config.window = 16 / 0.05;
+  const VirtualResult cut = Finish(butterfly, config);
+  EXPECT_EQ(free.mean_population, cut.mean_population);
+}
+
 }  // namespace
 }  // namespace bfly::dataplane
