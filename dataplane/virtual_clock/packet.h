@@ -2,6 +2,7 @@
 // Time and packets under the virtual clock.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -17,6 +18,13 @@ inline constexpr Ticks kNever = std::numeric_limits<Ticks>::max();
 
 // A bucket of a window is at most 2^32 ticks (packet_vectors.h), so that a place in it has 32 bits.
 inline constexpr int kMostBucketBits = 32;
+
+// A time behind the end of every run. Sums of two such times are below kNever.
+inline constexpr Ticks kFar = Ticks{1} << 62;
+// A number of ticks, kFar at most: rates may be so low that gaps and windows are longer.
+inline Ticks ToTicksBeforeFar(double ticks) {
+  return static_cast<Ticks>(std::min(ticks, static_cast<double>(kFar)));
+}
 
 // A sum of ticks over packets may pass 2^64.
 __extension__ using TickSum = unsigned __int128;

@@ -127,7 +127,7 @@ WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, bool vec
 
 WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, bool vectors) {
   const auto length = [&](double units) {
-    return std::max<Ticks>(1, static_cast<Ticks>(units * static_cast<double>(unit)));
+    return std::max<Ticks>(1, ToTicksBeforeFar(units * static_cast<double>(unit)));
   };
   // The packets of a window wait between groups of stages and take 12 or 16 bytes for each group.
   // Windows are so short that a link takes about 64 bytes at most and that a block of rows stays in

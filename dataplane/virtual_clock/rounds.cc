@@ -18,6 +18,8 @@ namespace {
 
 constexpr Ticks kUnit = Ticks{1} << 32;
 
+constexpr double kLongestStep = 0x1p29;  // units: half of kFar
+
 double Units(Ticks ticks) { return static_cast<double>(ticks) / kUnit; }
 Ticks ToTicks(double units) { return static_cast<Ticks>(std::llround(units * kUnit)); }
 
@@ -88,7 +90,7 @@ class Waiting {
         queues_(network.rows()),
         start_(ToTicks(config.warmup)),
         end_(start_ + ToTicks(config.duration)),
-        step_(ToTicks(std::max(1.0, 4 / config.arrivals.rate))) {}
+        step_(ToTicks(std::clamp(4 / config.arrivals.rate, 1.0, kLongestStep))) {}
 
   // Makes sure that everything born until `now` is known.
   void KnowUntil(Ticks now) {

@@ -69,7 +69,7 @@ VirtualSource::VirtualSource(const Network& network, const ArrivalConfig& config
   for (Row row = 0; row < network.rows(); ++row) {
     const uint64_t random = Random64(config_.seed, RandomStream::kFirstArrival, row);
     if (constant) {
-      rows_[row].next = static_cast<Ticks>(static_cast<double>(random >> 11) * 0x1p-53 * mean_gap_);
+      rows_[row].next = ToTicksBeforeFar(static_cast<double>(random >> 11) * 0x1p-53 * mean_gap_);
     } else {
       // The gap before packet 0 is the first of a batch that the row's packets never reach.
       DrawArrivals(config_.seed, CounterOf(row, kPacketsOfARow - kArrivalBatch), mean_gap_, batch);
@@ -103,6 +103,7 @@ size_t VirtualSource::FillRow(Row row, Ticks window_end, std::vector<VirtualPack
   // A slot's batch is the Poisson process of the slot, moved to the slot's start.
   const Ticks slot = config_.process == ArrivalConfig::Process::kSlotBatch ? slot_ : 1;
   const bool constant = config_.process == ArrivalConfig::Process::kConstant;
+  const Ticks constant_gap = ToTicksBeforeFar(mean_gap_);
   const Tag prefix = PrefixOf(row);
   const int hops = network_.hops();
   RowState state = rows_[row];
@@ -145,7 +146,7 @@ size_t VirtualSource::FillRow(Row row, Ticks window_end, std::vector<VirtualPack
       for (uint64_t i = in_batch; i < kArrivalBatch && state.next < window_end; ++i) {
         const Ticks time = slot == 1 ? state.next : state.next - state.next % slot;
         packets[filled++] = {time, MakeWord(prefix | batch.choice[i], hops, time)};
-        state.next += constant ? static_cast<Ticks>(mean_gap_) : batch.gap[i];
+        state.next += constant ? constant_gap : batch.gap[i];
         ++state.number;
       }
       in_batch = 0;

@@ -173,8 +173,10 @@ absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualCo
   const auto ticks = [&](double units) {
     return static_cast<Ticks>(std::llround(units * static_cast<double>(unit) / slot)) * slot;
   };
+  // A window that is longer than the run, which ends at twice its length, does not end in it.
   const double window_units =
-      config.window > 0 ? config.window : PacketsPerPeriod(network) / config.arrivals.rate;
+      std::min(config.window > 0 ? config.window : PacketsPerPeriod(network) / config.arrivals.rate,
+               2 * (config.warmup + config.duration) + 1);
   const Ticks window = std::max(slot, ticks(window_units));
   const Ticks start = ticks(config.warmup);
   const Ticks end = start + ticks(config.duration);

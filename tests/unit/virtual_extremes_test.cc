@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dataplane/virtual_clock/boundary.h"
+#include "dataplane/virtual_clock/rounds.h"
 #include "dataplane/virtual_clock/virtual_fabric.h"
 #include "topologies/network.h"
 
@@ -78,6 +79,29 @@ TEST(VirtualExtremes, PopulationDoesNotDependOnWindowsThatBringHundredsOfPackets
   config.window = 16 / 0.05;
   const VirtualResult cut = Finish(butterfly, config);
   EXPECT_EQ(free.mean_population, cut.mean_population);
+}
+
+TEST(VirtualExtremes, RowsThatHardlyEverSendEndTheirRun) {
+  // Gaps and windows of more than 2^64 ticks. Eight rows send less than a packet in 10^7 runs.
+  const Network butterfly = Butterfly(8);
+  for (const double rate : {1e-9, 1e-10, 1e-12, 1e-300}) {
+    for (const Process process : {Process::kPoisson, Process::kConstant, Process::kSlotBatch}) {
+      for (const Discipline discipline :
+           {Discipline::kFifo, Discipline::kProcessorSharing, Discipline::kPriority}) {
+        VirtualConfig config = ArrivalsAt(rate, 10);
+        config.arrivals.process = process;
+        config.slots_per_unit = 2;
+        config.discipline = discipline;
+        config.class_shares = {1};
+        EXPECT_EQ(Finish(butterfly, config).injected, 0u) << rate;
+        config.occupancy = true;  // links one by one
+        EXPECT_EQ(Finish(butterfly, config).injected, 0u) << rate;
+      }
+    }
+    const auto rounds = RunRounds(butterfly, ArrivalsAt(rate, 10), 1);
+    ASSERT_TRUE(rounds.ok()) << rounds.status();
+    EXPECT_EQ(rounds->run.measured, 0u) << rate;
+  }
 }
 
 }  // namespace
