@@ -87,7 +87,7 @@ inline Words WholeTicks(Reals gap, double mean_gap) {
   // Adding 2^52 rounds to a whole number and leaves it in the low bits; no gap is above 31.2 means.
   if (mean_gap < 0x1p47) return reinterpret_cast<Words>(gap + 0x1p52) & 0xFFFFFFFFFFFFFu;
   Words ticks;
-  for (int i = 0; i < kWidth; ++i) ticks[i] = static_cast<uint64_t>(std::min(gap[i], 0x1p62));
+  for (int i = 0; i < kWidth; ++i) ticks[i] = ToTicksBeforeFar(std::nearbyint(gap[i]));
   return ticks;
 }
 

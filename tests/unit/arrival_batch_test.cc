@@ -82,6 +82,25 @@ TEST(ArrivalBatch, RareArrivalsKeepTheirGaps) {
   for (const uint64_t gap : far.gap) EXPECT_EQ(gap, uint64_t{1} << 62);
 }
 
+TEST(ArrivalBatch, GapsOfAnyLengthAreRoundedToTheNearestTick) {
+  // Below 2^48 ticks the logarithm is exact to a tenth of a tick.
+  for (const double mean_gap : {0x1p46, 0x1p47, 1.1 * 0x1p48}) {
+    for (uint64_t first = 0; first < 800; first += kArrivalBatch) {
+      ArrivalBatch batch;
+      DrawArrivals(4, first, mean_gap, batch);
+      for (uint64_t i = 0; i < kArrivalBatch; ++i) {
+        const PhiloxBlock block = RandomBlock(4, RandomStream::kArrivals, first + i % 4);
+        const size_t word = i < 4 ? 0 : 2;
+        const uint64_t k = (block[word] | uint64_t{block[word + 1]} << 32) >> 20;
+        const long double u = (static_cast<long double>(k) + 0.5L) * 0x1p-44L;
+        const long double exact = -std::log(u) * static_cast<long double>(mean_gap);
+        if (exact > 0x1p48L) continue;
+        EXPECT_NEAR(static_cast<double>(static_cast<long double>(batch.gap[i]) - exact), 0, 0.6);
+      }
+    }
+  }
+}
+
 TEST(ArrivalBatch, FlipsAreTheWordsBelowTheThreshold) {
   constexpr uint64_t kThreshold = 0x40000000, kFirst = uint64_t{5} << 40;
   for (const int bits : {1, 4, 7, 20}) {
