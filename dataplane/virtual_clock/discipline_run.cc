@@ -98,7 +98,7 @@ class DisciplineRecord {
 
   void Report(VirtualResult& result) {
     const double unit = static_cast<double>(times_.unit);
-    const auto units = [unit](Ticks ticks) { return static_cast<double>(ticks) / unit; };
+    const auto units = [unit](TickSum ticks) { return static_cast<double>(ticks) / unit; };
     double delay = 0;
     for (const Sum& batch : batches_) {
       result.batches.push_back({batch.packets, units(batch.delay)});
@@ -136,7 +136,7 @@ class DisciplineRecord {
  private:
   struct Sum {
     uint64_t packets = 0;
-    Ticks delay = 0;
+    TickSum delay = 0;
     double Mean(double unit) const {
       return packets == 0 ? 0 : static_cast<double>(delay) / unit / static_cast<double>(packets);
     }

@@ -104,5 +104,22 @@ TEST(VirtualExtremes, RowsThatHardlyEverSendEndTheirRun) {
   }
 }
 
+TEST(VirtualExtremes, DelaysOfMoreThanTwoToThe64TicksAreSummedUp) {
+  // Every bit flips, so the two links of the stage carry three packets a unit each, and the wait
+  // grows to 80,000 units of 2^32 ticks. Links one by one and plain FIFO stages give the same sums.
+  const Network butterfly = Butterfly(2);
+  VirtualConfig config = ArrivalsAt(3, 60000);
+  config.flip = 1;
+  config.batches = 1;
+  const VirtualResult plain = Finish(butterfly, config);
+  ASSERT_GT(plain.batches[0].delay_sum, 0x1p32);
+  config.occupancy = true;
+  const VirtualResult servers = Finish(butterfly, config);
+  EXPECT_EQ(servers.measured, plain.measured);
+  EXPECT_NEAR(servers.mean_delay / plain.mean_delay, 1, 1e-12);
+  ASSERT_EQ(servers.stage_delay.size(), 1u);
+  EXPECT_NEAR(servers.stage_delay[0] / plain.mean_delay, 1, 1e-12);
+}
+
 }  // namespace
 }  // namespace bfly::dataplane
