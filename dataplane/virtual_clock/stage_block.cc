@@ -11,11 +11,12 @@ void StageBlock::RunWindow(const BlockWiring& wiring, NodeState* nodes, const No
                            PacketArena& places, const StageWindow& when,
                            std::vector<PacketWord>& kept) {
   if (queue_.empty()) queue_.resize(kStride);  // what reads whole strides reads something
-  uint64_t arrivals = 0, leaving = queue_.size();
+  uint64_t arrivals = 0, leaving = queue_.size(), shortened = 0;
   for (size_t node = 0; node < wiring.nodes(); ++node) arrivals += lists.Arrivals(node);
   for (size_t link = 0; link < long_.size(); ++link) {
     if (long_[link] == nullptr) continue;
     const NodeState& node = nodes[link / 2];
+    shortened += kShortAgain;
     leaving +=
         long_[link]->waiting() - CountQueued(node.free[link % 2], when.end, wiring.service[link]);
   }
@@ -24,7 +25,7 @@ void StageBlock::RunWindow(const BlockWiring& wiring, NodeState* nodes, const No
   VirtualPacket* place =
       places.Reserve(when.bucket_bits >= 0 ? leaving + arrivals + 2 * kStride
                                            : leaving + 2 * arrivals + links * kStride + kStride);
-  const size_t most = queue_.size() + arrivals + kStride + links;
+  const size_t most = queue_.size() + arrivals + shortened + kStride + links;
   if (kept.size() < most) kept.resize(most);
   Window window(*this, wiring, nodes, lists, place, when, kept.data());
 #if BFLY_HAS_PACKET_VECTORS

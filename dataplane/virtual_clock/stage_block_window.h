@@ -21,6 +21,8 @@ inline constexpr uint32_t kStride = 8;
 
 // A queue longer than this is not copied from window to window.
 inline constexpr uint32_t kLongQueue = 128;
+// A long queue that has become as short as this is copied again.
+inline constexpr uint32_t kShortAgain = kLongQueue / 4;
 
 // Packets leave one service time after the other, the last one at `free`. Returns how many of them
 // have not left at `time`.
@@ -327,7 +329,7 @@ class StageBlock::Window {
       place->left = 0;
     }
     for (uint32_t i = 0; i < more; ++i) words.push_back(came[i].word);
-    if (rest + more <= kLongQueue / 4) {
+    if (rest + more <= kShortAgain) {
       kept_ = std::copy(words.end() - static_cast<ptrdiff_t>(rest + more), words.end(), kept_);
       place.reset();
     }

@@ -3,10 +3,12 @@
 // send, lists and sums that outgrow what most runs need.
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <vector>
 
 #include "dataplane/virtual_clock/boundary.h"
 #include "dataplane/virtual_clock/rounds.h"
+#include "dataplane/virtual_clock/stage_block.h"
 #include "dataplane/virtual_clock/virtual_fabric.h"
 #include "topologies/network.h"
 
@@ -119,6 +121,46 @@ TEST(VirtualExtremes, DelaysOfMoreThanTwoToThe64TicksAreSummedUp) {
   EXPECT_NEAR(servers.mean_delay / plain.mean_delay, 1, 1e-12);
   ASSERT_EQ(servers.stage_delay.size(), 1u);
   EXPECT_NEAR(servers.stage_delay[0] / plain.mean_delay, 1, 1e-12);
+}
+
+TEST(VirtualExtremes, LongQueuesThatAllBecomeShortInOneWindowHaveRoom) {
+  // 64 nodes, two links each. A window brings 200 packets to every link, which leave one by one;
+  // the memory for what waits is as large as the window needs.
+  constexpr size_t kNodes = 64;
+  constexpr uint32_t kPackets = 200;
+  constexpr Ticks kUnit = Ticks{1} << 32;
+  BlockWiring wiring{.service = std::vector<Ticks>(2 * kNodes, kUnit),
+                     .in = std::vector<uint32_t>(kNodes),
+                     .out = std::vector<uint32_t>(2 * kNodes)};
+  std::iota(wiring.out.begin(), wiring.out.end(), 0u);
+  for (uint32_t node = 0; node < kNodes; ++node) wiring.in[node] = 2 * node;
+  std::vector<VirtualPacket> none(1, {kNever, 0}), packets;
+  for (uint32_t i = 0; i < 2 * kPackets; ++i) packets.push_back({0, PacketWord{i % 2} << 63});
+  packets.push_back({kNever, 0});
+  packets.resize(packets.size() + PacketArena::kReadAhead);
+
+  StageBlock block;
+  std::vector<NodeState> nodes(kNodes);
+  std::vector<PacketList> in(2 * kNodes), out(2 * kNodes);
+  PacketArena places;
+  uint64_t left = 0;
+  for (Ticks window = 0; left < 2 * kNodes * kPackets; ++window) {
+    ASSERT_LT(window, kPackets + 2);
+    for (size_t list = 0; list < 2 * kNodes; ++list) {
+      in[list] = window == 0 && list % 2 == 0 ? PacketList{packets.data(), 2 * kPackets, 0}
+                                              : PacketList{none.data(), 0, 0};
+    }
+    std::vector<PacketWord> kept;
+    places.Clear();
+    StageWindow when;
+    when.start = window * kUnit;
+    when.end = when.start + kUnit;
+    block.RunWindow(wiring, nodes.data(),
+                    {in.data(), wiring.in.data(), wiring.out.data(), out.data()}, places, when,
+                    kept);
+    for (const PacketList& list : out) left += list.count;
+    EXPECT_EQ(block.queued(), 2 * kNodes * kPackets - left);
+  }
 }
 
 }  // namespace
