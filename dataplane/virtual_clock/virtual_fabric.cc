@@ -41,6 +41,7 @@ Resolution ResolutionOf(const Network& network, const VirtualConfig& config) {
 }
 
 constexpr Ticks kCoarsest = Ticks{1} << 8;  // ticks a unit and slot
+constexpr double kShortestGap = 64;         // ticks between two packets of a row, in the mean
 
 absl::Status CheckDiscipline(const Network& network, const VirtualConfig& config) {
   if (config.faults != nullptr && &config.faults->network() != &network) {
@@ -162,6 +163,18 @@ absl::Status CheckVirtual(const Network& network, const VirtualConfig& config) {
     return absl::InvalidArgumentError(absl::StrCat(
         "duration: ", config.warmup + config.duration,
         " units with the warm-up are too many for a network of ", network.hops(), " hops"));
+  }
+  const double unit = static_cast<double>(resolution.unit);
+  if (unit / config.arrivals.rate < kShortestGap) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rate: ", config.arrivals.rate, " packets per unit are too many where a unit has ",
+        resolution.unit, " ticks, because of ", network.hops(), " hops and a duration of ",
+        config.warmup + config.duration, " units with the warm-up"));
+  }
+  if (config.duration * unit < static_cast<double>(resolution.slot)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("duration: ", config.duration, " units are shorter than ",
+                     config.slots_per_unit == 0 ? "a tick" : "a slot"));
   }
   return CheckDiscipline(network, config);
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "dataplane/virtual_clock/boundary.h"
@@ -161,6 +162,23 @@ TEST(VirtualExtremes, LongQueuesThatAllBecomeShortInOneWindowHaveRoom) {
     for (const PacketList& list : out) left += list.count;
     EXPECT_EQ(block.queued(), 2 * kNodes * kPackets - left);
   }
+}
+
+TEST(VirtualExtremes, RefusesWhatTicksAreTooCoarseFor) {
+  const auto message = [](const Network& network, const VirtualConfig& config) {
+    return std::string(RunVirtual(network, config).status().message());
+  };
+  // 28 hops and 2^28 units leave 8 bits for a unit.
+  const Network deep = *Network::Make({.kind = NetworkKind::kTwoFoldButterfly, .rows = 1u << 14});
+  VirtualConfig config = ArrivalsAt(5, 9e7);
+  EXPECT_EQ(message(deep, config),
+            "rate: 5 packets per unit are too many where a unit has 256 ticks, because of 28 hops "
+            "and a duration of 9.9e+07 units with the warm-up");
+  config = ArrivalsAt(1, 1e-12);
+  EXPECT_EQ(message(Butterfly(8), config), "duration: 1e-12 units are shorter than a tick");
+  config = ArrivalsAt(1, 0.25);
+  config.slots_per_unit = 3;
+  EXPECT_EQ(message(Butterfly(8), config), "duration: 0.25 units are shorter than a slot");
 }
 
 }  // namespace
