@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The controller of docs/examples against real daemons: it takes the role, reads counters, installs paths."""
+"""The controllers of docs/examples against real daemons: they take the role, read counters, install paths."""
 import json
 import os
 import signal
 import sys
 
-from lab import BUILD, ROOT, Lab, Process, run
+from lab import BUILD, PYTHON_PATH, ROOT, Lab, Process, run
 
 TOPOLOGY = """
 name: example
@@ -23,7 +23,11 @@ def daemon(lab, program, *arguments):
     return Process(lab, [BUILD / program, "--run-dir", lab.directory, *arguments], program).wait_for("answers at")
 
 
-def try_on(kind, stages, lcore):
+def example(name, address):
+    return run("/usr/bin/python3", ROOT / "docs/examples" / name, address, env={**os.environ, "PYTHONPATH": PYTHON_PATH})
+
+
+def try_on(name, kind, stages, lcore):
     with Lab() as lab:
         topology = lab.directory / "example.yaml"
         topology.write_text(TOPOLOGY % (kind, stages - 1, lcore))
@@ -31,7 +35,7 @@ def try_on(kind, stages, lcore):
         data_plane = daemon(lab, "bfly-dataplane", "--no-huge", "--topology", topology)
         controller = daemon(lab, "bfly-controller")
         address = f"unix:{lab.directory}/controller.sock"
-        said = run("/usr/bin/python3", ROOT / "docs/examples/controller.py", address)
+        said = example(name, address)
         assert "injected 0 = delivered 0 + dropped 0 + in flight 0" in said, said
 
         circuits = bfly(lab, "circuit", "list")["circuits"]
@@ -41,7 +45,7 @@ def try_on(kind, stages, lcore):
         for circuit in circuits:
             assert " ".join(map(str, circuit["rows"])) in said, said
         # A second run finds the rows busy, is told so, and goes on; the role was free again.
-        again = run("/usr/bin/python3", ROOT / "docs/examples/controller.py", address)
+        again = example(name, address)
         assert again.count("FAILED_PRECONDITION input: ") == 4, again
         assert bfly(lab, "status")["primary_election_id"] == 0
 
@@ -54,13 +58,14 @@ def try_on(kind, stages, lcore):
         data_plane.popen.send_signal(signal.SIGTERM)
         assert data_plane.popen.wait(60) == 0, data_plane.text()
         assert "conservation: injected 0 = delivered 0 + dropped 0 + in flight 0" in data_plane.text()
-    print(f"{kind}: as it should be")
+    print(f"{name} on a {kind}: as it should be")
 
 
 def main():
     lcore = min(os.sched_getaffinity(0))
-    try_on("two_fold_butterfly", 8, lcore)
-    try_on("butterfly", 4, lcore)
+    try_on("controller.py", "two_fold_butterfly", 8, lcore)
+    try_on("controller.py", "butterfly", 4, lcore)
+    try_on("reflection.py", "two_fold_butterfly", 8, lcore)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("BFLY_BUILD", ROOT / "build"))
+# Where Python finds the package bfly.
+PYTHON_PATH = str(BUILD / "control/python")
 
 # Both cores of a small machine may be busy with other tests.
 PATIENCE = 60.0

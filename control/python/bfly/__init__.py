@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client of bfly: connect to a fabric, set circuits up, read its counters, run experiments. docs/python.md shows how.
+
+The messages are those of the API, in bfly.v1, such as bfly.v1.circuits_pb2.Circuit.
+"""
+from .circuits import Circuits, release, set_up
+from .errors import Error, FieldError
+from .experiment import Experiment, measure
+from .fabric import Fabric, connect, up
+from .faults import Links, Nodes
+from .role import Role
+from .session import Stream
+from .telemetry import SUMMARY, Telemetry, links
+from .traffic import Traffic, source
+
+__all__ = ["Circuits", "Error", "Experiment", "Fabric", "FieldError", "Links", "Nodes", "Role", "SUMMARY", "Stream",
+           "Telemetry", "Traffic", "connect", "links", "measure", "release", "set_up", "source", "up"]

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one exception of this package."""
+import pathlib
+from typing import Any, NamedTuple
+
+import grpc
+from google.protobuf import descriptor_pb2, message_factory
+
+# google.rpc.Status and google.rpc.BadRequest. They are kept out of protobuf's common pool, where another package may have
+# registered files of the same names.
+_FILES = descriptor_pb2.FileDescriptorSet.FromString(pathlib.Path(__file__).with_name("rpc.descriptors").read_bytes())
+_MESSAGES: dict[str, Any] = message_factory.GetMessages(list(_FILES.file))
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+
+
+class FieldError(NamedTuple):
+    """A field of a request that is wrong: its path, such as "requests[3].input", and what would be right."""
+
+    field: str
+    description: str
+
+
+class Error(Exception):
+    """What bfly refused, or why it could not be asked.
+
+    code     the code of gRPC, such as grpc.StatusCode.FAILED_PRECONDITION
+    field    the first field that is wrong; "" if the error is about none
+    message  what is wrong, where, and what would be right
+    fields   every field that is wrong
+    """
+
+    def __init__(self, code: grpc.StatusCode, message: str, fields: tuple[FieldError, ...] = ()):
+        super().__init__(f"{code.name}: {message}")
+        self.code = code
+        self.message = message
+        self.fields = fields
+        self.field = fields[0].field if fields else ""
+
+    @classmethod
+    def of_number(cls, number: int, message: str) -> "Error":
+        """An error from a google.rpc.Code, as a batch gives it for each of its requests."""
+        return cls(_CODES.get(number, grpc.StatusCode.UNKNOWN), message)
+
+    @classmethod
+    def of_call(cls, error: Any, address: str) -> "Error":
+        """An error from what a call of gRPC raised."""
+        code, message = error.code(), error.details() or ""
+        fields = _fields(error)
+        if code == grpc.StatusCode.UNAVAILABLE and not fields and message.startswith(("failed to connect", "connections to")):
+            return cls(code, _nobody_there(address, message))
+        return cls(code, message, fields)
+
+
+def _fields(error: Any) -> tuple[FieldError, ...]:
+    details = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin", b"")
+    found = []
+    for detail in _MESSAGES["google.rpc.Status"].FromString(details).details:
+        if detail.type_url.endswith("/google.rpc.BadRequest"):
+            request = _MESSAGES["google.rpc.BadRequest"].FromString(detail.value)
+            found += [FieldError(violation.field, violation.description) for violation in request.field_violations]
+    return tuple(found)
+
+
+def _nobody_there(address: str, why: str) -> str:
+    path = address.removeprefix("unix:")
+    if path == address or pathlib.Path(path).exists():
+        return f"no bfly-controller answers at {address} ({why})"
+    return f"no fabric runs here: there is no {path}; start one with `bfly up FILE`, or name another address"

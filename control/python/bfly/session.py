@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One connection to bfly-controller, which all parts of a Fabric share."""
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
+
+import grpc
+
+from .errors import Error
+
+T = TypeVar("T")
+
+# A restarted controller is found again as soon as `bfly` finds it. A batch of many circuits is one message.
+_OPTIONS = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 100),
+            ("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+
+
+def _read(call: Any, answers: Callable[[Any], Iterator[T]], address: str) -> Iterator[T]:
+    try:
+        for answer in call:
+            yield from answers(answer)
+    except grpc.RpcError as error:
+        if not call.cancelled():  # by close()
+            raise Error.of_call(error, address) from None
+
+
+class Stream(Generic[T]):
+    """Answers that come one after the other, until the stream is closed or the server ends it, or so many have come.
+
+    It reads an answer when it is asked for one, and keeps none. A `with` block closes it, and so does losing it.
+    """
+
+    def __init__(self, address: str, call: Any, answers: Callable[[Any], Iterator[T]], most: int | None = None):
+        self._call, self._most = call, most
+        self._items = _read(call, answers, address)
+
+    def __iter__(self) -> Iterator[T]:
+        return self
+
+    def __next__(self) -> T:
+        if self._most == 0:
+            raise StopIteration
+        item = next(self._items)
+        if self._most is not None:
+            self._most -= 1
+            if self._most == 0:
+                self.close()
+        return item
+
+    def close(self) -> None:
+        self._call.cancel()
+
+    def __enter__(self) -> "Stream[T]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class Session:
+    """A channel with what every call needs: the address for messages, a deadline, and the election id."""
+
+    def __init__(self, address: str, timeout: float):
+        self.address = address
+        self.timeout = timeout
+        self.election_id = 0
+        self.channel = grpc.insecure_channel(address, options=_OPTIONS)
+
+    def with_election_id(self, request: Any) -> Any:
+        """The same request, with the id of the role that is held if it takes one and has none."""
+        if self.election_id and "election_id" in request.DESCRIPTOR.fields_by_name and not request.election_id:
+            request.election_id = self.election_id
+        return request
+
+    def call(self, method: Callable[..., Any], request: Any, timeout: float | None = None) -> Any:
+        """The answer of a method of a stub. Raises Error."""
+        try:
+            return method(self.with_election_id(request), timeout=self.timeout if timeout is None else timeout)
+        except grpc.RpcError as error:
+            raise Error.of_call(error, self.address) from None
+
+    def close(self) -> None:
+        self.channel.close()

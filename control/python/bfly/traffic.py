@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Built-in sources, which drive a fabric without a tester."""
+from collections.abc import Sequence
+
+from .session import Session
+from .v1 import traffic_pb2 as pb
+from .v1 import traffic_pb2_grpc
+
+# The destinations that are no pattern.
+_DESTINATIONS = {"circuit": pb.TrafficSource.CIRCUIT, "uniform": pb.TrafficSource.UNIFORM}
+
+
+def source(rows: str = "", *, rate: float = 1000, to: str | int | Sequence[int] = "circuit", name: str = "", bytes: int = 64,
+           packets: int = 0, process: str = "constant", slot: float = 0, on: float = 0, duty: float = 0.5, p: float = 0.5,
+           hotspots: Sequence[int] = (), weights: Sequence[int] = (), seed: int = 0, priority: int = 0,
+           latency: bool = False) -> pb.TrafficSource:
+    """A source at each of some input rows, such as "0-3,8" (left out: all), as `bfly traffic start` has it.
+
+    rate     packets a second of each row; 0: as fast as the worker allows
+    to       "circuit" (the output of the row's circuit), "uniform", a row, the name of a pattern such as "bitrev" or
+             "hotspot", or the output of every row in turn
+    packets  of each row; 0: until the source is stopped
+    process  "constant", "poisson", "bernoulli", "on-off" or "slotted-batch"; the last three take slot, on and duty
+    """
+    made = pb.TrafficSource(name=name, rows=rows, packets_per_second=rate, bytes=bytes, packets=packets, seed=seed,
+                            priority=priority, latency=latency, slot=slot, on=on,
+                            process=pb.TrafficSource.Process.Value(process.upper().replace("-", "_")))
+    if process == "on-off":
+        made.duty = duty
+    if isinstance(to, int):
+        made.destination, made.row = pb.TrafficSource.ROW, to
+    elif not isinstance(to, str):
+        made.destination, made.pattern = pb.TrafficSource.PATTERN, "permutation"
+        made.permutation.extend(to)
+    elif to in _DESTINATIONS:
+        made.destination = _DESTINATIONS[to]
+    else:
+        made.destination, made.pattern = pb.TrafficSource.PATTERN, to
+        if to == "p-flip":
+            made.p = p
+        made.hotspots.extend(hotspots)
+        made.weights.extend(weights)
+    return made
+
+
+class Traffic:
+    def __init__(self, session: Session):
+        self._session = session
+        self._stub = traffic_pb2_grpc.TrafficStub(session.channel)
+
+    def start(self, *sources: pb.TrafficSource) -> None:
+        """Adds sources to the running ones. A source with a name replaces the one of that name; the nameless ones of a
+        call replace the nameless ones that run."""
+        self._session.call(self._stub.Start, pb.StartTrafficRequest(sources=sources))
+
+    def stop(self, *names: str) -> None:
+        """Stops the sources of these names; without a name, all."""
+        self._session.call(self._stub.Stop, pb.StopTrafficRequest(names=names))
+
+    def list(self) -> list[pb.TrafficSourceStatus]:
+        """The sources, and what each has sent."""
+        return list(self._state().sources)
+
+    def latency(self) -> pb.LatencyReport:
+        """The latency of delivered packets, since a source with `latency` was started."""
+        return self._state().latency
+
+    def _state(self) -> pb.ListTrafficResponse:
+        answer: pb.ListTrafficResponse = self._session.call(self._stub.List, pb.ListTrafficRequest())
+        return answer

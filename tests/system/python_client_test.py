@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package against real daemons: what it does is seen by `bfly`, and what is wrong comes as bfly.Error."""
+import pathlib
+import sys
+import time
+import unittest
+import unittest.mock
+
+from command_line import CommandLineTest, balances
+from lab import PYTHON_PATH, wait_until
+
+sys.path.insert(0, PYTHON_PATH)
+import bfly  # noqa: E402
+from bfly.v1 import data_server_pb2, data_server_pb2_grpc  # noqa: E402
+
+
+class PythonClientTest(CommandLineTest):
+    def connect(self):
+        fabric = bfly.connect(run_dir=self.run_dir)
+        self.addCleanup(fabric.close)
+        return fabric
+
+    def refused(self, code, field, call, *arguments, **more):
+        with self.assertRaises(bfly.Error) as caught:
+            call(*arguments, **more)
+        self.assertEqual((caught.exception.code.name, caught.exception.field), (code, field), caught.exception)
+        return caught.exception
+
+    def in_use(self, resource):
+        return next(r["in_use"] for r in self.json("status")["resources"] if r["name"] == resource)
+
+    def test_without_a_fabric_it_says_so(self):
+        error = self.refused("UNAVAILABLE", "", self.connect)
+        self.assertIn("start one with `bfly up FILE`", error.message)
+
+    def test_circuits(self):
+        self.bfly("up", self.file)
+        fabric = self.connect()
+        self.assertEqual((fabric.status().name, fabric.describe().rows), ("life", 16))
+        first = fabric.circuits.set_up(3, 12)
+        listed = self.json("circuit", "list")["circuits"]
+        self.assertEqual([(c["id"], c["rows"]) for c in listed], [(first.id, list(first.rows))])
+
+        error = self.refused("FAILED_PRECONDITION", "input", fabric.circuits.set_up, 3, 1)
+        self.assertIn("is busy with circuit", error.fields[0].description)
+        both = self.refused("INVALID_ARGUMENT", "input", fabric.circuits.set_up, 99, 98)
+        self.assertEqual([field.field for field in both.fields], ["input", "output"])
+
+        # Another path between the same rows, that does not use the first link of the old one.
+        port = int(first.rows[1] != first.rows[0])
+        moved = fabric.circuits.move(first, avoid=[(0, 3, port)])
+        self.assertEqual((moved.id, moved.rows[0], moved.rows[-1]), (first.id, 3, 12))
+        self.assertNotEqual(moved.rows[1], first.rows[1])
+        self.assertEqual([c.id for c in fabric.circuits.list(link=(0, 3, 1 - port))], [first.id])
+        self.assertEqual(list(fabric.circuits.list(link=(0, 3, port))), [])
+
+        # A stream answers in order, whatever a message holds; a refusal stands in its place.
+        operations = [bfly.release(first), bfly.set_up(0, 1), bfly.set_up(2, 1), bfly.set_up(2, 2)]
+        for batch in (1, 3, 100):
+            released, zero, busy, two = fabric.circuits.stream(iter(operations), batch=batch)
+            self.assertEqual(released.id, first.id)
+            self.assertEqual([(c.input, c.output) for c in (zero, two)], [(0, 1), (2, 2)])
+            self.assertEqual((type(busy), busy.code.name), (bfly.Error, "FAILED_PRECONDITION"))
+            for circuit in (zero, two):
+                fabric.circuits.release(circuit)
+            first = fabric.circuits.set_up(3, 12)
+            operations[0] = bfly.release(first)
+        fabric.circuits.release(first.id)
+
+        seven, busy = fabric.circuits.set_up_many([bfly.set_up(7, 7), bfly.set_up(7, 8)])
+        self.assertEqual((seven.input, type(busy)), (7, bfly.Error))
+        self.refused("FAILED_PRECONDITION", "requests[1].input", fabric.circuits.set_up_many,
+                     [bfly.set_up(5, 5), bfly.set_up(7, 8)], all_or_nothing=True)
+        self.assertEqual([c.input for c in fabric.circuits.list()], [7])
+        with fabric.circuits.watch() as news:
+            self.assertEqual([c.id for c in next(news).added], [seven.id])
+            other = fabric.circuits.set_up(8, 8)
+            self.assertEqual([c.id for c in next(news).added], [other.id])
+        self.assertEqual(list(news), [])
+
+        outputs = [(row * 3) % 16 for row in range(16)]
+        fabric.circuits.route(outputs, replace=True)
+        self.assertEqual({c.input: c.output for c in fabric.circuits.list()}, dict(enumerate(outputs)))
+
+        # What has no method here is reached by the stubs, with the same errors.
+        disks = data_server_pb2_grpc.DataServerStub(fabric.channel)
+        self.refused("FAILED_PRECONDITION", "", fabric.call, disks.Request, data_server_pb2.ObjectRequest(user=1))
+
+    def test_the_primary_role(self):
+        self.bfly("up", self.file)
+        mine, other = self.connect(), self.connect()
+        with mine.primary(7) as role:
+            self.assertEqual((role.held, role.election_id, self.json("status")["primary_election_id"]), (True, 7, 7))
+            error = self.refused("PERMISSION_DENIED", "election_id", other.circuits.set_up, 1, 2)
+            self.assertIn("7", error.message)
+            self.refused("PERMISSION_DENIED", "election_id", other.primary(6).__enter__)
+            self.refused("FAILED_PRECONDITION", "", mine.primary().__enter__)
+            self.assertEqual([c.input for c in mine.circuits.stream([bfly.set_up(1, 2)])], [1])
+            with other.primary(8):
+                wait_until(lambda: not role.held, "the first client learns that it lost the role")
+                self.refused("PERMISSION_DENIED", "election_id", mine.circuits.set_up, 3, 3)
+                other.circuits.set_up(3, 4)
+            wait_until(lambda: role.held, "the role falls back to the id that is left")
+            mine.links.fail(0, 0, 0)
+        # The role was given back before the block ended.
+        self.assertEqual(self.json("status")["primary_election_id"], 0)
+        other.links.restore(0, 0, 0)
+
+    def test_traffic_telemetry_and_faults(self):
+        self.bfly("up", self.file)
+        fabric = self.connect()
+        fabric.traffic.start(bfly.source("0-3", rate=0, packets=500, to=9, name="all", bytes=100, latency=True))
+        wait_until(lambda: all(s.finished for s in fabric.traffic.list()), "the source has sent all")
+        # 500 packets from each of four rows over the eight links of a path.
+        wait_until(lambda: fabric.telemetry.read(bfly.SUMMARY).conservation.delivered == 2000, "all have arrived")
+        last = fabric.telemetry.read(bfly.links(stages=[7], nonzero=True)).links
+        self.assertEqual(sum(link.packets for link in last), 2000)
+        self.assertEqual({link.next_row for link in last}, {9})
+        self.assertEqual(fabric.traffic.latency().end_to_end.count, 2000)
+        fabric.traffic.stop("all")
+        self.assertEqual(fabric.traffic.list(), [])
+
+        fabric.links.fail(2, 5, 1)
+        fabric.nodes.fail(3, 6)
+        self.assertEqual([(link.stage, link.row, link.port) for link in fabric.links.down()], [(2, 5, 1)])
+        self.assertEqual([(node.level, node.row) for node in fabric.nodes.down()], [(3, 6)])
+        self.assertEqual(self.json("status")["faults"]["links"], 1)
+        fabric.links.restore(2, 5, 1)
+        fabric.nodes.restore(3, 6)
+        self.assertNotIn("faults", self.json("status"))
+        changed, = fabric.links.set(stages="1", rows="0-3", rate="1Gbps", discipline="priority", queue_limit=9)
+        self.assertEqual((changed.rows, changed.rate, changed.queue_limit), ("0-3", "1Gbps", 9))
+        self.refused("INVALID_ARGUMENT", "level", fabric.nodes.fail, 99, 0)
+        self.refused("INVALID_ARGUMENT", "changes[0].loss", fabric.links.set, loss=2)
+
+        # So many pictures, then the controller has the subscriber no longer.
+        before = time.monotonic()
+        pictures = list(fabric.telemetry.subscribe(0.05, bfly.links(top=2), pictures=4))
+        self.assertGreaterEqual(time.monotonic() - before, 3 * 0.04)
+        self.assertEqual([len(picture.links) for picture in pictures], [2] * 4)
+        wait_until(lambda: self.in_use("subscribers") == 0, "the subscription is closed")
+        endless = fabric.telemetry.subscribe(0.01)
+        next(endless)
+        self.assertEqual(self.in_use("subscribers"), 1)
+        del endless
+        wait_until(lambda: self.in_use("subscribers") == 0, "a subscription that nobody holds is closed")
+        self.refused("INVALID_ARGUMENT", "interval_ms", next, fabric.telemetry.subscribe(0.001))
+
+        self.bfly("down")
+        self.refused("UNAVAILABLE", "", fabric.status)
+
+    def test_up_for_the_time_of_a_block(self):
+        with self.with_bfly_in_the_path():
+            with self.assertRaisesRegex(RuntimeError, "of the block"), bfly.up(self.file, run_dir=self.run_dir) as fabric:
+                self.assertTrue(balances(self.json("status")["conservation"]))
+                fabric.circuits.set_up(0, 0)
+                raise RuntimeError("of the block")
+            self.assertEqual(self.pids(), [])
+            broken = self.write("broken.yaml", "name: x\n")
+            with self.assertRaisesRegex(bfly.Error, "network: is missing"), bfly.up(broken, run_dir=self.run_dir):
+                self.fail("a wrong file")
+
+    def with_bfly_in_the_path(self):
+        return unittest.mock.patch.dict("os.environ", PATH=f"{pathlib.Path(PYTHON_PATH).parents[1]}:/usr/bin:/bin")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
