@@ -57,6 +57,16 @@ topo.yaml:2: network.rows: 12 is not a power of two (allowed: powers of two from
 topo.yaml:4: placement[0].lcroe: unknown key; did you mean lcore? (allowed: stages, rows, lcore, data_plane)
 ```
 
+The installed `share/bfly/topology.schema.json` is a JSON Schema of these files, made from the same declarations. An editor with
+a YAML language server completes keys, shows what they mean and marks what is wrong if this is the first line of the file:
+
+```yaml
+# yaml-language-server: $schema=/usr/local/share/bfly/topology.schema.json
+```
+
+It sees what is wrong with a value by itself, unlike what must hold between values. Numbers in quotes, which bfly takes, it
+marks too.
+
 How values are written:
 
 - A *ranges* value is a list of numbers and ranges, such as `0-3,8`. Order does not matter, nothing may stand
