@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Debian packages: what deploy/package makes of the build tree is complete, and runs from where it was unpacked."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from lab import BUILD, PATIENCE, ROOT
+
+PROGRAMS = ("bfly", "bfly-controller", "bfly-dataplane")
+
+
+def run(*words, env=None):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                          timeout=4 * PATIENCE, check=False, env=env)
+    if done.returncode:
+        raise AssertionError(f"{words}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def verbs(program, words=()):
+    """Every verb as the words that name it, found in the helps."""
+    yield words
+    for name in re.findall(r"^  (\w\S*)", run(program, *words, "--help").partition("Subcommands:\n")[2].split("\n\n")[0], re.M):
+        yield from verbs(program, (*words, name))
+
+
+class PackagesTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = pathlib.Path(tempfile.mkdtemp(prefix="bfly-packages-"))
+        cls.addClassCleanup(shutil.rmtree, cls.directory)
+        # lintian looks at them: an error or a warning of it fails.
+        run(ROOT / "deploy/package", "--out", cls.directory / "out", env={**os.environ, "BFLY_BUILD": str(BUILD.resolve())})
+        cls.packages = {path.name.split("_")[0]: path for path in (cls.directory / "out").glob("*.deb")}
+        # dpkg itself unpacks them into an empty root: no file of one package is a file of another.
+        cls.root = cls.directory / "root"
+        for name in ("info", "updates", "triggers"):
+            (cls.root / "var/lib/dpkg" / name).mkdir(parents=True)
+        (cls.root / "var/lib/dpkg/status").touch()
+        run("dpkg", f"--root={cls.root}", "--force-depends", "--unpack", *cls.packages.values())
+
+    def test_there_are_three(self):
+        self.assertEqual(set(self.packages), {"bfly", "bfly-doc", "python3-bfly"})
+        version = re.search(r"version: '(.*)'", (ROOT / "meson.build").read_text())[1]
+        for name, path in self.packages.items():
+            self.assertEqual(run("dpkg-deb", "-f", path, "Version").strip(), version, name)
+
+    def test_the_programs_run_from_there(self):
+        bfly = self.root / "usr/bin/bfly"
+        self.assertIn("Subcommands:", run(bfly, "--help"))
+        told = json.loads(run(bfly, "describe", self.root / "usr/share/bfly/topologies/examples/bb8.yaml", "--json"))
+        self.assertEqual((told["rows"], told["kind"]), (8, "two_fold_butterfly"))
+        for program in PROGRAMS:
+            self.assertIn("--help", run(self.root / "usr/bin" / program, "--help"))
+
+    def test_it_depends_on_every_library_that_it_needs(self):
+        depends = set(re.findall(r"[\w.+-]+", re.sub(r"\(.*?\)", "", run("dpkg-deb", "-f", self.packages["bfly"], "Depends"))))
+        seen = set()
+        for program in PROGRAMS:
+            resolved = dict(re.findall(r"(\S+) => (\S+)", run("ldd", self.root / "usr/bin" / program)))
+            for library in re.findall(r"NEEDED\s+(\S+)", run("objdump", "-p", self.root / "usr/bin" / program)):
+                if library.startswith("ld-linux"):
+                    continue  # comes with the C library
+                # dpkg knows a file of /usr/lib by that name or as /lib.
+                path = os.path.realpath(resolved[library])
+                owner = subprocess.run(["dpkg", "-S", path, path.removeprefix("/usr")], capture_output=True, text=True,
+                                       check=False).stdout.split(":")[0]
+                self.assertIn(owner, depends, f"{program} needs {library}")
+                seen.add(library)
+        self.assertGreater(len(seen), 15)
+
+    def test_every_verb_has_a_man_page(self):
+        pages = {path.name for path in (self.root / "usr/share/man").rglob("*.gz")}
+        wanted = {"-".join(["bfly", *words]) + ".1.gz" for words in verbs(self.root / "usr/bin/bfly")}
+        self.assertGreater(len(wanted), 40)
+        self.assertEqual(pages, wanted | {"bfly-dataplane.8.gz", "bfly-controller.8.gz"})
+        page = run("zcat", self.root / "usr/share/man/man1/bfly-circuit-setup.1.gz")
+        for part in (".SH NAME", "bfly-circuit-setup \\- Set up one circuit", r"\fB\-\-protocol\fR", "bfly circuit setup 3 12"):
+            self.assertIn(part, page)
+
+    def test_python_imports_it(self):
+        packages = self.root / "usr/lib/python3/dist-packages"
+        said = run(sys.executable, "-c", "import bfly; print(bfly.__file__, bfly.set_up(1, 2).output)",
+                   env={**os.environ, "PYTHONPATH": str(packages)})
+        self.assertEqual(said.split(), [str(packages / "bfly/__init__.py"), "2"])
+        for script in ("postinst", "prerm"):
+            self.assertTrue(os.access(self.root / f"var/lib/dpkg/info/python3-bfly.{script}", os.X_OK))
+
+    def test_the_rest_is_where_debian_has_it(self):
+        share = self.root / "usr/share"
+        for name in ("bash-completion/completions/bfly", "zsh/vendor-completions/_bfly", "fish/vendor_completions.d/bfly.fish",
+                     "bfly/proto/bfly/v1/fabric.proto", "bfly/proto/google/rpc/status.proto", "bfly/topology.schema.json",
+                     "bfly/topologies/reproduction.yaml", "doc/bfly/docs/examples/controller.py", "doc/bfly/README.md"):
+            self.assertTrue((share / name).is_file(), name)
+        # Links between the documents lead somewhere; what is only in the sources is named as text.
+        count = 0
+        for document in [share / "doc/bfly/README.md", *(share / "doc/bfly/docs").rglob("*.md")]:
+            for target in re.findall(r"\]\((?!\w+:)([^)#\s]+)", document.read_text()):
+                if not re.search(r"tests/|control/|dataplane/|deploy/|LICENSE|CONTRIBUTING", target):
+                    self.assertTrue((document.parent / target).exists(), f"{document.name}: {target}")
+                    count += 1
+        self.assertGreater(count, 100)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
