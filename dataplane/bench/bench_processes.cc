@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -34,7 +35,25 @@ Clock::time_point After(double seconds) {
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
+// Returns the priority for a child of a real-time process, 0 for one of any other. The bench stays
+// more urgent than its children: they may keep their CPUs for ever, and it must be able to end
+// them.
+int PriorityOfChild() {
+  sched_param own{};
+  if (!IsRealTime() || sched_getparam(0, &own) != 0) return 0;
+  if (own.sched_priority == sched_get_priority_min(SCHED_FIFO)) {
+    ++own.sched_priority;
+    if (sched_setparam(0, &own) != 0) return 0;
+  }
+  return own.sched_priority - 1;
+}
+
 }  // namespace
+
+bool IsRealTime() {
+  const int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+  return policy == SCHED_FIFO || policy == SCHED_RR;
+}
 
 void PauseFor(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
@@ -65,9 +84,11 @@ absl::StatusOr<std::unique_ptr<BenchProcess>> BenchProcess::Start(const std::str
         absl::StrCat("no pipe to a process of the bench: ", strerror(errno)));
   }
   const pid_t parent = getpid();
+  const sched_param less_urgent{.sched_priority = PriorityOfChild()};
   const pid_t pid = fork();
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (less_urgent.sched_priority > 0) sched_setparam(0, &less_urgent);
     if (getppid() != parent) _exit(1);
     const int file = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     // The order matters: no descriptor may be overwritten before it was copied.

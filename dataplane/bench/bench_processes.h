@@ -18,12 +18,17 @@ int ChildFailed(const absl::Status& status);
 
 void PauseFor(double seconds);
 
+// Whether this process keeps a CPU until it gives it up (SCHED_FIFO, SCHED_RR).
+bool IsRealTime();
+
 // Runs a program to its end, and returns what it printed, which goes to the file `log`.
 // Unavailable: it did not end in time, or its exit code was not 0; the error quotes what it printed
 // last.
 absl::StatusOr<std::string> RunToEnd(const std::vector<std::string>& words, const std::string& log,
                                      double seconds);
 
+// The child of a real-time process has a priority below it, so it can always be ended. At the
+// lowest priority the process raises its own first.
 class BenchProcess {
  public:
   // Runs `body(report, stop)` in a child. `body` writes to the descriptor `report`, and returns the

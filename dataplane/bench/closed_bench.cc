@@ -58,6 +58,11 @@ absl::Status CheckOptions(const ClosedBenchOptions& o) {
                      "use only ",
                      FormatCpus(UsableCpus())));
   }
+  if (o.placement != ClosedPlacement::kOne && UsableCpus().size() == 2 && IsRealTime()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "placement: two real-time workers would take all of CPUs ", FormatCpus(UsableCpus()),
+        ", and the programs that they belong to could not answer; run it without chrt"));
+  }
   return absl::OkStatus();
 }
 

@@ -152,6 +152,19 @@ class BenchPorts(CommandLineTest):
             wait_until(lambda: namespace not in namespaces(), "the end of all processes of the bench")
             self.assertEqual(set(os.listdir("/sys/class/net")), interfaces)
 
+    @unittest.skipUnless(os.geteuid() == 0 and len(LCORES) > 1, "needs root and two CPUs")
+    def test_two_real_time_workers_need_a_third_cpu(self):
+        """The programs of the workers would get no CPU to answer the bench."""
+        def become_real_time():
+            os.sched_setaffinity(0, LCORES[:2])
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+
+        for placement in "rows", "stages":
+            refused = subprocess.run([BFLY, "bench", "ports", "--closed", "--placement", placement, "--testpmd", "/dev/null"],
+                                     preexec_fn=become_real_time, capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(refused.returncode, 1, refused.stdout)
+            self.assertIn("run it without chrt", refused.stderr)
+
     def test_a_testpmd_that_falls_silent_ends_the_bench_with_what_it_said_last(self):
         for name, words, text in (("dead", "EAL: half way", "had not started after 0.3 s"),
                                   ("mute", "testpmd> ", "had not said what it counted after 0.3 s")):
