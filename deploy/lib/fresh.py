@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs both commands of the README on a minimal Debian 12; deploy/test --help says how to ask for it.
+"""Runs both commands of the README on a minimal Debian 12, makes packages there, and tries them on another one;
+deploy/test --help says how to ask for it.
 
 The root file system is what debootstrap calls minbase: the essential packages and apt. It is mounted in a mount
 namespace of its own, as the root of all that runs in it, and with it go its processes and mounts, however this ends.
@@ -21,7 +22,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RELEASE = "bookworm"
 MIRROR = os.environ.get("BFLY_FRESH_MIRROR", "http://deb.debian.org/debian")
-COMMANDS = os.environ.get("BFLY_FRESH_COMMANDS", "deploy/demo deploy/test").split()
+COMMANDS = os.environ.get("BFLY_FRESH_COMMANDS", "deploy/demo deploy/test deploy/package").split()
 CACHE = os.environ.get("BFLY_FRESH_CCACHE", "")
 # Seconds for each command.
 DEADLINE = float(os.environ.get("BFLY_FRESH_TIMEOUT", 3 * 3600))
@@ -114,6 +115,18 @@ def run_inside(root):
     return 1 if wrong else 0
 
 
+def made_root():
+    root = pathlib.Path(tempfile.mkdtemp(prefix="bfly-fresh-", dir=os.environ.get("BFLY_FRESH_DIR", "/var/tmp")))
+    root.chmod(0o755)
+    return root
+
+
+def start_inside(root, commands):
+    return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--propagation", "private", "--pid", "--fork",
+                             "--kill-child=SIGKILL", sys.executable, __file__, "--inside", str(root)],
+                            env={**os.environ, "BFLY_FRESH_COMMANDS": " ".join(commands)})
+
+
 def on_signal(number, _frame):
     raise KeyboardInterrupt(number)
 
@@ -123,15 +136,22 @@ def main():
         sys.exit("deploy/test: the suite fresh mounts a root file system and needs root: run it with sudo")
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, on_signal)
-    root = pathlib.Path(tempfile.mkdtemp(prefix="bfly-fresh-", dir=os.environ.get("BFLY_FRESH_DIR", "/var/tmp")))
-    root.chmod(0o755)
-    code, inside = 1, None
+    roots, code, inside = [], 1, None
     try:
-        make_root(root)
-        copy_checkout(root)
-        inside = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--propagation", "private", "--pid", "--fork",
-                                   "--kill-child=SIGKILL", sys.executable, __file__, "--inside", str(root)])
+        roots.append(made_root())
+        make_root(roots[0])
+        copy_checkout(roots[0])
+        inside = start_inside(roots[0], COMMANDS)
         code = inside.wait()
+        packages = roots[0] / "bfly/build/packages"
+        if code == 0 and packages.exists():
+            # Nothing of the build is there.
+            roots.append(made_root())
+            make_root(roots[1])
+            shutil.copytree(packages, roots[1] / "bfly/packages")
+            shutil.copy(ROOT / "deploy/lib/try-packages", roots[1] / "bfly")
+            inside = start_inside(roots[1], ["/bfly/try-packages:/bfly/packages"])
+            code = inside.wait()
     except KeyboardInterrupt:
         print("deploy/test: interrupted, taking the minimal Debian away", file=sys.stderr)
         code = 130
@@ -144,7 +164,8 @@ def main():
             inside.kill()
             inside.wait()
         # The mounts went with the namespace; --one-file-system would stop at one that did not.
-        run("rm", "-rf", "--one-file-system", root)
+        for root in roots:
+            run("rm", "-rf", "--one-file-system", root)
     sys.exit(code)
 
 
