@@ -61,7 +61,9 @@ uint8_t PriorityOf(const uint8_t* bytes, uint32_t length);
 struct PlainFrame {
   Row output = 0;
   MacAddress from = 0;
-  uint8_t priority = 0;
+  // 0..7. A byte would go over the stack to the word of the descriptor: the load is wider than the
+  // store then, and waits until the store has reached the cache.
+  uint64_t priority = 0;
 };
 // Returns true and fills in `plain` only if ParseFrame says kRow with the same output, and
 // PriorityOf the same priority. It reads a frame in one look, where they may have to follow
@@ -81,7 +83,7 @@ inline bool ReadPlainFrame(const uint8_t* bytes, uint32_t length, const FrameRul
   const bool ipv4 = type == kIpv4EtherType && bytes[kEthernetBytes] >> 4 == 4;
   plain = {.output = row,
            .from = from_and_type >> 16,
-           .priority = static_cast<uint8_t>(ipv4 ? bytes[kEthernetBytes + 1] >> 5 : 0)};
+           .priority = ipv4 ? uint64_t{bytes[kEthernetBytes + 1]} >> 5 : 0};
   return true;
 }
 
