@@ -179,7 +179,8 @@ void AddRelease(CLI::App& group, Invocation& invocation) {
     bool all = false, in_band = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::Option* id = verb->add_option("id", options->id, "Id that setup and list print");
+  CLI::Option* id = verb->add_option("id", options->id, "Id that setup and list print")
+                        ->type_name("UINT:CIRCUIT");
   CLI::Option* all =
       verb->add_flag("--all", options->all, "Every circuit that stands, whoever set it up")
           ->excludes(id);
@@ -211,7 +212,7 @@ void AddList(CLI::App& group, Invocation& invocation) {
   verb->add_option("--link", options->link,
                    "Only circuits over this link, 's3 r5 p1'; 3,5,1 does too")
       ->expected(1, 3)
-      ->type_name("LINK");
+      ->type_name("SELECTOR");
   verb->add_flag(
       "--watch", options->watch,
       "Then go on with a line for every circuit that comes (+), goes (-) or changes (~), "

@@ -41,7 +41,8 @@ void AddMove(CLI::App& circuit, Invocation& invocation) {
                            "bfly circuit move 7 --avoid 's1 r4 p1'\n"
                            "  bfly circuit move --input 3 --protocol valiant --seed 2");
   auto options = std::make_shared<Options>();
-  CLI::Option* id = verb->add_option("id", options->id, "Id that setup and list print");
+  CLI::Option* id = verb->add_option("id", options->id, "Id that setup and list print")
+                        ->type_name("UINT:CIRCUIT");
   CLI::Option* input = verb->add_option("--input", options->input, "Or the input of the circuit");
   CLI::Option* rows =
       verb->add_option("--path", options->rows,

@@ -8,11 +8,17 @@
 
 namespace bfly::control {
 
+// Values that only the running fabric knows. The type name of an option says that it takes them.
+inline constexpr char kCircuitValues[] = "circuits";  // CIRCUIT: ids
+inline constexpr char kSourceValues[] = "sources";    // SOURCE: names
+inline constexpr char kLinkValues[] = "links";        // SELECTOR
+
 struct CompletionOption {
   std::vector<std::string> names;  // "-o", "--long"; none for a positional
   std::string help;
   bool takes_value = false;
   bool file = false;                 // the value is a path
+  std::string values;                // what `bfly values` is asked for; empty: nothing
   std::vector<std::string> choices;  // the allowed values, if the option has a list of them
 };
 

@@ -270,7 +270,7 @@ void AddTraffic(CLI::App& app, Invocation& invocation) {
                            "bfly traffic stop\n  bfly traffic stop hot");
   TakesElectionId(stop, invocation);
   auto names = std::make_shared<std::vector<std::string>>();
-  stop->add_option("name", *names, "Names of sources; left out: all of them")->type_name("NAME");
+  stop->add_option("name", *names, "Names of sources; left out: all of them")->type_name("SOURCE");
   stop->callback([&invocation, names] {
     invocation.action = [common = invocation.common, names] { return Stop(*names, common); };
   });

@@ -106,6 +106,7 @@ std::unique_ptr<CLI::App> BuildParser(Invocation& invocation) {
   AddDown(*app, invocation);
   AddBench(*app, invocation);
   AddCompletion(*app, invocation);
+  AddCompletionValues(*app, invocation);
   CheckWholeNumbers(*app);
   return app;
 }

@@ -75,6 +75,7 @@ void AddReproduce(CLI::App& app, Invocation& invocation);
 void AddDown(CLI::App& app, Invocation& invocation);
 void AddBench(CLI::App& app, Invocation& invocation);
 void AddCompletion(CLI::App& app, Invocation& invocation);
+void AddCompletionValues(CLI::App& app, Invocation& invocation);
 
 // Builds the whole parser. `invocation` must outlive it. Whole numbers that are negative or do not
 // fit into 64 bits are wrong usage; CLI11 alone would silently take another number.

@@ -24,7 +24,8 @@ std::vector<std::string> Offers(const std::vector<std::string>& words) {
   Invocation invocation;
   const std::string path = testing::TempDir() + "bfly-completion-" + std::to_string(getpid());
   std::ofstream file(path);
-  file << BashCompletion(*BuildParser(invocation)) << "\nCOMP_WORDS=(";
+  file << "bfly() { echo \"$BFLY_TEST_VALUES\"; printf 'asked:%s\\n' \"$@\"; }\n"
+       << BashCompletion(*BuildParser(invocation)) << "\nCOMP_WORDS=(";
   for (const std::string& word : words) file << "'" << word << "' ";
   file << ")\nCOMP_CWORD=" << words.size() - 1 << "\ncd " << testing::TempDir()
        << "\n_bfly\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n";
@@ -76,6 +77,33 @@ TEST(BashCompletion, OffersFilesWhereAFileIsWanted) {
 
 TEST(BashCompletion, StaysAtTheVerbWhenAnOptionsValueLooksLikeOne) {
   EXPECT_THAT(Offers({"bfly", "status", "--run-dir", "circuit", "--j"}), ElementsAre("--json"));
+}
+
+// What bash offers if `bfly values` prints `values` and the words that it was asked with.
+std::vector<std::string> OffersOf(const std::string& values,
+                                  const std::vector<std::string>& words) {
+  setenv("BFLY_TEST_VALUES", values.c_str(), 1);
+  std::vector<std::string> offered = Offers(words);
+  unsetenv("BFLY_TEST_VALUES");
+  return offered;
+}
+
+TEST(BashCompletion, OffersValuesOfTheRunningFabric) {
+  EXPECT_THAT(OffersOf("7 12", {"bfly", "circuit", "release", ""}),
+              IsSupersetOf({"asked:values", "asked:circuits", "7", "12", "--all"}));
+  EXPECT_THAT(OffersOf("7 12", {"bfly", "circuit", "move", "--run-dir", "/tmp/lab", "1"}),
+              ElementsAre("12"));
+  EXPECT_THAT(OffersOf("", {"bfly", "circuit", "move", "--run-dir", "/tmp/lab", "asked:"}),
+              ElementsAre("asked:values", "asked:circuits", "asked:--run-dir", "asked:/tmp/lab"));
+  EXPECT_THAT(OffersOf("hot", {"bfly", "traffic", "stop", ""}),
+              IsSupersetOf({"hot", "asked:sources"}));
+  EXPECT_THAT(OffersOf("3,5,1", {"bfly", "circuit", "list", "--link", ""}),
+              IsSupersetOf({"3,5,1", "asked:links"}));
+  EXPECT_THAT(OffersOf("3,5,1", {"bfly", "link", "fail", ""}), Contains("3,5,1"));
+  // A verb that takes no such value does not ask, and neither does an option in the making.
+  EXPECT_THAT(OffersOf("7", {"bfly", "status", ""}), Not(Contains("asked:values")));
+  EXPECT_THAT(OffersOf("7", {"bfly", "circuit", "setup", "--avoid", ""}), ElementsAre());
+  EXPECT_THAT(OffersOf("7", {"bfly", "circuit", "release", "--al"}), ElementsAre("--all"));
 }
 
 // Every verb of the parser has a help text and an example that can be typed, and every option has a
