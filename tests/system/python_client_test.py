@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python package against real daemons: what it does is seen by `bfly`, and what is wrong comes as bfly.Error."""
+import csv
 import pathlib
 import sys
 import time
@@ -7,7 +8,7 @@ import unittest
 import unittest.mock
 
 from command_line import CommandLineTest, balances
-from lab import PYTHON_PATH, wait_until
+from lab import PYTHON_PATH, ROOT, wait_until
 
 sys.path.insert(0, PYTHON_PATH)
 import bfly  # noqa: E402
@@ -159,6 +160,28 @@ class PythonClientTest(CommandLineTest):
             broken = self.write("broken.yaml", "name: x\n")
             with self.assertRaisesRegex(bfly.Error, "network: is missing"), bfly.up(broken, run_dir=self.run_dir):
                 self.fail("a wrong file")
+
+    def test_an_experiment(self):
+        file, out = ROOT / "topologies/experiments/circuits-congestion.yaml", self.directory / "results"
+        settings = {"d": [4], "protocol": ["collision", "minimum"], "seeds": "1..10", "permutation": "random"}
+        with self.with_bfly_in_the_path():
+            run = bfly.measure(file, out, settings=settings, jobs=2)
+            self.assertRaisesRegex(bfly.Error, "results", bfly.measure, file, out, settings=settings)
+            self.refused("UNKNOWN", "", bfly.measure, file, self.directory / "wrong", settings={"d": 99})
+            self.refused("INVALID_ARGUMENT", "", bfly.measure, file, self.directory / "wrong", jobs=99)
+        with open(out / "results.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        table = run.results()
+        self.assertEqual((len(table), list(table.columns)), (len(rows), list(rows[0])))
+        self.assertEqual(set(table["protocol"]), {"collision", "minimum"})
+        self.assertAlmostEqual(table["mean"].sum(), sum(float(row["mean"]) for row in rows))
+        claims = run.claims()
+        self.assertEqual((run.passed, run.verdicts["PASS"]), (True, (claims["verdict"] == "PASS").sum()))
+        self.assertEqual(bfly.Experiment(out).verdicts, run.verdicts)
+        self.refused("NOT_FOUND", "", bfly.Experiment, self.directory)
+        # Python says by None that a module is not there.
+        with unittest.mock.patch.dict(sys.modules, pandas=None):
+            self.assertIn("python3-pandas", self.refused("FAILED_PRECONDITION", "", run.results).message)
 
     def with_bfly_in_the_path(self):
         return unittest.mock.patch.dict("os.environ", PATH=f"{pathlib.Path(PYTHON_PATH).parents[1]}:/usr/bin:/bin")
