@@ -104,6 +104,7 @@ std::unique_ptr<CLI::App> BuildParser(Invocation& invocation) {
   AddReproduce(*app, invocation);
   AddPlan(*app, invocation);
   AddDown(*app, invocation);
+  AddDoctor(*app, invocation);
   AddBench(*app, invocation);
   AddCompletion(*app, invocation);
   AddCompletionValues(*app, invocation);

@@ -72,6 +72,7 @@ void AddRoute(CLI::App& app, Invocation& invocation);
 void AddMeasure(CLI::App& app, Invocation& invocation);
 void AddPlan(CLI::App& app, Invocation& invocation);
 void AddReproduce(CLI::App& app, Invocation& invocation);
+void AddDoctor(CLI::App& app, Invocation& invocation);
 void AddDown(CLI::App& app, Invocation& invocation);
 void AddBench(CLI::App& app, Invocation& invocation);
 void AddCompletion(CLI::App& app, Invocation& invocation);

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/doctor/topology_needs.h"
+
+#include <linux/capability.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "dataplane/ports/pci_device.h"
+#include "dataplane/runtime/device_string.h"
+
+namespace bfly::control {
+namespace {
+
+// A device that a data plane opens.
+struct NeededDevice {
+  std::string name;  // of the port or trunk
+  std::string device;
+};
+
+std::vector<NeededDevice> DevicesOf(const v1::Topology& topology, const std::string& plane) {
+  const bool alone = topology.data_planes_size() == 1;
+  std::vector<NeededDevice> devices;
+  for (const v1::HostPort& port : topology.ports()) {
+    if (port.data_plane() == plane || (alone && port.data_plane().empty())) {
+      devices.push_back({port.name(), port.device()});
+    }
+  }
+  for (const v1::Trunk& trunk : topology.trunks()) {
+    if (trunk.from() == plane) devices.push_back({trunk.name(), trunk.from_device()});
+    if (trunk.to() == plane) devices.push_back({trunk.name(), trunk.to_device()});
+  }
+  return devices;
+}
+
+Finding CheckLcores(const v1::Topology& topology, const std::string& plane,
+                    const Machine& machine) {
+  std::set<int> wanted;
+  for (const v1::StagePlacement& placed : topology.placement()) {
+    if (placed.data_plane() == plane || placed.data_plane().empty()) {
+      wanted.insert(static_cast<int>(placed.lcore()));
+    }
+  }
+  if (wanted.empty()) return {Fitness::kOk, "the file leaves them to bfly"};
+  const std::vector<int> usable = machine.UsableCpus();
+  const std::vector<int> isolated = machine.Cpus("/sys/devices/system/cpu/isolated");
+  std::vector<int> lacking;
+  std::vector<int> shared;
+  for (const int lcore : wanted) {
+    if (std::find(usable.begin(), usable.end(), lcore) == usable.end()) lacking.push_back(lcore);
+    if (std::find(isolated.begin(), isolated.end(), lcore) == isolated.end()) {
+      shared.push_back(lcore);
+    }
+  }
+  const std::string found = absl::StrJoin(wanted, ", ");
+  if (!lacking.empty()) {
+    return {Fitness::kMissing,
+            absl::StrCat("lcore ", absl::StrJoin(lacking, ", "),
+                         " is not a CPU that this process may use; there are ",
+                         absl::StrJoin(usable, ", ")),
+            "change lcore under placement, or leave placement out to have rows spread"};
+  }
+  if (!isolated.empty() && !shared.empty()) {
+    return {Fitness::kSlower,
+            absl::StrCat("lcore ", absl::StrJoin(shared, ", "), " is not isolated"),
+            absl::StrCat("use the isolated CPUs: ", absl::StrJoin(isolated, ", "))};
+  }
+  return {Fitness::kOk, found};
+}
+
+Finding CheckPlaneMemory(uint64_t before, uint64_t memory_mb, const Machine& machine) {
+  const uint64_t free = machine.FreeHugepageMb();
+  const uint64_t needed = before + memory_mb;
+  const std::string found =
+      absl::StrCat(memory_mb, " MiB",
+                   before == 0 ? "" : absl::StrCat(" after ", before, " of data planes before"));
+  if (free >= needed) return {Fitness::kOk, absl::StrCat(found, ", of hugepages")};
+  const uint64_t available = machine.AvailableMb();
+  const uint64_t pages = (machine.HugepageMb() - free + needed + 1) / 2;
+  const std::string reserve = absl::StrCat("sysctl -w vm.nr_hugepages=", pages);
+  if (available >= needed) {
+    return {Fitness::kSlower, absl::StrCat(found, ", of ordinary pages"), reserve};
+  }
+  return {Fitness::kMissing, absl::StrCat(found, ", and ", available, " MiB are available"),
+          "lower memory_mb of the data plane, or end other programs"};
+}
+
+// Returns what hinders the driver of a kernel interface.
+std::optional<Finding> KernelDriverProblem(const std::string& device, const Machine& machine) {
+  const auto lacks = [&](int capability) { return !machine.HasCapability(capability); };
+  if (absl::StartsWith(device, "net_af_xdp")) {
+    if (Finding af_xdp = CheckAfXdp(machine); af_xdp.verdict != Fitness::kOk) {
+      return Finding{Fitness::kMissing, af_xdp.found, af_xdp.mend};
+    }
+  }
+  if (absl::StartsWith(device, "net_tap") && !machine.Exists("/dev/net/tun")) {
+    return Finding{Fitness::kMissing, "there is no /dev/net/tun", "modprobe tun"};
+  }
+  const bool xdp = absl::StartsWith(device, "net_af_xdp");
+  const bool tap = absl::StartsWith(device, "net_tap");
+  const bool packet = absl::StartsWith(device, "net_af_packet");
+  if (((xdp || tap) && lacks(CAP_NET_ADMIN)) || ((xdp || packet) && lacks(CAP_NET_RAW)) ||
+      (xdp && (lacks(CAP_BPF) || lacks(CAP_SYS_ADMIN)))) {
+    return Finding{Fitness::kMissing, "you lack the capabilities that its driver needs",
+                   "run bfly with sudo, or by its units (docs/operate.md)"};
+  }
+  return std::nullopt;
+}
+
+Finding CheckDevice(const NeededDevice& needed, const std::string& network_namespace,
+                    const Machine& machine) {
+  const std::string& device = needed.device;
+  const std::string pci = dataplane::PciDevice(device);
+  if (!pci.empty()) {
+    const absl::Status status =
+        dataplane::CheckPciDevice(needed.name, device, machine.root() + "/sys/bus/pci/devices");
+    if (status.ok()) return {Fitness::kOk, pci};
+    return {Fitness::kMissing, std::string(status.message()), "docs/pci-nics.md"};
+  }
+  if (auto problem = KernelDriverProblem(device, machine)) return *std::move(problem);
+  if (!network_namespace.empty()) {
+    if (machine.Exists("/run/netns/" + network_namespace)) {
+      return {Fitness::kOk, absl::StrCat(device, ", in network namespace ", network_namespace)};
+    }
+    return {Fitness::kMissing, absl::StrCat("there is no network namespace ", network_namespace),
+            "ip netns add " + network_namespace};
+  }
+  const auto interface = dataplane::DeviceArgument(device, "iface");
+  const bool made_by_driver = absl::StartsWith(device, "net_tap");
+  if (interface.has_value() && !made_by_driver && !machine.Exists("/sys/class/net/" + *interface)) {
+    return {Fitness::kMissing, absl::StrCat("there is no interface ", *interface),
+            absl::StrCat("ip link add ", *interface, " type veth peer name ", *interface, "-host")};
+  }
+  const auto capture = dataplane::DeviceArgument(device, "rx_pcap");
+  if (capture.has_value() && !machine.Exists(*capture)) {
+    return {Fitness::kMissing, absl::StrCat("there is no file ", *capture),
+            "put a capture there, or name another under device"};
+  }
+  return {Fitness::kOk, device};
+}
+
+}  // namespace
+
+std::vector<NamedFinding> TopologyNeeds(const v1::Topology& topology, const Machine& machine) {
+  std::vector<NamedFinding> findings;
+  uint64_t memory_mb = 0;
+  for (const v1::DataPlane& plane : topology.data_planes()) {
+    if (!plane.address().empty()) continue;  // it was started by somebody, perhaps elsewhere
+    findings.push_back({plane.name() + " lcores", CheckLcores(topology, plane.name(), machine)});
+    findings.push_back(
+        {plane.name() + " memory", CheckPlaneMemory(memory_mb, plane.memory_mb(), machine)});
+    memory_mb += plane.memory_mb();
+    for (const NeededDevice& device : DevicesOf(topology, plane.name())) {
+      findings.push_back({absl::StrCat(plane.name(), " ", device.name),
+                          CheckDevice(device, plane.network_namespace(), machine)});
+    }
+  }
+  return findings;
+}
+
+}  // namespace bfly::control
