@@ -8,6 +8,7 @@
 #include "bfly/v1/fabric.grpc.pb.h"
 #include "control/cli/client.h"
 #include "control/cli/closing.h"
+#include "control/cli/kept_text.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
 #include "control/server/operator_id.h"
@@ -52,12 +53,17 @@ absl::Status CloseFabric(Fleet& fleet, const Common& common) {
              LatenessLines(account.workers()).c_str());
     }
     printf("stopped %s\n", absl::StrJoin(result.stopped, ", ").c_str());
+    if (account.has_kept()) {
+      printf("kept %s; `bfly up FILE --resume` brings it back\n", KeptText(account.kept()).c_str());
+    }
   }
   if (!result.killed.empty())
     return absl::InternalError(absl::StrCat(absl::StrJoin(result.killed, ", "),
                                             " did not end when asked and had to be killed"));
   if (status.ok() && accounted && !Balances(account.conservation()))
     return absl::InternalError("the closing account does not balance");
+  if (status.ok() && !account.keeping_problem().empty())
+    return absl::DataLossError(absl::StrCat("the intent is not kept: ", account.keeping_problem()));
   if (status.ok() && account.unknown_size() > 0)
     return absl::DataLossError(absl::StrCat("the closing account is not complete\n  ",
                                             absl::StrJoin(account.unknown(), "\n  ")));

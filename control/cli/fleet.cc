@@ -36,6 +36,10 @@ std::vector<std::string> Fleet::Running() const {
   return running;
 }
 
+bool Fleet::Answers(const std::string& name) const {
+  return pid(name) != 0 || SomebodyServes(files(name).socket());
+}
+
 absl::Status Fleet::Serves(const std::string& name, pid_t pid,
                            const std::function<bool()>& interrupted) const {
   const Clock::time_point deadline = Clock::now() + kServeDeadline;
@@ -85,6 +89,7 @@ absl::StatusOr<std::vector<std::string>> Fleet::DataPlaneCommand(
 
 absl::StatusOr<std::vector<std::string>> Fleet::Start(const v1::Topology& topology,
                                                       const std::vector<std::string>& device_dirs,
+                                                      const std::string& state_dir,
                                                       const std::function<bool()>& interrupted) {
   struct Member {
     std::string name;
@@ -93,7 +98,7 @@ absl::StatusOr<std::vector<std::string>> Fleet::Start(const v1::Topology& topolo
   };
   std::vector<Member> members;
   for (const v1::DataPlane& plane : topology.data_planes()) {
-    if (!plane.address().empty() || pid(plane.name()) != 0) continue;
+    if (!plane.address().empty() || Answers(plane.name())) continue;
     absl::StatusOr<std::vector<std::string>> command =
         DataPlaneCommand(topology, plane, device_dirs);
     if (!command.ok()) return command.status();
@@ -101,11 +106,12 @@ absl::StatusOr<std::vector<std::string>> Fleet::Start(const v1::Topology& topolo
                        .start = {.command = *std::move(command),
                                  .network_namespace = plane.network_namespace()}});
   }
-  if (pid(kControllerName) == 0)
-    members.push_back(
-        {.name = kControllerName,
-         .start = {.command = {SiblingProgram("bfly-controller"), "--run-dir", run_dir_},
-                   .network_namespace = ""}});
+  if (!Answers(kControllerName)) {
+    std::vector<std::string> command = {SiblingProgram("bfly-controller"), "--run-dir", run_dir_};
+    if (!state_dir.empty()) command.insert(command.end(), {"--state-dir", state_dir});
+    members.push_back({.name = kControllerName,
+                       .start = {.command = std::move(command), .network_namespace = ""}});
+  }
 
   absl::Status status;
   std::vector<std::string> started;

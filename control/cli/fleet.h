@@ -20,13 +20,15 @@ class Fleet {
  public:
   explicit Fleet(const std::string& run_dir) : run_dir_(run_dir) {}
 
-  // Starts every process that `topology` needs and that does not run yet, and waits until each
+  // Starts every process that `topology` needs and that does not serve yet, and waits until each
   // serves or `interrupted` returns true. Returns the names of the started processes. After an
   // error it stops them again, and the message ends with the log of the process at fault. The data
   // planes may use the files that the topology's devices name, and the files in `device_dirs`, also
-  // for fabrics that clients load later.
+  // for fabrics that clients load later. The controller keeps the intent in `state_dir`; empty:
+  // where it does so by default.
   absl::StatusOr<std::vector<std::string>> Start(const v1::Topology& topology,
                                                  const std::vector<std::string>& device_dirs,
+                                                 const std::string& state_dir,
                                                  const std::function<bool()>& interrupted);
 
   // Stops every process with a pid file in the run directory, the controller first, and removes its
@@ -43,6 +45,9 @@ class Fleet {
   // Names of the processes that run now.
   std::vector<std::string> Running() const;
   pid_t pid(const std::string& name) const { return RunningDaemon(files(name)); }
+  // Whether this process runs, or somebody else, such as a service manager, started one that serves
+  // in its place.
+  bool Answers(const std::string& name) const;
   DaemonFiles files(const std::string& name) const { return {.run_dir = run_dir_, .name = name}; }
 
  private:

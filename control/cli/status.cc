@@ -11,6 +11,7 @@
 #include "bfly/v1/fabric.grpc.pb.h"
 #include "control/cli/client.h"
 #include "control/cli/fault_text.h"
+#include "control/cli/kept_text.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
 #include "control/topology_file/ranges.h"
@@ -43,6 +44,13 @@ void Print(const v1::FabricStatus& status) {
   }
   if (!status.store_problem().empty()) {
     printf("  placed objects are not known: %s\n", status.store_problem().c_str());
+  }
+  if (!status.keeping_problem().empty()) {
+    printf("  changes are not kept: %s\n", status.keeping_problem().c_str());
+  }
+  if (status.has_kept()) {
+    printf("  kept of %s: %s, in %s\n", status.kept().name().c_str(),
+           KeptText(status.kept()).c_str(), status.kept().path().c_str());
   }
   if (status.has_faults()) printf("%s", FaultLines(status.faults()).c_str());
   for (const v1::DataPlaneStatus& plane : status.data_planes()) {
@@ -83,6 +91,7 @@ absl::Status Health(const v1::FabricStatus& status) {
     }
   }
   if (!status.store_problem().empty()) lost.push_back("placed objects are not known");
+  if (!status.keeping_problem().empty()) lost.push_back("changes are not kept");
   if (lost.empty()) return absl::OkStatus();
   return absl::UnavailableError(absl::StrJoin(lost, ", "));
 }
@@ -93,7 +102,8 @@ void AddStatus(CLI::App& app, Invocation& invocation) {
   CLI::App* verb = NewVerb(
       app, invocation, "status",
       "Show what is loaded, where it runs, and the account of packets; fails if a data plane "
-      "is unreachable or does not run what is loaded, or placed objects are not known",
+      "is unreachable or does not run what is loaded, placed objects are not known, or changes "
+      "are not kept",
       "bfly status");
   verb->callback([&invocation] {
     invocation.action = [common = invocation.common] {

@@ -15,6 +15,7 @@
 #include "control/cli/client.h"
 #include "control/cli/closing.h"
 #include "control/cli/fleet.h"
+#include "control/cli/kept_text.h"
 #include "control/cli/terminal.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
@@ -39,6 +40,8 @@ struct UpOptions {
   bool foreground = false;
   std::vector<std::string> device_dirs;
   bool replace = false;
+  bool resume = false;
+  std::string state_dir;
 };
 
 // A topology and the file it came from.
@@ -80,14 +83,15 @@ absl::Status WithLines(const grpc::Status& answer, const Source& source, const C
                       ToStatus(PlaceErrors(source.text, source.file, errors)).message());
 }
 
-absl::StatusOr<v1::FabricStatus> Load(const Source& source, bool replace, const Common& common,
-                                      SignalReader& signals) {
+absl::StatusOr<v1::LoadResponse> Load(const Source& source, bool replace, bool resume,
+                                      const Common& common, SignalReader& signals) {
   auto stub = v1::Fabric::NewStub(Connect(common));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kCallDeadline);
   v1::LoadRequest request;
   *request.mutable_topology() = source.topology;
   request.set_replace(replace);
+  request.set_resume(resume);
   v1::LoadResponse response;
   std::future<grpc::Status> answer =
       std::async(std::launch::async, [&] { return stub->Load(&context, request, &response); });
@@ -95,17 +99,38 @@ absl::StatusOr<v1::FabricStatus> Load(const Source& source, bool replace, const 
     if (Interrupted(signals)) context.TryCancel();
   const grpc::Status status = answer.get();
   if (!status.ok()) return WithLines(status, source, common);
-  return response.status();
+  return response;
 }
 
-void Print(const Source& source, const v1::FabricStatus& status, const Fleet& fleet,
-           const Common& common, double seconds) {
+// Says what became of what was kept.
+void PrintKept(const v1::LoadResponse& loaded, bool resume) {
+  if (loaded.has_resumed()) {
+    printf("  resumed: %s, from %s\n", KeptText(loaded.resumed()).c_str(),
+           loaded.resumed().path().c_str());
+  } else if (resume) {
+    printf("  resumed nothing, because nothing is kept\n");
+  }
+  if (loaded.has_set_aside()) {
+    const v1::KeptIntent& aside = loaded.set_aside();
+    printf("  not resumed: what was kept of %s (%s) is set aside in %s\n", aside.name().c_str(),
+           KeptText(aside).c_str(), aside.path().c_str());
+  }
+  if (const std::string& problem = loaded.status().keeping_problem(); !problem.empty()) {
+    printf("  changes are not kept: %s\n", problem.c_str());
+  }
+}
+
+void Print(const Source& source, const v1::LoadResponse& loaded, const Fleet& fleet,
+           const Common& common, double seconds, bool resume) {
+  const v1::FabricStatus& status = loaded.status();
   printf("%s is up after %.1f s: %s of %u rows, %u stages\n", status.name().c_str(), seconds,
          status.kind().c_str(), status.rows(), status.stages());
   if (!source.spread_over.empty())
     printf("  the file has no placement: rows are spread over CPUs %s, all stages on each\n",
            dataplane::FormatCpus(source.spread_over).c_str());
-  printf("  controller: process %d at %s\n", static_cast<int>(fleet.pid(kControllerName)),
+  const pid_t controller = fleet.pid(kControllerName);
+  printf("  controller: %s%s\n",
+         controller != 0 ? absl::StrCat("process ", controller, " at ").c_str() : "at ",
          common.controller_address().c_str());
   for (const v1::DataPlaneStatus& plane : status.data_planes()) {
     const pid_t pid = fleet.pid(plane.name());
@@ -118,6 +143,7 @@ void Print(const Source& source, const v1::FabricStatus& status, const Fleet& fl
              FormatRanges({worker.stages().begin(), worker.stages().end()}).c_str(),
              worker.rows().empty() ? "" : absl::StrCat(" of rows ", worker.rows()).c_str());
   }
+  PrintKept(loaded, resume);
   for (const v1::HostPort& port : source.topology.ports())
     printf("  port %s: %s, rows %s\n", port.name().c_str(), port.device().c_str(),
            port.rows().c_str());
@@ -129,6 +155,7 @@ void Print(const Source& source, const v1::FabricStatus& status, const Fleet& fl
 // The kernel would start threads of the controller also in the middle of a worker's pass. Its
 // threads go to the other CPUs, if there are any.
 void KeepControllerOffWorkers(const v1::FabricStatus& status, const Fleet& fleet) {
+  if (fleet.pid(kControllerName) == 0) return;  // somebody else started it, and places it
   std::vector<int> cpus;
   for (const v1::DataPlaneStatus& plane : status.data_planes()) {
     if (fleet.pid(plane.name()) == 0) continue;  // not on this machine
@@ -160,8 +187,9 @@ absl::Status Up(const UpOptions& options, const Common& common) {
   if (!lock.ok()) return lock.status();
   Fleet fleet(common.run_dir);
   const std::vector<std::string> running = fleet.Running();
-  const bool replace = options.replace && !running.empty();
-  if (replace && fleet.pid(kControllerName) == 0)
+  // What somebody else started, such as a service manager, has no pid file.
+  const bool replace = options.replace && (!running.empty() || fleet.Answers(kControllerName));
+  if (replace && !fleet.Answers(kControllerName))
     return absl::FailedPreconditionError(
         absl::StrCat("the controller of the fabric in ", common.run_dir,
                      " is gone; a new one takes it over, `bfly-controller --run-dir ",
@@ -181,21 +209,23 @@ absl::Status Up(const UpOptions& options, const Common& common) {
   // Child processes start with the terminal's signals unblocked again (daemon.cc).
   SignalReader signals;
   const absl::StatusOr<std::vector<std::string>> started =
-      fleet.Start(topology, options.device_dirs, [&signals] { return Interrupted(signals); });
+      fleet.Start(topology, options.device_dirs, options.state_dir,
+                  [&signals] { return Interrupted(signals); });
   if (!started.ok()) return started.status();
-  const absl::StatusOr<v1::FabricStatus> loaded = Load(*source, replace, common, signals);
+  const absl::StatusOr<v1::LoadResponse> loaded =
+      Load(*source, replace, options.resume, common, signals);
   if (!loaded.ok()) {
     // The fabric that was to be replaced keeps running.
     fleet.Stop(*started, /*keep_logs=*/true);
     return loaded.status();
   }
   if (replace) fleet.StopAllBut(topology);
-  KeepControllerOffWorkers(*loaded, fleet);
+  KeepControllerOffWorkers(loaded->status(), fleet);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   if (common.json) {
-    if (absl::Status status = PrintJson(*loaded); !status.ok()) return status;
+    if (absl::Status status = PrintJson(loaded->status()); !status.ok()) return status;
   } else {
-    Print(*source, *loaded, fleet, common, took.count());
+    Print(*source, *loaded, fleet, common, took.count(), options.resume);
   }
   fflush(stdout);
   if (!options.foreground) return absl::OkStatus();
@@ -221,12 +251,23 @@ void AddUp(CLI::App& app, Invocation& invocation) {
           "Directory whose files and sockets the devices of fabrics loaded later may name; "
           "files that FILE names are always allowed")
       ->type_name("DIR");
-  verb->add_flag(
+  CLI::Option* resume = verb->add_flag(
+      "--resume", options->resume,
+      "Bring back what `bfly down` or the end of the machine left: circuits, changed links, "
+      "faults, "
+      "objects and traffic. FILE must have the same name and network. Without it the fabric begins "
+      "anew, and what was kept is set aside");
+  verb->add_option("--state-dir", options->state_dir,
+                   "Directory where the intent is kept, over reboots too [BFLY_STATE_DIR, else "
+                   "/var/lib/bfly for /run/bfly and the run directory for others]")
+      ->type_name("DIR");
+  CLI::Option* replace = verb->add_flag(
       "--replace", options->replace,
       "Replace the running fabric: data planes of the same name keep their processes, others "
       "are started and stopped. If the new fabric cannot be loaded, the old one is loaded "
       "again, empty of packets. A data plane that stays may only use the device files "
       "that it was started with");
+  replace->excludes(resume);
   verb->callback([&invocation, options] {
     invocation.action = [common = invocation.common, options] { return Up(*options, common); };
   });

@@ -23,9 +23,11 @@ Controller::Options WithOwner(Controller::Options options) {
   return options;
 }
 
-std::unique_ptr<Store> StoreOf(const std::string& run_directory) {
-  if (run_directory.empty()) return MakeForgetfulStore();
-  return std::make_unique<SqliteStore>(run_directory + "/objects.db");
+std::unique_ptr<Store> StoreOf(const Controller::Options& options) {
+  const std::string& directory =
+      options.state_directory.empty() ? options.run_directory : options.state_directory;
+  if (directory.empty()) return MakeForgetfulStore();
+  return std::make_unique<SqliteStore>(directory + "/intent.db");
 }
 
 }  // namespace
@@ -33,8 +35,9 @@ std::unique_ptr<Store> StoreOf(const std::string& run_directory) {
 Controller::Controller(Options options)
     : options_(WithOwner(std::move(options))),
       arbitration_(options_.operator_id),
-      store_(StoreOf(options_.run_directory)) {
+      store_(StoreOf(options_)) {
   adoption_.Adopt();
+  if (options_.resume) loader_.ResumeLast();
   watch_ = std::thread([this] { Watch(); });
 }
 
@@ -120,6 +123,10 @@ v1::FabricStatus Controller::Status() {
     source_bytes = state.traffic().bytes();
   };
   intent_.Read(fill).IgnoreError();
+  status.set_keeping_problem(keeper_.problem());
+  if (const auto kept = keeper_.kept(); kept.has_value() && !status.loaded()) {
+    *status.mutable_kept() = *kept;
+  }
   if (faults.has_value()) *status.mutable_faults() = fault_reports_.Of(network_of_faults, *faults);
   resources_.objects.Set(objects);
   resources_.sources.Set(sources);

@@ -33,6 +33,7 @@
 #include "control/controller/fault_control.h"
 #include "control/controller/fault_reports.h"
 #include "control/controller/in_band_session.h"
+#include "control/controller/intent_keeper.h"
 #include "control/controller/link_control.h"
 #include "control/controller/loaded_intent.h"
 #include "control/controller/program_control.h"
@@ -55,6 +56,7 @@ class Controller {
   Resources& resources() { return resources_; }
   LoadedIntent& intent() { return intent_; }
   FabricLoader& loader() { return loader_; }
+  const IntentKeeper& keeper() const { return keeper_; }
   FaultControl& faults() { return faults_; }
   LinkControl& links() { return links_; }
   TrafficControl& traffic() { return traffic_; }
@@ -100,8 +102,9 @@ class Controller {
   const Options options_;
   Arbitration arbitration_;
   Resources resources_;
-  const std::unique_ptr<Store> store_;  // where objects are placed
+  const std::unique_ptr<Store> store_;  // where the intent is kept
   LoadedIntent intent_{arbitration_};
+  IntentKeeper keeper_{intent_, *store_, options_.log};
   CircuitCommit commit_{intent_, *store_, arbitration_,
                         [this] { return reconciler_.Reconcile(intent_.now().ingress()); }};
   FaultControl faults_{intent_, commit_, options_.log};
@@ -109,7 +112,7 @@ class Controller {
   LinkControl links_{intent_};
   TrafficControl traffic_{intent_, resources_};
   Reconciler reconciler_{intent_, faults_, links_, traffic_, options_.log};
-  FabricLoader loader_{options_, intent_, *store_, resources_, reconciler_};
+  FabricLoader loader_{options_, intent_, keeper_, resources_, reconciler_};
   TimedLock program_lock_;  // held while stage workers run a program, taken before the change lock
   InBandSession in_band_{intent_, commit_, reconciler_, program_lock_};
   ProgramControl programs_{intent_, program_lock_};

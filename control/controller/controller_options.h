@@ -14,6 +14,10 @@ namespace bfly::control {
 
 struct ControllerOptions {
   std::string run_directory;
+  // Where the intent is kept; empty: in the run directory.
+  std::string state_directory = {};
+  // Loads what is kept, if it was loaded when the last controller ended and no data plane holds it.
+  bool resume = false;
   // Addresses of agents to take over from when starting, besides the sockets in the run directory.
   std::vector<std::string> agents;
   // As whom the controller claims data planes. A controller without an id makes one up.

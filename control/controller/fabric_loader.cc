@@ -28,17 +28,37 @@ absl::Status FabricLoader::Verify(const v1::Topology& topology, Deadline deadlin
   return VerifyAll(**intent, deadline);
 }
 
-absl::Status FabricLoader::Load(const v1::Topology& topology, bool replace, uint64_t election_id,
-                                Deadline deadline) {
+absl::StatusOr<std::unique_ptr<Intent>> FabricLoader::MakeResumed(
+    const v1::Topology& topology, uint64_t last_id, std::optional<v1::KeptIntent>& resumed) {
+  auto intent =
+      MakeIntent(topology, options_.run_directory, options_.owner, intent_.planes(), last_id);
+  if (!intent.ok()) return intent;
+  const uint64_t most_objects = Resources::MostObjects((*intent)->state.network().rows());
+  auto restored = keeper_.RestoreInto(**intent, most_objects);
+  if (!restored.ok()) return restored.status();
+  if (!restored->has_value()) return Make(topology, last_id);
+  resumed = *std::move(restored);
+  return intent;
+}
+
+absl::StatusOr<KeptBefore> FabricLoader::Load(const v1::Topology& topology, LoadWay way,
+                                              uint64_t election_id, Deadline deadline) {
+  if (way.replace && way.resume) {
+    return ErrorAtField(absl::StatusCode::kInvalidArgument, "resume",
+                        "a fabric cannot replace another and be resumed at once; unload the one "
+                        "that is loaded first");
+  }
   const auto change = intent_.BeginChange(election_id, deadline);
   if (!change.ok()) return change.status();
   const Intent* before = intent_.is_loaded() ? &intent_.now() : nullptr;
-  if (before != nullptr && !replace) {
+  if (before != nullptr && !way.replace) {
     return ErrorAtField(absl::StatusCode::kFailedPrecondition, "replace",
                         absl::StrCat("fabric \"", before->topology.name(),
                                      "\" is loaded; unload it first, or set replace"));
   }
-  auto intent = Make(topology, intent_.last_circuit_id());
+  KeptBefore kept;
+  auto intent = way.resume ? MakeResumed(topology, intent_.last_circuit_id(), kept.resumed)
+                           : Make(topology, intent_.last_circuit_id());
   if (!intent.ok()) return intent.status();
   absl::Status status = VerifyAll(**intent, deadline);
   // The data planes are claimed before the fabric that runs is given up for one that cannot be
@@ -49,14 +69,47 @@ absl::Status FabricLoader::Load(const v1::Topology& topology, bool replace, uint
   if (!status.ok()) return status;
 
   if (before != nullptr) UnloadAll(*before, deadline, options_.log);
-  status = LoadPlanes(**intent, replace, deadline);
+  status = LoadPlanes(**intent, way.replace, deadline);
   if (!status.ok()) {
     if (before != nullptr) Restore(deadline);
     return status;
   }
-  options_.log(absl::StrCat("fabric ", (*intent)->topology.name(), " loaded"));
-  Replace(*std::move(intent));
-  return absl::OkStatus();
+  options_.log(absl::StrCat("fabric ", (*intent)->topology.name(),
+                            kept.resumed.has_value() ? " resumed" : " loaded"));
+  resources_.FitTo((*intent)->state.network().rows());
+  if (kept.resumed.has_value()) {
+    keeper_.Resume(*std::move(intent));
+    PushResumed(deadline);
+  } else {
+    kept.set_aside = keeper_.Begin(*std::move(intent));
+  }
+  return kept;
+}
+
+void FabricLoader::PushResumed(Deadline deadline) {
+  for (const auto& plane : intent_.now().planes) {
+    reconciler_.Reconcile(*plane, deadline).IgnoreError();
+  }
+}
+
+void FabricLoader::ResumeLast() {
+  const std::lock_guard change(intent_.change_lock());
+  if (intent_.is_loaded()) return;
+  const auto topology = keeper_.LeftLoaded();
+  if (!topology.ok() || !topology->has_value()) return;
+  std::optional<v1::KeptIntent> resumed;
+  auto intent = MakeResumed(**topology, 0, resumed);
+  if (!intent.ok()) {
+    options_.log(absl::StrCat("cannot resume fabric ", (*topology)->name(), ": ",
+                              intent.status().message()));
+    return;
+  }
+  options_.log(absl::StrCat("fabric ", (*topology)->name(), " is resumed with ",
+                            (*intent)->state.size(),
+                            " circuits; data planes are loaded as they "
+                            "answer"));
+  resources_.FitTo((*intent)->state.network().rows());
+  keeper_.Resume(*std::move(intent));
 }
 
 absl::StatusOr<std::vector<LastFigures>> FabricLoader::Unload(uint64_t election_id,
@@ -66,7 +119,8 @@ absl::StatusOr<std::vector<LastFigures>> FabricLoader::Unload(uint64_t election_
   if (absl::Status status = intent_.CheckLoaded(); !status.ok()) return status;
   std::vector<LastFigures> last = UnloadAll(intent_.now(), deadline, options_.log);
   options_.log(absl::StrCat("fabric ", intent_.now().topology.name(), " unloaded"));
-  Replace(nullptr);
+  keeper_.End();
+  resources_.FitTo(0);
   return last;
 }
 
@@ -100,14 +154,6 @@ void FabricLoader::Restore(Deadline deadline) {
   for (const auto& plane : intent.planes) MarkOutOfStep(*plane, status);
   options_.log(absl::StrCat("fabric ", intent.topology.name(),
                             " could not be loaded again at once: ", status.message()));
-}
-
-void FabricLoader::Replace(std::unique_ptr<Intent> intent) {
-  const absl::Status status =
-      intent == nullptr ? store_.Remove() : store_.Begin(NameForStore(intent->topology));
-  if (!status.ok()) options_.log(std::string(status.message()));
-  resources_.FitTo(intent == nullptr ? 0 : intent->state.network().rows());
-  intent_.Replace(std::move(intent));
 }
 
 }  // namespace bfly::control

@@ -3,54 +3,75 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "control/controller/controller_options.h"
+#include "control/controller/intent_keeper.h"
 #include "control/controller/load_planes.h"
 #include "control/controller/loaded_intent.h"
 #include "control/controller/reconciler.h"
 #include "control/controller/resources.h"
-#include "control/store/store.h"
 
 namespace bfly::control {
 
+// How a fabric is to be loaded.
+struct LoadWay {
+  bool replace = false;  // a fabric that is loaded
+  bool resume = false;   // with what is kept of it
+};
+
+// What became of what was kept; nothing: nothing was.
+struct KeptBefore {
+  std::optional<v1::KeptIntent> resumed, set_aside;
+};
+
 class FabricLoader {
  public:
-  FabricLoader(const ControllerOptions& options, LoadedIntent& intent, Store& store,
+  FabricLoader(const ControllerOptions& options, LoadedIntent& intent, IntentKeeper& keeper,
                Resources& resources, Reconciler& reconciler)
       : options_(options),
         intent_(intent),
-        store_(store),
+        keeper_(keeper),
         resources_(resources),
         reconciler_(reconciler) {}
 
   // Changes nothing. INVALID_ARGUMENT names every error; UNAVAILABLE names a data plane that does
   // not answer.
   absl::Status Verify(const v1::Topology& topology, Deadline deadline);
-  // Loads all data planes or none. FAILED_PRECONDITION if a fabric is loaded and not `replace`. If
-  // a replacing fabric cannot be loaded, the one before runs again, its circuits too.
-  absl::Status Load(const v1::Topology& topology, bool replace, uint64_t election_id,
-                    Deadline deadline);
+  // Loads all data planes or none. FAILED_PRECONDITION if a fabric is loaded and not `replace`, or
+  // if what is to be resumed is of another fabric. If a replacing fabric cannot be loaded, the one
+  // before runs again, its circuits too.
+  absl::StatusOr<KeptBefore> Load(const v1::Topology& topology, LoadWay way, uint64_t election_id,
+                                  Deadline deadline);
+  // If no fabric is loaded, makes the fabric that was loaded when the last controller ended the
+  // loaded one, with all that is kept of it. Data planes are loaded as they answer. Takes the
+  // change lock.
+  void ResumeLast();
   // Returns what each data plane counted at the very end.
   absl::StatusOr<std::vector<LastFigures>> Unload(uint64_t election_id, Deadline deadline);
 
  private:
   // The rest needs the change lock.
   absl::StatusOr<std::unique_ptr<Intent>> Make(const v1::Topology& topology, uint64_t last_id);
+  // Makes it with all that is kept, and fills in `resumed`; if nothing is kept, as Make does.
+  absl::StatusOr<std::unique_ptr<Intent>> MakeResumed(const v1::Topology& topology,
+                                                      uint64_t last_id,
+                                                      std::optional<v1::KeptIntent>& resumed);
+  // Data planes get what loading alone does not give them: circuits, sources, changes to links. The
+  // watching thread goes on where that fails.
+  void PushResumed(Deadline deadline);
   absl::Status LoadPlanes(const Intent& intent, bool take_over, Deadline deadline);
   // Nobody knows whether `plane` has loaded `intent`. What it holds of it is unloaded as soon as
   // that is seen.
   void GiveUp(const Intent& intent, const std::shared_ptr<DataPlane>& plane);
   // Loads the fabric again that another was to replace.
   void Restore(Deadline deadline);
-  // Null: no fabric is loaded any more.
-  void Replace(std::unique_ptr<Intent> intent);
-
   const ControllerOptions& options_;
   LoadedIntent& intent_;
-  Store& store_;
+  IntentKeeper& keeper_;
   Resources& resources_;
   Reconciler& reconciler_;
 };

@@ -27,6 +27,13 @@ absl::Status LoadedIntent::Read(const std::function<void(const Intent&)>& reader
   return status;
 }
 
+bool LoadedIntent::TryRead(const std::function<void(const Intent&)>& reader) const {
+  const std::shared_lock lock(state_);
+  if (intent_ == nullptr || intent_->state.shows_uncommitted()) return false;
+  reader(*intent_);
+  return true;
+}
+
 absl::Status LoadedIntent::Watch(CircuitListener* listener,
                                  const std::function<absl::Status(const Network&)>& check) {
   absl::Status status;
@@ -93,6 +100,7 @@ void LoadedIntent::Replace(std::unique_ptr<Intent> intent) {
   const std::unique_lock lock(state_);
   last_id_of_fabrics_before_ = std::max(last_id_of_fabrics_before_, last_circuit_id());
   intent_ = std::move(intent);
+  changes_.fetch_add(1, std::memory_order_release);
   feed_.TellFabric(intent_ == nullptr ? nullptr : intent_->state.shared_network());
   past_.clear();
   for (const auto& plane : before) {

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -68,12 +70,20 @@ class LoadedIntent {
 
   // FAILED_PRECONDITION: no fabric is loaded, and `reader` is not called.
   absl::Status Read(const std::function<void(const Intent&)>& reader) const;
+  // Does the same without asking the writer to withdraw anything: returns false, and does not call
+  // `reader`, while something is executed that is not committed.
+  bool TryRead(const std::function<void(const Intent&)>& reader) const;
   // Tells the listener which circuits stand now, and every change from then on, until Unwatch.
   // `check` may refuse the network; FAILED_PRECONDITION: no fabric is loaded. After an error the
   // listener is told nothing.
   absl::Status Watch(CircuitListener* listener,
                      const std::function<absl::Status(const Network&)>& check);
   void Unwatch(CircuitListener* listener) { feed_.Remove(listener); }
+  // Tells the listener every change from now on, whether a fabric is loaded or not, until Unwatch.
+  // Nothing may be loaded yet.
+  void WatchFromStart(CircuitListener* listener) { feed_.Add(listener); }
+  // How often the intent was changed so far.
+  uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
   // The data planes of the loaded fabric, then those of earlier fabrics that are watched.
   DataPlanes planes() const;
   // Whether every data plane of the loaded fabric is usable; true if none is loaded.
@@ -108,12 +118,14 @@ class LoadedIntent {
   void Change(Edit&& edit) {
     const std::unique_lock lock(state_);
     edit(*intent_);
+    changes_.fetch_add(1, std::memory_order_release);
   }
   // Does the same, and tells listeners of the circuits that `edit` returns.
   template <class Edit>
   void ChangeAndTell(Edit&& edit) {
     const std::unique_lock lock(state_);
     feed_.Tell(edit(*intent_));
+    changes_.fetch_add(1, std::memory_order_release);
   }
   // With null no fabric is loaded any more. The data planes of the fabric before are watched for as
   // long as they may hold something.
@@ -133,6 +145,7 @@ class LoadedIntent {
   DataPlanes past_;                         // of earlier fabrics, not part of this one
   uint64_t last_id_of_fabrics_before_ = 0;  // change_
   CircuitFeed feed_;
+  std::atomic<uint64_t> changes_ = 0;  // written with state_ held
 };
 
 }  // namespace bfly::control

@@ -34,9 +34,13 @@ absl::Status Resource::Exhausted(const char* what, const char* instead) const {
       absl::StrCat(what, ": at most ", limit(), " are allowed at a time; ", instead));
 }
 
+uint64_t Resources::MostObjects(uint32_t rows) {
+  return std::max(kFewObjects, kObjectsPerRow * rows);
+}
+
 void Resources::FitTo(uint32_t rows) {
   batch.SetLimit(std::max<uint64_t>(kSmallBatch, rows));
-  objects.SetLimit(std::max(kFewObjects, kObjectsPerRow * rows));
+  objects.SetLimit(MostObjects(rows));
   request_bytes.SetLimit(kRequestBytes + kBytesPerRow * rows);
   answer_bytes.SetLimit(kAnswerBytes + kBytesPerRow * rows);
   picture_bytes.SetLimit(kAnswerBytes + kBytesPerRow * rows);

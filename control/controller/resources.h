@@ -62,6 +62,8 @@ struct Resources {
 
   // Sets the limits that grow with the network. With 0 rows no fabric is loaded.
   void FitTo(uint32_t rows);
+  // How many objects a fabric of this size may have.
+  static uint64_t MostObjects(uint32_t rows);
   std::vector<const Resource*> all() const;
 };
 

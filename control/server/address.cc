@@ -81,6 +81,13 @@ std::string RunDirectory(absl::string_view given) {
   return environment != nullptr && *environment != '\0' ? environment : kDefaultRunDirectory;
 }
 
+std::string StateDirectory(absl::string_view given, absl::string_view run_directory) {
+  if (!given.empty()) return std::string(given);
+  const char* environment = std::getenv("BFLY_STATE_DIR");
+  if (environment != nullptr && environment[0] != '\0') return environment;
+  return run_directory == kDefaultRunDirectory ? "/var/lib/bfly" : std::string(run_directory);
+}
+
 std::string SocketAddress(absl::string_view run_directory, absl::string_view name) {
   return absl::StrCat(kUnix, run_directory, "/", name, ".sock");
 }

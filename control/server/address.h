@@ -17,6 +17,11 @@ inline constexpr char kDefaultRunDirectory[] = "/run/bfly";
 // The directory that the user gave, else $BFLY_RUN_DIR, else kDefaultRunDirectory.
 std::string RunDirectory(absl::string_view given);
 
+// Where the controller of this run directory keeps the intent: the directory that the user gave,
+// else $BFLY_STATE_DIR, else /var/lib/bfly for kDefaultRunDirectory, which does not survive a
+// reboot, else the run directory itself.
+std::string StateDirectory(absl::string_view given, absl::string_view run_directory);
+
 // "unix:/run/bfly/dp0.sock", the address of a data plane's agent or of "controller".
 std::string SocketAddress(absl::string_view run_directory, absl::string_view name);
 

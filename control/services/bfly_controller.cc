@@ -19,6 +19,7 @@
 #include "control/server/controller_lock.h"
 #include "control/server/grpc_server.h"
 #include "control/server/operator_id.h"
+#include "control/server/state_lock.h"
 #include "control/server/stop_signal.h"
 #include "control/services/circuits_service.h"
 #include "control/services/counter_poll.h"
@@ -46,6 +47,8 @@ Examples:
 
 struct Flags {
   std::string run_dir;
+  std::string state_dir;
+  bool resume = false;
   std::vector<std::string> listen;
   std::vector<std::string> insecure_tcp;
   std::vector<std::string> agents;
@@ -58,6 +61,12 @@ void Declare(CLI::App& app, Flags& flags) {
   app.set_version_flag("--version", BFLY_VERSION);
   app.add_option("--run-dir", flags.run_dir,
                  "Directory of the sockets [BFLY_RUN_DIR, else /run/bfly]");
+  app.add_option("--state-dir", flags.state_dir,
+                 "Directory where the fabric's intent is kept, over reboots too [BFLY_STATE_DIR, "
+                 "else /var/lib/bfly for /run/bfly and the run directory for others]");
+  app.add_flag("--resume", flags.resume,
+               "If no data plane holds a fabric, and one was loaded when the last controller "
+               "ended, load that one again with its circuits, links, faults, objects and traffic");
   app.add_option("--listen", flags.listen,
                  "Unix socket to serve at, unix:PATH, for root, its owner and its group; may be "
                  "given more than once [unix:RUN_DIR/controller.sock]");
@@ -91,6 +100,9 @@ absl::Status Run(const Flags& flags) {
   }
   const absl::StatusOr<ControllerLock> lock = ControllerLock::Take(run_directory);
   if (!lock.ok()) return lock.status();
+  const std::string state_directory = StateDirectory(flags.state_dir, run_directory);
+  const absl::StatusOr<StateLock> state_lock = StateLock::Take(state_directory, run_directory);
+  if (!state_lock.ok()) return state_lock.status();
   GrpcServer::Options server_options;
   // Only health checks and reflection take threads of gRPC's own.
   server_options.max_threads = 32;
@@ -102,6 +114,8 @@ absl::Status Run(const Flags& flags) {
 
   Controller::Options options;
   options.run_directory = run_directory;
+  options.state_directory = state_directory;
+  options.resume = flags.resume;
   options.agents = flags.agents;
   options.owner.set_id(lock->id());
   options.owner.set_name(absl::StrCat("process ", getpid(), " of ", HostName(),

@@ -142,6 +142,8 @@ absl::StatusOr<v1::UnloadResponse> CounterPoll::Unload(uint64_t election_id, Dea
   }
   *response.mutable_conservation() = account_.Close(final_counters);
   for (std::string& unknown : account_.Unknown()) response.add_unknown(std::move(unknown));
+  if (auto kept = controller_.keeper().kept()) *response.mutable_kept() = *std::move(kept);
+  response.set_keeping_problem(controller_.keeper().problem());
   return response;
 }
 

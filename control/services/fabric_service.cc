@@ -118,11 +118,15 @@ grpc::Status FabricService::Verify(const grpc::ServerContextBase* context,
 grpc::Status FabricService::Load(const grpc::ServerContextBase* context,
                                  const v1::LoadRequest* request, v1::LoadResponse* response) {
   const Deadline deadline = AnswerDeadlineOf(context);
-  const absl::Status status = controller_.loader().Load(request->topology(), request->replace(),
-                                                        request->election_id(), deadline);
+  auto kept = controller_.loader().Load(
+      request->topology(), {.replace = request->replace(), .resume = request->resume()},
+      request->election_id(), deadline);
+  if (!kept.ok()) return ToGrpc(kept.status());
+  if (kept->resumed.has_value()) *response->mutable_resumed() = *std::move(kept->resumed);
+  if (kept->set_aside.has_value()) *response->mutable_set_aside() = *std::move(kept->set_aside);
   // The fabric is loaded, whether or not there is time left to read its counters.
-  if (status.ok()) FillStatus(deadline, response->mutable_status()).IgnoreError();
-  return ToGrpc(status);
+  FillStatus(deadline, response->mutable_status()).IgnoreError();
+  return grpc::Status::OK;
 }
 
 grpc::Status FabricService::Unload(const grpc::ServerContextBase* context,

@@ -22,16 +22,21 @@ constexpr char kTables[] = R"sql(
   CREATE TABLE fabric (name BLOB NOT NULL);
   CREATE TABLE placements (id INTEGER PRIMARY KEY, record BLOB NOT NULL);
 )sql";
+// Added by version 2.
+constexpr char kStateTables[] = R"sql(
+  CREATE TABLE state (id INTEGER PRIMARY KEY CHECK (id = 0), bytes BLOB NOT NULL);
+  CREATE TABLE circuits (input INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+)sql";
 
 absl::Status Damaged(const std::string& path, const std::string& what) {
   return absl::DataLossError(
-      absl::StrCat(path, ", where placed objects are kept, ", what,
-                   "; put back a copy of it, or move it away and place the objects again"));
+      absl::StrCat(path, ", where the fabric's intent is kept, ", what,
+                   "; put back a copy of it, or move it away and set everything up again"));
 }
 
 absl::Status StatusOf(const SQLite::Exception& error, const std::string& path, const char* doing) {
   const std::string what =
-      absl::StrCat("cannot ", doing, " ", path, ", where placed objects are kept: ");
+      absl::StrCat("cannot ", doing, " ", path, ", where the fabric's intent is kept: ");
   switch (error.getErrorCode()) {
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
@@ -61,6 +66,23 @@ std::string BlobOf(const SQLite::Column& column) {
                      static_cast<size_t>(column.getBytes()));
 }
 
+std::vector<std::string> BlobsOf(SQLite::Database& database, const char* query) {
+  std::vector<std::string> blobs;
+  SQLite::Statement all(database, query);
+  while (all.executeStep()) blobs.push_back(BlobOf(all.getColumn(0)));
+  return blobs;
+}
+
+constexpr char kPlacements[] = "SELECT record FROM placements ORDER BY id";
+
+void BringUpToDate(SQLite::Database& database, int version) {
+  if (version == SqliteStore::kVersion) return;
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  database.exec(kStateTables);
+  database.exec(absl::StrCat("PRAGMA user_version = ", SqliteStore::kVersion));
+  transaction.commit();
+}
+
 void Unlink(const std::string& path) {
   for (const char* suffix : {"", "-wal", "-shm"}) unlink(absl::StrCat(path, suffix).c_str());
 }
@@ -87,15 +109,17 @@ absl::Status SqliteStore::Connect() {
     if (NumberOf(*database, "application_id") != kApplicationId) {
       return Damaged(path_, "is a database of another program");
     }
-    if (const int version = NumberOf(*database, "user_version"); version > kVersion) {
+    const int version = NumberOf(*database, "user_version");
+    if (version > kVersion) {
       return absl::FailedPreconditionError(absl::StrCat(
-          path_, ", where placed objects are kept, was written by a newer bfly (version ", version,
-          " of its tables, this bfly knows up to ", kVersion,
-          "); run that bfly, or move the file away and place the objects again"));
+          path_, ", where the fabric's intent is kept, was written by a newer bfly (version ",
+          version, " of its tables, this bfly knows up to ", kVersion,
+          "); run that bfly, or move the file away and set everything up again"));
     }
     if (const auto sound = database->execAndGet("PRAGMA quick_check"); sound.getString() != "ok") {
       return Damaged(path_, absl::StrCat("is damaged (", sound.getString(), ")"));
     }
+    BringUpToDate(*database, version);
     database->exec("PRAGMA journal_mode = WAL");
     database->exec("PRAGMA synchronous = FULL");
     database->exec(
@@ -107,7 +131,7 @@ absl::Status SqliteStore::Connect() {
 
 absl::Status SqliteStore::CannotMake() const {
   return absl::InternalError(absl::StrCat(
-      "cannot make ", path_, ", where placed objects are kept: ", std::strerror(errno)));
+      "cannot make ", path_, ", where the fabric's intent is kept: ", std::strerror(errno)));
 }
 
 // Writes under another name and renames, so that the file is always a whole database or absent.
@@ -126,6 +150,7 @@ absl::Status SqliteStore::Create() {
     database.exec(absl::StrCat("PRAGMA application_id = ", kApplicationId));
     database.exec(absl::StrCat("PRAGMA user_version = ", kVersion));
     database.exec(kTables);
+    database.exec(kStateTables);
     SQLite::Statement name(database, "INSERT INTO fabric VALUES (?)");
     BindBlob(name, 1, fabric_);
     name.exec();
@@ -147,48 +172,108 @@ absl::Status SqliteStore::CheckOurs() {
   return Connect();
 }
 
+absl::Status SqliteStore::ConnectOrCreate() {
+  const absl::Status status = CheckOurs();
+  return status.ok() && database_ == nullptr ? Create() : status;
+}
+
+absl::StatusOr<std::optional<KeptFabric>> SqliteStore::Read() {
+  const std::lock_guard lock(mutex_);
+  std::optional<KeptFabric> kept;
+  absl::Status status = CheckOurs();
+  if (!status.ok()) return status;
+  if (database_ == nullptr) return kept;
+  status = Try("read", [&] {
+    kept.emplace();
+    kept->fabric = BlobOf(database_->execAndGet("SELECT name FROM fabric"));
+    for (std::string& state : BlobsOf(*database_, "SELECT bytes FROM state")) {
+      kept->state = std::move(state);
+    }
+    kept->circuits = BlobsOf(*database_, "SELECT bytes FROM circuits ORDER BY input");
+    kept->placements = BlobsOf(*database_, kPlacements);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return kept;
+}
+
 absl::StatusOr<std::vector<std::string>> SqliteStore::Open(const std::string& fabric) {
+  const std::lock_guard lock(mutex_);
   fabric_ = fabric;
-  std::vector<std::string> records;
+  std::vector<std::string> placements;
   if (absl::Status status = CheckOurs(); !status.ok()) return status;
-  if (database_ == nullptr) return records;
+  if (database_ == nullptr) return placements;
   std::string owner;
   absl::Status status = Try("read", [&] {
     owner = BlobOf(database_->execAndGet("SELECT name FROM fabric"));
-    if (owner != fabric) return absl::OkStatus();
-    SQLite::Statement all(*database_, "SELECT record FROM placements ORDER BY id");
-    while (all.executeStep()) records.push_back(BlobOf(all.getColumn(0)));
+    if (owner == fabric) placements = BlobsOf(*database_, kPlacements);
     return absl::OkStatus();
   });
-  if (status.ok() && owner != fabric) status = Begin(fabric);
+  if (status.ok() && owner != fabric) status = PutAway(/*set_aside=*/true);
   if (!status.ok()) return status;
-  return records;
+  return placements;
 }
 
-absl::Status SqliteStore::Begin(const std::string& fabric) {
+absl::Status SqliteStore::Begin(const std::string& fabric, bool set_aside) {
+  const std::lock_guard lock(mutex_);
   fabric_ = fabric;
-  return Remove();
+  if (absl::Status status = CheckOurs(); !status.ok()) return status;
+  return PutAway(set_aside);
 }
 
-absl::Status SqliteStore::Remove() {
-  if (absl::Status status = CheckOurs(); !status.ok()) return status;
+absl::Status SqliteStore::PutAway(bool set_aside) {
+  const bool there = database_ != nullptr;
+  if (there && set_aside) {
+    // Afterwards everything is in the one file that is renamed.
+    const absl::Status whole = Try("write", [this] {
+      database_->exec("PRAGMA journal_mode = DELETE");
+      return absl::OkStatus();
+    });
+    if (!whole.ok()) return whole;
+  }
   database_ = nullptr;
   last_before_ = 0;
+  if (there && set_aside && rename(path_.c_str(), aside().c_str()) != 0) {
+    return absl::InternalError(
+        absl::StrCat("cannot set ", path_, " aside as ", aside(), ": ", std::strerror(errno)));
+  }
   Unlink(path_);
   return absl::OkStatus();
 }
 
-absl::Status SqliteStore::Append(const std::vector<std::string>& records) {
-  if (records.empty()) return absl::OkStatus();
-  absl::Status status = CheckOurs();
-  if (status.ok() && database_ == nullptr) status = Create();
-  if (!status.ok()) return status;
+absl::Status SqliteStore::Keep(const KeptChange& change) {
+  const std::lock_guard lock(mutex_);
+  if (absl::Status status = ConnectOrCreate(); !status.ok()) return status;
+  return Try("write", [&] {
+    SQLite::Transaction transaction(*database_, SQLite::TransactionBehavior::IMMEDIATE);
+    SQLite::Statement state(*database_, "INSERT OR REPLACE INTO state VALUES (0, ?)");
+    BindBlob(state, 1, change.state);
+    state.exec();
+    if (change.forget_circuits) database_->exec("DELETE FROM circuits");
+    SQLite::Statement put(*database_, "INSERT OR REPLACE INTO circuits VALUES (?, ?)");
+    SQLite::Statement remove(*database_, "DELETE FROM circuits WHERE input = ?");
+    for (const auto& [input, bytes] : change.circuits) {
+      SQLite::Statement& statement = bytes.empty() ? remove : put;
+      statement.bind(1, static_cast<int64_t>(input));
+      if (!bytes.empty()) BindBlob(statement, 2, bytes);
+      statement.exec();
+      statement.reset();
+    }
+    transaction.commit();
+    return absl::OkStatus();
+  });
+}
+
+absl::Status SqliteStore::Append(const std::vector<std::string>& placements) {
+  if (placements.empty()) return absl::OkStatus();
+  const std::lock_guard lock(mutex_);
+  if (absl::Status status = ConnectOrCreate(); !status.ok()) return status;
   return Try("write", [&] {
     SQLite::Transaction transaction(*database_, SQLite::TransactionBehavior::IMMEDIATE);
     const int64_t before =
         database_->execAndGet("SELECT COALESCE(MAX(id), 0) FROM placements").getInt64();
     SQLite::Statement insert(*database_, "INSERT INTO placements (record) VALUES (?)");
-    for (const std::string& record : records) {
+    for (const std::string& record : placements) {
       BindBlob(insert, 1, record);
       insert.exec();
       insert.reset();
@@ -200,6 +285,7 @@ absl::Status SqliteStore::Append(const std::vector<std::string>& records) {
 }
 
 absl::Status SqliteStore::TakeBack() {
+  const std::lock_guard lock(mutex_);
   if (database_ == nullptr) return absl::OkStatus();
   return Try("write", [&] {
     database_->exec(absl::StrCat("DELETE FROM placements WHERE id > ", last_before_));
@@ -208,6 +294,7 @@ absl::Status SqliteStore::TakeBack() {
 }
 
 absl::Status SqliteStore::KeepLast() {
+  const std::lock_guard lock(mutex_);
   if (database_ == nullptr) return absl::OkStatus();
   return Try("write", [&] {
     database_->exec(absl::StrCat("DELETE FROM placements WHERE id <= ", last_before_));

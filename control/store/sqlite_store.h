@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,38 +21,48 @@ namespace bfly::control {
 
 class SqliteStore final : public Store {
  public:
-  // The version of the tables. A database of a higher version is refused.
-  static constexpr int kVersion = 1;
+  // The version of the tables. A database of a lower version is brought up to it, one of a higher
+  // version is refused. Version 1 had placements alone.
+  static constexpr int kVersion = 2;
 
   // The first Append makes the file, which may grow to `max_bytes`. The constructor reads and
   // writes nothing.
   explicit SqliteStore(std::string path, uint64_t max_bytes = 256 << 20);
   ~SqliteStore() override;
 
+  absl::StatusOr<std::optional<KeptFabric>> Read() override;
   absl::StatusOr<std::vector<std::string>> Open(const std::string& fabric) override;
-  absl::Status Begin(const std::string& fabric) override;
-  absl::Status Append(const std::vector<std::string>& records) override;
+  absl::Status Begin(const std::string& fabric, bool set_aside = false) override;
+  absl::Status Append(const std::vector<std::string>& placements) override;
   absl::Status TakeBack() override;
   absl::Status KeepLast() override;
-  absl::Status Remove() override;
+  absl::Status Keep(const KeptChange& change) override;
+  std::string path() const override { return path_; }
 
  private:
   // Calls `work` and turns exceptions of SQLite into a status. `doing` is a verb such as "read".
   absl::Status Try(const char* doing, const std::function<absl::Status()>& work) const;
+  // What follows needs mutex_.
+
   // Opens the file, which must exist, and checks that it is bfly's.
   absl::Status Connect();
   absl::Status Create();
+  // Opens the file, and makes it if there is none.
+  absl::Status ConnectOrCreate();
+  // Closes the file and forgets it, or renames it.
+  absl::Status PutAway(bool set_aside);
   // Returns the error of errno.
   absl::Status CannotMake() const;
-  // Returns an error if there is a file that bfly must not touch.
+  // Opens the file if there is one. Returns an error if bfly must not touch it.
   absl::Status CheckOurs();
 
   const std::string path_;
   const uint64_t max_bytes_;
-  std::string fabric_;
+  std::mutex mutex_;    // guards what follows
+  std::string fabric_;  // whose file the next Append or Keep makes
   // Null if there is no file, or the file was not opened yet.
   std::unique_ptr<SQLite::Database> database_;
-  int64_t last_before_ = 0;  // the newest record before the last Append
+  int64_t last_before_ = 0;  // the newest placement before the last Append
 };
 
 }  // namespace bfly::control

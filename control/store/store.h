@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a controller must know after a restart and no data plane can tell it: where objects are
-// placed. Data planes hold the topology and the circuits.
+// What a controller must know after a restart and no data plane can tell it. A data plane that ran
+// on holds the topology and the circuits, but nobody else knows where objects are placed. After a
+// reboot nobody else knows anything.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,7 +16,23 @@
 
 namespace bfly::control {
 
-// The placements of one fabric, as records in the order in which they were done. Not thread-safe.
+// Everything that is kept of a fabric. The store does not know what the bytes mean.
+struct KeptFabric {
+  std::string fabric;                   // the text that identifies it
+  std::string state;                    // empty: it was never kept
+  std::vector<std::string> circuits;    // by input
+  std::vector<std::string> placements;  // in the order in which they were done
+};
+
+struct KeptChange {
+  std::string state;
+  bool forget_circuits = false;  // all that are kept so far
+  // By input. With empty bytes no circuit stands at the input any more.
+  std::vector<std::pair<uint32_t, std::string>> circuits = {};
+};
+
+// What one fabric is meant to be. Placements are written before they are answered, the rest a
+// moment later. Thread-safe.
 //
 // A store that cannot be read is never taken for an empty one: every call returns the reason until
 // the operator has done what the error says. After an error the store holds what it held before the
@@ -26,19 +46,25 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // Returns the records of the fabric that the text `fabric` identifies. If the store has another
-  // fabric or none, it begins anew and returns no records.
+  // Returns all that is kept, of whatever fabric. Nothing: no fabric is kept.
+  virtual absl::StatusOr<std::optional<KeptFabric>> Read() = 0;
+  // Returns the placements of the fabric that the text `fabric` identifies. If the store has
+  // another fabric, that is set aside, and the store begins anew.
   virtual absl::StatusOr<std::vector<std::string>> Open(const std::string& fabric) = 0;
-  // Forgets all records. Later records are of `fabric`.
-  virtual absl::Status Begin(const std::string& fabric) = 0;
-  // Appends all records or none. They are on disk when it returns OK.
-  virtual absl::Status Append(const std::vector<std::string>& records) = 0;
+  // Begins anew with `fabric`. What was kept before is forgotten or, with `set_aside`, takes the
+  // place of what was set aside before.
+  virtual absl::Status Begin(const std::string& fabric, bool set_aside = false) = 0;
+  // Appends all placements or none. They are on disk when it returns OK.
+  virtual absl::Status Append(const std::vector<std::string>& placements) = 0;
   // Takes back the last Append.
   virtual absl::Status TakeBack() = 0;
-  // Leaves only the records of the last Append.
+  // Leaves only the placements of the last Append.
   virtual absl::Status KeepLast() = 0;
-  // Forgets everything, because no fabric is loaded any more.
-  virtual absl::Status Remove() = 0;
+  // Makes all of the change or nothing. It is on disk when it returns OK.
+  virtual absl::Status Keep(const KeptChange& change) = 0;
+  // Where it keeps things, for messages, and where what is set aside goes.
+  virtual std::string path() const = 0;
+  std::string aside() const { return path() + ".before"; }
 };
 
 // Makes a store that keeps nothing, for controllers without a run directory.

@@ -152,30 +152,31 @@ TEST_F(DataServerServiceTest, AControllerThatRestartsKnowsTheObjectsAndWhoReadsT
   controller_ = std::make_unique<TestController>(directory_.path());
   EXPECT_EQ(Status().objects(), 4u);
   EXPECT_TRUE(Ask(1, 200).ok());
-  // Objects do not outlive their fabric.
+  // Objects do not go over to another fabric.
   ASSERT_TRUE(Load(*controller_, RandomlyWired(16), /*replace=*/true).ok());
   EXPECT_EQ(Status().objects(), 0u);
   controller_.reset();
   controller_ = std::make_unique<TestController>(directory_.path());
   EXPECT_EQ(Status().objects(), 0u);
   ASSERT_TRUE(Call(*controller_->fabric, &v1::Fabric::Stub::Unload, v1::UnloadRequest()).ok());
-  EXPECT_FALSE(std::filesystem::exists(directory_.path() + "/objects.db"));
+  EXPECT_FALSE(std::filesystem::exists(directory_.path() + "/intent.db")) << "nothing to keep";
+  EXPECT_TRUE(std::filesystem::exists(directory_.path() + "/intent.db.before"));
 }
 
 TEST_F(DataServerServiceTest, WhatCannotBeKeptIsNotPlaced) {
-  Start();
   // A directory stands in the file's place, so nothing can be written there.
-  std::filesystem::create_directories(directory_.path() + "/objects.db/in");
+  std::filesystem::create_directories(directory_.path() + "/intent.db/in");
+  Start();
   const absl::Status status = PlaceAt(1, {3});
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("objects.db"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("intent.db"));
   EXPECT_EQ(Status().objects(), 0u);
   EXPECT_TRUE(SetUpCircuit(*controller_, 3, 5).ok());
 }
 
 TEST_F(DataServerServiceTest, AStoreThatCannotBeReadIsSaidAndNotTakenForAnEmptyOne) {
   Start();
-  const std::string store = directory_.path() + "/objects.db";
+  const std::string store = directory_.path() + "/intent.db";
   ASSERT_TRUE(Place(8, 2).ok());
   EXPECT_EQ(StatusOf(*controller_).store_problem(), "");
   controller_.reset();
@@ -183,9 +184,9 @@ TEST_F(DataServerServiceTest, AStoreThatCannotBeReadIsSaidAndNotTakenForAnEmptyO
   std::filesystem::resize_file(store, 5'000);
   std::filesystem::remove(store + "-wal");
   controller_ = std::make_unique<TestController>(directory_.path());
-  EXPECT_TRUE(controller_->Logged("objects.db"));
+  EXPECT_TRUE(controller_->Logged("intent.db"));
   EXPECT_THAT(StatusOf(*controller_).store_problem(),
-              testing::AllOf(HasSubstr("objects.db"), HasSubstr("is damaged"),
+              testing::AllOf(HasSubstr("intent.db"), HasSubstr("is damaged"),
                              HasSubstr("put back a copy")));
   EXPECT_EQ(PlaceAt(1, {3}).code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(Status().objects(), 0u);

@@ -42,8 +42,9 @@ class SqliteStoreTest : public testing::Test {
   void ExpectLeftAlone(absl::StatusCode code, const char* text) {
     const std::string before = Bytes(path_);
     SqliteStore store(path_);
-    for (const absl::Status& status : {store.Open("f").status(), store.Append({"one"}),
-                                       store.Begin("g"), store.Append({"two"}), store.Remove()}) {
+    for (const absl::Status& status :
+         {store.Open("f").status(), store.Append({"one"}), store.Begin("g"), store.Append({"two"}),
+          store.Keep({.state = "s"}), store.Read().status()}) {
       EXPECT_EQ(status.code(), code) << status;
       EXPECT_THAT(std::string(status.message()), HasSubstr(path_));
       EXPECT_THAT(std::string(status.message()), HasSubstr(text));
@@ -53,7 +54,7 @@ class SqliteStoreTest : public testing::Test {
 
   const TemporaryFolder folder_;
   const std::string directory_ = folder_.path();
-  std::string path_ = directory_ + "/objects.db";
+  std::string path_ = directory_ + "/intent.db";
 };
 
 TEST_F(SqliteStoreTest, KeepsRecordsInOrderForTheirFabricOnly) {
@@ -102,7 +103,7 @@ TEST_F(SqliteStoreTest, TakesBackTheLastAndForgetsWhatIsReplaced) {
   EXPECT_FALSE(std::filesystem::exists(path_));
   ASSERT_TRUE(store.Append({"seven"}).ok());
   EXPECT_THAT(Read("g"), ElementsAre("seven"));
-  ASSERT_TRUE(store.Remove().ok());
+  ASSERT_TRUE(store.Begin("h").ok());
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
@@ -134,6 +135,70 @@ TEST_F(SqliteStoreTest, ATransactionThatWasNotWrittenToItsEndLeavesNothing) {
       EXPECT_THAT(Read(), ElementsAre("first", "second", "third"));
     }
   }
+}
+
+TEST_F(SqliteStoreTest, KeepsTheStateAndTheCircuitsThatStand) {
+  EXPECT_FALSE(SqliteStore(path_).Read()->has_value());
+  {
+    SqliteStore store(path_);
+    ASSERT_TRUE(store.Begin("f").ok());
+    ASSERT_TRUE(store.Keep({.state = "one", .circuits = {{7, "seven"}, {0, "nought"}}}).ok());
+    ASSERT_TRUE(store.Append({"placed"}).ok());
+    // Circuit 7 is released, 0 gets another path, and 4294967295 is new.
+    ASSERT_TRUE(
+        store.Keep({.state = "two", .circuits = {{7, ""}, {0, "moved"}, {~0u, "last"}}}).ok());
+  }
+  const auto kept = SqliteStore(path_).Read();
+  ASSERT_TRUE(kept.ok() && kept->has_value()) << kept.status();
+  EXPECT_EQ((*kept)->fabric, "f");
+  EXPECT_EQ((*kept)->state, "two");
+  EXPECT_THAT((*kept)->circuits, ElementsAre("moved", "last"));
+  EXPECT_THAT((*kept)->placements, ElementsAre("placed"));
+  ASSERT_TRUE(SqliteStore(path_)
+                  .Keep({.state = "three", .forget_circuits = true, .circuits = {{3, "new"}}})
+                  .ok());
+  EXPECT_THAT((*SqliteStore(path_).Read())->circuits, ElementsAre("new"));
+}
+
+TEST_F(SqliteStoreTest, WhatIsSetAsideCanBePutBack) {
+  {
+    SqliteStore store(path_);
+    ASSERT_TRUE(store.Begin("f").ok());
+    ASSERT_TRUE(store.Append({"placed"}).ok());
+    ASSERT_TRUE(store.Keep({.state = "one", .circuits = {{7, "seven"}}}).ok());
+    ASSERT_TRUE(store.Begin("g", /*set_aside=*/true).ok());
+    EXPECT_FALSE(std::filesystem::exists(path_));
+    EXPECT_FALSE(std::filesystem::exists(path_ + "-wal"));
+    ASSERT_TRUE(store.Keep({.state = "other"}).ok());
+    // What is forgotten does not push out what was set aside.
+    ASSERT_TRUE(store.Begin("h").ok());
+  }
+  std::filesystem::rename(path_ + ".before", path_);
+  const auto kept = SqliteStore(path_).Read();
+  ASSERT_TRUE(kept.ok() && kept->has_value()) << kept.status();
+  EXPECT_EQ((*kept)->state, "one");
+  EXPECT_THAT((*kept)->circuits, ElementsAre("seven"));
+  EXPECT_THAT((*kept)->placements, ElementsAre("placed"));
+  // A controller that takes another fabric over sets this one aside.
+  EXPECT_THAT(*SqliteStore(path_).Open("g"), IsEmpty());
+  EXPECT_TRUE(std::filesystem::exists(path_ + ".before"));
+}
+
+// Version 1 had these tables, as its code said.
+TEST_F(SqliteStoreTest, AStoreOfVersion1IsBroughtUpToDate) {
+  Execute(R"(CREATE TABLE fabric (name BLOB NOT NULL);
+             CREATE TABLE placements (id INTEGER PRIMARY KEY, record BLOB NOT NULL);
+             INSERT INTO fabric VALUES (CAST('f' AS BLOB));
+             INSERT INTO placements (record) VALUES (CAST('one' AS BLOB));
+             PRAGMA application_id = 1650879609;
+             PRAGMA user_version = 1;)");
+  EXPECT_THAT(Read(), ElementsAre("one"));
+  SqliteStore store(path_);
+  ASSERT_TRUE(store.Keep({.state = "s", .circuits = {{1, "c"}}}).ok());
+  const auto kept = store.Read();
+  ASSERT_TRUE(kept.ok() && kept->has_value()) << kept.status();
+  EXPECT_THAT((*kept)->circuits, ElementsAre("c"));
+  EXPECT_THAT((*kept)->placements, ElementsAre("one"));
 }
 
 TEST_F(SqliteStoreTest, AFileOfSomethingElseIsLeftAlone) {

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/controller/intent_keeper.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace bfly::control {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// How often the thread looks whether something was changed.
+constexpr milliseconds kLook{100};
+// How soon it looks again if something was not committed yet.
+constexpr milliseconds kLookAgain{10};
+// How long it waits after an error, such as a full disk.
+constexpr milliseconds kAfterError{1'000};
+// It rests so many times as long as it wrote, so that it takes at most a fifth of a CPU.
+constexpr int kRest = 4;
+
+}  // namespace
+
+IntentKeeper::IntentKeeper(LoadedIntent& intent, Store& store,
+                           std::function<void(const std::string&)> log)
+    : intent_(intent), store_(store), log_(std::move(log)) {
+  const auto record = ReadRecord();
+  if (!record.ok()) {
+    Learn(record.status());
+  } else if (record->has_value()) {
+    kept_ = SummaryOf(**record, store_.path());
+  }
+  intent_.WatchFromStart(this);
+  thread_ = std::thread([this] { Run(); });
+}
+
+IntentKeeper::~IntentKeeper() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+  intent_.Unwatch(this);
+  const std::lock_guard writing(writing_);
+  if (intent_.changes() != written_) Write(/*loaded=*/true, /*surely=*/true);
+}
+
+std::optional<v1::KeptIntent> IntentKeeper::kept() const {
+  const std::lock_guard lock(mutex_);
+  return kept_;
+}
+
+std::string IntentKeeper::problem() const {
+  const std::lock_guard lock(mutex_);
+  return problem_;
+}
+
+absl::StatusOr<std::optional<FabricRecord>> IntentKeeper::ReadRecord() {
+  const auto kept = store_.Read();
+  if (!kept.ok()) return kept.status();
+  if (!kept->has_value() || (*kept)->state.empty()) return std::optional<FabricRecord>();
+  absl::StatusOr<FabricRecord> record = ToRecord(**kept, store_.path());
+  if (!record.ok()) return record.status();
+  return std::optional(*std::move(record));
+}
+
+absl::StatusOr<std::optional<v1::KeptIntent>> IntentKeeper::RestoreInto(Intent& intent,
+                                                                        uint64_t most_objects) {
+  const auto record = ReadRecord();
+  if (!record.ok()) return record.status();
+  if (!record->has_value()) return std::optional<v1::KeptIntent>();
+  const absl::Status status = Restore(**record, store_.path(), most_objects, intent);
+  if (!status.ok()) return status;
+  return std::optional(SummaryOf(**record, store_.path()));
+}
+
+absl::StatusOr<std::optional<v1::Topology>> IntentKeeper::LeftLoaded() {
+  const auto record = ReadRecord();
+  if (!record.ok()) return record.status();
+  if (!record->has_value() || !(*record)->state.loaded()) return std::optional<v1::Topology>();
+  return std::optional((*record)->state.topology());
+}
+
+std::optional<v1::KeptIntent> IntentKeeper::Begin(std::unique_ptr<Intent> next) {
+  const std::lock_guard writing(writing_);
+  std::optional<v1::KeptIntent> before = kept();
+  if (intent_.is_loaded()) {
+    Write(/*loaded=*/false, /*surely=*/true);
+    before = SummaryOf(intent_.now(), store_.path());
+    if (!IsWorthKeeping(intent_.now()) || store_.path().empty()) before.reset();
+  }
+  if (before.has_value() && !IsWorthKeeping(*before)) before.reset();
+  const absl::Status begun = store_.Begin(NameForStore(next->topology), before.has_value());
+  Learn(begun);
+  if (!begun.ok()) before.reset();
+  if (before.has_value()) before->set_path(store_.aside());
+  written_state_.clear();
+  intent_.Replace(std::move(next));
+  SetKept(std::nullopt);
+  if (begun.ok()) Write(/*loaded=*/true, /*surely=*/true);
+  return before;
+}
+
+void IntentKeeper::Resume(std::unique_ptr<Intent> next) {
+  const std::lock_guard writing(writing_);
+  Learn(store_.Open(NameForStore(next->topology)).status());
+  intent_.Replace(std::move(next));
+  intent_.ChangeAndTell([](const Intent& intent) {
+    return CircuitChange{.install = intent.state.circuits(), .remove = {}};
+  });
+  SetKept(std::nullopt);
+  Write(/*loaded=*/true, /*surely=*/true);
+}
+
+void IntentKeeper::End() {
+  const std::lock_guard writing(writing_);
+  const Intent& last = intent_.now();
+  std::optional<v1::KeptIntent> kept;
+  if (!last.circuits_known) {
+    // The store has what the controller before this one knew.
+    const auto record = ReadRecord();
+    if (record.ok() && record->has_value()) kept = SummaryOf(**record, store_.path());
+  } else if (!IsWorthKeeping(last)) {
+    Learn(store_.Begin(NameForStore(last.topology)));
+    written_state_.clear();
+  } else if (Write(/*loaded=*/false, /*surely=*/true) && !store_.path().empty()) {
+    kept = SummaryOf(last, store_.path());
+  }
+  intent_.Replace(nullptr);
+  SetKept(std::move(kept));
+  written_ = intent_.changes();
+}
+
+void IntentKeeper::SetKept(std::optional<v1::KeptIntent> kept) {
+  const std::lock_guard lock(mutex_);
+  kept_ = std::move(kept);
+}
+
+void IntentKeeper::OnFabric(std::shared_ptr<const Network>,
+                            const std::vector<StandingCircuit>& standing) {
+  {
+    const std::lock_guard lock(mutex_);
+    pending_ = {.forget = true, .circuits = {}};
+  }
+  OnChange({.install = standing, .remove = {}});
+}
+
+void IntentKeeper::OnChange(const CircuitChange& change) {
+  const std::lock_guard lock(mutex_);
+  for (const Row input : change.remove) pending_.circuits[input] = {};
+  for (const StandingCircuit& circuit : change.install) {
+    pending_.circuits[circuit.path.input] = {
+        .tag = circuit.path.tag, .id = circuit.id, .object = circuit.object, .stands = true};
+  }
+}
+
+bool IntentKeeper::Write(bool loaded, bool surely) {
+  const uint64_t changes = intent_.changes();
+  v1::AgentState state;
+  bool known = false;
+  const auto read = [&](const Intent& intent) {
+    known = intent.circuits_known;
+    if (known) state = StateOf(intent, loaded);
+  };
+  const bool could_read = surely ? intent_.Read(read).ok() : intent_.TryRead(read);
+  if (!could_read || !known) return false;
+  const absl::Status status = Put(state);
+  Learn(status);
+  if (status.ok()) written_ = changes;
+  return status.ok();
+}
+
+absl::Status IntentKeeper::Put(const v1::AgentState& state) {
+  Pending pending;
+  {
+    const std::lock_guard lock(mutex_);
+    std::swap(pending, pending_);
+  }
+  KeptChange change{.state = state.SerializeAsString(), .forget_circuits = pending.forget};
+  if (!change.forget_circuits && pending.circuits.empty() && change.state == written_state_) {
+    return absl::OkStatus();
+  }
+  change.circuits.reserve(pending.circuits.size());
+  for (const auto& [input, circuit] : pending.circuits) {
+    v1::AgentCircuit message;
+    if (circuit.stands) {
+      message.set_input(input);
+      message.set_tag(circuit.tag);
+      message.set_id(circuit.id);
+      if (circuit.object.has_value()) message.set_object(*circuit.object);
+    }
+    change.circuits.emplace_back(input, circuit.stands ? message.SerializeAsString() : "");
+  }
+  absl::Status status = store_.Keep(change);
+  if (status.ok()) {
+    written_state_ = std::move(change.state);
+  } else {
+    PutBack(std::move(pending));
+  }
+  return status;
+}
+
+void IntentKeeper::PutBack(Pending unwritten) {
+  const std::lock_guard lock(mutex_);
+  // A new fabric needs nothing of the one before.
+  if (pending_.forget) return;
+  // What came meanwhile is newer.
+  unwritten.circuits.merge(pending_.circuits);
+  for (auto& [input, circuit] : pending_.circuits) unwritten.circuits[input] = circuit;
+  pending_ = std::move(unwritten);
+}
+
+void IntentKeeper::Learn(const absl::Status& status) {
+  std::string problem(status.message());
+  {
+    const std::lock_guard lock(mutex_);
+    if (problem == problem_) return;
+    problem_ = problem;
+  }
+  log_(status.ok() ? "what is changed is kept again"
+                   : absl::StrCat("what is changed is not kept: ", problem));
+}
+
+void IntentKeeper::Run() {
+  Clock::duration wait = kLook;
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      if (changed_.wait_for(lock, wait, [this] { return stopping_; })) return;
+    }
+    wait = kLook;
+    const std::lock_guard writing(writing_);
+    if (intent_.changes() == written_) continue;
+    const auto begin = Clock::now();
+    const bool written = Write(/*loaded=*/true, /*surely=*/false);
+    const Clock::duration rest = kRest * (Clock::now() - begin);
+    wait = written             ? std::max<Clock::duration>(kLook, rest)
+           : problem().empty() ? kLookAgain
+                               : kAfterError;
+  }
+}
+
+}  // namespace bfly::control

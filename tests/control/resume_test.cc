@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is kept of a fabric when it is unloaded, or when its controller ends, and what a Load with
+// `resume` brings back.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "tests/control/service_fixture.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class ResumeTest : public testing::Test {
+ protected:
+  ResumeTest() { Start(); }
+  void Start() { controller_ = std::make_unique<TestController>(directory_.path()); }
+  std::unique_ptr<TestAgent> Agent(const std::string& name) {
+    return std::make_unique<TestAgent>(directory_.path(), name, FakeBackend(board_, name));
+  }
+  absl::StatusOr<v1::LoadResponse> Resume(const v1::Topology& topology, bool replace = false) {
+    v1::LoadRequest request;
+    *request.mutable_topology() = topology;
+    request.set_resume(true);
+    request.set_replace(replace);
+    return Call(*controller_->fabric, &v1::Fabric::Stub::Load, request);
+  }
+  v1::UnloadResponse Unload() {
+    const auto last = Call(*controller_->fabric, &v1::Fabric::Stub::Unload, v1::UnloadRequest());
+    EXPECT_TRUE(last.ok()) << last.status();
+    return last.value_or(v1::UnloadResponse());
+  }
+  void SetUpSomething() {
+    for (const Row row : {1, 2, 3}) ASSERT_TRUE(SetUpCircuit(*controller_, row, row).ok());
+    v1::SetLinkStateRequest link;
+    link.set_stage(2);
+    link.set_row(5);
+    ASSERT_TRUE(Call(*controller_->fabric, &v1::Fabric::Stub::SetLinkState, link).ok());
+    v1::SetLinksRequest links;
+    links.add_changes()->set_stages("1");
+    links.mutable_changes(0)->set_delay("50us");
+    ASSERT_TRUE(Call(*controller_->fabric, &v1::Fabric::Stub::SetLinks, links).ok());
+    v1::StartTrafficRequest traffic;
+    traffic.add_sources()->set_name("steady");
+    ASSERT_TRUE(Call(*controller_->traffic, &v1::Traffic::Stub::Start, traffic).ok());
+  }
+  void ExpectSomething(const v1::KeptIntent& kept) {
+    EXPECT_EQ(kept.name(), "test");
+    EXPECT_EQ(kept.circuits(), 3u);
+    EXPECT_EQ(kept.link_changes(), 1u);
+    EXPECT_EQ(kept.down_links(), 1u);
+    EXPECT_EQ(kept.sources(), 1u);
+    EXPECT_EQ(kept.path(), directory_.path() + "/intent.db");
+  }
+  std::vector<uint64_t> Ids() {
+    std::vector<uint64_t> ids;
+    for (const v1::Circuit& circuit : List(*controller_)) ids.push_back(circuit.id());
+    return ids;
+  }
+
+  FakeBoard board_;
+  TemporaryFolder directory_;
+  std::unique_ptr<TestAgent> agent_ = Agent("dp0");
+  std::unique_ptr<TestController> controller_;
+};
+
+TEST_F(ResumeTest, WhatIsUnloadedIsKeptAndTheDataPlaneGetsAllOfItAgain) {
+  ASSERT_TRUE(Load(*controller_, SmallTopology()).ok());
+  SetUpSomething();
+  const std::vector<uint64_t> ids = Ids();
+  ASSERT_THAT(ids, SizeIs(3));
+  const FabricHost::Held before = agent_->host().held(true);
+  ExpectSomething(Unload().kept());
+  ExpectSomething(StatusOf(*controller_).kept());
+  EXPECT_FALSE(agent_->host().held(true).loaded);
+  // A controller that knows nothing of the one before.
+  controller_.reset();
+  agent_.reset();
+  agent_ = Agent("dp0");
+  Start();
+  ExpectSomething(StatusOf(*controller_).kept());
+  const auto resumed = Resume(SmallTopology());
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  ExpectSomething(resumed->resumed());
+  EXPECT_FALSE(resumed->has_set_aside());
+  EXPECT_FALSE(resumed->status().has_kept());
+  EXPECT_EQ(Ids(), ids);
+  const FabricHost::Held after = agent_->host().held(true);
+  EXPECT_EQ(after.down_links, before.down_links);
+  ASSERT_EQ(after.circuits.size(), before.circuits.size());
+  for (size_t i = 0; i < after.circuits.size(); ++i) {
+    EXPECT_EQ(after.circuits[i].tag, before.circuits[i].tag);
+    EXPECT_EQ(after.circuits[i].id, before.circuits[i].id);
+  }
+  ASSERT_EQ(after.sources.size(), 1u);
+  EXPECT_EQ(after.sources[0].SerializeAsString(), before.sources[0].SerializeAsString());
+  ASSERT_EQ(after.link_changes.size(), 1);
+  EXPECT_EQ(after.link_changes[0].SerializeAsString(), before.link_changes[0].SerializeAsString());
+  ExpectCountsEqualRecount(*controller_, agent_.get());
+  // Nothing of it is there twice, and what is released is kept no longer.
+  ASSERT_TRUE(ReleaseCircuit(*controller_, ids[1]).ok());
+  EXPECT_EQ(Unload().kept().circuits(), 2u);
+  ASSERT_TRUE(Resume(SmallTopology()).ok());
+  EXPECT_THAT(Ids(), ElementsAre(ids[0], ids[2]));
+}
+
+TEST_F(ResumeTest, WithoutResumeItIsSetAsideAndOnlyOnce) {
+  ASSERT_TRUE(Load(*controller_, SmallTopology()).ok());
+  SetUpSomething();
+  Unload();
+  v1::LoadRequest anew;
+  *anew.mutable_topology() = SmallTopology(/*split=*/false, 8);
+  const auto loaded = Call(*controller_->fabric, &v1::Fabric::Stub::Load, anew);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->set_aside().circuits(), 3u);
+  EXPECT_EQ(loaded->set_aside().path(), directory_.path() + "/intent.db.before");
+  EXPECT_THAT(List(*controller_), SizeIs(0));
+  EXPECT_FALSE(Unload().has_kept()) << "nothing was set up";
+  const auto again = Call(*controller_->fabric, &v1::Fabric::Stub::Load, anew);
+  EXPECT_FALSE(again->has_set_aside());
+  EXPECT_TRUE(std::filesystem::exists(directory_.path() + "/intent.db.before"));
+  // A fabric that replaces another sets the other's intent aside.
+  ASSERT_TRUE(SetUpCircuit(*controller_, 4, 4).ok());
+  anew.set_replace(true);
+  const auto replaced = Call(*controller_->fabric, &v1::Fabric::Stub::Load, anew);
+  ASSERT_TRUE(replaced.ok()) << replaced.status();
+  EXPECT_EQ(replaced->set_aside().circuits(), 1u);
+}
+
+TEST_F(ResumeTest, AnotherFabricIsRefusedAndNothingIsLost) {
+  ASSERT_TRUE(Load(*controller_, SmallTopology()).ok());
+  SetUpSomething();
+  Unload();
+  const auto other = Resume(SmallTopology(/*split=*/false, 8));
+  EXPECT_EQ(other.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(FieldsOf(other.status()), ElementsAre("resume"));
+  EXPECT_THAT(std::string(other.status().message()),
+              AllOf(HasSubstr("of 8 rows"), HasSubstr("of 16 rows"), HasSubstr("intent.db")));
+  v1::Topology reseeded = SmallTopology();
+  reseeded.mutable_network()->set_seed(8);
+  EXPECT_THAT(std::string(Resume(reseeded).status().message()), HasSubstr("other settings"));
+  const auto both = Resume(SmallTopology(), /*replace=*/true);
+  EXPECT_EQ(both.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_FALSE(StatusOf(*controller_).loaded());
+  ExpectSomething(StatusOf(*controller_).kept());
+  const auto resumed = Resume(SmallTopology());
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_THAT(List(*controller_), SizeIs(3));
+}
+
+TEST_F(ResumeTest, NothingKeptIsNoError) {
+  const auto resumed = Resume(SmallTopology());
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_FALSE(resumed->has_resumed());
+  EXPECT_TRUE(StatusOf(*controller_).loaded());
+}
+
+TEST_F(ResumeTest, WhatCannotBeKeptIsSaid) {
+  controller_.reset();
+  // A directory stands in the file's place.
+  std::filesystem::create_directories(directory_.path() + "/intent.db/in");
+  Start();
+  ASSERT_TRUE(Load(*controller_, SmallTopology()).ok());
+  ASSERT_TRUE(SetUpCircuit(*controller_, 3, 5).ok()) << "set-ups do not wait for the disk";
+  EXPECT_THAT(StatusOf(*controller_).keeping_problem(), HasSubstr("intent.db"));
+  const v1::UnloadResponse last = Unload();
+  EXPECT_FALSE(last.has_kept());
+  EXPECT_THAT(last.keeping_problem(), HasSubstr("intent.db"));
+}
+
+// The controller ends while the fabric is loaded, and the machine with it.
+TEST_F(ResumeTest, AControllerThatIsToResumeLoadsWhatTheLastOneLeftLoaded) {
+  ASSERT_TRUE(Load(*controller_, SmallTopology()).ok());
+  SetUpSomething();
+  const std::vector<uint64_t> ids = Ids();
+  controller_.reset();
+  agent_.reset();
+  std::string log;
+  std::mutex mutex;
+  const auto start = [&] {
+    return std::make_unique<Controller>(
+        ControllerOptions{.run_directory = directory_.path(),
+                          .resume = true,
+                          .agents = {},
+                          .watch_interval = std::chrono::milliseconds(20),
+                          .log = [&](const std::string& line) {
+                            const std::lock_guard lock(mutex);
+                            log += line + "\n";
+                          }});
+  };
+  auto next = start();
+  EXPECT_TRUE(next->Status().loaded()) << "before any data plane answers";
+  EXPECT_EQ(next->Status().circuits(), 3u);
+  agent_ = Agent("dp0");
+  EXPECT_TRUE(Eventually([&] { return agent_->host().held(true).circuits.size() == 3; }));
+  EXPECT_TRUE(Eventually([&] { return agent_->host().held(true).sources.size() == 1; }));
+  const FabricHost::Held held = agent_->host().held(true);
+  EXPECT_EQ(held.circuits[0].id, ids[0]);
+  EXPECT_EQ(held.down_links.size(), 1u);
+  EXPECT_EQ(held.link_changes.size(), 1);
+  // A fabric that was unloaded in order is not loaded by itself.
+  ASSERT_TRUE(next->loader().Unload(0, InAMinute()).ok());
+  next.reset();
+  next = start();
+  EXPECT_FALSE(next->Status().loaded());
+  EXPECT_EQ(next->Status().kept().circuits(), 3u);
+}
+
+// What data planes hold is newer than what is kept: they ran on.
+TEST_F(ResumeTest, DataPlanesThatRanOnAreRight) {
+  ASSERT_TRUE(Load(*controller_, SmallTopology()).ok());
+  SetUpSomething();
+  const std::vector<uint64_t> ids = Ids();
+  controller_.reset();
+  ASSERT_TRUE(agent_->host().UpdateCircuits({}, {2}, 0).ok());
+  Start();
+  EXPECT_THAT(Ids(), ElementsAre(ids[0], ids[2]));
+  EXPECT_EQ(Unload().kept().circuits(), 2u) << "the store follows";
+}
+
+}  // namespace
+}  // namespace bfly::control
