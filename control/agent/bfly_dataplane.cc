@@ -16,8 +16,10 @@
 #include "control/agent/agent_service.h"
 #include "control/agent/fabric_host.h"
 #include "control/agent/update_socket.h"
+#include "control/agent/worker_watch.h"
 #include "control/server/address.h"
 #include "control/server/grpc_server.h"
+#include "control/server/service_notice.h"
 #include "control/server/stop_signal.h"
 #include "control/topology_file/ranges.h"
 #include "control/topology_file/reader.h"
@@ -160,6 +162,34 @@ void PrintAccount(const dataplane::Snapshot& last) {
   std::cout << line << std::endl;
 }
 
+std::string StatusText(const FabricHost& host, size_t workers) {
+  if (workers == 0) return "no fabric is loaded";
+  return absl::StrCat("fabric ", host.held(/*full=*/true).topology.name(), ", ", workers,
+                      workers == 1 ? " worker" : " workers");
+}
+
+// Serves until somebody asks to end. Tells the service manager, if it wants to hear that, that the
+// data plane is alive as long as every worker goes on.
+void Serve(const StopSignal& stop, const FabricHost& host) {
+  const auto workers_now = [&host] {
+    const auto snapshot = host.snapshot(/*links=*/false);
+    return snapshot.ok() ? snapshot->workers : std::vector<dataplane::WorkerCounters>();
+  };
+  ServiceNotice notice;
+  notice.Ready(StatusText(host, workers_now().size()));
+  if (!notice.watchdog().has_value()) {
+    stop.Wait();
+  } else {
+    WorkerWatch watch;
+    do {
+      const std::vector<dataplane::WorkerCounters> workers = workers_now();
+      notice.SetStatus(StatusText(host, workers.size()));
+      if (watch.AllMove(workers)) notice.Alive();
+    } while (!stop.WaitFor(*notice.watchdog() / 4));
+  }
+  notice.Stopping();
+}
+
 absl::Status Run(const Flags& flags) {
   const StopSignal stop;
   const std::string run_directory = RunDirectory(flags.run_dir);
@@ -210,7 +240,7 @@ absl::Status Run(const Flags& flags) {
   std::cout << "data plane " << flags.name << " answers at " << absl::StrJoin(*addresses, ", ")
             << std::endl;
 
-  stop.Wait();
+  Serve(stop, host);
   (*server)->Stop();
   updates->reset();
   if (host.held(false).loaded) {
@@ -229,7 +259,8 @@ int Main(int argc, char** argv) {
   const absl::Status status = Run(flags);
   dataplane::StopEal();
   if (status.ok()) return 0;
-  std::cerr << "bfly-dataplane: " << status.message() << std::endl;
+  std::cerr << ForStandardError(LogLevel::kError,
+                                absl::StrCat("bfly-dataplane: ", status.message(), "\n"));
   return 1;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/controller/commit_queue.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -53,11 +55,24 @@ class WaitedPlan final : public Plan {
   absl::Status permitted_;
 };
 
+// Changes nothing.
+class BeatPlan final : public Plan {
+ public:
+  explicit BeatPlan(std::function<void()> done) : done_(std::move(done)) {}
+  bool IsQuick() const override { return false; }
+  void Execute(FabricState&, const Arbitration&) override {}
+  void Done() override { done_(); }
+
+ private:
+  const std::function<void()> done_;
+};
+
 }  // namespace
 
 CommitQueue::CommitQueue(TimedLock& change, CircuitCommit& commit, Resources& resources)
     : change_(change), commit_(commit), resources_(resources) {
   thread_ = std::thread([this] { Run(); });
+  pthread_setname_np(thread_.native_handle(), "bfly-queue");
   long_thread_ = std::thread([this] { RunLong(); });
 }
 
@@ -116,6 +131,10 @@ absl::Status CommitQueue::Commit(uint64_t election_id,
     waiter.changed.wait(lock, done);
   }
   return waiter.status;
+}
+
+void CommitQueue::Beat(std::function<void()> done) {
+  if (Push(std::make_unique<BeatPlan>(std::move(done)))) HandOver();
 }
 
 void CommitQueue::PushLong(std::unique_ptr<LongCall> call) {

@@ -55,6 +55,9 @@ class CommitQueue {
   // DEADLINE_EXCEEDED: the plan had not begun by the deadline, and never will.
   absl::Status Commit(uint64_t election_id, const std::function<void(FabricState&)>& execute,
                       Clock::time_point deadline);
+  // Calls `done`, once, on a thread of the queue's, when all that waits now was carried out. Who
+  // asks again and again sees whether the queue goes on.
+  void Beat(std::function<void()> done);
   // Long calls are carried out one after the other, beside the plans. While kMaxLong calls wait
   // that somebody wants, a new call is given up with RESOURCE_EXHAUSTED.
   void PushLong(std::unique_ptr<LongCall> call);

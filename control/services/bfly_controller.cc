@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -19,6 +21,7 @@
 #include "control/server/controller_lock.h"
 #include "control/server/grpc_server.h"
 #include "control/server/operator_id.h"
+#include "control/server/service_notice.h"
 #include "control/server/state_lock.h"
 #include "control/server/stop_signal.h"
 #include "control/services/circuits_service.h"
@@ -83,7 +86,44 @@ std::string HostName() {
   return name;
 }
 
-void Log(const std::string& line) { std::cerr << absl::StrCat("bfly-controller: ", line, "\n"); }
+void Log(LogLevel level, const std::string& line) {
+  std::cerr << ForStandardError(level, absl::StrCat("bfly-controller: ", line, "\n"));
+}
+
+// Tells the service manager that the controller is alive as long as its queue goes on.
+class QueuePulse {
+ public:
+  QueuePulse(CommitQueue& queue, ServiceNotice& notice) : queue_(queue), notice_(notice) {}
+
+  // How often to call Feel.
+  std::chrono::milliseconds interval() const {
+    constexpr std::chrono::milliseconds kUsual{500};
+    return notice_.watchdog().has_value() ? std::min(kUsual, *notice_.watchdog() / 4) : kUsual;
+  }
+  void Feel() {
+    if (!notice_.watchdog().has_value() || !*returned_) return;
+    notice_.Alive();
+    *returned_ = false;
+    queue_.Beat([returned = returned_] { *returned = true; });
+  }
+
+ private:
+  CommitQueue& queue_;
+  ServiceNotice& notice_;
+  // Whether the last beat has come back. The queue may outlive this object.
+  const std::shared_ptr<std::atomic<bool>> returned_ = std::make_shared<std::atomic<bool>>(true);
+};
+
+std::string StatusText(Controller& controller) {
+  const v1::FabricStatus status = controller.Status();
+  if (!status.loaded()) return "no fabric is loaded";
+  std::string text = absl::StrCat("fabric ", status.name(), ", ", status.circuits(), " circuits");
+  for (const v1::DataPlaneStatus& plane : status.data_planes()) {
+    if (plane.state() == v1::DataPlaneStatus::RUNNING && plane.problem().empty()) continue;
+    absl::StrAppend(&text, ", data plane ", plane.name(), " is not in step");
+  }
+  return text;
+}
 
 absl::Status Run(const Flags& flags) {
   const StopSignal stop;
@@ -123,7 +163,7 @@ absl::Status Run(const Flags& flags) {
   const absl::StatusOr<uint64_t> operator_id = WriteOperatorId(run_directory);
   if (!operator_id.ok()) return operator_id.status();
   options.operator_id = *operator_id;
-  options.log = Log;
+  options.log = [](const std::string& line) { Log(LogLevel::kInfo, line); };
   Controller controller(std::move(options));
   CounterPoll poll(controller);
   CallDesk desk(controller.resources());
@@ -144,14 +184,20 @@ absl::Status Run(const Flags& flags) {
   for (const char* service : {"bfly.v1.Fabric", "bfly.v1.Telemetry", "bfly.v1.Traffic"}) {
     (*server)->SetServing(service, true);
   }
+  ServiceNotice notice;
+  notice.Ready(StatusText(controller));
+  QueuePulse pulse(controller.queue(), notice);
   std::optional<bool> told;
   do {
+    if (notice.has_listener()) notice.SetStatus(StatusText(controller));
+    pulse.Feel();
     const bool usable = controller.all_usable();
     for (const char* service : {"bfly.v1.Circuits", "bfly.v1.DataServer", "bfly.v1.Programs"}) {
       if (told != usable) (*server)->SetServing(service, usable);
     }
     told = usable;
-  } while (!stop.WaitFor(std::chrono::milliseconds(500)));
+  } while (!stop.WaitFor(pulse.interval()));
+  notice.Stopping();
   (*server)->Stop();
   RemoveOperatorId(run_directory);
   return absl::OkStatus();
@@ -164,7 +210,7 @@ int Main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   const absl::Status status = Run(flags);
   if (status.ok()) return 0;
-  std::cerr << "bfly-controller: " << status.message() << std::endl;
+  Log(LogLevel::kError, std::string(status.message()));
   return 1;
 }
 

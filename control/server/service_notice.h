@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a daemon tells the service manager that started it (sd_notify(3) of systemd).
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace bfly::control {
+
+// Does nothing in a process that no service manager listens to. One thread uses it.
+class ServiceNotice {
+ public:
+  ServiceNotice();
+
+  bool has_listener() const { return has_listener_; }
+
+  // The daemon serves from now on.
+  void Ready(const std::string& status);
+  // What `systemctl status` shows. Sends only what is new.
+  void SetStatus(const std::string& status);
+  void Stopping();
+  // How long the service manager waits for Alive before it ends the process; nothing: for ever.
+  std::optional<std::chrono::milliseconds> watchdog() const { return watchdog_; }
+  // The work of the daemon goes on.
+  void Alive();
+
+ private:
+  const bool has_listener_;
+  std::optional<std::chrono::milliseconds> watchdog_;
+  std::string status_;
+};
+
+// A line for standard error. If that is the journal, the line begins with its level, such as "<4>"
+// for a warning (sd-daemon(3)); otherwise it stays as it is.
+enum class LogLevel { kError = 3, kWarning = 4, kInfo = 6 };
+std::string ForStandardError(LogLevel level, const std::string& line);
+
+}  // namespace bfly::control
