@@ -84,6 +84,13 @@ class PackagesTest(unittest.TestCase):
         for part in (".SH NAME", "bfly-circuit-setup \\- Set up one circuit", r"\fB\-\-protocol\fR", "bfly circuit setup 3 12"):
             self.assertIn(part, page)
 
+    def test_the_units_start_the_installed_programs(self):
+        units = list((self.root / "usr/lib/systemd/system").iterdir())
+        self.assertGreaterEqual(len(units), 2)
+        for unit in units:
+            program = re.search(r"^ExecStart=(\S+)", unit.read_text(), re.M)[1]
+            self.assertTrue((self.root / program.lstrip("/")).is_file(), f"{unit.name}: {program}")
+
     def test_python_imports_it(self):
         packages = self.root / "usr/lib/python3/dist-packages"
         said = run(sys.executable, "-c", "import bfly; print(bfly.__file__, bfly.set_up(1, 2).output)",
