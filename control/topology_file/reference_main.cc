@@ -105,6 +105,15 @@ constexpr char kTail[] = R"(## What else must hold
 - `translate_mac: true` needs mode `mac` and a port of one row.
 - With `mode: ipv4_prefix`, the block begins at an address whose host bits are 0, has at least as many
   addresses as the network has rows, and ends before 224.0.0.0.
+- A host has a port of its name, over AF_XDP on its `port_interface`, or over vhost-user at its `vhost_socket`. What is said of
+  ports holds for it. Hosts need one data plane, without an `address`, and none is called `fabric`. [Labs](lab.md) says what is
+  made of hosts.
+- Only a `container` has a `pid`, only a `machine` a `vhost_socket`, and a host of kind `interface` names its `port_interface`. These
+  two kinds have no `interface`, `addresses`, `routes` or `mtu`: bfly configures nothing there.
+- Names of interfaces have up to 15 letters, digits, `_`, `-` and `.`, the first a letter or digit. A host has at most 64 addresses
+  and 256 routes. No two hosts have one address; with `mode: ipv4_prefix`, an address of the block is that of a row of its host.
+- `mtu` is at most `max_frame_bytes` less 14, and at least 1280 with an IPv6 address. The `via` of a route is in the prefix of an
+  address of its host, and a `default` route has one.
 - A port has no more `lcores` than `queue_pairs`, and `memory_mb` holds the receive rings of all queue
   pairs of the data plane (1,024 buffers each).
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "control/topology_file/host_ports.h"
 #include "control/topology_file/link_policy.h"
 #include "control/topology_file/planned_faults.h"
 #include "control/topology_file/ranges.h"
@@ -33,14 +34,6 @@ bool IsName(absl::string_view name) {
          });
 }
 
-void CheckName(Context& context, const std::string& field, const std::string& name) {
-  if (name.empty() || IsName(name)) return;
-  context.Report(
-      field, Quotable(name),
-      absl::StrCat("\"", Quotable(name), "\" is not a name (allowed: up to ", kLongestName,
-                   " letters, digits, '_', '-' and '.', the first a letter or digit)"));
-}
-
 // "unix:PATH" or "HOST:PORT".
 bool IsAddress(absl::string_view address) {
   if (absl::ConsumePrefix(&address, "unix:")) {
@@ -54,6 +47,14 @@ bool IsAddress(absl::string_view address) {
 }
 
 }  // namespace
+
+void CheckName(Context& context, const std::string& field, const std::string& name) {
+  if (name.empty() || IsName(name)) return;
+  context.Report(
+      field, Quotable(name),
+      absl::StrCat("\"", Quotable(name), "\" is not a name (allowed: up to ", kLongestName,
+                   " letters, digits, '_', '-' and '.', the first a letter or digit)"));
+}
 
 std::string Context::DataPlaneNames() const {
   std::vector<std::string> names;
@@ -135,8 +136,10 @@ void CheckDataPlanes(Context& context) {
   }
   std::map<std::string, std::string> ports_and_trunks;
   for (int i = 0; i < context.topology.ports_size(); ++i) {
-    const std::string at = absl::StrCat("ports[", i, "].name");
-    CheckName(context, at, context.topology.ports(i).name());
+    const std::string at = absl::StrCat(context.port_fields[i], ".name");
+    if (!absl::StartsWith(at, "hosts")) {  // CheckHosts() checks names of hosts
+      CheckName(context, at, context.topology.ports(i).name());
+    }
     context.CheckUnique(ports_and_trunks, at, context.topology.ports(i).name());
   }
   for (int i = 0; i < context.topology.trunks_size(); ++i) {
@@ -208,6 +211,7 @@ void CompleteTopology(v1::Topology* topology) {
       if (port.data_plane().empty()) port.set_data_plane(only);
     }
   }
+  AddHostPorts(topology);
   for (v1::HostPort& port : *topology->mutable_ports()) {
     if (port.has_translate_mac()) continue;
     const absl::StatusOr<std::vector<Range>> rows = ParseRanges(port.rows());
@@ -226,6 +230,7 @@ std::vector<Violation> ValidateTopology(const v1::Topology& topology) {
   validation::CheckPlacement(context);
   validation::CheckTrunks(context);
   validation::CheckPorts(context);
+  validation::CheckHosts(context);
   validation::CheckLinks(context);
   validation::CheckCircuits(context);
   validation::CheckPlannedFaults(context);

@@ -9,6 +9,7 @@
 
 #include "bfly/v1/topology.pb.h"
 #include "control/topology_file/diagnostic.h"
+#include "control/topology_file/host_ports.h"
 #include "topologies/network.h"
 
 namespace bfly::control::validation {
@@ -17,10 +18,11 @@ inline constexpr int kNobody = -1;
 
 struct Context {
   Context(const v1::Topology& checked, std::vector<Violation>& found)
-      : topology(checked), violations(found) {}
+      : topology(checked), violations(found), port_fields(PortFields(checked)) {}
 
   const v1::Topology& topology;
   std::vector<Violation>& violations;
+  const std::vector<std::string> port_fields;  // by port: "ports[2]", or "hosts[0]" for a host's
 
   std::optional<Network> network;          // absent if it is wrong
   std::map<std::string, int> data_planes;  // index by name
@@ -41,12 +43,16 @@ struct Context {
                    const std::string& name);
 };
 
+// Reports a name that is not empty and not of the form that names have.
+void CheckName(Context& context, const std::string& field, const std::string& name);
+
 void CheckNetwork(Context& context);
 void CheckDataPlanes(Context& context);
 void CheckAddressing(Context& context);
 void CheckPlacement(Context& context);
 void CheckTrunks(Context& context);
 void CheckPorts(Context& context);
+void CheckHosts(Context& context);
 void CheckLinks(Context& context);
 void CheckCircuits(Context& context);
 void CheckPlannedFaults(Context& context);

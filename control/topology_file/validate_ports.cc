@@ -103,8 +103,8 @@ class PortCheck {
           continue;
         }
         context_.Report(at + ".rows", Quotable(context_.topology.ports(index).rows()),
-                        absl::StrCat("row ", row, " is attached to ports[", port,
-                                     "] already (allowed: every row to one port)"));
+                        absl::StrCat("row ", row, " is attached to ", context_.port_fields[port],
+                                     " already (allowed: every row to one port)"));
         return false;
       }
     }
@@ -122,6 +122,12 @@ class PortCheck {
 }  // namespace
 
 namespace {
+
+// The field of a file that says which device a port has. A host's follows from another field.
+std::string DeviceField(const std::string& at, absl::string_view device) {
+  if (!absl::StartsWith(at, "hosts")) return at + ".device";
+  return at + (absl::StartsWith(device, "net_vhost") ? ".vhost_socket" : ".port_interface");
+}
 
 // Every queue pair keeps at least this many buffers in its receive ring.
 constexpr uint64_t kBuffersOfQueue = 1024;
@@ -160,10 +166,10 @@ void CheckPorts(Context& context) {
   const v1::Topology& topology = context.topology;
   for (int i = 0; i < topology.ports_size(); ++i) {
     const v1::HostPort& port = topology.ports(i);
-    const std::string at = absl::StrCat("ports[", i, "]");
+    const std::string& at = context.port_fields[i];
     const int plane = context.FindDataPlane(at + ".data_plane", port.data_plane(), true);
     check.CheckRows(i, at, port, plane);
-    check.CheckDevice(at + ".device", port.device(), plane);
+    check.CheckDevice(DeviceField(at, port.device()), port.device(), plane);
     if (port.queue_pairs() > 0 && static_cast<uint32_t>(port.lcores_size()) > port.queue_pairs()) {
       context.Report(at + ".lcores", absl::StrCat(port.lcores_size()),
                      absl::StrCat(port.lcores_size(), " lcores for ", port.queue_pairs(),
