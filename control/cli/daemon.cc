@@ -42,7 +42,10 @@ struct ChildError {
 }
 
 [[noreturn]] void RunChild(const DaemonStart& start, std::vector<char*> arguments, int netns,
-                           int log, int pipe) {
+                           int log, int go, int pipe) {
+  // If the parent is killed before it has written the pid file, nothing has started.
+  char word = 0;
+  if (read(go, &word, 1) != 1) _exit(127);
   setsid();
   if (netns >= 0 && setns(netns, CLONE_NEWNET) != 0) FailChild(pipe, "entering the namespace");
   const int null = open("/dev/null", O_RDONLY);
@@ -89,8 +92,8 @@ absl::StatusOr<pid_t> StartDaemon(const DaemonFiles& files, const DaemonStart& s
           error);
     }
   }
-  int pipe_ends[2];
-  if (pipe2(pipe_ends, O_CLOEXEC) != 0) return Failed("pipe", errno);
+  int pipe_ends[2], go[2];
+  if (pipe2(pipe_ends, O_CLOEXEC) != 0 || pipe2(go, O_CLOEXEC) != 0) return Failed("pipe", errno);
   std::vector<char*> arguments;
   for (const std::string& word : start.command)
     arguments.push_back(const_cast<char*>(word.c_str()));
@@ -98,27 +101,34 @@ absl::StatusOr<pid_t> StartDaemon(const DaemonFiles& files, const DaemonStart& s
 
   const pid_t pid = fork();
   const int fork_error = errno;
-  if (pid == 0) RunChild(start, arguments, netns, log, pipe_ends[1]);
+  if (pid == 0) {
+    close(go[1]);
+    RunChild(start, arguments, netns, log, go[0], pipe_ends[1]);
+  }
   close(pipe_ends[1]);
+  close(go[0]);
   close(log);
   if (netns >= 0) close(netns);
+  bool written = false;
+  if (pid > 0) {
+    std::ofstream pid_file(files.pid_file());
+    pid_file << pid << " " << dataplane::ProcessStart(pid) << "\n";
+    pid_file.close();
+    written = !pid_file.fail();
+    if (written) (void)!write(go[1], "", 1);
+  }
+  close(go[1]);  // without a word before it, the child ends
   ChildError failure{};
   // If exec succeeds, the pipe closes without a byte.
   const ssize_t told = pid < 0 ? 0 : read(pipe_ends[0], &failure, sizeof(failure));
   close(pipe_ends[0]);
   if (pid < 0) return Failed("fork", fork_error);
-  if (told == sizeof(failure)) {
+  if (!written || told == sizeof(failure)) {
     waitpid(pid, nullptr, 0);
+    unlink(files.pid_file().c_str());
+    if (!written) return absl::InternalError("cannot write " + files.pid_file());
     return Failed(absl::StrCat("cannot start ", start.command[0], ": ", failure.what),
                   failure.error);
-  }
-  std::ofstream pid_file(files.pid_file());
-  pid_file << pid << " " << dataplane::ProcessStart(pid) << "\n";
-  pid_file.close();
-  if (!pid_file) {
-    kill(pid, SIGTERM);
-    waitpid(pid, nullptr, 0);
-    return absl::InternalError("cannot write " + files.pid_file());
   }
   return pid;
 }
