@@ -31,5 +31,5 @@ int main(int argc, char** argv) {
   if (status.ok()) return bfly::control::kExitOk;
   std::cout.flush();
   std::cerr << "bfly: " << std::string(status.message()) << "\n";
-  return bfly::control::kExitFailed;
+  return invocation.failed;
 }

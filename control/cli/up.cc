@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bfly up FILE: starts the fabric of a topology file on this machine.
+#include "control/cli/up.h"
+
 #include <signal.h>
 
 #include <chrono>
@@ -34,23 +36,6 @@ namespace {
 
 // How often a pending signal is looked for.
 constexpr std::chrono::milliseconds kSignalStep{100};
-
-struct UpOptions {
-  std::string file;
-  bool foreground = false;
-  std::vector<std::string> device_dirs;
-  bool replace = false;
-  bool resume = false;
-  std::string state_dir;
-};
-
-// A topology and the file it came from.
-struct Source {
-  std::string file;
-  std::string text;
-  v1::Topology topology;
-  std::vector<int> spread_over;  // CPUs that get the rows because the file has no placement
-};
 
 absl::StatusOr<Source> ReadSource(const std::string& path) {
   absl::StatusOr<std::string> text = ReadTopologyText(path);
@@ -178,9 +163,11 @@ absl::Status StayInForeground(SignalReader& signals, const Fleet& fleet) {
   }
 }
 
+}  // namespace
+
 absl::Status Up(const UpOptions& options, const Common& common) {
   const auto start = std::chrono::steady_clock::now();
-  const absl::StatusOr<Source> source = ReadSource(options.file);
+  absl::StatusOr<Source> source = ReadSource(options.file);
   if (!source.ok()) return source.status();
   const v1::Topology& topology = source->topology;
   absl::StatusOr<RunDirLock> lock = RunDirLock::Take(common.run_dir);
@@ -208,6 +195,7 @@ absl::Status Up(const UpOptions& options, const Common& common) {
 
   // Child processes start with the terminal's signals unblocked again (daemon.cc).
   SignalReader signals;
+  if (absl::Status ready = options.prepare(*source); !ready.ok()) return ready;
   const absl::StatusOr<std::vector<std::string>> started =
       fleet.Start(topology, options.device_dirs, options.state_dir,
                   [&signals] { return Interrupted(signals); });
@@ -220,6 +208,10 @@ absl::Status Up(const UpOptions& options, const Common& common) {
     return loaded.status();
   }
   if (replace) fleet.StopAllBut(topology);
+  if (absl::Status told = options.loaded(); !told.ok()) {
+    fleet.Stop(*started, /*keep_logs=*/true);
+    return told;
+  }
   KeepControllerOffWorkers(loaded->status(), fleet);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   if (common.json) {
@@ -234,12 +226,10 @@ absl::Status Up(const UpOptions& options, const Common& common) {
   return ended.ok() ? closed : ended;
 }
 
-}  // namespace
-
 void AddUp(CLI::App& app, Invocation& invocation) {
   CLI::App* verb = NewVerb(app, invocation, "up",
                            "Check a topology file, start what it needs on this machine, load it",
-                           "sudo bfly up topologies/examples/demo.yaml");
+                           "sudo bfly up topologies/examples/bb8.yaml");
   auto options = std::make_shared<UpOptions>();
   verb->add_option("file", options->file, "Topology file (YAML); - is standard input")
       ->required()

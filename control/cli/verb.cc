@@ -86,7 +86,7 @@ std::unique_ptr<CLI::App> BuildParser(Invocation& invocation) {
   app->get_formatter()->column_width(34);
   app->footer(std::string("Example:\n"
                           "  bfly describe topologies/examples/demo.yaml\n"
-                          "  sudo bfly up topologies/examples/demo.yaml\n"
+                          "  sudo bfly lab up topologies/examples/demo.yaml\n"
                           "  sudo bfly counters --watch\n\n"
                           "`bfly VERB --help` says more about each.\n\n") +
               kExitCodes);
@@ -105,6 +105,7 @@ std::unique_ptr<CLI::App> BuildParser(Invocation& invocation) {
   AddPlan(*app, invocation);
   AddDown(*app, invocation);
   AddDoctor(*app, invocation);
+  AddLab(*app, invocation);
   AddBench(*app, invocation);
   AddCompletion(*app, invocation);
   AddCompletionValues(*app, invocation);

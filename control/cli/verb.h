@@ -29,17 +29,18 @@ struct Common {
   std::string controller_address() const;
 };
 
-// A parsed command line: the verb to run and the common options.
-struct Invocation {
-  Common common;
-  std::function<absl::Status()> action;
-};
-
 // Exit codes of bfly. The parser's refusals are kUsage; everything that was tried and failed is
 // kFailed.
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
+
+// A parsed command line: the verb to run and the common options.
+struct Invocation {
+  Common common;
+  std::function<absl::Status()> action;
+  int failed = kExitFailed;  // the exit code if the action fails; an action may set another
+};
 
 // Declares a verb with the common options. `example` is shown at the end of its help and can be
 // typed as it stands.
@@ -66,6 +67,7 @@ void AddMove(CLI::App& circuit, Invocation& invocation);
 void AddPermutation(CLI::App& circuit, Invocation& invocation);
 void AddDataServer(CLI::App& app, Invocation& invocation);
 void AddTraffic(CLI::App& app, Invocation& invocation);
+void AddLab(CLI::App& app, Invocation& invocation);
 void AddLink(CLI::App& app, Invocation& invocation);
 void AddNode(CLI::App& app, Invocation& invocation);
 void AddRoute(CLI::App& app, Invocation& invocation);

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes what a plan says, and takes away what a journal says, and nothing else.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "control/lab/journal.h"
+#include "control/lab/net_namespace.h"
+#include "control/lab/plan.h"
+#include "control/topology_file/diagnostic.h"
+
+namespace bfly::control {
+
+// Everything on this machine that stands in the way of the plan: names that somebody has,
+// interfaces and processes that are not there. Changes nothing.
+std::vector<Violation> CheckMachine(const LabPlan& plan);
+
+// Makes everything. The journal is written first, thing by thing. After an error, what has been
+// made is still there: RemoveLab() takes it away. `between` is called between any two effects.
+absl::StatusOr<LabJournal> MakeLab(
+    const LabPlan& plan, const std::string& run_dir, const BetweenEffects& between = [] {});
+
+struct Removal {
+  int namespaces = 0;
+  int links = 0;
+  std::vector<std::string> errors;  // things that are still there, with the reason
+};
+// Removes what the record names, as far as it is still there and still the same thing.
+Removal RemoveLab(const LabRecord& record);
+
+// Whether a host that bfly lab up configures is as it was made: "up", "down", or "gone". Empty for
+// other kinds of hosts.
+std::string StateOf(const LabHost& host, const LabRecord& record);
+
+// Opens the namespace of a host. NotFound: it has none, or another one has its name now.
+absl::StatusOr<NetNamespace> NamespaceOf(const LabHost& host, const LabRecord& record);
+
+}  // namespace bfly::control

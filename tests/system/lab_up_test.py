@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`bfly lab`: hosts and fabric from one file, and afterwards the machine is as it was, however it ended."""
+
+import itertools
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import unittest
+
+from command_line import BFLY, LCORES, CommandLineTest
+from lab import PATIENCE, require_root, run, wait_until
+
+HOSTS = 4
+# Line 6 is the first host.
+FOUR = f"""name: four
+network: {{kind: two_fold_butterfly, rows: 16, seed: 1}}
+placement: [{{stages: 0-3, lcore: {LCORES[0]}}}, {{stages: 4-7, lcore: {LCORES[-1]}}}]
+data_planes: [{{name: dp0, memory_mb: 256}}]
+hosts:
+""" + "".join(f"  - {{name: h{i}, rows: {5 * i}, addresses: 10.77.0.{i + 1}/24}}\n" for i in range(HOSTS))
+
+
+def machine():
+    """What a lab could leave behind: names of namespaces, and interfaces, addresses and routes outside of them."""
+    return {"names": sorted(path.name for path in pathlib.Path("/run/netns").iterdir()),
+            "links": run("ip", "-o", "link"), "addresses": run("ip", "-o", "addr"),
+            "routes": run("ip", "route", "show", "table", "all"),
+            "mounts": [line for line in pathlib.Path("/proc/self/mounts").read_text().splitlines()
+                       if "/run/netns/" in line]}
+
+
+class LabUpTest(CommandLineTest):
+    def setUp(self):
+        self.before = machine()
+        super().setUp()
+        self.name = f"labtest{os.getpid()}"
+        self.four = self.write("four.yaml", FOUR)
+        self.addCleanup(self.bfly, "lab", "down", check=False)
+        self.foreign = []
+        self.addCleanup(lambda: [run("ip", "netns", "del", name, check=False) for name in self.foreign])
+
+    def foreign_namespace(self, name):
+        run("ip", "netns", "add", name)
+        self.foreign.append(name)
+        return name
+
+    def up(self, file, *words, check=True):
+        return self.bfly("lab", "up", file, "--name", self.name, *words, check=check)
+
+    def execute(self, host, *words):
+        return subprocess.run([BFLY, "lab", "exec", host, "--run-dir", self.run_dir, "--", *map(str, words)],
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=PATIENCE, check=False)
+
+    def ping(self, source, address):
+        """The first echo waits for ARP, and a busy machine may lose one."""
+        wait_until(lambda: self.execute(source, "ping", "-c", 1, "-W", 2, address).returncode == 0,
+                   f"{source} reaches {address}")
+
+    def is_as_before(self):
+        self.assertEqual(machine(), self.before)
+        left = []
+        for process in pathlib.Path("/proc").iterdir():
+            try:
+                command = (process / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if str(self.run_dir).encode() in command:
+                left.append(command)
+        self.assertEqual(left, [])
+        self.assertFalse((self.run_dir / "lab.journal").exists())
+
+    def down(self):
+        done = self.bfly("lab", "down")
+        self.is_as_before()
+        return done.stdout
+
+    # -- what it makes -----------------------------------------------------------------------------
+
+    def test_four_hosts_reach_each_other_and_nothing_is_left(self):
+        self.up(self.four)
+        for source, destination in itertools.permutations(range(HOSTS), 2):
+            self.ping(f"h{source}", f"10.77.0.{destination + 1}")
+        lab = self.json("lab", "status")
+        self.assertEqual((lab["name"], lab["whole"], lab["fabric_runs"]), (self.name, True, True))
+        self.assertEqual([(host["name"], host["rows"], host["state"], host["addresses"]) for host in lab["hosts"]],
+                         [(f"h{i}", str(5 * i), "up", [f"10.77.0.{i + 1}/24"]) for i in range(HOSTS)])
+        self.assertIn("h3           rows 15     namespace port bf15, eth0 10.77.0.4/24, up",
+                      self.bfly("lab", "status").stdout)
+        link = json.loads(run("ip", "-j", "-n", f"{self.name}-h3", "link", "show", "eth0"))[0]
+        self.assertEqual((link["address"], link["mtu"]), ("02:bf:00:00:00:0f", 1500))
+        # Linux sends nothing of its own: what the fabric carried is ARP and ICMP over IPv4.
+        self.assertNotIn("inet6", run("ip", "-n", f"{self.name}-h3", "addr", "show", "eth0"))
+        counters = self.json("counters")
+        self.assertEqual(counters["conservation"]["dropped"], 0, counters["drops"])
+        again = self.up(self.four, check=False)
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("a fabric runs in", again.stderr)
+        self.assertRegex(self.down(), r"in flight 0\n(.*\n)*removed the hosts of lab \w+: 5 network namespaces, "
+                                      "4 pairs of interfaces")
+
+    def test_commands_run_in_hosts_and_their_exit_code_is_told(self):
+        self.up(self.four)
+        self.assertEqual(self.execute("h2", "sh", "-c", "exit 7").returncode, 7)
+        self.assertEqual(self.execute("h2", "sh", "-c", "ls /sys/class/net").stdout.split(), ["eth0", "lo"])
+        self.assertEqual(self.execute("h2", "sh", "-c", "kill -9 $$").returncode, -signal.SIGKILL)
+        for words, code, said in [(("h2", "no-such-command"), 127, "cannot run no-such-command"),
+                                  (("h2", "/tmp"), 126, "cannot run /tmp"),
+                                  (("h9", "true"), 125, "is not a host of lab .*allowed: one of h0, h1, h2, h3")]:
+            done = self.execute(*words)
+            self.assertEqual(done.returncode, code)
+            self.assertRegex(done.stderr, said)
+        # `bfly down` takes the fabric alone; the hosts stay until `bfly lab down`.
+        self.bfly("down")
+        self.assertEqual(self.execute("h2", "true").returncode, 0)
+        self.assertFalse(self.json("lab", "status")["fabric_runs"])
+        refused = self.up(self.four, check=False)
+        self.assertIn(f"lab {self.name} is in {self.run_dir} already; remove it with `bfly lab down`", refused.stderr)
+        self.down()
+        self.assertEqual(self.execute("h2", "true").returncode, 125)
+        self.assertIn("there is no lab in", self.bfly("lab", "down", check=False).stderr)
+
+    def test_addresses_routes_and_mtu_are_those_of_the_file(self):
+        self.up(self.write("more.yaml", FOUR.replace(
+            "rows: 15, addresses: 10.77.0.4/24", "rows: 15, mtu: 1400, interface: net1, port_interface: last, "
+            "addresses: [10.77.0.4/24, \"fd77::4/64\"], routes: [{to: 10.78.0.0/16, via: 10.77.0.1}, "
+            "{to: default, via: 10.77.0.2}, {to: 10.79.0.0/16}, {to: \"fd78::/64\", via: \"fd77::1\"}]")))
+        namespace = f"{self.name}-h3"
+        link = json.loads(run("ip", "-j", "-n", namespace, "addr", "show", "net1"))[0]
+        self.assertEqual(link["mtu"], 1400)
+        self.assertEqual([f"{a['local']}/{a['prefixlen']}" for a in link["addr_info"] if a["scope"] == "global"],
+                         ["10.77.0.4/24", "fd77::4/64"])
+        routes = {route["dst"]: route.get("gateway") for version in ("-4", "-6")
+                  for route in json.loads(run("ip", "-n", namespace, version, "-j", "route"))}
+        self.assertEqual({to: routes.get(to, "missing") for to in
+                          ("10.78.0.0/16", "default", "10.79.0.0/16", "fd78::/64", "10.77.0.0/24")},
+                         {"10.78.0.0/16": "10.77.0.1", "default": "10.77.0.2", "10.79.0.0/16": None,
+                          "fd78::/64": "fd77::1", "10.77.0.0/24": None})
+        self.ping("h0", "10.77.0.4")
+        self.down()
+
+    def test_containers_and_interfaces_that_are_there_already(self):
+        switch = self.foreign_namespace(f"{self.name}-sw")
+        peer = self.foreign_namespace(f"{self.name}-peer")
+        run("ip", "-n", switch, "link", "add", "there0", "type", "veth", "peer", "name", "eth0", "netns", peer)
+        for namespace, interface in ((switch, "there0"), (peer, "eth0")):
+            run("ip", "-n", namespace, "link", "set", interface, "up")
+        run("ip", "-n", peer, "addr", "add", "10.77.0.3/24", "dev", "eth0")
+        container = subprocess.Popen(["unshare", "--net", "sleep", "1000"])
+        self.addCleanup(container.wait)
+        self.addCleanup(container.kill)
+        wait_until(lambda: b"sleep" in pathlib.Path("/proc", str(container.pid), "cmdline").read_bytes(), "it sleeps")
+        # After setUp(): these are not the lab's, and stay.
+        self.before = machine()
+        file = FOUR.split("hosts:")[0].replace("name: dp0,", f"name: dp0, network_namespace: {switch},")
+        self.up(self.write("mixed.yaml", file + f"""hosts:
+  - {{name: own, rows: 0, addresses: 10.77.0.1/24}}
+  - {{name: box, rows: 1, kind: container, pid: {container.pid}, addresses: 10.77.0.2/24}}
+  - {{name: there, rows: 2, kind: interface, port_interface: there0}}
+  - {{name: vm, rows: 3, kind: machine, vhost_socket: {self.directory}/vm.sock}}
+"""))
+        self.ping("own", "10.77.0.2")
+        self.ping("box", "10.77.0.3")
+        self.assertTrue((self.directory / "vm.sock").is_socket())
+        self.assertIn("of kind machine", self.execute("vm", "true").stderr)
+        self.down()
+        self.assertEqual(run("ip", "-n", switch, "-br", "link").split()[0::3].count("bf0"), 0)
+        self.assertIn("there0", run("ip", "-n", switch, "link"))
+        interfaces = pathlib.Path("/proc", str(container.pid), "net/dev").read_text()
+        self.assertNotIn("eth0", interfaces)
+
+    # -- what it refuses ---------------------------------------------------------------------------
+
+    def refused(self, text, *said):
+        before = machine()
+        done = self.up(self.write("wrong.yaml", text), check=False)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        for words in said:
+            self.assertIn(words, done.stderr)
+        self.assertEqual(machine(), before)
+        self.assertFalse((self.run_dir / "lab.journal").exists())
+
+    def test_names_that_somebody_has_are_refused_and_left_alone(self):
+        name = self.foreign_namespace(f"{self.name}-h2")
+        run("ip", "-n", name, "link", "add", "theirs", "type", "veth", "peer", "name", "theirs1")
+        self.refused(FOUR, "wrong.yaml:8: hosts[2].name: network namespace", "is there already and not this lab's")
+        switch = self.foreign_namespace(f"{self.name}-sw")
+        run("ip", "-n", switch, "link", "add", "bf5", "type", "veth", "peer", "name", "theirs1")
+        planes = FOUR.replace("name: dp0,", f"name: dp0, network_namespace: {switch},")
+        self.refused(planes, "wrong.yaml:7: hosts[1].port_interface: interface bf5 is there already in network "
+                             f"namespace {switch}", "hosts[2].name")
+        self.assertIn("theirs", run("ip", "-n", name, "link"))
+
+    def test_wrong_input_is_refused_with_its_line_before_anything_is_made(self):
+        self.refused(FOUR + "  - {name: h4, rows: 0, adresses: 1}\n",
+                     "wrong.yaml:10: hosts[4].adresses: unknown key; did you mean addresses?",
+                     "wrong.yaml:10: hosts[4].rows: row 0 is attached to hosts[0] already")
+        self.refused(FOUR.split("hosts:")[0], "hosts: is missing, a lab has at least one host")
+        self.refused(FOUR + "  - {name: h4, rows: 4, kind: container, pid: 4194304}\n",
+                     "wrong.yaml:10: hosts[4].pid: cannot open the network namespace of process 4194304")
+        self.refused(FOUR + f"  - {{name: h4, rows: 4, kind: container, pid: {os.getpid()}}}\n",
+                     "has no network namespace of its own")
+        done = self.bfly("lab", "up", self.four, "--name", "a/b", check=False)
+        self.assertIn('"a/b" is not the name of a lab', done.stderr)
+        # The data plane finds out that the machine does not have this CPU.
+        self.refused(FOUR.replace(f"lcore: {LCORES[-1]}}}", "lcore: 1000}"), "lcore")
+        inside = self.foreign_namespace(f"{self.name}-in")
+        before = machine()
+        done = subprocess.run(["ip", "netns", "exec", inside, BFLY, "lab", "up", self.four, "--run-dir", self.run_dir],
+                              capture_output=True, text=True, timeout=PATIENCE, check=False)
+        self.assertIn("run it outside", done.stderr)
+        self.assertEqual((done.returncode, machine()), (1, before))
+
+    # -- how it ends -------------------------------------------------------------------------------
+
+    def start(self, *words):
+        process = subprocess.Popen([BFLY, "lab", "up", self.four, "--name", self.name, "--run-dir", self.run_dir,
+                                    *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def lines(self):
+        journal = self.run_dir / "lab.journal"
+        return len(journal.read_text().splitlines()) if journal.exists() else 0
+
+    def test_killed_at_any_moment_it_leaves_a_journal_of_what_is_there(self):
+        moments = {"the head": lambda: self.lines() >= 1, "a namespace": lambda: self.lines() >= 3,
+                   "a link": lambda: self.lines() >= 7, "every link": lambda: self.lines() >= 10,
+                   "a process": lambda: (self.run_dir / "dp0.pid").exists(),
+                   "the controller": lambda: (self.run_dir / "controller.sock").exists(),
+                   "all of it": lambda: self.lines() >= 11}
+        for what, reached in moments.items():
+            with self.subTest(what):
+                process = self.start()
+                wait_until(lambda: reached() or process.poll() is not None, what)
+                process.kill()
+                process.wait()
+                self.assertTrue(reached(), what)
+                self.down()
+
+    def test_what_others_removed_meanwhile_is_no_error(self):
+        self.up(self.four)
+        run("ip", "netns", "del", f"{self.name}-h1")
+        run("ip", "-n", f"{self.name}-fabric", "link", "del", "bf10")
+        # Somebody else's namespace has the name now.
+        name = self.foreign_namespace(f"{self.name}-h1")
+        states = [host["state"] for host in self.json("lab", "status")["hosts"]]
+        self.assertEqual(states, ["up", "gone", "gone", "up"])
+        self.assertIn("is gone", self.execute("h1", "true").stderr)
+        self.bfly("lab", "down")
+        self.assertEqual([kept for kept in machine()["names"] if self.name in kept], [name])
+        run("ip", "netns", "del", name)
+        self.is_as_before()
+
+    def test_in_the_foreground_it_ends_with_a_signal(self):
+        process = self.start("--foreground")
+        wait_until(lambda: self.lines() >= 11 or process.poll() is not None, "the lab is up")
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0, said)
+        self.assertIn("5 network namespaces, 4 pairs of interfaces", said)
+        self.is_as_before()
+
+
+def in_a_machine_of_its_own():
+    """Other tests make and remove namespaces meanwhile: this one sees only what it makes itself."""
+    if os.environ.get("BFLY_LAB_TEST") != "inside":
+        require_root()
+        os.environ["BFLY_LAB_TEST"] = "inside"
+        os.execvp("unshare", ["unshare", "--net", "--mount", "--propagation", "private", sys.executable, *sys.argv])
+    pathlib.Path("/run/netns").mkdir(exist_ok=True)
+    run("mount", "-t", "tmpfs", "lab-test", "/run/netns")
+    run("ip", "link", "set", "lo", "up")
+
+
+if __name__ == "__main__":
+    in_a_machine_of_its_own()
+    unittest.main(verbosity=2)
