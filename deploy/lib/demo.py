@@ -34,24 +34,22 @@ class Demo:
         self.seconds = seconds
         self.wrong = []
         self.processes = []
-        self.namespaces = []
         self.up = False
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix=f"bfly-demo-{os.getpid()}-"))
         self.run_dir = self.directory / "run"
-        tag = f"bfly-demo-{os.getpid()}"
-        self.fabric_namespace = f"{tag}-fabric"
-        self.host_namespaces = [f"{tag}-h{i}" for i in range(HOSTS)]
 
     # -- commands ----------------------------------------------------------------------------------
 
-    def command(self, *words, namespace=None):
+    def command(self, *words, host=None):
         words = [str(word) for word in words]
-        return ["ip", "netns", "exec", namespace, *words] if namespace else words
+        if host is None:
+            return words
+        return [str(BFLY), "lab", "exec", f"h{host}", "--run-dir", str(self.run_dir), "--", *words]
 
-    def run(self, *words, namespace=None, check=True):
+    def run(self, *words, host=None, check=True):
         """Runs a command to its end and returns its output. In a session of its own: Ctrl-C on the
         terminal comes to the demo alone, which then ends the command itself."""
-        words = self.command(*words, namespace=namespace)
+        words = self.command(*words, host=host)
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, start_new_session=True)
         try:
@@ -66,15 +64,15 @@ class Demo:
             raise Failed(f"{' '.join(words)} (exit {process.returncode}): {(out + err).strip()}")
         return out
 
-    def start(self, *words, namespace=None, stdout=subprocess.DEVNULL):
-        process = subprocess.Popen(self.command(*words, namespace=namespace), stdin=subprocess.DEVNULL,
+    def start(self, *words, host=None, stdout=subprocess.DEVNULL):
+        process = subprocess.Popen(self.command(*words, host=host), stdin=subprocess.DEVNULL,
                                    stdout=stdout, stderr=subprocess.STDOUT, text=True,
                                    start_new_session=True)
         self.processes.append(process)
         return process
 
-    def bfly(self, *words, namespace=None):
-        return self.run(BFLY, *words, "--run-dir", self.run_dir, namespace=namespace)
+    def bfly(self, *words):
+        return self.run(BFLY, *words, "--run-dir", self.run_dir)
 
     def bfly_json(self, *words):
         return json.loads(self.bfly(*words, "--json"))
@@ -103,39 +101,30 @@ class Demo:
         path.write_text(text)
         return path
 
-    def make_hosts(self):
-        self.title(f"{HOSTS} hosts, each a network namespace with one veth interface")
-        for name in [self.fabric_namespace, *self.host_namespaces]:
-            self.namespaces.append(name)
-            self.run("ip", "netns", "add", name)
-        self.run("ip", "-n", self.fabric_namespace, "link", "set", "lo", "up")
-        for i, name in enumerate(self.host_namespaces):
-            self.run("ip", "link", "add", f"bf{i}", "netns", self.fabric_namespace, "type", "veth",
-                     "peer", "name", "eth0", "netns", name)
-            self.run("ip", "-n", self.fabric_namespace, "link", "set", f"bf{i}", "up")
-            self.run("ip", "-n", name, "link", "set", "lo", "up")
-            self.run("ip", "-n", name, "link", "set", "eth0", "up")
-            self.run("ip", "-n", name, "addr", "add", self.address(i) + "/24", "dev", "eth0")
-            self.say(f"  host {i}: {self.address(i)}, on interface bf{i} of the fabric, row {i}")
-
     @staticmethod
     def address(host):
         return f"10.77.0.{host + 1}"
 
     def bring_up(self):
-        self.title("bfly up topologies/examples/demo.yaml")
+        # The name has the process in it, so that two demos do not meet.
+        self.title("bfly lab up topologies/examples/demo.yaml")
         self.up = True
-        out = self.bfly("up", self.topology(), namespace=self.fabric_namespace)
-        self.say(out.rstrip())
+        self.say(self.bfly("lab", "up", self.topology(), "--name", f"bfly-demo-{os.getpid()}").rstrip())
+        self.title("bfly lab status")
+        self.say(self.bfly("lab", "status").rstrip())
+        hosts = self.bfly_json("lab", "status")["hosts"]
+        self.expect([host["addresses"] for host in hosts] == [[f"{self.address(i)}/24"] for i in range(HOSTS)]
+                    and all(host["state"] == "up" for host in hosts),
+                    f"{HOSTS} hosts, each a network namespace with one interface")
 
     def ping(self):
         self.title("ping between all hosts, through the fabric")
-        for i, name in enumerate(self.host_namespaces):
+        for i in range(HOSTS):
             for j in range(HOSTS):
                 if i == j:
                     continue
                 # The first packet waits for ARP; a busy machine may lose one to a late worker.
-                out = self.run("ping", "-c", 3, "-i", 0.2, "-W", 5, self.address(j), namespace=name,
+                out = self.run("ping", "-c", 3, "-i", 0.2, "-W", 5, self.address(j), host=i,
                                check=False)
                 received = re.search(r"(\d+) received", out)
                 times = re.search(r"= [\d.]+/([\d.]+)/", out)
@@ -163,8 +152,7 @@ class Demo:
         self.title(f"iperf3 from host 0 to host 3, and bfly counters --watch, for {self.seconds} s")
         server_log = self.directory / "iperf3-server.log"
         with open(server_log, "w") as log:
-            self.start("iperf3", "--server", "--one-off", "--forceflush", namespace=self.host_namespaces[3],
-                       stdout=log)
+            self.start("iperf3", "--server", "--one-off", "--forceflush", host=3, stdout=log)
         deadline = time.monotonic() + 20
         while "listening" not in server_log.read_text():
             if time.monotonic() > deadline:
@@ -173,7 +161,7 @@ class Demo:
         report = self.directory / "iperf3.json"
         with open(report, "w") as log:
             client = self.start("iperf3", "--client", self.address(3), "--time", self.seconds, "--json",
-                                "--connect-timeout", 10000, namespace=self.host_namespaces[0], stdout=log)
+                                "--connect-timeout", 10000, host=0, stdout=log)
         # On the terminal itself: this is what a user sees.
         watch = subprocess.Popen([BFLY, "counters", "--watch", "--seconds", str(self.seconds), "--interval",
                                   "500", "--run-dir", self.run_dir], stdin=subprocess.DEVNULL)
@@ -212,9 +200,9 @@ class Demo:
         self.say(f"  dropped: {drops or 'nothing'}")
 
     def take_down(self):
-        self.title("bfly down")
+        self.title("bfly lab down")
         self.bfly("traffic", "stop")
-        account = self.bfly_json("down")["conservation"]
+        account = self.bfly_json("lab", "down")["conservation"]
         self.up = False
         self.say(f"  conservation: injected {account['injected']} = delivered {account['delivered']} + "
                  f"dropped {account['dropped']} + in flight {account['in_flight']}")
@@ -237,17 +225,12 @@ class Demo:
                 process.kill()
                 process.wait()
         left = []
-        if self.up:
+        # `bfly lab up` that was interrupted has removed what it had made.
+        if self.up and (self.run_dir / "lab.journal").exists():
             try:
-                self.bfly("down")
+                self.bfly("lab", "down")
             except (Failed, subprocess.TimeoutExpired) as error:
                 left.append(str(error))
-        for name in self.namespaces:
-            if pathlib.Path("/run/netns", name).exists():
-                try:
-                    self.run("ip", "netns", "del", name)
-                except (Failed, subprocess.TimeoutExpired) as error:
-                    left.append(str(error))
         if left and self.run_dir.exists():
             left.append(f"logs are in {self.run_dir}")
         else:
@@ -257,7 +240,6 @@ class Demo:
         return not left
 
     def main(self):
-        self.make_hosts()
         self.bring_up()
         self.ping()
         self.set_up_circuits()

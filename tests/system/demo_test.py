@@ -57,11 +57,8 @@ class Demo(unittest.TestCase):
         self.assertIn("interrupted", log.read_text())
         self.assertEqual(leftovers(demo.pid), [], log.read_text())
 
-    def test_interrupted_while_the_hosts_are_made(self):
-        self.interrupted("host 0: 10.77.0.1", signal.SIGINT)
-
-    def test_interrupted_while_the_fabric_comes_up(self):
-        self.interrupted("== bfly up", signal.SIGINT)
+    def test_interrupted_while_hosts_and_fabric_come_up(self):
+        self.interrupted("== bfly lab up", signal.SIGINT)
 
     def test_interrupted_while_hosts_ping(self):
         self.interrupted("host 0 -> host 1", signal.SIGTERM)
@@ -70,7 +67,7 @@ class Demo(unittest.TestCase):
         self.interrupted("== iperf3", signal.SIGINT)
 
     def test_interrupted_while_it_goes_down(self):
-        self.interrupted("== bfly down", signal.SIGHUP)
+        self.interrupted("== bfly lab down", signal.SIGHUP)
 
 
 if __name__ == "__main__":
