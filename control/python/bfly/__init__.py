@@ -8,10 +8,11 @@ from .errors import Error, FieldError
 from .experiment import Experiment, measure
 from .fabric import Fabric, connect, up
 from .faults import Links, Nodes
+from .lab import Lab, lab
 from .role import Role
 from .session import Stream
 from .telemetry import SUMMARY, Telemetry, links
 from .traffic import Traffic, source
 
-__all__ = ["Circuits", "Error", "Experiment", "Fabric", "FieldError", "Links", "Nodes", "Role", "SUMMARY", "Stream",
-           "Telemetry", "Traffic", "connect", "links", "measure", "release", "set_up", "source", "up"]
+__all__ = ["Circuits", "Error", "Experiment", "Fabric", "FieldError", "Lab", "Links", "Nodes", "Role", "SUMMARY", "Stream",
+           "Telemetry", "Traffic", "connect", "lab", "links", "measure", "release", "set_up", "source", "up"]
