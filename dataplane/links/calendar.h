@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 
 namespace bfly::dataplane {
@@ -31,6 +32,15 @@ class Calendar {
     if (slot <= cursor_) return AddToDue(key, entry);
     AddToWheels(slot, entry, store);
   }
+
+  // A packet that is due, with its tick.
+  struct Due {
+    uint64_t key;
+    uint32_t entry;
+  };
+
+  // How many packets lie outside of the wheels: all that are due, unless there are many.
+  size_t due() const { return end_due_ - first_due_; }
 
   bool empty() const { return first_due_ == end_due_ && used_ == 0; }
 
@@ -50,26 +60,23 @@ class Calendar {
     cursor_ = until;
   }
 
-  // Takes out the next packets whose ticks are not after `now`, at most `most`. Returns how many.
-  int TakeDue(uint64_t now, uint32_t* out, int most, Store& store) {
-    int count = 0;
-    while (count < most) {
-      if (first_due_ == end_due_) FillDue(now >> kTickBits, store);
-      if (first_due_ == end_due_) break;
-      if (!due_is_sorted_) SortDue();
-      const Due* const due = due_.get();
-      size_t first = first_due_;
-      const size_t end = std::min(end_due_, first + static_cast<size_t>(most - count));
-      for (; first < end && due[first].key <= now; ++first) out[count++] = due[first].entry;
+  // Takes out the next packets whose ticks are not after `now`, at most `most` and maybe fewer than
+  // there are; none: there are no more. They stay where they are until the calendar is changed.
+  std::span<const Due> TakeDue(uint64_t now, size_t most, Store& store) {
+    if (first_due_ == end_due_) FillDue(now >> kTickBits, store);
+    if (first_due_ == end_due_) return {};
+    if (!due_is_sorted_) SortDue();
+    const Due* const due = due_.get();
+    const size_t begin = first_due_, end = std::min(end_due_, begin + most);
+    size_t first = end;
+    while (first > begin && due[first - 1].key > now) --first;
+    if (first == end_due_) {
+      ForgetDue();
+    } else {
       first_due_ = first;
-      if (first == end_due_) {
-        ForgetDue();
-        continue;
-      }
       earliest_due_ = due[first].key;
-      if (earliest_due_ > now) break;
     }
-    return count;
+    return {due + begin, first - begin};
   }
 
   // Takes out every packet for which leaves(entry), which it calls once for each.
@@ -102,10 +109,6 @@ class Calendar {
   static constexpr int kSortBits = 6;   // of a key that more packets are sorted by at once
   static constexpr size_t kParts = 4;
 
-  struct Due {
-    uint64_t key;
-    uint32_t entry;
-  };
   // A list by `right`, in the order in which packets came.
   struct List {
     uint32_t first = 0;  // 0: empty

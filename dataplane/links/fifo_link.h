@@ -2,7 +2,8 @@
 // A link that serves packets in the order in which they come. It says when a packet leaves as soon
 // as the packet comes, also if the packet has to wait: D = max(free, arrival) + work (link_time.h).
 // The link has a list of its packets. Which of them wait it finds out when somebody asks for the
-// first time. From then on it counts them, and its list is of those that wait.
+// first time. From then on it counts them, and its list is of those that wait. Packets that leave
+// before somebody may ask need not be in the list (Send).
 #pragma once
 
 #include <algorithm>
@@ -41,15 +42,37 @@ class FifoLink {
     first_ = first_ == 0 ? entry : first_;
     if (counts_ != 0) [[unlikely]]
       CountAdded(AtTick(arrival), entry);
-    // Ticks and fractions apart: that takes half the instructions of sums of 128 bits.
-    const bool is_free = free_tick_ + (free_fraction_ != 0 ? 1 : 0) <= arrival;
-    const uint64_t fraction = (is_free ? 0 : free_fraction_) + static_cast<uint32_t>(work);
-    const uint64_t tick =
-        (is_free ? arrival : free_tick_) + WholeTick(work) + (fraction >> kTickFractionBits);
-    free_tick_ = std::min(tick, kLatestTick);
-    free_fraction_ = static_cast<uint32_t>(fraction);
-    return free_tick_ + (free_fraction_ != 0 ? 1 : 0);
+    const Sending sending = SendingOf(arrival, work);
+    Send(sending);
+    return sending.departure();
   }
+
+  // What becomes of a packet that comes at tick `arrival`, without a change of the link.
+  struct Sending {
+    uint64_t tick;
+    uint32_t fraction;
+    // The first tick that is not before the packet leaves.
+    uint64_t departure() const { return tick + (fraction != 0 ? 1 : 0); }
+  };
+  Sending SendingOf(uint64_t arrival, LinkTime work) const {
+    // Ticks and fractions apart: that takes half the instructions of sums of 128 bits.
+    const bool waits = free_tick_ >= arrival;
+    const uint64_t fraction =
+        (free_fraction_ & (uint64_t{0} - waits)) + static_cast<uint32_t>(work);
+    const uint64_t tick =
+        std::max(free_tick_, arrival) + WholeTick(work) + (fraction >> kTickFractionBits);
+    return {std::min(tick, kLatestTick), static_cast<uint32_t>(fraction)};
+  }
+  // The packet comes, and it leaves before anybody asks who waits, so it is not in the list. The
+  // link must not count.
+  void Send(Sending sending) {
+    free_tick_ = sending.tick;
+    free_fraction_ = sending.fraction;
+  }
+  // Whether the link counts who waits.
+  bool counts() const { return counts_ != 0; }
+  // To be called when no packet is on the link.
+  void StopCounting() { first_ = waiting_ = next_ = counts_ = 0; }
 
   // The packets that wait at `now`. A packet whose sending begins at `now` does not wait.
   template <typename Work>
@@ -112,9 +135,9 @@ class FifoLink {
   }
 
   uint64_t free_tick_ = 0;  // free() is this and `free_fraction_` parts of a tick
-  uint64_t free_fraction_ = 0;
-  LinkTime begins_ = 0;  // if packets wait: when the next of them begins to be sent
+  uint32_t free_fraction_ = 0;
   uint32_t first_ = 0;   // of a list by `next` of all packets; not used once the link counts
+  LinkTime begins_ = 0;  // if packets wait: when the next of them begins to be sent
   uint32_t last_ = 0;    // of it, or of those that wait
   uint32_t next_ = 0;    // of those that wait; 0: nobody waits
   uint32_t waiting_ : 31 = 0;

@@ -2,6 +2,7 @@
 // A segment: consecutive hops that one worker carries a batch over before it takes the next.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -23,7 +24,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
       : hops_(std::move(hops)),
         fused_(hops_.size()),
         samples_(std::make_unique<Samples[]>(hops_.size())),
-        arriving_(std::make_unique<Descriptor[]>(kBatch)),
+        arriving_{std::make_unique<Descriptor[]>(kBatch), std::make_unique<Descriptor[]>(kBatch)},
         links_(std::make_unique<uint32_t[]>(kBatch)) {}
 
   void AddInlet(Inlet* inlet, bool trunk) {
@@ -96,12 +97,13 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
     HopMeter single, in_one_step;
   };
   bool blocked() const;
+  bool IsTimed() const;
   // Takes in packets, at most `room`, and carries them over the hops into the lanes. Returns how
   // many came in. `leaves`: the only lane leads to the egress.
   int TakeIn(int room, bool leaves, Account& account);
   int Gather(Descriptor* batch, int room, bool leaves, Account& account);
   void Scatter(const Descriptor* batch, const uint32_t* links, int count);
-  void SortByArrival(int count);
+  void SortByArrival(Descriptor* batch, int count);
   int RoomBehindTimed() const;
   // Carries the batch from `hop` over fused stages, if some begin there and are plain. Returns how
   // many hops that was.
@@ -120,8 +122,11 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
       since = Sample(hop, stages, count, since);
   }
   uint64_t Sample(size_t hop, size_t stages, int count, uint64_t since);
-  void Carry(size_t hop, Descriptor* batch, int count, Account& account);
-  void CarryOn(size_t hop, Descriptor* batch, int count, Account& account);
+  // What a batch is to the hop that it comes to in a pass.
+  enum class Batch : uint8_t { kOneOfSeveral, kLast };
+  void Carry(size_t hop, Descriptor* batch, int count, Batch is, Account& account);
+  void CarryOn(size_t hop, Descriptor* batch, int count, Batch is, Account& account);
+  void Enter(size_t hop, Descriptor* batch, int count, Batch is, Ledger& ledger);
   // Returns how many crossed.
   static int EnterOneByOne(Stage& stage, Descriptor* batch, int count, Account& account);
   void PutOut(const Descriptor* batch, const uint32_t* links, int count);
@@ -139,11 +144,14 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   LaneGroups lane_groups_;
   std::vector<uint16_t> lane_of_row_;  // filled in if every group has one lane
   std::vector<NextHop> next_hops_;
-  int room_ = 0;                            // of the lanes, in this pass; where links take time
-  bool left_over_ = false;                  // the last pass had no room for what had arrived
-  std::unique_ptr<Descriptor[]> arriving_;  // kBatch, where links take time
-  std::unique_ptr<uint32_t[]> links_;       // of a batch that crosses the last hop or a timed one
-  std::unique_ptr<Descriptor[]> batch_;     // with lane groups; else the batch is built in lane 0
+  int room_ = 0;            // of the lanes, in this pass; where links take time
+  uint64_t now_ = 0;        // TSC of this pass; where links take time
+  size_t last_timed_ = 0;   // the last hop whose links take time
+  bool left_over_ = false;  // the last pass had no room for what had arrived
+  // Where links take time: kBatch each, one for what comes to a stage and one for what leaves it.
+  std::array<std::unique_ptr<Descriptor[]>, 2> arriving_;
+  std::unique_ptr<uint32_t[]> links_;    // of a batch that crosses the last hop or a timed one
+  std::unique_ptr<Descriptor[]> batch_;  // with lane groups; else the batch is built in lane 0
 };
 
 // The other end of a segment's lane to a later segment.

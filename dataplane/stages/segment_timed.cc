@@ -11,38 +11,49 @@
 
 namespace bfly::dataplane {
 
+static_assert(kBatch <= TimedLinks::kMostLast);
+
+bool Segment::IsTimed() const {
+  return std::any_of(hops_.begin(), hops_.end(),
+                     [](const Stage* stage) { return stage->timed() != nullptr; });
+}
+
 void Segment::RunTimed(uint64_t now, Account& account, LatenessMeter& lateness) {
   if (room_ == 0) return;
   // Without timed hops the lanes must have room for what comes in.
-  const bool timed = std::any_of(hops_.begin(), hops_.end(),
-                                 [](const Stage* stage) { return stage->timed() != nullptr; });
-  if (!timed) return Run(account);
+  if (!IsTimed()) return Run(account);
   sampling_ = IsSampled();
-  for (Stage* const stage : hops_) {
-    if (stage->timed() != nullptr) stage->timed()->ExpectRelease(now);
+  now_ = now;
+  for (size_t hop = 0; hop < hops_.size(); ++hop) {
+    if (hops_[hop]->timed() == nullptr) continue;
+    hops_[hop]->timed()->ExpectRelease(now);
+    last_timed_ = hop;
   }
-  Descriptor* const batch = arriving_.get();
+  size_t buffer = 0;
   // A pass takes in as many packets as it puts out at most, so what is once left over would be left
   // for ever if packets never ceased to come. Where segments share stages their lanes may wait for
   // each other in a circle, so there a segment never ceases to take in.
-  if (const int count = left_over_ ? 0 : Gather(batch, kBatch, /*leaves=*/false, account);
+  Descriptor* const came = arriving_[buffer].get();
+  if (const int count = left_over_ ? 0 : Gather(came, kBatch, /*leaves=*/false, account);
       count > 0) {
-    SortByArrival(count);
-    Carry(0, batch, count, account);
+    SortByArrival(came, count);
+    Carry(0, came, count, Batch::kLast, account);
   }
   left_over_ = false;
   for (size_t hop = 0; hop < hops_.size(); ++hop) {
     TimedLinks* const links = hops_[hop]->timed();
     if (links == nullptr) continue;
+    // What stays where it came (TimedLinks::EnterLast) is in the other one.
+    buffer = 1 - buffer;
+    Descriptor* const batch = arriving_[buffer].get();
     for (int room; (room = RoomBehindTimed()) > 0 && links->NextRelease() <= now;) {
       const uint64_t since = sampling_ ? rte_rdtsc() : 0;
       const int count = links->Release(now, batch, room, account.ledger);
       const uint64_t released = rte_rdtsc();
       if (since != 0) samples_[hop].single.Add(0, released - since);
-      lateness.AddAll(count, [batch, released](int i) {
-        return released > batch[i].arrival ? released - batch[i].arrival : 0;
-      });
-      CarryOn(hop, batch, count, account);
+      lateness.AddSince(released, count, [batch](int i) { return batch[i].arrival; });
+      CarryOn(hop, batch, count, links->NextRelease() > now ? Batch::kLast : Batch::kOneOfSeveral,
+              account);
     }
     left_over_ = left_over_ || (next_hops_.empty() && links->NextRelease() <= now);
   }
@@ -57,8 +68,7 @@ int Segment::RoomBehindTimed() const {
 }
 
 // Sorts the batch by arrival. Packets of several inlets are in order only within each inlet.
-void Segment::SortByArrival(int count) {
-  Descriptor* const batch = arriving_.get();
+void Segment::SortByArrival(Descriptor* batch, int count) {
   const auto before = [](const Descriptor& a, const Descriptor& b) {
     return ArrivalOf(a) < ArrivalOf(b);
   };
@@ -74,7 +84,7 @@ void Segment::SortByArrival(int count) {
 }
 
 // From the node of `hop` on to the next timed links, or out.
-void Segment::Carry(size_t hop, Descriptor* batch, int count, Account& account) {
+void Segment::Carry(size_t hop, Descriptor* batch, int count, Batch is, Account& account) {
   uint64_t since = sampling_ ? rte_rdtsc() : 0;
   while (hop < hops_.size() && count > 0) {
     if (const size_t crossed = CrossFused(hop, batch, count); crossed != 0) {
@@ -90,13 +100,26 @@ void Segment::Carry(size_t hop, Descriptor* batch, int count, Account& account) 
     }
     const bool needs_links = timed != nullptr || hop + 1 == hops_.size();
     count = stage.Cross(batch, count, needs_links ? links_.get() : nullptr, account.ledger);
-    if (timed != nullptr) timed->Enter(batch, links_.get(), count, account.ledger);
+    if (timed != nullptr) Enter(hop, batch, count, is, account.ledger);
     NoteHops(hop, 1, count, since);
     if (timed != nullptr) return;
     ++hop;
   }
   const bool waits_on_link = hop > 0 && hops_.back()->timed() == nullptr;
   PutOut(batch, waits_on_link ? links_.get() : nullptr, count);
+}
+
+// Puts a batch on its `links_` of a timed hop. Packets may stay in the batch if all that leave the
+// hop in this pass have room, and if no other batch comes to the hop.
+void Segment::Enter(size_t hop, Descriptor* batch, int count, Batch is, Ledger& ledger) {
+  TimedLinks& timed = *hops_[hop]->timed();
+  const auto room = static_cast<size_t>(room_);
+  if (is == Batch::kLast && next_hops_.empty() &&
+      (hop < last_timed_ || timed.due() + static_cast<size_t>(count) <= room)) {
+    timed.EnterLast(batch, links_.get(), count, now_, ledger);
+  } else {
+    timed.Enter(batch, links_.get(), count, ledger);
+  }
 }
 
 // Where nodes pick among ports, a packet's links depend on the packets before it.
@@ -112,13 +135,13 @@ int Segment::EnterOneByOne(Stage& stage, Descriptor* batch, int count, Account& 
 }
 
 // From behind the timed links of `hop`.
-void Segment::CarryOn(size_t hop, Descriptor* batch, int count, Account& account) {
-  if (next_hops_.empty()) return Carry(hop + 1, batch, count, account);
+void Segment::CarryOn(size_t hop, Descriptor* batch, int count, Batch is, Account& account) {
+  if (next_hops_.empty()) return Carry(hop + 1, batch, count, is, account);
   for (int i = 0; i < count; ++i) {
     // Below the bits of the hops to come stands a one bit (topologies/tag.h).
     const size_t hops_left = 63 - static_cast<size_t>(std::countr_zero(batch[i].tag));
     const NextHop& next = next_hops_[next_hops_.size() - 1 - hops_left];
-    next.segment->Carry(next.index, &batch[i], 1, account);
+    next.segment->Carry(next.index, &batch[i], 1, Batch::kOneOfSeveral, account);
   }
 }
 

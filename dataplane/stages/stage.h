@@ -38,6 +38,14 @@ struct LinkCold {
   std::atomic<bool> avoided{false};  // likewise
 };
 
+inline void TimedLink::NotePeak(LinkCold& cold) {
+  if (packets <= most) return;
+  most = packets;
+  if (most > cold.peak.load(std::memory_order_relaxed)) {
+    cold.peak.store(most, std::memory_order_relaxed);
+  }
+}
+
 class FusedReadings;
 class FusedStages;
 

@@ -14,7 +14,10 @@
 namespace bfly::dataplane {
 namespace {
 
-constexpr int kMostAtOnce = 256;  // packets that Release takes out of the calendar
+bool IsFull(const TimedServer& server, const ServedLink& served) {
+  const bool shared = served.discipline == Discipline::kProcessorSharing;
+  return served.queue_limit != 0 && server.waiting() >= served.queue_limit + (shared ? 1 : 0);
+}
 
 }  // namespace
 
@@ -25,8 +28,8 @@ TimedLinks::TimedLinks(uint32_t links, uint64_t first_of_stage, PacketStore* sto
       seed_(seed),
       store_(store),
       cold_(cold),
-      links_(std::make_unique<Link[]>(links)),
-      servers_(std::make_unique<Server[]>(links)),
+      links_(std::make_unique<TimedLink[]>(links)),
+      servers_(std::make_unique<TimedServer[]>(links)),
       counters_(std::make_unique<TimedCounters[]>(links)),
       drawn_(std::make_unique<uint64_t[]>(links)),
       events_(links),
@@ -42,7 +45,7 @@ void TimedLinks::SetTable(const ShapeTable* table, uint64_t now) {
   std::vector<Changed> changed;
   bool any_waits = false;
   for (uint32_t number = 0; number < count_; ++number) {
-    Link& link = links_[number];
+    TimedLink& link = links_[number];
     if (link.packets == 0) continue;
     const ServedLink& old = before->of(first_link_ + number);
     const ServedLink& served = Served(number);
@@ -52,7 +55,7 @@ void TimedLinks::SetTable(const ShapeTable* table, uint64_t now) {
       Advance(number, old, now);
       continue;
     }
-    link.fifo.WaitingAt(AtTick(now), packets_, WorkAt(old));
+    WaitingAt(link, old, now);
     one.waiting = link.fifo.TakeWaiting();
     MarkWaiting(number, old, one.waiting);
     any_waits = any_waits || one.waiting.count > 0;
@@ -68,6 +71,8 @@ void TimedLinks::SetTable(const ShapeTable* table, uint64_t now) {
   for (const Changed& one : changed) {
     ServeAgain(one.number, before->of(first_link_ + one.number), one.waiting, now);
   }
+  counting_ = static_cast<uint32_t>(std::count_if(
+      &links_[0], &links_[count_], [](const TimedLink& link) { return link.fifo.counts(); }));
 }
 
 // Marks packets that wait at a FIFO link and are to be served by other settings.
@@ -88,14 +93,14 @@ void TimedLinks::MarkWaiting(uint32_t number, const ServedLink& old,
 // `waiting`: what waited at a FIFO link. At other links it is in their servers.
 void TimedLinks::ServeAgain(uint32_t number, const ServedLink& old,
                             FifoLink<StoredPackets>::Waiting waiting, uint64_t now) {
-  Link& link = links_[number];
-  Server& server = servers_[number];
+  TimedLink& link = links_[number];
+  TimedServer& server = servers_[number];
   const ServedLink& served = Served(number);
   const auto work = WorkAt(served);
   const bool was_fifo = old.discipline == Discipline::kFifo;
   const bool is_fifo = served.discipline == Discipline::kFifo;
   if (was_fifo && !is_fifo) {
-    server = Server();
+    server = TimedServer();
     server.Send(link.fifo.free(), 0);
   }
   for (uint32_t entry = waiting.first; waiting.count > 0; --waiting.count) {
@@ -135,11 +140,11 @@ void TimedLinks::Advance(uint32_t number, const ServedLink& served, uint64_t now
                            });
 }
 
-[[gnu::always_inline]] inline void TimedLinks::Depart(Arrays arrays, uint32_t number,
+[[gnu::always_inline]] inline void TimedLinks::Depart(TimedArrays arrays, uint32_t number,
                                                       const ServedLink& served, uint32_t entry,
                                                       uint64_t departure) {
   StoredPacket& stored = arrays.packets.at(entry);
-  Link& link = arrays.links[number];
+  TimedLink& link = arrays.links[number];
   // A wire that was made shorter does not let packets overtake.
   link.latest = std::max(departure + served.delay, link.latest);
   stored.key = link.latest;
@@ -147,15 +152,15 @@ void TimedLinks::Advance(uint32_t number, const ServedLink& served, uint64_t now
   calendar_.Add(entry, arrays.packets);
 }
 
-bool TimedLinks::IsFull(const Server& server, const ServedLink& served) {
-  const bool shared = served.discipline == Discipline::kProcessorSharing;
-  return served.queue_limit != 0 && server.waiting() >= served.queue_limit + (shared ? 1 : 0);
+// Whoever waits is on the link, so it need not be counted who waits if few packets are there.
+inline bool TimedLinks::IsFifoFull(TimedLink& link, const ServedLink& served, uint64_t arrival) {
+  return served.queue_limit != 0 && link.packets >= served.queue_limit &&
+         WaitingAt(link, served, arrival) >= served.queue_limit;
 }
 
-// Whoever waits is on the link, so it need not be counted who waits if few packets are there.
-inline bool TimedLinks::IsFifoFull(Link& link, const ServedLink& served, uint64_t arrival) {
-  return served.queue_limit != 0 && link.packets >= served.queue_limit &&
-         link.fifo.WaitingAt(AtTick(arrival), packets_, WorkAt(served)) >= served.queue_limit;
+uint32_t TimedLinks::WaitingAt(TimedLink& link, const ServedLink& served, uint64_t now) {
+  counting_ += link.fifo.counts() ? 0 : 1;
+  return link.fifo.WaitingAt(AtTick(now), packets_, WorkAt(served));
 }
 
 TimedLinks::Standing TimedLinks::At(uint32_t of_stage, uint64_t arrival) {
@@ -165,13 +170,12 @@ TimedLinks::Standing TimedLinks::At(uint32_t of_stage, uint64_t arrival) {
   Standing found;
   LinkTime free = 0;
   if (served.discipline == Discipline::kFifo) {
-    FifoLink<StoredPackets>& fifo = links_[number].fifo;
-    found.packets = fifo.WaitingAt(now, packets_, WorkAt(served));
+    found.packets = WaitingAt(links_[number], served, arrival);
     found.has_room = served.queue_limit == 0 || found.packets < served.queue_limit;
-    free = fifo.free_of_begun();
+    free = links_[number].fifo.free_of_begun();
   } else {
     Advance(number, served, arrival);
-    const Server& server = servers_[number];
+    const TimedServer& server = servers_[number];
     found.packets = server.waiting();
     found.has_room = !IsFull(server, served);
     // Under processor sharing all that are served wait.
@@ -188,7 +192,7 @@ void TimedLinks::Enter(const Descriptor* batch, const uint32_t* links, int count
   if (all != nullptr && all->discipline == Discipline::kFifo) {
     const ServedLink served = *all;
     const uint32_t first_link = first_link_;
-    const Arrays local = arrays();
+    const TimedArrays local = arrays();
     for (int i = 0; i < count; ++i) {
       EnterFifo(local, batch[i], links[i] - first_link, served, ledger);
     }
@@ -205,9 +209,9 @@ void TimedLinks::Enter(const Descriptor* batch, const uint32_t* links, int count
   }
 }
 
-[[gnu::always_inline]] inline void TimedLinks::EnterFifo(Arrays arrays, const Descriptor& packet,
-                                                         uint32_t number, const ServedLink& served,
-                                                         Ledger& ledger) {
+[[gnu::always_inline]] inline void TimedLinks::EnterFifo(TimedArrays arrays,
+                                                         const Descriptor& packet, uint32_t number,
+                                                         const ServedLink& served, Ledger& ledger) {
   const uint64_t arrival = ArrivalOf(packet);
   if (IsFifoFull(arrays.links[number], served, arrival)) [[unlikely]] {
     return DropAtFullQueue(packet, number, ledger);
@@ -217,9 +221,31 @@ void TimedLinks::Enter(const Descriptor* batch, const uint32_t* links, int count
     SendFifo(arrays, number, served, entry, arrival);
 }
 
+void TimedLinks::EnterLast(const Descriptor* batch, const uint32_t* links, int count, uint64_t now,
+                           Ledger& ledger) {
+  if (count == 0) return;
+  // Packets that pass are not in the lists by which FIFO links find out who waits.
+  if (counting_ != 0 || !TimedPassage::Count(arrays(), first_link_, *table_, links, count)) {
+    return Enter(batch, links, count, ledger);
+  }
+  const ServedLink served = *table_->of_all();
+  held_ += passage_.Enter(arrays(), first_link_, served, batch, links, count, now,
+                          [&](const Descriptor& packet, uint32_t number) {
+                            EnterCounted(packet, number, served, ledger);
+                          });
+}
+
+void TimedLinks::EnterCounted(const Descriptor& packet, uint32_t number, const ServedLink& served,
+                              Ledger& ledger) {
+  --links_[number].packets;
+  const uint32_t entry = Keep(arrays(), packet, number, ledger);
+  if (entry != 0) return SendFifo(arrays(), number, served, entry, ArrivalOf(packet));
+  cold_[number].occupancy.store(links_[number].packets, std::memory_order_relaxed);
+}
+
 void TimedLinks::EnterOther(const Descriptor& packet, uint32_t number, const ServedLink& served,
                             Ledger& ledger) {
-  Server& server = servers_[number];
+  TimedServer& server = servers_[number];
   Advance(number, served, ArrivalOf(packet));
   if (IsFull(server, served)) return DropAtFullQueue(packet, number, ledger);
   const uint32_t entry = Keep(arrays(), packet, number, ledger);
@@ -244,8 +270,9 @@ void TimedLinks::DropWithoutMemory(const Descriptor& packet, uint32_t number, Le
 }
 
 // Returns the entry of a packet that is on the link from now on; 0: it was dropped.
-[[gnu::always_inline]] inline uint32_t TimedLinks::Keep(Arrays arrays, const Descriptor& packet,
-                                                        uint32_t number, Ledger& ledger) {
+[[gnu::always_inline]] inline uint32_t TimedLinks::Keep(TimedArrays arrays,
+                                                        const Descriptor& packet, uint32_t number,
+                                                        Ledger& ledger) {
   const uint32_t entry = store_->Take();
   if (entry == 0) [[unlikely]] {
     DropWithoutMemory(packet, number, ledger);
@@ -253,16 +280,14 @@ void TimedLinks::DropWithoutMemory(const Descriptor& packet, uint32_t number, Le
   }
   arrays.packets.at(entry).packet = packet;
   ++held_;
-  LinkCold& cold = arrays.cold[number];
-  const uint32_t occupancy = ++arrays.links[number].packets;
-  cold.occupancy.store(occupancy, std::memory_order_relaxed);
-  if (occupancy > cold.peak.load(std::memory_order_relaxed)) {
-    cold.peak.store(occupancy, std::memory_order_relaxed);
-  }
+  TimedLink& link = arrays.links[number];
+  ++link.packets;
+  link.NotePeak(arrays.cold[number]);
+  arrays.cold[number].occupancy.store(link.packets, std::memory_order_relaxed);
   return entry;
 }
 
-[[gnu::always_inline]] inline void TimedLinks::SendFifo(Arrays arrays, uint32_t number,
+[[gnu::always_inline]] inline void TimedLinks::SendFifo(TimedArrays arrays, uint32_t number,
                                                         const ServedLink& served, uint32_t entry,
                                                         uint64_t arrival) {
   const LinkTime work = served.SendTime(arrays.packets.at(entry).packet.bytes);
@@ -279,43 +304,56 @@ int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger)
   }
   LatencyHistogram* const latency = latency_.load(std::memory_order_acquire);
   const bool loses = table_->loses_packets();
-  const Arrays local = arrays();
-  std::array<uint32_t, kMostAtOnce> due;
+  const TimedArrays local = arrays();
   int count = 0;
+  const auto add = [&](const Descriptor& packet, uint64_t arrival) {
+    if (latency != nullptr) [[unlikely]]
+      latency->AddBetween(ArrivalOf(packet), arrival);
+    out[count] = packet;
+    out[count++].arrival = arrival;
+  };
   while (count < room) {
-    const int most = std::min(room - count, kMostAtOnce);
-    const int taken = calendar_.TakeDue(now, due.data(), most, packets_);
-    // Nothing overwrites the entries before the next packet is kept.
-    store_->Give(due.data(), static_cast<uint32_t>(taken));
-    held_ -= static_cast<uint64_t>(taken);
-    for (int i = 0; i < taken; ++i) {
-      const uint32_t entry = due[static_cast<size_t>(i)];
+    const auto most = static_cast<size_t>(room - count);
+    // At one tick those that are stored came first.
+    const uint64_t next_passing = passage_.NotBefore();
+    const auto due = calendar_.TakeDue(std::min(now, next_passing), most, packets_);
+    held_ -= due.size();
+    for (const auto& [arrival, entry] : due) {
       const StoredPacket& stored = local.packets.at(entry);
       LeaveLink(local, entry, stored);
+      // Nothing overwrites the entry before the next packet is kept.
+      store_->Give(entry);
       if (loses && IsLost(stored.link)) [[unlikely]] {
         Bump<uint64_t>(counters_[stored.link].lost, 1);
         ledger.Drop(DropReason::kLoss);
         rte_pktmbuf_free(stored.packet.mbuf);
         continue;
       }
-      if (latency != nullptr) latency->AddBetween(ArrivalOf(stored.packet), stored.key);
-      out[count] = stored.packet;
-      out[count++].arrival = stored.key;
+      add(stored.packet, arrival);
     }
-    if (taken < most) break;
+    if (!due.empty()) continue;
+    if (next_passing == UINT64_MAX) break;
+    const int before = count;
+    // The next packet comes before everything that is stored, and others may do so too.
+    passage_.TakeUntil(std::max(calendar_.NotBefore(), next_passing + 1) - 1, most, add);
+    held_ -= static_cast<uint64_t>(count - before);
   }
   return count;
 }
 
-[[gnu::always_inline]] inline void TimedLinks::LeaveLink(Arrays arrays, uint32_t entry,
+[[gnu::always_inline]] inline void TimedLinks::LeaveLink(TimedArrays arrays, uint32_t entry,
                                                          const StoredPacket& stored) {
-  Link& link = arrays.links[stored.link];
+  TimedLink& link = arrays.links[stored.link];
   if (stored.rank != 0) {
     link.fifo.Forget(entry, arrays.packets, [this, &stored](uint32_t begun) {
       return Served(stored.link).SendTime(packets_.at(begun).packet.bytes);
     });
   }
   const uint32_t occupancy = --link.packets;
+  if (link.fifo.counts() && occupancy == 0) [[unlikely]] {
+    link.fifo.StopCounting();
+    --counting_;
+  }
   arrays.cold[stored.link].occupancy.store(occupancy, std::memory_order_relaxed);
 }
 
@@ -330,7 +368,7 @@ bool TimedLinks::IsLost(uint32_t number) {
 // Of a link that is not FIFO: when the next departure becomes known. If it sends one packet at a
 // time, the next one begins to be sent then; if it is shared, the next one has been sent then.
 void TimedLinks::Schedule(uint32_t number) {
-  const Server& server = servers_[number];
+  const TimedServer& server = servers_[number];
   if (server.waiting() == 0) return events_.Remove(number);
   const bool shared = Served(number).discipline == Discipline::kProcessorSharing;
   events_.Set(number, TickNotBefore(shared ? server.NextDeparture(packets_) : server.free()));
@@ -345,15 +383,15 @@ uint64_t TimedLinks::Discard() {
   };
   calendar_.TakeOut(packets_, free_entry);
   for (uint32_t number = 0; number < count_; ++number) {
-    Server& server = servers_[number];
+    TimedServer& server = servers_[number];
     while (server.waiting() > 0) {
       free_entry(server.TakeNext(Served(number).discipline, packets_));
     }
-    links_[number] = Link();
+    links_[number] = TimedLink();  // `most` begins anew, and LinkCold::peak does not
     cold_[number].occupancy.store(0, std::memory_order_relaxed);
     events_.Remove(number);
   }
-  held_ = 0;
+  held_ = counting_ = 0;
   return discarded;
 }
 

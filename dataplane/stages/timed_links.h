@@ -23,39 +23,27 @@
 #include "dataplane/core/ledger.h"
 #include "dataplane/links/calendar.h"
 #include "dataplane/links/event_heap.h"
-#include "dataplane/links/fifo_link.h"
 #include "dataplane/links/link_server.h"
 #include "dataplane/links/shape_table.h"
 #include "dataplane/stages/packet_store.h"
+#include "dataplane/stages/timed_passage.h"
 #include "dataplane/telemetry/latency_histogram.h"
 
 namespace bfly::dataplane {
 
-struct LinkCold;
-
-// Worker: writes, snapshot: loads, relaxed where nothing else is said.
-struct TimedCounters {
-  // TSC ticks of sending, of all packets whose departure is known. Release stores, acquire loads.
-  std::atomic<uint64_t> busy{0};
-  std::atomic<uint64_t> busy_until{0};  // TSC, at a FIFO link: when these packets have been sent
-  std::atomic<uint64_t> lost{0};        // on the wire
-  std::atomic<uint64_t> no_memory{0};   // the packet store was full
-
-  // TSC ticks of sending up to `now`. A FIFO link that has something to send never rests, so what
-  // it sends later ends at `busy_until`.
-  uint64_t BusyBy(uint64_t now) const {
-    const uint64_t all = busy.load(std::memory_order_acquire);
-    const uint64_t until = busy_until.load(std::memory_order_relaxed);
-    const uint64_t ahead = until > now ? until - now : 0;
-    return all > ahead ? all - ahead : 0;
-  }
-  // Worker: the link sends `ticks` more, until `until`.
-  void AddBusy(uint64_t ticks, uint64_t until) {
-    busy_until.store(until, std::memory_order_relaxed);
-    busy.store(busy.load(std::memory_order_relaxed) + ticks, std::memory_order_release);
+// What a packet that comes finds at a link.
+struct LinkStanding {
+  uint32_t packets = 0;  // waiting or being sent
+  LinkTime free = 0;     // when the packet being sent has left
+  bool has_room = false;
+  bool IsBefore(const LinkStanding& other) const {
+    return packets != other.packets ? packets < other.packets : free < other.free;
   }
 };
-static_assert(sizeof(TimedCounters) == 32);
+
+// Of a link that is not FIFO: the packets whose departure is not known.
+struct alignas(64) TimedServer : LinkServer<StoredPackets> {};
+static_assert(sizeof(TimedServer) == 64);
 
 class TimedLinks {
  public:
@@ -76,16 +64,19 @@ class TimedLinks {
     Enter(&packet, &link, 1, ledger);
   }
 
-  // What a packet that comes at `arrival` finds at a link. Calls come in order of arrival, together
-  // with those of Enter.
-  struct Standing {
-    uint32_t packets = 0;  // waiting or being sent
-    LinkTime free = 0;     // when the packet being sent has left
-    bool has_room = false;
-    bool IsBefore(const Standing& other) const {
-      return packets != other.packets ? packets < other.packets : free < other.free;
-    }
-  };
+  // The same for the last packets that come in a pass, at most kMostLast of them. The clock of the
+  // pass says `now`. A packet that arrives at the far side by then stays in `batch` and is not
+  // stored. Release must follow until it finds nothing more by `now`, and `batch` must stay as it
+  // is until then.
+  static constexpr int kMostLast = TimedPassage::kMost;
+  void EnterLast(const Descriptor* batch, const uint32_t* links, int count, uint64_t now,
+                 Ledger& ledger);
+  // At most so many stored packets have arrived by the time of the last ExpectRelease, unless there
+  // are more than kMostLast of them.
+  size_t due() const { return calendar_.due(); }
+
+  // Calls come in order of arrival, together with those of Enter.
+  using Standing = LinkStanding;
   Standing At(uint32_t link, uint64_t arrival);
 
   // Release will be asked for all that arrives by `now`, and soon. The packets that come from here
@@ -98,7 +89,7 @@ class TimedLinks {
   // No packet arrives at a far side before this TSC; UINT64_MAX: nothing is on the links. Once
   // Release has found nothing more by `now` it is later than that.
   uint64_t NextRelease() const {
-    const uint64_t known = calendar_.NotBefore();
+    const uint64_t known = std::min(calendar_.NotBefore(), passage_.NotBefore());
     return events_.empty() ? known : std::min(known, events_.time());
   }
   uint64_t held() const { return held_; }
@@ -113,45 +104,30 @@ class TimedLinks {
   const TimedCounters& counters(uint32_t link) const { return counters_[link - first_link_]; }
 
  private:
-  // Of a link that is not FIFO: the packets whose departure is not known.
-  struct alignas(64) Server : LinkServer<StoredPackets> {};
-  static_assert(sizeof(Server) == 64);
-
-  struct alignas(64) Link {
-    FifoLink<StoredPackets> fifo;  // if the link is FIFO
-    uint64_t latest = 0;           // arrival at the far side of the packet that left last
-    uint32_t packets = 0;          // that wait, are being sent, or are on the wire
-  };
-  static_assert(sizeof(Link) == 64);
-
-  // What is touched for every packet. Loops have a copy of it, as StoredPackets says.
-  struct Arrays {
-    StoredPackets packets;
-    Link* links;
-    LinkCold* cold;
-    TimedCounters* counters;
-  };
-
   // A mark in StoredPacket::rank.
   static constexpr uint32_t kServedAgain = 2;
 
-  Arrays arrays() const { return {packets_, links_.get(), cold_, counters_.get()}; }
-  bool IsFifoFull(Link& link, const ServedLink& served, uint64_t arrival);
-  static bool IsFull(const Server& server, const ServedLink& served);
-  void EnterFifo(Arrays arrays, const Descriptor& packet, uint32_t number, const ServedLink& served,
-                 Ledger& ledger);
+  TimedArrays arrays() const { return {packets_, links_.get(), cold_, counters_.get()}; }
+  bool IsFifoFull(TimedLink& link, const ServedLink& served, uint64_t arrival);
+  // The packets that wait at a FIFO link.
+  uint32_t WaitingAt(TimedLink& link, const ServedLink& served, uint64_t now);
+  void EnterFifo(TimedArrays arrays, const Descriptor& packet, uint32_t number,
+                 const ServedLink& served, Ledger& ledger);
   void EnterOther(const Descriptor& packet, uint32_t number, const ServedLink& served,
                   Ledger& ledger);
   void DropAtFullQueue(const Descriptor& packet, uint32_t number, Ledger& ledger);
   void DropWithoutMemory(const Descriptor& packet, uint32_t number, Ledger& ledger);
-  uint32_t Keep(Arrays arrays, const Descriptor& packet, uint32_t number, Ledger& ledger);
-  void SendFifo(Arrays arrays, uint32_t number, const ServedLink& served, uint32_t entry,
+  // EnterFifo for a packet that counts as being on its link and finds the queue not full.
+  void EnterCounted(const Descriptor& packet, uint32_t number, const ServedLink& served,
+                    Ledger& ledger);
+  uint32_t Keep(TimedArrays arrays, const Descriptor& packet, uint32_t number, Ledger& ledger);
+  void SendFifo(TimedArrays arrays, uint32_t number, const ServedLink& served, uint32_t entry,
                 uint64_t arrival);
   void Advance(uint32_t number, const ServedLink& served, uint64_t now);
-  void Depart(Arrays arrays, uint32_t number, const ServedLink& served, uint32_t entry,
+  void Depart(TimedArrays arrays, uint32_t number, const ServedLink& served, uint32_t entry,
               uint64_t departure);
   void Schedule(uint32_t number);
-  void LeaveLink(Arrays arrays, uint32_t entry, const StoredPacket& stored);
+  void LeaveLink(TimedArrays arrays, uint32_t entry, const StoredPacket& stored);
   bool IsLost(uint32_t number);
   void MarkWaiting(uint32_t number, const ServedLink& old,
                    FifoLink<StoredPackets>::Waiting waiting);
@@ -174,14 +150,16 @@ class TimedLinks {
   StoredPackets packets_ = store_->packets();
   LinkCold* const cold_;
   const ShapeTable* table_ = nullptr;
-  const std::unique_ptr<Link[]> links_;
-  const std::unique_ptr<Server[]> servers_;
+  const std::unique_ptr<TimedLink[]> links_;
+  const std::unique_ptr<TimedServer[]> servers_;
   const std::unique_ptr<TimedCounters[]> counters_;
   const std::unique_ptr<uint64_t[]> drawn_;  // packets of a link that a loss was drawn for
   Calendar<StoredPackets> calendar_;         // packets whose departure is known
   EventHeap events_;      // of links that are not FIFO: when the next departure becomes known
   const uint32_t count_;  // of links
   uint64_t held_ = 0;
+  TimedPassage passage_;
+  uint32_t counting_ = 0;                            // FIFO links that count who waits
   std::atomic<LatencyHistogram*> latency_{nullptr};  // control: writes, worker: acquire loads
 };
 

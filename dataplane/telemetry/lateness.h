@@ -29,6 +29,23 @@ class LatenessMeter {
     if (late > max_.load(std::memory_order_relaxed)) max_.store(late, std::memory_order_relaxed);
   }
 
+  // Adds now - time_of(0) .. now - time_of(count - 1), or 0 where that is negative. The times rise.
+  template <typename TimeOf>
+  void AddSince(uint64_t now, int count, const TimeOf& time_of) {
+    if (count == 0) return;
+    const uint64_t first = time_of(0), last = time_of(count - 1);
+    if (last > now || BucketOf(now - first) != BucketOf(now - last)) {
+      return AddAll(count, [&](int i) { return now > time_of(i) ? now - time_of(i) : 0; });
+    }
+    uint64_t sum = 0;
+    for (int i = 0; i < count; ++i) sum += now - time_of(i);
+    Bump(counts_[BucketOf(now - first)], static_cast<uint64_t>(count));
+    Bump(sum_, sum);
+    if (now - first > max_.load(std::memory_order_relaxed)) {
+      max_.store(now - first, std::memory_order_relaxed);
+    }
+  }
+
   // Adds late_of(0) .. late_of(count - 1). Packets that are released together are late by nearly
   // the same time, so most of them share a bucket.
   template <typename LateOf>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calendar of a stage against a sorted map.
+// The calendar of a stage against a sorted map, and the order of a batch against a stable sort.
 #include "dataplane/links/calendar.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +9,8 @@
 #include <random>
 #include <utility>
 #include <vector>
+
+#include "dataplane/links/batch_order.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -57,14 +59,20 @@ class CalendarRun {
 
   void Take(uint64_t later, size_t most) {
     now_ += later;
-    std::vector<uint32_t> expected, taken(most);
+    std::vector<uint32_t> expected, taken;
     while (expected.size() < most && !sorted_.empty() && sorted_.begin()->first.first <= now_) {
       ASSERT_LE(calendar_.NotBefore(), sorted_.begin()->first.first);
       expected.push_back(sorted_.begin()->second);
       sorted_.erase(sorted_.begin());
     }
-    taken.resize(
-        static_cast<size_t>(calendar_.TakeDue(now_, taken.data(), static_cast<int>(most), store_)));
+    while (taken.size() < most) {
+      const auto due = calendar_.TakeDue(now_, most - taken.size(), store_);
+      if (due.empty()) break;
+      for (const auto& [key, entry] : due) {
+        EXPECT_EQ(key, store_.at(entry).key);
+        taken.push_back(entry);
+      }
+    }
     ASSERT_EQ(taken, expected) << "at " << now_;
     ASSERT_EQ(calendar_.NotBefore() == UINT64_MAX, sorted_.empty());
     if (taken.size() < most) {
@@ -114,6 +122,36 @@ TEST(Calendar, GivesPacketsByTickAndThenAsTheyCame) {
     run.Take(uint64_t{1} << 62, 1'000'000);
     run.TakeOutEveryThird();
     if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(BatchOrder, GivesPacketsByTickAndThenAsTheyWereAdded) {
+  BatchOrder order;
+  for (uint32_t seed = 0; seed < 2000; ++seed) {
+    std::mt19937 random(seed);
+    const uint64_t first = seed * 1'000'000'007ull;
+    const uint64_t ticks = random() % 3 == 0 ? BatchOrder::kMostTicks : 1u << random() % 24;
+    std::vector<std::pair<uint64_t, uint32_t>> expected, taken;
+    order.Begin(first);
+    for (auto i = static_cast<uint32_t>(random() % (BatchOrder::kMost + 1)); i > 0; --i) {
+      expected.emplace_back(first + random() % (ticks + 1), i - 1);
+      order.Add(expected.back().first, i - 1);
+      ASSERT_EQ(order.place(expected.size() - 1), i - 1);
+    }
+    std::stable_sort(expected.begin(), expected.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (uint64_t until = first; !order.empty(); until += 1 + random() % ticks) {
+      const size_t most = 1 + random() % 100, before = taken.size();
+      order.TakeUntil(until, most,
+                      [&](uint64_t tick, uint32_t place) { taken.emplace_back(tick, place); });
+      ASSERT_LE(taken.size() - before, most);
+      const bool all = taken.size() == expected.size();
+      ASSERT_EQ(order.NotBefore(), all ? UINT64_MAX : expected[taken.size()].first);
+      if (taken.size() - before < most) {
+        ASSERT_GT(order.NotBefore(), until);
+      }
+    }
+    ASSERT_EQ(taken, expected) << seed;
   }
 }
 

@@ -121,8 +121,18 @@ TEST(TimedChanges, HoldForWhatWaitsAndComesAndNotForWhatIsBeingSent) {
     uint32_t next = 0;
     for (const Change& change : changes) {
       for (; next < packets.size() && packets[next].arrival < change.time; ++next) {
-        if (random() % 5 == 0) release(packets[next].arrival);
-        links.Enter(Packet(packets[next], next), packets[next].link, ledger);
+        const Coming& coming = packets[next];
+        const Descriptor packet = Packet(coming, next);
+        if (random() % 5 == 0) release(coming.arrival);
+        // A packet that the worker found late may arrive at once.
+        if (const uint64_t look = coming.arrival + random() % 3000;
+            random() % 2 == 0 && look < change.time &&
+            (next + 1 == packets.size() || look < packets[next + 1].arrival)) {
+          links.EnterLast(&packet, &coming.link, 1, look, ledger);
+          release(look);
+        } else {
+          links.Enter(packet, coming.link, ledger);
+        }
       }
       if (!tables.empty() && random() % 2 == 0) release(change.time);
       tables.push_back(
@@ -183,6 +193,32 @@ TEST(TimedChanges, CountTheTimeOfSendingOnceWhateverTheRateWas) {
   EXPECT_EQ(counters.BusyBy(600'000), 120'000u);
   EXPECT_EQ(counters.BusyBy(605'000), 125'000u);
   EXPECT_EQ(links.Discard(), 4u);
+}
+
+TEST(TimedLinks, CeaseToCountWhoWaitsWhenTheirPacketsHaveLeft) {
+  PacketStore store(8 * sizeof(StoredPacket));  // seven packets
+  LinkCold cold[kFourLinks];
+  const ShapeTable table(
+      {.base = {.bits_per_second = 8'000'000'000, .queue_limit = 4}, .rules = {}}, 0,
+      kFourLinks / 2, 2, kTicksPerSecond);
+  TimedLinks links(kFourLinks, 0, &store, cold, 1);
+  links.SetTable(&table, 0);
+  Ledger ledger;
+  Descriptor out[20];
+  for (uint32_t i = 0; i < 6; ++i) links.Enter(Packet({1000, 0, 100}, i), 0, ledger);
+  EXPECT_EQ(cold[0].queue_full.load(), 1u) << "so link 0 counts";
+  EXPECT_EQ(links.Release(2000, out, 20, ledger), 5);
+  links.Enter(Packet({3000, 0, 100}, 6), 0, ledger);
+  EXPECT_EQ(links.Release(4000, out, 20, ledger), 1);
+  // More packets than the store has room for.
+  std::vector<Descriptor> batch;
+  std::vector<uint32_t> of;
+  for (uint32_t i = 0; i < 16; ++i) {
+    of.push_back(i % kFourLinks);
+    batch.push_back(Packet({5000, of.back(), 100}, i));
+  }
+  links.EnterLast(batch.data(), of.data(), 16, 6000, ledger);
+  EXPECT_EQ(links.Release(6000, out, 20, ledger), 16);
 }
 
 TEST(TimedLinks, OfDifferentDisciplinesShareAStageAndGiveTheirPacketsInOneOrder) {

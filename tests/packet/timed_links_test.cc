@@ -9,7 +9,6 @@
 #include <random>
 
 #include "dataplane/stages/stage.h"
-#include "dataplane/telemetry/lateness.h"
 #include "tests/packet/link_reference.h"
 
 namespace bfly::dataplane {
@@ -31,15 +30,27 @@ struct Bench {
       : store(store_bytes), table(plan, 0, kLinks / 2, 2, kHz) {
     links.SetTable(&table, 0);
   }
+  static Descriptor ToDescriptor(const Offered& packet, uint32_t id) {
+    return {.tag = kWireTagDone,
+            .mbuf = nullptr,
+            .time = packet.arrival,
+            .priority = static_cast<uint64_t>(packet.priority & 7),
+            .row = id,
+            .bytes = packet.bytes,
+            .input = 0};
+  }
   void Enter(const Offered& packet, uint32_t id) {
-    links.Enter({.tag = kWireTagDone,
-                 .mbuf = nullptr,
-                 .time = packet.arrival,
-                 .priority = static_cast<uint64_t>(packet.priority & 7),
-                 .row = id,
-                 .bytes = packet.bytes,
-                 .input = 0},
-                packet.link, ledger);
+    links.Enter(ToDescriptor(packet, id), packet.link, ledger);
+  }
+  // The packets from number `first` on, in one batch. Release(now) must follow.
+  void EnterLast(const std::vector<Offered>& packets, size_t first, size_t end, uint64_t now) {
+    batch.clear();
+    std::vector<uint32_t> of;
+    for (size_t id = first; id < end; ++id) {
+      batch.push_back(ToDescriptor(packets[id], static_cast<uint32_t>(id)));
+      of.push_back(packets[id].link);
+    }
+    links.EnterLast(batch.data(), of.data(), static_cast<int>(batch.size()), now, ledger);
   }
   // What has arrived by `now`, by id.
   void Release(uint64_t now) {
@@ -59,6 +70,7 @@ struct Bench {
   ShapeTable table;
   TimedLinks links{kLinks, 0, &store, cold, 7};
   Ledger ledger;
+  std::vector<Descriptor> batch;
   std::map<uint32_t, uint64_t> arrived;
   uint64_t last = 0;
 };
@@ -93,8 +105,12 @@ void Compare(Discipline discipline, uint32_t queue_limit, uint64_t rate, uint32_
   for (size_t i = 0; i < packets.size();) {
     const uint64_t look = packets[i].arrival + (random() % 3 == 0 ? random() % 100000 : 0);
     if (random() % 2 == 0) bench.links.ExpectRelease(look);
-    for (; i < packets.size() && packets[i].arrival <= look; ++i) {
-      bench.Enter(packets[i], static_cast<uint32_t>(i));
+    const size_t first = i;
+    while (i < packets.size() && packets[i].arrival <= look) ++i;
+    if (random() % 2 == 0) {
+      bench.EnterLast(packets, first, i, look);
+    } else {
+      for (size_t id = first; id < i; ++id) bench.Enter(packets[id], static_cast<uint32_t>(id));
     }
     bench.Release(look);
     EXPECT_EQ(bench.links.held() + bench.arrived.size() + bench.ledger.dropped_total(), i);
@@ -174,15 +190,26 @@ TEST(TimedLinks, ManySmallSendingTimesDoNotDriftApart) {
   EXPECT_NEAR(static_cast<double>(bench.last), 1000 + 1e6 * 64 * 8 / 1.3, 1.5);
 }
 
+TEST(TimedLinks, APacketWaitsForAPartOfATick) {
+  Bench bench({.base = {.bits_per_second = 1'300'000'000}, .rules = {}});  // 64 bytes: 393.846 ns
+  for (const uint32_t id : {0, 1}) bench.Enter({1000 + 393 * id, 0, 64, 0}, id);
+  bench.Release(10'000);
+  EXPECT_EQ(bench.arrived, (std::map<uint32_t, uint64_t>{{0, 1394}, {1, 1788}}));
+}
+
 TEST(TimedLinks, LossIsAsOftenAsAskedAndTheSameWithTheSameSeed) {
   constexpr int kPackets = 20000;
   constexpr double kLoss = 0.03;
   std::vector<std::map<uint32_t, uint64_t>> runs;
   for (int run = 0; run < 2; ++run) {
     Bench bench({.base = {.loss = kLoss}, .rules = {}});
+    std::vector<Offered> packets;
     for (uint32_t i = 0; i < kPackets; ++i) {
-      bench.Enter({1000 + i, i % kLinks, 64, 0}, i);
-      if (i % 100 == 99) bench.Release(UINT64_MAX / 2);
+      packets.push_back({1000 + i, i % kLinks, 64, 0});
+      if (run == 0) bench.Enter(packets[i], i);
+      if (i % 100 != 99) continue;
+      if (run == 1) bench.EnterLast(packets, i - 99, i + 1, UINT64_MAX / 2);
+      bench.Release(UINT64_MAX / 2);
     }
     EXPECT_EQ(bench.arrived.size() + bench.dropped(DropReason::kLoss), size_t{kPackets});
     // 4.5 standard deviations: wrong by chance once in 150,000 seeds.
@@ -338,6 +365,22 @@ TEST(TimedLinks, AnotherLinkMayChangeItsDisciplineAtAnyTime) {
   }
 }
 
+TEST(TimedLinks, CountWhoWaitsAlsoBehindPacketsThatPassAtOnce) {
+  // 100 bytes take 100 ns, and four packets may wait.
+  Bench bench({.base = {.bits_per_second = 8'000'000'000, .queue_limit = 4}, .rules = {}});
+  std::vector<Offered> packets(6, {1000, 0, 100, 0});
+  for (uint32_t id = 0; id < 6; ++id) bench.Enter(packets[id], id);
+  EXPECT_EQ(bench.dropped(DropReason::kQueueFull), 1u);
+  bench.Release(1450);
+  // The last packet of the five is being sent until 1500. Then the link has nothing to send.
+  packets.push_back({1600, 0, 100, 0});
+  packets.push_back({1650, 0, 200, 0});
+  packets.push_back({1660, 0, 100, 0});
+  bench.EnterLast(packets, 6, 9, 1700);
+  bench.Release(1700);
+  EXPECT_EQ(bench.links.At(0, 1750).packets, 2u) << "one until 1900, and one behind it";
+}
+
 TEST(TimedLinks, ShorterWiresDoNotLetPacketsOvertake) {
   Bench bench({.base = {.delay_ns = 10'000}, .rules = {}});
   bench.Enter({1000, 0, 64, 0}, 0);
@@ -345,37 +388,11 @@ TEST(TimedLinks, ShorterWiresDoNotLetPacketsOvertake) {
   bench.links.SetTable(&shorter, 2000);
   bench.Enter({3000, 0, 64, 0}, 1);
   bench.Release(UINT64_MAX / 2);
-  EXPECT_EQ(bench.arrived, (std::map<uint32_t, uint64_t>{{0, 11'000}, {1, 11'000}}));
-}
-
-TEST(Lateness, OfAThousandValuesEqualsTheHandCount) {
-  LatenessMeter meter;
-  EXPECT_EQ(meter.Read().packets, 0u);
-  for (uint64_t i = 1; i <= 1000; ++i) meter.Add(i * 10);
-  const Lateness late = meter.Read();
-  EXPECT_EQ(late.packets, 1000u);
-  EXPECT_DOUBLE_EQ(late.mean, 5005);
-  EXPECT_EQ(late.max, 10000u);
-  EXPECT_GE(late.p99, 9900u);
-  EXPECT_LE(late.p99, 9900u * 17 / 16);
-}
-
-TEST(Lateness, OfPacketsReleasedTogetherIsWhatEachOfThemAdds) {
-  std::mt19937 random(5);
-  LatenessMeter one_by_one, together;
-  for (int batch = 0; batch < 200; ++batch) {
-    std::vector<uint64_t> late(random() % 30);
-    uint64_t value = random() >> (random() % 32);
-    for (uint64_t& its : late) its = value -= std::min<uint64_t>(value, random() % 100);
-    for (const uint64_t its : late) one_by_one.Add(its);
-    together.AddAll(static_cast<int>(late.size()),
-                    [&](int i) { return late[static_cast<size_t>(i)]; });
-    const Lateness expected = one_by_one.Read(), found = together.Read();
-    ASSERT_EQ(found.packets, expected.packets);
-    ASSERT_DOUBLE_EQ(found.mean, expected.mean);
-    ASSERT_EQ(found.p99, expected.p99);
-    ASSERT_EQ(found.max, expected.max);
-  }
+  // The worker found the last packet late.
+  const std::vector<Offered> packets(3, {4000, 0, 64, 0});
+  bench.EnterLast(packets, 2, 3, 12'000);
+  bench.Release(12'000);
+  EXPECT_EQ(bench.arrived, (std::map<uint32_t, uint64_t>{{0, 11'000}, {1, 11'000}, {2, 11'000}}));
 }
 
 }  // namespace
