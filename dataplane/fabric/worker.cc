@@ -46,7 +46,7 @@ bool Worker::Pass() {
   if (timed_.empty()) {
     for (Segment* segment : segments_) segment->Run(account_);
   } else {
-    held = RunTimedSegments(now);
+    held = RunTimedSegments();
   }
   if (steps != nullptr) [[unlikely]]
     steps->SendFrames();
@@ -84,8 +84,12 @@ bool Worker::Pass() {
 // Returns how many packets are on the links after the pass. `now` is one moment for the whole pass:
 // a packet that arrives at a stage by then is there before the stage works out what its links did
 // by then.
-uint64_t Worker::RunTimedSegments(uint64_t now) {
-  for (Segment* segment : segments_) segment->OpenRoom();
+uint64_t Worker::RunTimedSegments() {
+  for (Segment* segment : segments_) {
+    segment->OpenRoom();
+    segment->TakeInEarly(account_);
+  }
+  const uint64_t now = rte_rdtsc();
   for (Segment* segment : segments_) segment->RunTimed(now, account_, lateness_);
   uint64_t held = 0;
   bool dropped = false;

@@ -94,7 +94,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Worker {
   bool Move();
   void Rest();
   void TakeUp(uint64_t asked);
-  uint64_t RunTimedSegments(uint64_t now);
+  uint64_t RunTimedSegments();
   uint64_t NextEvent() const;
 
   const int lcore_;

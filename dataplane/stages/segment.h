@@ -29,6 +29,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
 
   void AddInlet(Inlet* inlet, bool trunk) {
     inlets_.push_back({inlet, trunk, !inlet->within_worker()});
+    takes_from_within_ = takes_from_within_ || inlet->within_worker();
   }
   void AddLane(Lane lane) { lanes_.push_back(std::move(lane)); }
   size_t lanes() const { return lanes_.size(); }
@@ -60,8 +61,14 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   void Run(Account& account);
   // The same where links take time: what comes in is put on the links, and what has arrived by
   // `now` (TSC, the same for all segments of a pass) goes on. OpenRoom comes before, for all
-  // segments of the worker.
-  void OpenRoom() { room_ = blocked() ? 0 : kBatch; }
+  // segments of the worker. TakeInEarly may come between, before `now` is read, so that what has
+  // come need not wait for the next pass: it takes in what comes from outside of the worker, where
+  // links take time and nothing else comes.
+  void OpenRoom() {
+    room_ = blocked() ? 0 : kBatch;
+    came_ = kNotTakenIn;
+  }
+  void TakeInEarly(Account& account);
   void RunTimed(uint64_t now, Account& account, LatenessMeter& lateness);
   // The TSC at which an inlet has its next packet, as far as the inlet knows.
   uint64_t NextDue() const;
@@ -96,14 +103,16 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   struct Samples {
     HopMeter single, in_one_step;
   };
+  static constexpr int kNotTakenIn = -1;
+
   bool blocked() const;
   bool IsTimed() const;
+  void GatherTimed(Account& account);
   // Takes in packets, at most `room`, and carries them over the hops into the lanes. Returns how
   // many came in. `leaves`: the only lane leads to the egress.
   int TakeIn(int room, bool leaves, Account& account);
   int Gather(Descriptor* batch, int room, bool leaves, Account& account);
   void Scatter(const Descriptor* batch, const uint32_t* links, int count);
-  void SortByArrival(Descriptor* batch, int count);
   int RoomBehindTimed() const;
   // Carries the batch from `hop` over fused stages, if some begin there and are plain. Returns how
   // many hops that was.
@@ -132,6 +141,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   void PutOut(const Descriptor* batch, const uint32_t* links, int count);
 
   std::vector<Entrance> inlets_;
+  bool takes_from_within_ = false;
   size_t next_inlet_ = 0;  // polled first, in turn, so that none starves
   std::vector<Stage*> hops_;
   std::vector<FusedStages*> fused_;     // by their first hop; null where none begin
@@ -145,6 +155,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   std::vector<uint16_t> lane_of_row_;  // filled in if every group has one lane
   std::vector<NextHop> next_hops_;
   int room_ = 0;            // of the lanes, in this pass; where links take time
+  int came_ = kNotTakenIn;  // packets in this pass; where links take time
   uint64_t now_ = 0;        // TSC of this pass; where links take time
   size_t last_timed_ = 0;   // the last hop whose links take time
   bool left_over_ = false;  // the last pass had no room for what had arrived

@@ -10,12 +10,45 @@
 #include "dataplane/stages/segment.h"
 
 namespace bfly::dataplane {
+namespace {
+
+// Sorts the batch by arrival. Packets of several inlets are in order only within each inlet.
+void SortByArrival(Descriptor* batch, int count) {
+  const auto before = [](const Descriptor& a, const Descriptor& b) {
+    return ArrivalOf(a) < ArrivalOf(b);
+  };
+  if (std::is_sorted(batch, batch + count, before)) return;
+  std::array<std::pair<uint64_t, int>, kBatch> order;
+  for (int i = 0; i < count; ++i) order[static_cast<size_t>(i)] = {ArrivalOf(batch[i]), i};
+  std::sort(order.begin(), order.begin() + count);
+  std::array<Descriptor, kBatch> unsorted;
+  std::copy_n(batch, count, unsorted.begin());
+  for (int i = 0; i < count; ++i) {
+    batch[i] = unsorted[static_cast<size_t>(order[static_cast<size_t>(i)].second)];
+  }
+}
+
+}  // namespace
 
 static_assert(kBatch <= TimedLinks::kMostLast);
 
 bool Segment::IsTimed() const {
   return std::any_of(hops_.begin(), hops_.end(),
                      [](const Stage* stage) { return stage->timed() != nullptr; });
+}
+
+void Segment::TakeInEarly(Account& account) {
+  // Where segments share stages, one of them may fill the room of another before that one runs.
+  if (room_ > 0 && !takes_from_within_ && next_hops_.empty() && IsTimed()) GatherTimed(account);
+}
+
+// A pass takes in as many packets as it puts out at most, so what is once left over would be left
+// for ever if packets never ceased to come. Where segments share stages their lanes may wait for
+// each other in a circle, so there a segment never ceases to take in.
+void Segment::GatherTimed(Account& account) {
+  Descriptor* const batch = arriving_[0].get();
+  came_ = left_over_ ? 0 : Gather(batch, kBatch, /*leaves=*/false, account);
+  SortByArrival(batch, came_);
 }
 
 void Segment::RunTimed(uint64_t now, Account& account, LatenessMeter& lateness) {
@@ -29,16 +62,9 @@ void Segment::RunTimed(uint64_t now, Account& account, LatenessMeter& lateness) 
     hops_[hop]->timed()->ExpectRelease(now);
     last_timed_ = hop;
   }
+  if (came_ == kNotTakenIn) GatherTimed(account);
+  if (came_ > 0) Carry(0, arriving_[0].get(), came_, Batch::kLast, account);
   size_t buffer = 0;
-  // A pass takes in as many packets as it puts out at most, so what is once left over would be left
-  // for ever if packets never ceased to come. Where segments share stages their lanes may wait for
-  // each other in a circle, so there a segment never ceases to take in.
-  Descriptor* const came = arriving_[buffer].get();
-  if (const int count = left_over_ ? 0 : Gather(came, kBatch, /*leaves=*/false, account);
-      count > 0) {
-    SortByArrival(came, count);
-    Carry(0, came, count, Batch::kLast, account);
-  }
   left_over_ = false;
   for (size_t hop = 0; hop < hops_.size(); ++hop) {
     TimedLinks* const links = hops_[hop]->timed();
@@ -65,22 +91,6 @@ int Segment::RoomBehindTimed() const {
     if (next.segment != nullptr) room = std::min(room, next.segment->room_);
   }
   return room;
-}
-
-// Sorts the batch by arrival. Packets of several inlets are in order only within each inlet.
-void Segment::SortByArrival(Descriptor* batch, int count) {
-  const auto before = [](const Descriptor& a, const Descriptor& b) {
-    return ArrivalOf(a) < ArrivalOf(b);
-  };
-  if (std::is_sorted(batch, batch + count, before)) return;
-  std::array<std::pair<uint64_t, int>, kBatch> order;
-  for (int i = 0; i < count; ++i) order[static_cast<size_t>(i)] = {ArrivalOf(batch[i]), i};
-  std::sort(order.begin(), order.begin() + count);
-  std::array<Descriptor, kBatch> unsorted;
-  std::copy_n(batch, count, unsorted.begin());
-  for (int i = 0; i < count; ++i) {
-    batch[i] = unsorted[static_cast<size_t>(order[static_cast<size_t>(i)].second)];
-  }
 }
 
 // From the node of `hop` on to the next timed links, or out.

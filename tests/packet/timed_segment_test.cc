@@ -3,6 +3,7 @@
 // plain simulation that knows no passes: one queue of events for the whole network. One tick is a
 // nanosecond here.
 #include <gtest/gtest.h>
+#include <rte_cycles.h>
 
 #include <algorithm>
 #include <map>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "dataplane/core/inlet.h"
+#include "dataplane/fabric/worker.h"
 #include "dataplane/stages/fused_stages.h"
 #include "dataplane/stages/segment.h"
 #include "topologies/tag.h"
@@ -96,9 +98,10 @@ class Line {
   }
 
   // A pass at `now` that finds what came by `until`.
-  void Pass(uint64_t now, uint64_t until) {
+  void Pass(uint64_t now, uint64_t until, bool early) {
     for (ListInlet& inlet : inlets_) inlet.until = until;
     segment->OpenRoom();
+    if (early) segment->TakeInEarly(account);
     segment->RunTimed(now, account, lateness);
     segment->Settle(account);
     const Ledger& ledger = account.ledger;
@@ -247,11 +250,11 @@ void CompareSeed(uint32_t seed) {
     uint64_t now = random() % 4 == 0 ? last - random() % 50 : last + random() % 300;
     if (i == count && random() % 2 == 0) now += 2 * time;
     while (i < count && packets[i].time <= now) ++i;
-    line.Pass(now, packets[i - 1].time);
+    line.Pass(now, packets[i - 1].time, random() % 2 == 0);
   }
   time += 2 * time + 300;
-  for (int pass = 0; pass < 10; ++pass) line.Pass(time += random() % 30'000, UINT64_MAX);
-  for (int pass = 0; pass < 10; ++pass) line.Pass(UINT64_MAX / 2, UINT64_MAX);
+  for (int pass = 0; pass < 10; ++pass) line.Pass(time += random() % 30'000, UINT64_MAX, true);
+  for (int pass = 0; pass < 10; ++pass) line.Pass(UINT64_MAX / 2, UINT64_MAX, true);
 
   const Carried expected = Simulate(network, plan, packets);
   ASSERT_EQ(line.sink.arrived, expected.arrived);
@@ -282,7 +285,7 @@ TEST(TimedSegment, NeedsNoMemoryForPacketsThatLeaveWithinTheirPass) {
   std::vector<Sent> packets;
   for (uint32_t i = 0; i < 100; ++i) packets.push_back({1000 + i, 0, 7, 100});
   line.Offer(packets);
-  line.Pass(50'000, 50'000);
+  line.Pass(50'000, 50'000, true);
   EXPECT_EQ(line.sink.arrived.size(), 100u);
   // All of them were on the first link together, and 100 bytes take 100 ns.
   EXPECT_EQ(line.stages[0]->cold(1).peak.load(), 100u);
@@ -303,11 +306,46 @@ TEST(TimedSegment, NeverCrossesAStageThatTakesTimeInOneStepWithOthers) {
     FusedStages fused(network, 0, all, {0, kRows - 1});
     line.segment->Fuse(0, &fused);
     line.Offer({{1000, 2, 5, 100}, {1001, 3, 0, 100}});
-    line.Pass(1500, 1500);
+    line.Pass(1500, 1500, false);
     EXPECT_EQ(line.held(), 2u) << "stage " << slow << " takes no time";
-    line.Pass(2000, 2000);
+    line.Pass(2000, 2000, false);
     EXPECT_EQ(line.sink.arrived, (std::map<uint64_t, uint64_t>{{1000, 1700}, {1001, 1701}}));
   }
+}
+
+class NowInlet final : public Inlet {
+ public:
+  int Receive(Descriptor* burst, int, Ledger& ledger) override {
+    if (given) return 0;
+    given = true;
+    *burst = {.tag = kWireTagDone >> 3,
+              .mbuf = nullptr,
+              .time = rte_rdtsc(),
+              .row = 0,
+              .bytes = 64,
+              .input = 0};
+    ++ledger.injected;
+    return 1;
+  }
+  bool given = false;
+};
+
+// The worker reads the clock after packets came in. The links take a tick each, which is less than
+// it takes to read the clock.
+TEST(TimedSegment, LetsAWorkerCarryPacketsInThePassInWhichTheyCome) {
+  const Network network = *Network::Make({.kind = NetworkKind::kButterfly, .rows = kRows});
+  Line line(network, {.base = {.delay_ns = 1}, .rules = {}});
+  Segment segment({line.stages[0].get(), line.stages[1].get(), line.stages[2].get()});
+  NowInlet inlet;
+  segment.AddInlet(&inlet, false);
+  segment.AddLane(Lane::ToEgress(&line.sink));
+  Worker worker(0, IdleMode::kPoll);
+  for (const auto& stage : line.stages) worker.AddStage(stage.get());
+  worker.AddSegment(&segment);
+  worker.epoch()->Ask();
+  EXPECT_TRUE(worker.Pass());
+  EXPECT_EQ(line.sink.arrived.size(), 1u);
+  EXPECT_EQ(line.held(), 0u);
 }
 
 // A packet that is being sent does not wait, and without a rate sending takes no time.
@@ -320,7 +358,7 @@ TEST(TimedSegment, AQueueLimitWithoutARateDropsNothing) {
     for (uint32_t i = 0; i < 200; ++i) packets.push_back({1000 + i, 4, 1, 1500});
     line.Offer(packets);
     for (uint64_t now = at_once ? 40'000 : 1000; now <= 40'000; now += 100) {
-      line.Pass(now, now);
+      line.Pass(now, now, false);
     }
     EXPECT_EQ(line.sink.arrived.size(), 200u);
     for (const auto& [birth, arrival] : line.sink.arrived) EXPECT_EQ(arrival, birth + 3 * 5000);
