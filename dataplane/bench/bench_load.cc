@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "dataplane/core/descriptor.h"
+#include "dataplane/runtime/elapsed.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -21,10 +22,6 @@ constexpr int kLooksPerTime = 32;        // reading the time costs more than a s
 constexpr uint64_t kLongLook = 100'000;  // cycles
 constexpr int kAloneRuns = 20;
 constexpr int64_t kTurns = 20'000;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 class Load {
  public:
