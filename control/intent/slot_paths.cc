@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/intent/slot_paths.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/intent/links.h"
+#include "control/status/field_errors.h"
+#include "topologies/permutation.h"
+#include "topologies/slot_sequence.h"
+
+namespace bfly::control {
+namespace {
+
+// Circuits of all slots together.
+constexpr uint64_t kMostCircuits = uint64_t{1} << 22;
+
+std::string NameOf(size_t slot) { return absl::StrCat("slots[", slot, "]"); }
+
+std::vector<Request> RequestsOf(const Permutation& permutation) {
+  std::vector<Request> requests;
+  for (Row row = 0; row < permutation.size(); ++row) requests.push_back({row, permutation[row]});
+  return requests;
+}
+
+absl::StatusOr<std::vector<Request>> RequestsOf(const v1::ScheduleSlot& slot, uint32_t rows) {
+  if (!slot.permutation().empty()) {
+    const auto permutation = PermutationByName(slot.permutation(), rows, slot.seed());
+    if (!permutation.ok()) return permutation.status();
+    return RequestsOf(*permutation);
+  }
+  if (slot.inputs().empty() && slot.outputs_size() != static_cast<int>(rows)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("outputs: has ", slot.outputs_size(), " rows, the network has ", rows,
+                     "; name the inputs if only some rows have a circuit"));
+  }
+  std::vector<Request> requests;
+  for (int i = 0; i < slot.outputs_size(); ++i) {
+    requests.push_back(
+        {slot.inputs().empty() ? static_cast<Row>(i) : slot.inputs(i), slot.outputs(i)});
+  }
+  return requests;
+}
+
+uint64_t SlotsOf(const v1::Schedule& schedule, uint32_t rows) {
+  return schedule.sequence() == v1::Schedule::SLOTS ? static_cast<uint64_t>(schedule.slots_size())
+                                                    : rows - 1;
+}
+
+absl::StatusOr<std::vector<Request>> RequestsOf(const v1::Schedule& schedule, uint32_t slot,
+                                                uint32_t rows) {
+  if (schedule.sequence() == v1::Schedule::ROTOR) return RequestsOf(RotorSlot(rows, slot));
+  if (schedule.sequence() == v1::Schedule::ROUND_ROBIN) {
+    return RequestsOf(RoundRobinSlot(rows, slot));
+  }
+  return RequestsOf(schedule.slots(static_cast<int>(slot)), rows);
+}
+
+// Whether every path is whole and has room.
+absl::Status CheckPaths(const std::vector<CircuitPath>& paths, const FabricState& state) {
+  LinkLoad load = state.load();
+  for (const CircuitPath& path : paths) {
+    absl::Status status = state.links().CheckPath(path, load, state.faults());
+    if (!status.ok()) {
+      return absl::Status(status.code(),
+                          absl::StrCat(path.input, " -> ", path.output, ": ", status.message()));
+    }
+    load.Add(path.input, path.tag);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SlotPaths> RouteSlot(const std::string& protocol, uint64_t seed,
+                                    const std::vector<Request>& requests,
+                                    const FabricState& state) {
+  ProtocolOptions options;
+  options.seed = seed;
+  options.faults = state.faults().empty() ? nullptr : &state.faults();
+  options.capacity = &state.capacity();
+  absl::StatusOr<RouteResult> result = RoutePermutation(protocol, state.load(), requests, options);
+  if (!result.ok()) return result.status();
+  if (result->paths.size() < requests.size()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(protocol, " finds no path for ", requests.size() - result->paths.size(),
+                     " of its ", requests.size(), " circuits, input ",
+                     result->inputs_left.empty() ? 0 : result->inputs_left[0], " among them"));
+  }
+  if (absl::Status status = CheckPaths(result->paths, state); !status.ok()) return status;
+  return SlotPaths{.paths = std::move(result->paths), .congestion = result->congestion};
+}
+
+std::vector<Request> RequestsOf(const SlotPaths& slot) {
+  std::vector<Request> requests;
+  for (const CircuitPath& path : slot.paths) requests.push_back({path.input, path.output});
+  return requests;
+}
+
+uint32_t BrokenOf(const SlotPaths& slot, const FaultSet& faults) {
+  return static_cast<uint32_t>(std::count_if(
+      slot.paths.begin(), slot.paths.end(),
+      [&faults](const CircuitPath& path) { return !faults.IsWhole(path.input, path.tag); }));
+}
+
+}  // namespace
+
+std::string ProtocolOf(const v1::Schedule& schedule, const Network& network) {
+  if (!schedule.protocol().empty()) return schedule.protocol();
+  return FindProtocol("minimum", network.kind()).ok() ? "minimum" : "greedy";
+}
+
+absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule,
+                                             const FabricState& state) {
+  const Network& network = state.network();
+  const uint64_t slots = SlotsOf(schedule, network.rows());
+  if (slots * network.rows() > kMostCircuits) {
+    return absl::InvalidArgumentError(absl::StrCat("slots: ", slots, " slots of ", network.rows(),
+                                                   " rows are more than ", kMostCircuits,
+                                                   " circuits"));
+  }
+  RoutedSchedule routed{
+      .schedule = schedule, .protocol = ProtocolOf(schedule, network), .slots = {}};
+  if (absl::Status status = FindProtocol(routed.protocol, network.kind()).status(); !status.ok()) {
+    return status;
+  }
+  for (uint32_t slot = 0; slot < slots; ++slot) {
+    const auto requests = RequestsOf(schedule, slot, network.rows());
+    if (!requests.ok()) return WithPrefix(requests.status(), NameOf(slot));
+    auto paths = RouteSlot(routed.protocol, schedule.seed() + slot, *requests, state);
+    if (!paths.ok()) {
+      return ErrorAtField(paths.status().code(), NameOf(slot), paths.status().message());
+    }
+    routed.slots.push_back(*std::move(paths));
+  }
+  return routed;
+}
+
+bool UpdateForFaults(const FabricState& state, bool repair, RoutedSchedule& routed) {
+  bool changed = false;
+  for (size_t i = 0; i < routed.slots.size(); ++i) {
+    SlotPaths& slot = routed.slots[i];
+    slot.broken = BrokenOf(slot, state.faults());
+    if (slot.broken == 0 || !repair) continue;
+    auto paths = RouteSlot(routed.protocol, routed.schedule.seed() + i, RequestsOf(slot), state);
+    if (!paths.ok()) continue;
+    slot = *std::move(paths);
+    changed = true;
+  }
+  return changed;
+}
+
+void FillPaths(const RoutedSchedule& routed, uint32_t rows, v1::ScheduleStatus* status) {
+  *status->mutable_schedule() = routed.schedule;
+  status->mutable_schedule()->set_protocol(routed.protocol);
+  status->set_rows(rows);
+  uint32_t broken = 0;
+  for (size_t i = 0; i < routed.slots.size(); ++i) {
+    const auto at = static_cast<int>(i);
+    v1::SlotStatus* const slot =
+        at < status->slots_size() ? status->mutable_slots(at) : status->add_slots();
+    slot->set_slot(static_cast<uint32_t>(i));
+    slot->set_circuits(static_cast<uint32_t>(routed.slots[i].paths.size()));
+    slot->set_congestion(routed.slots[i].congestion);
+    slot->set_broken(routed.slots[i].broken);
+    broken += routed.slots[i].broken > 0 ? 1 : 0;
+  }
+  status->set_broken_slots(broken);
+}
+
+}  // namespace bfly::control

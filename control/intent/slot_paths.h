@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The paths of a schedule's slots. Each slot is routed by itself, as if no other slot existed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bfly/v1/schedules.pb.h"
+#include "control/intent/fabric_state.h"
+#include "control/protocols/protocol.h"
+
+namespace bfly::control {
+
+struct SlotPaths {
+  std::vector<CircuitPath> paths;
+  uint32_t congestion = 0;  // circuits on the fullest link, standing ones included
+  uint32_t broken = 0;      // paths over a link that is down
+};
+
+struct RoutedSchedule {
+  v1::Schedule schedule;  // complete
+  std::string protocol;   // that was used
+  std::vector<SlotPaths> slots;
+};
+
+// Chooses paths for all slots. INVALID_ARGUMENT and the errors of the protocol name the first slot
+// that is wrong or cannot be routed ("slots[3]"): each path must be whole, and have room beside
+// the circuits that stand and the others of its slot.
+absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule,
+                                             const FabricState& state);
+
+// The protocol that routes the schedule on this network.
+std::string ProtocolOf(const v1::Schedule& schedule, const Network& network);
+
+// Counts anew which paths are broken. With `repair` slots with broken paths are routed again, and
+// keep the paths that they have where that fails. Returns whether a path changed.
+bool UpdateForFaults(const FabricState& state, bool repair, RoutedSchedule& routed);
+
+// Fills in what is known of the slots without a data plane. What they did stays.
+void FillPaths(const RoutedSchedule& routed, uint32_t rows, v1::ScheduleStatus* status);
+
+}  // namespace bfly::control
