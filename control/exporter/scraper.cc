@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/exporter/scraper.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace bfly::control {
+namespace {
+
+// What one answer of GetCounters may hold.
+constexpr uint64_t kMostLinks = 262'144;
+
+std::shared_ptr<grpc::Channel> ChannelTo(const std::string& controller) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);
+  // A controller that comes back is found by the next scrape.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  return grpc::CreateCustomChannel(controller, grpc::InsecureChannelCredentials(), arguments);
+}
+
+// One call until the deadline. Returns whether it was answered.
+template <class Stub, class Request, class Response>
+grpc::Status Ask(Stub* stub,
+                 grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                 std::chrono::system_clock::time_point deadline, const Request& request,
+                 Response* response) {
+  grpc::ClientContext context;
+  context.set_deadline(deadline);
+  return (stub->*method)(&context, request, response);
+}
+
+}  // namespace
+
+Scraper::Scraper(const std::string& controller, std::chrono::milliseconds patience,
+                 uint32_t fullest)
+    : patience_(patience),
+      fullest_(fullest),
+      fabric_(v1::Fabric::NewStub(ChannelTo(controller))),
+      telemetry_(v1::Telemetry::NewStub(ChannelTo(controller))),
+      traffic_(v1::Traffic::NewStub(ChannelTo(controller))) {}
+
+std::shared_ptr<const Scrape> Scraper::Get() {
+  const Clock::time_point asked = Clock::now();
+  const std::lock_guard lock(mutex_);
+  if (newest_ != nullptr && newest_began_ >= asked) return newest_;
+  newest_began_ = Clock::now();
+  Scrape scrape = Read();
+  scrape.seconds = std::chrono::duration<double>(Clock::now() - newest_began_).count();
+  newest_ = std::make_shared<const Scrape>(std::move(scrape));
+  return newest_;
+}
+
+Scrape Scraper::Read() {
+  const auto deadline = std::chrono::system_clock::now() + patience_;
+  Scrape scrape;
+  v1::StatusResponse status;
+  if (!Ask(fabric_.get(), &v1::Fabric::Stub::Status, deadline, v1::StatusRequest(), &status).ok())
+    return scrape;
+  if (status.status().loaded()) {
+    const v1::FabricStatus& fabric = status.status();
+    scrape.every_link =
+        uint64_t{fabric.rows()} * fabric.stages() * std::max(1u, fabric.ports()) <= kMostLinks;
+    v1::GetCountersRequest request;
+    request.mutable_filter()->set_nonzero(true);
+    if (!scrape.every_link) request.mutable_filter()->set_top(fullest_);
+    const grpc::Status counted = Ask(telemetry_.get(), &v1::Telemetry::Stub::GetCounters, deadline,
+                                     request, &scrape.counters);
+    // A fabric may be unloaded between two calls: the status below then says so.
+    if (!counted.ok() && counted.error_code() != grpc::StatusCode::FAILED_PRECONDITION)
+      return scrape;
+    v1::ListTrafficResponse traffic;
+    if (counted.ok() &&
+        Ask(traffic_.get(), &v1::Traffic::Stub::List, deadline, v1::ListTrafficRequest(), &traffic)
+            .ok()) {
+      scrape.latency = std::move(*traffic.mutable_latency());
+    }
+    // Asked for after the counters: a data plane that was not there for them is not there now.
+    if (!Ask(fabric_.get(), &v1::Fabric::Stub::Status, deadline, v1::StatusRequest(), &status).ok())
+      return scrape;
+    if (!counted.ok()) status.mutable_status()->set_loaded(false);
+  }
+  scrape.fabric = std::move(*status.mutable_status());
+  scrape.up = true;
+  return scrape;
+}
+
+}  // namespace bfly::control

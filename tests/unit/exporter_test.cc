@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "control/exporter/metrics.h"
+
+namespace bfly::control {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+
+// A scrape of 8 rows and 2 stages: dp0 runs stage 0, dp1 stage 1.
+Scrape Loaded() {
+  Scrape scrape;
+  scrape.up = true;
+  scrape.fabric.set_loaded(true);
+  scrape.fabric.set_rows(8);
+  scrape.fabric.set_stages(2);
+  for (uint32_t i = 0; i < 2; ++i) {
+    v1::DataPlaneStatus& plane = *scrape.fabric.add_data_planes();
+    plane.set_name("dp" + std::to_string(i));
+    plane.set_state(v1::DataPlaneStatus::RUNNING);
+    v1::WorkerStatus& worker = *plane.add_workers();
+    worker.set_lcore(i);
+    worker.add_stages(i);
+    worker.mutable_cost()->set_busy_cycles(6'000'000'000);
+    worker.mutable_cost()->set_tsc_hz(2'000'000'000);
+  }
+  return scrape;
+}
+
+void AddLink(Scrape& scrape, uint32_t stage, uint32_t row, uint64_t packets,
+             uint32_t circuits = 0) {
+  v1::LinkCounters& link = *scrape.counters.add_links();
+  link.set_stage(stage);
+  link.set_row(row);
+  link.set_packets(packets);
+  link.set_busy_ns(500'000'000 * packets);
+  link.set_circuits(circuits);
+}
+
+const MetricFamily* Find(const std::vector<MetricFamily>& families, const std::string& name) {
+  for (const MetricFamily& family : families)
+    if (family.name == name) return &family;
+  return nullptr;
+}
+
+// The value of the one series whose labels include these; fails if there is none or several.
+double Value(const std::vector<MetricFamily>& families, const std::string& name,
+             const std::vector<ClientMetric::Label>& labels = {}) {
+  const MetricFamily* const family = Find(families, name);
+  if (family == nullptr) {
+    ADD_FAILURE() << "no metric " << name;
+    return -1;
+  }
+  std::vector<double> found;
+  for (const ClientMetric& metric : family->metric) {
+    bool fits = true;
+    for (const ClientMetric::Label& label : labels)
+      fits = fits && testing::Value(metric.label, testing::Contains(label));
+    if (!fits) continue;
+    found.push_back(family->type == prometheus::MetricType::Counter ? metric.counter.value
+                                                                    : metric.gauge.value);
+  }
+  EXPECT_EQ(found.size(), 1u) << name;
+  return found.empty() ? -1 : found[0];
+}
+
+size_t SeriesOf(const std::vector<MetricFamily>& families, const std::string& name) {
+  const MetricFamily* const family = Find(families, name);
+  return family == nullptr ? 0 : family->metric.size();
+}
+
+TEST(FabricMetrics, OfASilentControllerAreThatItIsSilent) {
+  Scrape scrape;
+  scrape.seconds = 5;
+  const std::vector<MetricFamily> families = FabricMetrics(scrape, 10);
+  EXPECT_EQ(families.size(), 2u);
+  EXPECT_EQ(Value(families, "bfly_up"), 0);
+  EXPECT_EQ(Value(families, "bfly_scrape_duration_seconds"), 5);
+}
+
+TEST(FabricMetrics, WithoutAFabricHaveNoCounters) {
+  Scrape scrape;
+  scrape.up = true;
+  const std::vector<MetricFamily> families = FabricMetrics(scrape, 10);
+  EXPECT_EQ(Value(families, "bfly_up"), 1);
+  EXPECT_EQ(Value(families, "bfly_fabric_loaded"), 0);
+  for (const MetricFamily& family : families)
+    EXPECT_NE(family.type, prometheus::MetricType::Counter) << family.name;
+}
+
+TEST(FabricMetrics, SumUpAStageOverItsLinks) {
+  Scrape scrape = Loaded();
+  AddLink(scrape, 0, 0, 10, 2);
+  AddLink(scrape, 0, 7, 30, 1);
+  AddLink(scrape, 1, 3, 5);
+  const std::vector<MetricFamily> families = FabricMetrics(scrape, 10);
+  EXPECT_EQ(Value(families, "bfly_stage_packets_total", {{"stage", "0"}}), 40);
+  EXPECT_EQ(Value(families, "bfly_stage_packets_total", {{"stage", "1"}, {"data_plane", "dp1"}}),
+            5);
+  EXPECT_EQ(Value(families, "bfly_stage_busy_seconds_total", {{"stage", "0"}}), 20);
+  EXPECT_EQ(Value(families, "bfly_stage_circuits", {{"stage", "0"}}), 2);
+}
+
+TEST(FabricMetrics, AStageThatCarriedNothingIsThereFromTheStart) {
+  // Prometheus cannot tell the first increase of a series that begins above 0.
+  const std::vector<MetricFamily> families = FabricMetrics(Loaded(), 10);
+  EXPECT_EQ(Value(families, "bfly_stage_packets_total", {{"stage", "0"}}), 0);
+  EXPECT_EQ(Value(families, "bfly_stage_packets_total", {{"stage", "1"}}), 0);
+}
+
+TEST(FabricMetrics, ADataPlaneThatIsAwayHasNoCountersRatherThanZeros) {
+  Scrape scrape = Loaded();
+  AddLink(scrape, 0, 0, 10);
+  AddLink(scrape, 1, 3, 0, 1);  // Telemetry shows 0 packets for links of dp1 meanwhile
+  scrape.fabric.mutable_data_planes(1)->set_state(v1::DataPlaneStatus::UNREACHABLE);
+  const std::vector<MetricFamily> families = FabricMetrics(scrape, 10);
+  EXPECT_EQ(Value(families, "bfly_data_plane_up", {{"data_plane", "dp1"}}), 0);
+  EXPECT_EQ(SeriesOf(families, "bfly_stage_packets_total"), 1u);
+  EXPECT_EQ(SeriesOf(families, "bfly_link_packets_total"), 1u);
+  EXPECT_EQ(Value(families, "bfly_stage_packets_total"), 10);
+}
+
+TEST(FabricMetrics, ADataPlaneThatWasLostAMomentAgoHasNoZerosEither) {
+  Scrape scrape = Loaded();
+  AddLink(scrape, 0, 0, 10);
+  AddLink(scrape, 1, 3, 0, 1);
+  for (uint32_t i = 0; i < 2; ++i)
+    scrape.fabric.mutable_data_planes(i)->mutable_workers(0)->mutable_cost()->set_hops(10);
+  const std::vector<MetricFamily> families = FabricMetrics(scrape, 10);
+  EXPECT_EQ(SeriesOf(families, "bfly_stage_packets_total"), 1u);
+  EXPECT_EQ(Value(families, "bfly_link_packets_total"), 10);
+}
+
+TEST(FabricMetrics, RowsOfAStageBelongToTheDataPlaneThatOwnsThem) {
+  Scrape scrape = Loaded();
+  scrape.fabric.mutable_data_planes(0)->mutable_workers(0)->add_stages(1);
+  scrape.fabric.mutable_data_planes(0)->mutable_workers(0)->set_rows("0-1,4-5");
+  scrape.fabric.mutable_data_planes(1)->mutable_workers(0)->set_rows("2-3,6-7");
+  AddLink(scrape, 1, 5, 10);
+  AddLink(scrape, 1, 6, 20);
+  const std::vector<MetricFamily> families = FabricMetrics(scrape, 10);
+  EXPECT_EQ(Value(families, "bfly_stage_packets_total", {{"stage", "1"}, {"data_plane", "dp0"}}),
+            10);
+  EXPECT_EQ(Value(families, "bfly_stage_packets_total", {{"stage", "1"}, {"data_plane", "dp1"}}),
+            20);
+}
+
+TEST(FabricMetrics, LinksAreBoundedAndTheFullestOnes) {
+  Scrape scrape = Loaded();
+  for (uint32_t row = 0; row < 8; ++row) AddLink(scrape, 0, row, 100 + row);
+  AddLink(scrape, 1, 2, 1, 3);  // circuits count first
+  const std::vector<MetricFamily> families = FabricMetrics(scrape, 3);
+  EXPECT_EQ(SeriesOf(families, "bfly_link_packets_total"), 3u);
+  EXPECT_EQ(Value(families, "bfly_link_packets_total", {{"stage", "1"}, {"row", "2"}}), 1);
+  EXPECT_EQ(Value(families, "bfly_link_packets_total", {{"stage", "0"}, {"row", "7"}}), 107);
+  EXPECT_EQ(Value(families, "bfly_link_packets_total", {{"stage", "0"}, {"row", "6"}}), 106);
+  EXPECT_EQ(Value(LinkMetrics(scrape, 3), "bfly_links_left_out"), 6);
+  EXPECT_EQ(Value(LinkMetrics(scrape, 100), "bfly_links_left_out"), 0);
+  EXPECT_EQ(SeriesOf(LinkMetrics(scrape, 100), "bfly_link_packets_total"), 9u);
+}
+
+TEST(FabricMetrics, OfALargeNetworkHaveNoSumsOfStages) {
+  Scrape scrape = Loaded();
+  scrape.every_link = false;
+  AddLink(scrape, 0, 0, 10);
+  const std::vector<MetricFamily> families = FabricMetrics(scrape, 10);
+  EXPECT_EQ(Value(families, "bfly_stages_left_out"), 1);
+  EXPECT_EQ(SeriesOf(families, "bfly_stage_packets_total"), 0u);
+  EXPECT_EQ(SeriesOf(families, "bfly_link_packets_total"), 1u);
+}
+
+TEST(FabricMetrics, AreInSecondsWhateverTheApiTells) {
+  Scrape scrape = Loaded();
+  v1::Lateness& late =
+      *scrape.fabric.mutable_data_planes(0)->mutable_workers(0)->mutable_lateness();
+  late.set_p99_us(2.5);
+  scrape.latency.mutable_end_to_end()->set_count(4);
+  scrape.latency.mutable_end_to_end()->set_mean(1'500'000);
+  scrape.latency.mutable_end_to_end()->set_p99(2'000'000);
+  const std::vector<MetricFamily> families = FabricMetrics(scrape, 10);
+  EXPECT_EQ(Value(families, "bfly_worker_busy_seconds_total", {{"data_plane", "dp0"}}), 3);
+  EXPECT_DOUBLE_EQ(Value(families, "bfly_worker_late_p99_seconds", {{"data_plane", "dp0"}}),
+                   2.5e-6);
+  const MetricFamily* const latency = Find(families, "bfly_latency_seconds");
+  ASSERT_NE(latency, nullptr);
+  ASSERT_EQ(latency->metric.size(), 1u);
+  EXPECT_EQ(latency->metric[0].summary.sample_count, 4u);
+  EXPECT_DOUBLE_EQ(latency->metric[0].summary.sample_sum, 0.006);
+  EXPECT_DOUBLE_EQ(latency->metric[0].summary.quantile[2].value, 0.002);
+}
+
+TEST(FabricMetrics, CountersAreNamedTotalAndNoSeriesComesTwice) {
+  Scrape scrape = Loaded();
+  AddLink(scrape, 0, 0, 10);
+  v1::PortCounters& port = *scrape.counters.add_ports();
+  port.set_name("p0");
+  port.add_drops()->set_reason("no_route");
+  scrape.counters.add_drops()->set_reason("queue_full");
+  std::set<std::string> names;
+  for (const MetricFamily& family : FabricMetrics(scrape, 10)) {
+    EXPECT_TRUE(names.insert(family.name).second) << family.name;
+    EXPECT_EQ(family.type == prometheus::MetricType::Counter, family.name.ends_with("_total"))
+        << family.name;
+    EXPECT_TRUE(family.help.ends_with(".")) << family.name;
+    std::set<std::vector<ClientMetric::Label>> series;
+    for (const ClientMetric& metric : family.metric)
+      EXPECT_TRUE(series.insert(metric.label).second) << family.name;
+  }
+}
+
+}  // namespace
+}  // namespace bfly::control
