@@ -18,6 +18,7 @@
 #include "control/agent/update_socket.h"
 #include "control/agent/worker_watch.h"
 #include "control/server/address.h"
+#include "control/server/door_flags.h"
 #include "control/server/grpc_server.h"
 #include "control/server/service_notice.h"
 #include "control/server/stop_signal.h"
@@ -36,9 +37,7 @@ namespace {
 struct Flags {
   std::string name = "dp0";
   std::string run_dir;
-  std::string listen;
-  std::vector<std::string> insecure_tcp;
-  bool allow_remote = false;
+  DoorFlags doors;
   std::vector<std::string> device_dirs;
   std::vector<std::string> device_files;
   std::string lcores;
@@ -68,11 +67,7 @@ void Declare(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_option("--run-dir", flags.run_dir,
                  "Directory of the sockets [BFLY_RUN_DIR, else /run/bfly]");
-  app.add_option("--listen", flags.listen,
-                 "Unix socket of the agent, unix:PATH, for root, its owner and its group "
-                 "[unix:RUN_DIR/NAME.sock]");
-  app.add_option("--insecure-tcp", flags.insecure_tcp, kInsecureTcpHelp);
-  app.add_flag("--allow-remote", flags.allow_remote, kAllowRemoteHelp);
+  DeclareDoors(app, flags.doors, Role::kPrimary);
   app.add_option("--device-dir", flags.device_dirs,
                  "Directory whose files and sockets the devices of a topology may name; may be "
                  "given more than once. The run directory is always one of them");
@@ -194,11 +189,10 @@ absl::Status Run(const Flags& flags) {
   const StopSignal stop;
   const std::string run_directory = RunDirectory(flags.run_dir);
   if (absl::Status status = CheckRunDirectory(run_directory); !status.ok()) return status;
-  const absl::StatusOr<std::vector<std::string>> addresses = ServerAddresses(
-      {flags.listen.empty() ? SocketAddress(run_directory, flags.name) : flags.listen},
-      flags.insecure_tcp, flags.allow_remote);
-  if (!addresses.ok()) return addresses.status();
-  const std::string& socket = addresses->front();
+  const absl::StatusOr<Doors> doors =
+      DoorsOf(flags.doors, SocketAddress(run_directory, flags.name), Role::kPrimary);
+  if (!doors.ok()) return doors.status();
+  const std::string& socket = doors->sockets.front();
   // This comes before devices are touched, because a second data plane of this name must not get
   // that far.
   if (absl::Status status = PrepareSocket(socket); !status.ok()) return status;
@@ -230,15 +224,15 @@ absl::Status Run(const Flags& flags) {
   AgentService service(host, {.memory = eal->memory, .dpdk_version = eal->dpdk_version},
                        &StopSignal::Request);
   GrpcServer::Options server_options;
-  server_options.addresses = *addresses;
+  doors->Fill(server_options);
   server_options.max_threads = 16;
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
       GrpcServer::Start(server_options, {&service});
   if (!server.ok()) return server.status();
   absl::StatusOr<std::unique_ptr<UpdateSocket>> updates = UpdateSocket::Start(socket, host);
   if (!updates.ok()) return updates.status();
-  std::cout << "data plane " << flags.name << " answers at " << absl::StrJoin(*addresses, ", ")
-            << std::endl;
+  std::cout << "data plane " << flags.name << " answers at "
+            << absl::StrJoin(doors->addresses(), ", ") << std::endl;
 
   Serve(stop, host);
   (*server)->Stop();

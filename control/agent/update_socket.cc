@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "control/access/peer.h"
 #include "control/server/address.h"
-#include "control/server/peer.h"
 
 namespace bfly::control {
 namespace {

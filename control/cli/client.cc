@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "control/access/tls.h"
 #include "control/status/field_errors.h"
 #include "control/status/grpc_status.h"
 
@@ -66,8 +67,10 @@ std::shared_ptr<grpc::Channel> Connect(const Common& common) {
   // A call that was turned away is tried again sooner than gRPC would connect by itself.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kTryAgainEvery.count());
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kTryAgainEvery.count());
-  return grpc::CreateCustomChannel(common.controller_address(), grpc::InsecureChannelCredentials(),
-                                   arguments);
+  // Without credentials every call of the channel fails, and Explain says why there are none.
+  const auto credentials = CredentialsFor(common.controller_address(), common.tls);
+  return grpc::CreateCustomChannel(common.controller_address(),
+                                   credentials.ok() ? *credentials : nullptr, arguments);
 }
 
 bool WasTurnedAway(const grpc::Status& answer) {
@@ -79,6 +82,8 @@ bool WasTurnedAway(const grpc::Status& answer) {
 
 absl::Status Explain(const grpc::Status& answer, const Common& common) {
   if (answer.ok()) return absl::OkStatus();
+  const auto credentials = CredentialsFor(common.controller_address(), common.tls);
+  if (!credentials.ok()) return credentials.status();
   const absl::Status status = FromGrpc(answer);
   const std::string lines = FieldLines(status);
   if (absl::IsUnavailable(status) && lines.empty() && IsNobodyThere(status.message()))

@@ -87,6 +87,16 @@ absl::StatusOr<std::vector<std::string>> Fleet::DataPlaneCommand(
   return command;
 }
 
+std::vector<std::string> Fleet::ControllerCommand() const {
+  std::vector<std::string> command = {SiblingProgram("bfly-controller"), "--run-dir", run_dir_};
+  const std::pair<const char*, const std::string&> files[] = {
+      {"--tls-ca", tls_.ca}, {"--tls-cert", tls_.certificate}, {"--tls-key", tls_.key}};
+  for (const auto& [flag, path] : files) {
+    if (!path.empty()) command.insert(command.end(), {flag, path});
+  }
+  return command;
+}
+
 absl::StatusOr<std::vector<std::string>> Fleet::Start(const v1::Topology& topology,
                                                       const std::vector<std::string>& device_dirs,
                                                       const std::string& state_dir,
@@ -107,7 +117,7 @@ absl::StatusOr<std::vector<std::string>> Fleet::Start(const v1::Topology& topolo
                                  .network_namespace = plane.network_namespace()}});
   }
   if (!Answers(kControllerName)) {
-    std::vector<std::string> command = {SiblingProgram("bfly-controller"), "--run-dir", run_dir_};
+    std::vector<std::string> command = ControllerCommand();
     if (!state_dir.empty()) command.insert(command.end(), {"--state-dir", state_dir});
     members.push_back({.name = kControllerName,
                        .start = {.command = std::move(command), .network_namespace = ""}});

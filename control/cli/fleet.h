@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -18,7 +19,9 @@ inline constexpr char kControllerName[] = "controller";
 
 class Fleet {
  public:
-  explicit Fleet(const std::string& run_dir) : run_dir_(run_dir) {}
+  // A controller that is started calls data planes at TCP addresses with the files of `tls`.
+  explicit Fleet(const std::string& run_dir, TlsFlags tls = {})
+      : run_dir_(run_dir), tls_(std::move(tls)) {}
 
   // Starts every process that `topology` needs and that does not serve yet, and waits until each
   // serves or `interrupted` returns true. Returns the names of the started processes. After an
@@ -57,7 +60,10 @@ class Fleet {
   absl::Status Serves(const std::string& name, pid_t pid,
                       const std::function<bool()>& interrupted) const;
 
+  std::vector<std::string> ControllerCommand() const;
+
   std::string run_dir_;
+  TlsFlags tls_;
 };
 
 }  // namespace bfly::control

@@ -172,7 +172,7 @@ absl::Status Up(const UpOptions& options, const Common& common) {
   const v1::Topology& topology = source->topology;
   absl::StatusOr<RunDirLock> lock = RunDirLock::Take(common.run_dir);
   if (!lock.ok()) return lock.status();
-  Fleet fleet(common.run_dir);
+  Fleet fleet(common.run_dir, common.tls);
   const std::vector<std::string> running = fleet.Running();
   // What somebody else started, such as a service manager, has no pid file.
   const bool replace = options.replace && (!running.empty() || fleet.Answers(kControllerName));

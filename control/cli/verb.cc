@@ -56,6 +56,20 @@ CLI::App* NewVerb(CLI::App& parent, Invocation& invocation, const std::string& n
                    "left out: the Unix socket in the run directory")
       ->envname("BFLY_CONTROLLER")
       ->type_name("ADDRESS");
+  const struct {
+    const char* flag;
+    std::string& path;
+    const char* help;
+    const char* variable;
+  } files[] = {{"--tls-ca", common.tls.ca,
+                "Certificates of the authority that signed the controller's, for a TCP address",
+                "BFLY_TLS_CA"},
+               {"--tls-cert", common.tls.certificate,
+                "Certificate by which the controller knows you", "BFLY_TLS_CERT"},
+               {"--tls-key", common.tls.key, "Key of your certificate", "BFLY_TLS_KEY"}};
+  for (const auto& file : files) {
+    verb->add_option(file.flag, file.path, file.help)->envname(file.variable)->type_name("FILE");
+  }
   verb->add_flag("--json", common.json, "Print JSON instead of text");
   verb->footer("Example:\n  " + example + "\n\n" + kExitCodes);
   return verb;

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "control/access/tls_flags.h"
 
 namespace bfly::control {
 
@@ -21,6 +22,7 @@ namespace bfly::control {
 struct Common {
   std::string run_dir;     // where `bfly up` keeps sockets, logs and pid files
   std::string controller;  // gRPC address; empty: the Unix socket in run_dir
+  TlsFlags tls;            // for a controller at a TCP address
   bool json = false;
   // The primary role's election id, if the user's own controller holds the role; 0: nobody holds
   // it.

@@ -52,7 +52,7 @@ Adoption::Adoption(const ControllerOptions& options, LoadedIntent& intent, Store
   const std::vector<std::string> sockets = SocketsIn(options_.run_directory);
   addresses.insert(addresses.end(), sockets.begin(), sockets.end());
   for (const std::string& address : addresses) {
-    silent_.push_back({address, std::make_unique<AgentClient>(address, options_.owner)});
+    silent_.push_back({address, std::make_unique<AgentClient>(address, options_.caller)});
   }
 }
 
@@ -77,7 +77,8 @@ void Adoption::Adopt() {
                                 ", and is left alone"));
       return true;
     }
-    found.push_back(std::make_shared<DataPlane>(held->data_plane(), agent.address, options_.owner));
+    found.push_back(
+        std::make_shared<DataPlane>(held->data_plane(), agent.address, options_.caller));
     return true;
   });
   if (intent_.is_loaded()) {
@@ -106,7 +107,7 @@ void Adoption::MoveTo(const std::shared_ptr<DataPlane>& found) {
 }
 
 void Adoption::TakeOver(const v1::Topology& topology, const DataPlanes& found) {
-  auto intent = MakeIntent(topology, options_.run_directory, options_.owner, found, 0);
+  auto intent = MakeIntent(topology, options_.run_directory, options_.caller, found, 0);
   if (!intent.ok()) {
     options_.log(
         absl::StrCat("cannot take over fabric ", topology.name(), ": ", intent.status().message()));

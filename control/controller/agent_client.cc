@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "bfly/v1/agent.grpc.pb.h"
+#include "control/access/tls.h"
 #include "control/agent/ownership.h"
 #include "control/controller/update_client.h"
 #include "control/status/grpc_status.h"
@@ -33,7 +34,8 @@ constexpr std::chrono::microseconds kCircuitTime{20};
 constexpr milliseconds kRoutePatience{60'000};
 constexpr milliseconds kRouteLook{20};
 
-std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
+std::shared_ptr<grpc::Channel> ConnectTo(
+    const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   grpc::ChannelArguments arguments;
   // A data plane that comes back is found at once.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
@@ -43,23 +45,32 @@ std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetMaxReceiveMessageSize(-1);  // counters of millions of links
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(address, credentials, arguments);
 }
 
 }  // namespace
 
 struct AgentClient::Connection {
-  v1::AgentOwner caller;
+  Connection(const std::string& address, const AgentCaller& caller)
+      : owner(caller.owner), updates(address) {
+    const auto found = CredentialsFor(address, caller.tls);
+    credentials = found.status();
+    if (found.ok()) stub = v1::Agent::NewStub(ConnectTo(address, *found));
+  }
+
+  const v1::AgentOwner owner;
+  absl::Status credentials;  // OK if there is a stub
   std::unique_ptr<v1::Agent::Stub> stub;
   UpdateClient updates;
 
-  // DEADLINE_EXCEEDED: the deadline is over already.
+  // DEADLINE_EXCEEDED: the deadline is over already. INVALID_ARGUMENT: there are no files for TCP.
   absl::Status Prepare(microseconds patience, Deadline deadline, grpc::ClientContext& context) {
+    if (!credentials.ok()) return credentials;
     const Deadline::duration left = deadline - Deadline::clock::now();
     if (left <= Deadline::duration::zero()) {
       return absl::DeadlineExceededError("the time was over before the data plane was asked");
     }
-    context.AddMetadata(kOwnerMetadata, caller.id());
+    context.AddMetadata(kOwnerMetadata, owner.id());
     context.set_deadline(std::chrono::system_clock::now() +
                          std::min<Deadline::duration>(patience, left));
     return absl::OkStatus();
@@ -88,12 +99,8 @@ struct AgentClient::Connection {
   }
 };
 
-AgentClient::AgentClient(const std::string& address, v1::AgentOwner caller)
-    : connection_(new Connection{
-          .caller = std::move(caller),
-          .stub = v1::Agent::NewStub(ConnectTo(address)),
-          .updates = UpdateClient(address),
-      }) {}
+AgentClient::AgentClient(const std::string& address, const AgentCaller& caller)
+    : connection_(new Connection(address, caller)) {}
 
 AgentClient::~AgentClient() = default;
 
@@ -118,7 +125,7 @@ v1::AgentStateRequest AgentClient::StateRequest(bool full) const {
   v1::AgentStateRequest request;
   request.set_topology(full);
   request.set_circuits(full);
-  *request.mutable_caller() = connection_->caller;
+  *request.mutable_caller() = connection_->owner;
   return request;
 }
 
@@ -142,7 +149,7 @@ absl::Status AgentClient::Release(Deadline deadline) {
 
 absl::StatusOr<v1::AgentUpdateResponse> AgentClient::Update(v1::AgentUpdateRequest request,
                                                             Deadline deadline) {
-  request.set_owner(connection_->caller.id());
+  request.set_owner(connection_->owner.id());
   if (auto response = connection_->updates.Update(request, deadline)) return *std::move(response);
   const auto circuits = request.install_size() + request.remove_size();
   return connection_->Ask(&v1::Agent::Stub::UpdateCircuits, request,

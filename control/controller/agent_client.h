@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bfly/v1/agent.pb.h"
+#include "control/controller/agent_caller.h"
 #include "control/controller/deadline.h"
 #include "topologies/fault_set.h"
 
@@ -19,9 +20,10 @@ namespace bfly::control {
 // either error the data plane may or may not have done what was asked.
 class AgentClient {
  public:
-  // Connects with the first call, and again by itself when the other side was gone. `caller` is
-  // told with every call: data planes of another owner refuse to be changed.
-  AgentClient(const std::string& address, v1::AgentOwner caller);
+  // Connects with the first call, and again by itself when the other side was gone. The owner is
+  // told with every call: data planes of another owner refuse to be changed. If the caller has no
+  // files for a TCP address, every call has the error that says so.
+  AgentClient(const std::string& address, const AgentCaller& caller);
   ~AgentClient();
 
   absl::Status Verify(const v1::AgentFabricRequest& request, Deadline deadline);

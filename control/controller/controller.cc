@@ -15,10 +15,10 @@ namespace bfly::control {
 namespace {
 
 Controller::Options WithOwner(Controller::Options options) {
-  if (options.owner.id().empty()) {
+  if (options.caller.owner.id().empty()) {
     std::random_device random;
-    options.owner.set_id(absl::StrCat(random(), "-", random(), "-", random()));
-    options.owner.set_name(absl::StrCat("process ", getpid()));
+    options.caller.owner.set_id(absl::StrCat(random(), "-", random(), "-", random()));
+    options.caller.owner.set_name(absl::StrCat("process ", getpid()));
   }
   return options;
 }

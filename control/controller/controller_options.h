@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bfly/v1/agent.pb.h"
+#include "control/controller/agent_caller.h"
 
 namespace bfly::control {
 
@@ -20,8 +20,8 @@ struct ControllerOptions {
   bool resume = false;
   // Addresses of agents to take over from when starting, besides the sockets in the run directory.
   std::vector<std::string> agents;
-  // As whom the controller claims data planes. A controller without an id makes one up.
-  v1::AgentOwner owner = {};
+  // A controller without an owner's id makes one up.
+  AgentCaller caller = {};
   // Calls with this id may change the fabric whoever is primary; 0: there is no such id.
   uint64_t operator_id = 0;
   // How often the controller asks every data plane whether it is there and in step.

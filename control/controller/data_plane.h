@@ -16,9 +16,9 @@ namespace bfly::control {
 
 class DataPlane {
  public:
-  // The controller claims the data plane as `owner`.
-  DataPlane(std::string name, std::string address, const v1::AgentOwner& owner)
-      : name_(std::move(name)), address_(std::move(address)), client_(address_, owner) {}
+  // The controller claims the data plane as the owner that `caller` says.
+  DataPlane(std::string name, std::string address, const AgentCaller& caller)
+      : name_(std::move(name)), address_(std::move(address)), client_(address_, caller) {}
 
   const std::string& name() const { return name_; }
   const std::string& address() const { return address_; }

@@ -12,7 +12,7 @@ namespace bfly::control {
 absl::StatusOr<std::unique_ptr<Intent>> FabricLoader::Make(const v1::Topology& topology,
                                                            uint64_t last_id) {
   auto intent =
-      MakeIntent(topology, options_.run_directory, options_.owner, intent_.planes(), last_id);
+      MakeIntent(topology, options_.run_directory, options_.caller, intent_.planes(), last_id);
   if (!intent.ok()) return intent;
   FabricState& state = (*intent)->state;
   // A fabric that is taken over keeps the faults that its data planes hold instead.
@@ -31,7 +31,7 @@ absl::Status FabricLoader::Verify(const v1::Topology& topology, Deadline deadlin
 absl::StatusOr<std::unique_ptr<Intent>> FabricLoader::MakeResumed(
     const v1::Topology& topology, uint64_t last_id, std::optional<v1::KeptIntent>& resumed) {
   auto intent =
-      MakeIntent(topology, options_.run_directory, options_.owner, intent_.planes(), last_id);
+      MakeIntent(topology, options_.run_directory, options_.caller, intent_.planes(), last_id);
   if (!intent.ok()) return intent;
   const uint64_t most_objects = Resources::MostObjects((*intent)->state.network().rows());
   auto restored = keeper_.RestoreInto(**intent, most_objects);

@@ -26,7 +26,7 @@ absl::Status Check(v1::Topology* topology) {
 }
 
 std::shared_ptr<DataPlane> FindOrMake(const v1::DataPlane& entry, const std::string& run_directory,
-                                      const v1::AgentOwner& owner, const DataPlanes& known) {
+                                      const AgentCaller& caller, const DataPlanes& known) {
   for (const auto& plane : known) {
     if (plane->name() != entry.name()) continue;
     if (entry.address().empty() || entry.address() == plane->address()) return plane;
@@ -34,7 +34,7 @@ std::shared_ptr<DataPlane> FindOrMake(const v1::DataPlane& entry, const std::str
   return std::make_shared<DataPlane>(
       entry.name(),
       entry.address().empty() ? SocketAddress(run_directory, entry.name()) : entry.address(),
-      owner);
+      caller);
 }
 
 // Returns the name of the data plane that runs each stage. The topology was checked, so every stage
@@ -53,7 +53,7 @@ absl::StatusOr<std::vector<std::string>> OwnersOf(const v1::Topology& topology, 
 
 absl::StatusOr<std::unique_ptr<Intent>> MakeIntent(v1::Topology topology,
                                                    const std::string& run_directory,
-                                                   const v1::AgentOwner& owner,
+                                                   const AgentCaller& caller,
                                                    const DataPlanes& known, uint64_t last_id) {
   if (absl::Status status = Check(&topology); !status.ok()) return status;
   absl::StatusOr<Network> network = NetworkOf(topology.network());
@@ -67,7 +67,7 @@ absl::StatusOr<std::unique_ptr<Intent>> MakeIntent(v1::Topology topology,
   for (const std::string& name : *owners) {
     if (index_of.emplace(name, planes.size()).second) {
       for (const v1::DataPlane& entry : topology.data_planes()) {
-        if (entry.name() == name) planes.push_back(FindOrMake(entry, run_directory, owner, known));
+        if (entry.name() == name) planes.push_back(FindOrMake(entry, run_directory, caller, known));
       }
     }
     plane_of_stage.push_back(index_of[name]);
@@ -75,7 +75,7 @@ absl::StatusOr<std::unique_ptr<Intent>> MakeIntent(v1::Topology topology,
   // Data planes that run no stage come last. They are loaded too, so that mistakes in them show.
   for (const v1::DataPlane& entry : topology.data_planes()) {
     if (index_of.emplace(entry.name(), planes.size()).second) {
-      planes.push_back(FindOrMake(entry, run_directory, owner, known));
+      planes.push_back(FindOrMake(entry, run_directory, caller, known));
     }
   }
   LinkCapacity capacity = CapacityOf(topology, *network);

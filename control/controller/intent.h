@@ -35,10 +35,10 @@ struct Intent {
 
 // Completes and checks the topology: INVALID_ARGUMENT names every error under "topology". Data
 // planes of `known` with the same name and address are used again; the others are claimed as
-// `owner`'s.
+// `caller`'s.
 absl::StatusOr<std::unique_ptr<Intent>> MakeIntent(v1::Topology topology,
                                                    const std::string& run_directory,
-                                                   const v1::AgentOwner& owner,
+                                                   const AgentCaller& caller,
                                                    const DataPlanes& known, uint64_t last_id);
 
 // The error of a data plane that belongs to another controller.

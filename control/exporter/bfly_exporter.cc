@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "control/access/tls.h"
 #include "control/exporter/scraper.h"
 #include "control/server/address.h"
 #include "control/server/stop_signal.h"
@@ -31,6 +32,7 @@ Examples:
 struct Flags {
   std::string run_dir;
   std::string controller;
+  TlsFlags tls;
   std::string listen = "9745";
   bool allow_remote = false;
   uint32_t top = 20;
@@ -46,6 +48,9 @@ void Declare(CLI::App& app, Flags& flags) {
                  "Directory of the controller's socket [BFLY_RUN_DIR, else /run/bfly]");
   app.add_option("--controller", flags.controller,
                  "Address of the controller [unix:RUN_DIR/controller.sock]");
+  app.add_option("--tls-cert", flags.tls.certificate, kTlsCertHelp)->type_name("FILE");
+  app.add_option("--tls-key", flags.tls.key, kTlsKeyHelp)->type_name("FILE");
+  app.add_option("--tls-ca", flags.tls.ca, kTlsCaHelp)->type_name("FILE");
   app.add_option("--listen", flags.listen,
                  "Where to serve HTTP: PORT (of 127.0.0.1) or ADDRESS:PORT in numbers; port 0 "
                  "takes a free one")
@@ -90,12 +95,19 @@ class LinksPage final : public prometheus::Collectable {
   const uint32_t most_;
 };
 
-// InsecureTcpAddress takes no port 0, which the exporter may well serve at.
+// TcpAddress takes no port 0, which the exporter may well serve at. INVALID_ARGUMENT: other
+// machines could reach it, and nobody said that they may.
 absl::StatusOr<std::string> ListenAt(const Flags& flags) {
   std::string given = flags.listen;
   const bool any_port = given == "0" || given.ends_with(":0");
   if (any_port) given.back() = '1';
-  absl::StatusOr<std::string> address = InsecureTcpAddress(given, flags.allow_remote);
+  absl::StatusOr<std::string> address = TcpAddress(given);
+  if (address.ok() && !IsLoopback(*address) && !flags.allow_remote) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        given,
+        " can be reached from other machines and nothing checks who asks; use 127.0.0.1, or "
+        "add --allow-remote on a network you trust"));
+  }
   if (address.ok() && any_port) address->back() = '0';
   return address;
 }
@@ -110,7 +122,13 @@ int Run(const Flags& flags) {
   const std::string controller = flags.controller.empty()
                                      ? SocketAddress(RunDirectory(flags.run_dir), "controller")
                                      : flags.controller;
-  Scraper scraper(controller, std::chrono::milliseconds(static_cast<int64_t>(flags.timeout * 1000)),
+  const auto credentials = CredentialsFor(controller, flags.tls);
+  if (!credentials.ok()) {
+    std::cerr << "bfly-exporter: " << credentials.status().message() << "\n";
+    return 2;
+  }
+  Scraper scraper(controller, *credentials,
+                  std::chrono::milliseconds(static_cast<int64_t>(flags.timeout * 1000)),
                   std::max(flags.top, flags.most_links));
   const auto fabric = std::make_shared<FabricPage>(scraper, flags.top);
   const auto links = std::make_shared<LinksPage>(scraper, flags.most_links);

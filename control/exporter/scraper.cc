@@ -10,14 +10,15 @@ namespace {
 // What one answer of GetCounters may hold.
 constexpr uint64_t kMostLinks = 262'144;
 
-std::shared_ptr<grpc::Channel> ChannelTo(const std::string& controller) {
+std::shared_ptr<grpc::Channel> ChannelTo(
+    const std::string& controller, const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   // A controller that comes back is found by the next scrape.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  return grpc::CreateCustomChannel(controller, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(controller, credentials, arguments);
 }
 
 // One call until the deadline. Returns whether it was answered.
@@ -33,13 +34,14 @@ grpc::Status Ask(Stub* stub,
 
 }  // namespace
 
-Scraper::Scraper(const std::string& controller, std::chrono::milliseconds patience,
-                 uint32_t fullest)
+Scraper::Scraper(const std::string& controller,
+                 const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+                 std::chrono::milliseconds patience, uint32_t fullest)
     : patience_(patience),
       fullest_(fullest),
-      fabric_(v1::Fabric::NewStub(ChannelTo(controller))),
-      telemetry_(v1::Telemetry::NewStub(ChannelTo(controller))),
-      traffic_(v1::Traffic::NewStub(ChannelTo(controller))) {}
+      fabric_(v1::Fabric::NewStub(ChannelTo(controller, credentials))),
+      telemetry_(v1::Telemetry::NewStub(ChannelTo(controller, credentials))),
+      traffic_(v1::Traffic::NewStub(ChannelTo(controller, credentials))) {}
 
 std::shared_ptr<const Scrape> Scraper::Get() {
   const Clock::time_point asked = Clock::now();

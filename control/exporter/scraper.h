@@ -20,7 +20,9 @@ class Scraper {
  public:
   // All calls of a scrape together take at most `patience`. `fullest` links are asked for where a
   // network has too many for one answer.
-  Scraper(const std::string& controller, std::chrono::milliseconds patience, uint32_t fullest);
+  Scraper(const std::string& controller,
+          const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+          std::chrono::milliseconds patience, uint32_t fullest);
 
   // Scrapes that are asked for at the same time share one, so clients do not multiply the load. It
   // returns after twice the patience at most.

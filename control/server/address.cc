@@ -30,23 +30,22 @@ constexpr absl::string_view kUnix = "unix:";
 constexpr std::chrono::seconds kDyingProcess{1};
 constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
 
-// An IP address in numbers: its canonical text, and whether only this machine can reach it.
-struct Numeric {
-  std::string text;
-  bool loopback = false;
-};
-std::optional<Numeric> ParseNumeric(absl::string_view host) {
+enum class Reach { kThisMachine, kOtherMachines };
+
+// Who can reach an IP address in numbers, IPv6 in brackets. Nothing for other text.
+std::optional<Reach> ReachOf(absl::string_view host) {
+  const auto reach = [](bool loopback) {
+    return loopback ? Reach::kThisMachine : Reach::kOtherMachines;
+  };
   in_addr v4;
-  if (inet_pton(AF_INET, std::string(host).c_str(), &v4) == 1) {
-    return Numeric{std::string(host), ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET};
-  }
-  absl::string_view inner = host;
+  if (inet_pton(AF_INET, std::string(host).c_str(), &v4) == 1)
+    return reach(ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET);
   in6_addr v6;
-  if (!absl::ConsumePrefix(&inner, "[") || !absl::ConsumeSuffix(&inner, "]") ||
-      inet_pton(AF_INET6, std::string(inner).c_str(), &v6) != 1) {
+  if (!absl::ConsumePrefix(&host, "[") || !absl::ConsumeSuffix(&host, "]") ||
+      inet_pton(AF_INET6, std::string(host).c_str(), &v6) != 1) {
     return std::nullopt;
   }
-  return Numeric{std::string(host), IN6_IS_ADDR_LOOPBACK(&v6) != 0};
+  return reach(IN6_IS_ADDR_LOOPBACK(&v6) != 0);
 }
 
 // Whether a process accepts connections at the socket.
@@ -109,9 +108,8 @@ absl::StatusOr<std::string> ListenAddress(absl::string_view given) {
   if (!absl::StartsWith(given, kUnix)) {
     return absl::InvalidArgumentError(
         absl::StrCat("listen: \"", given,
-                     "\" is not a Unix socket, unix:PATH; --insecure-tcp ADDRESS:PORT opens a TCP "
-                     "port, to every "
-                     "user of this machine at least"));
+                     "\" is not a Unix socket, unix:PATH; --tls-listen ADDRESS:PORT opens an "
+                     "encrypted TCP port"));
   }
   const std::string path = SocketPath(given);
   if (path.empty() || path.size() > kMaxPath) {
@@ -122,44 +120,25 @@ absl::StatusOr<std::string> ListenAddress(absl::string_view given) {
   return std::string(given);
 }
 
-absl::StatusOr<std::string> InsecureTcpAddress(absl::string_view given, bool allow_remote) {
+absl::StatusOr<std::string> TcpAddress(absl::string_view given) {
   const size_t colon = given.rfind(':');
   const absl::string_view port_text =
       colon == absl::string_view::npos ? given : given.substr(colon + 1);
   const absl::string_view host =
       colon == absl::string_view::npos || colon == 0 ? "127.0.0.1" : given.substr(0, colon);
   uint32_t port = 0;
-  const std::optional<Numeric> address = ParseNumeric(host);
-  if (!address.has_value() || !absl::SimpleAtoi(port_text, &port) || port == 0 || port > 65535) {
+  if (!ReachOf(host).has_value() || !absl::SimpleAtoi(port_text, &port) || port == 0 ||
+      port > 65535) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "insecure-tcp: \"", given,
+        "\"", given,
         "\" is not a PORT from 1 to 65535, nor an address in numbers with one, such as "
         "127.0.0.1:7380 or [::1]:7380"));
   }
-  if (!address->loopback && !allow_remote) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("insecure-tcp: ", host,
-                     " can be reached from other machines and nothing checks who calls; use "
-                     "127.0.0.1, or add --allow-remote on a network you trust"));
-  }
-  return absl::StrCat(address->text, ":", port);
+  return absl::StrCat(host, ":", port);
 }
 
-absl::StatusOr<std::vector<std::string>> ServerAddresses(
-    const std::vector<std::string>& listen, const std::vector<std::string>& insecure_tcp,
-    bool allow_remote) {
-  std::vector<std::string> addresses;
-  for (const std::string& given : listen) {
-    absl::StatusOr<std::string> address = ListenAddress(given);
-    if (!address.ok()) return address.status();
-    addresses.push_back(*std::move(address));
-  }
-  for (const std::string& given : insecure_tcp) {
-    absl::StatusOr<std::string> address = InsecureTcpAddress(given, allow_remote);
-    if (!address.ok()) return address.status();
-    addresses.push_back(*std::move(address));
-  }
-  return addresses;
+bool IsLoopback(absl::string_view tcp_address) {
+  return ReachOf(tcp_address.substr(0, tcp_address.rfind(':'))) == Reach::kThisMachine;
 }
 
 absl::Status CheckRunDirectory(const std::string& directory) {

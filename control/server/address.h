@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The addresses at which the processes of one fabric find each other: Unix sockets in a run
-// directory, and TCP only with a flag that says what it opens.
+// directory, and TCP ports, which are encrypted.
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -29,27 +28,13 @@ std::string SocketAddress(absl::string_view run_directory, absl::string_view nam
 // path. InvalidArgument for everything else; for TCP the error names the flag that opens it.
 absl::StatusOr<std::string> ListenAddress(absl::string_view given);
 
-// Checks an address to listen at by TCP, where nothing is encrypted and no caller is identified:
-// every user of this machine may call, even if no other machine can.
+// Checks an address to listen at by TCP.
 //   PORT, :PORT     on 127.0.0.1
 //   ADDRESS:PORT    the address in numbers, 127.0.0.1 or [::1]. A name is refused, because name
 //                   resolution decides what it stands for.
-// Addresses that other machines can reach need allow_remote.
-absl::StatusOr<std::string> InsecureTcpAddress(absl::string_view given, bool allow_remote);
-
-// All addresses at which a server listens, from the values of its flags.
-absl::StatusOr<std::vector<std::string>> ServerAddresses(
-    const std::vector<std::string>& listen, const std::vector<std::string>& insecure_tcp,
-    bool allow_remote);
-
-// The help of both daemons for the flags that open TCP.
-inline constexpr char kInsecureTcpHelp[] =
-    "Serve at this TCP port too, PORT (of 127.0.0.1) or ADDRESS:PORT in numbers, without "
-    "encryption "
-    "and without asking who calls: every user of this machine may change the fabric. May be given "
-    "more than once";
-inline constexpr char kAllowRemoteHelp[] =
-    "Allow --insecure-tcp at an address other machines can reach";
+absl::StatusOr<std::string> TcpAddress(absl::string_view given);
+// Whether only this machine can reach an address that TcpAddress returned.
+bool IsLoopback(absl::string_view tcp_address);
 
 // OK if this process may keep its files in the directory, or it does not exist yet.
 // PERMISSION_DENIED: other users could put links there and make this process write through them.

@@ -4,13 +4,20 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/server_builder_option.h>
+#include <grpcpp/impl/server_builder_plugin.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server_posix.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "control/access/audit_interceptor.h"
+#include "control/access/peer.h"
 #include "control/server/address.h"
 
 namespace bfly::control {
@@ -18,6 +25,27 @@ namespace {
 
 // How long open calls may take to end by themselves.
 constexpr std::chrono::milliseconds kGrace{200};
+
+// The plugin of reflection is of the process, and so of every server.
+class WithoutReflection final : public grpc::ServerBuilderOption {
+ public:
+  void UpdateArguments(grpc::ChannelArguments*) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
+    std::erase_if(*plugins, [](const auto& plugin) {
+      return absl::StrContains(plugin->name(), "reflection");
+    });
+  }
+};
+
+// Returns the descriptor for gRPC, or closes `fd`.
+absl::StatusOr<int> Admit(Gate* gate, int fd, const std::string& path) {
+  if (gate != nullptr) return gate->Admit(fd, path);
+  if (absl::Status status = CheckPeer(fd, path); !status.ok()) {
+    close(fd);
+    return status;
+  }
+  return fd;
+}
 
 }  // namespace
 
@@ -27,7 +55,7 @@ GrpcServer::~GrpcServer() { Stop(); }
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
     const Options& options, const std::vector<grpc::Service*>& services) {
-  for (const std::string& address : options.addresses) {
+  for (const std::string& address : options.sockets) {
     if (absl::Status status = PrepareSocket(address); !status.ok()) return status;
   }
   static const bool plugins = [] {
@@ -38,9 +66,14 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   static_cast<void>(plugins);
 
   grpc::ServerBuilder builder;
-  for (const std::string& address : options.addresses) {
-    if (!SocketPath(address).empty()) continue;  // a UnixListener serves it
-    builder.AddListeningPort(address, grpc::InsecureServerCredentials());
+  if (!options.reflection) builder.SetOption(std::make_unique<WithoutReflection>());
+  for (const std::string& address : options.tcp_addresses) {
+    builder.AddListeningPort(address, options.tls);
+  }
+  if (options.gate != nullptr && options.audit != nullptr) {
+    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> factories;
+    factories.push_back(std::make_unique<AuditFactory>(*options.gate, *options.audit));
+    builder.experimental().SetInterceptorCreators(std::move(factories));
   }
   for (grpc::Service* service : services) builder.RegisterService(service);
   grpc::ResourceQuota quota("bfly");
@@ -63,14 +96,19 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   std::unique_ptr<GrpcServer> started(new GrpcServer(builder.BuildAndStart()));
   grpc::Server* server = started->server_.get();
   if (server == nullptr) {
-    return absl::UnavailableError(absl::StrCat(
-        "cannot listen at ", absl::StrJoin(options.addresses, ", "), "; is the address in use?"));
+    return absl::UnavailableError(absl::StrCat("cannot listen at ",
+                                               absl::StrJoin(options.tcp_addresses, ", "),
+                                               "; is the address in use?"));
   }
-  for (const std::string& address : options.addresses) {
+  const auto door = options.gate != nullptr && options.gate->rules().admits_other_users()
+                        ? UnixListener::Door::kEverybody
+                        : UnixListener::Door::kGroup;
+  for (const std::string& address : options.sockets) {
     const std::string path = SocketPath(address);
-    if (path.empty()) continue;
-    auto listener =
-        UnixListener::Start(path, [server](int fd) { grpc::AddInsecureChannelFromFd(server, fd); });
+    auto listener = UnixListener::Start(path, door, [server, path, gate = options.gate](int fd) {
+      const absl::StatusOr<int> admitted = Admit(gate, fd, path);
+      if (admitted.ok()) grpc::AddInsecureChannelFromFd(server, *admitted);
+    });
     if (!listener.ok()) return listener.status();
     started->listeners_.push_back(*std::move(listener));
   }

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "control/access/audit_log.h"
+#include "control/access/gate.h"
 #include "control/server/unix_listener.h"
 
 namespace bfly::control {
@@ -17,7 +19,17 @@ namespace bfly::control {
 class GrpcServer {
  public:
   struct Options {
-    std::vector<std::string> addresses;  // from ListenAddress() and InsecureTcpAddress()
+    std::vector<std::string> sockets;  // from ListenAddress()
+    // From TcpAddress(), and from TlsServer(), which TCP addresses need.
+    std::vector<std::string> tcp_addresses;
+    std::shared_ptr<grpc::ServerCredentials> tls;
+    // Says who may connect, and knows callers again. It must outlive the server. Without a gate,
+    // root and the owner and the group of a socket may connect.
+    Gate* gate = nullptr;
+    // Where calls are written that need more than the role of a viewer; needs a gate, and must
+    // outlive the server.
+    AuditLog* audit = nullptr;
+    bool reflection = true;
     // Calls that find no free thread get RESOURCE_EXHAUSTED.
     int max_threads = 64;
     // The size of one message; a larger one gets RESOURCE_EXHAUSTED.

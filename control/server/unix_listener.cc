@@ -14,13 +14,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "control/server/peer.h"
 
 namespace bfly::control {
 namespace {
 
 constexpr int kBacklog = 128;
-constexpr mode_t kMode = 0660;
+constexpr mode_t kGroupMode = 0660;
+constexpr mode_t kEverybodyMode = 0666;
 // The pause before the next attempt if no descriptors are left.
 constexpr std::chrono::milliseconds kBreath{20};
 
@@ -29,7 +29,7 @@ absl::Status Failed(const std::string& path) {
       absl::StrCat("cannot listen at unix:", path, ": ", std::strerror(errno)));
 }
 
-bool Listen(int fd, const std::string& path) {
+bool Listen(int fd, const std::string& path, mode_t mode) {
   sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
   if (path.size() >= sizeof(address.sun_path)) {
     errno = ENAMETOOLONG;
@@ -38,19 +38,20 @@ bool Listen(int fd, const std::string& path) {
   std::memcpy(address.sun_path, path.data(), path.size());
   if (unlink(path.c_str()) != 0 && errno != ENOENT) return false;
   // fchmod before bind limits the mode of the file; the process's umask may narrow it.
-  return fchmod(fd, kMode) == 0 &&
+  return fchmod(fd, mode) == 0 &&
          bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 &&
-         chmod(path.c_str(), kMode) == 0 && listen(fd, kBacklog) == 0;
+         chmod(path.c_str(), mode) == 0 && listen(fd, kBacklog) == 0;
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<UnixListener>> UnixListener::Start(std::string path,
+absl::StatusOr<std::unique_ptr<UnixListener>> UnixListener::Start(std::string path, Door door,
                                                                   std::function<void(int)> take) {
+  const mode_t mode = door == Door::kGroup ? kGroupMode : kEverybodyMode;
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return Failed(path);
   const int stop = eventfd(0, EFD_CLOEXEC);
-  if (stop < 0 || !Listen(fd, path)) {
+  if (stop < 0 || !Listen(fd, path, mode)) {
     const absl::Status failed = Failed(path);
     close(fd);
     if (stop >= 0) close(stop);
@@ -86,11 +87,7 @@ void UnixListener::Run() {
       }
       continue;
     }
-    if (CheckPeer(fd, path_).ok()) {
-      take_(fd);
-    } else {
-      close(fd);
-    }
+    take_(fd);
   }
 }
 

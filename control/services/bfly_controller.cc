@@ -16,9 +16,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "control/access/audit_log.h"
+#include "control/access/tls.h"
 #include "control/controller/controller.h"
 #include "control/server/address.h"
 #include "control/server/controller_lock.h"
+#include "control/server/door_flags.h"
 #include "control/server/grpc_server.h"
 #include "control/server/operator_id.h"
 #include "control/server/service_notice.h"
@@ -44,7 +47,8 @@ running. `bfly up FILE` starts it together with the data planes of a topology fi
 Examples:
   bfly-controller                                    serves at /run/bfly/controller.sock
   bfly-controller --listen unix:/tmp/lab/c.sock      serves at another socket
-  bfly-controller --insecure-tcp 50051               serves every user of this machine at 127.0.0.1:50051
+  bfly-controller --viewer group:lab                 lets the users of a group look on
+  bfly-controller --tls-listen 0.0.0.0:7380 --tls-cert c.pem --tls-key c.key --tls-ca lab.pem --operator certificate:alice
   bfly-controller --run-dir /tmp/lab --agent unix:/tmp/other/dp0.sock
 )";
 
@@ -52,10 +56,9 @@ struct Flags {
   std::string run_dir;
   std::string state_dir;
   bool resume = false;
-  std::vector<std::string> listen;
-  std::vector<std::string> insecure_tcp;
+  DoorFlags doors;
   std::vector<std::string> agents;
-  bool allow_remote = false;
+  std::string audit;
 };
 
 void Declare(CLI::App& app, Flags& flags) {
@@ -70,11 +73,10 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_flag("--resume", flags.resume,
                "If no data plane holds a fabric, and one was loaded when the last controller "
                "ended, load that one again with its circuits, links, faults, objects and traffic");
-  app.add_option("--listen", flags.listen,
-                 "Unix socket to serve at, unix:PATH, for root, its owner and its group; may be "
-                 "given more than once [unix:RUN_DIR/controller.sock]");
-  app.add_option("--insecure-tcp", flags.insecure_tcp, kInsecureTcpHelp);
-  app.add_flag("--allow-remote", flags.allow_remote, kAllowRemoteHelp);
+  DeclareDoors(app, flags.doors, Role::kViewer);
+  app.add_option("--audit", flags.audit,
+                 "File that says who changed what, a line of JSON a call [STATE_DIR/audit.log]")
+      ->type_name("FILE");
   app.add_option("--agent", flags.agents,
                  "Address of a data plane to take over from when starting, besides the sockets in "
                  "the run directory; may be given more than once");
@@ -129,13 +131,11 @@ absl::Status Run(const Flags& flags) {
   const StopSignal stop;
   const std::string run_directory = RunDirectory(flags.run_dir);
   if (absl::Status status = CheckRunDirectory(run_directory); !status.ok()) return status;
-  std::vector<std::string> wanted = flags.listen;
-  if (wanted.empty()) wanted.push_back(SocketAddress(run_directory, "controller"));
-  const absl::StatusOr<std::vector<std::string>> addresses =
-      ServerAddresses(wanted, flags.insecure_tcp, flags.allow_remote);
-  if (!addresses.ok()) return addresses.status();
+  const absl::StatusOr<Doors> doors =
+      DoorsOf(flags.doors, SocketAddress(run_directory, "controller"), Role::kViewer);
+  if (!doors.ok()) return doors.status();
   // The lock comes before data planes are asked: a second controller must not get that far.
-  for (const std::string& address : *addresses) {
+  for (const std::string& address : doors->sockets) {
     if (absl::Status status = PrepareSocket(address); !status.ok()) return status;
   }
   const absl::StatusOr<ControllerLock> lock = ControllerLock::Take(run_directory);
@@ -150,23 +150,28 @@ absl::Status Run(const Flags& flags) {
   server_options.max_message_bytes = 32 << 20;
   server_options.max_bytes = 64 << 20;
   server_options.max_calls_of_connection = 4096;
-  server_options.addresses = *addresses;
+  doors->Fill(server_options);
+  const absl::StatusOr<std::unique_ptr<AuditLog>> audit =
+      AuditLog::Open(flags.audit.empty() ? state_directory + "/audit.log" : flags.audit);
+  if (!audit.ok()) return audit.status();
+  server_options.audit = audit->get();
 
   Controller::Options options;
   options.run_directory = run_directory;
   options.state_directory = state_directory;
   options.resume = flags.resume;
   options.agents = flags.agents;
-  options.owner.set_id(lock->id());
-  options.owner.set_name(absl::StrCat("process ", getpid(), " of ", HostName(),
-                                      " with run directory ", run_directory));
+  options.caller.tls = flags.doors.tls;
+  options.caller.owner.set_id(lock->id());
+  options.caller.owner.set_name(absl::StrCat("process ", getpid(), " of ", HostName(),
+                                             " with run directory ", run_directory));
   const absl::StatusOr<uint64_t> operator_id = WriteOperatorId(run_directory);
   if (!operator_id.ok()) return operator_id.status();
   options.operator_id = *operator_id;
   options.log = [](const std::string& line) { Log(LogLevel::kInfo, line); };
   Controller controller(std::move(options));
   CounterPoll poll(controller);
-  CallDesk desk(controller.resources());
+  CallDesk desk(controller.resources(), doors->gate.get());
   FabricService fabric(controller, poll, desk);
   CircuitsService circuits(controller, desk);
   DataServerService data_server(controller, desk);
@@ -176,8 +181,7 @@ absl::Status Run(const Flags& flags) {
   absl::StatusOr<std::unique_ptr<GrpcServer>> server = GrpcServer::Start(
       server_options, {&fabric, &circuits, &data_server, &programs, &telemetry, &traffic});
   if (!server.ok()) return server.status();
-  std::cout << "controller answers at " << absl::StrJoin(server_options.addresses, ", ")
-            << std::endl;
+  std::cout << "controller answers at " << absl::StrJoin(doors->addresses(), ", ") << std::endl;
 
   // The controller serves as long as it runs. Circuits can be set up, and programs run, only while
   // every data plane is there.

@@ -83,8 +83,8 @@ class DeskCall final : public grpc::ServerUnaryReactor {
   StalledCalls::Call stalled_;
 };
 
-CallDesk::CallDesk(Resources& resources)
-    : resources_(resources), stalled_([&resources] {
+CallDesk::CallDesk(Resources& resources, Gate* gate)
+    : resources_(resources), gate_(gate), stalled_([&resources] {
         for (const Resource* resource :
              {&resources.calls, &resources.answer_bytes, &resources.picture_bytes}) {
           if (resource->in_use() >= resource->limit() / 4 * 3) return true;

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "control/access/gate.h"
 #include "control/controller/resources.h"
 #include "control/services/stalled_calls.h"
 
@@ -30,8 +31,10 @@ class CallDesk {
   using Handler = std::function<grpc::Status(const grpc::ServerContextBase*,
                                              const grpc::ByteBuffer& request, grpc::ByteBuffer*)>;
 
-  explicit CallDesk(Resources& resources);
+  // With a gate, callers may do what their role allows; without one, everything.
+  explicit CallDesk(Resources& resources, Gate* gate = nullptr);
   ~CallDesk();
+  Gate* gate() { return gate_; }
   StalledCalls& stalled() { return stalled_; }
   Resources& resources() { return resources_; }
   CallDesk(const CallDesk&) = delete;
@@ -64,6 +67,7 @@ class CallDesk {
   bool TakeRequest(DeskCall& call, uint64_t bytes);
 
   Resources& resources_;
+  Gate* const gate_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;  // mutex_

@@ -77,11 +77,13 @@ CircuitsService::CircuitsService(Controller& controller, CallDesk& desk)
   AddQuickCall<v1::ReleaseRequest>("Release", [this](auto&&... call) { Release(call...); });
   AddQuickCall<v1::MoveRequest>("Move", [this](auto&&... call) { Move(call...); });
   AddCall("List", kRead, &CircuitsService::List);
-  AddServerStream("Watch", [this](grpc::CallbackServerContext*, const grpc::ByteBuffer* request) {
-    return Watch(*request);
-  });
+  AddServerStream("Watch", Role::kViewer,
+                  [this](grpc::CallbackServerContext*, const grpc::ByteBuffer* request) {
+                    return Watch(*request);
+                  });
   AddCall("SetUpBatch", kChange, &CircuitsService::SetUpBatch);
-  AddStream("Stream", [this](grpc::CallbackServerContext* context) { return Stream(context); });
+  AddStream("Stream", Role::kOperator,
+            [this](grpc::CallbackServerContext* context) { return Stream(context); });
   AddCall("RoutePermutation", kChange, &CircuitsService::RoutePermutation);
 }
 

@@ -75,7 +75,8 @@ DataServerService::DataServerService(Controller& controller, CallDesk& desk)
   AddCall("RequestBatch", kChange, &DataServerService::RequestBatch);
   AddQuickCall<v1::ReleaseObjectRequest>("Release", [this](auto&&... call) { Release(call...); });
   AddCall("ReleaseBatch", kChange, &DataServerService::ReleaseBatch);
-  AddStream("Stream", [this](grpc::CallbackServerContext* context) { return Stream(context); });
+  AddStream("Stream", Role::kOperator,
+            [this](grpc::CallbackServerContext* context) { return Stream(context); });
   AddCall("List", kRead, &DataServerService::List);
   AddCall("Status", kRead, &DataServerService::Status);
 }

@@ -105,7 +105,7 @@ FabricService::FabricService(Controller& controller, CounterPoll& poll, CallDesk
   AddCall("SetNodeState", kChange, &FabricService::SetNodeState);
   AddCall("SetLinks", kChange, &FabricService::SetLinks);
   AddCall("GetLinks", kRead, &FabricService::GetLinks);
-  AddStream("Arbitrate", [this](grpc::CallbackServerContext*) {
+  AddStream("Arbitrate", Role::kPrimary, [this](grpc::CallbackServerContext*) {
     return new ArbitrateStream(controller_.arbitration());
   });
 }

@@ -209,7 +209,7 @@ TelemetryService::TelemetryService(CounterPoll& poll, CallDesk& desk)
       resources_(poll.resources()),
       pictures_(resources_.picture_bytes) {
   AddCall("GetCounters", CallDesk::Lane::kRead, &TelemetryService::GetCounters);
-  AddServerStream("Subscribe",
+  AddServerStream("Subscribe", Role::kViewer,
                   [this](grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes) {
                     v1::SubscribeRequest request;
                     absl::Status parsed = ParseSubscribe(*bytes, &request);

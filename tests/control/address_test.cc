@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "control/access/peer.h"
 #include "control/server/grpc_server.h"
-#include "control/server/peer.h"
 #include "tests/temporary_folder.h"
 
 namespace bfly::control {
@@ -44,34 +44,32 @@ TEST(ListenAddress, IsAUnixSocketAndTheErrorNamesTheFlagThatOpensTcp) {
   for (const char* tcp : {"50051", "127.0.0.1:50051", "localhost:50051", "0.0.0.0:50051", ""}) {
     const absl::Status refused = ListenAddress(tcp).status();
     EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << tcp;
-    EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("--insecure-tcp")) << tcp;
+    EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("--tls-listen")) << tcp;
   }
   EXPECT_FALSE(ListenAddress("unix:").ok());
   EXPECT_FALSE(ListenAddress("unix:/" + std::string(107, 'x')).ok());
   EXPECT_TRUE(ListenAddress("unix:/" + std::string(106, 'x')).ok());
 }
 
-TEST(InsecureTcpAddress, APortIsOnThisMachineOnly) {
-  EXPECT_EQ(*InsecureTcpAddress("50051", false), "127.0.0.1:50051");
-  EXPECT_EQ(*InsecureTcpAddress(":50051", false), "127.0.0.1:50051");
-  EXPECT_EQ(*InsecureTcpAddress("127.8.0.1:50051", false), "127.8.0.1:50051");
-  EXPECT_EQ(*InsecureTcpAddress("[::1]:50051", false), "[::1]:50051");
+TEST(TcpAddress, APortIsOnThisMachineOnly) {
+  EXPECT_EQ(*TcpAddress("50051"), "127.0.0.1:50051");
+  EXPECT_EQ(*TcpAddress(":50051"), "127.0.0.1:50051");
+  for (const char* address : {"127.8.0.1:50051", "[::1]:50051", "0.0.0.0:50051", "[::]:1"})
+    EXPECT_EQ(*TcpAddress(address), address);
 }
 
-TEST(InsecureTcpAddress, OtherMachinesAreLetInOnlyIfAllowed) {
-  for (const char* address : {"0.0.0.0:50051", "[::]:50051", "10.0.0.1:50051", "128.0.0.1:1"}) {
-    EXPECT_EQ(InsecureTcpAddress(address, false).status().code(),
-              absl::StatusCode::kInvalidArgument);
-    EXPECT_EQ(*InsecureTcpAddress(address, true), address);
-  }
+TEST(TcpAddress, SaysWhetherOtherMachinesCanReachIt) {
+  for (const char* here : {"127.0.0.1:1", "127.8.0.1:50051", "[::1]:7"})
+    EXPECT_TRUE(IsLoopback(here)) << here;
+  for (const char* anywhere : {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "128.0.0.1:1"})
+    EXPECT_FALSE(IsLoopback(anywhere)) << anywhere;
 }
 
-TEST(InsecureTcpAddress, NamesAndWhatIsNoAddressAreRefused) {
+TEST(TcpAddress, NamesAndWhatIsNoAddressAreRefused) {
   for (const char* wrong : {"", "0", "65536", "host:", "host:port", "unix:", "50051x",
                             "127.evil.example:50051", "127.0.0.1.evil.example:1", "localhost:1",
                             "127.1:1", "::1:50051", "[::1:1", "[127.0.0.1]:1"}) {
-    EXPECT_EQ(InsecureTcpAddress(wrong, true).status().code(), absl::StatusCode::kInvalidArgument)
-        << wrong;
+    EXPECT_EQ(TcpAddress(wrong).status().code(), absl::StatusCode::kInvalidArgument) << wrong;
   }
 }
 
@@ -157,7 +155,7 @@ TEST_F(Socket, TheRunDirectoryIsMade) {
 TEST_F(Socket, AServersIsForOwnerAndGroupAndGoneWhenItStops) {
   const std::string path = directory_ + "/controller.sock";
   GrpcServer::Options options;
-  options.addresses = {"unix:" + path};
+  options.sockets = {"unix:" + path};
   auto server = GrpcServer::Start(options, {});
   ASSERT_TRUE(server.ok()) << server.status();
   struct stat info {};

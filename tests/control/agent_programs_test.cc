@@ -37,7 +37,7 @@ class AgentProgramsTest : public testing::Test {
   TestAgent agent_{
       directory_.path(), "dp0",
       FabricBackend{.verify = dataplane::Fabric::Verify, .load = dataplane::Fabric::Load}};
-  AgentClient client_{SocketAddress(directory_.path(), "dp0"), v1::AgentOwner()};
+  AgentClient client_{SocketAddress(directory_.path(), "dp0"), AgentCaller()};
 };
 
 TEST_F(AgentProgramsTest, ARequestHasAFieldForEveryProgramOfTheRegistry) {

@@ -45,7 +45,7 @@ namespace bfly::control {
 inline std::unique_ptr<GrpcServer> MustStart(const std::string& address,
                                              const std::vector<grpc::Service*>& services) {
   GrpcServer::Options options;
-  options.addresses = {address};
+  options.sockets = {address};
   auto server = GrpcServer::Start(options, services);
   if (!server.ok()) {
     ADD_FAILURE() << server.status();
@@ -86,7 +86,7 @@ class TestController {
                           std::vector<std::string> agents = {})
       : controller_({.run_directory = directory,
                      .agents = std::move(agents),
-                     .owner = {},
+                     .caller = {},
                      .watch_interval = std::chrono::milliseconds(watch_interval_ms),
                      .log =
                          [this](const std::string& line) {

@@ -36,7 +36,7 @@ class AttackTest(unittest.TestCase):
         """The answer that user nobody gets from the controller when it asks for a port on this device."""
         return lab.run(*NOBODY, ATTACKER, address, device, LCORE)
 
-    def test_nobody_writes_a_file_as_root_through_loopback_tcp(self):
+    def test_nobody_writes_a_file_as_root(self):
         target = self.lab.directory / "written-by-root"
         port = free_port()
         self.daemon("bfly-dataplane", "--no-huge").wait_for("answers at")
@@ -46,24 +46,25 @@ class AttackTest(unittest.TestCase):
         if controller.running():
             print("nobody was told:", self.attack(f"127.0.0.1:{port}", f"net_pcap0,tx_pcap={target}"))
         self.assertFalse(target.exists(), f"nobody had root write {target}")
-        self.assertIn("--insecure-tcp", controller.text())
+        self.assertIn("--tls-listen", controller.text())
 
-        # With --insecure-tcp every user may call, and still no file is written.
-        self.daemon("bfly-controller", "--insecure-tcp", f"127.0.0.1:{port}").wait_for("answers at")
+        # Nobody is an operator, and still no file is written.
+        self.daemon("bfly-controller", "--operator", "user:65534").wait_for("answers at")
+        address = f"unix:{self.run_dir}/controller.sock"
         link = self.run_dir / "link"
         link.symlink_to(target)
         for path in (target, f"{self.run_dir}/../written-by-root", link):
-            said = self.attack(f"127.0.0.1:{port}", f"net_pcap0,tx_pcap={path}")
+            said = self.attack(address, f"net_pcap0,tx_pcap={path}")
             self.assertRegex(said, "INVALID_ARGUMENT .*ports\\[0\\].device.*--device-dir")
             self.assertFalse(target.exists(), said)
-        said = self.attack(f"127.0.0.1:{port}", f"net_failsafe0,exec(touch {target})")
+        said = self.attack(address, f"net_failsafe0,exec(touch {target})")
         self.assertRegex(said, "INVALID_ARGUMENT .*ports\\[0\\].device")
         self.assertFalse(target.exists(), said)
         # The run directory is the data plane's own.
-        self.assertEqual(self.attack(f"127.0.0.1:{port}", f"net_pcap0,tx_pcap={self.run_dir}/out.pcap").strip(), "OK")
+        self.assertEqual(self.attack(address, f"net_pcap0,tx_pcap={self.run_dir}/out.pcap").strip(), "OK")
 
     def test_names_that_only_look_like_loopback_are_no_addresses(self):
-        for flag in ("--listen", "--insecure-tcp"):
+        for flag in ("--listen", "--tls-listen"):
             controller = self.daemon("bfly-controller", flag, "127.evil.example:7380")
             controller.popen.wait(20)
             self.assertNotIn("answers at", controller.text())

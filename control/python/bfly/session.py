@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One connection to bfly-controller, which all parts of a Fabric share."""
+import os
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
@@ -12,6 +13,24 @@ T = TypeVar("T")
 # A restarted controller is found again as soon as `bfly` finds it. A batch of many circuits is one message.
 _OPTIONS = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 100),
             ("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+
+
+def _file(path: str | None) -> bytes | None:
+    if not path:
+        return None
+    with open(path, "rb") as pem:
+        return pem.read()
+
+
+def _channel(address: str) -> grpc.Channel:
+    """At a Unix socket the kernel says who calls; TCP is encrypted, with the files that the command line would use."""
+    if address.startswith("unix:"):
+        return grpc.insecure_channel(address, options=_OPTIONS)
+    ca, key, certificate = (_file(os.environ.get(f"BFLY_TLS_{name}")) for name in ("CA", "KEY", "CERT"))
+    if ca is None:
+        raise Error(grpc.StatusCode.INVALID_ARGUMENT, f"{address} is reached by TCP, which is encrypted: name the authority that signed "
+                    "the controller's certificate in $BFLY_TLS_CA (and your own certificate in $BFLY_TLS_CERT and $BFLY_TLS_KEY)")
+    return grpc.secure_channel(address, grpc.ssl_channel_credentials(ca, key, certificate), options=_OPTIONS)
 
 
 def _read(call: Any, answers: Callable[[Any], Iterator[T]], address: str) -> Iterator[T]:
@@ -66,7 +85,7 @@ class Session:
         self.address = address
         self.timeout = timeout
         self.election_id = 0
-        self.channel = grpc.insecure_channel(address, options=_OPTIONS)
+        self.channel = _channel(address)
 
     def with_election_id(self, request: Any) -> Any:
         """The same request, with the id of the role that is held if it takes one and has none."""

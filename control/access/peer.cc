@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/server/peer.h"
+#include "control/access/peer.h"
 
 #include <sys/socket.h>
 

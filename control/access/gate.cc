@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/access/gate.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace bfly::control {
+namespace {
+
+// Low numbers are left to files.
+constexpr int kFirstNumber = 128;
+
+std::string UserName(uid_t id) {
+  char text[1024];
+  passwd entry{};
+  passwd* found = nullptr;
+  if (getpwuid_r(id, &entry, text, sizeof(text), &found) == 0 && found != nullptr)
+    return found->pw_name;
+  return absl::StrCat(id);
+}
+
+}  // namespace
+
+int Gate::Renumber(int fd) {
+  int number = fcntl(fd, F_DUPFD_CLOEXEC, std::max(next_, kFirstNumber));
+  if (number < 0) number = fcntl(fd, F_DUPFD_CLOEXEC, kFirstNumber);
+  if (number < 0) return fd;  // no descriptor is free
+  next_ = number + 1;
+  close(fd);
+  return number;
+}
+
+absl::StatusOr<int> Gate::Admit(int fd, const std::string& path) {
+  const auto refuse = [&](absl::string_view why) {
+    close(fd);
+    return absl::PermissionDeniedError(absl::StrCat(path, ": ", why));
+  };
+  const absl::StatusOr<Peer> peer = PeerOf(fd);
+  if (!peer.ok()) return refuse(peer.status().message());
+  struct stat file {};
+  if (stat(path.c_str(), &file) != 0) return refuse(std::strerror(errno));
+  Caller caller{
+      .role = rules_.OfPeer(*peer, file),
+      .name = absl::StrCat("process ", peer->pid, " of user ", UserName(peer->uid)),
+  };
+  if (caller.role == Role::kNone) return refuse(absl::StrCat(caller.name, " has no role"));
+  const std::lock_guard lock(mutex_);
+  const int number = Renumber(fd);
+  by_number_[number] = std::move(caller);
+  return number;
+}
+
+Caller Gate::Of(const grpc::ServerContextBase& context) const {
+  const std::string peer = context.peer();
+  absl::string_view number_text = peer;
+  int number = 0;
+  if (absl::ConsumePrefix(&number_text, "fd:") && absl::SimpleAtoi(number_text, &number)) {
+    const std::lock_guard lock(mutex_);
+    const auto found = by_number_.find(number);
+    return found == by_number_.end() ? Caller{Role::kNone, peer} : found->second;
+  }
+  std::string certificate;
+  if (const auto identity = context.auth_context();
+      identity != nullptr && identity->IsPeerAuthenticated()) {
+    const auto names = identity->FindPropertyValues("x509_common_name");
+    if (!names.empty()) certificate.assign(names[0].data(), names[0].size());
+  }
+  return OfCertificate(certificate, peer);
+}
+
+Caller Gate::OfCertificate(absl::string_view certificate, absl::string_view peer) const {
+  return {.role = rules_.OfCertificate(certificate),
+          .name = certificate.empty() ? absl::StrCat("somebody at ", peer)
+                                      : absl::StrCat("certificate ", certificate)};
+}
+
+Role Gate::RoleOf(const std::string& method) const {
+  const auto found = needs_.find(method);
+  return found == needs_.end() ? Role::kViewer : found->second;
+}
+
+absl::Status Gate::Check(const grpc::ServerContextBase& context, const std::string& method) const {
+  const Role needed = RoleOf(method);
+  const Caller caller = Of(context);
+  if (caller.role >= needed) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat(caller.name, " has the role ", NameOf(caller.role), ", and ", method, " needs ",
+                   NameOf(needed), "; bfly-controller gives roles with --", NameOf(needed)));
+}
+
+}  // namespace bfly::control
