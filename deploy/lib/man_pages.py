@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the man pages of the programs and of every verb, by help2man from --help: man_pages.py BFLY DATAPLANE CONTROLLER [FOLDER].
+"""Writes the man pages of the programs and of every verb, by help2man from --help: man_pages.py BFLY DAEMON...
 
-`bfly circuit setup` has the page bfly-circuit-setup(1). FOLDER is what has man1/ and man8/; left out: where meson installs.
+`bfly circuit setup` has the page bfly-circuit-setup(1). The pages go where meson installs.
 """
 import concurrent.futures
 import os
@@ -52,13 +52,13 @@ def page(words, text, section, folder):
 
 def main():
     # meson names programs from the build tree on.
-    bfly, dataplane, controller = (str(pathlib.Path(os.environ.get("MESON_BUILD_ROOT", "."), name).resolve()) for name in sys.argv[1:4])
-    folder = pathlib.Path(sys.argv[4] if len(sys.argv) > 4 else os.environ["MESON_INSTALL_DESTDIR_PREFIX"] + "/share/man")
+    bfly, *daemons = (str(pathlib.Path(os.environ["MESON_BUILD_ROOT"], name).resolve()) for name in sys.argv[1:])
+    folder = pathlib.Path(os.environ["MESON_INSTALL_DESTDIR_PREFIX"], "share/man")
     for section in (1, 8):
         (folder / f"man{section}").mkdir(parents=True, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         pages = [(words, text, 1) for words, text in verbs([bfly])]
-        pages += [([daemon], help_of([daemon]), 8) for daemon in (dataplane, controller)]
+        pages += [([daemon], help_of([daemon]), 8) for daemon in daemons]
         list(pool.map(lambda one: page(*one, folder), pages))
 
 

@@ -126,8 +126,8 @@ class CommandLine(CommandLineTest):
         self.assertTrue(balances(account))
         for pid in pids:
             self.assertFalse(alive(pid))
-        # What the fabric was meant to be is kept, and nothing else.
-        self.assertEqual(list(self.run_dir.iterdir()), [self.run_dir / "intent.db"])
+        # What the fabric was meant to be and who changed it are kept, and nothing else.
+        self.assertEqual({path.name for path in self.run_dir.iterdir()}, {"intent.db", "audit.log"})
 
     def test_without_a_placement_rows_are_spread_over_the_cpus(self):
         bare = self.write("bare.yaml", "name: bare\nnetwork: {kind: butterfly, rows: 64}\n")

@@ -12,7 +12,8 @@ import unittest
 
 from lab import BUILD, PATIENCE, ROOT
 
-PROGRAMS = ("bfly", "bfly-controller", "bfly-dataplane")
+DAEMONS = ("bfly-controller", "bfly-dataplane", "bfly-exporter")
+PROGRAMS = ("bfly", *DAEMONS)
 
 
 def run(*words, env=None):
@@ -79,7 +80,7 @@ class PackagesTest(unittest.TestCase):
         pages = {path.name for path in (self.root / "usr/share/man").rglob("*.gz")}
         wanted = {"-".join(["bfly", *words]) + ".1.gz" for words in verbs(self.root / "usr/bin/bfly")}
         self.assertGreater(len(wanted), 40)
-        self.assertEqual(pages, wanted | {"bfly-dataplane.8.gz", "bfly-controller.8.gz"})
+        self.assertEqual(pages, wanted | {f"{daemon}.8.gz" for daemon in DAEMONS})
         page = run("zcat", self.root / "usr/share/man/man1/bfly-circuit-setup.1.gz")
         for part in (".SH NAME", "bfly-circuit-setup \\- Set up one circuit", r"\fB\-\-protocol\fR", "bfly circuit setup 3 12"):
             self.assertIn(part, page)
