@@ -39,6 +39,12 @@ const char* DropReasonName(DropReason reason) {
       return "trunk_duplicate";
     case DropReason::kTrunkForeign:
       return "trunk_foreign";
+    case DropReason::kNoSlot:
+      return "no_slot";
+    case DropReason::kSlotMissed:
+      return "slot_missed";
+    case DropReason::kSlotFull:
+      return "slot_full";
   }
   return "unknown";
 }

@@ -35,8 +35,11 @@ enum class DropReason : uint8_t {
   kUnloaded,        // still inside when the fabric was unloaded
   kTrunkDuplicate,  // a trunk's sequence number that came before, or later than the window
   kTrunkForeign,    // a trunk's frame that is not of the sender's session or far from its numbers
+  kNoSlot,          // no slot of the schedule leads from the row to the output
+  kSlotMissed,  // the slot was not on and the schedule says drop, or it ended before the slot came
+  kSlotFull,    // as many frames waited for the slot at the row as may
 };
-inline constexpr int kDropReasons = static_cast<int>(DropReason::kTrunkForeign) + 1;
+inline constexpr int kDropReasons = static_cast<int>(DropReason::kSlotFull) + 1;
 
 // "queue_full" and so on: the names used in JSON and in the proto enum (lower case, no prefix).
 const char* DropReasonName(DropReason reason);

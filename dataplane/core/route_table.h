@@ -22,7 +22,8 @@ class RouteTable {
  public:
   RouteTable(const Network& network, WithoutCircuit without_circuit)
       : by_arithmetic_(ByArithmetic(network)),
-        without_circuit_(without_circuit),
+        best_effort_(without_circuit == WithoutCircuit::kBestEffort),
+        passes_(best_effort_),
         bits_(network.tag_layout().bits()),
         output_at_(64 - bits_),
         input_at_(64 - network.dimension()),
@@ -51,7 +52,7 @@ class RouteTable {
       return true;
     }
     route = {greedy, false};
-    return without_circuit_ == WithoutCircuit::kBestEffort;
+    return passes_.load(std::memory_order_relaxed);
   }
 
   // Returns the circuit at `input`, or 0.
@@ -61,6 +62,11 @@ class RouteTable {
     circuits_[input].store(ToWire(tag, bits_), std::memory_order_relaxed);
   }
   void Remove(Row input) { circuits_[input].store(0, std::memory_order_relaxed); }
+
+  // While a schedule runs, it decides about frames without a circuit.
+  void SetScheduled(bool scheduled) {
+    passes_.store(scheduled || best_effort_, std::memory_order_relaxed);
+  }
 
  private:
   static bool ByArithmetic(const Network& network) {
@@ -76,8 +82,9 @@ class RouteTable {
   }
 
   const bool by_arithmetic_;
-  const WithoutCircuit without_circuit_;
-  const int bits_;  // of a tag
+  const bool best_effort_;
+  std::atomic<bool> passes_;  // control: writes, workers: relaxed reads
+  const int bits_;            // of a tag
   // By arithmetic: where the output stands in a tag in wire form, and where the bits `inputs_` of
   // the input stand, which are all of them on a network of two copies and none on another.
   const int output_at_;

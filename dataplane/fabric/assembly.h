@@ -40,7 +40,8 @@ class Assembly {
   // Call it once, after the ports are open and before the workers start.
   void Build();
 
-  // The segment that carries packets at `row` over the last hop of this data plane.
+  // The second one carries packets at `row` over the last hop of this data plane.
+  Segment& hop_segment(size_t number) { return segment(hop_segments_[number]); }
   Segment& last_segment(Row row);
 
   // By worker; null for a worker by which no packet leaves.

@@ -21,6 +21,7 @@
 namespace bfly::dataplane {
 
 class InBand;
+class Schedules;
 class StepPrograms;
 
 class Fabric {
@@ -84,6 +85,9 @@ class Fabric {
   // For packet algorithms that the workers run (step_workers/step_programs.h). FailedPrecondition:
   // other data planes run some of the stages, or the fabric is unloaded.
   virtual absl::StatusOr<StepPrograms*> step_programs() = 0;
+
+  // Circuits on a clock (slots/schedules.h). Null: another data plane runs stage 0.
+  virtual Schedules* schedules() { return nullptr; }
 
   // Who uses the queue pairs of ports and trunks, as they were opened, in the order of the
   // counters.

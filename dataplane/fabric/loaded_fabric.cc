@@ -41,6 +41,29 @@ InBandTrunks InBandTrunksOf(const LoadedPorts& ports, uint32_t max_frame_bytes) 
   return trunks;
 }
 
+absl::Status CheckInput(Row input, const Network& network) {
+  if (input < network.rows()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("input: ", input, " is outside 0..", network.rows() - 1));
+}
+
+absl::Status CheckLink(const LinkId& link, const FabricPlan& plan, const Network& network) {
+  if (link.stage < plan.first_stage || link.stage > plan.last_stage) {
+    return absl::InvalidArgumentError(absl::StrCat("stage: ", link.stage, " is outside ",
+                                                   plan.first_stage, "..", plan.last_stage,
+                                                   ", the stages of this data plane"));
+  }
+  if (link.row >= network.rows()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("row: ", link.row, " is outside 0..", network.rows() - 1));
+  }
+  if (link.port < 0 || link.port >= network.ports()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("port: ", link.port, " is outside 0..", network.ports() - 1));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Fabric>> Fabric::Load(const FabricConfig& config) {
@@ -97,11 +120,23 @@ absl::Status LoadedFabric::Assemble(const InletFactory& more_traffic) {
     if (more_traffic) assembly_.AddInlet(i, more_traffic(network_, routes_, begin.rows));
   }
   assembly_.Build();
+  AddGates();
   stages_.Offer(config_.links, shapes_taken_up_, retired_);
   // Messages of programs may come at any time from the data plane before. Networks on which
   // circuits are not set up in band have none.
   if (!plan_.has_first_hop()) MakeInBand().IgnoreError();
   return absl::OkStatus();
+}
+
+void LoadedFabric::AddGates() {
+  if (ports_.frame_pool() != nullptr) schedules_.LimitFrames(ports_.frame_pool()->size / 2);
+  for (size_t i = 0; i < plan_.segments.size() && plan_.segments[i].first_hop == 0; ++i) {
+    Worker& worker = *workers_[plan_.segments[i].worker];
+    const OnNode on(worker.node());
+    SlotGate* const gate =
+        schedules_.AddGate(plan_.segments[i].rows, worker.epoch(), worker.lcore());
+    assembly_.hop_segment(i).SetGate(gate);
+  }
 }
 
 absl::Status LoadedFabric::StartWorkers() {
@@ -135,14 +170,8 @@ absl::Status LoadedFabric::Unload() {
   return absl::OkStatus();
 }
 
-absl::Status LoadedFabric::CheckInput(Row input) const {
-  if (input < network_.rows()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("input: ", input, " is outside 0..", network_.rows() - 1));
-}
-
 absl::Status LoadedFabric::InstallCircuit(Row input, Tag tag) {
-  if (absl::Status status = CheckInput(input); !status.ok()) return status;
+  if (absl::Status status = CheckInput(input, network_); !status.ok()) return status;
   const TagLayout& layout = network_.tag_layout();
   if (tag >> layout.bits() != 0) {
     return absl::InvalidArgumentError(
@@ -158,7 +187,7 @@ absl::Status LoadedFabric::InstallCircuit(Row input, Tag tag) {
 }
 
 absl::Status LoadedFabric::RemoveCircuit(Row input) {
-  if (absl::Status status = CheckInput(input); !status.ok()) return status;
+  if (absl::Status status = CheckInput(input, network_); !status.ok()) return status;
   if (routes_.circuit(input) == 0) {
     return absl::NotFoundError(absl::StrCat("input: row ", input, " has no circuit"));
   }
@@ -274,19 +303,7 @@ std::vector<SourceCounters> LoadedFabric::sources() const {
 }
 
 absl::Status LoadedFabric::SetLinkUp(LinkId link, bool up) {
-  if (link.stage < plan_.first_stage || link.stage > plan_.last_stage) {
-    return absl::InvalidArgumentError(absl::StrCat("stage: ", link.stage, " is outside ",
-                                                   plan_.first_stage, "..", plan_.last_stage,
-                                                   ", the stages of this data plane"));
-  }
-  if (link.row >= network_.rows()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("row: ", link.row, " is outside 0..", network_.rows() - 1));
-  }
-  if (link.port < 0 || link.port >= network_.ports()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("port: ", link.port, " is outside 0..", network_.ports() - 1));
-  }
+  if (absl::Status status = CheckLink(link, plan_, network_); !status.ok()) return status;
   const std::lock_guard<std::mutex> lock(control_);
   stages_.SetLinkUp(link, up);
   faults_.SetLinkUp(link, up);

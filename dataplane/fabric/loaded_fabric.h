@@ -13,6 +13,7 @@
 #include "dataplane/fabric/assembly.h"
 #include "dataplane/fabric/fabric.h"
 #include "dataplane/fabric/loaded_ports.h"
+#include "dataplane/fabric/loaded_schedules.h"
 #include "dataplane/fabric/loaded_stages.h"
 #include "dataplane/fabric/worker.h"
 #include "dataplane/in_band/loaded_in_band.h"
@@ -50,6 +51,7 @@ class LoadedFabric final : public Fabric {
   absl::Status SetLinks(const LinkPlan& plan) override;
   absl::StatusOr<InBand*> in_band() override;
   absl::StatusOr<StepPrograms*> step_programs() override;
+  Schedules* schedules() override { return plan_.has_first_hop() ? &schedules_ : nullptr; }
   std::vector<PortStatus> port_status() const override { return ports_.status(); }
   std::vector<std::string> problems() const override { return ports_.problems(); }
   Snapshot snapshot() const override;
@@ -76,7 +78,7 @@ class LoadedFabric final : public Fabric {
   absl::Status Assemble(const InletFactory& more_traffic);
   absl::Status StartWorkers();
   absl::Status StopWorkers();
-  absl::Status CheckInput(Row input) const;
+  void AddGates();
   void NoteCircuit(Row input);
   absl::Status MakeInBand();
   void MakeStepPrograms();
@@ -89,6 +91,7 @@ class LoadedFabric final : public Fabric {
   RouteTable routes_;
   const FabricPlan plan_;
   Sources sources_;
+  LoadedSchedules schedules_{network_, routes_};
   const Workers workers_;
   LoadedStages stages_{config_, network_, plan_, workers_};
   LoadedPorts ports_;

@@ -53,7 +53,7 @@ bool Worker::Pass() {
   uint64_t hops_made = 0;
   for (Segment* segment : segments_) {
     segment->Settle(account_);
-    held += segment->held();
+    held += segment->held() + segment->waiting();
     hops_made += segment->hops_made();
   }
   hops_in_pass_ = hops_made - std::exchange(hops_made_, hops_made);
@@ -103,6 +103,7 @@ uint64_t Worker::RunTimedSegments() {
 
 void Worker::TakeUp(uint64_t asked) {
   for (SourceInlet* sources : sources_) sources->Refresh();
+  for (Segment* segment : segments_) segment->RefreshGate(account_.ledger);
   const uint64_t now = rte_rdtsc();
   timed_.clear();
   for (Stage* stage : stages_) {

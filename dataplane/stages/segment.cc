@@ -38,7 +38,7 @@ void Segment::Run(Account& account) {
 
 int Segment::TakeIn(int room, bool leaves, Account& account) {
   Descriptor* const batch = batch_ ? batch_.get() : lanes_[0].batch();
-  const int came = Gather(batch, room, leaves, account);
+  const int came = entrances_.Gather(batch, room, leaves, account);
   if (came == 0) return 0;
   int count = came;
   uint64_t since = IsSampled() ? rte_rdtsc() : 0;
@@ -59,29 +59,6 @@ int Segment::TakeIn(int room, bool leaves, Account& account) {
     lanes_[0].SetCount(count);
   }
   return came;
-}
-
-// Takes a burst from each inlet in turn until `room` is filled or a whole round found nothing.
-// Frames that leave the fabric here go through a burst at a time, so that they are still in the
-// core's nearest cache when a device sends and frees them.
-int Segment::Gather(Descriptor* batch, int room, bool leaves, Account& account) {
-  const size_t inlets = inlets_.size();
-  int count = 0;
-  size_t i = next_inlet_;
-  for (size_t empty = 0; empty < inlets && count < room;) {
-    const Entrance& from = inlets_[i];
-    const uint64_t taken_over = account.ledger.taken_over;
-    const int n =
-        from.inlet->Receive(batch + count, std::min(kBurst, room - count), account.ledger);
-    if (from.trunk) account.trunk_in += account.ledger.taken_over - taken_over;
-    if (from.counted) polls_.Add(n);
-    count += n;
-    if (leaves && count >= kBurst && batch[0].mbuf != nullptr) room = count;
-    empty = n == 0 ? empty + 1 : 0;
-    i = i + 1 == inlets ? 0 : i + 1;
-  }
-  next_inlet_ = i;
-  return count;
 }
 
 // `links` has the link of each packet where the lanes ask for it. It is null if the packets left
@@ -149,7 +126,7 @@ uint64_t Segment::held() const {
 uint64_t Segment::Discard() {
   uint64_t sum = 0;
   for (Lane& lane : lanes_) sum += lane.Discard();
-  return sum;
+  return sum + entrances_.Discard();
 }
 
 }  // namespace bfly::dataplane

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "dataplane/core/account.h"
-#include "dataplane/core/inlet.h"
+#include "dataplane/stages/entrances.h"
 #include "dataplane/stages/fused_stages.h"
 #include "dataplane/stages/lane.h"
 #include "dataplane/stages/stage.h"
@@ -27,10 +27,11 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
         arriving_{std::make_unique<Descriptor[]>(kBatch), std::make_unique<Descriptor[]>(kBatch)},
         links_(std::make_unique<uint32_t[]>(kBatch)) {}
 
-  void AddInlet(Inlet* inlet, bool trunk) {
-    inlets_.push_back({inlet, trunk, !inlet->within_worker()});
-    takes_from_within_ = takes_from_within_ || inlet->within_worker();
-  }
+  void AddInlet(Inlet* inlet, bool trunk) { entrances_.Add(inlet, trunk); }
+  // What may hold packets back before the first hop.
+  void SetGate(SlotGate* gate) { entrances_.SetGate(gate); }
+  // Takes up what the gate was given last. Call it before the worker answers its epoch.
+  void RefreshGate(Ledger& ledger) { entrances_.RefreshGate(ledger); }
   void AddLane(Lane lane) { lanes_.push_back(std::move(lane)); }
   size_t lanes() const { return lanes_.size(); }
   Lane& lane(size_t index) { return lanes_[index]; }
@@ -71,7 +72,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   void TakeInEarly(Account& account);
   void RunTimed(uint64_t now, Account& account, LatenessMeter& lateness);
   // The TSC at which an inlet has its next packet, as far as the inlet knows.
-  uint64_t NextDue() const;
+  uint64_t NextDue() const { return entrances_.NextDue(); }
   // Packets that crossed the last hop by other means leave as the segment's own packets do. Takes a
   // prefix for which there is room, and returns its length. Call it between Run and Settle.
   int SendOut(const Descriptor* packets, int count);
@@ -82,12 +83,14 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
     for (Lane& lane : lanes_) lane.HandOver();
   }
   uint64_t held() const;
+  // Packets that wait for their slot. They are not in held().
+  uint64_t waiting() const { return entrances_.waiting(); }
   uint64_t Discard();
 
   // Worker: the hops of all packets so far.
   uint64_t hops_made() const { return hops_made_; }
   // Any thread: polls of inlets, without those whose packets come from this worker.
-  const PollMeter& polls() const { return polls_; }
+  const PollMeter& polls() const { return entrances_.polls(); }
   // The clock is read between the stages of every so many batches, and where links take time of
   // every so many passes.
   static constexpr uint32_t kSampledBatches = 256;
@@ -95,11 +98,6 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   void AddCosts(std::vector<StageCost>& costs) const;
 
  private:
-  struct Entrance {
-    Inlet* inlet;
-    bool trunk;
-    bool counted;  // its polls
-  };
   struct Samples {
     HopMeter single, in_one_step;
   };
@@ -111,7 +109,6 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   // Takes in packets, at most `room`, and carries them over the hops into the lanes. Returns how
   // many came in. `leaves`: the only lane leads to the egress.
   int TakeIn(int room, bool leaves, Account& account);
-  int Gather(Descriptor* batch, int room, bool leaves, Account& account);
   void Scatter(const Descriptor* batch, const uint32_t* links, int count);
   int RoomBehindTimed() const;
   // Carries the batch from `hop` over fused stages, if some begin there and are plain. Returns how
@@ -140,16 +137,13 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   static int EnterOneByOne(Stage& stage, Descriptor* batch, int count, Account& account);
   void PutOut(const Descriptor* batch, const uint32_t* links, int count);
 
-  std::vector<Entrance> inlets_;
-  bool takes_from_within_ = false;
-  size_t next_inlet_ = 0;  // polled first, in turn, so that none starves
+  Entrances entrances_;
   std::vector<Stage*> hops_;
   std::vector<FusedStages*> fused_;     // by their first hop; null where none begin
   std::unique_ptr<Samples[]> samples_;  // by first hop
   uint64_t hops_made_ = 0;
   uint32_t batches_ = 0;
   bool sampling_ = false;  // in this pass; where links take time
-  PollMeter polls_;
   std::vector<Lane> lanes_;
   LaneGroups lane_groups_;
   std::vector<uint16_t> lane_of_row_;  // filled in if every group has one lane

@@ -39,7 +39,8 @@ bool Segment::IsTimed() const {
 
 void Segment::TakeInEarly(Account& account) {
   // Where segments share stages, one of them may fill the room of another before that one runs.
-  if (room_ > 0 && !takes_from_within_ && next_hops_.empty() && IsTimed()) GatherTimed(account);
+  if (room_ > 0 && !entrances_.within_worker() && next_hops_.empty() && IsTimed())
+    GatherTimed(account);
 }
 
 // A pass takes in as many packets as it puts out at most, so what is once left over would be left
@@ -47,7 +48,7 @@ void Segment::TakeInEarly(Account& account) {
 // each other in a circle, so there a segment never ceases to take in.
 void Segment::GatherTimed(Account& account) {
   Descriptor* const batch = arriving_[0].get();
-  came_ = left_over_ ? 0 : Gather(batch, kBatch, /*leaves=*/false, account);
+  came_ = left_over_ ? 0 : entrances_.Gather(batch, kBatch, /*leaves=*/false, account);
   SortByArrival(batch, came_);
 }
 
@@ -162,12 +163,6 @@ void Segment::PutOut(const Descriptor* batch, const uint32_t* links, int count) 
   } else {
     lanes_[0].Append(batch, links, count);
   }
-}
-
-uint64_t Segment::NextDue() const {
-  uint64_t next = UINT64_MAX;
-  for (const Entrance& from : inlets_) next = std::min(next, from.inlet->NextDue());
-  return next;
 }
 
 }  // namespace bfly::dataplane

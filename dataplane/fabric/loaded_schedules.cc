@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/fabric/loaded_schedules.h"
+
+#include <rte_cycles.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "dataplane/core/descriptor.h"
+
+namespace bfly::dataplane {
+namespace {
+
+absl::Status CheckNumber(const char* field, double value, double least, double most) {
+  if (value >= least && value <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, ": ", value, " is outside ", least, "..", most));
+}
+
+absl::Status CheckTags(const ScheduleConfig& config, const Network& network) {
+  const TagLayout& layout = network.tag_layout();
+  for (size_t slot = 0; slot < config.tags.size(); ++slot) {
+    const std::vector<Tag>& tags = config.tags[slot];
+    if (tags.size() != network.rows()) {
+      return absl::InvalidArgumentError(absl::StrCat("tags[", slot, "]: has ", tags.size(),
+                                                     " rows, the network has ", network.rows()));
+    }
+    for (Row row = 0; row < tags.size(); ++row) {
+      if (tags[row] == kNoTag || layout.IsPath(tags[row])) continue;
+      return absl::InvalidArgumentError(absl::StrCat("tags[", slot, "][", row, "]: ", tags[row],
+                                                     " is not a path of this network, whose tags "
+                                                     "have ",
+                                                     layout.bits(), " bits"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+uint64_t ToNs(double ticks) {
+  return static_cast<uint64_t>(ticks * 1e9 / static_cast<double>(rte_get_tsc_hz()));
+}
+
+// Slots of this number in the cycle that have begun when so many have begun in all.
+uint64_t TurnsOf(uint64_t turns, uint64_t slot, uint64_t slots) {
+  return turns > slot ? (turns - slot - 1) / slots + 1 : 0;
+}
+
+void AddCounts(const SlotCounts& from, ScheduleReport& to) {
+  for (size_t i = 0; i < to.slots.size(); ++i) {
+    const SlotCounts::Slot& slot = from.slots[i];
+    SlotCounters& sum = to.slots[i];
+    sum.frames += slot.frames.load(std::memory_order_relaxed);
+    sum.bytes += slot.bytes.load(std::memory_order_relaxed);
+    sum.used += slot.used.load(std::memory_order_relaxed);
+    sum.waited += slot.waited.load(std::memory_order_relaxed);
+    sum.wait_ns += ToNs(static_cast<double>(slot.wait_ticks.load(std::memory_order_relaxed)));
+    sum.waiting += slot.waiting.load(std::memory_order_relaxed);
+    sum.full += slot.full.load(std::memory_order_relaxed);
+    sum.missed += slot.missed.load(std::memory_order_relaxed);
+  }
+  to.no_slot += from.no_slot.load(std::memory_order_relaxed);
+  to.no_memory += from.no_memory.load(std::memory_order_relaxed);
+  to.longest_wait_ns =
+      std::max(to.longest_wait_ns,
+               ToNs(static_cast<double>(from.longest_wait.load(std::memory_order_relaxed))));
+}
+
+Lateness InNanoseconds(const Lateness& ticks) {
+  return {.packets = ticks.packets,
+          .mean = ticks.mean * 1e9 / static_cast<double>(rte_get_tsc_hz()),
+          .p99 = ToNs(static_cast<double>(ticks.p99)),
+          .max = ToNs(static_cast<double>(ticks.max))};
+}
+
+}  // namespace
+
+absl::Status CheckSchedule(const ScheduleConfig& config, const Network& network) {
+  if (config.tags.empty()) return absl::InvalidArgumentError("tags: the schedule has no slot");
+  if (config.tags.size() * uint64_t{network.rows()} > kMostSlotRows) {
+    return absl::InvalidArgumentError(absl::StrCat("tags: ", config.tags.size(), " slots of ",
+                                                   network.rows(), " rows are more than ",
+                                                   kMostSlotRows, " circuits"));
+  }
+  absl::Status status = CheckNumber("slot_ns", config.slot_ns, kShortestSlotNs, kLongestSlotNs);
+  if (status.ok() && !(config.guard_ns >= 0 && config.guard_ns < config.slot_ns)) {
+    status = absl::InvalidArgumentError(absl::StrCat(
+        "guard_ns: ", config.guard_ns, " is not shorter than the slot of ", config.slot_ns));
+  }
+  if (status.ok()) {
+    status = CheckNumber("queue_frames", config.queue_frames, 1, kMostWaitingFrames);
+  }
+  if (status.ok()) {
+    status = CheckNumber("waiting_frames", config.waiting_frames, 1, kMostWaitingFrames);
+  }
+  if (status.ok()) status = CheckTags(config, network);
+  return status;
+}
+
+SlotGate* LoadedSchedules::AddGate(RowRange rows, PassEpoch* worker, int lcore) {
+  rows.last = std::min(rows.last, network_.rows() - 1);
+  gates_.push_back(std::make_unique<SlotGate>(rows, worker));
+  lcores_.push_back(lcore);
+  return gates_.back().get();
+}
+
+absl::Status LoadedSchedules::Check(const ScheduleConfig& config) const {
+  if (gates_.empty()) {
+    return absl::FailedPreconditionError(
+        "schedules hold frames back at stage 0, which another data plane runs");
+  }
+  return CheckSchedule(config, network_);
+}
+
+absl::Status LoadedSchedules::Start(const ScheduleConfig& config) {
+  if (absl::Status status = Check(config); !status.ok()) return status;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const uint64_t hz = rte_get_tsc_hz();
+  // A repaired schedule goes on in step with what it was.
+  const bool repaired = !parts_.empty() && config.id != 0 && config.id == id_ &&
+                        config.tags.size() == table_->slots();
+  const SlotClock clock =
+      repaired ? table_->clock()
+               : SlotClock(rte_rdtsc(), SlotClock::PeriodOf(config.slot_ns, hz),
+                           SlotClock::PeriodOf(config.guard_ns, hz) >> SlotClock::kFractionBits);
+  auto table = std::make_shared<const SlotTable>(network_, config, clock);
+  const uint64_t frames = std::min(config.waiting_frames, most_frames_);
+  std::vector<Part> next;
+  for (const auto& gate : gates_) {
+    const uint64_t rows = gate->rows().last - gate->rows().first + 1;
+    const auto total =
+        static_cast<uint32_t>(std::max<uint64_t>(1, frames * rows / network_.rows()));
+    Part& part = next.emplace_back();
+    part.counts =
+        repaired ? parts_[next.size() - 1].counts : std::make_shared<SlotCounts>(table->slots());
+    part.run =
+        std::make_shared<SlotRun>(table, gate->rows(), config.queue_frames, total, part.counts);
+  }
+  table_ = std::move(table);
+  id_ = config.id;
+  const bool taken_up = Publish(std::move(next));
+  // From now on frames without a circuit come to the gates also where they are dropped otherwise.
+  routes_.SetScheduled(true);
+  if (taken_up) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      "a worker of the first stage made no pass within 2 s; it will step through the schedule when "
+      "it does");
+}
+
+absl::Status LoadedSchedules::Stop() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (parts_.empty()) return absl::FailedPreconditionError("no schedule runs");
+  routes_.SetScheduled(false);
+  // Frames that were let in for the schedule come to the gates within a pass of their worker and
+  // one of the gate's.
+  for (int pass = 0; pass < 2; ++pass) {
+    GracePeriod period;
+    AskWorkers(period);
+  }
+  table_.reset();
+  if (Publish({})) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      "a worker of the first stage made no pass within 2 s; its schedule ends when it does");
+}
+
+bool LoadedSchedules::AskWorkers(GracePeriod& period) const {
+  for (const auto& gate : gates_) period.Ask(gate->worker());
+  return period.Wait(std::chrono::steady_clock::now() + std::chrono::seconds(2));
+}
+
+bool LoadedSchedules::Publish(std::vector<Part> next) {
+  for (size_t i = 0; i < gates_.size(); ++i) {
+    gates_[i]->Publish(next.empty() ? nullptr : next[i].run.get());
+  }
+  GracePeriod period;
+  const bool taken_up = AskWorkers(period);
+  for (Part& part : parts_) retired_.Add(period, std::move(part.run));
+  parts_ = std::move(next);
+  retired_.Collect();
+  return taken_up;
+}
+
+absl::StatusOr<ScheduleReport> LoadedSchedules::Report() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (parts_.empty()) return absl::FailedPreconditionError("no schedule runs");
+  ScheduleReport report;
+  report.id = id_;
+  report.turns = table_->clock().At(rte_rdtsc()) + 1;
+  report.slots.resize(table_->slots());
+  for (size_t i = 0; i < report.slots.size(); ++i) {
+    report.slots[i].turns = TurnsOf(report.turns, i, report.slots.size());
+  }
+  std::map<int, ScheduleReport::Switching> workers;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    AddCounts(*parts_[i].counts, report);
+    ScheduleReport::Switching& worker = workers[lcores_[i]];
+    const Lateness late = InNanoseconds(parts_[i].counts->late.Read());
+    worker.lcore = lcores_[i];
+    // Of several gates of a worker the least punctual one.
+    if (late.p99 >= worker.lateness.p99) worker.lateness = late;
+    worker.passed_over += parts_[i].counts->passed_over.load(std::memory_order_relaxed);
+  }
+  for (const auto& [lcore, worker] : workers) report.workers.push_back(worker);
+  return report;
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The schedule of a loaded fabric: what all gates of its input rows run.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "dataplane/core/route_table.h"
+#include "dataplane/runtime/grace_period.h"
+#include "dataplane/slots/schedules.h"
+#include "dataplane/slots/slot_gate.h"
+
+namespace bfly::dataplane {
+
+class LoadedSchedules final : public Schedules {
+ public:
+  // `network` and `routes` must outlive the object.
+  LoadedSchedules(const Network& network, RouteTable& routes)
+      : network_(network), routes_(routes) {}
+
+  // Adds the gate of `rows`, which worker `lcore` with the epoch `worker` uses. Call it before the
+  // worker starts. The gate lives as long as the object.
+  SlotGate* AddGate(RowRange rows, PassEpoch* worker, int lcore);
+  // At most this many packets may wait, whatever a schedule says: each may hold a frame's buffer.
+  void LimitFrames(uint32_t most) { most_frames_ = most; }
+
+  absl::Status Start(const ScheduleConfig& config) override;
+  absl::Status Stop() override;
+  absl::StatusOr<ScheduleReport> Report() const override;
+
+ private:
+  // What runs at a gate, and what it counts. The counts of a schedule outlive its repair.
+  struct Part {
+    std::shared_ptr<SlotRun> run;
+    std::shared_ptr<SlotCounts> counts;
+  };
+  absl::Status Check(const ScheduleConfig& config) const;
+  // Has the gates run `next`, and waits until their workers have taken it up. mutex_.
+  bool Publish(std::vector<Part> next);
+  bool AskWorkers(GracePeriod& period) const;
+
+  const Network& network_;
+  RouteTable& routes_;
+  std::vector<std::unique_ptr<SlotGate>> gates_;
+  std::vector<int> lcores_;  // by gate
+  uint32_t most_frames_ = UINT32_MAX;
+  mutable std::mutex mutex_;  // guards what follows; no worker takes it
+  std::shared_ptr<const SlotTable> table_;
+  uint64_t id_ = 0;
+  std::vector<Part> parts_;  // by gate; empty: no schedule runs
+  Retired retired_;
+};
+
+// InvalidArgument names the field that is wrong: "tags[3][7]: 99 has more than the 4 bits of this
+// network".
+absl::Status CheckSchedule(const ScheduleConfig& config, const Network& network);
+
+}  // namespace bfly::dataplane

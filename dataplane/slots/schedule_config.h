@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dataplane/telemetry/lateness.h"
+#include "topologies/network.h"
+#include "topologies/tag.h"
+
+namespace bfly::dataplane {
+
+// What happens to a packet that comes to its input while the slot for its output is not on.
+enum class LatePolicy { kWait, kDrop };
+
+inline constexpr Tag kNoTag = UINT64_MAX;
+
+// Circuits on a clock (docs/schedules.md): slots that the input workers step through, in a cycle.
+struct ScheduleConfig {
+  std::vector<std::vector<Tag>> tags;  // [slot][input row]; kNoTag: the row has no circuit then
+  double slot_ns = 100'000;            // kShortestSlotNs..kLongestSlotNs
+  double guard_ns = 5'000;             // at the end of each slot; less than slot_ns
+  LatePolicy late = LatePolicy::kWait;
+  uint32_t queue_frames = 256;       // that may wait at one row for one slot
+  uint32_t waiting_frames = 65'536;  // that may wait at all rows of a data plane
+  uint64_t id = 0;  // a schedule with the id of the running one keeps its clock and its counters
+};
+inline constexpr double kShortestSlotNs = 1'000;
+inline constexpr double kLongestSlotNs = 10e9;
+inline constexpr uint64_t kMostSlotRows = 1u << 22;  // slots times rows
+inline constexpr uint32_t kMostWaitingFrames = 1u << 22;
+
+// What the schedule did since it was started, over all input rows.
+struct SlotCounters {
+  uint64_t turns = 0;    // how often the slot came
+  uint64_t frames = 0;   // that entered the network in the slot
+  uint64_t bytes = 0;    // of these
+  uint64_t used = 0;     // turns of rows in which at least one frame entered
+  uint64_t waited = 0;   // frames of `frames` that waited for the slot
+  uint64_t wait_ns = 0;  // the sum of their waiting times
+  uint64_t waiting = 0;  // frames that wait for the slot now
+  uint64_t full = 0;     // dropped: as many frames waited as may
+  uint64_t missed = 0;   // dropped: the slot was not on, or the schedule ended before it came
+};
+struct ScheduleReport {
+  uint64_t id = 0;
+  uint64_t turns = 0;  // slots that have begun since the schedule started, of all kinds
+  std::vector<SlotCounters> slots;
+  uint64_t no_slot = 0;    // dropped: no slot leads from the row to the output
+  uint64_t no_memory = 0;  // dropped: waiting_frames waited
+  uint64_t longest_wait_ns = 0;
+  // How late workers of the inputs looked at their clock first in a slot, in nanoseconds, and how
+  // many slots passed without a look.
+  struct Switching {
+    int lcore = 0;
+    Lateness lateness;
+    uint64_t passed_over = 0;
+  };
+  std::vector<Switching> workers;
+};
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "dataplane/slots/schedule_config.h"
+
+namespace bfly::dataplane {
+
+// The schedule of the data plane that runs stage 0; it has at most one at a time. Thread-safe.
+class Schedules {
+ public:
+  virtual ~Schedules() = default;
+  // Starts the schedule, or replaces the one that runs: frames that wait go over to the new one.
+  // InvalidArgument names the field. DeadlineExceeded: a worker made no pass within two seconds; it
+  // takes the schedule up when it does.
+  virtual absl::Status Start(const ScheduleConfig& config) = 0;
+  // Ends the schedule. Frames that wait are dropped as slot_missed. FailedPrecondition: none runs.
+  virtual absl::Status Stop() = 0;
+  // FailedPrecondition: none runs.
+  virtual absl::StatusOr<ScheduleReport> Report() const = 0;
+};
+
+}  // namespace bfly::dataplane

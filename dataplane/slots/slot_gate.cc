@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/slots/slot_gate.h"
+
+#include <rte_mbuf.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace bfly::dataplane {
+namespace {
+
+void DropPacket(const Descriptor& packet, DropReason reason, Ledger& ledger) {
+  ledger.Drop(reason);
+  rte_pktmbuf_free(packet.mbuf);
+}
+
+}  // namespace
+
+SlotRun::SlotRun(std::shared_ptr<const SlotTable> table, RowRange rows, uint32_t per_queue,
+                 uint32_t total, std::shared_ptr<SlotCounts> counts)
+    : table_(std::move(table)),
+      queues_(table_, rows, per_queue, total),
+      counts_(std::move(counts)),
+      first_row_(rows.first),
+      used_in_(rows.last - rows.first + 1) {}
+
+void SlotRun::StepTo(uint64_t now) {
+  const SlotClock& clock = table_->clock();
+  const bool first = end_ == 0;
+  const uint64_t slot = !first && now < clock.Begin(slot_ + 2) ? slot_ + 1 : clock.At(now);
+  if (!first && held() > 0) Bump(counts_->passed_over, slot - slot_ - 1);
+  index_ = !first && slot == slot_ + 1 ? (index_ + 1 == table_->slots() ? 0 : index_ + 1)
+                                       : static_cast<uint32_t>(slot % table_->slots());
+  slot_ = slot;
+  begin_ = clock.Begin(slot);
+  close_ = clock.Close(slot);
+  end_ = clock.Begin(slot + 1);
+  ready_ = held() > 0 && queues_.has_packets(index_);
+  if (ready_ && !first && now >= begin_) counts_->late.Add(now - begin_);
+}
+
+int SlotRun::Release(uint64_t now, Descriptor* batch, int room) {
+  now_ = now;
+  if (now >= end_) StepTo(now);
+  if (!ready_ || now < begin_ || now >= close_) return 0;
+  int count = 0;
+  bool some = true;
+  while (some && count < room) {
+    some = false;
+    for (size_t i = 0; i < queues_.words() && count < room; ++i) {
+      const size_t word = next_word_;
+      next_word_ = word + 1 == queues_.words() ? 0 : word + 1;
+      uint64_t rows = queues_.rows_with_packets(index_)[word];
+      for (; rows != 0 && count < room; rows &= rows - 1) {
+        const Row row =
+            first_row_ + static_cast<Row>(64 * word) + static_cast<Row>(std::countr_zero(rows));
+        count += ReleaseFrom(row, batch + count, std::min(kInTurn, room - count));
+        some = true;
+      }
+    }
+  }
+  ready_ = some;
+  return count;
+}
+
+int SlotRun::ReleaseFrom(Row row, Descriptor* batch, int room) {
+  const uint32_t queue = table_->QueueOf(index_, row);
+  int count = 0;
+  uint64_t waited = 0, longest = counts_->longest_wait.load(std::memory_order_relaxed);
+  for (; count < room && !queues_.empty(queue, row); ++count) {
+    Descriptor& packet = batch[count] = queues_.Pop(queue, row);
+    const uint64_t arrival = ArrivalOf(packet);
+    const uint64_t wait = now_ > arrival ? now_ - arrival : 0;
+    waited += wait;
+    longest = std::max(longest, wait);
+    // The packet reaches the first link when its slot begins, however late the worker looks.
+    packet.arrival = std::max(arrival, begin_);
+    Enter(packet);
+  }
+  SlotCounts::Slot& counts = counts_->slots[index_];
+  Bump(counts.waited, static_cast<uint64_t>(count));
+  Bump(counts.wait_ticks, waited);
+  counts_->slots[queue].EndWaits(static_cast<uint64_t>(count));
+  counts_->longest_wait.store(longest, std::memory_order_relaxed);
+  return count;
+}
+
+void SlotRun::Enter(Descriptor& packet) {
+  packet.tag = table_->tag(index_, packet.row);
+  packet.fixed = 1;
+  SlotCounts::Slot& counts = counts_->slots[index_];
+  Bump(counts.frames, 1);
+  Bump(counts.bytes, packet.bytes);
+  uint64_t& used_in = used_in_[packet.row - first_row_];
+  if (used_in == slot_ + 1) return;
+  used_in = slot_ + 1;
+  Bump(counts.used, 1);
+}
+
+int SlotRun::Admit(Descriptor* burst, int count, Ledger& ledger) {
+  const bool open = now_ >= begin_ && now_ < close_;
+  int entered = 0;
+  for (int i = 0; i < count; ++i) {
+    Descriptor& packet = burst[i];
+    if (packet.fixed == 0) {
+      const uint32_t queue = table_->QueueOf(index_, packet.row);
+      if (!open || !table_->LeadsThere(table_->tag(index_, packet.row), packet.tag) ||
+          !queues_.empty(queue, packet.row)) {
+        Put(packet, ledger);
+        continue;
+      }
+      Enter(packet);
+    }
+    burst[entered++] = packet;
+  }
+  return entered;
+}
+
+void SlotRun::Put(const Descriptor& packet, Ledger& ledger) {
+  const uint32_t queue = table_->FirstSlot(packet.row, packet.tag);
+  if (queue == SlotTable::kNoSlot) {
+    Bump(counts_->no_slot, 1);
+    return DropPacket(packet, DropReason::kNoSlot, ledger);
+  }
+  SlotCounts::Slot& counts = counts_->slots[queue];
+  if (table_->late() == LatePolicy::kDrop) {
+    Bump(counts.missed, 1);
+    return DropPacket(packet, DropReason::kSlotMissed, ledger);
+  }
+  switch (queues_.Push(queue, packet)) {
+    case SlotQueues::Answer::kTaken:
+      Bump(counts.waiting, 1);
+      ready_ = ready_ || queue == table_->QueueOf(index_, packet.row);
+      return;
+    case SlotQueues::Answer::kQueueFull:
+      Bump(counts.full, 1);
+      return DropPacket(packet, DropReason::kSlotFull, ledger);
+    case SlotQueues::Answer::kNoMemory:
+      Bump(counts_->no_memory, 1);
+      return DropPacket(packet, DropReason::kQueueMemory, ledger);
+  }
+}
+
+void SlotGate::Refresh(Ledger& ledger) {
+  SlotRun* const wanted = wanted_.load(std::memory_order_acquire);
+  if (wanted == current_) return;
+  SlotRun* const before = std::exchange(current_, wanted);
+  if (before == nullptr) return;
+  before->Drain([&](uint32_t slot, const Descriptor& packet) {
+    if (wanted != nullptr) return wanted->Put(packet, ledger);
+    Bump(before->counts().slots[slot].missed, 1);
+    DropPacket(packet, DropReason::kSlotMissed, ledger);
+  });
+}
+
+uint64_t SlotGate::Discard() {
+  if (current_ == nullptr) return 0;
+  uint64_t count = 0;
+  current_->Drain([&count](uint32_t, const Descriptor& packet) {
+    rte_pktmbuf_free(packet.mbuf);
+    ++count;
+  });
+  return count;
+}
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stands between the inlets and the first hop of a segment's rows. While a schedule runs, packets
+// that have no circuit of their own enter when their slot is on; until then they wait here.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "dataplane/core/descriptor.h"
+#include "dataplane/core/ledger.h"
+#include "dataplane/core/row_range.h"
+#include "dataplane/runtime/grace_period.h"
+#include "dataplane/slots/slot_counts.h"
+#include "dataplane/slots/slot_queues.h"
+#include "dataplane/slots/slot_table.h"
+
+namespace bfly::dataplane {
+
+// A schedule at the rows of one gate. Control makes it, then the worker alone uses it.
+class SlotRun {
+ public:
+  SlotRun(std::shared_ptr<const SlotTable> table, RowRange rows, uint32_t per_queue, uint32_t total,
+          std::shared_ptr<SlotCounts> counts);
+
+  // Begins a pass at TSC `now`, and fills in at most `room` packets that waited for the slot that
+  // is on.
+  int Release(uint64_t now, Descriptor* batch, int room);
+  // Decides on packets that came in the pass. Packets that enter now stay in the burst, in their
+  // order; returns how many they are.
+  int Admit(Descriptor* burst, int count, Ledger& ledger);
+  // Has the packet wait, or drops it.
+  void Put(const Descriptor& packet, Ledger& ledger);
+
+  uint64_t held() const { return queues_.held(); }
+  // The TSC at which the next slot begins, if packets wait.
+  uint64_t NextDue() const { return held() > 0 ? end_ : UINT64_MAX; }
+  // Takes out all packets that wait, which enter no more.
+  template <class Take>
+  void Drain(Take&& take) {
+    queues_.Drain([&](uint32_t slot, const Descriptor& packet) {
+      counts_->slots[slot].EndWaits(1);
+      take(slot, packet);
+    });
+  }
+  SlotCounts& counts() { return *counts_; }
+
+ private:
+  // Frames of one row that enter one after the other before another row has its turn.
+  static constexpr int kInTurn = 16;
+
+  void StepTo(uint64_t now);
+  void Enter(Descriptor& packet);
+  int ReleaseFrom(Row row, Descriptor* batch, int room);
+
+  const std::shared_ptr<const SlotTable> table_;
+  SlotQueues queues_;
+  const std::shared_ptr<SlotCounts> counts_;
+  const Row first_row_;
+  std::vector<uint64_t> used_in_;  // by row: the last slot in which a packet entered, plus 1
+  uint64_t now_ = 0;               // of this pass
+  uint64_t slot_ = 0;              // since the origin
+  uint32_t index_ = 0;             // slot_ in its cycle
+  uint64_t begin_ = 0, close_ = 0, end_ = 0;  // of the slot, TSC
+  bool ready_ = false;                        // packets may wait for this slot
+  size_t next_word_ = 0;                      // whose rows are looked at first
+};
+
+class SlotGate {
+ public:
+  // `worker` is the epoch of the worker that uses the gate.
+  SlotGate(RowRange rows, PassEpoch* worker) : rows_(rows), worker_(worker) {}
+
+  // Worker: takes up what was published last. Packets that wait go over to it, or are dropped if
+  // the schedule has ended. The worker calls it before it answers its epoch.
+  void Refresh(Ledger& ledger);
+  // Worker: null while no schedule runs.
+  SlotRun* run() const { return current_; }
+  // The thread that unloads: frees the packets that wait and returns how many there were.
+  uint64_t Discard();
+
+  // Control: what runs from now on. `run` must stay until the worker has answered its epoch after
+  // another one was published.
+  void Publish(SlotRun* run) { wanted_.store(run, std::memory_order_release); }
+  RowRange rows() const { return rows_; }
+  PassEpoch* worker() const { return worker_; }
+
+ private:
+  const RowRange rows_;
+  PassEpoch* const worker_;
+  std::atomic<SlotRun*> wanted_{nullptr};  // control: writes, worker: acquire loads
+  SlotRun* current_ = nullptr;             // worker only
+};
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The packets that wait at consecutive input rows: a bounded queue for each row and slot (a
+// calendar queue). One worker uses it. All memory is taken when it is made.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "dataplane/core/descriptor.h"
+#include "dataplane/core/row_range.h"
+#include "dataplane/slots/slot_table.h"
+
+namespace bfly::dataplane {
+
+class SlotQueues {
+ public:
+  // `rows` lies within the network. At most `per_queue` packets wait in one queue and `total` in
+  // all.
+  SlotQueues(std::shared_ptr<const SlotTable> table, RowRange rows, uint32_t per_queue,
+             uint32_t total);
+
+  enum class Answer { kTaken, kQueueFull, kNoMemory };
+  // `queue` is SlotTable::FirstSlot of the packet.
+  Answer Push(uint32_t queue, const Descriptor& packet);
+  bool empty(uint32_t queue, Row row) const { return queues_[Index(queue, row)].count == 0; }
+  // The queue must not be empty.
+  Descriptor Pop(uint32_t queue, Row row);
+
+  uint64_t held() const { return held_; }
+
+  // Rows with packets that `slot` serves: bit i of word w is row first + 64 w + i.
+  const uint64_t* rows_with_packets(uint32_t slot) const { return &bits_[size_t{slot} * words_]; }
+  size_t words() const { return words_; }
+  Row first_row() const { return first_; }
+  bool has_packets(uint32_t slot) const;
+
+  // Takes out all packets, each queue in its order.
+  template <class Take>
+  void Drain(Take&& take) {
+    for (uint32_t slot = 0; slot < table_->slots() && held_ > 0; ++slot) {
+      for (uint32_t i = 0; i < rows_; ++i) {
+        while (!empty(slot, first_ + i)) take(slot, Pop(slot, first_ + i));
+      }
+    }
+  }
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  struct Queue {
+    uint32_t head = kNone;
+    uint32_t tail = kNone;
+    uint32_t count = 0;
+  };
+  struct Place {
+    Descriptor packet;
+    uint32_t next;
+  };
+  size_t Index(uint32_t slot, Row row) const { return size_t{slot} * rows_ + (row - first_); }
+  // Says for all slots that serve the queue whether it has packets.
+  void Mark(uint32_t queue, Row row, bool has_packets);
+
+  const std::shared_ptr<const SlotTable> table_;
+  const Row first_;
+  const uint32_t rows_;
+  const uint32_t per_queue_;
+  const size_t words_;
+  std::vector<Queue> queues_;   // by slot and row
+  std::vector<uint64_t> bits_;  // by slot, words_ each
+  std::vector<Place> places_;
+  uint32_t free_ = kNone;  // the first free place
+  uint64_t held_ = 0;
+};
+
+}  // namespace bfly::dataplane

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/stages/entrances.h"
+
+#include <rte_cycles.h>
+
+#include <algorithm>
+
+namespace bfly::dataplane {
+
+inline int Entrances::ReceiveFrom(const Entrance& from, Descriptor* packets, int room,
+                                  Account& account) {
+  const uint64_t taken_over = account.ledger.taken_over;
+  const int n = from.inlet->Receive(packets, std::min(kBurst, room), account.ledger);
+  if (from.trunk) account.trunk_in += account.ledger.taken_over - taken_over;
+  if (from.counted) polls_.Add(n);
+  return n;
+}
+
+int Entrances::Gather(Descriptor* batch, int room, bool leaves, Account& account) {
+  if (slots_ != nullptr) [[unlikely]]
+    return GatherBySlots(batch, room, account);
+  const size_t inlets = inlets_.size();
+  int count = 0;
+  size_t i = next_inlet_;
+  for (size_t empty = 0; empty < inlets && count < room;) {
+    const int n = ReceiveFrom(inlets_[i], batch + count, room - count, account);
+    count += n;
+    if (leaves && count >= kBurst && batch[0].mbuf != nullptr) room = count;
+    empty = n == 0 ? empty + 1 : 0;
+    i = i + 1 == inlets ? 0 : i + 1;
+  }
+  next_inlet_ = i;
+  return count;
+}
+
+// The same while a schedule runs. Packets that waited for their slot come first. Inlets give no
+// more than there was room for then, also if none of it enters, so that a pass ends.
+int Entrances::GatherBySlots(Descriptor* batch, int room, Account& account) {
+  int count = slots_->Release(rte_rdtsc(), batch, room);
+  int taken = count;
+  size_t i = next_inlet_;
+  for (size_t empty = 0; empty < inlets_.size() && taken < room;) {
+    const int n = ReceiveFrom(inlets_[i], batch + count, room - taken, account);
+    count += slots_->Admit(batch + count, n, account.ledger);
+    taken += n;
+    empty = n == 0 ? empty + 1 : 0;
+    i = i + 1 == inlets_.size() ? 0 : i + 1;
+  }
+  next_inlet_ = i;
+  waiting_ = slots_->held();
+  return count;
+}
+
+void Entrances::RefreshGate(Ledger& ledger) {
+  if (gate_ == nullptr) return;
+  gate_->Refresh(ledger);
+  slots_ = gate_->run();
+  waiting_ = slots_ != nullptr ? slots_->held() : 0;
+}
+
+uint64_t Entrances::NextDue() const {
+  uint64_t next = slots_ != nullptr ? slots_->NextDue() : UINT64_MAX;
+  for (const Entrance& from : inlets_) next = std::min(next, from.inlet->NextDue());
+  return next;
+}
+
+uint64_t Entrances::Discard() {
+  waiting_ = 0;
+  return gate_ != nullptr ? gate_->Discard() : 0;
+}
+
+}  // namespace bfly::dataplane
