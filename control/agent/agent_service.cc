@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "control/agent/caller.h"
 #include "control/agent/counters.h"
 #include "control/agent/update_socket.h"
 #include "control/status/field_errors.h"
@@ -19,13 +20,7 @@ absl::Status AgentService::CheckName(const std::string& data_plane) const {
 }
 
 absl::Status AgentService::CheckOwner(const grpc::ServerContext& context) const {
-  const auto& metadata = context.client_metadata();
-  const auto id = metadata.find(kOwnerMetadata);
-  const absl::Status status = host_.ownership().Check(
-      id == metadata.end() ? "" : std::string(id->second.data(), id->second.size()));
-  if (status.ok()) return status;
-  return absl::Status(status.code(),
-                      absl::StrCat("data plane ", host_.name(), " ", status.message()));
+  return CheckCaller(context, host_);
 }
 
 grpc::Status AgentService::VerifyFabric(grpc::ServerContext*, const v1::AgentFabricRequest* request,

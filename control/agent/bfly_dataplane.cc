@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "control/agent/agent_schedules.h"
 #include "control/agent/agent_service.h"
 #include "control/agent/fabric_host.h"
 #include "control/agent/update_socket.h"
@@ -223,11 +224,12 @@ absl::Status Run(const Flags& flags) {
   }
   AgentService service(host, {.memory = eal->memory, .dpdk_version = eal->dpdk_version},
                        &StopSignal::Request);
+  AgentSchedulesService schedules(host);
   GrpcServer::Options server_options;
   doors->Fill(server_options);
   server_options.max_threads = 16;
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
-      GrpcServer::Start(server_options, {&service});
+      GrpcServer::Start(server_options, {&service, &schedules});
   if (!server.ok()) return server.status();
   absl::StatusOr<std::unique_ptr<UpdateSocket>> updates = UpdateSocket::Start(socket, host);
   if (!updates.ok()) return updates.status();

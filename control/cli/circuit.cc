@@ -12,6 +12,7 @@
 #include "control/cli/circuit_watch.h"
 #include "control/cli/client.h"
 #include "control/cli/route_text.h"
+#include "control/cli/schedule.h"
 #include "control/cli/syntax.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
@@ -244,6 +245,7 @@ void AddCircuit(CLI::App& app, Invocation& invocation) {
   AddMove(*group, invocation);
   AddList(*group, invocation);
   AddPermutation(*group, invocation);
+  AddSchedule(*group, invocation);
   AddChurn(*group, invocation);
 }
 

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "bfly/v1/agent.grpc.pb.h"
-#include "control/access/tls.h"
 #include "control/agent/ownership.h"
+#include "control/controller/agent_channel.h"
 #include "control/controller/update_client.h"
 #include "control/status/grpc_status.h"
 
@@ -34,28 +34,14 @@ constexpr std::chrono::microseconds kCircuitTime{20};
 constexpr milliseconds kRoutePatience{60'000};
 constexpr milliseconds kRouteLook{20};
 
-std::shared_ptr<grpc::Channel> ConnectTo(
-    const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
-  grpc::ChannelArguments arguments;
-  // A data plane that comes back is found at once.
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  // In spite of its name this is the time that one attempt may take. On a busy machine a handshake
-  // needs it.
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5'000);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetMaxReceiveMessageSize(-1);  // counters of millions of links
-  return grpc::CreateCustomChannel(address, credentials, arguments);
-}
-
 }  // namespace
 
 struct AgentClient::Connection {
   Connection(const std::string& address, const AgentCaller& caller)
       : owner(caller.owner), updates(address) {
-    const auto found = CredentialsFor(address, caller.tls);
-    credentials = found.status();
-    if (found.ok()) stub = v1::Agent::NewStub(ConnectTo(address, *found));
+    const auto channel = ChannelToAgent(address, caller.tls);
+    credentials = channel.status();
+    if (channel.ok()) stub = v1::Agent::NewStub(*channel);
   }
 
   const v1::AgentOwner owner;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/intent/fabric_state.h"
 #include "control/intent/links.h"
 #include "control/status/field_errors.h"
 #include "topologies/permutation.h"
@@ -133,6 +134,10 @@ absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule,
     routed.slots.push_back(*std::move(paths));
   }
   return routed;
+}
+
+absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule, const Network& network) {
+  return RouteSchedule(schedule, FabricState(std::make_shared<const Network>(network), 0));
 }
 
 bool UpdateForFaults(const FabricState& state, bool repair, RoutedSchedule& routed) {

@@ -8,10 +8,11 @@
 
 #include "absl/status/statusor.h"
 #include "bfly/v1/schedules.pb.h"
-#include "control/intent/fabric_state.h"
 #include "control/protocols/protocol.h"
 
 namespace bfly::control {
+
+class FabricState;
 
 struct SlotPaths {
   std::vector<CircuitPath> paths;
@@ -30,6 +31,8 @@ struct RoutedSchedule {
 // the circuits that stand and the others of its slot.
 absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule,
                                              const FabricState& state);
+// The same on a network without circuits and faults, whose links take any number of circuits.
+absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule, const Network& network);
 
 // The protocol that routes the schedule on this network.
 std::string ProtocolOf(const v1::Schedule& schedule, const Network& network);

@@ -19,6 +19,7 @@
 #include "control/access/audit_log.h"
 #include "control/access/tls.h"
 #include "control/controller/controller.h"
+#include "control/controller/schedule_control.h"
 #include "control/server/address.h"
 #include "control/server/controller_lock.h"
 #include "control/server/door_flags.h"
@@ -32,6 +33,7 @@
 #include "control/services/data_server_service.h"
 #include "control/services/fabric_service.h"
 #include "control/services/programs_service.h"
+#include "control/services/schedules_service.h"
 #include "control/services/telemetry_service.h"
 #include "control/services/traffic_service.h"
 
@@ -39,8 +41,8 @@ namespace bfly::control {
 namespace {
 
 constexpr char kExample[] = R"(
-The services are Fabric, Circuits, DataServer, Programs, Telemetry and Traffic of bfly.v1, grpc.health.v1 and server
-reflection.
+The services are Fabric, Circuits, DataServer, Programs, Schedules, Telemetry and Traffic of bfly.v1, grpc.health.v1
+and server reflection.
 A controller that starts takes over what the data planes hold; it ends on SIGTERM or SIGINT and leaves them
 running. `bfly up FILE` starts it together with the data planes of a topology file.
 
@@ -169,17 +171,21 @@ absl::Status Run(const Flags& flags) {
   if (!operator_id.ok()) return operator_id.status();
   options.operator_id = *operator_id;
   options.log = [](const std::string& line) { Log(LogLevel::kInfo, line); };
+  ScheduleControl::Options schedule_options{.caller = options.caller, .log = options.log};
   Controller controller(std::move(options));
+  ScheduleControl schedule_control(controller.intent(), std::move(schedule_options));
   CounterPoll poll(controller);
   CallDesk desk(controller.resources(), doors->gate.get());
   FabricService fabric(controller, poll, desk);
   CircuitsService circuits(controller, desk);
   DataServerService data_server(controller, desk);
   ProgramsService programs(controller, desk);
+  SchedulesService schedules(schedule_control, desk);
   TelemetryService telemetry(poll, desk);
   TrafficService traffic(controller, desk);
   absl::StatusOr<std::unique_ptr<GrpcServer>> server = GrpcServer::Start(
-      server_options, {&fabric, &circuits, &data_server, &programs, &telemetry, &traffic});
+      server_options,
+      {&fabric, &circuits, &data_server, &programs, &schedules, &telemetry, &traffic});
   if (!server.ok()) return server.status();
   std::cout << "controller answers at " << absl::StrJoin(doors->addresses(), ", ") << std::endl;
 
@@ -196,7 +202,8 @@ absl::Status Run(const Flags& flags) {
     if (notice.has_listener()) notice.SetStatus(StatusText(controller));
     pulse.Feel();
     const bool usable = controller.all_usable();
-    for (const char* service : {"bfly.v1.Circuits", "bfly.v1.DataServer", "bfly.v1.Programs"}) {
+    for (const char* service :
+         {"bfly.v1.Circuits", "bfly.v1.DataServer", "bfly.v1.Programs", "bfly.v1.Schedules"}) {
       if (told != usable) (*server)->SetServing(service, usable);
     }
     told = usable;

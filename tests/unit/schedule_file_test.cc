@@ -9,6 +9,7 @@
 #include <fstream>
 #include <set>
 
+#include "control/intent/fabric_state.h"
 #include "control/intent/slot_paths.h"
 #include "tests/temporary_folder.h"
 #include "topologies/slot_sequence.h"

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// bfly circuit schedule: circuits on a clock.
+#include "control/cli/schedule.h"
+
+#include <cinttypes>
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "bfly/v1/schedules.grpc.pb.h"
+#include "control/cli/client.h"
+#include "control/cli/network_file.h"
+#include "control/cli/text.h"
+#include "control/intent/slot_paths.h"
+#include "control/topology_file/schedule_file.h"
+
+namespace bfly::control {
+namespace {
+
+constexpr int kSlotsShown = 32;
+
+struct ScheduleOptions {
+  std::string what;
+  std::string slot, guard, protocol, late;
+  uint64_t seed = 0;
+  uint32_t queue = 0, waiting = 0;
+  bool replace = false, dry_run = false;
+  std::string network;
+};
+
+// "812 ns", "43.1 us", "7.25 ms", "1.5 s".
+std::string InUnits(double nanoseconds) {
+  if (nanoseconds >= 1e9) return absl::StrFormat("%.3g s", nanoseconds / 1e9);
+  if (nanoseconds >= 1e6) return absl::StrFormat("%.3g ms", nanoseconds / 1e6);
+  if (nanoseconds >= 1e3) return absl::StrFormat("%.3g us", nanoseconds / 1e3);
+  return absl::StrFormat("%.3g ns", nanoseconds);
+}
+
+absl::StatusOr<v1::Schedule> ScheduleOf(const ScheduleOptions& options) {
+  v1::Schedule schedule;
+  if (options.what == "rotor") {
+    schedule.set_sequence(v1::Schedule::ROTOR);
+  } else if (options.what == "round-robin") {
+    schedule.set_sequence(v1::Schedule::ROUND_ROBIN);
+  } else {
+    absl::StatusOr<v1::Schedule> read = ReadScheduleFile(options.what);
+    if (!read.ok()) return read.status();
+    schedule = *std::move(read);
+  }
+  if (!options.slot.empty()) schedule.set_slot(options.slot);
+  if (!options.guard.empty()) schedule.set_guard(options.guard);
+  if (!options.protocol.empty()) schedule.set_protocol(options.protocol);
+  if (options.seed != 0) schedule.set_seed(options.seed);
+  if (options.queue != 0) schedule.set_queue(options.queue);
+  if (options.waiting != 0) schedule.set_waiting(options.waiting);
+  if (!options.late.empty()) {
+    schedule.set_late(options.late == "drop" ? v1::Schedule::DROP : v1::Schedule::WAIT);
+  }
+  if (const auto violations = CheckSchedule(&schedule); !violations.empty()) {
+    return ToStatus(violations);
+  }
+  return schedule;
+}
+
+// What the cycle is, in one line: "63 slots of 100us (guard 5us), a cycle of 6.3 ms, ...".
+void PrintCycle(const v1::ScheduleStatus& status) {
+  const v1::Schedule& schedule = status.schedule();
+  uint64_t circuits = 0;
+  uint32_t congestion = 0;
+  for (const v1::SlotStatus& slot : status.slots()) {
+    circuits += slot.circuits();
+    congestion = std::max(congestion, slot.congestion());
+  }
+  const double cycle = static_cast<double>(SlotNsOf(schedule)) * status.slots_size();
+  printf("%d slot%s of %s (guard %s), a cycle of %s; %" PRIu64
+         " circuits on %u rows by %s, congestion %u; late frames %s\n",
+         status.slots_size(), status.slots_size() == 1 ? "" : "s", schedule.slot().c_str(),
+         schedule.guard().c_str(), InUnits(cycle).c_str(), circuits, status.rows(),
+         schedule.protocol().c_str(), congestion,
+         schedule.late() == v1::Schedule::DROP ? "are dropped" : "wait");
+}
+
+void PrintSlots(const v1::ScheduleStatus& status) {
+  printf("%5s %8s %6s %5s %10s %12s %14s %6s %12s %9s %8s %8s %8s\n", "slot", "circuits", "broken",
+         "cong.", "turns", "frames", "bytes", "used", "waited", "wait", "waiting", "full",
+         "missed");
+  for (int i = 0; i < std::min(kSlotsShown, status.slots_size()); ++i) {
+    const v1::SlotStatus& slot = status.slots(i);
+    printf("%5u %8u %6u %5u %10" PRIu64 " %12" PRIu64 " %14" PRIu64 " %5.1f%% %12" PRIu64
+           " %9s %8" PRIu64 " %8" PRIu64 " %8" PRIu64 "\n",
+           slot.slot(), slot.circuits(), slot.broken(), slot.congestion(), slot.turns(),
+           slot.frames(), slot.bytes(), 100 * slot.utilisation(), slot.waited(),
+           InUnits(slot.mean_wait_ns()).c_str(), slot.waiting(), slot.full(), slot.missed());
+  }
+  if (status.slots_size() > kSlotsShown) {
+    printf("and %d more (--json has them all)\n", status.slots_size() - kSlotsShown);
+  }
+}
+
+void PrintStatus(const v1::ScheduleStatus& status) {
+  PrintCycle(status);
+  PrintSlots(status);
+  printf("dropped: %" PRIu64 " no slot for the pair, %" PRIu64
+         " no memory; the longest wait was %s\n",
+         status.no_slot(), status.no_memory(),
+         InUnits(static_cast<double>(status.longest_wait_ns())).c_str());
+  if (status.broken_slots() > 0 || status.repairs() > 0) {
+    printf("%u slots have a circuit over a link that is down; paths were chosen anew %u times\n",
+           status.broken_slots(), status.repairs());
+  }
+  for (const v1::SlotSwitching& worker : status.workers()) {
+    if (worker.slots() == 0) continue;
+    printf("lcore %d began %" PRIu64
+           " slots that frames waited for: late by %s in the mean, %s "
+           "at p99, %s at most; passed %" PRIu64 " over\n",
+           worker.lcore(), worker.slots(), InUnits(worker.mean_ns()).c_str(),
+           InUnits(worker.p99_ns()).c_str(), InUnits(worker.max_ns()).c_str(),
+           worker.passed_over());
+  }
+}
+
+absl::Status Print(const v1::ScheduleStatus& status, bool ran, const Common& common) {
+  if (common.json) return PrintJson(status);
+  if (ran) {
+    PrintStatus(status);
+  } else {
+    PrintCycle(status);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DryRun(const ScheduleOptions& options, const Common& common) {
+  const absl::StatusOr<NetworkFile> file = ReadNetwork(options.network);
+  if (!file.ok()) return file.status();
+  const absl::StatusOr<v1::Schedule> schedule = ScheduleOf(options);
+  if (!schedule.ok()) return schedule.status();
+  const absl::StatusOr<RoutedSchedule> routed = RouteSchedule(*schedule, file->network);
+  if (!routed.ok()) return routed.status();
+  v1::ScheduleStatus status;
+  FillPaths(*routed, file->network.rows(), &status);
+  return Print(status, false, common);
+}
+
+absl::Status Start(const ScheduleOptions& options, const Common& common) {
+  absl::StatusOr<v1::Schedule> schedule = ScheduleOf(options);
+  if (!schedule.ok()) return schedule.status();
+  v1::StartScheduleRequest request;
+  *request.mutable_schedule() = *std::move(schedule);
+  request.set_replace(options.replace);
+  request.set_dry_run(options.dry_run);
+  auto stub = v1::Schedules::NewStub(Connect(common));
+  v1::StartScheduleResponse response;
+  const absl::Status status =
+      Call(stub.get(), &v1::Schedules::Stub::Start, request, &response, common);
+  if (!status.ok()) return status;
+  return Print(response.status(), false, common);
+}
+
+absl::Status Stop(const Common& common) {
+  auto stub = v1::Schedules::NewStub(Connect(common));
+  v1::StopScheduleResponse response;
+  const absl::Status status =
+      Call(stub.get(), &v1::Schedules::Stub::Stop, v1::StopScheduleRequest(), &response, common);
+  if (!status.ok()) return status;
+  return Print(response.last(), true, common);
+}
+
+absl::Status Show(const Common& common) {
+  auto stub = v1::Schedules::NewStub(Connect(common));
+  v1::GetScheduleResponse response;
+  const absl::Status status =
+      Call(stub.get(), &v1::Schedules::Stub::Get, v1::GetScheduleRequest(), &response, common);
+  if (!status.ok()) return status;
+  if (!response.has_status()) {
+    if (common.json) return PrintJson(response);
+    printf("no schedule runs\n");
+    return absl::OkStatus();
+  }
+  return Print(response.status(), true, common);
+}
+
+}  // namespace
+
+void AddSchedule(CLI::App& circuit, Invocation& invocation) {
+  CLI::App* verb = NewVerb(
+      circuit, invocation, "schedule",
+      "Step through slots of circuits by the input workers' own clock; stop it or show its "
+      "counters",
+      "bfly circuit schedule rotor --slot 100us --guard 5us\n"
+      "  bfly circuit schedule status\n"
+      "  bfly circuit schedule rotor --dry-run --network topologies/examples/butterfly-64.yaml\n"
+      "  bfly circuit schedule topologies/schedules/three-slots.yaml --replace\n"
+      "  bfly circuit schedule stop");
+  TakesElectionId(verb, invocation);
+  auto options = std::make_shared<ScheduleOptions>();
+  verb->add_option("what", options->what,
+                   "rotor (slot k leads from row i to i + k + 1), round-robin (to i xor (k + 1)), "
+                   "a schedule file, or stop or status of what runs")
+      ->required()
+      ->type_name("rotor|round-robin|FILE|stop|status");
+  std::vector<CLI::Option*> of_start = {
+      verb->add_option("--slot", options->slot, "How long a slot lasts, 1us to 10s [100us]")
+          ->type_name("TIME"),
+      verb->add_option("--guard", options->guard,
+                       "The end of each slot, in which no frame enters [5us]")
+          ->type_name("TIME"),
+      verb->add_option("--protocol", options->protocol,
+                       "Circuit protocol that chooses the paths of each slot [minimum, or greedy]")
+          ->type_name("PROTOCOL"),
+      verb->add_option("--seed", options->seed, "Seed of the protocol"),
+      verb->add_option("--late", options->late,
+                       "What happens to frames whose slot is not on [wait]")
+          ->check(CLI::IsMember({"wait", "drop"})),
+      verb->add_option("--queue", options->queue,
+                       "Frames that may wait at one row for one slot [256]")
+          ->check(CLI::Range(1u, 1u << 22))
+          ->type_name("FRAMES"),
+      verb->add_option("--waiting", options->waiting, "Frames that may wait at all rows [65536]")
+          ->check(CLI::Range(1u, 1u << 22))
+          ->type_name("FRAMES"),
+      verb->add_flag("--replace", options->replace,
+                     "Take the place of the schedule that runs; frames that wait go over to it"),
+  };
+  CLI::Option* dry_run =
+      verb->add_flag("--dry-run", options->dry_run, "Choose the paths, start nothing");
+  of_start.push_back(dry_run);
+  of_start.push_back(verb->add_option("--network", options->network,
+                                      "Topology file of the network for a dry run that needs no "
+                                      "running fabric")
+                         ->needs(dry_run)
+                         ->type_name("FILE"));
+  verb->callback([&invocation, options, of_start] {
+    const bool running = options->what == "stop" || options->what == "status";
+    for (const CLI::Option* option : of_start) {
+      if (running && option->count() > 0) {
+        throw CLI::ValidationError(option->get_name(),
+                                   "goes with a schedule to start, not with " + options->what);
+      }
+    }
+    invocation.action = [common = invocation.common, options] {
+      if (options->what == "stop") return Stop(common);
+      if (options->what == "status") return Show(common);
+      return options->network.empty() ? Start(*options, common) : DryRun(*options, common);
+    };
+  });
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/controller/schedule_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "bfly/v1/schedules.grpc.pb.h"
+#include "control/agent/ownership.h"
+#include "control/controller/agent_channel.h"
+#include "control/status/grpc_status.h"
+
+namespace bfly::control {
+namespace {
+
+// The data plane waits two seconds for a worker at most, and reads tables of millions of circuits.
+constexpr std::chrono::seconds kSchedulePatience{10};
+
+}  // namespace
+
+struct ScheduleClient::Connection {
+  Connection(const std::string& address, const AgentCaller& caller) : owner(caller.owner.id()) {
+    const auto channel = ChannelToAgent(address, caller.tls);
+    credentials = channel.status();
+    if (channel.ok()) stub = v1::AgentSchedules::NewStub(*channel);
+  }
+
+  const std::string owner;
+  absl::Status credentials;  // OK if there is a stub
+  std::unique_ptr<v1::AgentSchedules::Stub> stub;
+
+  template <class Request, class Response>
+  absl::Status Call(grpc::Status (v1::AgentSchedules::Stub::*method)(grpc::ClientContext*,
+                                                                     const Request&, Response*),
+                    const Request& request, Response* response, Deadline deadline) const {
+    if (!credentials.ok()) return credentials;
+    const Deadline::duration left = deadline - Deadline::clock::now();
+    if (left <= Deadline::duration::zero()) {
+      return absl::DeadlineExceededError("the time was over before the data plane was asked");
+    }
+    grpc::ClientContext context;
+    context.AddMetadata(kOwnerMetadata, owner);
+    context.set_deadline(std::chrono::system_clock::now() +
+                         std::min<Deadline::duration>(kSchedulePatience, left));
+    return FromGrpc((stub.get()->*method)(&context, request, response));
+  }
+};
+
+ScheduleClient::ScheduleClient(std::string address, const AgentCaller& caller)
+    : address_(std::move(address)), connection_(std::make_unique<Connection>(address_, caller)) {}
+
+ScheduleClient::~ScheduleClient() = default;
+
+absl::Status ScheduleClient::Set(const v1::AgentScheduleRequest& request, Deadline deadline) {
+  v1::AgentScheduleResponse response;
+  return connection_->Call(&v1::AgentSchedules::Stub::Set, request, &response, deadline);
+}
+
+absl::Status ScheduleClient::Stop(Deadline deadline) {
+  v1::AgentScheduleStopResponse response;
+  return connection_->Call(&v1::AgentSchedules::Stub::Stop, v1::AgentScheduleStopRequest(),
+                           &response, deadline);
+}
+
+absl::StatusOr<v1::AgentScheduleState> ScheduleClient::Get(bool slots, bool counters,
+                                                           Deadline deadline) {
+  v1::AgentScheduleStateRequest request;
+  request.set_slots(slots);
+  request.set_counters(counters);
+  v1::AgentScheduleState state;
+  const absl::Status status =
+      connection_->Call(&v1::AgentSchedules::Stub::Get, request, &state, deadline);
+  if (!status.ok()) return status;
+  return state;
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/controller/schedule_control.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "control/status/field_errors.h"
+#include "control/topology_file/schedule_file.h"
+#include "topologies/tag.h"
+
+namespace bfly::control {
+namespace {
+
+constexpr std::chrono::seconds kLookTime{5};
+
+uint64_t NewId() {
+  std::random_device random;
+  return (uint64_t{random()} << 32 | random()) | 1;
+}
+
+absl::Status CheckRequest(v1::Schedule* schedule) {
+  FieldErrors errors;
+  for (const Violation& violation : CheckSchedule(schedule)) {
+    errors.Add(absl::StrCat("schedule", violation.field.empty() ? "" : ".", violation.field),
+               violation.message);
+  }
+  return errors.ToStatus();
+}
+
+v1::AgentScheduleRequest RequestOf(uint64_t id, uint32_t version, const RoutedSchedule& routed,
+                                   uint32_t rows) {
+  v1::AgentScheduleRequest request;
+  request.set_id(id);
+  request.set_version(version);
+  *request.mutable_schedule() = routed.schedule;
+  for (const SlotPaths& slot : routed.slots) {
+    auto& tags = *request.add_slots()->mutable_tags();
+    tags.Resize(static_cast<int>(rows), 0);
+    for (const CircuitPath& path : slot.paths) {
+      tags.Set(static_cast<int>(path.input), path.tag + 1);
+    }
+  }
+  return request;
+}
+
+RoutedSchedule RoutedOf(const v1::AgentScheduleRequest& held, const FabricState& state) {
+  const Network& network = state.network();
+  RoutedSchedule routed{.schedule = held.schedule(), .protocol = "", .slots = {}};
+  routed.protocol = ProtocolOf(held.schedule(), network);
+  for (const v1::AgentSlot& slot : held.slots()) {
+    SlotPaths& paths = routed.slots.emplace_back();
+    LinkLoad load = state.load();
+    for (int row = 0; row < slot.tags_size(); ++row) {
+      if (slot.tags(row) == 0) continue;
+      const Tag tag = slot.tags(row) - 1;
+      paths.paths.push_back({.input = static_cast<Row>(row),
+                             .output = OutputOfTag(network, tag),
+                             .tag = tag,
+                             .choice = PathChoice::kGiven});
+      load.Add(static_cast<Row>(row), tag);
+    }
+    paths.congestion = load.Congestion();
+  }
+  return routed;
+}
+
+}  // namespace
+
+ScheduleControl::ScheduleControl(LoadedIntent& intent, Options options)
+    : intent_(intent), options_(std::move(options)), watch_([this] { Watch(); }) {}
+
+ScheduleControl::~ScheduleControl() {
+  {
+    const std::lock_guard lock(watch_mutex_);
+    stopping_ = true;
+  }
+  watch_changed_.notify_all();
+  watch_.join();
+}
+
+void ScheduleControl::Watch() {
+  std::unique_lock lock(watch_mutex_);
+  while (!stopping_) {
+    lock.unlock();
+    Look();
+    lock.lock();
+    watch_changed_.wait_for(lock, options_.watch_interval, [this] { return stopping_; });
+  }
+}
+
+ScheduleControl::SharedNetwork ScheduleControl::LoadedNetwork() const {
+  SharedNetwork network;
+  intent_.Read([&](const Intent& intent) { network = intent.state.shared_network(); })
+      .IgnoreError();
+  return network;
+}
+
+bool ScheduleControl::IsOf(const SharedNetwork& network) {
+  const std::lock_guard lock(mutex_);
+  return network_ == network;
+}
+
+bool ScheduleControl::NeedsLook() {
+  const SharedNetwork network = LoadedNetwork();
+  const std::lock_guard lock(mutex_);
+  if (network == nullptr) return network_ != nullptr;
+  return network != network_ || running_.has_value() || unsure_;
+}
+
+void ScheduleControl::Look() {
+  if (!NeedsLook()) return;
+  const std::lock_guard change(intent_.change_lock());
+  const SharedNetwork network = LoadedNetwork();
+  if (!IsOf(network)) {
+    // Another fabric is loaded, or none.
+    const std::lock_guard lock(mutex_);
+    running_.reset();
+    unsure_ = false;
+    network_ = nullptr;
+  }
+  if (network == nullptr || !intent_.CheckUsable().ok()) return;
+  const Deadline deadline = Deadline::clock::now() + kLookTime;
+  const absl::Status status = IsOf(network) ? KeepInStep(deadline) : Adopt(deadline);
+  if (!status.ok() && options_.log) {
+    options_.log(absl::StrCat("schedule: ", status.message()));
+  }
+}
+
+ScheduleClient& ScheduleControl::ingress() {
+  const std::string& address = intent_.now().ingress().address();
+  if (client_ == nullptr || client_->address() != address) {
+    client_ = std::make_unique<ScheduleClient>(address, options_.caller);
+  }
+  return *client_;
+}
+
+absl::Status ScheduleControl::Adopt(Deadline deadline) {
+  const auto held = ingress().Get(/*slots=*/true, /*counters=*/false, deadline);
+  if (!held.ok()) return held.status();
+  const std::lock_guard lock(mutex_);
+  network_ = LoadedNetwork();
+  if (!held->has_running()) return absl::OkStatus();
+  running_ = Running{.id = held->running().id(),
+                     .version = held->running().version(),
+                     .routed = RoutedOf(held->running(), intent_.now().state),
+                     .faults = {}};
+  return absl::OkStatus();
+}
+
+bool ScheduleControl::RepairFaults() {
+  const FabricState& state = intent_.now().state;
+  const std::vector<Fault> faults = state.faults().down();
+  if (faults == running_->faults) return false;
+  Running next = *running_;
+  next.faults = faults;
+  const bool repair = intent_.now().topology.circuits().on_failure() == v1::CircuitPolicy::REPAIR;
+  const bool changed = UpdateForFaults(state, repair, next.routed);
+  if (changed) {
+    ++next.version;
+    ++next.repairs;
+  }
+  const std::lock_guard lock(mutex_);
+  running_ = std::move(next);
+  return changed;
+}
+
+absl::Status ScheduleControl::KeepInStep(Deadline deadline) {
+  const auto held = ingress().Get(/*slots=*/false, /*counters=*/false, deadline);
+  if (!held.ok()) return held.status();
+  absl::Status status;
+  if (!running_.has_value()) {
+    if (held->has_running()) status = ingress().Stop(deadline);
+  } else {
+    RepairFaults();
+    if (held->running().id() != running_->id || held->running().version() != running_->version) {
+      status = Push(*running_, deadline);
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  unsure_ = !status.ok();
+  return status;
+}
+
+absl::Status ScheduleControl::Push(const Running& running, Deadline deadline) {
+  return ingress().Set(
+      RequestOf(running.id, running.version, running.routed, intent_.now().state.network().rows()),
+      deadline);
+}
+
+absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Start(const v1::StartScheduleRequest& request,
+                                                          Deadline deadline) {
+  v1::Schedule schedule = request.schedule();
+  if (absl::Status status = CheckRequest(&schedule); !status.ok()) return status;
+  const auto change = intent_.BeginChange(request.election_id(), deadline);
+  if (!change.ok()) return change.status();
+  if (absl::Status status = intent_.CheckLoaded(); !status.ok()) return status;
+  const FabricState& state = intent_.now().state;
+  const bool same = IsOf(state.shared_network());
+  if (!request.dry_run() && !request.replace() && same && running_.has_value()) {
+    return absl::FailedPreconditionError("a schedule runs; stop it, or start with replace");
+  }
+  absl::StatusOr<RoutedSchedule> routed = RouteSchedule(schedule, state);
+  if (!routed.ok()) return WithPrefix(routed.status(), "schedule");
+  v1::ScheduleStatus status;
+  FillPaths(*routed, state.network().rows(), &status);
+  if (request.dry_run()) return status;
+  absl::Status pushed = intent_.CheckUsable();
+  if (pushed.ok()) pushed = CheckTime(deadline);
+  if (!pushed.ok()) return pushed;
+  Running next{.id = NewId(), .routed = *std::move(routed), .faults = state.faults().down()};
+  pushed = Push(next, deadline);
+  const std::lock_guard lock(mutex_);
+  if (!same) running_.reset();
+  network_ = state.shared_network();
+  unsure_ = !pushed.ok();
+  if (!pushed.ok()) return pushed;
+  running_ = std::move(next);
+  return status;
+}
+
+absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Stop(uint64_t election_id, Deadline deadline) {
+  const auto change = intent_.BeginChange(election_id, deadline);
+  if (!change.ok()) return change.status();
+  if (absl::Status status = intent_.CheckLoaded(); !status.ok()) return status;
+  if (!IsOf(intent_.now().state.shared_network()) || !running_.has_value()) {
+    return absl::FailedPreconditionError("no schedule runs");
+  }
+  if (absl::Status status = intent_.CheckUsable(); !status.ok()) return status;
+  auto held = ingress().Get(/*slots=*/false, /*counters=*/true, deadline);
+  if (!held.ok()) return held.status();
+  v1::ScheduleStatus last = std::move(*held->mutable_counters());
+  FillPaths(running_->routed, intent_.now().state.network().rows(), &last);
+  last.set_repairs(running_->repairs);
+  const absl::Status status = ingress().Stop(deadline);
+  const std::lock_guard lock(mutex_);
+  unsure_ = !status.ok();
+  if (!status.ok()) return status;
+  running_.reset();
+  return last;
+}
+
+absl::StatusOr<v1::GetScheduleResponse> ScheduleControl::Get(Deadline deadline) {
+  std::string address;
+  SharedNetwork network;
+  const absl::Status read = intent_.Read([&](const Intent& intent) {
+    address = intent.ingress().address();
+    network = intent.state.shared_network();
+  });
+  if (!read.ok()) return read;
+  v1::GetScheduleResponse response;
+  std::optional<Running> running;
+  {
+    const std::lock_guard lock(mutex_);
+    if (network_ == network) running = running_;
+  }
+  if (!running.has_value()) return response;
+  // Readers do not wait for changes, so they have a connection of their own.
+  ScheduleClient client(address, options_.caller);
+  auto held = client.Get(/*slots=*/false, /*counters=*/true, deadline);
+  if (!held.ok()) return held.status();
+  if (held->running().id() == running->id) {
+    *response.mutable_status() = std::move(*held->mutable_counters());
+  }
+  FillPaths(running->routed, network->rows(), response.mutable_status());
+  response.mutable_status()->set_repairs(running->repairs);
+  return response;
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The schedule of the loaded fabric: started, replaced and stopped by clients, and kept at the data
+// plane of stage 0 over faults and restarts.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bfly/v1/schedules.pb.h"
+#include "control/controller/loaded_intent.h"
+#include "control/controller/schedule_client.h"
+#include "control/intent/slot_paths.h"
+
+namespace bfly::control {
+
+// Thread-safe.
+class ScheduleControl {
+ public:
+  struct Options {
+    AgentCaller caller;  // as whom data planes are called
+    std::chrono::milliseconds watch_interval{200};
+    std::function<void(const std::string&)> log;
+  };
+  // `intent` must outlive the object.
+  ScheduleControl(LoadedIntent& intent, Options options);
+  ~ScheduleControl();
+
+  absl::StatusOr<v1::ScheduleStatus> Start(const v1::StartScheduleRequest& request,
+                                           Deadline deadline);
+  // Returns what the schedule did until then.
+  absl::StatusOr<v1::ScheduleStatus> Stop(uint64_t election_id, Deadline deadline);
+  absl::StatusOr<v1::GetScheduleResponse> Get(Deadline deadline);
+
+ private:
+  struct Running {
+    uint64_t id = 0;
+    uint32_t version = 1;
+    uint32_t repairs = 0;
+    RoutedSchedule routed;
+    std::vector<Fault> faults;  // that `routed` was looked at for
+  };
+  using SharedNetwork = std::shared_ptr<const Network>;
+
+  void Watch();
+  // Compares the data plane with what was asked for, and makes up the difference. Takes the change
+  // lock if there is one.
+  void Look();
+  bool NeedsLook();
+  // These need the change lock.
+  ScheduleClient& ingress();
+  absl::Status Adopt(Deadline deadline);
+  absl::Status KeepInStep(Deadline deadline);
+  bool RepairFaults();
+  absl::Status Push(const Running& running, Deadline deadline);
+  // Also without the change lock.
+  bool IsOf(const SharedNetwork& network);
+  SharedNetwork LoadedNetwork() const;
+
+  LoadedIntent& intent_;
+  const Options options_;
+  std::unique_ptr<ScheduleClient> client_;  // the change lock
+
+  // Written with the change lock and this mutex held.
+  std::mutex mutex_;
+  SharedNetwork network_;  // of the fabric that was compared; null: none was yet
+  std::optional<Running> running_;
+  bool unsure_ = false;  // a call failed, so the data plane may hold something else
+
+  std::mutex watch_mutex_;
+  std::condition_variable watch_changed_;
+  bool stopping_ = false;  // watch_mutex_
+  std::thread watch_;
+};
+
+}  // namespace bfly::control

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Circuits on a clock: real hosts under a rotor, and schedules that are replaced, repaired and taken over."""
+
+import itertools
+import json
+import unittest
+
+import fabric
+import lab
+
+HOSTS = 4
+
+
+class SchedulesTest(unittest.TestCase):
+    def setUp(self):
+        self.lab = lab.Lab()
+        self.addCleanup(self.lab.close)
+        self.switch = self.lab.namespace("sw")
+
+    def with_hosts(self):
+        hosts = [self.lab.host(f"h{row}", self.switch, f"bf{row}", f"10.77.0.{16 + row}/24") for row in range(HOSTS)]
+        ports = [fabric.host_port(row) for row in range(HOSTS)]
+        return hosts, fabric.Fabric(self.lab, self.switch, fabric.topology(ports))
+
+    def without_hosts(self, **more):
+        return fabric.Fabric(self.lab, self.switch, fabric.topology([], **more))
+
+    def status(self, net):
+        return net.json("circuit", "schedule", "status")
+
+    def status_when(self, net, holds, what):
+        def seen():
+            try:
+                status = self.status(net)
+            except lab.CommandFailed:
+                return None  # a process of the fabric is away
+            return status if "slots" in status and holds(status) else None
+
+        return lab.wait_until(seen, what)
+
+    def test_hosts_reach_each_other_by_the_slots_of_a_rotor_alone(self):
+        hosts, the_fabric = self.with_hosts()
+        with the_fabric as net:
+            net.bfly("circuit", "schedule", "rotor", "--slot", "1ms", "--guard", "50us")
+            for source, destination in itertools.permutations(range(HOSTS), 2):
+                hosts[source].ping(hosts[destination].address)
+            net.settled()
+            status = self.status(net)
+            self.assertEqual(len(status["slots"]), 15)
+            for slot in status["slots"]:
+                # Of rows 0 to 3, slot k leads from i to i + k + 1.
+                step = slot["slot"] + 1
+                pairs = [row for row in range(HOSTS) if (row + step) % 16 < HOSTS]
+                self.assertEqual(slot["circuits"], 16)
+                if pairs:
+                    # Three pings and three answers for each pair of rows.
+                    self.assertGreaterEqual(slot["frames"], 3 * len(pairs), slot)
+                else:
+                    self.assertEqual(slot["frames"], 0, slot)
+                self.assertEqual((slot["full"], slot["missed"], slot["waiting"]), (0, 0, 0))
+            self.assertGreater(sum(slot["waited"] for slot in status["slots"]), 0)
+            counters = net.counters()
+            self.assertEqual(counters["conservation"]["dropped"], 0, counters["drops"])
+            self.assertEqual(sum(slot["frames"] for slot in status["slots"]), counters["conservation"]["injected"])
+            net.bfly("circuit", "schedule", "stop")
+            hosts[0].ping(hosts[1].address)
+            net.settled()
+            net.down()
+
+    def test_a_schedule_is_refused_replaced_and_stopped(self):
+        with self.without_hosts() as net:
+            self.assertIn("no schedule runs", net.bfly("circuit", "schedule", "status"))
+            with self.assertRaisesRegex(lab.CommandFailed, "no schedule runs"):
+                net.bfly("circuit", "schedule", "stop")
+            bad = self.lab.directory / "bad.yaml"
+            bad.write_text("slots:\n  - permutation: bitrev\n  - outputs: [1, 2]\n")
+            with self.assertRaisesRegex(lab.CommandFailed, r"slots\[1\]"):
+                net.bfly("circuit", "schedule", bad)
+            net.bfly("circuit", "schedule", "rotor", "--slot", "200us")
+            with self.assertRaisesRegex(lab.CommandFailed, "a schedule runs"):
+                net.bfly("circuit", "schedule", "round-robin")
+            net.bfly("traffic", "start", "--to", "uniform", "--rate", "2k")
+            self.status_when(net, lambda status: all(slot["frames"] > 0 for slot in status["slots"]), "all slots used")
+            net.bfly("circuit", "schedule", "round-robin", "--slot", "100us", "--late", "drop", "--replace")
+            status = self.status_when(net, lambda status: all(slot["missed"] > 0 for slot in status["slots"]),
+                                      "frames come out of turn in every slot")
+            self.assertEqual(status["schedule"]["sequence"], "round_robin")
+            self.assertEqual(sum(slot["waiting"] for slot in status["slots"]), 0)
+            net.bfly("traffic", "stop")
+            # Who started and stopped a schedule is written down; who looked at it is not.
+            def calls():
+                return [json.loads(line)["call"] for line in (net.run_dir / "audit.log").read_text().splitlines()]
+
+            lab.wait_until(lambda: calls().count("bfly.v1.Schedules.Start") == 4, "every start is in the audit log")
+            self.assertNotIn("bfly.v1.Schedules.Get", calls())
+            last = net.json("circuit", "schedule", "stop")
+            drops = {drop["reason"]: drop["packets"] for drop in net.settled()["drops"]}
+            self.assertEqual(sum(slot["missed"] for slot in last["slots"]) > 0, drops.get("slot_missed", 0) > 0)
+            net.down()
+
+    def test_slots_are_repaired_where_a_link_fails(self):
+        with self.without_hosts(circuits={"on_failure": "repair"}) as net:
+            net.bfly("circuit", "schedule", "rotor", "--slot", "100us")
+            net.bfly("link", "down", 3, 2, 0)
+            status = self.status_when(net, lambda status: status["repairs"] > 0, "slots are routed anew")
+            self.assertEqual(status["broken_slots"], 0)
+            net.bfly("traffic", "start", "--to", "uniform", "--rate", "1k", "--packets", "100")
+            counters = net.settled(lambda counters: counters["conservation"]["injected"] == 1600)
+            drops = {drop["reason"]: drop["packets"] for drop in counters["drops"]}
+            self.assertNotIn("link_down", drops)
+            # The first level has one link in each direction: no other path leads on.
+            net.bfly("node", "down", 0, 5)
+            self.status_when(net, lambda status: status["broken_slots"] == 15, "row 5 cannot send")
+            net.bfly("node", "up", 0, 5)
+            self.status_when(net, lambda status: status["broken_slots"] == 0, "row 5 sends again")
+            net.down()
+
+    def test_processes_that_die_find_the_schedule_again(self):
+        with self.without_hosts() as net:
+            net.bfly("circuit", "schedule", "rotor", "--slot", "100us", "--queue", "7")
+            net.bfly("traffic", "start", "--to", "uniform", "--rate", "1k")
+            net.kill("controller")
+            net.start_controller()
+            status = self.status_when(net, lambda status: status["slots"][0]["frames"] > 0, "the schedule is taken over")
+            self.assertEqual(status["schedule"]["queue"], 7)
+            self.assertEqual([slot["circuits"] for slot in status["slots"]], [16] * 15)
+            net.kill("dp0")
+            net.start_data_plane()
+            status = self.status_when(net, lambda status: all(slot["frames"] > 0 for slot in status["slots"]),
+                                      "the data plane steps through the slots again")
+            self.assertEqual(status["schedule"]["queue"], 7)
+            net.counters()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
