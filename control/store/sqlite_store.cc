@@ -83,8 +83,13 @@ void BringUpToDate(SQLite::Database& database, int version) {
   transaction.commit();
 }
 
+void UnlinkLog(const std::string& path) {
+  for (const char* suffix : {"-wal", "-shm"}) unlink(absl::StrCat(path, suffix).c_str());
+}
+
 void Unlink(const std::string& path) {
-  for (const char* suffix : {"", "-wal", "-shm"}) unlink(absl::StrCat(path, suffix).c_str());
+  unlink(path.c_str());
+  UnlinkLog(path);
 }
 
 }  // namespace
@@ -157,8 +162,10 @@ absl::Status SqliteStore::Create() {
     transaction.commit();
     return absl::OkStatus();
   });
-  if (status.ok() && rename(fresh.c_str(), path_.c_str()) != 0) {
-    status = CannotMake();
+  if (status.ok()) {
+    // A log that is left of a file that was removed would be taken for the log of this one.
+    UnlinkLog(path_);
+    if (rename(fresh.c_str(), path_.c_str()) != 0) status = CannotMake();
   }
   if (!status.ok()) {
     Unlink(fresh);
@@ -194,6 +201,8 @@ absl::StatusOr<std::optional<KeptFabric>> SqliteStore::Read() {
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
+  // The file may have been made for a first write that did not come to its end.
+  if (kept->state.empty() && kept->circuits.empty() && kept->placements.empty()) kept.reset();
   return kept;
 }
 

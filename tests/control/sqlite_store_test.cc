@@ -184,6 +184,20 @@ TEST_F(SqliteStoreTest, WhatIsSetAsideCanBePutBack) {
   EXPECT_TRUE(std::filesystem::exists(path_ + ".before"));
 }
 
+// The power failed after the file was removed and before its log was: the log is not taken for that
+// of the next file.
+TEST_F(SqliteStoreTest, ALogWithoutItsFileIsForgotten) {
+  SqliteStore store(path_);
+  ASSERT_TRUE(store.Begin("f").ok());
+  ASSERT_TRUE(store.Append({"first"}).ok());
+  const std::string log = Bytes(path_ + "-wal");
+  ASSERT_GT(log.size(), 4096u);
+  ASSERT_TRUE(store.Begin("g").ok());
+  std::ofstream(path_ + "-wal", std::ios::binary) << log;
+  ASSERT_TRUE(store.Append({"second"}).ok());
+  EXPECT_THAT(Read("g"), ElementsAre("second"));
+}
+
 // Version 1 had these tables, as its code said.
 TEST_F(SqliteStoreTest, AStoreOfVersion1IsBroughtUpToDate) {
   Execute(R"(CREATE TABLE fabric (name BLOB NOT NULL);
