@@ -112,6 +112,7 @@ std::vector<std::string> FabricAccount::Unknown() const {
 }
 
 void FabricAccount::Take(Picture& picture) {
+  const bool first_look = last_.empty();
   bool restarted = false;
   for (const Picture::Part& part : picture.parts) {
     CheckBalance(part, picture);
@@ -133,9 +134,17 @@ void FabricAccount::Take(Picture& picture) {
     // Some packets that were given up arrived after all.
     const uint64_t arrived = std::min(left - all.trunk_out, lost_on_trunks_);
     lost_on_trunks_ -= arrived;
-    if (arrived < left - all.trunk_out) {
+    const uint64_t unsent = left - all.trunk_out - arrived;
+    if (unsent > 0 && gaps_.empty() && !first_look) {
       picture.problems.push_back(
           absl::StrCat("trunks gave ", all.trunk_in, " packets and were given ", all.trunk_out));
+    } else {
+      // A process that is gone had sent them after the last look at it, or before the first look at
+      // all. So it had taken in as many.
+      for (Sum* sum : {&past_, &all}) {
+        sum->injected += unsent;
+        sum->trunk_out += unsent;
+      }
     }
   }
   uint64_t on_trunks = all.trunk_out - std::min(all.trunk_out, all.trunk_in + lost_on_trunks_);

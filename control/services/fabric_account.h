@@ -19,7 +19,8 @@ std::string MemoryProblem(const v1::AgentCounters& counters);
 // One for each loaded fabric; not thread-safe.
 //
 // What a process counted between the last look at it and its end nobody knows. Sums leave it out,
-// and Unknown says so.
+// and Unknown says so. But what came from it to other data planes is known there, so it took in at
+// least as much.
 //
 // Of one data plane injected + trunk_in = delivered + dropped + held + trunk_out, so of all
 // together injected = delivered + dropped + held + (trunk_out - trunk_in), and what is between the

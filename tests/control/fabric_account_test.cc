@@ -80,6 +80,31 @@ TEST(FabricAccount, WhatWasGivenUpAndArrivesAfterAllIsNotLost) {
   EXPECT_EQ(picture.drops.at(FabricAccount::kLost), 2u);
 }
 
+TEST(FabricAccount, WhatADeadDataPlaneSentUnseenItHadTakenIn) {
+  FabricAccount account;
+  Take(account, {.boot_id = "a", .injected = 100, .trunk_out = 100},
+       {.boot_id = "b", .delivered = 90, .trunk_in = 90});
+  // dp0 sent 40 more, of which 30 arrived, and died. It comes back and counts from zero.
+  const Picture back = Take(account, {.boot_id = "c", .injected = 5, .trunk_out = 5},
+                            {.boot_id = "b", .delivered = 133, .trunk_in = 133});
+  // 100 that were seen, 5 of the new process and 28 that must have been: 133 - 105.
+  EXPECT_EQ(back.conservation.injected(), 133u);
+  EXPECT_EQ(back.conservation.delivered(), 133u);
+  EXPECT_EQ(back.conservation.in_flight(), 0u);
+  // From then on it counts as usual.
+  const Picture later = Take(account, {.boot_id = "c", .injected = 20, .trunk_out = 20},
+                             {.boot_id = "b", .delivered = 140, .trunk_in = 140});
+  EXPECT_EQ(later.conservation.injected(), 148u);
+  EXPECT_EQ(later.conservation.in_flight(), 8u);
+}
+
+TEST(FabricAccount, AControllerThatComesLaterTakesWhatItFindsForGiven) {
+  FabricAccount account;
+  const Picture found = Take(account, {.boot_id = "c", .injected = 5, .trunk_out = 5},
+                             {.boot_id = "b", .delivered = 133, .trunk_in = 133});
+  EXPECT_EQ(found.conservation.injected(), 133u);
+}
+
 v1::AgentCounters LastOf(const Figures& figures) { return PartOf("", figures).counters; }
 
 TEST(FabricAccount, TheClosingSumGoesOnOverAProcessThatWasStartedAgainAndSaysWhatItMisses) {
@@ -139,6 +164,7 @@ TEST(FabricAccount, WhatDoesNotBalanceIsAProblemAndSaysWhere) {
   EXPECT_THAT(picture.problems[0], testing::HasSubstr("data plane dp0"));
   Picture trunks;
   FabricAccount other;
+  Take(other, {.boot_id = "a"}, {.boot_id = "b"});
   trunks.parts = {PartOf("dp0", {.boot_id = "a", .delivered = 10, .trunk_in = 10})};
   other.Take(trunks);
   ASSERT_EQ(trunks.problems.size(), 1u);
