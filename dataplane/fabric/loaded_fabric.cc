@@ -331,18 +331,8 @@ absl::Status LoadedFabric::SetLinks(const LinkPlan& plan) {
       "a worker made no pass within 2 s; its links change when it does");
 }
 
-// Packets go onto a trunk before the worker publishes its account, so they may have been counted at
-// the other end already. Every worker ends its pass first: who reads the other end before this one
-// finds no packet there that is not in this account. A worker that hangs is not waited for.
-void LoadedFabric::EndPassesThatSend() const {
-  if (plan_.last_stage + 1 == network_.stages()) return;  // it has no such trunk
-  GracePeriod period;
-  for (const auto& worker : workers_) period.Ask(worker->epoch());
-  period.Wait(std::chrono::steady_clock::now() + std::chrono::milliseconds(250));
-}
-
 Snapshot LoadedFabric::summary() const {
-  EndPassesThatSend();
+  if (plan_.last_stage + 1 < network_.stages()) EndPasses(workers_);  // it sends to a trunk
   Snapshot snapshot;
   snapshot.tsc = rte_rdtsc();
   snapshot.tsc_hz = rte_get_tsc_hz();

@@ -85,7 +85,6 @@ class LoadedFabric final : public Fabric {
   void DiscardSteps();
   // Returns when every worker has begun and ended a pass since the call, or has stopped.
   void WaitForWorkers() const;
-  void EndPassesThatSend() const;
 
   const FabricConfig config_;
   const Network network_;

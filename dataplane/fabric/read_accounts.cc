@@ -3,6 +3,7 @@
 
 #include <rte_cycles.h>
 
+#include <chrono>
 #include <vector>
 
 namespace bfly::dataplane {
@@ -27,6 +28,12 @@ int64_t InFlight(const std::vector<Account>& accounts) {
 }
 
 }  // namespace
+
+void EndPasses(const Workers& workers) {
+  GracePeriod period;
+  for (const auto& worker : workers) period.Ask(worker->epoch());
+  period.Wait(std::chrono::steady_clock::now() + std::chrono::milliseconds(250));
+}
 
 void ReadAccounts(const Workers& workers, Snapshot& snapshot) {
   const double ns = 1e9 / static_cast<double>(rte_get_tsc_hz());
