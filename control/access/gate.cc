@@ -50,6 +50,7 @@ absl::StatusOr<int> Gate::Admit(int fd, const std::string& path) {
   Caller caller{
       .role = rules_.OfPeer(*peer, file),
       .name = absl::StrCat("process ", peer->pid, " of user ", UserName(peer->uid)),
+      .who = absl::StrCat("user ", peer->uid),
   };
   if (caller.role == Role::kNone) return refuse(absl::StrCat(caller.name, " has no role"));
   const std::lock_guard lock(mutex_);
@@ -79,7 +80,8 @@ Caller Gate::Of(const grpc::ServerContextBase& context) const {
 Caller Gate::OfCertificate(absl::string_view certificate, absl::string_view peer) const {
   return {.role = rules_.OfCertificate(certificate),
           .name = certificate.empty() ? absl::StrCat("somebody at ", peer)
-                                      : absl::StrCat("certificate ", certificate)};
+                                      : absl::StrCat("certificate ", certificate),
+          .who = certificate.empty() ? "anyone" : absl::StrCat("certificate ", certificate)};
 }
 
 Role Gate::RoleOf(const std::string& method) const {
@@ -90,6 +92,13 @@ Role Gate::RoleOf(const std::string& method) const {
 absl::Status Gate::Check(const grpc::ServerContextBase& context, const std::string& method) const {
   const Role needed = RoleOf(method);
   const Caller caller = Of(context);
+  if (caller.role <= Role::kViewer &&
+      !viewer_calls_.Take(caller.who, std::chrono::steady_clock::now())) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(caller.name, " begins more than ", viewer_calls_.per_second(),
+                     " calls a second, which is what a viewer may; wait, or give bfly-controller "
+                     "another --viewer-calls"));
+  }
   if (caller.role >= needed) return absl::OkStatus();
   return absl::PermissionDeniedError(
       absl::StrCat(caller.name, " has the role ", NameOf(caller.role), ", and ", method, " needs ",

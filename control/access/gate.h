@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "control/access/access_rules.h"
+#include "control/access/call_rate.h"
 #include "control/access/role.h"
 
 namespace bfly::control {
@@ -21,12 +22,17 @@ namespace bfly::control {
 struct Caller {
   Role role = Role::kNone;
   std::string name;  // "process 71 of user lab", "certificate alice", "somebody at 10.0.0.2:51000"
+  std::string who = {};  // the same for all connections: "user lab", "certificate alice", "anyone"
 };
 
 // Thread-safe, but for NeedsRole.
 class Gate {
  public:
-  explicit Gate(AccessRules rules) : rules_(std::move(rules)) {}
+  // Every viewer may begin this many calls a second (0: any number). Who may change the fabric is
+  // not limited.
+  static constexpr double kViewerCalls = 1000;
+  explicit Gate(AccessRules rules, double viewer_calls = kViewerCalls)
+      : rules_(std::move(rules)), viewer_calls_(viewer_calls) {}
 
   const AccessRules& rules() const { return rules_; }
 
@@ -45,6 +51,7 @@ class Gate {
   void NeedsRole(const std::string& method, Role role) { needs_[method] = role; }
   Role RoleOf(const std::string& method) const;
   // PERMISSION_DENIED, saying who called, what is missing and who can give it.
+  // RESOURCE_EXHAUSTED: a viewer begins too many calls a second.
   absl::Status Check(const grpc::ServerContextBase& context, const std::string& method) const;
 
  private:
@@ -53,6 +60,7 @@ class Gate {
   int Renumber(int fd);
 
   const AccessRules rules_;
+  mutable CallRate viewer_calls_;
   std::map<std::string, Role> needs_;
   mutable std::mutex mutex_;
   int next_ = 0;                               // mutex_

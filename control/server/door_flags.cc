@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/server/door_flags.h"
 
+#include <CLI/Validators.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -25,6 +26,10 @@ void DeclareDoors(CLI::App& app, DoorFlags& flags, Role least) {
                        ". \"anyone\" are all users of this machine, and TLS "
                        "clients without a certificate")
         ->type_name("CALLER");
+    app.add_option("--viewer-calls", flags.viewer_calls,
+                   "Calls that each viewer may begin in a second, 0: any number")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0, 1e9));
     app.add_option("--operator", flags.roles.operators, "Who may also change the fabric: " + who)
         ->type_name("CALLER");
   }
@@ -55,7 +60,7 @@ absl::StatusOr<Doors> DoorsOf(const DoorFlags& flags, const std::string& socket,
   doors.reflection = !flags.no_reflection;
   absl::StatusOr<AccessRules> rules = AccessRules::From(flags.roles);
   if (!rules.ok()) return rules.status();
-  doors.gate = std::make_unique<Gate>(*std::move(rules));
+  doors.gate = std::make_unique<Gate>(*std::move(rules), flags.viewer_calls);
   for (const std::string& given :
        flags.listen.empty() ? std::vector<std::string>{socket} : flags.listen) {
     absl::StatusOr<std::string> address = ListenAddress(given);

@@ -21,6 +21,7 @@ struct DoorFlags {
   TlsFlags tls;
   RoleFlags roles;
   bool no_reflection = false;
+  double viewer_calls = Gate::kViewerCalls;
 };
 
 // Declares the flags. `least` is the role that a caller needs at least: kViewer at a controller,

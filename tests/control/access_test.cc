@@ -157,6 +157,36 @@ TEST_F(GateTest, ConnectionsAreTakenWhereNoHighNumberIsFree) {
   close(*number);
 }
 
+TEST(CallRate, GivesASecondsCallsAtOnceAndThenAsManyAsBecomeFree) {
+  CallRate rate(10);
+  const CallRate::Time start{};
+  const auto taken = [&](const std::string& who, std::chrono::milliseconds at) {
+    int count = 0;
+    while (count < 1000 && rate.Take(who, start + at)) ++count;
+    return count;
+  };
+  using std::chrono::milliseconds;
+  EXPECT_EQ(taken("eve", milliseconds(0)), 10);
+  EXPECT_EQ(taken("eve", milliseconds(50)), 0);
+  EXPECT_EQ(taken("bob", milliseconds(50)), 10);  // each has his own
+  EXPECT_EQ(taken("eve", milliseconds(550)), 5);
+  EXPECT_EQ(taken("eve", milliseconds(60'000)), 10);  // no more are saved up
+  CallRate any(0);
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(any.Take("eve", start));
+}
+
+TEST(CallRate, ManyCallersTakeBoundedMemoryAndShareWhatIsLeft) {
+  CallRate rate(1);
+  const CallRate::Time start{};
+  size_t admitted = 0;
+  for (size_t i = 0; i < 3 * CallRate::kMostCallers; ++i) {
+    admitted += rate.Take("caller " + std::to_string(i), start);
+  }
+  EXPECT_EQ(admitted, CallRate::kMostCallers + 1);
+  // A moment later those who were quiet are forgotten, and others have room.
+  EXPECT_TRUE(rate.Take("new", start + std::chrono::milliseconds(1001)));
+}
+
 TEST_F(GateTest, MethodsThatNobodyDeclaredNeedAViewer) {
   Gate gate{AccessRules()};
   gate.NeedsRole("/bfly.v1.Fabric/Load", Role::kOperator);

@@ -29,6 +29,22 @@ try:
 except grpc.RpcError as error:
     print(error.code().name, error.details())
 """
+# Makes a call again and again over one connection, and counts the answers: MANY.py METHOD ADDRESS COUNT.
+MANY = """
+import collections, sys
+import grpc
+method, address, count = sys.argv[1:]
+call = grpc.insecure_channel(address).unary_unary(method)
+said, answers = "", collections.Counter()
+for _ in range(int(count)):
+    try:
+        call(b"", timeout=20)
+        answers["OK"] += 1
+    except grpc.RpcError as error:
+        answers[error.code().name] += 1
+        said = error.details()
+print(dict(answers), said)
+"""
 READ, CHANGE, TAKE = "/bfly.v1.Fabric/Status", "/bfly.v1.Traffic/Stop", "/bfly.v1.Fabric/Arbitrate"
 REFLECT = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 # Answers of callers who came in and whom the call itself refused: no fabric is loaded.
@@ -124,6 +140,19 @@ class AccessTest(unittest.TestCase):
             self.assertEqual("/" + line["call"].replace(".", "/").replace("bfly/v1/", "bfly.v1."), method)
             self.assertEqual(line["status"] == "PERMISSION_DENIED", not may, line)
         self.assertEqual((self.run_dir / "audit.log").stat().st_mode & 0o007, 0)
+
+    def test_a_viewer_who_calls_without_pause_is_slowed_down_and_others_are_not(self):
+        self.daemon("bfly-controller", "--viewer", f"user:{VIEWER}", "--operator", f"user:{OPERATOR}", "--viewer-calls", 0.001) \
+            .wait_for("answers at")
+        self.caller.write_text(MANY)
+        address = f"unix:{self.run_dir}/controller.sock"
+        words = ("/usr/bin/python3", self.caller, READ, address, 50)
+        # One call at once, and the next one in a thousand seconds.
+        said = lab.run("setpriv", f"--reuid={VIEWER}", f"--regid={VIEWER}", "--clear-groups", *words)
+        self.assertRegex(said, r"\{'OK': 1, 'RESOURCE_EXHAUSTED': 49\} process \d+ of user \d+ begins more than 0.001 calls a second")
+        for user in (OPERATOR, 0):
+            said = lab.run("setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *words)
+            self.assertIn("{'OK': 50}", said)
 
     def test_certificates_have_their_roles_and_plain_tcp_nothing(self):
         ours, theirs = self.authority("ours"), self.authority("theirs")
