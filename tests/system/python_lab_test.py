@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/examples/hosts.py: hosts, circuits and traffic from Python, and nothing left behind."""
+"""docs/examples/hosts.py and rotor.py: hosts, circuits, a schedule and traffic from Python, and nothing left behind."""
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -11,19 +12,35 @@ from lab import BUILD, PATIENCE, PYTHON_PATH, ROOT, run
 
 
 class PythonLabTest(CommandLineTest):
-    def test_the_example(self):
+    def run_example(self, name):
+        """What the example printed; nothing of it is left."""
         text = (ROOT / "topologies/examples/demo.yaml").read_text().replace("name: demo", f"name: py{os.getpid()}")
         file = self.write("lab.yaml", text.replace("lcore: 1", f"lcore: {LCORES[-1]}").replace("lcore: 0", f"lcore: {LCORES[0]}"))
         self.addCleanup(self.bfly, "lab", "down", check=False)
         before = run("ip", "netns", "list")
-        done = subprocess.run([sys.executable, ROOT / "docs/examples/hosts.py", file], capture_output=True, text=True, check=False,
+        done = subprocess.run([sys.executable, ROOT / "docs/examples" / name, file], capture_output=True, text=True, check=False,
                               timeout=3 * PATIENCE, env={**os.environ, "PYTHONPATH": PYTHON_PATH, "BFLY_RUN_DIR": str(self.run_dir),
                                                          "PATH": f"{pathlib.Path(BUILD).resolve()}:{os.environ['PATH']}"})
         self.assertEqual(done.returncode, 0, f"{done.stdout}{done.stderr}")
-        self.assertEqual(done.stdout.count("3 received"), 2, done.stdout)
-        self.assertEqual(done.stdout.count(" circuits on "), 4, done.stdout)
-        self.assertIn("12 circuits stood meanwhile", done.stdout)
         self.assertEqual((self.pids(), run("ip", "netns", "list")), ([], before))
+        return done.stdout
+
+    def test_hosts(self):
+        printed = self.run_example("hosts.py")
+        self.assertEqual(printed.count("3 received"), 2, printed)
+        self.assertEqual(printed.count(" circuits on "), 4, printed)
+        self.assertIn("12 circuits stood meanwhile", printed)
+
+    def test_rotor(self):
+        printed = self.run_example("rotor.py")
+        self.assertIn("5 received", printed)
+        slots = re.findall(r"slot (\d+): (\d+) frames, (\d+) of them waited \d+ us", printed)
+        self.assertEqual([int(number) for number, _, _ in slots], list(range(15)))
+        # h0 is at row 0 and h3 at row 3: its frames go in slot 2, and the answers, from 3 to 0, in slot 12.
+        frames = [int(count) for _, count, _ in slots]
+        self.assertGreaterEqual(min(frames[2], frames[12]), 5, printed)
+        self.assertGreater(min(frames), 0)
+        self.assertTrue(all(int(waited) <= int(count) for _, count, waited in slots))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from .circuits import Circuits
 from .faults import Links, Nodes
 from .program import run
 from .role import Role
+from .schedules import Schedules
 from .session import Session
 from .telemetry import Telemetry
 from .traffic import Traffic
@@ -26,6 +27,7 @@ class Fabric:
         self._stub = fabric_pb2_grpc.FabricStub(self._session.channel)
         self.circuits = Circuits(self._session)
         self.telemetry = Telemetry(self._session)
+        self.schedules = Schedules(self._session)
         self.traffic = Traffic(self._session)
         self.links = Links(self._session)
         self.nodes = Nodes(self._session)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Circuits on a clock: slots that the input workers step through by themselves."""
+from collections.abc import Iterable, Sequence
+
+from .session import Session
+from .v1 import schedules_pb2 as pb
+from .v1 import schedules_pb2_grpc
+
+
+class Schedules:
+    def __init__(self, session: Session):
+        self._session = session
+        self._stub = schedules_pb2_grpc.SchedulesStub(session.channel)
+
+    def start(self, slots: str | Iterable[str | Sequence[int]], *, slot: str = "100us", guard: str = "5us", late: str = "wait",
+              protocol: str = "", seed: int = 0, queue: int = 0, waiting: int = 0, replace: bool = False,
+              dry_run: bool = False) -> pb.ScheduleStatus:
+        """Chooses paths for every slot and starts the schedule, as `bfly circuit schedule` does.
+
+        slots           "rotor", "round-robin", or the slots of a cycle in order: each the name of a permutation such as
+                        "bitrev", or the output of every row in turn
+        slot, guard     durations: how long a slot lasts, and its end in which no frame enters
+        late            what happens to frames whose slot is not on: "wait" or "drop"
+        queue, waiting  frames that may wait at a row for a slot, and at all rows; 0: as without
+        """
+        schedule = pb.Schedule(slot=slot, guard=guard, protocol=protocol, seed=seed, queue=queue, waiting=waiting,
+                               late=pb.Schedule.Late.Value(late.upper()))
+        if isinstance(slots, str):
+            schedule.sequence = pb.Schedule.Sequence.Value(slots.upper().replace("-", "_"))
+        else:
+            schedule.sequence = pb.Schedule.SLOTS
+            for one in slots:
+                if isinstance(one, str):
+                    schedule.slots.add(permutation=one)
+                else:
+                    schedule.slots.add(outputs=one)
+        answer: pb.StartScheduleResponse = self._session.call(
+            self._stub.Start, pb.StartScheduleRequest(schedule=schedule, replace=replace, dry_run=dry_run))
+        return answer.status
+
+    def stop(self) -> pb.ScheduleStatus:
+        """Stops the schedule. Returns what it did until then."""
+        answer: pb.StopScheduleResponse = self._session.call(self._stub.Stop, pb.StopScheduleRequest())
+        return answer.last
+
+    def status(self) -> pb.ScheduleStatus | None:
+        """The schedule that runs and what its slots carried, or None."""
+        answer: pb.GetScheduleResponse = self._session.call(self._stub.Get, pb.GetScheduleRequest())
+        return answer.status if answer.HasField("status") else None
