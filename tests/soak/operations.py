@@ -97,6 +97,30 @@ def change_links(subject, dice):
     return f"{where} {' '.join(shape)}" + ("" if done is not None else ": refused")
 
 
+def start_schedule(subject, dice):
+    """Circuits on a clock, in place of those that step already. A link that is down, or that has no room, is why not."""
+    words = [dice.choice(["rotor", "round-robin"]), "--slot", dice.choice(["200us", "1ms", "20ms"]), "--guard", "10us",
+             "--late", dice.choice(["wait", "drop"]), "--queue", dice.choice([4, 256])]
+    started = subject.try_to("circuit", "schedule", *words, "--replace")
+    if started is None:
+        if not subject.down and not subject.circuits:
+            raise AssertionError(f"a schedule was refused where no link is down: {words}")
+        return f"{words[0]} refused"
+    slots = len(started["slots"])
+    if slots != subject.rows - 1:
+        raise AssertionError(f"{slots} slots on {subject.rows} rows")
+    subject.schedule = words[0]
+    return " ".join(map(str, words))
+
+
+def stop_schedule(subject, _dice):
+    if subject.schedule is None:
+        return "none runs"
+    subject.net.bfly("circuit", "schedule", "stop")
+    stopped, subject.schedule = subject.schedule, None
+    return stopped
+
+
 def kill_controller(subject, _dice):
     subject.net.kill("controller")
     if subject.only_the_controller_knows:
@@ -136,6 +160,7 @@ def down_and_resume(subject, _dice):
     subject.net.bfly("down", check=False)
     subject.net.bfly("up", subject.net.file, "--resume")
     subject.counts_again()
+    subject.schedule = None  # what is kept of a fabric has none
     return "the same topology"
 
 
@@ -195,8 +220,9 @@ def ping(subject, _dice):
 
 
 OPERATIONS = {set_up_circuit: 8, release_circuit: 5, permutation: 3, start_traffic: 5, stop_traffic: 4, fail_link: 4,
-              restore_links: 2, fail_node: 2, change_links: 4, kill_controller: 2, kill_data_plane: 2,
-              stop_data_plane_for_a_while: 1, replace_fabric: 2, down_and_resume: 1, garbage_frames: 4, garbage_calls: 3, ping: 2}
+              start_schedule: 3, stop_schedule: 2, restore_links: 2, fail_node: 2, change_links: 4, kill_controller: 2,
+              kill_data_plane: 2, stop_data_plane_for_a_while: 1, replace_fabric: 2, down_and_resume: 1, garbage_frames: 4,
+              garbage_calls: 3, ping: 2}
 
 
 def choose(dice):

@@ -68,6 +68,7 @@ class Subject:
         self.circuits = {}  # by input: (output, rows)
         self.sources = set()
         self.down = set()  # links, as (stage, row, port)
+        self.schedule = None  # the sequence that was started
         self.counts_again()
 
     def counts_again(self, only_the_controller_knows=False):
@@ -151,6 +152,9 @@ class Subject:
         down = {(link["stage"], link["row"], link["port"]) for link in self.net.json("link", "show", "all").get("down", [])}
         if down != self.down:
             raise AssertionError(f"links down: {sorted(self.down)} were taken down, {sorted(down)} are")
+        steps = bool(self.net.json("circuit", "schedule", "status").get("slots"))
+        if steps != (self.schedule is not None):
+            raise AssertionError(f"the schedule that was started is {self.schedule}, and one {'steps' if steps else 'does not step'}")
         self.check_processes()
 
     def check_processes(self):
