@@ -7,7 +7,6 @@
 
 #include "bfly/v1/telemetry.grpc.pb.h"
 #include "control/cli/client.h"
-#include "control/cli/picture.h"
 #include "control/cli/syntax.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
@@ -192,7 +191,6 @@ absl::Status Run(CountersOptions options, const Common& common) {
   filter.set_top(options.top);
   if (!options.by.empty()) filter.set_by(Figures().at(options.by));
   if (options.watching) {
-    if (options.top > 0) options.watch.top = options.top;
     return Watch(options.watch, common);
   }
   v1::GetCountersRequest request;
@@ -213,9 +211,10 @@ void AddCounters(CLI::App& app, Invocation& invocation) {
                            "bfly counters --watch\n  bfly counters --top 5\n"
                            "  bfly counters --json | jq .conservation");
   auto options = std::make_shared<CountersOptions>();
-  verb->add_flag("--watch,-w", options->watching,
-                 "Draw the live congestion until Ctrl-C; with --json, or where standard output is "
-                 "no terminal: one line a picture");
+  verb->add_flag(
+      "--watch,-w", options->watching,
+      "Draw the live congestion, a view of `bfly top`, until q or Ctrl-C; with --json, or "
+      "where standard output is no terminal: one line a picture");
   CLI::Option* const top =
       verb->add_option("--top", options->top,
                        "Only the K links with most circuits, then most packets")

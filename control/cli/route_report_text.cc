@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "control/cli/text.h"
+#include "control/top/shade.h"
 
 namespace bfly::control {
 namespace {
@@ -108,15 +109,17 @@ std::vector<std::string> DrawOverTime(const v1::RouteReport& report, int level,
     for (uint32_t first = 0; first < samples; first += merged) {
       const auto begin = line.packets.begin() + first;
       const auto end = line.packets.begin() + std::min(first + merged, samples);
-      text += ShadeCell(*std::max_element(begin, end), largest, canvas.colour);
+      text += AnsiText({ShadeCell(*std::max_element(begin, end), largest, canvas)});
     }
     lines.push_back(text);
   }
   const uint64_t steps = samples > 1 ? report.samples(1).step() - report.samples(0).step() : 1;
-  const std::string scale =
-      absl::StrCat("packets ", ShadeScale(canvas.colour), " up to ", Count(largest));
-  const std::string legend = absl::StrCat(scale, "; a column is ", Counted(steps * merged, "step"));
-  lines.push_back(Width(legend) <= canvas.columns ? legend : scale);
+  Line scale = PlainLine("packets ");
+  for (Span& span : ShadeScale(canvas)) scale.push_back(std::move(span));
+  scale.push_back({" up to " + Count(largest)});
+  Line legend = scale;
+  legend.push_back({"; a column is " + Counted(steps * merged, "step")});
+  lines.push_back(AnsiText(Width(legend) <= canvas.columns ? legend : scale));
   return lines;
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bfly/v1/route.pb.h"
-#include "control/cli/picture.h"
+#include "control/top/line.h"
 
 namespace bfly::control {
 

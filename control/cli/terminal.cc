@@ -6,7 +6,6 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -37,41 +36,16 @@ bool Interrupted(SignalReader& signals) {
   return false;
 }
 
-Screen::Screen() : terminal_(isatty(STDOUT_FILENO) == 1) {
-  // Switches to the second screen, so that the first one comes back unchanged at the end, and hides
-  // the cursor.
-  if (terminal_) fputs("\x1b[?1049h\x1b[?25l", stdout);
-}
-
-Screen::~Screen() {
-  if (!terminal_) return;
-  fputs("\x1b[?25h\x1b[?1049l", stdout);
-  fflush(stdout);
-}
-
-Canvas Screen::canvas() const { return TerminalCanvas(); }
-
 Canvas TerminalCanvas() {
   Canvas canvas;
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0)
-    canvas = {.columns = size.ws_col, .lines = size.ws_row, .colour = false};
+    canvas = {.columns = size.ws_col, .lines = size.ws_row};
   const char* term = getenv("TERM");
   const char* no_colour = getenv("NO_COLOR");
   canvas.colour = isatty(STDOUT_FILENO) == 1 && (no_colour == nullptr || *no_colour == '\0') &&
                   term != nullptr && strcmp(term, "dumb") != 0;
   return canvas;
-}
-
-void Screen::Draw(const std::vector<std::string>& lines) {
-  std::string out = "\x1b[H";
-  for (size_t i = 0; i < lines.size(); ++i) {
-    if (i > 0) out += "\r\n";
-    out += lines[i] + "\x1b[K";
-  }
-  out += "\x1b[J";
-  fwrite(out.data(), 1, out.size(), stdout);
-  fflush(stdout);
 }
 
 }  // namespace bfly::control

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The terminal of a live drawing, and the signals that end or resize it.
+// The size of the terminal, and the signals that end or resize what is shown on it.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "control/cli/picture.h"
+#include "control/top/line.h"
 
 namespace bfly::control {
 
@@ -31,22 +28,5 @@ bool Interrupted(SignalReader& signals);
 // The size of the terminal on standard output, and whether colours may be used (not with NO_COLOR
 // or TERM=dumb). 80 columns of 24 lines without colours if it is not a terminal.
 Canvas TerminalCanvas();
-
-// A full-screen drawing. If the output is not a terminal it does nothing, and is_terminal() returns
-// false. The destructor restores the screen.
-class Screen {
- public:
-  Screen();
-  ~Screen();
-  Screen(const Screen&) = delete;
-  Screen& operator=(const Screen&) = delete;
-
-  bool is_terminal() const { return terminal_; }
-  Canvas canvas() const;
-  void Draw(const std::vector<std::string>& lines);
-
- private:
-  bool terminal_ = false;
-};
 
 }  // namespace bfly::control

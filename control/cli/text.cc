@@ -35,17 +35,6 @@ std::string BurstSizes(const v1::WorkerCost& cost) {
 
 }  // namespace
 
-std::string Count(double value) {
-  const char* const units[] = {"", "k", "M", "G", "T", "P"};
-  int unit = 0;
-  while (value >= 999.5 && unit < 5) {
-    value /= 1000;
-    ++unit;
-  }
-  const int decimals = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  return absl::StrFormat("%.*f%s", decimals, value, units[unit]);
-}
-
 bool Balances(const v1::Conservation& account) {
   return account.injected() == account.delivered() + account.dropped() + account.in_flight();
 }

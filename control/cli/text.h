@@ -11,11 +11,9 @@
 #include "absl/status/status.h"
 #include "bfly/v1/fabric.pb.h"
 #include "bfly/v1/telemetry.pb.h"
+#include "control/top/number_text.h"
 
 namespace bfly::control {
-
-// At most four digits and a unit: "812", "43.1k", "7.25M".
-std::string Count(double value);
 
 // "conservation: injected 12 = delivered 10 + dropped 1 + in flight 1". If the two sides differ the
 // line says what is wrong.

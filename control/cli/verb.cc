@@ -101,13 +101,14 @@ std::unique_ptr<CLI::App> BuildParser(Invocation& invocation) {
   app->footer(std::string("Example:\n"
                           "  bfly describe topologies/examples/demo.yaml\n"
                           "  sudo bfly lab up topologies/examples/demo.yaml\n"
-                          "  sudo bfly counters --watch\n\n"
+                          "  sudo bfly top\n\n"
                           "`bfly VERB --help` says more about each.\n\n") +
               kExitCodes);
   AddDescribe(*app, invocation);
   AddUp(*app, invocation);
   AddStatus(*app, invocation);
   AddCounters(*app, invocation);
+  AddTop(*app, invocation);
   AddCircuit(*app, invocation);
   AddDataServer(*app, invocation);
   AddTraffic(*app, invocation);

@@ -63,6 +63,7 @@ void AddDescribe(CLI::App& app, Invocation& invocation);
 void AddUp(CLI::App& app, Invocation& invocation);
 void AddStatus(CLI::App& app, Invocation& invocation);
 void AddCounters(CLI::App& app, Invocation& invocation);
+void AddTop(CLI::App& app, Invocation& invocation);
 void AddCircuit(CLI::App& app, Invocation& invocation);
 void AddChurn(CLI::App& circuit, Invocation& invocation);
 void AddMove(CLI::App& circuit, Invocation& invocation);

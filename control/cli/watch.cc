@@ -20,17 +20,19 @@
 #include "bfly/v1/fabric.grpc.pb.h"
 #include "bfly/v1/telemetry.grpc.pb.h"
 #include "control/cli/client.h"
-#include "control/cli/picture.h"
 #include "control/cli/terminal.h"
 #include "control/cli/text.h"
+#include "control/cli/top.h"
+#include "control/cli/top_links.h"
+#include "control/top/number_text.h"
 
 namespace bfly::control {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A larger network is shown by its fullest links only, because no terminal can draw all links.
-constexpr uint64_t kMostLinksDrawn = 400'000;
+// The controller does not push pictures of more links; the fullest ones stand for them.
+constexpr uint64_t kMostLinksOfPicture = 400'000;
 constexpr uint32_t kLinksOfLargeNetwork = 1000;
 
 // The newest picture of a stream. A thread of its own reads the stream, so that signals and resizes
@@ -130,8 +132,6 @@ std::string ClockTime(int64_t time_ns) {
 struct WatchedPictures {
   v1::FabricStatus fabric;
   std::optional<v1::Counters> now, before;
-  Part part;
-  bool drawn_whole = true;
 
   const v1::Counters* then() const { return before ? &*before : nullptr; }
   double per_second(uint64_t (v1::Conservation::*count)() const) const {
@@ -166,47 +166,7 @@ std::vector<uint32_t> Ascending(std::vector<uint32_t> sorted) {
   return sorted;
 }
 
-std::vector<std::string> Frame(const WatchedPictures& shown, const Canvas& canvas, uint32_t top) {
-  const v1::Counters& now = *shown.now;
-  uint32_t congestion = 0;
-  for (const v1::LinkCounters& link : now.links())
-    congestion = std::max(congestion, link.circuits());
-  std::vector<std::string> lines;
-  lines.push_back(absl::StrFormat("%s  %s, %u rows, %u stages  congestion %u  %s",
-                                  shown.fabric.name(), shown.fabric.kind(), shown.fabric.rows(),
-                                  shown.fabric.stages(), congestion, ClockTime(now.time_ns())));
-  lines.push_back(shown.RatesLine());
-  std::string account = ConservationLine(now.conservation());
-  // A narrow terminal has no room for the line's first word.
-  if (Width(account) > canvas.columns) account = account.substr(account.find(' ') + 1);
-  std::vector<std::string> below = {account};
-  if (Missed(now) > 0) below.push_back(MissedLine(now));
-  const std::vector<std::string> links = TopLinks(now, shown.then(), top);
-  if (!links.empty()) below.push_back("fullest links:");
-  for (const std::string& link : links) below.push_back("  " + link);
-
-  Canvas middle = canvas;
-  // On a low terminal the drawing stays and the list of links shrinks.
-  while (below.size() > 1 && canvas.lines < lines.size() + below.size() + 2 + 8) below.pop_back();
-  middle.lines = canvas.lines > lines.size() + below.size()
-                     ? canvas.lines - static_cast<uint32_t>(lines.size() + below.size())
-                     : 1;
-  if (shown.drawn_whole) {
-    const CongestionField field = MakeField(shown.fabric.rows(), shown.fabric.stages(), now,
-                                            shown.then(), shown.part, shown.fabric.ports());
-    for (std::string& line : DrawCongestion(field, middle)) lines.push_back(std::move(line));
-  } else {
-    lines.push_back("(too many links to draw each; the fullest are below)");
-  }
-  lines.insert(lines.end(), below.begin(), below.end());
-  for (std::string& line : lines)
-    if (Width(line) > canvas.columns)
-      line.resize(canvas.columns);  // lines with escape sequences are never this wide
-  if (lines.size() > canvas.lines) lines.resize(canvas.lines);
-  return lines;
-}
-
-std::string PlainLine(const WatchedPictures& shown) {
+std::string PictureLine(const WatchedPictures& shown) {
   std::string line = absl::StrCat(ClockTime(shown.now->time_ns()), "  ", shown.RatesLine(), "  ",
                                   ConservationLine(shown.now->conservation()));
   if (Missed(*shown.now) > 0) absl::StrAppend(&line, "  ", MissedLine(*shown.now));
@@ -214,42 +174,30 @@ std::string PlainLine(const WatchedPictures& shown) {
   return line;
 }
 
-// Draws the picture on a terminal, and prints it as a line of text elsewhere, or as a line of JSON
-// if `screen` is null.
-absl::Status Show(Screen* screen, const WatchedPictures& shown, const WatchOptions& options) {
-  if (screen == nullptr) return PrintJsonLine(*shown.now);
-  if (screen->is_terminal()) {
-    screen->Draw(Frame(shown, screen->canvas(), options.top));
-  } else {
-    printf("%s\n", PlainLine(shown).c_str());
-    fflush(stdout);
-  }
+// Prints the picture as a line of text, or of JSON.
+absl::Status PrintPicture(const WatchedPictures& shown, bool json) {
+  if (json) return PrintJsonLine(*shown.now);
+  printf("%s\n", PictureLine(shown).c_str());
+  if (fflush(stdout) != 0) return absl::DataLossError("cannot write to standard output");
   return absl::OkStatus();
 }
 
-// Runs until the end and leaves the last picture in `shown`.
-absl::Status Follow(PictureStream& stream, SignalReader& signals, Screen* screen,
-                    WatchedPictures& shown, const WatchOptions& options) {
+// Prints pictures until a signal, the stream's end or the time's end.
+absl::Status PrintPictures(PictureStream& stream, SignalReader& signals, WatchedPictures& shown,
+                           double seconds, bool json) {
   const Clock::time_point end =
-      options.seconds > 0
-          ? Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(options.seconds * 1000))
-          : Clock::time_point::max();
+      seconds > 0 ? Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000))
+                  : Clock::time_point::max();
   while (Clock::now() < end) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
     pollfd waiting[] = {{signals.descriptor(), POLLIN, 0}, {stream.descriptor(), POLLIN, 0}};
     poll(waiting, 2, static_cast<int>(std::min<int64_t>(left.count() + 1, 1000)));
-    bool resized = false;
-    for (int signal = signals.Next(); signal != 0; signal = signals.Next()) {
-      if (signal != SIGWINCH) return absl::OkStatus();
-      resized = true;
-    }
+    if (Interrupted(signals)) return absl::OkStatus();
     bool ended = false;
     absl::Status status;
-    std::optional<v1::Counters> picture = stream.Take(ended, status);
-    const bool fresh = picture.has_value();
-    if (fresh) shown.before = std::exchange(shown.now, std::move(picture));
-    if (fresh || (resized && screen != nullptr && shown.now)) {
-      const absl::Status printed = Show(screen, shown, options);
+    if (std::optional<v1::Counters> picture = stream.Take(ended, status)) {
+      shown.before = std::exchange(shown.now, std::move(picture));
+      const absl::Status printed = PrintPicture(shown, json);
       if (!printed.ok()) return printed;
     }
     if (ended) return status;
@@ -257,9 +205,23 @@ absl::Status Follow(PictureStream& stream, SignalReader& signals, Screen* screen
   return absl::OkStatus();
 }
 
+// The view of `bfly top` that was asked for: the drawing, or the fullest links with --top.
+absl::Status WatchOnTerminal(const WatchOptions& options, const Common& common) {
+  TopOptions top;
+  top.view = options.filter.top() > 0 ? "links" : "drawing";
+  if (options.filter.top() > 0) top.sort = "circuits";
+  top.part = {.stages = Ascending(options.stages),
+              .rows = Ascending(options.rows),
+              .ports = {options.filter.ports().begin(), options.filter.ports().end()}};
+  top.interval_ms = options.interval_ms;
+  top.seconds = options.seconds;
+  return RunTop(top, common);
+}
+
 }  // namespace
 
 absl::Status Watch(const WatchOptions& options, const Common& common) {
+  if (!common.json && isatty(STDOUT_FILENO) == 1) return WatchOnTerminal(options, common);
   SignalReader signals;
   auto stub = v1::Fabric::NewStub(Connect(common));
   v1::StatusResponse response;
@@ -269,22 +231,18 @@ absl::Status Watch(const WatchOptions& options, const Common& common) {
     return status;
   if (!response.status().loaded())
     return absl::FailedPreconditionError("no fabric is loaded: there is nothing to watch");
-  WatchedPictures shown{.fabric = response.status(),
-                        .now = {},
-                        .before = {},
-                        .part = {Ascending(options.stages), Ascending(options.rows)},
-                        .drawn_whole = true};
+  WatchedPictures shown{.fabric = response.status(), .now = {}, .before = {}};
   const auto count = [](const std::vector<uint32_t>& chosen, uint64_t all) {
     return chosen.empty() ? all : chosen.size();
   };
-  const uint64_t links = 2 * count(shown.part.rows, shown.fabric.rows()) *
-                         count(shown.part.stages, shown.fabric.stages());
-  shown.drawn_whole = links <= kMostLinksDrawn && options.filter.top() == 0;
+  const uint64_t links = 2 * count(Ascending(options.rows), shown.fabric.rows()) *
+                         count(Ascending(options.stages), shown.fabric.stages());
   // The controller does not push pictures of all links of a large network, so this client asks for
   // the part that it shows.
-  const bool asks = uint64_t{2} * shown.fabric.rows() * shown.fabric.stages() > kMostLinksDrawn &&
-                    !options.filter.summary();
-  if (links > kMostLinksDrawn && common.json && options.filter.top() == 0) {
+  const bool asks =
+      uint64_t{2} * shown.fabric.rows() * shown.fabric.stages() > kMostLinksOfPicture &&
+      !options.filter.summary();
+  if (links > kMostLinksOfPicture && common.json && options.filter.top() == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(links,
                      " links are too many for each picture: choose some with --top, --rows "
@@ -297,25 +255,11 @@ absl::Status Watch(const WatchOptions& options, const Common& common) {
   *request.mutable_filter() = options.filter;
   if (!common.json) {
     request.mutable_filter()->set_nonzero(true);
-    if (links > kMostLinksDrawn && options.filter.top() == 0)
+    if (links > kMostLinksOfPicture && options.filter.top() == 0)
       request.mutable_filter()->set_top(kLinksOfLargeNetwork);
   }
   PictureStream stream(request, asks, common);
-  if (common.json) return Follow(stream, signals, nullptr, shown, options);
-
-  absl::Status status;
-  Canvas canvas;
-  bool terminal;
-  {
-    Screen screen;
-    terminal = screen.is_terminal();
-    status = Follow(stream, signals, &screen, shown, options);
-    canvas = screen.canvas();
-  }
-  // Prints the last drawing once more, so that it stays readable.
-  if (terminal && shown.now)
-    for (const std::string& line : Frame(shown, canvas, options.top)) printf("%s\n", line.c_str());
-  return status;
+  return PrintPictures(stream, signals, shown, options.seconds, common.json);
 }
 
 }  // namespace bfly::control

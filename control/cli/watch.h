@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The live drawing of `bfly counters --watch`: a stream of pictures from the controller, redrawn on
-// the terminal until a signal comes, the stream ends or the given time is over.
+// `bfly counters --watch`: a stream of pictures from the controller, a line of text or JSON each,
+// until a signal comes, the stream ends or the given time is over. On a terminal it is a view of
+// `bfly top`.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,6 @@ struct WatchOptions {
   std::vector<uint32_t> stages, rows;  // the filter's numbers one by one; empty: all
   uint32_t interval_ms = 1000;
   double seconds = 0;  // 0: until a signal
-  uint32_t top = 5;    // lines of the fullest links
 };
 
 absl::Status Watch(const WatchOptions& options, const Common& common);

@@ -4,8 +4,6 @@ says when something is wrong. No devices: built-in sources carry the traffic."""
 
 import json
 import os
-import pty
-import re
 import signal
 import socket
 import subprocess
@@ -289,33 +287,6 @@ class CommandLine(CommandLineTest):
         self.assertGreater(len(documents), 2)
         for document in documents:
             self.assertTrue(balances(document["conservation"]), document["conservation"])
-
-    def test_the_drawing_gives_the_terminal_back_when_interrupted(self):
-        self.bfly("up", self.file)
-        self.bfly("circuit", "permutation", "--seed", 1, "--traffic", 1000)
-        ours, theirs = pty.openpty()
-        self.addCleanup(os.close, ours)
-        process = subprocess.Popen([BFLY, "counters", "--watch", "--interval", "100", "--run-dir", self.run_dir],
-                                   stdin=theirs, stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "xterm-256color"})
-        self.addCleanup(process.kill)
-        os.close(theirs)
-        seen = ""
-        deadline = time.monotonic() + PATIENCE
-        while seen.count("injected") < 3:
-            self.assertLess(time.monotonic(), deadline, seen)
-            seen += os.read(ours, 65536).decode(errors="replace")
-        process.send_signal(signal.SIGINT)
-        try:
-            while more := os.read(ours, 65536):
-                seen += more.decode(errors="replace")
-        except OSError:  # the terminal's other end is closed
-            pass
-        self.assertEqual(process.wait(timeout=PATIENCE), 0)
-        for begin, end in (("\x1b[?1049h", "\x1b[?1049l"), ("\x1b[?25l", "\x1b[?25h")):
-            self.assertEqual(seen.count(begin), 1)
-            self.assertEqual(seen.count(end), 1)
-        # The last picture stays on the ordinary screen.
-        self.assertRegex(re.sub(r"\x1b\[[0-9;]*m", "", seen.split("\x1b[?1049l")[1]), "conservation: injected")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/top_reader.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "control/cli/client.h"
+
+namespace bfly::control {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// How long one answer may take. A controller that hangs is said to hang after that.
+constexpr std::chrono::seconds kTopDeadline{5};
+// Up to so many links every round has all of them, else the busiest ones alone.
+constexpr uint64_t kMostLinksOfRound = 65'536;
+constexpr uint32_t kBusiestLinks = 4096;
+constexpr uint32_t kCircuitsOfRound = 1000;
+
+}  // namespace
+
+TopReader::TopReader(Part part, const Common& common)
+    : part_(std::move(part)),
+      common_(common),
+      fabric_(v1::Fabric::NewStub(Connect(common))),
+      telemetry_(v1::Telemetry::NewStub(Connect(common))),
+      circuits_(v1::Circuits::NewStub(Connect(common))),
+      traffic_(v1::Traffic::NewStub(Connect(common))) {}
+
+template <class Stub, class Request, class Response>
+absl::Status TopReader::Call(Stub* stub,
+                             grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                          Response*),
+                             const Request& request, Response* response) {
+  const SteadyClock::time_point give_up = SteadyClock::now() + kTopDeadline;
+  while (true) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kTopDeadline);
+    const grpc::Status answer = (stub->*method)(&context, request, response);
+    if (!WasTurnedAway(answer) || SteadyClock::now() > give_up) return Explain(answer, common_);
+    std::this_thread::sleep_for(kTryAgainEvery);
+  }
+}
+
+v1::GetCountersRequest TopReader::CountersRequest(const v1::FabricStatus& fabric,
+                                                  Answers& answers) const {
+  v1::GetCountersRequest request;
+  v1::CounterFilter& filter = *request.mutable_filter();
+  filter.set_nonzero(true);
+  filter.mutable_stages()->Assign(part_.stages.begin(), part_.stages.end());
+  filter.mutable_rows()->Assign(part_.rows.begin(), part_.rows.end());
+  filter.mutable_ports()->Assign(part_.ports.begin(), part_.ports.end());
+  const uint64_t stages = part_.stages.empty() ? fabric.stages() : part_.stages.size();
+  const uint64_t rows = part_.rows.empty() ? fabric.rows() : part_.rows.size();
+  answers.every_link = stages * rows * std::max(1u, fabric.ports()) <= kMostLinksOfRound;
+  if (!answers.every_link) {
+    filter.set_top(kBusiestLinks);
+    filter.set_by(v1::CounterFilter::PACKETS);
+  }
+  return request;
+}
+
+absl::StatusOr<Answers> TopReader::Ask() {
+  Answers answers;
+  v1::StatusResponse status;
+  absl::Status asked = Call(fabric_.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &status);
+  if (!asked.ok()) return asked;
+  answers.fabric_ns = SteadyClock::now().time_since_epoch().count();
+  answers.fabric = std::move(*status.mutable_status());
+  if (!answers.fabric.loaded()) return answers;
+  const v1::GetCountersRequest counters = CountersRequest(answers.fabric, answers);
+  v1::ListRequest circuits;
+  circuits.set_page_size(kCircuitsOfRound);
+  asked = Call(telemetry_.get(), &v1::Telemetry::Stub::GetCounters, counters, &answers.counters);
+  if (asked.ok()) {
+    asked = Call(fabric_.get(), &v1::Fabric::Stub::GetLinks, v1::GetLinksRequest(), &answers.links);
+  }
+  if (asked.ok())
+    asked = Call(circuits_.get(), &v1::Circuits::Stub::List, circuits, &answers.circuits);
+  if (asked.ok()) {
+    asked =
+        Call(traffic_.get(), &v1::Traffic::Stub::List, v1::ListTrafficRequest(), &answers.traffic);
+  }
+  if (absl::IsFailedPrecondition(asked)) return Answers();
+  if (!asked.ok()) return asked;
+  return answers;
+}
+
+absl::StatusOr<Sample> TopReader::Next() {
+  absl::StatusOr<Answers> now = Ask();
+  if (!now.ok()) return now.status();
+  Sample sample = MakeSample(*now, before_ ? &*before_ : nullptr, part_);
+  before_ = *std::move(now);
+  return sample;
+}
+
+TopThread::TopThread(TopReader& reader, std::chrono::milliseconds interval)
+    : reader_(reader),
+      interval_(interval),
+      event_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      thread_([this] { Run(); }) {}
+
+TopThread::~TopThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  stop_.notify_all();
+  thread_.join();
+  close(event_);
+}
+
+std::optional<absl::StatusOr<Sample>> TopThread::Take() {
+  uint64_t ignored;
+  if (read(event_, &ignored, sizeof(ignored)) < 0) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  return std::exchange(newest_, std::nullopt);
+}
+
+void TopThread::Run() {
+  SteadyClock::time_point due = SteadyClock::now();
+  while (true) {
+    absl::StatusOr<Sample> sample = reader_.Next();
+    due = std::max(due + interval_, SteadyClock::now());
+    std::unique_lock lock(mutex_);
+    newest_ = std::move(sample);
+    const uint64_t one = 1;
+    // The write fails only if 2^64 - 1 wake-ups are pending already.
+    (void)!write(event_, &one, sizeof(one));
+    if (stop_.wait_until(lock, due, [this] { return stopping_; })) return;
+  }
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/top/sample.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "control/top/line.h"
+#include "control/top/link_rates.h"
+#include "control/topology_file/ranges.h"
+
+namespace bfly::control {
+namespace {
+
+// What grew since the sample before. A count that fell began again at 0.
+uint64_t Growth(uint64_t now, uint64_t before) { return now >= before ? now - before : now; }
+
+// 0 if the time since the sample before is not known.
+double PerSecond(uint64_t now, uint64_t before, double seconds) {
+  return seconds > 0 ? static_cast<double>(Growth(now, before)) / seconds : 0;
+}
+
+uint64_t SumOf(const google::protobuf::RepeatedPtrField<v1::DropCount>& drops) {
+  uint64_t sum = 0;
+  for (const v1::DropCount& drop : drops) sum += drop.packets();
+  return sum;
+}
+
+double SecondsBetween(int64_t before_ns, int64_t now_ns) {
+  if (before_ns <= 0 || now_ns <= before_ns) return 0;
+  return static_cast<double>(now_ns - before_ns) / 1e9;
+}
+
+bool SameFabric(const v1::FabricStatus& a, const v1::FabricStatus& b) {
+  return a.loaded() && b.loaded() && a.name() == b.name() && a.kind() == b.kind() &&
+         a.rows() == b.rows() && a.stages() == b.stages();
+}
+
+using LinkPlace = std::tuple<uint32_t, uint32_t, uint32_t>;
+LinkPlace PlaceOf(const v1::LinkCounters& link) { return {link.stage(), link.row(), link.port()}; }
+
+void AddLinks(const Answers& now, const Answers* before, Sample& sample) {
+  const LinkRates rates(now.links, sample.stages);
+  sample.has_rates = rates.any();
+  std::map<LinkPlace, const v1::LinkCounters*> then;
+  if (before != nullptr)
+    for (const v1::LinkCounters& link : before->counters.links()) then[PlaceOf(link)] = &link;
+  const v1::LinkCounters nothing;
+  // Of a network with every link in the answer, a link that the answer before did not have had
+  // carried nothing. Of a larger network nobody knows what it had carried.
+  const bool knows_absent = before != nullptr && before->every_link;
+  for (const v1::LinkCounters& link : now.counters.links()) {
+    if (link.stage() >= sample.stages || link.row() >= sample.rows || link.port() >= sample.ports ||
+        !PlaceIn(sample.part.stages, link.stage()) || !PlaceIn(sample.part.rows, link.row())) {
+      continue;
+    }
+    const auto found = then.find(PlaceOf(link));
+    const bool has_before = found != then.end() || knows_absent;
+    const v1::LinkCounters& old = found != then.end() ? *found->second : nothing;
+    const double seconds = has_before ? sample.seconds : 0;
+    LinkSample added;
+    added.stage = link.stage();
+    added.row = link.row();
+    added.port = link.port();
+    added.next_row = link.next_row();
+    added.packets = link.packets();
+    added.bytes = link.bytes();
+    added.dropped = SumOf(link.drops());
+    added.packets_per_second = PerSecond(link.packets(), old.packets(), seconds);
+    added.bits_per_second = 8 * PerSecond(link.bytes(), old.bytes(), seconds);
+    added.drops_per_second = PerSecond(added.dropped, SumOf(old.drops()), seconds);
+    added.rate = rates.Of(link.stage(), link.row(), link.port());
+    if (added.rate > 0 && seconds > 0) {
+      // The two counts may be read a little farther apart than the moments of the samples.
+      added.utilisation = std::min(1.0, 1e-9 * PerSecond(link.busy_ns(), old.busy_ns(), seconds));
+    }
+    added.queued = link.occupancy();
+    added.peak = link.occupancy_peak();
+    added.circuits = link.circuits();
+    if (added.rate == 0) sample.busiest = std::max(sample.busiest, added.packets_per_second);
+    sample.links.push_back(added);
+  }
+  std::sort(sample.links.begin(), sample.links.end(), [](const LinkSample& a, const LinkSample& b) {
+    return std::tie(a.stage, a.row, a.port) < std::tie(b.stage, b.row, b.port);
+  });
+  for (LinkSample& link : sample.links) {
+    if (link.rate > 0) {
+      link.heat = static_cast<float>(link.utilisation.value_or(0));
+    } else if (sample.busiest > 0) {
+      link.heat = static_cast<float>(link.packets_per_second / sample.busiest);
+    }
+  }
+}
+
+void AddStages(Sample& sample) {
+  std::vector<uint32_t> shown = sample.part.stages;
+  for (uint32_t stage = 0; sample.part.stages.empty() && stage < sample.stages; ++stage)
+    shown.push_back(stage);
+  for (const uint32_t stage : shown) {
+    sample.by_stage.emplace_back();
+    sample.by_stage.back().stage = stage;
+  }
+  for (size_t i = 0; i < sample.links.size(); ++i) {
+    const LinkSample& link = sample.links[i];
+    StageSample& stage = sample.by_stage[*PlaceIn(sample.part.stages, link.stage)];
+    stage.packets_per_second += link.packets_per_second;
+    stage.bits_per_second += link.bits_per_second;
+    stage.drops_per_second += link.drops_per_second;
+    stage.packets += link.packets;
+    stage.dropped += link.dropped;
+    stage.queued += link.queued;
+    stage.circuits = std::max(stage.circuits, link.circuits);
+    const auto hotness = [](const LinkSample& one) {
+      return std::make_tuple(one.heat, one.packets_per_second, one.packets);
+    };
+    if (!stage.hottest || hotness(link) > hotness(sample.links[*stage.hottest])) stage.hottest = i;
+  }
+}
+
+std::string RangesOf(const google::protobuf::RepeatedField<uint32_t>& numbers) {
+  std::vector<uint32_t> sorted(numbers.begin(), numbers.end());
+  std::sort(sorted.begin(), sorted.end());
+  return FormatRanges(sorted);
+}
+
+void AddWorkers(const Answers& now, const Answers* before, Sample& sample) {
+  const double seconds = before == nullptr ? 0 : SecondsBetween(before->fabric_ns, now.fabric_ns);
+  std::map<std::pair<std::string, uint32_t>, const v1::WorkerStatus*> then;
+  if (before != nullptr) {
+    for (const v1::DataPlaneStatus& plane : before->fabric.data_planes())
+      for (const v1::WorkerStatus& worker : plane.workers())
+        then[{plane.name(), worker.lcore()}] = &worker;
+  }
+  for (const v1::DataPlaneStatus& plane : now.fabric.data_planes()) {
+    for (const v1::WorkerStatus& worker : plane.workers()) {
+      const auto found = then.find({plane.name(), worker.lcore()});
+      const v1::WorkerCost& cost = worker.cost();
+      v1::WorkerCost old;
+      // A data plane that was started anew counts from 0.
+      if (found != then.end() && found->second->cost().polls() <= cost.polls())
+        old = found->second->cost();
+      WorkerSample added;
+      added.data_plane = Printable(plane.name());
+      added.lcore = worker.lcore();
+      added.stages = RangesOf(worker.stages());
+      added.rows = worker.rows().empty() ? "all" : Printable(worker.rows());
+      const uint64_t cycles = cost.busy_cycles() - old.busy_cycles();
+      const uint64_t hops = cost.hops() - old.hops();
+      const uint64_t polls = cost.polls() - old.polls();
+      added.cycles_per_hop = hops > 0 ? static_cast<double>(cycles) / static_cast<double>(hops)
+                                      : cost.cycles_per_hop();
+      if (found != then.end() && seconds > 0) {
+        added.frames_per_second = static_cast<double>(cost.frames() - old.frames()) / seconds;
+        added.hops_per_second = static_cast<double>(hops) / seconds;
+        if (cost.tsc_hz() > 0) {
+          added.busy = std::min(
+              1.0, static_cast<double>(cycles) / static_cast<double>(cost.tsc_hz()) / seconds);
+        }
+        if (polls > 0) {
+          added.empty_polls = static_cast<double>(cost.empty_polls() - old.empty_polls()) /
+                              static_cast<double>(polls);
+        }
+      }
+      added.late = worker.lateness();
+      for (const v1::RingOccupancy& ring : cost.rings()) {
+        if (ring.peak() < added.ring_peak || ring.capacity() == 0) continue;
+        added.ring = ring.packets();
+        added.ring_peak = ring.peak();
+        added.ring_capacity = ring.capacity();
+      }
+      added.costs.assign(cost.stages().begin(), cost.stages().end());
+      sample.workers.push_back(std::move(added));
+    }
+  }
+}
+
+void AddPorts(const Answers& now, const Answers* before, Sample& sample) {
+  std::map<std::pair<std::string, std::string>, const v1::PortCounters*> then;
+  if (before != nullptr) {
+    for (const v1::PortCounters& port : before->counters.ports())
+      then[{port.data_plane(), port.name()}] = &port;
+  }
+  const v1::PortCounters nothing;
+  for (const v1::PortCounters& port : now.counters.ports()) {
+    const auto found = then.find({port.data_plane(), port.name()});
+    const v1::PortCounters& old = found == then.end() ? nothing : *found->second;
+    const double seconds = found == then.end() ? 0 : sample.seconds;
+    PortSample added;
+    added.data_plane = Printable(port.data_plane());
+    added.name = Printable(port.name());
+    added.driver = Printable(port.driver());
+    added.rx_per_second = PerSecond(port.rx_packets(), old.rx_packets(), seconds);
+    added.tx_per_second = PerSecond(port.tx_packets(), old.tx_packets(), seconds);
+    added.rx_bits = 8 * PerSecond(port.rx_bytes(), old.rx_bytes(), seconds);
+    added.tx_bits = 8 * PerSecond(port.tx_bytes(), old.tx_bytes(), seconds);
+    added.missed_per_second = PerSecond(port.rx_missed(), old.rx_missed(), seconds);
+    added.received = port.rx_packets();
+    added.sent = port.tx_packets();
+    added.missed = port.rx_missed();
+    added.dropped = SumOf(port.drops());
+    added.queue_pairs = static_cast<uint32_t>(std::max(1, port.queues_size()));
+    sample.missed += added.missed_per_second;
+    sample.host_ports.push_back(std::move(added));
+  }
+}
+
+}  // namespace
+
+std::optional<uint32_t> PlaceIn(const std::vector<uint32_t>& shown, uint32_t number) {
+  if (shown.empty()) return number;
+  const auto found = std::lower_bound(shown.begin(), shown.end(), number);
+  if (found == shown.end() || *found != number) return std::nullopt;
+  return static_cast<uint32_t>(found - shown.begin());
+}
+
+Sample MakeSample(const Answers& now, const Answers* before, const Part& part) {
+  Sample sample;
+  sample.loaded = now.fabric.loaded();
+  if (!sample.loaded) return sample;
+  if (before != nullptr && !SameFabric(now.fabric, before->fabric)) before = nullptr;
+  sample.name = Printable(now.fabric.name());
+  sample.kind = Printable(now.fabric.kind());
+  sample.rows = now.fabric.rows();
+  sample.stages = now.fabric.stages();
+  sample.ports = std::max(1u, now.fabric.ports());
+  sample.part = part;
+  std::erase_if(sample.part.rows, [&](uint32_t row) { return row >= sample.rows; });
+  std::erase_if(sample.part.stages, [&](uint32_t stage) { return stage >= sample.stages; });
+  sample.time_ns = now.counters.time_ns();
+  sample.every_link = now.every_link;
+  if (before != nullptr) {
+    sample.seconds = SecondsBetween(before->counters.monotonic_ns(), now.counters.monotonic_ns());
+  }
+  sample.account = now.counters.conservation();
+  if (before != nullptr) {
+    const v1::Conservation& old = before->counters.conservation();
+    sample.injected = PerSecond(sample.account.injected(), old.injected(), sample.seconds);
+    sample.delivered = PerSecond(sample.account.delivered(), old.delivered(), sample.seconds);
+    sample.dropped = PerSecond(sample.account.dropped(), old.dropped(), sample.seconds);
+  }
+  sample.drops.assign(now.counters.drops().begin(), now.counters.drops().end());
+  AddLinks(now, before, sample);
+  AddStages(sample);
+  AddWorkers(now, before, sample);
+  AddPorts(now, before, sample);
+  sample.circuit_counts = now.counters.circuits();
+  sample.circuits_total = now.circuits.total();
+  sample.circuits.assign(now.circuits.circuits().begin(), now.circuits.circuits().end());
+  sample.sources.assign(now.traffic.sources().begin(), now.traffic.sources().end());
+  sample.latency = now.traffic.latency();
+  for (const std::string& problem : now.counters.problems())
+    sample.problems.push_back(Printable(problem));
+  return sample;
+}
+
+std::vector<float> HeatOf(const Sample& sample, uint32_t stage) {
+  std::vector<float> heat(size_t{sample.shown_rows()} * sample.ports);
+  const auto begin =
+      std::lower_bound(sample.links.begin(), sample.links.end(), stage,
+                       [](const LinkSample& link, uint32_t wanted) { return link.stage < wanted; });
+  for (auto link = begin; link != sample.links.end() && link->stage == stage; ++link) {
+    if (const auto row = PlaceIn(sample.part.rows, link->row))
+      heat[size_t{*row} * sample.ports + link->port] = link->heat;
+  }
+  return heat;
+}
+
+}  // namespace bfly::control

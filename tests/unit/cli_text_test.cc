@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "control/cli/text.h"
+#include "control/cli/top_links.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+void AddLink(v1::Counters& counters, uint32_t stage, uint32_t row, uint32_t port, uint32_t circuits,
+             uint64_t packets) {
+  v1::LinkCounters& link = *counters.add_links();
+  link.set_stage(stage);
+  link.set_row(row);
+  link.set_port(port);
+  link.set_next_row(row ^ port);
+  link.set_circuits(circuits);
+  link.set_packets(packets);
+}
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+TEST(MissedLine, NamesThePortsThatMissedFrames) {
+  v1::Counters counters;
+  for (const auto& [name, missed] : {std::pair("a", 7u), std::pair("b", 0u), std::pair("c", 5u)}) {
+    v1::PortCounters& port = *counters.add_ports();
+    port.set_name(name);
+    port.set_rx_missed(missed);
+  }
+  EXPECT_EQ(Missed(counters), 12u);
+  EXPECT_EQ(MissedLine(counters), "ports missed 12 frames before the fabric saw them: a 7, c 5");
+}
+
+TEST(TopLinks, AreOrderedByCircuitsThenRateThenPackets) {
+  v1::Counters before, now;
+  now.set_monotonic_ns(kSecond);
+  AddLink(before, 0, 0, 0, 1, 500);
+  AddLink(now, 0, 0, 0, 1, 500);   // one circuit, silent now
+  AddLink(now, 1, 0, 0, 1, 200);   // one circuit, 200 a second
+  AddLink(now, 1, 1, 1, 2, 10);    // two circuits
+  AddLink(now, 1, 2, 0, 0, 9000);  // no circuit
+  EXPECT_THAT(TopLinks(now, &before, 3),
+              ElementsAre("s1 r1 p1 -> r0: 2 circuits, 10 packets/s, 10 packets",
+                          "s1 r0 p0 -> r0: 1 circuit, 200 packets/s, 200 packets",
+                          "s0 r0 p0 -> r0: 1 circuit, 0 packets/s, 500 packets"));
+}
+
+TEST(ConservationLine, SaysSoWhenTheAccountDoesNotBalance) {
+  v1::Conservation account;
+  account.set_injected(12);
+  account.set_delivered(10);
+  account.set_dropped(1);
+  account.set_in_flight(1);
+  EXPECT_EQ(ConservationLine(account),
+            "conservation: injected 12 = delivered 10 + dropped 1 + in flight 1");
+  account.set_injected(13);
+  EXPECT_THAT(ConservationLine(account), HasSubstr("DOES NOT BALANCE"));
+}
+
+}  // namespace
+}  // namespace bfly::control

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "control/top/link_rates.h"
+#include "control/top/sample.h"
+#include "control/top/sample_json.h"
+#include "tests/unit/top_fixture.h"
+
+namespace bfly::control {
+namespace {
+
+using testing::DoubleEq;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST(TopSample, RatesAreWhatGrewOverTheTimeBetweenTheTwo) {
+  Answers before = TopAnswers(4, 2, 10), now = TopAnswers(4, 2, 12);
+  AddTopLink(before, 1, 3, 0, 100);
+  AddTopLink(now, 1, 3, 0, 300);
+  AddTopLink(now, 0, 2, 1, 50);  // was not there before: had carried nothing
+  const Sample sample = MakeSample(now, &before, {});
+  ASSERT_THAT(sample.links, SizeIs(2));
+  EXPECT_EQ(sample.links[0].stage, 0u);  // in the order of places
+  EXPECT_THAT(sample.links[0].packets_per_second, DoubleEq(25));
+  EXPECT_THAT(sample.links[1].packets_per_second, DoubleEq(100));
+  EXPECT_THAT(sample.links[1].bits_per_second, DoubleEq(100 * 100 * 8));
+  EXPECT_EQ(sample.links[1].packets, 300u);
+  // Neither has a rate, so their packets are beside those of the busiest.
+  EXPECT_THAT(sample.busiest, DoubleEq(100));
+  EXPECT_FLOAT_EQ(sample.links[0].heat, 0.25);
+  EXPECT_FLOAT_EQ(sample.links[1].heat, 1);
+  EXPECT_FALSE(sample.links[1].utilisation);
+}
+
+TEST(TopSample, TheFirstHasCountsAndNoRates) {
+  Answers now = TopAnswers(4, 2, 10);
+  AddTopLink(now, 0, 0, 0, 300).set_circuits(2);
+  const Sample sample = MakeSample(now, nullptr, {});
+  ASSERT_THAT(sample.links, SizeIs(1));
+  EXPECT_EQ(sample.links[0].packets_per_second, 0);
+  EXPECT_EQ(sample.links[0].circuits, 2u);
+  EXPECT_EQ(sample.seconds, 0);
+}
+
+TEST(TopSample, UtilisationIsTheTimeALinkWithARateWasSending) {
+  Answers before = TopAnswers(4, 2, 10), now = TopAnswers(4, 2, 14);
+  AddTopRate(now, "1", "2-3", "10Mbps");
+  AddTopLink(before, 1, 2, 0, 100).set_busy_ns(kTopSecond);
+  AddTopLink(now, 1, 2, 0, 500).set_busy_ns(2 * kTopSecond);  // one second of four
+  AddTopLink(now, 1, 3, 1, 500).set_busy_ns(5 * kTopSecond);  // read a second later
+  AddTopLink(now, 0, 2, 0, 400);
+  const Sample sample = MakeSample(now, &before, {});
+  ASSERT_THAT(sample.links, SizeIs(3));
+  EXPECT_FALSE(sample.links[0].utilisation);
+  EXPECT_EQ(sample.links[0].rate, 0u);
+  EXPECT_THAT(*sample.links[1].utilisation, DoubleEq(0.25));
+  EXPECT_EQ(sample.links[1].rate, 10'000'000u);
+  EXPECT_FLOAT_EQ(sample.links[1].heat, 0.25);
+  EXPECT_THAT(*sample.links[2].utilisation, DoubleEq(1));
+  EXPECT_THAT(sample.busiest, DoubleEq(100));  // of links without a rate
+  EXPECT_TRUE(sample.has_rates);
+}
+
+TEST(TopSample, AStageIsTheSumOfItsLinksAndNamesItsHottest) {
+  Answers before = TopAnswers(4, 3, 1), now = TopAnswers(4, 3, 2);
+  for (const uint32_t row : {0u, 1u, 2u}) {
+    v1::LinkCounters& link = AddTopLink(now, 1, row, 1, 10 * (row + 1));
+    link.set_occupancy(row);
+    link.set_circuits(3 - row);
+    link.add_drops()->set_packets(row);
+  }
+  const Sample sample = MakeSample(now, &before, {});
+  ASSERT_THAT(sample.by_stage, SizeIs(3));
+  const StageSample& stage = sample.by_stage[1];
+  EXPECT_THAT(stage.packets_per_second, DoubleEq(10 + 20 + 30));
+  EXPECT_THAT(stage.drops_per_second, DoubleEq(0 + 1 + 2));
+  EXPECT_EQ(stage.queued, 3u);
+  EXPECT_EQ(stage.circuits, 3u);
+  ASSERT_TRUE(stage.hottest);
+  EXPECT_EQ(sample.links[*stage.hottest].row, 2u);
+  EXPECT_FALSE(sample.by_stage[0].hottest);
+}
+
+TEST(TopSample, APartHasItsOwnStagesAndRowsAlone) {
+  Answers now = TopAnswers(16, 4, 1);
+  AddTopLink(now, 2, 9, 0, 1);
+  AddTopLink(now, 2, 8, 1, 1);  // not asked for
+  AddTopLink(now, 0, 9, 1, 1);  // not asked for
+  const Sample sample =
+      MakeSample(now, nullptr, {.stages = {2, 3, 7}, .rows = {4, 9, 99}, .ports = {}});
+  ASSERT_THAT(sample.links, SizeIs(1));
+  EXPECT_EQ(sample.links[0].row, 9u);
+  ASSERT_THAT(sample.by_stage, SizeIs(2));
+  EXPECT_EQ(sample.by_stage[1].stage, 3u);
+  EXPECT_EQ(sample.shown_rows(), 2u);
+  EXPECT_THAT(HeatOf(sample, 2), SizeIs(4));
+}
+
+TEST(TopSample, LinksOutsideTheNetworkAreLeftOut) {
+  Answers now = TopAnswers(4, 2, 1);
+  AddTopLink(now, 2, 0, 0, 1);
+  AddTopLink(now, 0, 4, 0, 1);
+  AddTopLink(now, 0, 0, 2, 1);
+  EXPECT_THAT(MakeSample(now, nullptr, {}).links, IsEmpty());
+}
+
+TEST(TopSample, AnotherFabricAndCountsThatFellBeginAnew) {
+  Answers before = TopAnswers(4, 2, 10), now = TopAnswers(4, 2, 12);
+  AddTopLink(before, 0, 0, 0, 500);
+  AddTopLink(now, 0, 0, 0, 60);
+  EXPECT_THAT(MakeSample(now, &before, {}).links[0].packets_per_second, DoubleEq(30));
+  before.fabric.set_name("another");
+  EXPECT_EQ(MakeSample(now, &before, {}).links[0].packets_per_second, 0);
+}
+
+TEST(TopSample, ALinkThatABusiestListDidNotHaveHasNoRateYet) {
+  Answers before = TopAnswers(4, 2, 10), now = TopAnswers(4, 2, 12);
+  before.every_link = now.every_link = false;
+  AddTopLink(now, 0, 0, 0, 500);
+  EXPECT_EQ(MakeSample(now, &before, {}).links[0].packets_per_second, 0);
+}
+
+v1::WorkerStatus& AddTopWorker(Answers& answers, uint64_t busy, uint64_t hops) {
+  if (answers.fabric.data_planes().empty()) answers.fabric.add_data_planes()->set_name("dp0");
+  v1::WorkerStatus& worker = *answers.fabric.mutable_data_planes(0)->add_workers();
+  worker.set_lcore(3);
+  for (const uint32_t stage : {2u, 0u, 1u}) worker.add_stages(stage);
+  worker.mutable_cost()->set_tsc_hz(1000);
+  worker.mutable_cost()->set_busy_cycles(busy);
+  worker.mutable_cost()->set_hops(hops);
+  worker.mutable_cost()->set_frames(hops / 2);
+  worker.mutable_cost()->set_polls(2 * hops);
+  worker.mutable_cost()->set_empty_polls(hops / 2);
+  return worker;
+}
+
+TEST(TopSample, AWorkerIsBusyForItsCyclesOverTheClocks) {
+  Answers before = TopAnswers(4, 3, 10), now = TopAnswers(4, 3, 12);
+  AddTopWorker(before, 1000, 400);
+  AddTopWorker(now, 1500, 500);  // half a second of two
+  const Sample sample = MakeSample(now, &before, {});
+  ASSERT_THAT(sample.workers, SizeIs(1));
+  EXPECT_EQ(sample.workers[0].stages, "0-2");
+  EXPECT_THAT(*sample.workers[0].busy, DoubleEq(0.25));
+  EXPECT_THAT(sample.workers[0].cycles_per_hop, DoubleEq(5));
+  EXPECT_THAT(sample.workers[0].hops_per_second, DoubleEq(50));
+  EXPECT_THAT(*sample.workers[0].empty_polls, DoubleEq(0.25));
+}
+
+TEST(TopSample, AWorkerThatWasStartedAnewCountsFromZero) {
+  Answers before = TopAnswers(4, 3, 10), now = TopAnswers(4, 3, 12);
+  AddTopWorker(before, 1000, 400);
+  AddTopWorker(now, 500, 100);
+  EXPECT_THAT(*MakeSample(now, &before, {}).workers[0].busy, DoubleEq(0.25));
+}
+
+TEST(TopSample, PortsHaveRatesInBitsAndWhatTheirDevicesMissed) {
+  Answers before = TopAnswers(4, 3, 10), now = TopAnswers(4, 3, 12);
+  for (Answers* const answers : {&before, &now}) {
+    v1::PortCounters& port = *answers->counters.add_ports();
+    port.set_name("p\x1b[2J");  // what a name may not do to the terminal
+    port.set_rx_packets(answers == &now ? 30 : 10);
+    port.set_rx_bytes(answers == &now ? 3000 : 1000);
+    port.set_rx_missed(answers == &now ? 8 : 2);
+  }
+  const Sample sample = MakeSample(now, &before, {});
+  ASSERT_THAT(sample.host_ports, SizeIs(1));
+  EXPECT_EQ(sample.host_ports[0].name, "p?[2J");
+  EXPECT_THAT(sample.host_ports[0].rx_per_second, DoubleEq(10));
+  EXPECT_THAT(sample.host_ports[0].rx_bits, DoubleEq(8000));
+  EXPECT_THAT(sample.missed, DoubleEq(3));
+}
+
+TEST(TopSample, AsJsonHasTheSameFiguresAndLeavesOutWhatIsNotKnown) {
+  Answers before = TopAnswers(4, 2, 10), now = TopAnswers(4, 2, 12);
+  AddTopLink(now, 1, 3, 0, 300);
+  now.counters.mutable_conservation()->set_injected(7);
+  const nlohmann::ordered_json json = SampleJson(MakeSample(now, &before, {}));
+  EXPECT_EQ(json["links"].size(), 1u);
+  EXPECT_EQ(json["links"][0]["packets"], 300);
+  EXPECT_EQ(json["links"][0]["packets_per_second"], 150);
+  EXPECT_FALSE(json["links"][0].contains("utilisation"));
+  EXPECT_EQ(json["stages"][1]["hottest"]["row"], 3);
+  EXPECT_EQ(json["conservation"]["injected"], 7);
+}
+
+TEST(LinkRates, AreThoseOfTheGroupThatHasTheLink) {
+  Answers answers;
+  AddTopRate(answers, "0-1", "", "10Mbps").set_ports("1");
+  AddTopRate(answers, "", "4-7", "1Gbps");
+  AddTopRate(answers, "2", "", "none");
+  AddTopRate(answers, "what", "", "1Gbps");  // cannot be read
+  const LinkRates rates(answers.links, 3);
+  EXPECT_EQ(rates.Of(0, 0, 1), 10'000'000u);
+  EXPECT_EQ(rates.Of(0, 0, 0), 0u);
+  EXPECT_EQ(rates.Of(2, 5, 0), 1'000'000'000u);
+  EXPECT_EQ(rates.Of(2, 3, 0), 0u);
+  EXPECT_EQ(rates.Of(3, 5, 0), 0u);
+}
+
+}  // namespace
+}  // namespace bfly::control
