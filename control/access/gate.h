@@ -40,6 +40,9 @@ class Gate {
   // to gRPC, by which Of() knows the caller again; `fd` is used up. PERMISSION_DENIED: the caller
   // has no role, and the connection is closed.
   absl::StatusOr<int> Admit(int fd, const std::string& path);
+  // The same for a connection that this process makes to its own server: its calls are those of
+  // `caller`.
+  int AdmitAs(Caller caller, int fd);
 
   // The caller of a call under way.
   Caller Of(const grpc::ServerContextBase& context) const;

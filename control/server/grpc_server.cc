@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/server/grpc_server.h"
 
+#include <fcntl.h>
+#include <grpcpp/create_channel_posix.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
@@ -8,6 +10,7 @@
 #include <grpcpp/impl/server_builder_plugin.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server_posix.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -49,7 +52,8 @@ absl::StatusOr<int> Admit(Gate* gate, int fd, const std::string& path) {
 
 }  // namespace
 
-GrpcServer::GrpcServer(std::unique_ptr<grpc::Server> server) : server_(std::move(server)) {}
+GrpcServer::GrpcServer(std::unique_ptr<grpc::Server> server, Gate* gate)
+    : server_(std::move(server)), gate_(gate) {}
 
 GrpcServer::~GrpcServer() { Stop(); }
 
@@ -93,7 +97,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
 
-  std::unique_ptr<GrpcServer> started(new GrpcServer(builder.BuildAndStart()));
+  std::unique_ptr<GrpcServer> started(new GrpcServer(builder.BuildAndStart(), options.gate));
   grpc::Server* server = started->server_.get();
   if (server == nullptr) {
     return absl::UnavailableError(absl::StrCat("cannot listen at ",
@@ -117,6 +121,17 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
 
 void GrpcServer::SetServing(const std::string& service, bool serving) {
   if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(service, serving);
+}
+
+std::shared_ptr<grpc::Channel> GrpcServer::ConnectAs(Caller caller) {
+  int ends[2];
+  if (gate_ == nullptr || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return nullptr;
+  for (const int end : ends) fcntl(end, F_SETFL, O_NONBLOCK);
+  grpc::AddInsecureChannelFromFd(server_.get(), gate_->AdmitAs(std::move(caller), ends[0]));
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);
+  return grpc::CreateCustomInsecureChannelFromFd("bfly-controller", ends[1], arguments);
 }
 
 void GrpcServer::Stop() {

@@ -3,6 +3,7 @@
 // reflection services, and a bounded number of threads that sleep if nobody calls.
 #pragma once
 
+#include <grpcpp/channel.h>
 #include <grpcpp/server.h>
 
 #include <memory>
@@ -48,13 +49,18 @@ class GrpcServer {
   // Sets the status in grpc.health.v1; "" is the server as a whole. Everything starts as serving.
   void SetServing(const std::string& service, bool serving);
 
+  // Returns a connection of this process to the server, by which `caller` calls; needs a gate. It
+  // does not come back once it is broken. Null: the process has no descriptors left.
+  std::shared_ptr<grpc::Channel> ConnectAs(Caller caller);
+
   // Refuses new calls, cancels open calls after a moment, removes the sockets. Idempotent.
   void Stop();
 
  private:
-  explicit GrpcServer(std::unique_ptr<grpc::Server> server);
+  GrpcServer(std::unique_ptr<grpc::Server> server, Gate* gate);
 
   std::unique_ptr<grpc::Server> server_;
+  Gate* const gate_;
   std::vector<std::unique_ptr<UnixListener>> listeners_;
 };
 
