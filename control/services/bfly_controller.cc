@@ -36,6 +36,7 @@
 #include "control/services/schedules_service.h"
 #include "control/services/telemetry_service.h"
 #include "control/services/traffic_service.h"
+#include "control/web/web_page.h"
 
 namespace bfly::control {
 namespace {
@@ -50,6 +51,7 @@ Examples:
   bfly-controller                                    serves at /run/bfly/controller.sock
   bfly-controller --listen unix:/tmp/lab/c.sock      serves at another socket
   bfly-controller --viewer group:lab                 lets the users of a group look on
+  bfly-controller --web 7390                         serves a page for browsers of this machine
   bfly-controller --tls-listen 0.0.0.0:7380 --tls-cert c.pem --tls-key c.key --tls-ca lab.pem --operator certificate:alice
   bfly-controller --run-dir /tmp/lab --agent unix:/tmp/other/dp0.sock
 )";
@@ -61,6 +63,7 @@ struct Flags {
   DoorFlags doors;
   std::vector<std::string> agents;
   std::string audit;
+  std::string web;
 };
 
 void Declare(CLI::App& app, Flags& flags) {
@@ -79,6 +82,7 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--audit", flags.audit,
                  "File that says who changed what, a line of JSON a call [STATE_DIR/audit.log]")
       ->type_name("FILE");
+  app.add_option("--web", flags.web, kWebHelp)->type_name("ADDRESS");
   app.add_option("--agent", flags.agents,
                  "Address of a data plane to take over from when starting, besides the sockets in "
                  "the run directory; may be given more than once");
@@ -129,8 +133,29 @@ std::string StatusText(Controller& controller) {
   return text;
 }
 
+// The page of the address that --web gives; null without --web. Who looks at the page has the role
+// of a viewer, and who shows its token that of an operator. `server` may start later.
+absl::StatusOr<std::unique_ptr<WebPage>> ServePage(const std::string& address,
+                                                   const std::string& run_directory,
+                                                   const std::atomic<GrpcServer*>& server) {
+  if (address.empty()) return nullptr;
+  const auto calls_as = [&server](Role role, const std::string& name) {
+    return [&server, caller = Caller{.role = role, .name = name, .who = name}] {
+      GrpcServer* const started = server.load(std::memory_order_acquire);
+      return started == nullptr ? nullptr : started->ConnectAs(caller);
+    };
+  };
+  return WebPage::Start({.address = address,
+                         .run_directory = run_directory,
+                         .viewer = calls_as(Role::kViewer, "web page"),
+                         .changer = calls_as(Role::kOperator, "web page with its token")});
+}
+
 absl::Status Run(const Flags& flags) {
   const StopSignal stop;
+  absl::StatusOr<std::string> web_address = std::string();
+  if (!flags.web.empty()) web_address = WebAddress(flags.web);
+  if (!web_address.ok()) return web_address.status();
   const std::string run_directory = RunDirectory(flags.run_dir);
   if (absl::Status status = CheckRunDirectory(run_directory); !status.ok()) return status;
   const absl::StatusOr<Doors> doors =
@@ -183,11 +208,20 @@ absl::Status Run(const Flags& flags) {
   SchedulesService schedules(schedule_control, desk);
   TelemetryService telemetry(poll, desk);
   TrafficService traffic(controller, desk);
+  // The page comes first: if its address is taken, nobody has seen this controller yet.
+  std::atomic<GrpcServer*> started = nullptr;
+  absl::StatusOr<std::unique_ptr<WebPage>> page = ServePage(*web_address, run_directory, started);
+  if (!page.ok()) return page.status();
   absl::StatusOr<std::unique_ptr<GrpcServer>> server = GrpcServer::Start(
       server_options,
       {&fabric, &circuits, &data_server, &programs, &schedules, &telemetry, &traffic});
   if (!server.ok()) return server.status();
+  started.store(server->get(), std::memory_order_release);
   std::cout << "controller answers at " << absl::StrJoin(doors->addresses(), ", ") << std::endl;
+  if (*page != nullptr) {
+    std::cout << "web page at " << (*page)->url() << ", token in " << (*page)->token_path()
+              << std::endl;
+  }
 
   // The controller serves as long as it runs. Circuits can be set up, and programs run, only while
   // every data plane is there.
@@ -209,6 +243,7 @@ absl::Status Run(const Flags& flags) {
     told = usable;
   } while (!stop.WaitFor(pulse.interval()));
   notice.Stopping();
+  page->reset();
   (*server)->Stop();
   RemoveOperatorId(run_directory);
   return absl::OkStatus();

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/web/fabric_watch.h"
+
+#include <google/protobuf/util/message_differencer.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace bfly::control {
+namespace {
+
+double RateOf(uint64_t now, uint64_t before, double seconds) {
+  return now > before && seconds > 0 ? static_cast<double>(now - before) / seconds : 0;
+}
+
+// Faults come and go in one fabric, and not every description has the links.
+bool IsSameFabric(v1::DescribeResponse a, v1::DescribeResponse b) {
+  for (v1::DescribeResponse* description : {&a, &b}) {
+    description->clear_faults();
+    description->clear_links();
+  }
+  return google::protobuf::util::MessageDifferencer::Equals(a, b);
+}
+
+}  // namespace
+
+FabricMoment MomentOf(const v1::Counters& counters, const FabricMoment* before) {
+  FabricMoment moment{.time_ns = counters.time_ns(),
+                      .monotonic_ns = counters.monotonic_ns(),
+                      .injected = counters.conservation().injected(),
+                      .delivered = counters.conservation().delivered(),
+                      .dropped = counters.conservation().dropped(),
+                      .in_flight = counters.conservation().in_flight(),
+                      .circuits = counters.circuits().standing(),
+                      .broken = counters.circuits().broken()};
+  if (before == nullptr) return moment;
+  const double seconds = static_cast<double>(moment.monotonic_ns - before->monotonic_ns) * 1e-9;
+  moment.injected_rate = RateOf(moment.injected, before->injected, seconds);
+  moment.delivered_rate = RateOf(moment.delivered, before->delivered, seconds);
+  moment.drop_rate = RateOf(moment.dropped, before->dropped, seconds);
+  return moment;
+}
+
+FabricWatch::FabricWatch(FabricCalls& calls, const Options& options)
+    : calls_(calls), options_(options), asked_(Clock::now() - options.attention) {
+  thread_ = std::thread([this] { Run(); });
+}
+
+FabricWatch::~FabricWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  news_.notify_all();
+  thread_.join();
+}
+
+void FabricWatch::Run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    hurry_ = false;
+    const auto begin = Clock::now();
+    const bool links = begin - asked_ < options_.attention;
+    lock.unlock();
+    absl::Status status = Read(links);
+    lock.lock();
+    status_ = std::move(status);
+    if (!status_.ok()) {
+      known_ = nullptr;
+      sample_ = nullptr;
+    }
+    ++readings_;
+    news_.notify_all();
+    // Rates over less than this would say little, and requests must not multiply the readings.
+    constexpr std::chrono::milliseconds kLeast{200};
+    wake_.wait_until(lock, begin + std::min(kLeast, options_.interval),
+                     [this] { return stopping_; });
+    wake_.wait_until(lock, begin + options_.interval, [this] { return stopping_ || hurry_; });
+  }
+}
+
+absl::Status FabricWatch::ReadDescription() {
+  absl::StatusOr<v1::DescribeResponse> description = calls_.Describe(/*links=*/false);
+  if (!description.ok()) {
+    // What comes next is another fabric, also if it comes from the same file.
+    description_.Clear();
+    return description.status();
+  }
+  if (!IsSameFabric(*description, description_)) {
+    ++fabrics_;
+    wiring_ = nullptr;
+    last_sample_ = nullptr;
+    last_counters_.Clear();
+    moments_.clear();
+  }
+  description_ = *std::move(description);
+  return absl::OkStatus();
+}
+
+absl::Status FabricWatch::ReadWiring() {
+  const bool links = description_.link_count() <= Wiring::kMostLinks;
+  absl::StatusOr<v1::DescribeResponse> description = calls_.Describe(links);
+  if (!description.ok()) return description.status();
+  if (!IsSameFabric(*description, description_))
+    return absl::UnavailableError("another fabric was loaded meanwhile");
+  absl::StatusOr<Wiring> wiring = WiringOf(*description);
+  if (!wiring.ok()) return wiring.status();
+  wiring_ = std::make_shared<const Wiring>(*std::move(wiring));
+  return absl::OkStatus();
+}
+
+absl::Status FabricWatch::Read(bool links) {
+  if (absl::Status status = ReadDescription(); !status.ok()) return status;
+  if (links && wiring_ == nullptr) {
+    if (absl::Status status = ReadWiring(); !status.ok()) return status;
+  }
+  v1::GetCountersRequest request;
+  v1::CounterFilter* filter = request.mutable_filter();
+  if (!links) {
+    filter->set_summary(true);
+  } else {
+    filter->set_nonzero(true);
+    if (wiring_->next_rows.empty()) filter->set_top(kFullest);
+  }
+  absl::StatusOr<v1::Counters> counters = calls_.GetCounters(request);
+  if (!counters.ok()) return counters.status();
+  std::shared_ptr<const FabricSample> sample;
+  if (links) {
+    const absl::StatusOr<v1::GetLinksResponse> down = calls_.GetLinks();
+    if (!down.ok()) return down.status();
+    FabricSample made = SampleOf(wiring_, *counters, *down, last_sample_.get());
+    made.fabric = fabrics_;
+    sample = std::make_shared<const FabricSample>(std::move(made));
+  }
+  counters->clear_links();
+  moments_.push_back(MomentOf(*counters, moments_.empty() ? nullptr : &moments_.back()));
+  if (moments_.size() > kMostMoments) moments_.pop_front();
+  auto known = std::make_shared<Known>();
+  known->fabric = fabrics_;
+  known->description = description_;
+  known->before = std::exchange(last_counters_, *counters);
+  known->counters = *std::move(counters);
+  known->moments = moments_;
+  last_sample_ = sample;
+
+  const std::lock_guard lock(mutex_);
+  known_ = std::move(known);
+  sample_ = std::move(sample);
+  if (sample_ != nullptr) sampled_ = Clock::now();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const FabricWatch::Known>> FabricWatch::known() {
+  std::unique_lock lock(mutex_);
+  news_.wait_for(lock, options_.patience, [this] { return stopping_ || readings_ > 0; });
+  if (known_ == nullptr) return status_;
+  return known_;
+}
+
+absl::StatusOr<std::shared_ptr<const FabricSample>> FabricWatch::Links() {
+  std::unique_lock lock(mutex_);
+  asked_ = Clock::now();
+  const auto fresh = [this] {
+    return sample_ != nullptr && Clock::now() - sampled_ < 3 * options_.interval;
+  };
+  if (!fresh()) {
+    hurry_ = true;
+    wake_.notify_all();
+    // A reading that is under way may be without links, so the one after it counts too.
+    const uint64_t enough = readings_ + 2;
+    news_.wait_for(lock, options_.patience,
+                   [&] { return stopping_ || fresh() || readings_ >= enough; });
+  }
+  if (sample_ != nullptr) return sample_;
+  if (!status_.ok()) return status_;
+  return absl::UnavailableError("the links could not be read in time; try again");
+}
+
+void FabricWatch::Hurry() {
+  {
+    const std::lock_guard lock(mutex_);
+    hurry_ = true;
+  }
+  wake_.notify_all();
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the fabric's figures once a second, for all who look at the page. Links are read only while
+// somebody looks.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "bfly/v1/fabric.pb.h"
+#include "bfly/v1/telemetry.pb.h"
+#include "control/web/fabric_calls.h"
+#include "control/web/link_sample.h"
+
+namespace bfly::control {
+
+// The account of a fabric at one moment, and its rates since the moment before.
+struct FabricMoment {
+  int64_t time_ns = 0;       // since the epoch
+  int64_t monotonic_ns = 0;  // of the controller
+  uint64_t injected = 0;
+  uint64_t delivered = 0;
+  uint64_t dropped = 0;
+  uint64_t in_flight = 0;
+  uint64_t circuits = 0;
+  uint64_t broken = 0;
+  double injected_rate = 0;
+  double delivered_rate = 0;
+  double drop_rate = 0;
+};
+
+// The moment that `counters` tell. `before` is the moment before of the same fabric, or null.
+FabricMoment MomentOf(const v1::Counters& counters, const FabricMoment* before);
+
+class FabricWatch {
+ public:
+  struct Options {
+    std::chrono::milliseconds interval{1000};
+    // Links are read until nobody has asked for them for so long.
+    std::chrono::milliseconds attention{10'000};
+    // How long a request waits for a first sample.
+    std::chrono::milliseconds patience{5'000};
+  };
+  static constexpr size_t kMostMoments = 600;
+  // The links that are read of a network with more than Wiring::kMostLinks.
+  static constexpr uint32_t kFullest = 4096;
+
+  FabricWatch(FabricCalls& calls, const Options& options);
+  ~FabricWatch();
+
+  // What is known of the loaded fabric, beside its links. FAILED_PRECONDITION: no fabric is loaded.
+  struct Known {
+    uint64_t fabric = 0;  // counts the fabrics that were seen
+    v1::DescribeResponse description;
+    v1::Counters counters;  // without links
+    v1::Counters before;    // a moment earlier; empty at first
+    std::deque<FabricMoment> moments;
+  };
+  absl::StatusOr<std::shared_ptr<const Known>> known();
+
+  // A sample that is younger than a few intervals.
+  absl::StatusOr<std::shared_ptr<const FabricSample>> Links();
+
+  // A change was made: the next reading comes at once.
+  void Hurry();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void Run();
+  // One reading. Only the thread calls it.
+  absl::Status Read(bool links);
+  absl::Status ReadDescription();
+  absl::Status ReadWiring();
+
+  FabricCalls& calls_;
+  const Options options_;
+
+  // Of the thread.
+  uint64_t fabrics_ = 0;
+  v1::DescribeResponse description_;
+  std::shared_ptr<const Wiring> wiring_;
+  std::shared_ptr<const FabricSample> last_sample_;
+  v1::Counters last_counters_;
+  std::deque<FabricMoment> moments_;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable wake_;
+  std::condition_variable news_;
+  bool stopping_ = false;
+  bool hurry_ = false;
+  uint64_t readings_ = 0;
+  Clock::time_point asked_;  // when somebody last asked for links
+  Clock::time_point sampled_;
+  absl::Status status_ = absl::UnavailableError("the fabric was not read yet");
+  std::shared_ptr<const Known> known_;
+  std::shared_ptr<const FabricSample> sample_;
+  std::thread thread_;
+};
+
+}  // namespace bfly::control

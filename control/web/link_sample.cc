@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/web/link_sample.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace bfly::control {
+namespace {
+
+uint64_t Sum(const google::protobuf::RepeatedPtrField<v1::DropCount>& drops) {
+  uint64_t sum = 0;
+  for (const v1::DropCount& drop : drops) sum += drop.packets();
+  return sum;
+}
+
+void Fill(const v1::LinkCounters& counted, SampledLink& link) {
+  link.packets = counted.packets();
+  link.bytes = counted.bytes();
+  link.drops = Sum(counted.drops());
+  link.occupancy = counted.occupancy();
+  link.occupancy_peak = counted.occupancy_peak();
+  link.circuits = counted.circuits();
+  link.circuit_capacity = counted.circuit_capacity();
+}
+
+bool IsInside(const Wiring& wiring, uint32_t stage, uint32_t row, uint32_t port) {
+  return stage < wiring.stages && row < wiring.rows && port < wiring.ports;
+}
+
+auto PlaceOf(const SampledLink& link) { return std::tuple(link.stage, link.row, link.port); }
+
+// A counter that went back belongs to a data plane that began anew.
+double Rate(uint64_t now, uint64_t before, double seconds) {
+  return now > before && seconds > 0 ? static_cast<double>(now - before) / seconds : 0;
+}
+
+void SetRates(const SampledLink& before, double seconds, SampledLink& link) {
+  link.packet_rate = Rate(link.packets, before.packets, seconds);
+  link.byte_rate = Rate(link.bytes, before.bytes, seconds);
+  link.drop_rate = Rate(link.drops, before.drops, seconds);
+}
+
+std::vector<SampledLink> EveryLink(const Wiring& wiring, const v1::Counters& counters) {
+  std::vector<SampledLink> links(wiring.links());
+  size_t index = 0;
+  for (uint32_t stage = 0; stage < wiring.stages; ++stage) {
+    for (uint32_t row = 0; row < wiring.rows; ++row) {
+      for (uint32_t port = 0; port < wiring.ports; ++port, ++index) {
+        links[index].stage = stage;
+        links[index].row = row;
+        links[index].port = port;
+        links[index].next_row = wiring.next_rows[index];
+      }
+    }
+  }
+  for (const v1::LinkCounters& counted : counters.links()) {
+    if (!IsInside(wiring, counted.stage(), counted.row(), counted.port())) continue;
+    Fill(counted, links[wiring.index(counted.stage(), counted.row(), counted.port())]);
+  }
+  return links;
+}
+
+std::vector<SampledLink> CountedLinks(const Wiring& wiring, const v1::Counters& counters) {
+  std::vector<SampledLink> links;
+  for (const v1::LinkCounters& counted : counters.links()) {
+    if (!IsInside(wiring, counted.stage(), counted.row(), counted.port())) continue;
+    SampledLink link{.stage = counted.stage(),
+                     .row = counted.row(),
+                     .port = counted.port(),
+                     .next_row = counted.next_row()};
+    Fill(counted, link);
+    links.push_back(link);
+  }
+  std::sort(links.begin(), links.end(),
+            [](const SampledLink& a, const SampledLink& b) { return PlaceOf(a) < PlaceOf(b); });
+  return links;
+}
+
+void MarkDown(const Wiring& wiring, const v1::GetLinksResponse& down,
+              std::vector<SampledLink>& links) {
+  std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> refs;
+  for (const v1::LinkRef& ref : down.down()) refs.emplace_back(ref.stage(), ref.row(), ref.port());
+  std::sort(refs.begin(), refs.end());
+  std::vector<std::pair<uint32_t, uint32_t>> nodes;
+  for (const v1::NodeRef& ref : down.down_nodes()) nodes.emplace_back(ref.level(), ref.row());
+  std::sort(nodes.begin(), nodes.end());
+  if (refs.empty() && nodes.empty()) return;
+  const auto is_down = [&nodes](uint32_t level, uint32_t row) {
+    return std::binary_search(nodes.begin(), nodes.end(), std::pair(level, row));
+  };
+  for (SampledLink& link : links) {
+    link.down = std::binary_search(refs.begin(), refs.end(), PlaceOf(link)) ||
+                is_down(link.stage, link.row) ||
+                is_down((link.stage + 1) % wiring.levels, link.next_row);
+  }
+}
+
+double FigureOf(const SampledLink& link, LinkFigure figure) {
+  switch (figure) {
+    case LinkFigure::kPacketRate:
+      return link.packet_rate;
+    case LinkFigure::kPackets:
+      return static_cast<double>(link.packets);
+    case LinkFigure::kOccupancy:
+      return link.occupancy;
+    case LinkFigure::kCircuits:
+      return link.circuits;
+    case LinkFigure::kDrops:
+      return static_cast<double>(link.drops);
+  }
+  return 0;
+}
+
+}  // namespace
+
+absl::StatusOr<Wiring> WiringOf(const v1::DescribeResponse& description) {
+  Wiring wiring{.rows = description.rows(),
+                .stages = description.stages(),
+                .ports = 2 * std::max(1u, description.multiplicity()),
+                .levels = std::max(1u, description.levels()),
+                .next_rows = {}};
+  if (wiring.links() > Wiring::kMostLinks) return wiring;
+  wiring.next_rows.resize(wiring.links());
+  for (const v1::LinkEnds& link : description.links()) {
+    if (!IsInside(wiring, link.stage(), link.row(), link.port()) ||
+        link.next_row() >= wiring.rows) {
+      return absl::InternalError(absl::StrCat("the link ", link.stage(), ".", link.row(), ".",
+                                              link.port(), " is outside the network"));
+    }
+    wiring.next_rows[wiring.index(link.stage(), link.row(), link.port())] = link.next_row();
+  }
+  return wiring;
+}
+
+FabricSample SampleOf(std::shared_ptr<const Wiring> wiring, const v1::Counters& counters,
+                      const v1::GetLinksResponse& down, const FabricSample* before) {
+  FabricSample sample;
+  sample.monotonic_ns = counters.monotonic_ns();
+  sample.wiring = std::move(wiring);
+  sample.links = sample.every_link() ? EveryLink(*sample.wiring, counters)
+                                     : CountedLinks(*sample.wiring, counters);
+  MarkDown(*sample.wiring, down, sample.links);
+  if (before == nullptr) return sample;
+  const double seconds = static_cast<double>(sample.monotonic_ns - before->monotonic_ns) * 1e-9;
+  // Both are in the order of places; a link may be missing before.
+  auto old = before->links.begin();
+  for (SampledLink& link : sample.links) {
+    while (old != before->links.end() && PlaceOf(*old) < PlaceOf(link)) ++old;
+    if (old == before->links.end()) break;
+    if (PlaceOf(*old) == PlaceOf(link)) SetRates(*old, seconds, link);
+  }
+  return sample;
+}
+
+std::vector<BandLink> Bands(const FabricSample& sample, uint32_t bands) {
+  const Wiring& wiring = *sample.wiring;
+  const auto band_of = [&](uint32_t row) {
+    return static_cast<uint32_t>(uint64_t{row} * bands / wiring.rows);
+  };
+  std::vector<BandLink> all(size_t{wiring.stages} * bands * bands);
+  for (const SampledLink& link : sample.links) {
+    const uint32_t from = band_of(link.row), to = band_of(link.next_row);
+    BandLink& band = all[(size_t{link.stage} * bands + from) * bands + to];
+    band.stage = link.stage;
+    band.from = from;
+    band.to = to;
+    ++band.links;
+    band.down += link.down ? 1 : 0;
+    band.packets += link.packets;
+    band.drops += link.drops;
+    band.packet_rate += link.packet_rate;
+    band.byte_rate += link.byte_rate;
+    band.drop_rate += link.drop_rate;
+    band.occupancy += link.occupancy;
+    band.circuits += link.circuits;
+    band.most_packet_rate = std::max(band.most_packet_rate, link.packet_rate);
+    band.most_byte_rate = std::max(band.most_byte_rate, link.byte_rate);
+    band.most_occupancy = std::max(band.most_occupancy, link.occupancy);
+    band.most_circuits = std::max(band.most_circuits, link.circuits);
+  }
+  std::erase_if(all, [](const BandLink& band) { return band.links == 0; });
+  return all;
+}
+
+std::vector<StageLoad> StageLoads(const FabricSample& sample) {
+  std::vector<StageLoad> stages(sample.wiring->stages);
+  for (const SampledLink& link : sample.links) {
+    StageLoad& stage = stages[link.stage];
+    stage.packets += link.packets;
+    stage.drops += link.drops;
+    stage.packet_rate += link.packet_rate;
+    stage.drop_rate += link.drop_rate;
+    stage.occupancy += link.occupancy;
+    stage.circuits += link.circuits;
+    stage.down += link.down ? 1 : 0;
+  }
+  return stages;
+}
+
+std::vector<SampledLink> Hottest(const FabricSample& sample, LinkFigure by, size_t count) {
+  std::vector<std::pair<double, const SampledLink*>> links;
+  for (const SampledLink& link : sample.links) {
+    if (const double figure = FigureOf(link, by); figure > 0) links.emplace_back(-figure, &link);
+  }
+  // Links stand in the order of places, so the pointer breaks ties as promised.
+  count = std::min(count, links.size());
+  std::partial_sort(links.begin(), links.begin() + static_cast<ptrdiff_t>(count), links.end());
+  std::vector<SampledLink> hottest;
+  for (size_t i = 0; i < count; ++i) hottest.push_back(*links[i].second);
+  return hottest;
+}
+
+std::vector<SampledLink> LinksIn(const FabricSample& sample, const RowWindow& window) {
+  const auto is_inside = [&window](uint32_t row) {
+    return window.first_row <= row && row <= window.last_row;
+  };
+  std::vector<SampledLink> links;
+  for (const SampledLink& link : sample.links) {
+    if (link.stage < window.first_stage || link.stage > window.last_stage) continue;
+    if (is_inside(link.row) || is_inside(link.next_row)) links.push_back(link);
+  }
+  return links;
+}
+
+}  // namespace bfly::control

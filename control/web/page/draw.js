@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws the network. Lines of one colour are one path, so thousands of links take a few strokes.
+import { STEPS, colours, niceAbove, stepOf } from "./colours.js";
+
+const VALUES = {
+  rate: { of_link: (link) => link.packet_rate, of_band: (band) => band.most_packet_rate },
+  bytes: { of_link: (link) => link.byte_rate, of_band: (band) => band.most_byte_rate },
+  occupancy: { of_link: (link) => link.occupancy, of_band: (band) => band.most_occupancy },
+  circuits: { of_link: (link) => link.circuits, of_band: (band) => band.most_circuits },
+  drops: { of_link: (link) => link.drops, of_band: (band) => band.drops },
+};
+
+function strokeLines(context, lines, colour, width, dash = []) {
+  if (lines.length === 0) return;
+  context.strokeStyle = colour;
+  context.lineWidth = width;
+  context.setLineDash(dash);
+  context.beginPath();
+  for (const [x0, y0, x1, y1] of lines) {
+    context.moveTo(x0, y0);
+    context.lineTo(x1, y1);
+  }
+  context.stroke();
+  context.setLineDash([]);
+}
+
+function drawNodes(context, view, rows, radius) {
+  const all = colours();
+  context.fillStyle = all.frame;
+  context.beginPath();
+  for (let level = 0; level <= view.stages; ++level) {
+    for (const row of rows) {
+      context.moveTo(view.x(level) + radius, view.y(row));
+      context.arc(view.x(level), view.y(row), radius, 0, 2 * Math.PI);
+    }
+  }
+  context.fill();
+}
+
+function drawNames(context, view, rows) {
+  context.fillStyle = colours().ink;
+  context.font = "11px system-ui, sans-serif";
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  const every = Math.ceil((view.stages + 1) / Math.max(1, view.width / 40));
+  for (let level = 0; level <= view.stages; level += every) context.fillText(`${level}`, view.x(level), 2);
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  const step = Math.ceil((rows.length * 13) / view.height);
+  for (let i = 0; i < rows.length; i += step) {
+    const y = view.y(rows[i].row);
+    if (y > 16 && y < view.height - 6) context.fillText(rows[i].name, view.x(0) - 6, y);
+  }
+}
+
+function circuitLines(view, circuit) {
+  const whole = [], broken = [];
+  for (let stage = 0; stage + 1 < circuit.rows.length; ++stage) {
+    const link = { stage, row: circuit.rows[stage], next_row: circuit.rows[stage + 1], port: circuit.ports[stage] ?? 0 };
+    const is_broken = circuit.broken.some((down) => down.stage === stage && down.row === link.row);
+    (is_broken ? broken : whole).push(view.line(link));
+  }
+  return { whole, broken };
+}
+
+// Draws everything. `scene` has figure, links (close) or bands, selection and circuit. Returns the end of the scale.
+export function drawFabric(context, view, scene) {
+  const all = colours();
+  const close = view.isClose && scene.links !== null;
+  const items = close ? scene.links : scene.bands;
+  const value = close ? VALUES[scene.figure].of_link : VALUES[scene.figure].of_band;
+  let most = 0;
+  for (const item of items) most = Math.max(most, value(item));
+  most = niceAbove(most);
+  const by_step = Array.from({ length: STEPS }, () => []);
+  const down = [];
+  for (const item of items) {
+    const line = close ? view.line(item) : view.bandLine(item, scene.band_count);
+    // What is above or below the canvas costs nothing.
+    if ((line[1] < 0 && line[3] < 0) || (line[1] > view.height && line[3] > view.height)) continue;
+    (item.down ? down : by_step[stepOf(value(item), most)]).push(line);
+  }
+  context.fillStyle = all.paper;
+  context.fillRect(0, 0, view.width, view.height);
+  context.lineCap = "butt";
+  by_step.forEach((lines, step) => strokeLines(context, lines, all.scale[step], step === 0 ? 1 : 1 + step / 4));
+  strokeLines(context, down, all.down, 3, [7, 4]);
+  const rows = [];
+  if (close) for (let row = view.firstRow; row <= view.lastRow; ++row) rows.push({ row, name: `${row}` });
+  else {
+    const each = view.rows / scene.band_count;
+    for (let band = 0; band < scene.band_count; ++band)
+      rows.push({ row: view.bandRow(band, scene.band_count), name: `${Math.ceil(band * each)}` });
+  }
+  drawNodes(context, view, rows.map((row) => row.row), close ? Math.min(4, Math.max(1, (view.height / view.span) / 5)) : 2.5);
+  drawNames(context, view, rows);
+  if (scene.circuit) {
+    const lines = circuitLines(view, scene.circuit);
+    strokeLines(context, lines.whole, all.path, 4);
+    strokeLines(context, lines.broken, all.down, 4, [7, 4]);
+  }
+  drawSelection(context, view, scene);
+  return most;
+}
+
+function drawSelection(context, view, { selection, band_count }) {
+  if (!selection) return;
+  const all = colours();
+  if (selection.kind === "node") {
+    context.strokeStyle = all.selected;
+    context.lineWidth = 2;
+    context.beginPath();
+    context.arc(view.x(selection.level), view.y(selection.row), 8, 0, 2 * Math.PI);
+    context.stroke();
+    return;
+  }
+  const [x0, y0, x1, y1] = selection.kind === "link" ? view.line(selection) : view.bandLine(selection, band_count);
+  // Two thin lines, so that the colour of the link between them stays in sight.
+  strokeLines(context, [[x0, y0 - 4, x1, y1 - 4], [x0, y0 + 4, x1, y1 + 4]], all.selected, 1);
+}
+
+export function drawScale(canvas) {
+  const context = canvas.getContext("2d");
+  const each = canvas.width / STEPS;
+  colours().scale.forEach((colour, step) => {
+    context.fillStyle = colour;
+    context.fillRect(step * each, 0, each, canvas.height);
+  });
+}

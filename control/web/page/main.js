@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page: asks once a second, draws, and sends changes.
+import { get, objectsOf, post, setToken } from "./api.js";
+import { colours, short, startTheme } from "./colours.js";
+import { drawFabric, drawScale } from "./draw.js";
+import { drawHistory } from "./history.js";
+import { startInput } from "./input.js";
+import { fillCircuits, fillHottest, fillPorts, linkName } from "./tables.js";
+import { View } from "./view.js";
+
+const INTERVAL = 1000;
+const HOTTEST = 10;
+const TELLS = { rate: "rate", bytes: "rate", occupancy: "occupancy", circuits: "circuits", drops: "drops" };
+
+const element = (id) => document.getElementById(id);
+const canvas = element("fabric");
+const view = new View();
+const scene = { figure: "rate", links: null, bands: [], band_count: 1, selection: null, circuit: null };
+const state = {
+  fabric: null, topology: null, moments: [], circuits: [], next: "",
+  frame_ms: 0, readings: 0, wants_links: false, reads_links: false,
+};
+let drawing = false;
+
+// Gives a canvas as many pixels as the screen has for it. Returns its context.
+function contextOf(target) {
+  const scale = window.devicePixelRatio || 1;
+  const width = Math.max(1, Math.round(target.clientWidth * scale));
+  const height = Math.max(1, Math.round(target.clientHeight * scale));
+  if (target.width !== width || target.height !== height) Object.assign(target, { width, height });
+  const context = target.getContext("2d");
+  context.setTransform(scale, 0, 0, scale, 0, 0);
+  return context;
+}
+
+function drawNow() {
+  const begin = performance.now();
+  view.width = canvas.clientWidth;
+  view.height = canvas.clientHeight;
+  const most = drawFabric(contextOf(canvas), view, scene);
+  element("scale-max").textContent = short(most);
+  element("rows-shown").textContent = `rows ${view.firstRow} to ${view.lastRow} of ${view.rows}` +
+    (view.isClose && scene.links !== null ? "" : `, in ${scene.band_count} bands`);
+  canvas.dataset.mode = view.isClose && scene.links !== null ? "links" : "bands";
+  state.frame_ms = performance.now() - begin;
+}
+
+function draw() {
+  if (drawing) return;
+  drawing = true;
+  requestAnimationFrame(() => {
+    drawing = false;
+    drawNow();
+  });
+}
+
+function drawAll() {
+  drawScale(element("scale"));
+  draw();
+  drawStrip();
+}
+
+function drawStrip() {
+  const strip = element("history");
+  drawHistory(contextOf(strip), strip.clientWidth, strip.clientHeight, state.moments);
+}
+
+function tell(problems) {
+  const told = element("problem");
+  const text = problems.join("\n");
+  if (told.textContent !== text) told.textContent = text;
+  told.hidden = problems.length === 0;
+}
+
+// The counted link that the selection names, if it is in view.
+function counted() {
+  const wanted = scene.selection;
+  if (wanted === null || wanted.kind === "node") return null;
+  const same = wanted.kind === "link"
+    ? (item) => item.stage === wanted.stage && item.row === wanted.row && item.port === wanted.port
+    : (item) => item.stage === wanted.stage && item.from === wanted.from && item.to === wanted.to;
+  const items = wanted.kind === "link" ? scene.links ?? [] : scene.bands;
+  return items.find(same) ?? wanted;
+}
+
+function selectionText() {
+  const selected = scene.selection;
+  if (selected === null) return "Nothing is selected.";
+  if (selected.kind === "node") return `Node of level ${selected.level}, row ${selected.row}`;
+  const link = counted();
+  const load = `${link.packets} packets, ${short(link.packet_rate)}/s, ${link.occupancy} waiting, ${link.circuits} circuits, ${link.drops} drops`;
+  if (selected.kind === "band")
+    return `${link.links} links of stage ${link.stage}, ${link.down} of them down: ${load}. Zoom in to select one`;
+  return `Link ${linkName(link)} to row ${link.next_row}${link.down ? ", down" : ""}: ${load}`;
+}
+
+function showSelection() {
+  const text = selectionText();
+  if (element("selection").textContent !== text) element("selection").textContent = text;
+  const can = scene.selection !== null && scene.selection.kind !== "band";
+  element("fail").disabled = !can;
+  element("restore").disabled = !can;
+  draw();
+}
+
+function select(selection) {
+  scene.selection = selection;
+  element("change").textContent = "";
+  showSelection();
+}
+
+function pickLink(link) {
+  view.show(link.row);
+  select({ kind: "link", ...link });
+  readLinks().catch((error) => tell([error.message]));
+}
+
+async function change(is_up) {
+  const selected = scene.selection;
+  if (selected === null || selected.kind === "band") return;
+  const what = is_up ? "restore" : "fail";
+  const told = element("change");
+  try {
+    if (selected.kind === "link")
+      await post(`/api/link/${what}`, { stage: selected.stage, row: selected.row, port: selected.port });
+    else await post(`/api/node/${what}`, { level: selected.level % state.topology.levels, row: selected.row });
+    told.textContent = is_up ? "restored" : "failed";
+  } catch (error) {
+    told.textContent = error.message;
+  }
+  await read();
+}
+
+function pickCircuit(circuit) {
+  scene.circuit = scene.circuit !== null && scene.circuit.id === circuit.id ? null : circuit;
+  if (scene.circuit !== null && (circuit.input < view.firstRow || circuit.input > view.lastRow)) view.all();
+  showCircuits();
+  draw();
+}
+
+function showCircuits() {
+  fillCircuits(element("circuit-list"), state.circuits, scene.circuit, pickCircuit);
+}
+
+async function readCircuits(token = "") {
+  const query = { find: element("find").value.replaceAll(" ", "") };
+  if (element("only-broken").checked) query.broken = "1";
+  if (token) query.page_token = token;
+  const answer = await get("/api/circuits", query);
+  state.circuits = token ? [...state.circuits, ...answer.circuits] : answer.circuits;
+  state.next = answer.next_page_token;
+  element("more").hidden = state.next === "";
+  element("circuits-told").textContent = `${state.circuits.length} of ${answer.total}`;
+  if (scene.circuit !== null) {
+    // The path may have changed or broken. A circuit that is not listed any more is not drawn.
+    scene.circuit = state.circuits.find((circuit) => circuit.id === scene.circuit.id) ?? null;
+  }
+  showCircuits();
+}
+
+async function readTopology() {
+  const topology = await get("/api/topology");
+  if (topology.fabric !== state.fabric) {
+    view.setNetwork(topology);
+    Object.assign(scene, { links: null, bands: [], selection: null, circuit: null });
+    state.fabric = topology.fabric;
+    select(null);
+  }
+  state.topology = topology;
+  element("name").textContent = topology.name;
+  document.title = `${topology.name} - bfly`;
+  element("network").textContent = `${topology.kind} of ${topology.rows} rows, ${topology.stages} stages, ${topology.link_count} links` +
+    (topology.every_link ? "" : "; the picture of all rows has only the fullest links");
+  tell(topology.problems);
+}
+
+// While the view moves, one request is under way at a time, and the last view is asked for.
+async function readLinks() {
+  if (!view.isClose) return;
+  state.wants_links = true;
+  if (state.reads_links) return;
+  state.reads_links = true;
+  try {
+    while (state.wants_links && view.isClose) {
+      state.wants_links = false;
+      const answer = await get("/api/links", { first_row: view.firstRow, last_row: view.lastRow });
+      if (answer.fabric !== state.fabric) return;
+      scene.links = objectsOf(answer.links);
+      draw();
+    }
+  } finally {
+    state.reads_links = false;
+  }
+}
+
+async function readLoad() {
+  const answer = await get("/api/load", { bands: view.bands, by: TELLS[scene.figure], hottest: HOTTEST });
+  if (answer.fabric !== state.fabric) return;
+  scene.bands = objectsOf(answer.links);
+  scene.band_count = answer.bands;
+  fillHottest(element("hottest").tBodies[0], objectsOf(answer.hottest), pickLink);
+}
+
+async function readHistory() {
+  const answer = await get("/api/history");
+  state.moments = objectsOf(answer.moments);
+  const last = state.moments[state.moments.length - 1];
+  if (!last) return;
+  for (const name of ["injected", "delivered", "dropped", "in_flight", "circuits", "broken"]) element(name).textContent = last[name];
+  element("injected-rate").textContent = short(last.injected_rate);
+  element("delivered-rate").textContent = short(last.delivered_rate);
+  element("drop-rate").textContent = short(last.drop_rate);
+  element("drop-reasons").textContent = Object.entries(answer.drops).map(([reason, packets]) => `${reason} ${packets}`).join(", ");
+  drawStrip();
+}
+
+async function readPorts() {
+  fillPorts(element("ports").tBodies[0], (await get("/api/ports")).ports);
+}
+
+// A page that was added to by "More" is not thrown away by the next reading.
+function circuitsMayBeRead() {
+  return state.circuits.length <= 200;
+}
+
+async function read() {
+  try {
+    await readTopology();
+    const parts = [readLoad(), readLinks(), readHistory(), readPorts()];
+    if (circuitsMayBeRead()) parts.push(readCircuits());
+    const failed = (await Promise.allSettled(parts)).filter((part) => part.status === "rejected");
+    if (failed.length > 0) tell([...new Set(failed.map((part) => part.reason.message))]);
+  } catch (error) {
+    tell([error.message]);
+  }
+  showSelection();
+  ++state.readings;
+}
+
+async function readRole() {
+  try {
+    element("role").textContent = (await get("/api/role")).role;
+    element("change").textContent = "";
+  } catch (error) {
+    element("role").textContent = "viewer";
+    element("change").textContent = error.message;
+  }
+}
+
+async function forever() {
+  for (;;) {
+    if (!document.hidden) await read();
+    await new Promise((resolve) => setTimeout(resolve, INTERVAL));
+  }
+}
+
+function start() {
+  startTheme(element("theme"), drawAll);
+  startInput({
+    canvas, view, scene, draw, select, change,
+    moved: () => {
+      draw();
+      readLinks().catch((error) => tell([error.message]));
+    },
+  });
+  element("figure").addEventListener("change", (event) => {
+    scene.figure = event.target.value;
+    readLoad().then(draw, (error) => tell([error.message]));
+  });
+  element("fail").addEventListener("click", () => change(false));
+  element("restore").addEventListener("click", () => change(true));
+  element("token-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    setToken(element("token").value);
+    element("token").value = "";
+    readRole();
+  });
+  const find = () => readCircuits().catch((error) => { element("circuits-told").textContent = error.message; });
+  element("find-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    find();
+  });
+  element("only-broken").addEventListener("change", find);
+  element("more").addEventListener("click", () => readCircuits(state.next).catch((error) => tell([error.message])));
+  new ResizeObserver(drawAll).observe(document.body);
+  // For scripts that drive the page: what it shows, and where.
+  window.bfly = { view, scene, state, colours, drawNow, pickLink };
+  readRole();
+  forever();
+}
+
+start();
