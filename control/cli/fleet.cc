@@ -100,6 +100,7 @@ std::vector<std::string> Fleet::ControllerCommand() const {
 absl::StatusOr<std::vector<std::string>> Fleet::Start(const v1::Topology& topology,
                                                       const std::vector<std::string>& device_dirs,
                                                       const std::string& state_dir,
+                                                      const std::string& web,
                                                       const std::function<bool()>& interrupted) {
   struct Member {
     std::string name;
@@ -119,6 +120,7 @@ absl::StatusOr<std::vector<std::string>> Fleet::Start(const v1::Topology& topolo
   if (!Answers(kControllerName)) {
     std::vector<std::string> command = ControllerCommand();
     if (!state_dir.empty()) command.insert(command.end(), {"--state-dir", state_dir});
+    if (!web.empty()) command.insert(command.end(), {"--web", web});
     members.push_back({.name = kControllerName,
                        .start = {.command = std::move(command), .network_namespace = ""}});
   }

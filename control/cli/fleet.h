@@ -28,10 +28,11 @@ class Fleet {
   // error it stops them again, and the message ends with the log of the process at fault. The data
   // planes may use the files that the topology's devices name, and the files in `device_dirs`, also
   // for fabrics that clients load later. The controller keeps the intent in `state_dir`; empty:
-  // where it does so by default.
+  // where it does so by default. It serves the web page at `web`; empty: none.
   absl::StatusOr<std::vector<std::string>> Start(const v1::Topology& topology,
                                                  const std::vector<std::string>& device_dirs,
                                                  const std::string& state_dir,
+                                                 const std::string& web,
                                                  const std::function<bool()>& interrupted);
 
   // Stops every process with a pid file in the run directory, the controller first, and removes its

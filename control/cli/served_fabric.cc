@@ -35,7 +35,7 @@ absl::StatusOr<std::unique_ptr<ServedFabric>> ServedFabric::Start(const v1::Topo
   std::unique_ptr<ServedFabric> fabric(new ServedFabric);
   if (absl::Status made = fabric->directory_.made(); !made.ok()) return made;
   const auto started = Fleet(fabric->common_.run_dir)
-                           .Start(topology, /*device_dirs=*/{}, /*state_dir=*/"",
+                           .Start(topology, /*device_dirs=*/{}, /*state_dir=*/"", /*web=*/"",
                                   [&signals] { return Interrupted(signals); });
   if (!started.ok()) return started.status();
   const auto stub = v1::Fabric::NewStub(Connect(fabric->common_));

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <future>
 #include <thread>
 #include <vector>
@@ -87,6 +88,14 @@ absl::StatusOr<v1::LoadResponse> Load(const Source& source, bool replace, bool r
   return response;
 }
 
+// Returns where the controller of this run directory serves its page, or "".
+std::string WebUrl(const std::string& run_dir) {
+  std::ifstream in(run_dir + "/web.url");
+  std::string url;
+  std::getline(in, url);
+  return url;
+}
+
 // Says what became of what was kept.
 void PrintKept(const v1::LoadResponse& loaded, bool resume) {
   if (loaded.has_resumed()) {
@@ -117,6 +126,8 @@ void Print(const Source& source, const v1::LoadResponse& loaded, const Fleet& fl
   printf("  controller: %s%s\n",
          controller != 0 ? absl::StrCat("process ", controller, " at ").c_str() : "at ",
          common.controller_address().c_str());
+  if (const std::string url = WebUrl(common.run_dir); !url.empty())
+    printf("  web page: %s, token in %s/web.token\n", url.c_str(), common.run_dir.c_str());
   for (const v1::DataPlaneStatus& plane : status.data_planes()) {
     const pid_t pid = fleet.pid(plane.name());
     printf("  data plane %s: %s\n", plane.name().c_str(),
@@ -190,6 +201,12 @@ absl::Status Up(const UpOptions& options, const Common& common) {
                   "its controller is gone; a new one takes it over, `bfly-controller --run-dir ",
                   common.run_dir, "`"),
         ", stop it with `bfly down`"));
+  if (!options.web.empty() && fleet.Answers(kControllerName))
+    return absl::FailedPreconditionError(
+        absl::StrCat("--web: the controller in ", common.run_dir,
+                     " runs already and serves a page only if it was started with --web; leave "
+                     "--web out, or end it and run `bfly-controller --web ",
+                     options.web, "`"));
   // Removes what a killed fabric left behind.
   if (!replace) fleet.Stop(/*keep_logs=*/false);
 
@@ -197,7 +214,7 @@ absl::Status Up(const UpOptions& options, const Common& common) {
   SignalReader signals;
   if (absl::Status ready = options.prepare(*source); !ready.ok()) return ready;
   const absl::StatusOr<std::vector<std::string>> started =
-      fleet.Start(topology, options.device_dirs, options.state_dir,
+      fleet.Start(topology, options.device_dirs, options.state_dir, options.web,
                   [&signals] { return Interrupted(signals); });
   if (!started.ok()) return started.status();
   const absl::StatusOr<v1::LoadResponse> loaded =
@@ -226,6 +243,15 @@ absl::Status Up(const UpOptions& options, const Common& common) {
   return ended.ok() ? closed : ended;
 }
 
+void AddWebOption(CLI::App& verb, std::string& web) {
+  verb.add_option("--web", web,
+                  "Serve a web page of the fabric, by default at 7390, which is 127.0.0.1:7390; "
+                  "another PORT or ADDRESS:PORT of this machine stands behind --web")
+      ->type_name("ADDRESS")
+      ->expected(0, 1)
+      ->default_str("7390");
+}
+
 void AddUp(CLI::App& app, Invocation& invocation) {
   CLI::App* verb = NewVerb(app, invocation, "up",
                            "Check a topology file, start what it needs on this machine, load it",
@@ -251,6 +277,7 @@ void AddUp(CLI::App& app, Invocation& invocation) {
                    "Directory where the intent is kept, over reboots too [BFLY_STATE_DIR, else "
                    "/var/lib/bfly for /run/bfly and the run directory for others]")
       ->type_name("DIR");
+  AddWebOption(*verb, options->web);
   CLI::Option* replace = verb->add_flag(
       "--replace", options->replace,
       "Replace the running fabric: data planes of the same name keep their processes, others "

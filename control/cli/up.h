@@ -27,6 +27,7 @@ struct UpOptions {
   bool replace = false;
   bool resume = false;
   std::string state_dir;
+  std::string web;  // where the controller serves the web page; empty: nowhere
   // Makes what the devices of the topology need, and may change where the data plane runs. It is
   // called in the locked run directory, before any process is started, and not called if the file
   // is wrong or a fabric runs there.
@@ -34,6 +35,9 @@ struct UpOptions {
   // Called once the fabric is loaded.
   std::function<absl::Status()> loaded = [] { return absl::OkStatus(); };
 };
+
+// Declares --web of a verb that brings a fabric up.
+void AddWebOption(CLI::App& verb, std::string& web);
 
 absl::Status Up(const UpOptions& options, const Common& common);
 
