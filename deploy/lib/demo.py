@@ -29,6 +29,30 @@ class Failed(Exception):
     pass
 
 
+class Interrupts:
+    """Ends the demo at a signal, but not while it starts a process: nobody would know of that one."""
+
+    def __init__(self):
+        self.held = False
+        self.waiting = None
+
+    def on_signal(self, number, _frame):
+        if not self.held:
+            raise KeyboardInterrupt(number)
+        self.waiting = number
+
+    def __enter__(self):
+        self.held = True
+
+    def __exit__(self, *_):
+        self.held = False
+        if self.waiting is not None:
+            raise KeyboardInterrupt(self.waiting)
+
+
+INTERRUPTS = Interrupts()
+
+
 class Demo:
     def __init__(self, seconds):
         self.seconds = seconds
@@ -50,11 +74,15 @@ class Demo:
         """Runs a command to its end and returns its output. In a session of its own: Ctrl-C on the
         terminal comes to the demo alone, which then ends the command itself."""
         words = self.command(*words, host=host)
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True, start_new_session=True)
+        process = None
         try:
+            with INTERRUPTS:
+                process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                           stderr=subprocess.PIPE, text=True, start_new_session=True)
             out, err = process.communicate(timeout=DEADLINE)
         except BaseException:
+            if process is None:
+                raise
             process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=DEADLINE)
@@ -65,10 +93,11 @@ class Demo:
         return out
 
     def start(self, *words, host=None, stdout=subprocess.DEVNULL):
-        process = subprocess.Popen(self.command(*words, host=host), stdin=subprocess.DEVNULL,
-                                   stdout=stdout, stderr=subprocess.STDOUT, text=True,
-                                   start_new_session=True)
-        self.processes.append(process)
+        with INTERRUPTS:
+            process = subprocess.Popen(self.command(*words, host=host), stdin=subprocess.DEVNULL,
+                                       stdout=stdout, stderr=subprocess.STDOUT, text=True,
+                                       start_new_session=True)
+            self.processes.append(process)
         return process
 
     def bfly(self, *words):
@@ -163,9 +192,10 @@ class Demo:
             client = self.start("iperf3", "--client", self.address(3), "--time", self.seconds, "--json",
                                 "--connect-timeout", 10000, host=0, stdout=log)
         # On the terminal itself: this is what a user sees.
-        watch = subprocess.Popen([BFLY, "counters", "--watch", "--seconds", str(self.seconds), "--interval",
-                                  "500", "--run-dir", self.run_dir], stdin=subprocess.DEVNULL)
-        self.processes.append(watch)
+        with INTERRUPTS:
+            watch = subprocess.Popen([BFLY, "counters", "--watch", "--seconds", str(self.seconds), "--interval",
+                                      "500", "--run-dir", self.run_dir], stdin=subprocess.DEVNULL)
+            self.processes.append(watch)
         self.expect(watch.wait(timeout=self.seconds + DEADLINE) == 0, "the live congestion was drawn")
         client.wait(timeout=self.seconds + DEADLINE)
         result = json.loads(report.read_text() or "{}")
@@ -248,13 +278,9 @@ class Demo:
         self.take_down()
 
 
-def on_signal(number, _frame):
-    raise KeyboardInterrupt(number)
-
-
 def main():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, on_signal)
+        signal.signal(number, INTERRUPTS.on_signal)
     started = time.monotonic()
     code = 0
     demo = Demo(int(sys.argv[1]))
