@@ -56,10 +56,12 @@ class MultibutterflyTest(unittest.TestCase):
             for stage in range(STAGES):
                 net.bfly("link", "down", f"s{stage} p0")
                 net.bfly("link", "down", f"s{stage} p3")
-            before = self.links(net.settled())
+            before = net.settled()
             hosts[0].ping(hosts[1].address, 5)
             counters = net.settled()
-            self.assertEqual(counters["conservation"]["dropped"], 0, counters["drops"])
+            # On a busy machine TCP may have filled the queues.
+            self.assertEqual(counters["drops"], before["drops"])
+            before = self.links(before)
             for (stage, row, port), packets in self.links(counters).items():
                 if port in (0, 3):
                     self.assertEqual(packets, before[stage, row, port])
