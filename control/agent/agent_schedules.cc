@@ -18,8 +18,9 @@ dataplane::ScheduleConfig ConfigOf(const v1::AgentScheduleRequest& request) {
   config.id = request.id();
   config.slot_ns = static_cast<double>(SlotNsOf(schedule));
   config.guard_ns = static_cast<double>(GuardNsOf(schedule));
-  config.late = schedule.late() == v1::Schedule::DROP ? dataplane::LatePolicy::kDrop
-                                                      : dataplane::LatePolicy::kWait;
+  config.late = schedule.late() == v1::Schedule::DROP  ? dataplane::LatePolicy::kDrop
+                : schedule.late() == v1::Schedule::VLB ? dataplane::LatePolicy::kVlb
+                                                       : dataplane::LatePolicy::kWait;
   config.queue_frames = schedule.queue();
   config.waiting_frames = schedule.waiting();
   for (const v1::AgentSlot& slot : request.slots()) {
@@ -69,6 +70,7 @@ void FillReport(const dataplane::ScheduleReport& report, const v1::AgentSchedule
                    static_cast<double>(SlotNsOf(running.schedule())) * 1e-9);
   out->set_no_slot(report.no_slot);
   out->set_no_memory(report.no_memory);
+  out->set_by_intermediate_row(report.by_intermediate_row);
   out->set_longest_wait_ns(report.longest_wait_ns);
   for (const auto& worker : report.workers) {
     v1::SlotSwitching* const switching = out->add_workers();

@@ -54,7 +54,9 @@ absl::StatusOr<v1::Schedule> ScheduleOf(const ScheduleOptions& options) {
   if (options.queue != 0) schedule.set_queue(options.queue);
   if (options.waiting != 0) schedule.set_waiting(options.waiting);
   if (!options.late.empty()) {
-    schedule.set_late(options.late == "drop" ? v1::Schedule::DROP : v1::Schedule::WAIT);
+    schedule.set_late(options.late == "drop"  ? v1::Schedule::DROP
+                      : options.late == "vlb" ? v1::Schedule::VLB
+                                              : v1::Schedule::WAIT);
   }
   if (const auto violations = CheckSchedule(&schedule); !violations.empty()) {
     return ToStatus(violations);
@@ -77,7 +79,9 @@ void PrintCycle(const v1::ScheduleStatus& status) {
          status.slots_size(), status.slots_size() == 1 ? "" : "s", schedule.slot().c_str(),
          schedule.guard().c_str(), InUnits(cycle).c_str(), circuits, status.rows(),
          schedule.protocol().c_str(), congestion,
-         schedule.late() == v1::Schedule::DROP ? "are dropped" : "wait");
+         schedule.late() == v1::Schedule::DROP  ? "are dropped"
+         : schedule.late() == v1::Schedule::VLB ? "go by an intermediate row"
+                                                : "wait");
 }
 
 void PrintSlots(const v1::ScheduleStatus& status) {
@@ -104,6 +108,9 @@ void PrintStatus(const v1::ScheduleStatus& status) {
          " no memory; the longest wait was %s\n",
          status.no_slot(), status.no_memory(),
          InUnits(static_cast<double>(status.longest_wait_ns())).c_str());
+  if (status.schedule().late() == v1::Schedule::VLB) {
+    printf("%" PRIu64 " frames left for an intermediate row\n", status.by_intermediate_row());
+  }
   if (status.broken_slots() > 0 || status.repairs() > 0) {
     printf("%u slots have a circuit over a link that is down; paths were chosen anew %u times\n",
            status.broken_slots(), status.repairs());
@@ -209,8 +216,9 @@ void AddSchedule(CLI::App& circuit, Invocation& invocation) {
           ->type_name("PROTOCOL"),
       verb->add_option("--seed", options->seed, "Seed of the protocol"),
       verb->add_option("--late", options->late,
-                       "What happens to frames whose slot is not on [wait]")
-          ->check(CLI::IsMember({"wait", "drop"})),
+                       "What happens to frames whose slot is not on: they wait at their input, are "
+                       "dropped, or go by an intermediate row (Valiant load balancing) [wait]")
+          ->check(CLI::IsMember({"wait", "drop", "vlb"})),
       verb->add_option("--queue", options->queue,
                        "Frames that may wait at one row for one slot [256]")
           ->check(CLI::Range(1u, 1u << 22))

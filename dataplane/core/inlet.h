@@ -36,6 +36,8 @@ class Outlet {
   virtual uint64_t held() const { return 0; }
   // Called once per pass. Pushes out what is buffered.
   virtual void Flush(Ledger&) {}
+  // Called once per pass that changed the worker's account, after that was published.
+  virtual void HandOver() {}
   // Frees the packets that are held and returns how many there were. It is the last call: after the
   // worker stopped, or by the worker when it gives up this way out.
   virtual uint64_t Discard() { return 0; }

@@ -133,9 +133,10 @@ void LoadedFabric::AddGates() {
   for (size_t i = 0; i < plan_.segments.size() && plan_.segments[i].first_hop == 0; ++i) {
     Worker& worker = *workers_[plan_.segments[i].worker];
     const OnNode on(worker.node());
-    SlotGate* const gate =
-        schedules_.AddGate(plan_.segments[i].rows, worker.epoch(), worker.lcore());
-    assembly_.hop_segment(i).SetGate(gate);
+    assembly_.hop_segment(i).SetGate(schedules_.AddGate(plan_.segments[i].rows, worker));
+  }
+  for (const auto& egress : assembly_.egresses()) {
+    if (egress != nullptr) schedules_.AddWayOut(egress.get());
   }
 }
 
@@ -165,6 +166,7 @@ absl::Status LoadedFabric::Unload() {
   ports_.Stop();
   running_ = false;
   if (step_programs_ != nullptr) DiscardSteps();
+  schedules_.DiscardTurningBack();
   assembly_.Discard();
   ports_.Close();
   return absl::OkStatus();

@@ -10,9 +10,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/core/descriptor.h"
+#include "dataplane/runtime/numa.h"
 
 namespace bfly::dataplane {
 namespace {
+
+// The packets that may be between a worker of output rows and one of input rows.
+constexpr uint32_t kTurningBack = 1024;
 
 absl::Status CheckNumber(const char* field, double value, double least, double most) {
   if (value >= least && value <= most) return absl::OkStatus();
@@ -39,6 +43,20 @@ absl::Status CheckTags(const ScheduleConfig& config, const Network& network) {
   return absl::OkStatus();
 }
 
+absl::Status CheckIntermediateRows(const Network& network) {
+  if (network.hops() != network.stages()) {
+    return absl::InvalidArgumentError(
+        "late: frames cannot go by an intermediate row on a network that packets pass several "
+        "times; use wait or drop");
+  }
+  if (TagsByIntermediateRow(network).fit()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("late: frames cannot go by an intermediate row, because a path of this network "
+                   "takes ",
+                   network.tag_layout().bits(),
+                   " bits of the tag and leaves no room for a second output; use wait or drop"));
+}
+
 uint64_t ToNs(double ticks) {
   return static_cast<uint64_t>(ticks * 1e9 / static_cast<double>(rte_get_tsc_hz()));
 }
@@ -62,6 +80,7 @@ void AddCounts(const SlotCounts& from, ScheduleReport& to) {
     sum.missed += slot.missed.load(std::memory_order_relaxed);
   }
   to.no_slot += from.no_slot.load(std::memory_order_relaxed);
+  to.by_intermediate_row += from.by_intermediate_row.load(std::memory_order_relaxed);
   to.no_memory += from.no_memory.load(std::memory_order_relaxed);
   to.longest_wait_ns =
       std::max(to.longest_wait_ns,
@@ -95,14 +114,15 @@ absl::Status CheckSchedule(const ScheduleConfig& config, const Network& network)
   if (status.ok()) {
     status = CheckNumber("waiting_frames", config.waiting_frames, 1, kMostWaitingFrames);
   }
+  if (status.ok() && config.late == LatePolicy::kVlb) status = CheckIntermediateRows(network);
   if (status.ok()) status = CheckTags(config, network);
   return status;
 }
 
-SlotGate* LoadedSchedules::AddGate(RowRange rows, PassEpoch* worker, int lcore) {
+SlotGate* LoadedSchedules::AddGate(RowRange rows, Worker& worker) {
   rows.last = std::min(rows.last, network_.rows() - 1);
-  gates_.push_back(std::make_unique<SlotGate>(rows, worker));
-  lcores_.push_back(lcore);
+  gates_.push_back(std::make_unique<SlotGate>(rows, worker.epoch()));
+  gatekeepers_.push_back(&worker);
   return gates_.back().get();
 }
 
@@ -111,7 +131,42 @@ absl::Status LoadedSchedules::Check(const ScheduleConfig& config) const {
     return absl::FailedPreconditionError(
         "schedules hold frames back at stage 0, which another data plane runs");
   }
+  if (config.late == LatePolicy::kVlb && ways_out_.empty()) {
+    return absl::FailedPreconditionError(
+        "late: frames cannot go by an intermediate row, because another data plane runs the last "
+        "stage; use wait or drop");
+  }
   return CheckSchedule(config, network_);
+}
+
+void LoadedSchedules::MakeWaysBack() {
+  if (!ways_back_.empty()) return;
+  std::vector<uint16_t> gate_of_row(network_.rows());
+  for (size_t gate = 0; gate < gates_.size(); ++gate) {
+    const RowRange rows = gates_[gate]->rows();
+    std::fill(gate_of_row.begin() + rows.first, gate_of_row.begin() + rows.last + 1,
+              static_cast<uint16_t>(gate));
+  }
+  std::vector<std::vector<Ring*>> to_gate(gates_.size());
+  for (Egress* way_out : ways_out_) {
+    std::vector<Ring*> rings;
+    for (size_t gate = 0; gate < gates_.size(); ++gate) {
+      const OnNode on(gatekeepers_[gate]->node());
+      rings.push_back(rings_.emplace_back(std::make_unique<Ring>(kTurningBack)).get());
+      to_gate[gate].push_back(rings.back());
+    }
+    ways_back_.push_back(std::make_unique<TurnBackOut>(gate_of_row, std::move(rings)));
+    way_out->TurnBackBy(ways_back_.back().get());
+  }
+  for (size_t gate = 0; gate < gates_.size(); ++gate) {
+    gates_[gate]->TurnBackBy(std::move(to_gate[gate]));
+  }
+}
+
+void LoadedSchedules::DiscardTurningBack() {
+  for (size_t gate = 0; gate < gates_.size(); ++gate) {
+    gates_[gate]->DiscardTurningBack(gatekeepers_[gate]->stopped_account().ledger);
+  }
 }
 
 absl::Status LoadedSchedules::Start(const ScheduleConfig& config) {
@@ -125,6 +180,7 @@ absl::Status LoadedSchedules::Start(const ScheduleConfig& config) {
       repaired ? table_->clock()
                : SlotClock(rte_rdtsc(), SlotClock::PeriodOf(config.slot_ns, hz),
                            SlotClock::PeriodOf(config.guard_ns, hz) >> SlotClock::kFractionBits);
+  if (config.late == LatePolicy::kVlb) MakeWaysBack();
   auto table = std::make_shared<const SlotTable>(network_, config, clock);
   const uint64_t frames = std::min(config.waiting_frames, most_frames_);
   std::vector<Part> next;
@@ -195,9 +251,9 @@ absl::StatusOr<ScheduleReport> LoadedSchedules::Report() const {
   std::map<int, ScheduleReport::Switching> workers;
   for (size_t i = 0; i < parts_.size(); ++i) {
     AddCounts(*parts_[i].counts, report);
-    ScheduleReport::Switching& worker = workers[lcores_[i]];
+    ScheduleReport::Switching& worker = workers[gatekeepers_[i]->lcore()];
     const Lateness late = InNanoseconds(parts_[i].counts->late.Read());
-    worker.lcore = lcores_[i];
+    worker.lcore = gatekeepers_[i]->lcore();
     // Of several gates of a worker the least punctual one.
     if (late.p99 >= worker.lateness.p99) worker.lateness = late;
     worker.passed_over += parts_[i].counts->passed_over.load(std::memory_order_relaxed);

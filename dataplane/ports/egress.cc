@@ -34,6 +34,17 @@ void Egress::FetchHeaders(const Descriptor* burst, int count) {
 }
 
 int Egress::Send(const Descriptor* burst, int count, Ledger& ledger) {
+  if (TurnBackOut* const way = turn_back_.load(std::memory_order_acquire); way != nullptr)
+      [[unlikely]] {
+    Descriptor leaving[kBurst];
+    Deliver(leaving, way->Take(burst, count, leaving, ledger), ledger);
+  } else {
+    Deliver(burst, count, ledger);
+  }
+  return count;
+}
+
+inline void Egress::Deliver(const Descriptor* burst, int count, Ledger& ledger) {
   if (from_others_) FetchHeaders(burst, count);
   if (DeliveryLatency* const latency = latency_.load(std::memory_order_acquire); latency != nullptr)
       [[unlikely]] {
@@ -54,7 +65,6 @@ int Egress::Send(const Descriptor* burst, int count, Ledger& ledger) {
     const auto same_port = [of_row, index](Row row) { return of_row[row] == index; };
     i += transmitters_[index]->Push(burst + i, count - i, same_port, ledger);
   }
-  return count;
 }
 
 uint64_t Egress::held() const {
@@ -65,6 +75,13 @@ uint64_t Egress::held() const {
 
 void Egress::Flush(Ledger& ledger) {
   for (HostTransmitter* transmitter : transmitters_) transmitter->Flush(ledger);
+  if (TurnBackOut* const way = turn_back_.load(std::memory_order_acquire); way != nullptr)
+    way->Settle(ledger);
+}
+
+void Egress::HandOver() {
+  if (TurnBackOut* const way = turn_back_.load(std::memory_order_acquire); way != nullptr)
+    way->HandOver();
 }
 
 uint64_t Egress::Discard() {

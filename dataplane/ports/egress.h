@@ -8,6 +8,7 @@
 
 #include "dataplane/core/inlet.h"
 #include "dataplane/ports/host_transmitter.h"
+#include "dataplane/slots/turn_back.h"
 #include "dataplane/telemetry/latency.h"
 #include "topologies/network.h"
 
@@ -30,9 +31,14 @@ class Egress final : public Outlet {
     latency_.store(latency, std::memory_order_release);
   }
 
+  // Control: packets of schedules that go by an intermediate row go back by `way`, which stays
+  // until the worker has ended. The worker that lets in such a packet hears of it later.
+  void TurnBackBy(TurnBackOut* way) { turn_back_.store(way, std::memory_order_release); }
+
   int Send(const Descriptor* burst, int count, Ledger& ledger) override;
   uint64_t held() const override;
   void Flush(Ledger& ledger) override;
+  void HandOver() override;
   uint64_t Discard() override;
 
  private:
@@ -40,12 +46,15 @@ class Egress final : public Outlet {
 
   static void Record(const Descriptor* burst, int count, DeliveryLatency& latency);
 
+  void Deliver(const Descriptor* burst, int count, Ledger& ledger);
   static void FetchHeaders(const Descriptor* burst, int count);
 
   const bool from_others_;
   std::vector<uint16_t> of_row_;  // index in transmitters_
   std::vector<HostTransmitter*> transmitters_;
-  std::atomic<DeliveryLatency*> latency_{nullptr};  // control: writes, worker: acquire loads
+  // Control: writes, worker: acquire loads.
+  std::atomic<DeliveryLatency*> latency_{nullptr};
+  std::atomic<TurnBackOut*> turn_back_{nullptr};
 };
 
 }  // namespace bfly::dataplane

@@ -11,7 +11,9 @@
 namespace bfly::dataplane {
 
 // What happens to a packet that comes to its input while the slot for its output is not on.
-enum class LatePolicy { kWait, kDrop };
+// kVlb: it goes by an intermediate row (Valiant load balancing): it takes the slot that is on, and
+// waits at the row to which that leads for a slot to its output.
+enum class LatePolicy { kWait, kDrop, kVlb };
 
 inline constexpr Tag kNoTag = UINT64_MAX;
 
@@ -46,8 +48,9 @@ struct ScheduleReport {
   uint64_t id = 0;
   uint64_t turns = 0;  // slots that have begun since the schedule started, of all kinds
   std::vector<SlotCounters> slots;
-  uint64_t no_slot = 0;    // dropped: no slot leads from the row to the output
-  uint64_t no_memory = 0;  // dropped: waiting_frames waited
+  uint64_t no_slot = 0;              // dropped: no slot leads from the row to the output
+  uint64_t no_memory = 0;            // dropped: waiting_frames waited
+  uint64_t by_intermediate_row = 0;  // frames of all slots that left for an intermediate row
   uint64_t longest_wait_ns = 0;
   // How late workers of the inputs looked at their clock first in a slot, in nanoseconds, and how
   // many slots passed without a look.

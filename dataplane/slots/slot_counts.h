@@ -32,6 +32,7 @@ struct SlotCounts {
   std::unique_ptr<Slot[]> slots;
   std::atomic<uint64_t> no_slot{0};
   std::atomic<uint64_t> no_memory{0};
+  std::atomic<uint64_t> by_intermediate_row{0};
   std::atomic<uint64_t> longest_wait{0};  // ticks
   std::atomic<uint64_t> passed_over{0};   // slots in which the worker did not look at frames
   LatenessMeter late;                     // ticks, of slots that frames waited for

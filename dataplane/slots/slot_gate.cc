@@ -87,7 +87,13 @@ int SlotRun::ReleaseFrom(Row row, Descriptor* batch, int room) {
 }
 
 void SlotRun::Enter(Descriptor& packet) {
-  packet.tag = table_->tag(index_, packet.row);
+  const WireTag circuit = table_->tag(index_, packet.row);
+  if (table_->LeadsThere(circuit, packet.tag)) {
+    packet.tag = circuit;
+  } else {
+    packet.tag = table_->by_intermediate_row().Join(circuit, packet.tag);
+    Bump(counts_->by_intermediate_row, 1);
+  }
   packet.fixed = 1;
   SlotCounts::Slot& counts = counts_->slots[index_];
   Bump(counts.frames, 1);
@@ -100,14 +106,18 @@ void SlotRun::Enter(Descriptor& packet) {
 
 int SlotRun::Admit(Descriptor* burst, int count, Ledger& ledger) {
   const bool open = now_ >= begin_ && now_ < close_;
+  const bool by_any_row = table_->late() == LatePolicy::kVlb;
   int entered = 0;
   for (int i = 0; i < count; ++i) {
     Descriptor& packet = burst[i];
     if (packet.fixed == 0) {
-      const uint32_t queue = table_->QueueOf(index_, packet.row);
-      if (!open || !table_->LeadsThere(table_->tag(index_, packet.row), packet.tag) ||
-          !queues_.empty(queue, packet.row)) {
-        Put(packet, ledger);
+      const WireTag circuit = table_->tag(index_, packet.row);
+      const bool leads_there = table_->LeadsThere(circuit, packet.tag);
+      // Packets of a pair keep their order as long as they all go straight to their output.
+      const bool may = leads_there ? queues_.empty(table_->QueueOf(index_, packet.row), packet.row)
+                                   : by_any_row && circuit != 0;
+      if (!open || !may) {
+        by_any_row && !leads_there ? PutForNextSlot(packet, ledger) : Put(packet, ledger);
         continue;
       }
       Enter(packet);
@@ -117,17 +127,28 @@ int SlotRun::Admit(Descriptor* burst, int count, Ledger& ledger) {
   return entered;
 }
 
+// A packet that may go by any row waits no longer than for the next circuit of its row.
+void SlotRun::PutForNextSlot(const Descriptor& packet, Ledger& ledger) {
+  const uint32_t next = now_ < begin_ ? index_ : index_ + 1 == table_->slots() ? 0 : index_ + 1;
+  if (table_->tag(next, packet.row) == 0) return Put(packet, ledger);
+  PutInQueue(table_->QueueOf(next, packet.row), packet, ledger);
+}
+
 void SlotRun::Put(const Descriptor& packet, Ledger& ledger) {
   const uint32_t queue = table_->FirstSlot(packet.row, packet.tag);
   if (queue == SlotTable::kNoSlot) {
     Bump(counts_->no_slot, 1);
     return DropPacket(packet, DropReason::kNoSlot, ledger);
   }
-  SlotCounts::Slot& counts = counts_->slots[queue];
   if (table_->late() == LatePolicy::kDrop) {
-    Bump(counts.missed, 1);
+    Bump(counts_->slots[queue].missed, 1);
     return DropPacket(packet, DropReason::kSlotMissed, ledger);
   }
+  PutInQueue(queue, packet, ledger);
+}
+
+void SlotRun::PutInQueue(uint32_t queue, const Descriptor& packet, Ledger& ledger) {
+  SlotCounts::Slot& counts = counts_->slots[queue];
   switch (queues_.Push(queue, packet)) {
     case SlotQueues::Answer::kTaken:
       Bump(counts.waiting, 1);
@@ -142,7 +163,29 @@ void SlotRun::Put(const Descriptor& packet, Ledger& ledger) {
   }
 }
 
+int SlotGate::Release(uint64_t now, Descriptor* batch, int room, Ledger& ledger) {
+  if (back_ != nullptr) {
+    for (Ring* ring : *back_) TakeBack(*ring, ledger);
+  }
+  return current_ != nullptr ? current_->Release(now, batch, room) : 0;
+}
+
+void SlotGate::TakeBack(Ring& ring, Ledger& ledger) {
+  Descriptor burst[kBurst];
+  while (const uint32_t count = ring.Pop(burst, kBurst)) {
+    ledger.taken_over += count;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (current_ != nullptr) {
+        current_->PutBack(burst[i], ledger);
+      } else {
+        DropPacket(burst[i], DropReason::kSlotMissed, ledger);
+      }
+    }
+  }
+}
+
 void SlotGate::Refresh(Ledger& ledger) {
+  back_ = wanted_back_.load(std::memory_order_acquire);
   SlotRun* const wanted = wanted_.load(std::memory_order_acquire);
   if (wanted == current_) return;
   SlotRun* const before = std::exchange(current_, wanted);
@@ -152,6 +195,16 @@ void SlotGate::Refresh(Ledger& ledger) {
     Bump(before->counts().slots[slot].missed, 1);
     DropPacket(packet, DropReason::kSlotMissed, ledger);
   });
+}
+
+void SlotGate::DiscardTurningBack(Ledger& ledger) {
+  for (Ring* ring : rings_) {
+    Descriptor burst[kBurst];
+    while (const uint32_t count = ring->Pop(burst, kBurst)) {
+      ledger.taken_over += count;
+      for (uint32_t i = 0; i < count; ++i) DropPacket(burst[i], DropReason::kUnloaded, ledger);
+    }
+  }
 }
 
 uint64_t SlotGate::Discard() {

@@ -6,10 +6,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "dataplane/core/descriptor.h"
 #include "dataplane/core/ledger.h"
+#include "dataplane/core/ring.h"
 #include "dataplane/core/row_range.h"
 #include "dataplane/runtime/grace_period.h"
 #include "dataplane/slots/slot_counts.h"
@@ -30,8 +32,14 @@ class SlotRun {
   // Decides on packets that came in the pass. Packets that enter now stay in the burst, in their
   // order; returns how many they are.
   int Admit(Descriptor* burst, int count, Ledger& ledger);
-  // Has the packet wait, or drops it.
+  // Has the packet wait for a slot to its output, or drops it.
   void Put(const Descriptor& packet, Ledger& ledger);
+  // Has a packet that turned back wait for a slot to its output, or drops it.
+  void PutBack(Descriptor packet, Ledger& ledger) {
+    packet.tag = table_->by_intermediate_row().Rest(packet.tag);
+    packet.fixed = 0;
+    Put(packet, ledger);
+  }
 
   uint64_t held() const { return queues_.held(); }
   // The TSC at which the next slot begins, if packets wait.
@@ -52,6 +60,8 @@ class SlotRun {
 
   void StepTo(uint64_t now);
   void Enter(Descriptor& packet);
+  void PutForNextSlot(const Descriptor& packet, Ledger& ledger);
+  void PutInQueue(uint32_t queue, const Descriptor& packet, Ledger& ledger);
   int ReleaseFrom(Row row, Descriptor* batch, int room);
 
   const std::shared_ptr<const SlotTable> table_;
@@ -77,20 +87,43 @@ class SlotGate {
   void Refresh(Ledger& ledger);
   // Worker: null while no schedule runs.
   SlotRun* run() const { return current_; }
+  // Worker: whether packets may wait or turn back here. If not, the calls up to NextDue need not be
+  // made.
+  bool in_use() const { return current_ != nullptr || back_ != nullptr; }
+  // Worker: begins a pass at TSC `now`, and fills in at most `room` packets whose slot is on now.
+  int Release(uint64_t now, Descriptor* batch, int room, Ledger& ledger);
+  // Worker: as SlotRun::Admit.
+  int Admit(Descriptor* burst, int count, Ledger& ledger) {
+    return current_ != nullptr ? current_->Admit(burst, count, ledger) : count;
+  }
+  uint64_t held() const { return current_ != nullptr ? current_->held() : 0; }
+  uint64_t NextDue() const { return current_ != nullptr ? current_->NextDue() : UINT64_MAX; }
   // The thread that unloads: frees the packets that wait and returns how many there were.
   uint64_t Discard();
+  // The thread that unloads: drops the packets that are turning back.
+  void DiscardTurningBack(Ledger& ledger);
 
   // Control: what runs from now on. `run` must stay until the worker has answered its epoch after
   // another one was published.
   void Publish(SlotRun* run) { wanted_.store(run, std::memory_order_release); }
+  // Control: packets turn back by these rings. They stay until the worker has ended.
+  void TurnBackBy(std::vector<Ring*> rings) {
+    rings_ = std::move(rings);
+    wanted_back_.store(&rings_, std::memory_order_release);
+  }
   RowRange rows() const { return rows_; }
   PassEpoch* worker() const { return worker_; }
 
  private:
+  void TakeBack(Ring& ring, Ledger& ledger);
+
   const RowRange rows_;
   PassEpoch* const worker_;
   std::atomic<SlotRun*> wanted_{nullptr};  // control: writes, worker: acquire loads
   SlotRun* current_ = nullptr;             // worker only
+  std::vector<Ring*> rings_;
+  std::atomic<const std::vector<Ring*>*> wanted_back_{nullptr};  // as wanted_
+  const std::vector<Ring*>* back_ = nullptr;                     // worker only
 };
 
 }  // namespace bfly::dataplane

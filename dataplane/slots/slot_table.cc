@@ -11,6 +11,7 @@ SlotTable::SlotTable(const Network& network, const ScheduleConfig& config, const
       rows_(network.rows()),
       row_bits_(network.dimension()),
       late_(config.late),
+      by_intermediate_row_(network),
       end_(ToWire(network.tag_layout().Spread(network.rows() - 1), network.tag_layout().bits())) {
   const int bits = network.tag_layout().bits();
   tags_.reserve(size_t{slots_} << row_bits_);

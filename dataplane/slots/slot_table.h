@@ -7,6 +7,7 @@
 
 #include "dataplane/slots/schedule_config.h"
 #include "dataplane/slots/slot_clock.h"
+#include "dataplane/slots/turn_back.h"
 #include "topologies/network.h"
 #include "topologies/tag.h"
 
@@ -21,6 +22,7 @@ class SlotTable {
   uint32_t slots() const { return slots_; }
   uint32_t rows() const { return rows_; }
   LatePolicy late() const { return late_; }
+  const TagsByIntermediateRow& by_intermediate_row() const { return by_intermediate_row_; }
 
   // The tag of the row's circuit in the slot; 0: it has none.
   WireTag tag(uint32_t slot, Row row) const { return tags_[Index(slot, row)]; }
@@ -63,6 +65,7 @@ class SlotTable {
   uint32_t rows_;
   int row_bits_;
   LatePolicy late_;
+  TagsByIntermediateRow by_intermediate_row_;
   WireTag end_;                // the directions of the last `dimension` hops
   std::vector<WireTag> tags_;  // by slot and row
   // Indices of tags_, by the hash of a row and the end of its tag. Half of the places are empty.

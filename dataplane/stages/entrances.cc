@@ -17,7 +17,7 @@ inline int Entrances::ReceiveFrom(const Entrance& from, Descriptor* packets, int
 }
 
 int Entrances::Gather(Descriptor* batch, int room, bool leaves, Account& account) {
-  if (slots_ != nullptr) [[unlikely]]
+  if (gated_) [[unlikely]]
     return GatherBySlots(batch, room, account);
   const size_t inlets = inlets_.size();
   int count = 0;
@@ -36,30 +36,30 @@ int Entrances::Gather(Descriptor* batch, int room, bool leaves, Account& account
 // The same while a schedule runs. Packets that waited for their slot come first. Inlets give no
 // more than there was room for then, also if none of it enters, so that a pass ends.
 int Entrances::GatherBySlots(Descriptor* batch, int room, Account& account) {
-  int count = slots_->Release(rte_rdtsc(), batch, room);
+  int count = gate_->Release(rte_rdtsc(), batch, room, account.ledger);
   int taken = count;
   size_t i = next_inlet_;
   for (size_t empty = 0; empty < inlets_.size() && taken < room;) {
     const int n = ReceiveFrom(inlets_[i], batch + count, room - taken, account);
-    count += slots_->Admit(batch + count, n, account.ledger);
+    count += gate_->Admit(batch + count, n, account.ledger);
     taken += n;
     empty = n == 0 ? empty + 1 : 0;
     i = i + 1 == inlets_.size() ? 0 : i + 1;
   }
   next_inlet_ = i;
-  waiting_ = slots_->held();
+  waiting_ = gate_->held();
   return count;
 }
 
 void Entrances::RefreshGate(Ledger& ledger) {
   if (gate_ == nullptr) return;
   gate_->Refresh(ledger);
-  slots_ = gate_->run();
-  waiting_ = slots_ != nullptr ? slots_->held() : 0;
+  gated_ = gate_->in_use();
+  waiting_ = gate_->held();
 }
 
 uint64_t Entrances::NextDue() const {
-  uint64_t next = slots_ != nullptr ? slots_->NextDue() : UINT64_MAX;
+  uint64_t next = gated_ ? gate_->NextDue() : UINT64_MAX;
   for (const Entrance& from : inlets_) next = std::min(next, from.inlet->NextDue());
   return next;
 }

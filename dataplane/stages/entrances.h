@@ -53,8 +53,8 @@ class Entrances {
   bool within_worker_ = false;
   size_t next_inlet_ = 0;  // polled first, in turn, so that none starves
   SlotGate* gate_ = nullptr;
-  SlotRun* slots_ = nullptr;  // of the gate; null while no schedule runs
-  uint64_t waiting_ = 0;      // in `slots_`
+  bool gated_ = false;    // the gate is in use
+  uint64_t waiting_ = 0;  // at the gate
   PollMeter polls_;
 };
 

@@ -54,6 +54,7 @@ void Lane::Settle(Account& account) {
 }
 
 void Lane::HandOver() {
+  if (kind_ == Kind::kEgress) return outlet_->HandOver();
   if (promised_ == 0) return;
   ring_->Push(waiting_.get(), promised_);
   RemoveFront(promised_);

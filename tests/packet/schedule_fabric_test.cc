@@ -185,6 +185,128 @@ TEST_P(ScheduleFabric, ARepairKeepsTheClockAndTheCounters) {
   EXPECT_EQ(PacketCounts(s), WalkedCounts(fabric->network(), sent));
 }
 
+// Two slots lead from row i to i + 1 and to i + 2, so each packet to i + 3 needs both of them, in
+// one order or the other.
+TEST_P(ScheduleFabric, FramesGoByAnIntermediateRowOverThePathsOfTwoSlots) {
+  FabricConfig dilated = Config(NetworkKind::kDilatedButterfly, 8);
+  dilated.network.multiplicity = 2;
+  for (const FabricConfig& loaded :
+       {Config(NetworkKind::kButterfly, 8), Config(NetworkKind::kTwoFoldButterfly, 8), dilated}) {
+    const std::unique_ptr<Fabric> fabric = MustLoad(loaded);
+    ASSERT_NE(fabric, nullptr);
+    const Network& network = fabric->network();
+    ScheduleConfig schedule = Rotor(network, 200e6);
+    schedule.tags.resize(2);
+    schedule.late = LatePolicy::kVlb;
+    ASSERT_TRUE(fabric->schedules()->Start(schedule).ok());
+    std::vector<SourceConfig> sources;
+    for (Row row = 0; row < 8; ++row) {
+      sources.push_back(
+          {.rows = {row}, .destination = Destination::kRow, .row = (row + 3) % 8, .packets = 1});
+    }
+    ASSERT_TRUE(fabric->SetSources(sources).ok());
+    const Snapshot s = WaitForDeliveries(*fabric, 8);
+    EXPECT_EQ(s.conservation.delivered, 8u);
+    EXPECT_EQ(s.conservation.injected, 8u);
+    EXPECT_EQ(s.conservation.in_flight, 0u);
+    const ScheduleReport report = MustReport(*fabric);
+    EXPECT_EQ(report.by_intermediate_row, 8u);
+    EXPECT_EQ(report.slots[0].frames, 8u);
+    EXPECT_EQ(report.slots[1].frames, 8u);
+    EXPECT_EQ(report.slots[0].waited + report.slots[1].waited, 8u) << "each at the row between";
+    // A pass may begin its work between two sources, so each row may have had another first slot.
+    const std::vector<uint64_t> carried = PacketCounts(s);
+    bool found = false;
+    for (unsigned later = 0; later < 256 && !found; ++later) {
+      std::vector<std::pair<Row, Tag>> legs;
+      for (Row row = 0; row < 8; ++row) {
+        const Row between = (row + ((later >> row & 1) != 0 ? 2 : 1)) % 8;
+        legs.emplace_back(row, GreedyTag(network, row, between));
+        legs.emplace_back(between, GreedyTag(network, between, (row + 3) % 8));
+      }
+      found = carried == WalkedCounts(network, legs);
+    }
+    EXPECT_TRUE(found) << testing::PrintToString(carried);
+  }
+}
+
+// With a rotor all pairs reach each other within two slots, a row also itself.
+TEST_P(ScheduleFabric, ByIntermediateRowsEveryPairIsServedAlsoOverLinksThatTakeTime) {
+  for (const uint64_t rate : {0ul, 1'000'000'000ul}) {
+    FabricConfig config = Config(NetworkKind::kTwoFoldButterfly, 16);
+    if (rate > 0) config.links.base.bits_per_second = rate;
+    const std::unique_ptr<Fabric> fabric = MustLoad(config);
+    ASSERT_NE(fabric, nullptr);
+    ScheduleConfig schedule = Rotor(fabric->network(), 100'000);
+    schedule.late = LatePolicy::kVlb;
+    ASSERT_TRUE(fabric->schedules()->Start(schedule).ok());
+    ASSERT_TRUE(fabric->SetSources(AllPairs(fabric->network())).ok());
+    const Snapshot s = WaitForDeliveries(*fabric, 256);
+    EXPECT_EQ(s.conservation.delivered, 256u);
+    EXPECT_EQ(s.conservation.in_flight, 0u);
+    const ScheduleReport report = MustReport(*fabric);
+    EXPECT_EQ(report.no_slot, 0u);
+    EXPECT_GE(report.by_intermediate_row, 16u) << "at least what a row sends to itself";
+    uint64_t entered = 0;
+    for (const SlotCounters& slot : report.slots) entered += slot.frames;
+    EXPECT_EQ(entered, 256 + report.by_intermediate_row);
+    uint64_t crossed = 0;
+    for (const uint64_t packets : PacketCounts(s)) crossed += packets;
+    EXPECT_EQ(crossed, entered * static_cast<uint64_t>(fabric->network().hops()));
+  }
+}
+
+TEST_P(ScheduleFabric, AccountsBalanceWhileFramesTurnBackAndSchedulesEnd) {
+  const std::unique_ptr<Fabric> fabric = MustLoad(Config(NetworkKind::kButterfly, 16));
+  ASSERT_NE(fabric, nullptr);
+  ScheduleConfig config = Rotor(fabric->network(), 50'000);
+  config.queue_frames = 64;
+  config.late = LatePolicy::kVlb;
+  ASSERT_TRUE(fabric
+                  ->SetSources({{.rows = AllRows(16),
+                                 .packets_per_second = 20'000,
+                                 .destination = Destination::kUniform,
+                                 .seed = 3}})
+                  .ok());
+  for (int round = 0; round < 20; ++round) {
+    ++config.id;
+    config.late = round % 4 == 2 ? LatePolicy::kWait : LatePolicy::kVlb;
+    ASSERT_TRUE(fabric->schedules()->Start(config).ok());
+    const uint64_t before = fabric->summary().conservation.delivered;
+    while (fabric->summary().conservation.delivered < before + 500) {
+      ExpectConserved(fabric->summary());
+    }
+    if (config.late == LatePolicy::kVlb) {
+      EXPECT_GT(MustReport(*fabric).by_intermediate_row, 50u);
+    }
+    if (round % 3 == 1) {
+      ASSERT_TRUE(fabric->schedules()->Stop().ok());
+    }
+  }
+  // In the middle of it.
+  ASSERT_TRUE(fabric->Unload().ok());
+  const Snapshot last = fabric->summary();
+  EXPECT_EQ(last.conservation.in_flight, 0u);
+  ExpectConserved(last);
+}
+
+TEST(ScheduleCheck, IntermediateRowsNeedRoomInTheTagAndTheWholeFabric) {
+  const auto refused = [](FabricConfig config) {
+    const std::unique_ptr<Fabric> fabric = MustLoad(config);
+    ScheduleConfig schedule = Rotor(fabric->network(), 100'000);
+    schedule.late = LatePolicy::kVlb;
+    const absl::Status status = fabric->schedules()->Start(schedule);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    return std::string(status.message());
+  };
+  FabricConfig wrapped = OneWorker(NetworkKind::kWrappedButterfly, 8);
+  wrapped.network.passes = 2;
+  EXPECT_THAT(refused(wrapped), HasSubstr("several times"));
+  FabricConfig wide = OneWorker(NetworkKind::kDilatedButterfly, 1024);
+  wide.network.multiplicity = 8;
+  EXPECT_THAT(refused(wide), HasSubstr("late: "));
+}
+
 TEST(ScheduleCheck, NamesWhatIsWrong) {
   const std::unique_ptr<Fabric> fabric = MustLoad(OneWorker(NetworkKind::kButterfly, 8));
   ASSERT_NE(fabric, nullptr);

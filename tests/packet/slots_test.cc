@@ -124,7 +124,9 @@ struct PlainGate {
   void Pass(const RandomSlots& slots, uint64_t now, const std::vector<Descriptor>& arrivals,
             LatePolicy late, size_t per_queue, size_t total) {
     entered.clear();
-    const auto& output = slots.output[(now - kOrigin) / kPeriod % slots.output.size()];
+    const uint64_t turn = (now - kOrigin) / kPeriod;
+    const auto& output = slots.output[turn % slots.output.size()];
+    const auto& next = slots.output[(turn + 1) % slots.output.size()];
     const bool open = (now - kOrigin) % kPeriod < kPeriod - kGuard;
     for (Row row = 0; open && row < output.size(); ++row) {
       auto& queue = queues[{row, output[row]}];
@@ -136,13 +138,15 @@ struct PlainGate {
     for (const Descriptor& packet : arrivals) {
       const Row row = packet.row;
       const auto to = static_cast<int>(packet.bytes);  // the test notes the output there
-      auto& queue = queues[{row, to}];
+      const bool by_any_row = late == LatePolicy::kVlb && output[row] != to;
+      const bool for_next = by_any_row && next[row] >= 0;
+      auto& queue = queues[{row, for_next ? next[row] : to}];
       const bool served =
           std::any_of(slots.output.begin(), slots.output.end(),
                       [&](const std::vector<int>& outputs) { return outputs[row] == to; });
-      if (open && output[row] == to) {
+      if (open && (output[row] == to || (by_any_row && output[row] >= 0))) {
         entered[row].push_back(packet.time);
-      } else if (!served) {
+      } else if (!served && !for_next) {
         ++no_slot;
       } else if (late == LatePolicy::kDrop) {
         ++missed;
@@ -168,7 +172,9 @@ INSTANTIATE_TEST_SUITE_P(Limits, SlotRunTest,
                          testing::Values(std::tuple{LatePolicy::kWait, 1000u, 100'000u, 1u},
                                          std::tuple{LatePolicy::kWait, 3u, 100'000u, 2u},
                                          std::tuple{LatePolicy::kWait, 1000u, 40u, 3u},
-                                         std::tuple{LatePolicy::kDrop, 10u, 100u, 4u}));
+                                         std::tuple{LatePolicy::kDrop, 10u, 100u, 4u},
+                                         std::tuple{LatePolicy::kVlb, 1000u, 100'000u, 5u},
+                                         std::tuple{LatePolicy::kVlb, 3u, 100'000u, 6u}));
 
 TEST_P(SlotRunTest, DoesWhatAPlainGateDoes) {
   const auto [late, per_queue, total, seed] = GetParam();
@@ -181,7 +187,7 @@ TEST_P(SlotRunTest, DoesWhatAPlainGateDoes) {
   SlotRun run(table, rows, per_queue, total, counts);
   PlainGate plain;
   Ledger ledger;
-  uint64_t now = kOrigin, arrived = 0, entered = 0;
+  uint64_t now = kOrigin, arrived = 0, entered = 0, by_others = 0;
   std::vector<Descriptor> batch(100'000);
   for (int pass = 0; pass < 3'000; ++pass) {
     // Most passes are short; some leave slots out.
@@ -206,7 +212,21 @@ TEST_P(SlotRunTest, DoesWhatAPlainGateDoes) {
     for (int i = 0; i < count; ++i) {
       by_row[batch[i].row].push_back(batch[i].time);
       ASSERT_TRUE(batch[i].fixed);
-      ASSERT_EQ(batch[i].tag, slots.WireTo(batch[i].row, static_cast<Row>(batch[i].bytes)));
+      const WireTag greedy = slots.WireTo(batch[i].row, static_cast<Row>(batch[i].bytes));
+      if (late != LatePolicy::kVlb || batch[i].tag == greedy) {
+        ASSERT_EQ(batch[i].tag, greedy);
+        continue;
+      }
+      // First to the output of the slot, then to its own.
+      const int bits = slots.network.tag_layout().bits();
+      const auto& output = slots.output[(now - kOrigin) / kPeriod % 8];
+      ASSERT_EQ(static_cast<int>(OutputOfTag(slots.network, FromWire(batch[i].tag, bits))),
+                output[batch[i].row]);
+      const WireTag behind = batch[i].tag << bits;
+      ASSERT_TRUE(TagsByIntermediateRow::TurnsBack(behind));
+      const WireTag rest = table->by_intermediate_row().Rest(behind);
+      ASSERT_EQ(OutputOfTag(slots.network, FromWire(rest, bits)), batch[i].bytes);
+      ++by_others;
     }
     ASSERT_EQ(by_row, plain.entered) << "pass " << pass;
     entered += static_cast<uint64_t>(count);
@@ -225,7 +245,9 @@ TEST_P(SlotRunTest, DoesWhatAPlainGateDoes) {
   EXPECT_EQ(counts->no_slot, plain.no_slot);
   EXPECT_EQ(counts->no_memory, plain.no_memory);
   EXPECT_GT(entered, 1'000u);
-  EXPECT_GT(plain.no_slot, 100u);
+  EXPECT_EQ(counts->by_intermediate_row, by_others);
+  EXPECT_EQ(by_others > 1'000, late == LatePolicy::kVlb);
+  EXPECT_GT(plain.no_slot, late == LatePolicy::kVlb ? 10u : 100u);
   // Each case reaches the limit that it is about.
   EXPECT_EQ(plain.missed > 0, late == LatePolicy::kDrop);
   EXPECT_EQ(plain.full > 0, per_queue == 3);

@@ -67,6 +67,33 @@ class SchedulesTest(unittest.TestCase):
             net.settled()
             net.down()
 
+    def test_hosts_reach_each_other_by_intermediate_rows(self):
+        hosts, the_fabric = self.with_hosts()
+        with the_fabric as net:
+            net.bfly("circuit", "schedule", "rotor", "--slot", "5ms", "--guard", "50us", "--late", "vlb")
+            for destination in hosts[1:]:
+                hosts[0].ping(destination.address)
+            status = self.status(net)
+            self.assertEqual(status["schedule"]["late"], "vlb")
+            self.assertGreater(status["by_intermediate_row"], 0)
+            lab.wait_until(lambda: net.counters()["conservation"]["in_flight"] == 0, "the last frames find their slots")
+            counters = net.counters()
+            self.assertEqual(counters["conservation"]["dropped"], 0, counters["drops"])
+            self.assertEqual(sum(slot["frames"] for slot in self.status(net)["slots"]),
+                             counters["conservation"]["injected"] + self.status(net)["by_intermediate_row"])
+            net.down()
+        device = f"id=0,socket={self.lab.directory}/middle.sock,socket-abstract=no"
+        split = fabric.topology([], data_planes=[{"name": "dp0"}, {"name": "dp1"}],
+                                placement=[{"stages": "0-3", "lcore": 0, "data_plane": "dp0"},
+                                           {"stages": "4-7", "lcore": 1, "data_plane": "dp1"}],
+                                trunks=[{"name": "middle", "after_stage": 3, "from": "dp0", "to": "dp1",
+                                         "from_device": f"net_memif0,role=server,{device}",
+                                         "to_device": f"net_memif1,role=client,{device}"}])
+        with fabric.Fabric(self.lab, self.switch, split) as net:
+            with self.assertRaisesRegex(lab.CommandFailed, "another data plane runs the last stage"):
+                net.bfly("circuit", "schedule", "rotor", "--late", "vlb")
+            net.down()
+
     def test_a_schedule_is_refused_replaced_and_stopped(self):
         with self.without_hosts() as net:
             self.assertIn("no schedule runs", net.bfly("circuit", "schedule", "status"))

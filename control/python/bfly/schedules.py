@@ -20,7 +20,7 @@ class Schedules:
         slots           "rotor", "round-robin", or the slots of a cycle in order: each the name of a permutation such as
                         "bitrev", or the output of every row in turn
         slot, guard     durations: how long a slot lasts, and its end in which no frame enters
-        late            what happens to frames whose slot is not on: "wait" or "drop"
+        late            what happens to frames whose slot is not on: "wait", "drop" or "vlb" (by an intermediate row)
         queue, waiting  frames that may wait at a row for a slot, and at all rows; 0: as without
         """
         schedule = pb.Schedule(slot=slot, guard=guard, protocol=protocol, seed=seed, queue=queue, waiting=waiting,

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way back of packets that go by an intermediate row (Valiant load balancing: L. G. Valiant,
+// "A scheme for fast parallel communication", 1982). They cross the network twice. Behind the last
+// stage they turn back to the gate of the input row that has the number of their output row.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "dataplane/core/descriptor.h"
+#include "dataplane/core/ledger.h"
+#include "dataplane/core/ring.h"
+#include "topologies/network.h"
+#include "topologies/tag.h"
+
+namespace bfly::dataplane {
+
+// Below the path to the intermediate row and the one bit behind it (topologies/tag.h) the tag of
+// such a packet has another one bit and the last `dimension` fields of the path to its output.
+class TagsByIntermediateRow {
+ public:
+  explicit TagsByIntermediateRow(const Network& network)
+      : bits_(network.tag_layout().bits()),
+        end_bits_(network.dimension() * network.tag_layout().field_bits) {}
+
+  // Whether the tags of this network leave room for that.
+  bool fit() const { return bits_ + end_bits_ + 2 <= 64; }
+  // The tag of the path `circuit`, and then to where `tag` leads.
+  WireTag Join(WireTag circuit, WireTag tag) const {
+    const uint64_t end = FromWire(tag, bits_) & ((uint64_t{1} << end_bits_) - 1);
+    return circuit | uint64_t{1} << (62 - bits_) | end << (62 - bits_ - end_bits_);
+  }
+  // Of a tag whose hops are crossed.
+  static bool TurnsBack(WireTag tag) { return tag != kWireTagDone; }
+  // A tag that leads to the packet's output as far as its last `dimension` hops are concerned.
+  WireTag Rest(WireTag tag) const { return ToWire(tag << 2 >> (64 - end_bits_), bits_); }
+
+ private:
+  int bits_;
+  int end_bits_;
+};
+
+// Behind the last stage. One worker uses it.
+class TurnBackOut {
+ public:
+  // A packet at `row` goes to rings[ring_of_row[row]].
+  TurnBackOut(std::vector<uint16_t> ring_of_row, std::vector<Ring*> rings)
+      : ring_of_row_(std::move(ring_of_row)) {
+    for (Ring* ring : rings) ways_.push_back({.ring = ring, .room = 0, .packets = {}});
+  }
+
+  // Takes the packets that turn back, and copies the others to `leaving`, in their order. Returns
+  // how many these are. Packets for which a ring has no room are dropped as kQueueMemory.
+  int Take(const Descriptor* burst, int count, Descriptor* leaving, Ledger& ledger);
+  // Counts what was taken as handed on. It is pushed after the account was published, so that no
+  // reader finds a packet taken over that was not handed on yet.
+  void Settle(Ledger& ledger) { ledger.handed_on += std::exchange(taken_, 0); }
+  void HandOver();
+
+ private:
+  struct Way {
+    Ring* ring;
+    uint32_t room;  // of the ring, when the first of `packets` came
+    std::vector<Descriptor> packets;
+  };
+  const std::vector<uint16_t> ring_of_row_;
+  std::vector<Way> ways_;
+  uint64_t taken_ = 0;  // not counted as handed on yet
+};
+
+}  // namespace bfly::dataplane
