@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -31,6 +32,7 @@
 #include "dataplane/runtime/control_threads.h"
 #include "dataplane/runtime/cpus.h"
 #include "dataplane/runtime/eal.h"
+#include "dataplane/telemetry_socket/telemetry_socket.h"
 
 namespace bfly::control {
 namespace {
@@ -219,6 +221,10 @@ absl::Status Run(const Flags& flags) {
   const std::string hosts_file =
       absl::StrCat(RunDirectory(flags.run_dir), "/", flags.name, ".hosts");
   FabricHost host(RealBackend(*policy, hosts_file), flags.name);
+  const dataplane::TelemetrySocket telemetry(
+      [&host](const std::function<void(const dataplane::Fabric&)>& read) {
+        return host.Read(read);
+      });
   if (!flags.topology.empty()) {
     if (absl::Status status = host.Load(topology).status(); !status.ok()) return status;
   }

@@ -294,6 +294,12 @@ absl::StatusOr<dataplane::Snapshot> FabricHost::snapshot(bool links) const {
   return links ? fabric_->snapshot() : fabric_->summary();
 }
 
+bool FabricHost::Read(const std::function<void(const dataplane::Fabric&)>& read) const {
+  const std::shared_lock state(state_);
+  if (fabric_ != nullptr) read(*fabric_);
+  return fabric_ != nullptr;
+}
+
 absl::StatusOr<dataplane::LinkReading> FabricHost::ReadLinks(
     const dataplane::LinkQuery& query) const {
   // A change waits no longer than it takes to look at this many links.

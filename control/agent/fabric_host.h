@@ -126,6 +126,8 @@ class FabricHost {
   Held held(bool full) const;
   // Without `links` it is cheap, however large the network.
   absl::StatusOr<dataplane::Snapshot> snapshot(bool links) const;
+  // Has `read` look at the fabric. Changes wait until it returns. False: no fabric is loaded.
+  bool Read(const std::function<void(const dataplane::Fabric&)>& read) const;
   // INVALID_ARGUMENT names the wrong field of the query. ABORTED: the fabric was unloaded
   // meanwhile.
   absl::StatusOr<dataplane::LinkReading> ReadLinks(const dataplane::LinkQuery& query) const;
