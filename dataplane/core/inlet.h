@@ -19,6 +19,8 @@ class Inlet {
   // TSC at which the next packet is due, where the inlet knows it (a paced source): a worker with
   // nothing else to do sleeps no longer. UINT64_MAX: nobody knows, or none will come.
   virtual uint64_t NextDue() const { return UINT64_MAX; }
+  // Worker: what it calls from its next take-up (worker.h) on, this inlet or one that wraps it.
+  virtual Inlet* Front() { return this; }
   // Whether its packets come from another segment of the same worker.
   virtual bool within_worker() const { return false; }
 };

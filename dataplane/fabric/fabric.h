@@ -23,6 +23,7 @@ namespace bfly::dataplane {
 class InBand;
 class Schedules;
 class StepPrograms;
+class Taps;
 
 class Fabric {
  public:
@@ -88,6 +89,9 @@ class Fabric {
 
   // Circuits on a clock (slots/schedules.h). Null: another data plane runs stage 0.
   virtual Schedules* schedules() { return nullptr; }
+
+  // Copies of frames (taps/tap.h). Null: the fabric has none.
+  virtual Taps* taps() { return nullptr; }
 
   // Who uses the queue pairs of ports and trunks, as they were opened, in the order of the
   // counters.

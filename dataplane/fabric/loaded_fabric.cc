@@ -163,6 +163,7 @@ absl::Status LoadedFabric::Unload() {
   if (in_band_owner_ != nullptr) in_band_owner_->Stop();
   if (step_programs_ != nullptr) step_programs_->Stop();
   if (absl::Status status = StopWorkers(); !status.ok()) return status;
+  taps_.End();
   ports_.Stop();
   running_ = false;
   if (step_programs_ != nullptr) DiscardSteps();
@@ -190,9 +191,8 @@ absl::Status LoadedFabric::InstallCircuit(Row input, Tag tag) {
 
 absl::Status LoadedFabric::RemoveCircuit(Row input) {
   if (absl::Status status = CheckInput(input, network_); !status.ok()) return status;
-  if (routes_.circuit(input) == 0) {
+  if (routes_.circuit(input) == 0)
     return absl::NotFoundError(absl::StrCat("input: row ", input, " has no circuit"));
-  }
   routes_.Remove(input);
   NoteCircuit(input);
   return absl::OkStatus();

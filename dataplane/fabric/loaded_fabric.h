@@ -15,6 +15,7 @@
 #include "dataplane/fabric/loaded_ports.h"
 #include "dataplane/fabric/loaded_schedules.h"
 #include "dataplane/fabric/loaded_stages.h"
+#include "dataplane/fabric/loaded_taps.h"
 #include "dataplane/fabric/worker.h"
 #include "dataplane/in_band/loaded_in_band.h"
 #include "dataplane/stages/plan.h"
@@ -52,6 +53,7 @@ class LoadedFabric final : public Fabric {
   absl::StatusOr<InBand*> in_band() override;
   absl::StatusOr<StepPrograms*> step_programs() override;
   Schedules* schedules() override { return plan_.has_first_hop() ? &schedules_ : nullptr; }
+  Taps* taps() override { return &taps_; }
   std::vector<PortStatus> port_status() const override { return ports_.status(); }
   std::vector<std::string> problems() const override { return ports_.problems(); }
   Snapshot snapshot() const override;
@@ -96,6 +98,7 @@ class LoadedFabric final : public Fabric {
   LoadedStages stages_{config_, network_, plan_, workers_};
   LoadedPorts ports_;
   Assembly assembly_{network_, plan_, stages_, ports_, workers_};
+  LoadedTaps taps_{network_, plan_, stages_, ports_, assembly_, workers_};
   // Empty while nothing is recorded. The egress and the timed links of workers point to it.
   struct RecordedLatency {
     std::vector<std::unique_ptr<DeliveryLatency>> deliveries;  // of workers that deliver

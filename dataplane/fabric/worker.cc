@@ -103,7 +103,7 @@ uint64_t Worker::RunTimedSegments() {
 
 void Worker::TakeUp(uint64_t asked) {
   for (SourceInlet* sources : sources_) sources->Refresh();
-  for (Segment* segment : segments_) segment->RefreshGate(account_.ledger);
+  for (Segment* segment : segments_) segment->Refresh(account_.ledger);
   const uint64_t now = rte_rdtsc();
   timed_.clear();
   for (Stage* stage : stages_) {

@@ -11,6 +11,21 @@ void Egress::Attach(const std::vector<Row>& rows, HostTransmitter* transmitter) 
   transmitters_.push_back(transmitter);
 }
 
+// The two may change at once, so both are read again after the word was set.
+void Egress::SetWatched() {
+  do {
+    watched_ = latency_ != nullptr || taps_ != nullptr;
+  } while (watched_ != (latency_ != nullptr || taps_ != nullptr));
+}
+
+void Egress::Watch(const Descriptor* burst, int count) {
+  if (DeliveryLatency* const latency = latency_.load(std::memory_order_acquire)) {
+    Record(burst, count, *latency);
+  }
+  const TapTable* const taps = taps_.load(std::memory_order_acquire);
+  for (int i = 0; taps != nullptr && i < count; ++i) taps->Note(burst[i].row, burst[i]);
+}
+
 // Records every packet, also one whose row has no port, because its path through the network ends
 // here.
 void Egress::Record(const Descriptor* burst, int count, DeliveryLatency& latency) {
@@ -46,10 +61,8 @@ int Egress::Send(const Descriptor* burst, int count, Ledger& ledger) {
 
 inline void Egress::Deliver(const Descriptor* burst, int count, Ledger& ledger) {
   if (from_others_) FetchHeaders(burst, count);
-  if (DeliveryLatency* const latency = latency_.load(std::memory_order_acquire); latency != nullptr)
-      [[unlikely]] {
-    Record(burst, count, *latency);
-  }
+  if (watched_.load(std::memory_order_acquire)) [[unlikely]]
+    Watch(burst, count);
   const uint16_t* const of_row = of_row_.data();
   for (int i = 0; i < count;) {
     const int first = i;

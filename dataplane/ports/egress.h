@@ -9,6 +9,7 @@
 #include "dataplane/core/inlet.h"
 #include "dataplane/ports/host_transmitter.h"
 #include "dataplane/slots/turn_back.h"
+#include "dataplane/taps/tap_table.h"
 #include "dataplane/telemetry/latency.h"
 #include "topologies/network.h"
 
@@ -29,6 +30,12 @@ class Egress final : public Outlet {
   // Control: deliveries from now on are recorded there. Null: they are not recorded.
   void RecordLatency(DeliveryLatency* latency) {
     latency_.store(latency, std::memory_order_release);
+    SetWatched();
+  }
+  // Control: packets that arrive are noted in the table, by their row. Null: they are not.
+  void SetTaps(const TapTable* taps) {
+    taps_.store(taps, std::memory_order_release);
+    SetWatched();
   }
 
   // Control: packets of schedules that go by an intermediate row go back by `way`, which stays
@@ -44,6 +51,10 @@ class Egress final : public Outlet {
  private:
   static constexpr uint16_t kNone = 0xffff;
 
+  // Control, one thread at a time for each of the two.
+  void SetWatched();
+  // Worker: records and notes a burst as control asks for.
+  void Watch(const Descriptor* burst, int count);
   static void Record(const Descriptor* burst, int count, DeliveryLatency& latency);
 
   void Deliver(const Descriptor* burst, int count, Ledger& ledger);
@@ -53,8 +64,10 @@ class Egress final : public Outlet {
   std::vector<uint16_t> of_row_;  // index in transmitters_
   std::vector<HostTransmitter*> transmitters_;
   // Control: writes, worker: acquire loads.
-  std::atomic<DeliveryLatency*> latency_{nullptr};
   std::atomic<TurnBackOut*> turn_back_{nullptr};
+  std::atomic<DeliveryLatency*> latency_{nullptr};
+  std::atomic<const TapTable*> taps_{nullptr};
+  std::atomic<bool> watched_{false};  // latency_ or taps_ is not null
 };
 
 }  // namespace bfly::dataplane

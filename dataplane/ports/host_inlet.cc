@@ -63,6 +63,18 @@ int HostInlet::Receive(Descriptor* burst, int room, Ledger& ledger) {
   return filled;
 }
 
+Inlet* HostInlet::Front() {
+  if (taps_.load(std::memory_order_acquire) == nullptr) return this;
+  return &tapped_;
+}
+
+int HostInlet::Tapped::Receive(Descriptor* burst, int room, Ledger& ledger) {
+  const int count = inlet_.Receive(burst, room, ledger);
+  const TapTable* const taps = inlet_.taps_.load(std::memory_order_acquire);
+  for (int i = 0; taps != nullptr && i < count; ++i) taps->Note(burst[i].row, burst[i]);
+  return count;
+}
+
 int HostInlet::AdmitPlain(uint64_t now, Descriptor* out, int room, Ledger& ledger) {
   const int end = std::min(count_, next_ + room);
   Descriptor* const begin = out;

@@ -2,6 +2,7 @@
 // Brings frames from a receive queue of a host port into the fabric.
 #pragma once
 
+#include <atomic>
 #include <vector>
 
 #include "dataplane/core/inlet.h"
@@ -10,6 +11,7 @@
 #include "dataplane/ports/device_gate.h"
 #include "dataplane/ports/learned_mac.h"
 #include "dataplane/ports/port_queue_counters.h"
+#include "dataplane/taps/tap_table.h"
 
 struct rte_mempool;
 
@@ -35,9 +37,24 @@ class HostInlet final : public Inlet {
 
   int Receive(Descriptor* burst, int room, Ledger& ledger) override;
 
+  // Control: packets that come in are noted in the table, by their input row. Null: they are not.
+  // The worker may use the table before until it has answered its epoch.
+  void SetTaps(const TapTable* taps) { taps_.store(taps, std::memory_order_release); }
+  Inlet* Front() override;
+
   const PortQueueCounters& counters() const { return counters_; }
 
  private:
+  // Stands in front of the inlet while it is tapped, so that nothing is asked per burst else.
+  class Tapped final : public Inlet {
+   public:
+    explicit Tapped(HostInlet& inlet) : inlet_(inlet) {}
+    int Receive(Descriptor* burst, int room, Ledger& ledger) override;
+
+   private:
+    HostInlet& inlet_;
+  };
+
   // Admits frames as long as they are plain ones that need no more than a route, at most `room`.
   // Returns the number of descriptors written. Admit decides on the frame that it stops at.
   int AdmitPlain(uint64_t now, Descriptor* out, int room, Ledger& ledger);
@@ -74,6 +91,9 @@ class HostInlet final : public Inlet {
   rte_mbuf* flooding_ = nullptr;
   Row flood_input_ = 0;
   size_t flood_next_ = 0;
+
+  Tapped tapped_{*this};
+  std::atomic<const TapTable*> taps_{nullptr};  // control: writes, worker: acquire loads
 };
 
 }  // namespace bfly::dataplane

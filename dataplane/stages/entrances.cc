@@ -51,7 +51,8 @@ int Entrances::GatherBySlots(Descriptor* batch, int room, Account& account) {
   return count;
 }
 
-void Entrances::RefreshGate(Ledger& ledger) {
+void Entrances::Refresh(Ledger& ledger) {
+  for (size_t i = 0; i < inlets_.size(); ++i) inlets_[i].inlet = behind_[i]->Front();
   if (gate_ == nullptr) return;
   gate_->Refresh(ledger);
   gated_ = gate_->in_use();

@@ -17,6 +17,7 @@ class Entrances {
  public:
   void Add(Inlet* inlet, bool trunk) {
     inlets_.push_back({inlet, trunk, !inlet->within_worker()});
+    behind_.push_back(inlet);
     within_worker_ = within_worker_ || inlet->within_worker();
   }
   void SetGate(SlotGate* gate) { gate_ = gate; }
@@ -28,8 +29,9 @@ class Entrances {
   // still in the core's nearest cache when a device sends and frees them.
   int Gather(Descriptor* batch, int room, bool leaves, Account& account);
 
-  // Takes up what the gate was given last. Call it before the worker answers its epoch.
-  void RefreshGate(Ledger& ledger);
+  // Takes up what the gate and the inlets were given last. Call it before the worker answers its
+  // epoch.
+  void Refresh(Ledger& ledger);
   // Packets that wait for their slot.
   uint64_t waiting() const { return waiting_; }
   // The TSC at which a packet is due, as far as inlets and gate know.
@@ -42,7 +44,7 @@ class Entrances {
 
  private:
   struct Entrance {
-    Inlet* inlet;
+    Inlet* inlet;  // behind_->Front()
     bool trunk;
     bool counted;  // its polls
   };
@@ -50,6 +52,7 @@ class Entrances {
   int ReceiveFrom(const Entrance& from, Descriptor* packets, int room, Account& account);
 
   std::vector<Entrance> inlets_;
+  std::vector<Inlet*> behind_;  // by inlet, as they were added
   bool within_worker_ = false;
   size_t next_inlet_ = 0;  // polled first, in turn, so that none starves
   SlotGate* gate_ = nullptr;

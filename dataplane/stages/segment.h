@@ -30,8 +30,9 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   void AddInlet(Inlet* inlet, bool trunk) { entrances_.Add(inlet, trunk); }
   // What may hold packets back before the first hop.
   void SetGate(SlotGate* gate) { entrances_.SetGate(gate); }
-  // Takes up what the gate was given last. Call it before the worker answers its epoch.
-  void RefreshGate(Ledger& ledger) { entrances_.RefreshGate(ledger); }
+  // Takes up what the gate and the inlets were given last. Call it before the worker answers its
+  // epoch.
+  void Refresh(Ledger& ledger) { entrances_.Refresh(ledger); }
   void AddLane(Lane lane) { lanes_.push_back(std::move(lane)); }
   size_t lanes() const { return lanes_.size(); }
   Lane& lane(size_t index) { return lanes_[index]; }

@@ -60,6 +60,7 @@ int Stage::CrossAs(Descriptor* burst, int count, [[maybe_unused]] uint32_t* link
         DropAtDownLink(d, link, ledger);
         continue;
       }
+      if (cold_[link].tapped.load(std::memory_order_relaxed)) NoteAtTap(d, link);
       if (links != nullptr) links[kept] = link;
     }
     Bump<uint64_t>(hot[link].packets, 1);
@@ -115,6 +116,7 @@ int Stage::CrossPicking(Descriptor* burst, int count, uint32_t* links, Ledger& l
         DropAtDownLink(d, link, ledger);
         continue;
       }
+      if (kChecked && cold[link].tapped.load(std::memory_order_relaxed)) NoteAtTap(d, link);
       if (links != nullptr) links[kept] = link;
       Bump<uint64_t>(hot[link].packets, 1);
       Bump<uint64_t>(hot[link].bytes, d.bytes);
@@ -158,6 +160,11 @@ void Stage::DropAtDownLink(const Descriptor& packet, uint32_t link, Ledger& ledg
   rte_pktmbuf_free(packet.mbuf);  // null for a synthetic packet, which is fine
 }
 
+void Stage::NoteAtTap(const Descriptor& packet, uint32_t link) const {
+  const TapTable* const taps = taps_.load(std::memory_order_acquire);
+  if (taps != nullptr) taps->Note(link, packet);
+}
+
 void Stage::NoteLinks(const Descriptor* burst, int count, uint32_t* links) {
   for (int i = 0; i < count; ++i) {
     links[i] = burst[i].row * 2 + static_cast<uint32_t>(burst[i].tag >> 63);
@@ -167,6 +174,18 @@ void Stage::NoteLinks(const Descriptor* burst, int count, uint32_t* links) {
 void Stage::SetLinkUp(uint32_t link, bool up) { SetFlag(cold_[link].down, !up); }
 
 void Stage::SetAvoided(uint32_t link, bool avoided) { SetFlag(cold_[link].avoided, avoided); }
+
+void Stage::SetTaps(const TapTable* taps) {
+  const TapTable* const before = taps_.load(std::memory_order_relaxed);
+  taps_.store(taps, std::memory_order_release);
+  if (taps != nullptr) {
+    for (const uint32_t link : taps->keys()) SetFlag(cold_[link].tapped, true);
+  }
+  if (before == nullptr) return;
+  for (const uint32_t link : before->keys()) {
+    if (taps == nullptr || !taps->has(link)) SetFlag(cold_[link].tapped, false);
+  }
+}
 
 void Stage::SetFlag(std::atomic<bool>& flag, bool value) {
   if (flag.exchange(value, std::memory_order_relaxed) == value) return;

@@ -14,6 +14,7 @@
 #include "dataplane/links/shape_table.h"
 #include "dataplane/stages/port_picker.h"
 #include "dataplane/stages/timed_links.h"
+#include "dataplane/taps/tap_table.h"
 #include "dataplane/telemetry/one_writer.h"
 #include "topologies/network.h"
 
@@ -28,7 +29,7 @@ struct LinkHot {
 static_assert(sizeof(LinkHot) == 16);
 
 // The counters that only a full or broken link touches. Writer and readers are the same, except for
-// `down` and `avoided`.
+// `down`, `avoided` and `tapped`.
 struct LinkCold {
   std::atomic<uint64_t> queue_full{0};
   std::atomic<uint64_t> link_down{0};
@@ -36,6 +37,7 @@ struct LinkCold {
   std::atomic<uint32_t> peak{0};
   std::atomic<bool> down{false};     // control: writes, worker: relaxed loads
   std::atomic<bool> avoided{false};  // likewise
+  std::atomic<bool> tapped{false};   // likewise
 };
 
 inline void TimedLink::NotePeak(LinkCold& cold) {
@@ -78,9 +80,9 @@ class Stage {
   // Whether a direction has several ports.
   bool picks() const { return picker_ != nullptr; }
 
-  // Worker: whether all links are up and none takes time, so that Cross would only count packets
-  // and set rows. While it is true, the worker may carry packets over this stage and its neighbours
-  // in one step (fused_stages.h).
+  // Worker: whether all links are up and none is tapped or takes time, so that Cross would only
+  // count packets and set rows. While it is true, the worker may carry packets over this stage and
+  // its neighbours in one step (fused_stages.h).
   bool plain() const {
     return links_to_check_.load(std::memory_order_relaxed) == 0 && in_use_ == nullptr;
   }
@@ -94,6 +96,9 @@ class Stage {
   // another port of the direction while there is one that is neither down nor avoided. Packets
   // whose tag says this port cross the link.
   void SetAvoided(uint32_t link, bool avoided);
+  // The same for taps: packets that come to a link of the table are noted there. Null: no link is
+  // tapped. The worker may use the table before for as long as its pass lasts.
+  void SetTaps(const TapTable* taps);
 
   // Control: what the links are like, and where packets on them are kept; `timed` is given once and
   // is not null if `table` keeps packets. The worker adopts them when it is told to (worker.h);
@@ -139,7 +144,8 @@ class Stage {
   // What crossed by itself, without `fused_`.
   LinkCounters SingleCounters(uint32_t link, double ns_per_tick) const;
 
-  // kTable: wired by table rather than by one address bit. kChecked: a link may be down or avoided.
+  // kTable: wired by table rather than by one address bit. kChecked: a link may be down, avoided or
+  // tapped.
   template <bool kTable, bool kChecked>
   int CrossAs(Descriptor* burst, int count, uint32_t* links, Ledger& ledger);
   // Where a direction has several ports. Writes `links` unless it is null.
@@ -148,6 +154,7 @@ class Stage {
   template <bool kChecked>
   static CrossFunction PickingBy(PortRule rule);
   void SetFlag(std::atomic<bool>& flag, bool value);
+  void NoteAtTap(const Descriptor& packet, uint32_t link) const;
   void DropAtDownLink(const Descriptor& packet, uint32_t link, Ledger& ledger);
   static void NoteLinks(const Descriptor* burst, int count, uint32_t* links);
 
@@ -161,8 +168,10 @@ class Stage {
   const std::unique_ptr<PortPicker> picker_;  // worker; null where a direction has one port
   const CrossFunction plain_;
   const CrossFunction checked_;
-  // Links that are down, and links that are avoided. Control: writes, worker: relaxed loads.
+  // Links that are down, that are avoided, and that are tapped. Control: writes, worker: relaxed
+  // loads.
   std::atomic<uint32_t> links_to_check_{0};
+  std::atomic<const TapTable*> taps_{nullptr};            // control: writes, worker: acquire loads
   std::atomic<const ShapeTable*> table_wanted_{nullptr};  // control: writes, worker: acquire loads
   std::atomic<TimedLinks*> timed_{nullptr};   // control: writes once, others: acquire loads
   const ShapeTable* table_in_use_ = nullptr;  // worker

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tap: what is copied, and the copies. Workers write to a tap while one reader takes from it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "dataplane/core/descriptor.h"
+#include "dataplane/taps/tap_ring.h"
+#include "topologies/network.h"
+#include "topologies/tag.h"
+
+namespace bfly::dataplane {
+
+// The taps that a data plane has at a time, what one of them may be about, and the memory that the
+// copies of a tap may take for each worker.
+inline constexpr size_t kMostTaps = 8;
+inline constexpr size_t kMostTapped = 1024;  // links, ports and paths together
+inline constexpr uint32_t kMostSnaplen = 9018;
+inline constexpr size_t kTapRingBytes = size_t{4} << 20;
+
+struct TapConfig {
+  // Every frame that comes to the link, before the link's queue. Links of stages that other data
+  // planes run are left out of account.
+  std::vector<LinkId> links;
+  // By name: every frame that a port brings into the fabric, and every frame that the fabric gives
+  // to the port. Ports of other data planes are left out of account.
+  std::vector<std::string> ports;
+  // At each link of the path from `input`, the frames that follow just this path.
+  struct Path {
+    Row input = 0;
+    Tag tag = 0;
+    bool end = false;  // also where the path ends, at a port or in a sink
+  };
+  std::vector<Path> paths;
+  uint32_t snaplen = 256;  // 1..kMostSnaplen: a copy has so many of the frame's first bytes
+  uint32_t every = 1;      // 1 and up: each worker copies the first of so many frames
+};
+
+struct TapCounts {
+  uint64_t seen = 0;     // frames at the tapped places
+  uint64_t copied = 0;   // copies that a reader has or will get
+  uint64_t dropped = 0;  // copies for which the reader's ring had no room
+};
+
+struct TapRule;
+
+// What one worker writes to a tap.
+class TapWriter {
+ public:
+  TapWriter(uint32_t slots, uint32_t snaplen, uint32_t every)
+      : every_(every), ring_(slots, snaplen) {}
+
+  // Worker: notes that `packet` is at the place of `rule`, before it goes on.
+  void Note(const Descriptor& packet, const TapRule& rule);
+
+  TapRing& ring() { return ring_; }
+  const TapRing& ring() const { return ring_; }
+  uint64_t seen() const { return seen_.load(std::memory_order_relaxed); }
+
+ private:
+  const uint32_t every_;
+  uint32_t passed_ = 0;            // worker: frames since the last copy
+  std::atomic<uint64_t> seen_{0};  // worker: writes, readers: relaxed loads
+  TapRing ring_;
+};
+
+class Tap {
+ public:
+  Tap(const TapConfig& config, size_t workers);
+
+  const TapConfig& config() const { return config_; }
+  TapWriter& writer(size_t worker) { return *writers_[worker]; }
+
+  // Reader, one thread at a time: calls visit(frame, bytes) for at most `most` copies, in order for
+  // each worker. Returns their number.
+  template <typename Visit>
+  uint32_t Take(uint32_t most, const Visit& visit) {
+    uint32_t count = 0;
+    for (const auto& writer : writers_) count += writer->ring().Take(most - count, visit);
+    return count;
+  }
+  // Any thread.
+  TapCounts counts() const;
+
+  // How many places of this data plane the tap looks at.
+  size_t places() const { return places_.load(std::memory_order_relaxed); }
+  void SetPlaces(size_t places) { places_.store(places, std::memory_order_relaxed); }
+  // The fabric was unloaded: no copy follows.
+  bool over() const { return over_.load(std::memory_order_acquire); }
+  void End() { over_.store(true, std::memory_order_release); }
+
+ private:
+  const TapConfig config_;
+  std::vector<std::unique_ptr<TapWriter>> writers_;  // by worker
+  std::atomic<size_t> places_{0};                    // control: writes, readers: relaxed loads
+  std::atomic<bool> over_{false};                    // control: writes, readers: acquire loads
+};
+
+// The taps of a loaded fabric. Thread-safe.
+class Taps {
+ public:
+  virtual ~Taps() = default;
+  // From its return on, the workers copy what comes to the places of the config. InvalidArgument
+  // names every wrong field. ResourceExhausted: there are kMostTaps taps. DeadlineExceeded: a
+  // worker made no pass for two seconds; nothing is tapped.
+  virtual absl::StatusOr<std::shared_ptr<Tap>> Start(const TapConfig& config) = 0;
+  // Ends a tap. Its copies may still be taken.
+  virtual void Stop(const std::shared_ptr<Tap>& tap) = 0;
+};
+
+}  // namespace bfly::dataplane
