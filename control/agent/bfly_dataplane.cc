@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "control/agent/agent_captures.h"
 #include "control/agent/agent_schedules.h"
 #include "control/agent/agent_service.h"
 #include "control/agent/fabric_host.h"
@@ -32,6 +33,7 @@
 #include "dataplane/runtime/control_threads.h"
 #include "dataplane/runtime/cpus.h"
 #include "dataplane/runtime/eal.h"
+#include "dataplane/taps/tap.h"
 #include "dataplane/telemetry_socket/telemetry_socket.h"
 
 namespace bfly::control {
@@ -231,11 +233,12 @@ absl::Status Run(const Flags& flags) {
   AgentService service(host, {.memory = eal->memory, .dpdk_version = eal->dpdk_version},
                        &StopSignal::Request);
   AgentSchedulesService schedules(host);
+  AgentCapturesService captures(host);
   GrpcServer::Options server_options;
   doors->Fill(server_options);
-  server_options.max_threads = 16;
+  server_options.max_threads = 16 + dataplane::kMostTaps;  // a capture keeps a thread
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
-      GrpcServer::Start(server_options, {&service, &schedules});
+      GrpcServer::Start(server_options, {&service, &schedules, &captures});
   if (!server.ok()) return server.status();
   absl::StatusOr<std::unique_ptr<UpdateSocket>> updates = UpdateSocket::Start(socket, host);
   if (!updates.ok()) return updates.status();

@@ -12,53 +12,16 @@
 #include "bfly/v1/fabric.grpc.pb.h"
 #include "control/cli/client.h"
 #include "control/cli/fault_text.h"
+#include "control/cli/link_selection.h"
 #include "control/cli/syntax.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
-#include "control/topology_file/ranges.h"
 
 namespace bfly::control {
 namespace {
 
 // Each link takes a call of its own.
 constexpr size_t kMostLinks = 4096;
-
-// Returns the links of the loaded fabric that `selector` names. InvalidArgument: a link is outside
-// the fabric.
-absl::StatusOr<std::vector<v1::SetLinkStateRequest>> LinksOf(const v1::LinkOverride& selector,
-                                                             const Common& common) {
-  auto stub = v1::Fabric::NewStub(Connect(common));
-  v1::StatusResponse response;
-  const absl::Status status =
-      Call(stub.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &response, common);
-  if (!status.ok()) return status;
-  const v1::FabricStatus& fabric = response.status();
-  if (!fabric.loaded()) return absl::FailedPreconditionError("no fabric is loaded");
-  const auto numbers = [](const std::string& ranges, uint32_t count, const char* what) {
-    return ExpandRanges(ranges.empty() ? absl::StrCat("0-", count - 1) : ranges, count - 1, what);
-  };
-  const auto stages = numbers(selector.stages(), fabric.stages(), "stage");
-  if (!stages.ok()) return stages.status();
-  const auto rows = numbers(selector.rows(), fabric.rows(), "row");
-  if (!rows.ok()) return rows.status();
-  if (selector.has_port() && selector.port() >= fabric.ports()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("port: ", selector.port(), " is outside 0..", fabric.ports() - 1));
-  }
-  std::vector<v1::SetLinkStateRequest> links;
-  for (const uint32_t stage : *stages) {
-    for (const uint32_t row : *rows) {
-      for (uint32_t port = 0; port < fabric.ports(); ++port) {
-        if (selector.has_port() && selector.port() != port) continue;
-        v1::SetLinkStateRequest& link = links.emplace_back();
-        link.set_stage(stage);
-        link.set_row(row);
-        link.set_port(port);
-      }
-    }
-  }
-  return links;
-}
 
 // Throws CLI::ValidationError, which means wrong usage, if `words` select no links.
 void CheckSelector(const std::vector<std::string>& words) {
@@ -72,7 +35,7 @@ absl::Status SetState(const std::vector<std::string>& words, bool up, const Comm
                       const Changed& changed) {
   const absl::StatusOr<v1::LinkOverride> selector = SelectorOf(words);
   if (!selector.ok()) return selector.status();
-  absl::StatusOr<std::vector<v1::SetLinkStateRequest>> links = LinksOf(*selector, common);
+  const absl::StatusOr<std::vector<v1::LinkRef>> links = LinksOf(*selector, common);
   if (!links.ok()) return links.status();
   if (links->size() > kMostLinks) {
     return absl::InvalidArgumentError(absl::StrCat("'", absl::StrJoin(words, " "), "' selects ",
@@ -80,7 +43,11 @@ absl::Status SetState(const std::vector<std::string>& words, bool up, const Comm
                                                    kMostLinks, " in a call)"));
   }
   auto stub = v1::Fabric::NewStub(Connect(common));
-  for (v1::SetLinkStateRequest& request : *links) {
+  for (const v1::LinkRef& link : *links) {
+    v1::SetLinkStateRequest request;
+    request.set_stage(link.stage());
+    request.set_row(link.row());
+    request.set_port(link.port());
     request.set_up(up);
     v1::SetLinkStateResponse response;
     const absl::Status status =

@@ -110,6 +110,7 @@ std::unique_ptr<CLI::App> BuildParser(Invocation& invocation) {
   AddCounters(*app, invocation);
   AddTop(*app, invocation);
   AddCircuit(*app, invocation);
+  AddCapture(*app, invocation);
   AddDataServer(*app, invocation);
   AddTraffic(*app, invocation);
   AddLink(*app, invocation);

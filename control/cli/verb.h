@@ -64,6 +64,7 @@ void AddUp(CLI::App& app, Invocation& invocation);
 void AddStatus(CLI::App& app, Invocation& invocation);
 void AddCounters(CLI::App& app, Invocation& invocation);
 void AddTop(CLI::App& app, Invocation& invocation);
+void AddCapture(CLI::App& app, Invocation& invocation);
 void AddCircuit(CLI::App& app, Invocation& invocation);
 void AddChurn(CLI::App& circuit, Invocation& invocation);
 void AddMove(CLI::App& circuit, Invocation& invocation);

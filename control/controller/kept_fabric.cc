@@ -12,6 +12,7 @@
 #include "control/intent/execute.h"
 #include "control/status/field_errors.h"
 #include "control/topology_file/planned_faults.h"
+#include "control/topology_file/to_fabric_config.h"
 
 namespace bfly::control {
 namespace {

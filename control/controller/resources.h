@@ -50,6 +50,7 @@ struct Resources {
   Resource streams{"streams", 32};
   Resource watchers{"watchers", 32};
   Resource subscribers{"subscribers", 256};
+  Resource captures{"captures", 8};
   Resource elections{"elections", 64};
   // The requests of one message.
   Resource batch{"requests_of_a_batch", 65'536};

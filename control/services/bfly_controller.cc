@@ -28,6 +28,7 @@
 #include "control/server/service_notice.h"
 #include "control/server/state_lock.h"
 #include "control/server/stop_signal.h"
+#include "control/services/captures_service.h"
 #include "control/services/circuits_service.h"
 #include "control/services/counter_poll.h"
 #include "control/services/data_server_service.h"
@@ -42,8 +43,8 @@ namespace bfly::control {
 namespace {
 
 constexpr char kExample[] = R"(
-The services are Fabric, Circuits, DataServer, Programs, Schedules, Telemetry and Traffic of bfly.v1, grpc.health.v1
-and server reflection.
+The services are Captures, Fabric, Circuits, DataServer, Programs, Schedules, Telemetry and Traffic of bfly.v1,
+grpc.health.v1 and server reflection.
 A controller that starts takes over what the data planes hold; it ends on SIGTERM or SIGINT and leaves them
 running. `bfly up FILE` starts it together with the data planes of a topology file.
 
@@ -197,11 +198,13 @@ absl::Status Run(const Flags& flags) {
   options.operator_id = *operator_id;
   options.log = [](const std::string& line) { Log(LogLevel::kInfo, line); };
   ScheduleControl::Options schedule_options{.caller = options.caller, .log = options.log};
+  const AgentCaller caller = options.caller;
   Controller controller(std::move(options));
   ScheduleControl schedule_control(controller.intent(), std::move(schedule_options));
   CounterPoll poll(controller);
   CallDesk desk(controller.resources(), doors->gate.get());
   FabricService fabric(controller, poll, desk);
+  CapturesService captures(controller, caller, desk);
   CircuitsService circuits(controller, desk);
   DataServerService data_server(controller, desk);
   ProgramsService programs(controller, desk);
@@ -214,7 +217,7 @@ absl::Status Run(const Flags& flags) {
   if (!page.ok()) return page.status();
   absl::StatusOr<std::unique_ptr<GrpcServer>> server = GrpcServer::Start(
       server_options,
-      {&fabric, &circuits, &data_server, &programs, &schedules, &telemetry, &traffic});
+      {&captures, &fabric, &circuits, &data_server, &programs, &schedules, &telemetry, &traffic});
   if (!server.ok()) return server.status();
   started.store(server->get(), std::memory_order_release);
   std::cout << "controller answers at " << absl::StrJoin(doors->addresses(), ", ") << std::endl;
@@ -225,7 +228,8 @@ absl::Status Run(const Flags& flags) {
 
   // The controller serves as long as it runs. Circuits can be set up, and programs run, only while
   // every data plane is there.
-  for (const char* service : {"bfly.v1.Fabric", "bfly.v1.Telemetry", "bfly.v1.Traffic"}) {
+  for (const char* service :
+       {"bfly.v1.Captures", "bfly.v1.Fabric", "bfly.v1.Telemetry", "bfly.v1.Traffic"}) {
     (*server)->SetServing(service, true);
   }
   ServiceNotice notice;

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// bfly capture: frames at links and ports of the running fabric, as pcapng.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cinttypes>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "control/capture_file/frame_filter.h"
+#include "control/capture_file/pcapng.h"
+#include "control/cli/capture_stream.h"
+#include "control/cli/capture_words.h"
+#include "control/cli/link_selection.h"
+#include "control/cli/text.h"
+#include "control/cli/verb.h"
+
+namespace bfly::control {
+namespace {
+
+constexpr uint32_t kSnaplenOfCapture = 256;
+
+struct CaptureOptions {
+  std::vector<std::string> what;
+  std::string file = "-";
+  std::string filter;
+  uint32_t every = 1;
+  uint64_t count = 0;
+  uint32_t seconds = 0;
+  uint32_t snaplen = kSnaplenOfCapture;
+};
+
+// Standard output, or a file that is created.
+class CaptureFile {
+ public:
+  static absl::StatusOr<CaptureFile> Open(const std::string& path) {
+    CaptureFile file(path);
+    if (path == "-" && isatty(STDOUT_FILENO) == 1) {
+      return absl::InvalidArgumentError(
+          "standard output is a terminal, and a capture is no text; write to a file with --write "
+          "FILE, or into a pipe, as in `| wireshark -k -i -`");
+    }
+    file.stream_ = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
+    if (file.stream_ == nullptr) return file.Failed("open");
+    return file;
+  }
+  absl::Status Write(const std::string& bytes) const {
+    const bool good = std::fwrite(bytes.data(), 1, bytes.size(), stream_) == bytes.size() &&
+                      std::fflush(stream_) == 0;
+    return good ? absl::OkStatus() : Failed("write");
+  }
+  absl::Status Close() const {
+    return stream_ == stdout || std::fclose(stream_) == 0 ? absl::OkStatus() : Failed("write");
+  }
+
+ private:
+  explicit CaptureFile(std::string path) : path_(std::move(path)) {}
+  absl::Status Failed(const char* what) const {
+    return absl::ErrnoToStatus(
+        errno, absl::StrCat("cannot ", what, " ", path_ == "-" ? "standard output" : path_));
+  }
+
+  std::string path_;
+  std::FILE* stream_ = nullptr;
+};
+
+// Turns frames into blocks of pcapng. An interface comes before its first frame.
+class FramesAsPcapng {
+ public:
+  explicit FramesAsPcapng(uint32_t snaplen) : snaplen_(snaplen) {}
+
+  void Append(const v1::CapturedFrame& frame, std::string& out) {
+    const auto [interface, is_new] = interfaces_.emplace(InterfaceOf(frame), interfaces_.size());
+    if (is_new) {
+      const char* const what =
+          frame.place() == v1::CapturedFrame::LINK ? "link of the fabric" : "port of the fabric";
+      out += PcapngInterface(interface->first, what, snaplen_);
+    }
+    PcapngFrame block;
+    block.interface = static_cast<uint32_t>(interface->second);
+    block.time_ns = frame.time_ns();
+    block.length = frame.length();
+    block.data = frame.data();
+    if (frame.place() == v1::CapturedFrame::PORT_IN) block.direction = PcapngFrame::Direction::kIn;
+    if (frame.place() == v1::CapturedFrame::PORT_OUT)
+      block.direction = PcapngFrame::Direction::kOut;
+    block.comment = CommentOf(frame);
+    out += PcapngPacket(block);
+  }
+
+ private:
+  const uint32_t snaplen_;
+  std::map<std::string, size_t> interfaces_;
+};
+
+struct CaptureTotals {
+  uint64_t written = 0;
+  std::map<std::string, v1::CaptureCounts> planes;
+
+  void Print() const {
+    uint64_t seen = 0, dropped = 0;
+    for (const auto& [plane, counts] : planes) {
+      seen += counts.seen();
+      dropped += counts.dropped();
+    }
+    fprintf(stderr, "captured %" PRIu64 " of %" PRIu64 " frames", written, seen);
+    if (dropped > 0) fprintf(stderr, "; %" PRIu64 " copies were dropped, see --sample", dropped);
+    fprintf(stderr, "\n");
+  }
+};
+
+absl::StatusOr<v1::CaptureRequest> CaptureRequestOf(const CaptureOptions& options,
+                                                    const Common& common) {
+  absl::StatusOr<CaptureWords> words = CaptureWordsOf(options.what);
+  if (!words.ok()) return words.status();
+  v1::CaptureRequest request = std::move(words->request);
+  if (words->has_selector) {
+    const auto links = LinksOf(words->selector, common);
+    if (!links.ok()) return links.status();
+    request.mutable_links()->Add(links->begin(), links->end());
+  }
+  request.set_snaplen(options.snaplen);
+  request.set_every(options.every);
+  request.set_max_seconds(options.seconds);
+  // With a filter only this program knows which frames count.
+  if (options.filter.empty()) request.set_max_frames(options.count);
+  return request;
+}
+
+absl::Status Capture(const CaptureOptions& options, const Common& common) {
+  const absl::StatusOr<FrameFilter> filter = FrameFilter::Compile(options.filter, options.snaplen);
+  if (!filter.ok()) return filter.status();
+  const absl::StatusOr<v1::CaptureRequest> request = CaptureRequestOf(options, common);
+  if (!request.ok()) return request.status();
+  signal(SIGPIPE, SIG_IGN);  // whoever reads may end first
+  const absl::StatusOr<CaptureFile> file = CaptureFile::Open(common.json ? "-" : options.file);
+  if (!file.ok() && !common.json) return file.status();
+  FramesAsPcapng frames(options.snaplen);
+  CaptureTotals totals;
+  absl::Status written;
+  if (!common.json) written = file->Write(PcapngSection("bfly " BFLY_VERSION));
+  if (!written.ok()) return written;
+  const auto take = [&](const v1::CaptureBatch& batch) {
+    if (batch.began()) fprintf(stderr, "capturing\n");
+    if (batch.has_counts()) totals.planes[batch.data_plane()] = batch.counts();
+    std::string blocks;
+    for (const v1::CapturedFrame& frame : batch.frames()) {
+      if (options.count != 0 && totals.written == options.count) break;
+      if (!filter->Passes(frame.data(), frame.length())) continue;
+      ++totals.written;
+      if (common.json) {
+        written.Update(PrintJsonLine(frame));
+      } else {
+        frames.Append(frame, blocks);
+      }
+    }
+    if (common.json) fflush(stdout);
+    if (!blocks.empty()) written.Update(file->Write(blocks));
+    return written.ok() && (options.count == 0 || totals.written < options.count);
+  };
+  absl::Status status = ReadCapture(*request, common, take);
+  if (!common.json) written.Update(file->Close());
+  status.Update(written);
+  totals.Print();
+  return status;
+}
+
+}  // namespace
+
+void AddCapture(CLI::App& app, Invocation& invocation) {
+  CLI::App* verb = NewVerb(app, invocation, "capture",
+                           "Write the frames at links, ports or a circuit to a file for Wireshark",
+                           "bfly capture 's1 r4 p1' --write link.pcapng\n"
+                           "  bfly capture port h3 --filter icmp --count 10 --write ping.pcapng\n"
+                           "  bfly capture '3 -> 6' | wireshark -k -i -");
+  auto options = std::make_shared<CaptureOptions>();
+  verb->add_option("what", options->what,
+                   "Links, as for bfly link set; port NAME...; circuit ID...; or 'SRC -> DST', "
+                   "the frames of two rows at each link of their path")
+      ->required()
+      ->type_name("WHAT");
+  verb->add_option("-w,--write", options->file, "Where to; - is standard output")
+      ->capture_default_str()
+      ->type_name("FILE");
+  verb->add_option("--filter", options->filter,
+                   "Only frames that match, as for tcpdump: 'icmp', 'host 10.77.0.3 and tcp'")
+      ->type_name("EXPR");
+  verb->add_option("--sample", options->every, "Copy one of so many frames")
+      ->check(CLI::Range(uint32_t{1}, UINT32_MAX))
+      ->capture_default_str();
+  verb->add_option("--count", options->count, "End after so many frames");
+  verb->add_option("--seconds", options->seconds, "End after so many seconds [3600]")
+      ->check(CLI::Range(1u, 86'400u));
+  verb->add_option("--snaplen", options->snaplen, "Keep so many of a frame's first bytes")
+      ->check(CLI::Range(1u, 9'018u))
+      ->capture_default_str();
+  verb->callback([&invocation, options] {
+    const absl::Status status = CaptureWordsOf(options->what).status();
+    if (!status.ok()) throw CLI::ValidationError("what", std::string(status.message()));
+    invocation.action = [common = invocation.common, options] { return Capture(*options, common); };
+  });
+}
+
+}  // namespace bfly::control

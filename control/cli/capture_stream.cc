@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/capture_stream.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <thread>
+
+#include "bfly/v1/capture.grpc.pb.h"
+#include "control/cli/client.h"
+#include "control/cli/terminal.h"
+
+namespace bfly::control {
+namespace {
+
+// Cancels the call when SIGINT or SIGTERM comes. Returns once the other end of `over` is closed.
+void CancelBySignal(SignalReader& signals, int over, grpc::ClientContext& context,
+                    std::atomic<bool>& ended) {
+  pollfd ends[] = {{.fd = signals.descriptor(), .events = POLLIN, .revents = 0},
+                   {.fd = over, .events = POLLIN, .revents = 0}};
+  for (;;) {
+    if (poll(ends, 2, -1) < 0) continue;
+    if (ends[1].revents != 0) return;
+    if (!Interrupted(signals)) continue;
+    ended = true;  // set before the call ends because of it
+    context.TryCancel();
+    return;
+  }
+}
+
+}  // namespace
+
+absl::Status ReadCapture(const v1::CaptureRequest& request, const Common& common,
+                         const std::function<bool(const v1::CaptureBatch&)>& take) {
+  SignalReader signals;  // before gRPC starts threads
+  int over[2];
+  if (pipe(over) != 0) return absl::ErrnoToStatus(errno, "pipe");
+  const auto stub = v1::Captures::NewStub(Connect(common));
+  grpc::ClientContext context;
+  std::atomic<bool> ended = false;
+  std::thread waiter([&] { CancelBySignal(signals, over[0], context, ended); });
+  const auto stream = stub->Capture(&context, request);
+  v1::CaptureBatch batch;
+  while (!ended && stream->Read(&batch)) {
+    if (!take(batch)) ended = true;
+  }
+  if (ended) context.TryCancel();
+  const grpc::Status end = stream->Finish();
+  close(over[1]);
+  waiter.join();
+  close(over[0]);
+  return ended ? absl::OkStatus() : Explain(end, common);
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The links of the loaded fabric that a selector names.
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bfly/v1/circuits.pb.h"
+#include "bfly/v1/topology.pb.h"
+#include "control/cli/verb.h"
+
+namespace bfly::control {
+
+// By stage, row and port. InvalidArgument: a link is outside the fabric. FailedPrecondition: no
+// fabric is loaded.
+absl::StatusOr<std::vector<v1::LinkRef>> LinksOf(const v1::LinkOverride& selector,
+                                                 const Common& common);
+
+}  // namespace bfly::control

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a capture is about, in the words of data planes.
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "bfly/v1/capture.pb.h"
+#include "control/controller/loaded_intent.h"
+
+namespace bfly::control {
+
+inline constexpr uint32_t kMostCaptured = 1024;  // links, ports, circuits and paths together
+inline constexpr uint32_t kMostSnaplenBytes = 9018;
+inline constexpr uint32_t kDefaultSnaplenBytes = 256;
+inline constexpr uint32_t kMostCaptureSeconds = 86'400;
+inline constexpr uint32_t kDefaultCaptureSeconds = 3'600;
+
+struct CapturePlan {
+  v1::AgentCaptureRequest request;
+  DataPlanes planes;  // all of the fabric; those with nothing to copy answer so at once
+};
+
+// INVALID_ARGUMENT names every wrong field. NOT_FOUND: there is no such port or circuit.
+// FAILED_PRECONDITION: no fabric is loaded, or nodes pick the ports of a path frame by frame.
+absl::StatusOr<CapturePlan> PlanCapture(const v1::CaptureRequest& request,
+                                        const LoadedIntent& intent);
+
+// Writes the circuits that stand now to the frames of their pairs of rows.
+void NameCircuits(const LoadedIntent& intent, v1::CaptureBatch* batch);
+
+}  // namespace bfly::control

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/services/captures_service.h"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "bfly/v1/capture.grpc.pb.h"
+#include "control/agent/ownership.h"
+#include "control/controller/agent_channel.h"
+#include "control/controller/capture_plan.h"
+#include "control/server/message_bytes.h"
+#include "control/status/grpc_status.h"
+
+namespace bfly::control {
+namespace {
+
+constexpr size_t kMostCaptureRequest = 256 << 10;
+// A data plane ends a capture by itself. This is how much later it is given up.
+constexpr std::chrono::seconds kCapturePatience{60};
+
+absl::Status ParseCapture(const grpc::ByteBuffer& bytes, v1::CaptureRequest* request) {
+  if (bytes.Length() > kMostCaptureRequest) {
+    return absl::ResourceExhaustedError(absl::StrCat("the message has ", bytes.Length(),
+                                                     " bytes, at most ", kMostCaptureRequest,
+                                                     " are allowed"));
+  }
+  return Parse(bytes, request);
+}
+
+// One capture: a stream from each data plane, passed on as they come. A data plane's next message
+// is read when the one before has been written, so a slow client holds up no more than one message
+// of each. gRPC calls it from its threads.
+class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+ public:
+  CaptureStream(grpc::CallbackServerContext* context, StalledCalls& stalled, Controller& controller,
+                const AgentCaller& caller, const grpc::ByteBuffer& bytes)
+      : stalled_(stalled, context), controller_(controller) {
+    if (absl::Status status = Begin(caller, bytes); !status.ok()) End(status);
+  }
+
+  void OnWriteDone(bool ok) override {
+    const std::lock_guard lock(mutex_);
+    stalled_.SetSending(false);
+    Upstream* const written = std::exchange(writing_, nullptr);
+    bytes_.Clear();
+    if (!ok) SetEnding(absl::CancelledError("the client has gone"));
+    if (left_ == 0) SetEnding(absl::OkStatus());
+    GoOn(*written);
+    WriteNext();
+  }
+
+  void OnCancel() override { End(absl::CancelledError("cancelled")); }
+
+  void OnDone() override { LeaveOne(); }
+
+ private:
+  // The stream from one data plane. While nothing is read, a hold keeps gRPC from ending it.
+  class Upstream final : public grpc::ClientReadReactor<v1::CaptureBatch> {
+   public:
+    Upstream(CaptureStream& stream, std::string plane,
+             std::unique_ptr<v1::AgentCaptures::Stub> stub)
+        : name(std::move(plane)), stream_(stream), stub_(std::move(stub)) {}
+
+    void Begin(const v1::AgentCaptureRequest& request, const std::string& owner) {
+      context.AddMetadata(kOwnerMetadata, owner);
+      context.set_deadline(std::chrono::system_clock::now() +
+                           std::chrono::seconds(request.max_seconds()) + kCapturePatience);
+      stub_->async()->Capture(&context, &request, this);
+      AddHold();
+      StartRead(&batch);
+      StartCall();
+    }
+    void OnReadDone(bool ok) override {
+      if (ok) return stream_.OnBatch(*this);
+      RemoveHold();
+    }
+    void OnDone(const grpc::Status& status) override { stream_.OnUpstreamDone(*this, status); }
+
+    const std::string name;
+    grpc::ClientContext context;
+    v1::CaptureBatch batch;  // read, and not written yet
+
+   private:
+    CaptureStream& stream_;
+    const std::unique_ptr<v1::AgentCaptures::Stub> stub_;
+  };
+
+  absl::Status Begin(const AgentCaller& caller, const grpc::ByteBuffer& bytes) {
+    v1::CaptureRequest request;
+    if (absl::Status status = ParseCapture(bytes, &request); !status.ok()) return status;
+    absl::StatusOr<CapturePlan> plan = PlanCapture(request, controller_.intent());
+    if (!plan.ok()) return plan.status();
+    Resource& captures = controller_.resources().captures;
+    counted_ = captures.Take();
+    if (!counted_) return captures.Exhausted("captures", "end others first");
+    for (const std::shared_ptr<DataPlane>& plane : plan->planes) {
+      const auto channel = ChannelToAgent(plane->address(), caller.tls);
+      if (!channel.ok()) return channel.status();
+      upstreams_.push_back(
+          std::make_unique<Upstream>(*this, plane->name(), v1::AgentCaptures::NewStub(*channel)));
+    }
+    if (request.max_frames() != 0) left_ = request.max_frames();
+    request_ = std::move(plan->request);
+    const std::lock_guard lock(mutex_);
+    running_ = upstreams_.size();
+    users_ += running_;
+    for (const auto& upstream : upstreams_) upstream->Begin(request_, caller.owner.id());
+    return absl::OkStatus();
+  }
+
+  void OnBatch(Upstream& upstream) {
+    const std::lock_guard lock(mutex_);
+    if (upstream.batch.began() && ++began_ < upstreams_.size()) return GoOn(upstream);
+    queue_.push_back(&upstream);
+    WriteNext();
+  }
+
+  // A data plane with nothing to copy ends first and well. An error ends the capture.
+  void OnUpstreamDone(const Upstream& upstream, const grpc::Status& status) {
+    {
+      const std::lock_guard lock(mutex_);
+      --running_;
+      if (!status.ok()) {
+        const absl::Status error = FromGrpc(status);
+        SetEnding(absl::Status(error.code(),
+                               absl::StrCat("data plane ", upstream.name, ": ", error.message())));
+      }
+      WriteNext();
+    }
+    LeaveOne();
+  }
+
+  // What follows needs mutex_.
+
+  void WriteNext() {
+    if (writing_ != nullptr) return;
+    if (ending_.has_value()) {
+      for (Upstream* const upstream : queue_) GoOn(*upstream);
+      queue_.clear();
+      return FinishOnce();
+    }
+    if (queue_.empty()) {
+      if (running_ == 0) {
+        SetEnding(absl::OkStatus());
+        FinishOnce();
+      }
+      return;
+    }
+    writing_ = queue_.front();
+    queue_.pop_front();
+    v1::CaptureBatch& batch = writing_->batch;
+    if (left_.has_value()) {
+      const auto most = static_cast<int>(std::min<uint64_t>(*left_, INT32_MAX));
+      if (batch.frames_size() > most) {
+        batch.mutable_frames()->DeleteSubrange(most, batch.frames_size() - most);
+      }
+      *left_ -= static_cast<uint64_t>(batch.frames_size());
+    }
+    NameCircuits(controller_.intent(), &batch);
+    bytes_ = Serialize(batch);
+    stalled_.SetSending(true);
+    StartWrite(&bytes_);
+  }
+
+  // The message of a data plane is done with: reads the next one, or lets the stream end.
+  void GoOn(Upstream& upstream) {
+    if (ending_.has_value()) return upstream.RemoveHold();
+    upstream.batch.Clear();
+    upstream.StartRead(&upstream.batch);
+  }
+
+  void SetEnding(const absl::Status& status) {
+    if (ending_.has_value()) return;
+    ending_ = status;
+    for (const auto& upstream : upstreams_) upstream->context.TryCancel();
+  }
+
+  void FinishOnce() {
+    if (std::exchange(finished_, true)) return;
+    Finish(ToGrpc(*ending_));
+  }
+
+  // What follows takes mutex_ itself.
+
+  void End(const absl::Status& status) {
+    const std::lock_guard lock(mutex_);
+    SetEnding(status);
+    WriteNext();
+  }
+
+  // gRPC and every data plane's stream use the object; the last of them deletes it.
+  void LeaveOne() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (--users_ != 0) return;
+    }
+    if (counted_) controller_.resources().captures.Give();
+    delete this;
+  }
+
+  StalledCalls::Call stalled_;
+  Controller& controller_;
+  bool counted_ = false;  // among the captures
+  v1::AgentCaptureRequest request_;
+  std::vector<std::unique_ptr<Upstream>> upstreams_;
+
+  std::mutex mutex_;  // guards what follows
+  size_t users_ = 1;
+  size_t running_ = 0;            // data planes' streams
+  size_t began_ = 0;              // data planes that copy
+  std::deque<Upstream*> queue_;   // with a message to write
+  Upstream* writing_ = nullptr;   // whose message is being written
+  grpc::ByteBuffer bytes_;        // being written
+  std::optional<uint64_t> left_;  // frames; none: no limit
+  std::optional<absl::Status> ending_;
+  bool finished_ = false;
+};
+
+}  // namespace
+
+CapturesService::CapturesService(Controller& controller, AgentCaller caller, CallDesk& desk)
+    : ByteService("bfly.v1.Captures", desk),
+      controller_(controller),
+      caller_(std::move(caller)),
+      stalled_(desk.stalled()) {
+  AddServerStream("Capture", Role::kOperator,
+                  [this](grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes) {
+                    return new CaptureStream(context, stalled_, controller_, caller_, *bytes);
+                  });
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// bfly.v1.Captures over the data planes of a Controller.
+#pragma once
+
+#include "control/controller/agent_caller.h"
+#include "control/controller/controller.h"
+#include "control/services/byte_service.h"
+
+namespace bfly::control {
+
+class CapturesService final : public ByteService {
+ public:
+  // Calls data planes as `caller`.
+  CapturesService(Controller& controller, AgentCaller caller, CallDesk& desk);
+
+ private:
+  Controller& controller_;
+  const AgentCaller caller_;
+  StalledCalls& stalled_;
+};
+
+}  // namespace bfly::control

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bfly capture: tshark reads what hosts sent through a fabric, with the names of links and the comments of frames."""
+
+import json
+import os
+import signal
+import struct
+import subprocess
+import unittest
+
+import fabric
+import frames
+import lab
+from dissector_test import fields_of
+
+# Of a butterfly of 16: 0 -> 1 keeps row 0 until the last stage, and 1 -> 0 keeps row 1.
+THERE = ["s0 r0 p0", "s1 r0 p0", "s2 r0 p0", "s3 r0 p1"]
+BFLY_HEADER = 0x88B5
+
+
+class CaptureTest(unittest.TestCase):
+    def setUp(self):
+        self.lab = lab.Lab()
+        self.addCleanup(self.lab.close)
+        self.switch = self.lab.namespace("sw")
+        self.hosts = [self.lab.host(f"h{row}", self.switch, f"bf{row}", f"10.77.0.{16 + row}/24") for row in range(2)]
+        self.file = self.lab.directory / "capture.pcapng"
+
+    def fabric(self, **more):
+        content = fabric.topology([fabric.host_port(row) for row in range(2)], kind="butterfly", **more)
+        return fabric.Fabric(self.lab, self.switch, content)
+
+    def capture(self, net, *words):
+        """A capture that runs, from the moment at which every frame is seen."""
+        process = self.switch.spawn(lab.BUILD / "bfly", "capture", *words, "--run-dir", net.run_dir, name="capture")
+        return process.wait_for("capturing")
+
+    def end(self, process):
+        process.popen.send_signal(signal.SIGINT)
+        self.assertEqual(process.popen.wait(lab.PATIENCE), 0, process.text())
+        return process.text()
+
+    def test_a_ping_at_every_link_of_its_path(self):
+        with self.fabric() as net:
+            self.hosts[0].ping(self.hosts[1].address)  # the hosts know each other
+            circuit = net.json("circuit", "setup", 0, 1)["id"]
+            process = self.capture(net, "0 -> 1", "--filter", "icmp", "--write", self.file)
+            self.hosts[0].run("ping", "-c", "3", "-i", "0.05", "-s", "300", self.hosts[1].address)
+            said = self.end(process)
+            self.assertIn("captured 12 of 12 frames", said)
+            read = fields_of(self.file, "frame.interface_name", "frame.comment", "ip.src", "icmp.type", "icmp.seq",
+                             "frame.len", "frame.cap_len", "eth.dst")
+            self.assertEqual(len(read), 12)
+            # Every request, at every link, once; the answers go another way.
+            self.assertEqual(sorted((one[4].split(",")[0], one[0]) for one in read),
+                             [(str(sequence), link) for sequence in (1, 2, 3) for link in THERE])
+            for name, comment, source, kind, _, length, kept, to in read:
+                self.assertIn(f"hop {THERE.index(name)}, 0 -> 1, circuit {circuit}, ", comment)
+                self.assertEqual((source, kind, length, kept, to),
+                                 ("10.77.0.16", "8", str(14 + 20 + 8 + 300), "256", "02:bf:00:00:00:01"))
+            net.down()
+
+    def test_a_port_both_ways_and_its_limits(self):
+        with self.fabric() as net:
+            self.hosts[0].ping(self.hosts[1].address)
+            process = self.capture(net, "port h1", "--filter", "icmp", "--count", "5", "--write", self.file)
+            self.hosts[0].run("ping", "-c", "4", "-i", "0.05", self.hosts[1].address)
+            self.assertEqual(process.popen.wait(lab.PATIENCE), 0, process.text())
+            read = fields_of(self.file, "frame.interface_name", "icmp.type", "frame.packet_flags_direction")
+            self.assertEqual(read, [("h1 out", "8", "0x00000002"), ("h1 in", "0", "0x00000001")] * 2
+                             + [("h1 out", "8", "0x00000002")])
+            # By a count of the server, as JSON, and by time.
+            process = self.capture(net, "s3 r0 p1", "--count", "2", "--json")
+            self.hosts[0].run("ping", "-c", "4", "-i", "0.05", self.hosts[1].address)
+            self.assertEqual(process.popen.wait(lab.PATIENCE), 0, process.text())
+            seen = [json.loads(line) for line in process.text().splitlines() if line.startswith("{")]
+            self.assertEqual([one["link"] for one in seen], [{"stage": 3, "row": 0, "port": 1}] * 2)
+            self.assertEqual([one["output"] for one in seen], [1, 1])
+            net.bfly("capture", "all", "--seconds", "1", "--write", self.file)
+            net.down()
+
+    def test_a_testers_header_is_dissected(self):
+        with self.fabric() as net:
+            self.hosts[0].ping(self.hosts[1].address)
+            # Version 1, a tester's header of 32 bytes: along 0001 from row 0 (docs/wire_header.md).
+            header = (struct.pack("!BBBBIQIBBH", 1, 1, 32, 0x01, 0, 0x1800000000000000, 7, 0, 0, 14)
+                      + bytes(6) + struct.pack("!H", 0))
+            process = self.capture(net, "all", "--write", self.file, "--filter", f"ether proto {BFLY_HEADER}")
+            frames.send(self.hosts[0], [frames.frame(frames.row_mac(1), frames.row_mac(0), BFLY_HEADER, header)])
+            net.counters_when(lambda c: c["conservation"]["delivered"] > 0)
+            lab.wait_until(lambda: self.file.stat().st_size > 600, "the frame was written")
+            self.end(process)
+            read = fields_of(self.file, "frame.interface_name", "bfly.sequence", "bfly.tag.text")
+            self.assertEqual(read, [(link, "7", "0001") for link in THERE])
+            net.down()
+
+    def test_over_a_split_fabric(self):
+        device = f"id=0,socket={self.lab.directory}/trunk.sock,socket-abstract=no"
+        trunk = {"name": "middle", "after_stage": 1, "from": "dp0", "from_device": f"net_memif0,role=server,{device}",
+                 "to": "dp1", "to_device": f"net_memif0,role=client,{device}"}
+        content = {"name": "split", "network": {"kind": "butterfly", "rows": 16},
+                   "data_planes": [{"name": "dp0"}, {"name": "dp1"}],
+                   "placement": [{"stages": "0-1", "lcore": 0, "data_plane": "dp0"},
+                                 {"stages": "2-3", "lcore": 1, "data_plane": "dp1"}],
+                   "trunks": [trunk]}
+        with fabric.Fabric(self.lab, self.switch, content) as net:
+            process = self.capture(net, "5 -> 9", "--json")
+            net.bfly("traffic", "start", "--rows", "5", "--to", "9", "--packets", "20", "--rate", "1k")
+            net.settled(lambda c: c["conservation"]["delivered"] == 20)
+            lab.wait_until(lambda: process.text().count("\n") >= 81, "20 packets at 4 links")
+            self.end(process)
+            seen = [json.loads(line) for line in process.text().splitlines() if line.startswith("{")]
+            self.assertEqual([sum(one["link"]["stage"] == stage for one in seen) for stage in range(4)], [20] * 4)
+            self.assertEqual({(one["input"], one["output"], one["hop"] - one["link"]["stage"]) for one in seen},
+                             {(5, 9, 0)})
+            net.down()
+
+    def test_wrong_words_say_what_would_be_right(self):
+        with self.fabric() as net:
+            out = ("--write", self.file)
+            for words, text in ((("port h7",), 'no port "h7"; it has h0, h1'), (("circuit 99",), "does not stand"),
+                                (("circuit x",), "no id of a circuit"), (("0 -> 16",), "paths[0].output: 16"),
+                                (("s9",), "stage"), (("x",), "port NAME, circuit ID"),
+                                (("all", "--filter", "host and"), 'filter: "host and"'),
+                                (("all", "--snaplen", "0"), "--snaplen"), (("all", "--write", "/nowhere/x"), "/nowhere/x")):
+                with self.assertRaises(lab.CommandFailed) as refused:
+                    net.bfly("capture", *words, *(() if "--write" in words else out))
+                self.assertIn(text, refused.exception.err)
+            net.down()
+
+    def test_captures_end_with_their_client_and_with_the_fabric(self):
+        with self.fabric() as net:
+            running = [self.capture(net, "all", "--write", f"{self.file}.{i}") for i in range(8)]
+            with self.assertRaises(lab.CommandFailed) as refused:
+                net.bfly("capture", "all", "--write", self.file)
+            self.assertIn("captures", refused.exception.err)
+            running[3].kill()
+
+            def another():
+                return subprocess.run(self.switch.argv(lab.BUILD / "bfly", "capture", "all", "--seconds", "1", "--write",
+                                                       self.file, "--run-dir", net.run_dir),
+                                      capture_output=True, timeout=lab.PATIENCE, check=False).returncode == 0
+
+            lab.wait_until(another, "a capture whose client died has ended")
+            net.down()
+            for process in running[:3] + running[4:]:
+                process.popen.wait(lab.PATIENCE)
+                self.assertTrue(os.path.getsize(f"{self.file}.0") > 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
