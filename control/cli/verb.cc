@@ -111,6 +111,7 @@ std::unique_ptr<CLI::App> BuildParser(Invocation& invocation) {
   AddTop(*app, invocation);
   AddCircuit(*app, invocation);
   AddCapture(*app, invocation);
+  AddTrace(*app, invocation);
   AddDataServer(*app, invocation);
   AddTraffic(*app, invocation);
   AddLink(*app, invocation);

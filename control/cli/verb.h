@@ -70,6 +70,7 @@ void AddChurn(CLI::App& circuit, Invocation& invocation);
 void AddMove(CLI::App& circuit, Invocation& invocation);
 void AddPermutation(CLI::App& circuit, Invocation& invocation);
 void AddDataServer(CLI::App& app, Invocation& invocation);
+void AddTrace(CLI::App& app, Invocation& invocation);
 void AddTraffic(CLI::App& app, Invocation& invocation);
 void AddLab(CLI::App& app, Invocation& invocation);
 void AddLink(CLI::App& app, Invocation& invocation);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/cli/journeys.h"
+
+#include <utility>
+
+namespace bfly::control {
+namespace {
+
+// Times are rounded to nanoseconds twice.
+constexpr uint64_t kSameTimeNs = 4;
+constexpr uint64_t kOtherPlaneNs = 10'000'000;
+// A frame that is on its way for longer makes room for another.
+constexpr uint64_t kGivenUpNs = 2'000'000'000;
+
+bool HasPlace(const Journey& journey, const v1::CapturedFrame& frame) {
+  if (frame.place() == v1::CapturedFrame::PORT_OUT) return !journey.has_left;
+  return journey.hops.count(frame.hop()) == 0;
+}
+
+bool IsSameFrame(const v1::CapturedFrame& a, const v1::CapturedFrame& b) {
+  return a.length() == b.length() && a.priority() == b.priority() && a.data() == b.data();
+}
+
+uint64_t Apart(uint64_t a, uint64_t b) { return a < b ? b - a : a - b; }
+
+}  // namespace
+
+void Journeys::Add(const v1::CapturedFrame& frame, const std::string& data_plane) {
+  const uint64_t entered = frame.time_ns() - frame.age_ns();
+  Journey* found = nullptr;
+  for (Journey& journey : open_) {
+    const uint64_t apart = Apart(journey.entered_ns, entered);
+    if (apart > (journey.data_plane == data_plane ? kSameTimeNs : kOtherPlaneNs)) continue;
+    if (!HasPlace(journey, frame) || !IsSameFrame(journey.first, frame)) continue;
+    if (found == nullptr || apart < Apart(found->entered_ns, entered)) found = &journey;
+  }
+  if (found == nullptr) {
+    if (!open_.empty() && open_.front().entered_ns + kGivenUpNs < entered) {
+      open_.erase(open_.begin());
+    }
+    if (open_.size() >= most_) return;
+    found = &open_.emplace_back();
+    found->first = frame;
+    found->data_plane = data_plane;
+    found->entered_ns = entered;
+  }
+  if (frame.place() == v1::CapturedFrame::PORT_OUT) {
+    found->has_left = true;
+    found->left = frame;
+  } else {
+    found->hops[frame.hop()] = frame;
+  }
+  if (!found->has_left || found->hops.size() < hops_) return;
+  complete_.push_back(std::move(*found));
+  open_.erase(open_.begin() + (found - open_.data()));
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts the copies of one frame at the links of its path together.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bfly/v1/capture.pb.h"
+
+namespace bfly::control {
+
+// One frame on its way from row to row.
+struct Journey {
+  v1::CapturedFrame first;  // the copy that came first; what it says of the frame holds everywhere
+  std::string data_plane;   // of this copy
+  uint64_t entered_ns = 0;  // Unix time
+  std::map<uint32_t, v1::CapturedFrame> hops;
+  bool has_left = false;
+  v1::CapturedFrame left;  // at the output
+};
+
+class Journeys {
+ public:
+  // At most `most` frames are followed at a time. A frame that has not left two seconds after it
+  // came makes room for another.
+  explicit Journeys(size_t most) : most_(most) {}
+  // How many links every path has. Call it before Add.
+  void SetHops(uint32_t hops) { hops_ = hops; }
+
+  // A copy is of the journey that has the same bytes, lacks this hop, and entered at the same time:
+  // to some nanoseconds at one data plane, and to 10 ms at several, whose clocks differ.
+  void Add(const v1::CapturedFrame& frame, const std::string& data_plane);
+
+  // Journeys with all hops and an end, in the order in which they ended.
+  const std::vector<Journey>& complete() const { return complete_; }
+  // The others, in the order in which they began.
+  const std::vector<Journey>& open() const { return open_; }
+
+ private:
+  uint32_t hops_ = 0;
+  const size_t most_;
+  std::vector<Journey> open_;
+  std::vector<Journey> complete_;
+};
+
+}  // namespace bfly::control

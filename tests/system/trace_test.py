@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bfly trace over links whose delays and rates are known: every time is that which a person works out by hand."""
+
+import json
+import unittest
+
+import fabric
+import lab
+
+STAGES = 4
+
+
+class TraceTest(unittest.TestCase):
+    def setUp(self):
+        self.lab = lab.Lab()
+        self.addCleanup(self.lab.close)
+        self.switch = self.lab.namespace("sw")
+
+    def fabric(self, ports=(), **more):
+        return fabric.Fabric(self.lab, self.switch, fabric.topology(list(ports), kind="butterfly", **more))
+
+    def trace(self, net, *words):
+        """A trace that waits for a frame."""
+        process = self.switch.spawn(lab.BUILD / "bfly", "trace", *words, "--json", "--run-dir", net.run_dir, name="trace")
+        return process.wait_for("waiting for a frame")
+
+    def journeys(self, process):
+        self.assertEqual(process.popen.wait(lab.PATIENCE), 0, process.text())
+        return json.loads(process.text().partition("\n")[2])
+
+    def test_a_ping_over_delays_that_differ(self):
+        hosts = [self.lab.host(f"h{row}", self.switch, f"bf{row}", f"10.77.0.{16 + row}/24") for row in range(2)]
+        with self.fabric([fabric.host_port(row) for row in range(2)], links={"delay": "1ms"}) as net:
+            hosts[0].ping(hosts[1].address)
+            net.bfly("link", "set", "s2", "--delay", "3ms")
+            process = self.trace(net, "0 -> 1", "--count", "3")
+            hosts[0].run("ping", "-c", "3", "-i", "0.05", "-s", "200", hosts[1].address)
+            found = self.journeys(process)
+            self.assertEqual(len(found), 3)
+            for journey in found:
+                self.assertEqual((journey["input"], journey["output"], journey["bytes"]), (0, 1, 14 + 20 + 8 + 200))
+                places = [(hop["hop"], hop["stage"], hop["row"], hop["port"]) for hop in journey["hops"]]
+                self.assertEqual(places, [(0, 0, 0, 0), (1, 1, 0, 0), (2, 2, 0, 0), (3, 3, 0, 1)])
+                # To the nanosecond, but for rounding: to ticks of the clock at each link, and to nanoseconds.
+                for hop, after in zip(journey["hops"], (0, 1_000_000, 2_000_000, 5_000_000)):
+                    self.assertAlmostEqual(hop["after_ns"], after, delta=10)
+                self.assertAlmostEqual(journey["left"]["after_ns"], 6_000_000, delta=10)
+                self.assertEqual(journey["left"]["port"], "h1")
+                self.assertAlmostEqual(journey["hops"][3]["took_ns"], 3_000_000, delta=10)
+            net.down()
+
+    def test_a_packet_of_a_source_over_rates(self):
+        # 1,000 bytes take 80 us on a link of 100 Mbit/s. Between two of them on an idle fabric nothing waits.
+        with self.fabric(links={"rate": "100Mbps"}) as net:
+            net.bfly("circuit", "setup", "5", "9")
+            process = self.trace(net, "5", "9")
+            net.bfly("traffic", "start", "--rows", "5", "--rate", "100", "--bytes", "1000", "--packets", "50")
+            [journey] = self.journeys(process)
+            self.assertNotEqual(journey["circuit"], 0)
+            for number, hop in enumerate(journey["hops"]):
+                self.assertAlmostEqual(hop["after_ns"], 80_000 * number, delta=20)
+            self.assertAlmostEqual(journey["left"]["after_ns"], 80_000 * STAGES, delta=20)
+            self.assertEqual(journey["left"]["port"], "")
+            text = self.switch.spawn(lab.BUILD / "bfly", "trace", "5 -> 9", "--run-dir", net.run_dir, name="table")
+            text.wait_for("waiting for a frame")
+            net.bfly("traffic", "start", "--rows", "5", "--rate", "100", "--bytes", "1000", "--packets", "50")
+            self.assertEqual(text.popen.wait(lab.PATIENCE), 0, text.text())
+            for wanted in ("5 -> 9, 1000 bytes, circuit", "s0 r5 p1", "sink", "after us"):
+                self.assertIn(wanted, text.text())
+            net.down()
+
+    def test_a_frame_that_does_not_arrive(self):
+        with self.fabric() as net:
+            with self.assertRaises(lab.CommandFailed) as refused:
+                net.bfly("trace", "5 -> 9", "--seconds", "1")
+            self.assertIn("no frame went from row 5 to row 9", refused.exception.err)
+            net.bfly("link", "down", "s2 r9 p0")  # 0101 becomes 1101 and 1001 on the way to 1001
+            process = self.trace(net, "5 -> 9", "--seconds", "3")
+            net.bfly("traffic", "start", "--rows", "5", "--to", "9", "--rate", "10", "--packets", "5")
+            self.assertEqual(process.popen.wait(lab.PATIENCE), 1)
+            self.assertIn("none of them to its end", process.text())
+            hops = json.loads(process.text().partition("\n")[2].rpartition("]")[0] + "]")[0]["hops"]
+            self.assertEqual([(hop["stage"], hop["row"]) for hop in hops], [(0, 5), (1, 13)])
+            net.down()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies of frames put together, against journeys made by hand.
+#include "control/cli/journeys.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace bfly::control {
+namespace {
+
+v1::CapturedFrame At(uint32_t hop, uint64_t entered, uint64_t age, const std::string& data) {
+  v1::CapturedFrame frame;
+  frame.set_place(v1::CapturedFrame::LINK);
+  frame.set_hop(hop);
+  frame.set_time_ns(entered + age);
+  frame.set_age_ns(age);
+  frame.set_length(60);
+  frame.set_data(data);
+  return frame;
+}
+
+v1::CapturedFrame Left(uint64_t entered, uint64_t age, const std::string& data) {
+  v1::CapturedFrame frame = At(0, entered, age, data);
+  frame.set_place(v1::CapturedFrame::PORT_OUT);
+  frame.set_port("h1");
+  return frame;
+}
+
+constexpr uint64_t kDay = 1'795'521'600'000'000'000;
+
+TEST(Journeys, TellFramesThatOverlapApart) {
+  Journeys journeys(8);
+  journeys.SetHops(2);
+  // Two frames of the same bytes, 1 us apart, and one of other bytes that entered with the first.
+  journeys.Add(At(0, kDay, 0, "a"), "dp0");
+  journeys.Add(At(0, kDay, 0, "b"), "dp0");
+  journeys.Add(At(0, kDay + 1000, 0, "a"), "dp0");
+  journeys.Add(At(1, kDay + 1000, 500, "a"), "dp0");
+  journeys.Add(At(1, kDay, 700, "b"), "dp0");
+  journeys.Add(At(1, kDay, 600, "a"), "dp0");
+  EXPECT_TRUE(journeys.complete().empty());
+  journeys.Add(Left(kDay + 1000, 900, "a"), "dp0");
+  journeys.Add(Left(kDay + 1, 1100, "a"), "dp0");  // rounded
+  ASSERT_EQ(journeys.complete().size(), 2u);
+  EXPECT_EQ(journeys.complete()[0].entered_ns, kDay + 1000);
+  EXPECT_EQ(journeys.complete()[0].hops.at(1).age_ns(), 500u);
+  EXPECT_EQ(journeys.complete()[1].hops.at(1).age_ns(), 600u);
+  ASSERT_EQ(journeys.open().size(), 1u);
+  EXPECT_EQ(journeys.open()[0].first.data(), "b");
+}
+
+TEST(Journeys, TakeHopsInAnyOrder) {
+  Journeys journeys(8);
+  journeys.SetHops(3);
+  journeys.Add(At(2, kDay, 30, "a"), "dp0");
+  journeys.Add(Left(kDay, 40, "a"), "dp0");
+  journeys.Add(At(0, kDay, 10, "a"), "dp0");
+  journeys.Add(At(1, kDay, 20, "a"), "dp0");
+  ASSERT_EQ(journeys.complete().size(), 1u);
+  EXPECT_EQ(journeys.complete()[0].left.age_ns(), 40u);
+}
+
+TEST(Journeys, GoOnAtADataPlaneWhoseClockDiffers) {
+  Journeys journeys(8);
+  journeys.SetHops(2);
+  journeys.Add(At(0, kDay, 0, "a"), "dp0");
+  journeys.Add(At(0, kDay + 100'000, 0, "a"), "dp0");
+  journeys.Add(At(1, kDay + 97'000, 5, "a"), "dp1");  // nearer to the second
+  journeys.Add(Left(kDay + 97'000, 9, "a"), "dp1");
+  ASSERT_EQ(journeys.complete().size(), 1u);
+  EXPECT_EQ(journeys.complete()[0].entered_ns, kDay + 100'000);
+}
+
+TEST(Journeys, FollowOnlySoManyAtATime) {
+  Journeys journeys(2);
+  journeys.SetHops(1);
+  for (uint64_t i = 0; i < 5; ++i) journeys.Add(At(0, kDay + i * 100, 0, "a"), "dp0");
+  EXPECT_EQ(journeys.open().size(), 2u);
+  // Two seconds later the first one makes room.
+  journeys.Add(At(0, kDay + 2'000'000'001, 0, "a"), "dp0");
+  ASSERT_EQ(journeys.open().size(), 2u);
+  EXPECT_EQ(journeys.open()[1].entered_ns, kDay + 2'000'000'001);
+}
+
+}  // namespace
+}  // namespace bfly::control
