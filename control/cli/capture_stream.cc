@@ -16,7 +16,11 @@
 namespace bfly::control {
 namespace {
 
-// Cancels the call when SIGINT or SIGTERM comes. Returns once the other end of `over` is closed.
+// Data planes look for copies every 5 ms. After this time those from before a signal are here.
+constexpr int kLastCopiesMs = 500;
+
+// Cancels the call some time after SIGINT or SIGTERM, at once after a second one. Returns once the
+// other end of `over` is closed.
 void CancelBySignal(SignalReader& signals, int over, grpc::ClientContext& context,
                     std::atomic<bool>& ended) {
   pollfd ends[] = {{.fd = signals.descriptor(), .events = POLLIN, .revents = 0},
@@ -25,6 +29,7 @@ void CancelBySignal(SignalReader& signals, int over, grpc::ClientContext& contex
     if (poll(ends, 2, -1) < 0) continue;
     if (ends[1].revents != 0) return;
     if (!Interrupted(signals)) continue;
+    poll(ends, 2, kLastCopiesMs);
     ended = true;  // set before the call ends because of it
     context.TryCancel();
     return;
