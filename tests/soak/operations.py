@@ -209,6 +209,11 @@ def garbage_calls(subject, dice):
             except OSError:
                 pass  # it may hang up
             sent += 1
+    # An empty message is one that sets up a circuit from row 0 to row 0. Circuits that stood before must stand.
+    before = dict(subject.circuits)
+    subject.take_circuits_as_listed()
+    if any(subject.circuits.get(row) != circuit for row, circuit in before.items()):
+        raise AssertionError(f"garbage changed circuits: {before} became {subject.circuits}")
     return f"{sent} to {target}"
 
 
