@@ -117,7 +117,7 @@ int SlotRun::Admit(Descriptor* burst, int count, Ledger& ledger) {
       const bool may = leads_there ? queues_.empty(table_->QueueOf(index_, packet.row), packet.row)
                                    : by_any_row && circuit != 0;
       if (!open || !may) {
-        by_any_row && !leads_there ? PutForNextSlot(packet, ledger) : Put(packet, ledger);
+        by_any_row && !(open && leads_there) ? PutForNextSlot(packet, ledger) : Put(packet, ledger);
         continue;
       }
       Enter(packet);

@@ -138,7 +138,7 @@ struct PlainGate {
     for (const Descriptor& packet : arrivals) {
       const Row row = packet.row;
       const auto to = static_cast<int>(packet.bytes);  // the test notes the output there
-      const bool by_any_row = late == LatePolicy::kVlb && output[row] != to;
+      const bool by_any_row = late == LatePolicy::kVlb;
       const bool for_next = by_any_row && next[row] >= 0;
       auto& queue = queues[{row, for_next ? next[row] : to}];
       const bool served =

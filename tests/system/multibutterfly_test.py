@@ -59,7 +59,8 @@ class MultibutterflyTest(unittest.TestCase):
             before = net.settled()
             hosts[0].ping(hosts[1].address, 5)
             counters = net.settled()
-            # On a busy machine TCP may have filled the queues.
+            # TCP may have filled the queues; nothing else was lost, and nothing more is.
+            self.assertLessEqual({drop["reason"] for drop in before["drops"]}, {"queue_full"})
             self.assertEqual(counters["drops"], before["drops"])
             before = self.links(before)
             for (stage, row, port), packets in self.links(counters).items():
