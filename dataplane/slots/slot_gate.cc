@@ -172,7 +172,10 @@ int SlotGate::Release(uint64_t now, Descriptor* batch, int room, Ledger& ledger)
 
 void SlotGate::TakeBack(Ring& ring, Ledger& ledger) {
   Descriptor burst[kBurst];
-  while (const uint32_t count = ring.Pop(burst, kBurst)) {
+  // Not what comes meanwhile, so that a pass ends.
+  for (uint32_t left = ring.waiting(); left > 0;) {
+    const uint32_t count = ring.Pop(burst, std::min<uint32_t>(left, kBurst));
+    left -= count;
     ledger.taken_over += count;
     for (uint32_t i = 0; i < count; ++i) {
       if (current_ != nullptr) {
