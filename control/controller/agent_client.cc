@@ -23,8 +23,10 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 // How long calls may take: the devices of a fabric may need their time to come up; everything else
-// happens in memory.
+// happens in memory. A change waits until the controller has usually found out whether a data plane
+// that does not answer is gone (UpdateClient::kPatience).
 constexpr milliseconds kLoadPatience{60'000};
+constexpr milliseconds kChangePatience = UpdateClient::kPatience;
 constexpr milliseconds kCallPatience{5'000};
 constexpr milliseconds kLightPatience{2'000};
 // An update gets more time for each circuit: a million circuits in one message take long on a busy
@@ -115,6 +117,10 @@ v1::AgentStateRequest AgentClient::StateRequest(bool full) const {
   return request;
 }
 
+absl::StatusOr<v1::AgentState> AgentClient::Look(milliseconds patience) {
+  return connection_->Ask(&v1::Agent::Stub::GetState, StateRequest(/*full=*/false), patience);
+}
+
 absl::StatusOr<v1::AgentState> AgentClient::GetState(bool full, Deadline deadline) {
   return connection_->Ask(&v1::Agent::Stub::GetState, StateRequest(full),
                           full ? kCallPatience : kLightPatience, deadline);
@@ -139,7 +145,7 @@ absl::StatusOr<v1::AgentUpdateResponse> AgentClient::Update(v1::AgentUpdateReque
   if (auto response = connection_->updates.Update(request, deadline)) return *std::move(response);
   const auto circuits = request.install_size() + request.remove_size();
   return connection_->Ask(&v1::Agent::Stub::UpdateCircuits, request,
-                          kCallPatience + circuits * kCircuitTime, deadline);
+                          kChangePatience + circuits * kCircuitTime, deadline);
 }
 
 absl::StatusOr<v1::AgentInBandResponse> AgentClient::ExchangeInBand(
@@ -187,7 +193,8 @@ absl::StatusOr<v1::AgentLinkReading> AgentClient::ReadLinks(
 }
 
 absl::Status AgentClient::SetTraffic(const v1::AgentTrafficRequest& request, Deadline deadline) {
-  return connection_->Ask(&v1::Agent::Stub::SetTraffic, request, kCallPatience, deadline).status();
+  return connection_->Ask(&v1::Agent::Stub::SetTraffic, request, kChangePatience, deadline)
+      .status();
 }
 
 absl::StatusOr<v1::AgentTrafficState> AgentClient::GetTraffic(bool histogram, Deadline deadline) {
@@ -203,7 +210,7 @@ absl::Status AgentClient::SetFault(const Fault& fault, bool down, Deadline deadl
     request.set_row(link->row);
     request.set_port(static_cast<uint32_t>(link->port));
     request.set_up(!down);
-    return connection_->Ask(&v1::Agent::Stub::SetLinkState, request, kCallPatience, deadline)
+    return connection_->Ask(&v1::Agent::Stub::SetLinkState, request, kChangePatience, deadline)
         .status();
   }
   const NodeId& node = std::get<NodeId>(fault);
@@ -211,18 +218,22 @@ absl::Status AgentClient::SetFault(const Fault& fault, bool down, Deadline deadl
   request.set_level(static_cast<uint32_t>(node.level));
   request.set_row(node.row);
   request.set_up(!down);
-  return connection_->Ask(&v1::Agent::Stub::SetNodeState, request, kCallPatience, deadline)
+  return connection_->Ask(&v1::Agent::Stub::SetNodeState, request, kChangePatience, deadline)
       .status();
 }
 
 absl::Status AgentClient::SetLinks(const v1::AgentLinksRequest& request, Deadline deadline) {
-  return connection_->Ask(&v1::Agent::Stub::SetLinks, request, kCallPatience, deadline).status();
+  return connection_->Ask(&v1::Agent::Stub::SetLinks, request, kChangePatience, deadline).status();
 }
 
 bool IsUnreachable(const absl::Status& status) {
   return status.code() == absl::StatusCode::kUnavailable ||
          status.code() == absl::StatusCode::kDeadlineExceeded ||
          status.code() == absl::StatusCode::kCancelled;
+}
+
+bool IsLate(const absl::Status& status) {
+  return absl::IsDeadlineExceeded(status) || absl::IsResourceExhausted(status);
 }
 
 }  // namespace bfly::control

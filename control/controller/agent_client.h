@@ -2,6 +2,7 @@
 // The controller's side of bfly.v1.Agent, one data plane each. No gRPC types here.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -30,6 +31,9 @@ class AgentClient {
   absl::StatusOr<v1::AgentLoadResponse> Load(const v1::AgentFabricRequest& request,
                                              Deadline deadline = kNoDeadline);
   absl::StatusOr<v1::AgentCounters> Unload(Deadline deadline = kNoDeadline);
+  // Gets what is cheap of the state, within `patience`. RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED:
+  // somebody is there who is busy or hangs; UNAVAILABLE: nobody is there.
+  absl::StatusOr<v1::AgentState> Look(std::chrono::milliseconds patience);
   // With `full` the state has the topology and the circuits; otherwise it has only what is cheap.
   absl::StatusOr<v1::AgentState> GetState(bool full, Deadline deadline = kNoDeadline);
   // Gets the state too, and makes the caller the owner unless somebody else is
@@ -64,5 +68,8 @@ class AgentClient {
 
 // Whether a call failed because no data plane answered, and not because of what was asked.
 bool IsUnreachable(const absl::Status& status);
+// Whether it failed because the answer did not come in time, or because too many calls wait there.
+// Somebody is there, as far as can be known.
+bool IsLate(const absl::Status& status);
 
 }  // namespace bfly::control

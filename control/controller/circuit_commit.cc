@@ -98,7 +98,7 @@ absl::Status CircuitCommit::Push(const CircuitChange& change, Deadline deadline)
       known.revision = response->revision();
     } else if (IsUnreachable(response.status())) {
       // Nobody knows whether the data plane did it. The next look compares.
-      known.reachable = false;
+      known.reachable = known.reachable && IsLate(response.status());
       known.in_step = false;
       known.problem = std::string(response.status().message());
     }

@@ -57,7 +57,7 @@ void Controller::Watch() {
   while (!stopping_) {
     lock.unlock();
     adoption_.AdoptLate();
-    for (const auto& plane : intent_.planes()) reconciler_.LookAt(*plane);
+    plane_watch_.LookAt(intent_.planes());
     lock.lock();
     watch_changed_.wait_for(lock, options_.watch_interval, [this] { return stopping_; });
   }
@@ -142,6 +142,10 @@ v1::FabricStatus Controller::Status() {
     if (!known.reachable) out->set_state(v1::DataPlaneStatus::UNREACHABLE);
     out->set_reconciled(known.reconciled);
     if (!known.problem.empty()) out->set_problem(known.problem);
+    if (known.reachable && known.late_looks > 0) {
+      out->set_problem(absl::StrCat("answers late: ", known.late_looks, " of ", options_.late_looks,
+                                    " looks in a row after which it counts as gone"));
+    }
   }
   return status;
 }

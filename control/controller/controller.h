@@ -36,6 +36,7 @@
 #include "control/controller/intent_keeper.h"
 #include "control/controller/link_control.h"
 #include "control/controller/loaded_intent.h"
+#include "control/controller/plane_watch.h"
 #include "control/controller/program_control.h"
 #include "control/controller/reconciler.h"
 #include "control/controller/resources.h"
@@ -112,6 +113,7 @@ class Controller {
   LinkControl links_{intent_};
   TrafficControl traffic_{intent_, resources_};
   Reconciler reconciler_{intent_, faults_, links_, traffic_, options_.log};
+  PlaneWatch plane_watch_{options_, intent_, reconciler_};
   FabricLoader loader_{options_, intent_, keeper_, resources_, reconciler_};
   TimedLock program_lock_;  // held while stage workers run a program, taken before the change lock
   InBandSession in_band_{intent_, commit_, reconciler_, program_lock_};

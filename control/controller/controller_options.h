@@ -26,6 +26,10 @@ struct ControllerOptions {
   uint64_t operator_id = 0;
   // How often the controller asks every data plane whether it is there and in step.
   std::chrono::milliseconds watch_interval{300};
+  // How long an answer may take. A data plane whose connection stands counts as gone after so many
+  // answers in a row that did not come in time.
+  std::chrono::milliseconds look_time{2'000};
+  int late_looks = 3;
   // Gets what an operator wants to know, a line at a time, from any thread.
   std::function<void(const std::string&)> log = [](const std::string&) {};
 };

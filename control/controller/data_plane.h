@@ -26,6 +26,7 @@ class DataPlane {
 
   struct Known {
     bool reachable = false;
+    int late_looks = 0;  // in a row that were not answered in time
     // As far as the controller knows, the data plane holds what the intent says.
     bool in_step = false;
     // The controller owns the data plane, so no other controller does.

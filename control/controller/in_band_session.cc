@@ -174,7 +174,7 @@ absl::StatusOr<v1::AgentInBandResponse> InBandSession::Ask(v1::AgentInBandReques
   // Nobody knows whether the data plane did it. The next look compares.
   const std::string problem(response.status().message());
   plane.Learn([&](DataPlane::Known& known) {
-    known.reachable = false;
+    known.reachable = known.reachable && IsLate(response.status());
     known.in_step = false;
     known.problem = problem;
   });

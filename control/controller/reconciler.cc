@@ -36,34 +36,6 @@ v1::AgentUpdateRequest DifferenceOf(const FabricState& wanted, const v1::AgentSt
 
 }  // namespace
 
-void Reconciler::LookAt(DataPlane& plane) {
-  const auto look = [&plane] {
-    const auto held = plane.client().GetState(/*full=*/false);
-    bool in_step = false;
-    plane.Learn([&](DataPlane::Known& known) {
-      if (!held.ok()) {
-        known.reachable = false;
-        known.in_step = false;
-        known.problem = absl::StrCat("cannot be reached: ", held.status().message());
-        return;
-      }
-      known.status = held->status();
-      in_step = known.reachable && known.in_step && known.boot_id == held->boot_id() &&
-                known.revision == held->revision() && (!known.owned || held->caller_owns());
-    });
-    return !held.ok() || in_step;
-  };
-  const bool was_reachable = plane.known().reachable;
-  if (!look()) {
-    // A change may have been under way. Look again when there is none.
-    const std::lock_guard change(intent_.change_lock());
-    if (!look()) Reconcile(plane).IgnoreError();
-  }
-  if (was_reachable && !plane.known().reachable) {
-    log_(absl::StrCat("data plane ", plane.name(), " ", plane.known().problem));
-  }
-}
-
 absl::Status Reconciler::Reconcile(DataPlane& plane, Deadline deadline) {
   const bool ours = intent_.Has(plane);
   absl::StatusOr<v1::AgentState> held = ours ? plane.client().Claim(/*full=*/true, deadline)
@@ -97,11 +69,13 @@ bool Reconciler::Learn(DataPlane& plane, const absl::StatusOr<v1::AgentState>& h
   plane.Learn([&](DataPlane::Known& known) {
     const bool came_back = held.ok() && known.boot_id != held->boot_id();
     if (held.ok()) {
+      known.late_looks = 0;
       known.boot_id = held->boot_id();
       known.revision = held->revision();
       known.status = held->status();
     }
-    known.reachable = held.ok();
+    // Looks find out whether a data plane that answers late is still there.
+    known.reachable = held.ok() || (known.reachable && IsLate(held.status()));
     known.in_step = status.ok();
     known.owned = intent_.Has(plane) && held.ok() && held->caller_owns();
     told_before = !status.ok() && known.problem == status.message();

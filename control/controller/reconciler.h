@@ -24,9 +24,6 @@ class Reconciler {
              const TrafficControl& traffic, const std::function<void(const std::string&)>& log)
       : intent_(intent), faults_(faults), links_(links), traffic_(traffic), log_(log) {}
 
-  // Asks the data plane whether it is there and in step, and reconciles it if it is not in step.
-  // Takes the change lock for that.
-  void LookAt(DataPlane& plane);
   // Compares what the data plane holds with the intent and makes up the difference. Needs the
   // change lock. An error says why the data plane is not in step; DEADLINE_EXCEEDED may be one.
   absl::Status Reconcile(DataPlane& plane, Deadline deadline = kNoDeadline);

@@ -18,8 +18,9 @@ namespace bfly::control {
 // Thread-safe; updates go one after the other.
 class UpdateClient {
  public:
-  // Updates that fit into a message take microseconds: after this long the data plane is stuck.
-  static constexpr std::chrono::milliseconds kPatience{5'000};
+  // Updates that fit into a message take microseconds. By this time the controller has usually
+  // found out whether a data plane that does not answer is gone (--look-time, --late-looks).
+  static constexpr std::chrono::milliseconds kPatience{10'000};
 
   // `agent_address` may be of any kind. There is no such socket on another machine.
   explicit UpdateClient(const std::string& agent_address,

@@ -65,6 +65,8 @@ struct Flags {
   std::vector<std::string> agents;
   std::string audit;
   std::string web;
+  double look_time = 2;
+  int late_looks = 3;
 };
 
 void Declare(CLI::App& app, Flags& flags) {
@@ -87,6 +89,16 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--agent", flags.agents,
                  "Address of a data plane to take over from when starting, besides the sockets in "
                  "the run directory; may be given more than once");
+  app.add_option("--look-time", flags.look_time,
+                 "Seconds that a data plane may take to answer when the controller looks whether "
+                 "it is there, which it does several times a second")
+      ->check(CLI::Range(0.1, 60.0))
+      ->capture_default_str();
+  app.add_option("--late-looks", flags.late_looks,
+                 "A data plane that misses so many looks in a row counts as gone. One whose "
+                 "process has ended is gone at once")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
 }
 
 std::string HostName() {
@@ -190,6 +202,8 @@ absl::Status Run(const Flags& flags) {
   options.resume = flags.resume;
   options.agents = flags.agents;
   options.caller.tls = flags.doors.tls;
+  options.look_time = std::chrono::milliseconds(static_cast<int64_t>(1000 * flags.look_time));
+  options.late_looks = flags.late_looks;
   options.caller.owner.set_id(lock->id());
   options.caller.owner.set_name(absl::StrCat("process ", getpid(), " of ", HostName(),
                                              " with run directory ", run_directory));

@@ -20,7 +20,8 @@ using testing::SizeIs;
 // dp0 runs stages 0 to 3 and has the board near_, dp1 runs stages 4 to 7 and has far_.
 class DeadlinesTest : public testing::Test {
  protected:
-  // A call to a data plane takes 5 s at most, so a call that ends sooner was ended by its deadline.
+  // A call to a data plane takes 5 s or more if it is not answered, so a call that ends sooner was
+  // ended by its deadline.
   static constexpr milliseconds kShort{300}, kLonger{1'500}, kInTime{4'500};
 
   void Start(int watch_interval_ms = 20) {

@@ -79,15 +79,23 @@ class TestAgent {
 // In tests no other client reads the counters.
 inline CounterPoll::Options PollOnlyWhenAsked() { return {.idle_interval = std::chrono::hours(1)}; }
 
+// When a controller takes a data plane for gone (ControllerOptions).
+struct LookRule {
+  std::chrono::milliseconds time{2'000};
+  int late = 3;
+};
+
 class TestController {
  public:
   explicit TestController(const std::string& directory, int watch_interval_ms = 20,
                           CounterPoll::Options poll = PollOnlyWhenAsked(),
-                          std::vector<std::string> agents = {})
+                          std::vector<std::string> agents = {}, LookRule looks = {})
       : controller_({.run_directory = directory,
                      .agents = std::move(agents),
                      .caller = {},
                      .watch_interval = std::chrono::milliseconds(watch_interval_ms),
+                     .look_time = looks.time,
+                     .late_looks = looks.late,
                      .log =
                          [this](const std::string& line) {
                            const std::lock_guard lock(log_mutex_);

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// When the controller looks at data planes, and what it takes an answer for that is late or
+// missing.
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <memory>
+
+#include "tests/control/scripted_agent.h"
+
+namespace bfly::control {
+namespace {
+
+// At the end of a test the controller waits for the looks under way.
+class AnswersInTheEnd {
+ public:
+  explicit AnswersInTheEnd(ScriptedAgent& agent) : agent_(agent) {}
+  ~AnswersInTheEnd() { agent_.AnswerLooks(ScriptedAgent::kAll); }
+
+ private:
+  ScriptedAgent& agent_;
+};
+
+class LateLooksTest : public testing::Test {
+ protected:
+  static std::string ProblemOf(TestController& controller) {
+    const v1::FabricStatus status = StatusOf(controller);
+    return status.data_planes().empty() ? "" : status.data_planes(0).problem();
+  }
+
+  TemporaryFolder directory_;
+};
+
+TEST_F(LateLooksTest, AnAgentThatAnswersLateIsSuspectAndWorksOn) {
+  ScriptedAgent agent(directory_.path(), "dp0");
+  TestController controller(directory_.path(), 20, PollOnlyWhenAsked(), {},
+                            {.time = std::chrono::milliseconds(50), .late = 1'000'000});
+  const AnswersInTheEnd in_the_end(agent);
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  agent.HoldLooks();
+  EXPECT_TRUE(Eventually([&] { return ProblemOf(controller).starts_with("answers late: "); }));
+  EXPECT_EQ(StatusOf(controller).data_planes(0).state(), v1::DataPlaneStatus::RUNNING);
+  EXPECT_TRUE(SetUpCircuit(controller, 3, 5).ok());
+  agent.AnswerLooks(ScriptedAgent::kAll);
+  EXPECT_TRUE(Eventually([&] { return ProblemOf(controller).empty(); }));
+  EXPECT_TRUE(SetUpCircuit(controller, 4, 6).ok());
+  EXPECT_TRUE(controller.Logged("data plane dp0 answers late"));
+  EXPECT_FALSE(controller.Logged("cannot be reached"));
+}
+
+TEST_F(LateLooksTest, AnAgentThatHangsIsGoneAfterTheLooksThatItMayMiss) {
+  ScriptedAgent agent(directory_.path(), "dp0");
+  TestController controller(directory_.path(), 20, PollOnlyWhenAsked(), {},
+                            {.time = std::chrono::milliseconds(50), .late = 4});
+  const AnswersInTheEnd in_the_end(agent);
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  const int before = agent.HoldLooks();
+  EXPECT_TRUE(Eventually([&] {
+    return StatusOf(controller).data_planes(0).state() == v1::DataPlaneStatus::UNREACHABLE;
+  }));
+  EXPECT_TRUE(controller.Logged("cannot be reached: Deadline Exceeded, 4 times in a row"));
+  {
+    const std::lock_guard lock(agent.mutex);
+    EXPECT_GE(agent.looks, before + 4);
+  }
+  EXPECT_EQ(SetUpCircuit(controller, 3, 5).status().code(), absl::StatusCode::kUnavailable);
+  agent.AnswerLooks(ScriptedAgent::kAll);
+  EXPECT_TRUE(Eventually([&] { return SetUpCircuit(controller, 3, 5).ok(); }));
+}
+
+TEST_F(LateLooksTest, LooksThatAreMissedNowAndThenDoNotAddUp) {
+  ScriptedAgent agent(directory_.path(), "dp0");
+  TestController controller(directory_.path(), 5, PollOnlyWhenAsked(), {},
+                            {.time = std::chrono::milliseconds(300), .late = 4});
+  const AnswersInTheEnd in_the_end(agent);
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  for (int missed = 0; missed < 4; ++missed) {
+    const int look = agent.HoldOneLook();
+    ASSERT_TRUE(agent.Comes(look + 2));
+  }
+  EXPECT_TRUE(controller.Logged("data plane dp0 answers late"));
+  EXPECT_FALSE(controller.Logged("cannot be reached"));
+}
+
+TEST_F(LateLooksTest, AnAgentWhoseProcessEndsIsGoneAtOnce) {
+  auto agent = std::make_unique<ScriptedAgent>(directory_.path(), "dp0");
+  TestController controller(directory_.path(), 20, PollOnlyWhenAsked(), {},
+                            {.time = std::chrono::hours(1), .late = 1'000'000});
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  agent.reset();
+  EXPECT_TRUE(Eventually([&] {
+    return StatusOf(controller).data_planes(0).state() == v1::DataPlaneStatus::UNREACHABLE;
+  }));
+}
+
+// The answer to a look may be older than a set-up. The controller knows that, and does not ask
+// again while it keeps others from changing anything.
+TEST_F(LateLooksTest, ASetUpWaitsForNoLook) {
+  ScriptedAgent agent(directory_.path(), "dp0");
+  TestController controller(directory_.path(), 20, PollOnlyWhenAsked(), {},
+                            {.time = std::chrono::hours(1), .late = 3});
+  const AnswersInTheEnd in_the_end(agent);
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  const int look = agent.HoldLooks() + 1;
+  ASSERT_TRUE(agent.Comes(look));
+  ASSERT_TRUE(SetUpCircuit(controller, 3, 5).ok());
+  agent.AnswerLooks(look);
+  ASSERT_TRUE(agent.Comes(look + 1));
+  EXPECT_TRUE(SetUpCircuit(controller, 4, 6).ok());
+  EXPECT_EQ(ProblemOf(controller), "");
+}
+
+TEST_F(LateLooksTest, ADataPlaneThatHangsDelaysTheLookAtNoOther) {
+  ScriptedAgent hangs(directory_.path(), "dp0");
+  ScriptedAgent works(directory_.path(), "dp1");
+  TestController controller(directory_.path(), 20, PollOnlyWhenAsked(), {},
+                            {.time = std::chrono::hours(1), .late = 3});
+  const AnswersInTheEnd one(hangs), other(works);
+  ASSERT_TRUE(Load(controller, SmallTopology(/*split=*/true)).ok());
+  const int look = works.HoldLooks() + 1;
+  ASSERT_TRUE(works.Comes(look));
+  const int before = hangs.HoldLooks();
+  works.AnswerLooks(ScriptedAgent::kAll);
+  ASSERT_TRUE(hangs.Comes(before + 1));
+  EXPECT_TRUE(works.Comes(look + 1));
+}
+
+}  // namespace
+}  // namespace bfly::control
