@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/controller/turns.h"
 
 namespace bfly::control {
 namespace {
@@ -197,8 +198,7 @@ void CommitQueue::Lead(bool patient) {
     {
       const std::lock_guard lock(mutex_);
       if (!patient && not_quick_ != 0) break;
-      plans.swap(waiting_);
-      not_quick_ = 0;
+      TakeBatch(plans);
     }
     CommitWanted(plans);
     change.unlock();
@@ -206,6 +206,23 @@ void CommitQueue::Lead(bool patient) {
     plans.clear();
   }
   HandOver();
+}
+
+void CommitQueue::TakeBatch(Plans& plans) {
+  if (waiting_.size() <= kMostInBatch) {
+    plans.swap(waiting_);
+    not_quick_ = 0;
+    return;
+  }
+  std::vector<uint64_t> callers;
+  for (const std::unique_ptr<Plan>& plan : waiting_) callers.push_back(plan->caller());
+  const std::vector<bool> next = NextInTurn(callers, kMostInBatch);
+  Plans left;
+  for (size_t i = 0; i < next.size(); ++i) {
+    if (next[i]) not_quick_ -= !waiting_[i]->IsQuick();
+    (next[i] ? plans : left).push_back(std::move(waiting_[i]));
+  }
+  waiting_ = std::move(left);
 }
 
 void CommitQueue::HandOver() {

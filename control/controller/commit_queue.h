@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The queue of everything that changes circuits, reads and objects. No thread waits for each plan.
 // If nothing else is being done, a quick plan is carried out by the thread that it came on. Plans
-// that come meanwhile are carried out together as the next batch, and committed as one.
+// that come meanwhile are carried out together as the next batch, and committed as one. If more
+// than kMostInBatch wait, callers take turns, so that nobody waits for all that another one asks.
 #pragma once
 
 #include <chrono>
@@ -25,6 +26,8 @@ class CommitQueue {
  public:
   using Clock = std::chrono::steady_clock;
 
+  // The plans of one batch.
+  static constexpr size_t kMostInBatch = 512;
   // How many long calls may wait. Each takes most of a millisecond, so the last of them waits for
   // about a second.
   static constexpr size_t kMaxLong = 1'024;
@@ -46,8 +49,8 @@ class CommitQueue {
   ~CommitQueue();
 
   Resources& resources() { return resources_; }
-  // Plans are carried out in the order of the calls. If it returns true, the caller must call Lead
-  // soon, from this thread.
+  // The plans of a caller are carried out in the order of its calls. If it returns true, the caller
+  // must call Lead soon, from this thread.
   [[nodiscard]] bool Push(std::unique_ptr<Plan> plan);
   // Carries out some of the plans that wait.
   void Lead() { Lead(/*patient=*/false); }
@@ -73,6 +76,8 @@ class CommitQueue {
   void Lead(bool patient);
   void HandOver();
   bool PushLocked(std::unique_ptr<Plan> plan);
+  // Moves the plans of the next batch out of waiting_. mutex_.
+  void TakeBatch(Plans& plans);
   // Returns false if the plan is being carried out, or was carried out.
   bool TakeBack(uint64_t serial);
   void CommitWanted(const Plans& plans);

@@ -19,6 +19,8 @@ class Plan {
   virtual bool IsQuick() const { return true; }
   // After an error the plan is not executed: nobody waits for it any more.
   virtual absl::Status IsWanted() const { return absl::OkStatus(); }
+  // Tells the plans of one connection from those of others. Each gets its turn.
+  virtual uint64_t caller() const { return 0; }
   // Executes the orders that `arbitration` permits and keeps their outcomes. It may be called more
   // than once, each time on a state without what it did before.
   virtual void Execute(FabricState& state, const Arbitration& arbitration) = 0;

@@ -109,6 +109,7 @@ class MessagePlan final : public Plan {
     outcomes_.assign(message_.orders.size(), absl::UnknownError(""));
   }
 
+  uint64_t caller() const override { return reinterpret_cast<uintptr_t>(&stream_); }
   void Execute(FabricState& state, const Arbitration& arbitration) override {
     network_ = state.shared_network();
     absl::Status permitted;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/services/unary_order.h"
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -25,6 +27,7 @@ class UnaryOrder final : public Plan {
     if (!call_.context->IsCancelled()) return absl::OkStatus();
     return absl::CancelledError("cancelled; nothing was changed");
   }
+  uint64_t caller() const override { return caller_; }
   void Execute(FabricState& state, const Arbitration& arbitration) override {
     network_ = state.shared_network();
     const absl::Status permitted = arbitration.Check(election_id_);
@@ -41,6 +44,7 @@ class UnaryOrder final : public Plan {
   const Order order_;
   const uint64_t election_id_;
   const UnaryCall call_;
+  const uint64_t caller_ = std::hash<std::string>()(call_.context->peer());
   Resource& orders_;
   std::shared_ptr<const Network> network_;
   Outcome outcome_ = absl::UnknownError("");
