@@ -103,8 +103,8 @@ CallDesk::~CallDesk() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
   for (Queue* queue : {&reads_, &changes_, &programs_}) {
+    queue->changed.notify_all();
     for (std::thread& thread : queue->threads) thread.join();
   }
 }
@@ -132,8 +132,9 @@ grpc::ServerUnaryReactor* CallDesk::Take(Lane lane, const google::protobuf::Desc
     return call;
   }
   const std::lock_guard lock(mutex_);
-  QueueOf(lane).waiting.push_back(call);
-  changed_.notify_all();
+  Queue& queue = QueueOf(lane);
+  queue.waiting.push_back(call);
+  queue.changed.notify_one();
   return call;
 }
 
@@ -142,7 +143,7 @@ void CallDesk::Run(Queue& queue) {
     DeskCall* call = nullptr;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return !queue.waiting.empty() || stopping_; });
+      queue.changed.wait(lock, [&] { return !queue.waiting.empty() || stopping_; });
       if (queue.waiting.empty()) return;
       call = queue.waiting.front();
       queue.waiting.pop_front();

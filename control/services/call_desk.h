@@ -56,6 +56,7 @@ class CallDesk {
   friend class DeskCall;
   struct Queue {
     std::deque<DeskCall*> waiting;  // mutex_
+    std::condition_variable changed;
     std::vector<std::thread> threads;
   };
 
@@ -69,7 +70,6 @@ class CallDesk {
   Resources& resources_;
   Gate* const gate_;
   std::mutex mutex_;
-  std::condition_variable changed_;
   bool stopping_ = false;  // mutex_
   StalledCalls stalled_;
   Queue reads_, changes_, programs_;
