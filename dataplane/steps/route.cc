@@ -133,6 +133,9 @@ absl::StatusOr<RouteReport> RunRoute(absl::string_view program, const Network& n
         " chooses paths without looking for faults, so it is defined on a network without any; "
         "leave `faults` out of the file, or use waves or store_and_forward"));
   }
+  if (options.recording != nullptr) {
+    if (absl::Status status = CheckRecordable(network, packets); !status.ok()) return status;
+  }
   std::optional<Crew> threads;
   if (options.crew == nullptr) threads.emplace(options.workers);
   RouteRun run{network,
@@ -149,6 +152,7 @@ absl::StatusOr<RouteReport> RunRoute(absl::string_view program, const Network& n
   }
   if (absl::Status status = route.run(run); !status.ok()) return status;
   Summarize(route, run);
+  if (options.recording != nullptr) *options.recording = RecordingOf(run.log, request.relation);
   return std::move(run.report);
 }
 

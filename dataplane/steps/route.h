@@ -13,6 +13,7 @@
 #include "dataplane/steps/extra_stages.h"
 #include "dataplane/steps/h_relation.h"
 #include "dataplane/steps/packet_traffic.h"
+#include "dataplane/steps/route_recording.h"
 #include "topologies/crew.h"
 #include "topologies/fault_set.h"
 #include "topologies/network.h"
@@ -89,6 +90,8 @@ struct RouteOptions {
   int workers = 1;
   // Is told what the packets do, block by block of the crew. May be null.
   PacketTraffic* traffic = nullptr;
+  // Is filled in with where every packet was. May be null.
+  RouteRecording* recording = nullptr;
   // On stage workers every packet has a frame of so many bytes; 0: none. RunRoute does not look at
   // it.
   uint32_t frame_bytes = 0;
@@ -109,7 +112,8 @@ const std::vector<RouteProgram>& AllRoutePrograms();
 // The result does not depend on who takes the steps. `faults` is about the same network.
 // InvalidArgument: there is no such program, it is not defined on the network, a field is wrong, or
 // the packets are not what the program takes; the message names the field or the row.
-// FailedPrecondition: faults leave nothing to send. ResourceExhausted: more than kMaxRouteBytes.
+// FailedPrecondition: faults leave nothing to send. ResourceExhausted: more than kMaxRouteBytes,
+// or than a recording has room for.
 // A run that makes no progress or reaches max_steps is not an error: `finished` is false. Nothing
 // is said of what is returned after options.crew has given up.
 absl::StatusOr<RouteReport> RunRoute(absl::string_view program, const Network& network,
