@@ -5,6 +5,7 @@
 #include <climits>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "control/status/field_errors.h"
@@ -156,6 +157,22 @@ v1::RouteReport MessageOf(const dataplane::RouteReport& report, absl::string_vie
     const auto row = report.standing_of_level.begin() + static_cast<std::ptrdiff_t>(s * rows);
     to.mutable_rows()->Add(row, row + static_cast<std::ptrdiff_t>(rows));
   }
+  return out;
+}
+
+v1::RouteRecording MessageOf(const dataplane::RouteRecording& recording) {
+  v1::RouteRecording out;
+  const auto fill = [](const std::vector<uint32_t>& from,
+                       google::protobuf::RepeatedField<uint32_t>* to) {
+    to->Add(from.begin(), from.end());
+  };
+  fill(recording.inputs, out.mutable_inputs());
+  fill(recording.outputs, out.mutable_outputs());
+  fill(recording.begins, out.mutable_begins());
+  fill(recording.links, out.mutable_links());
+  fill(recording.steps, out.mutable_steps());
+  fill(recording.ports, out.mutable_ports());
+  fill(recording.rows, out.mutable_rows());
   return out;
 }
 

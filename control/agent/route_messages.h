@@ -27,5 +27,7 @@ absl::StatusOr<dataplane::RouteOptions> ToRouteOptions(const v1::RouteRequest& r
 // `report` tells of a run of `program` on `network`.
 v1::RouteReport MessageOf(const dataplane::RouteReport& report, absl::string_view program,
                           const Network& network);
+// Everything but the report.
+v1::RouteRecording MessageOf(const dataplane::RouteRecording& recording);
 
 }  // namespace bfly::control

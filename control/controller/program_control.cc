@@ -3,12 +3,14 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "control/controller/agent_answers.h"
+#include "control/controller/dry_run.h"
 #include "control/status/field_errors.h"
 #include "control/topology_file/to_fabric_config.h"
 
@@ -80,6 +82,21 @@ absl::StatusOr<v1::RouteReport> ProgramControl::Route(const v1::RouteRequest& re
   if (!report.ok()) return report.status();
   if (absl::Status status = CheckAnswer(*report, request, *network); !status.ok()) return status;
   return report;
+}
+
+absl::StatusOr<v1::RouteRecording> ProgramControl::DryRun(const v1::RouteRequest& request,
+                                                          const Interrupt& interrupt) const {
+  std::shared_ptr<const Network> network;
+  std::optional<FaultSet> faults;
+  absl::Status same;
+  const absl::Status loaded = intent_.Read([&](const Intent& intent) {
+    network = intent.state.shared_network();
+    faults = intent.state.faults();
+    if (request.has_network()) same = CheckSame(request.network(), intent);
+  });
+  if (!loaded.ok()) return loaded;
+  if (!same.ok()) return same;
+  return RunDry(request, *network, *faults, interrupt);
 }
 
 }  // namespace bfly::control

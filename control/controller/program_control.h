@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packet algorithms that the stage workers of the loaded fabric run. They change nothing that the
-// controller keeps.
+// Packet algorithms that the stage workers of the loaded fabric run, and dry runs of them in the
+// controller. They change nothing that the controller keeps.
 #pragma once
 
 #include "absl/status/status.h"
@@ -25,6 +25,12 @@ class ProgramControl {
   // run is ended.
   absl::StatusOr<v1::RouteReport> Route(const v1::RouteRequest& request,
                                         const InBandSession::Patience& patience);
+
+  // Runs the algorithm on the network of the loaded fabric and around what is down now, in the
+  // calling thread, and records where packets were. `interrupt` is asked now and then.
+  // RESOURCE_EXHAUSTED: more than a recording has room for. DEADLINE_EXCEEDED: it took too long.
+  absl::StatusOr<v1::RouteRecording> DryRun(const v1::RouteRequest& request,
+                                            const Interrupt& interrupt) const;
 
  private:
   LoadedIntent& intent_;

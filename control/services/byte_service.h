@@ -27,7 +27,7 @@ class ByteService : public grpc::Service {
   // `name`: "bfly.v1.Fabric".
   ByteService(const char* name, CallDesk& desk) : name_(name), desk_(desk) {}
 
-  // Adds a call that a thread of the desk carries out. Viewers may call what only reads.
+  // Adds a call that a thread of the desk carries out. Viewers may call what changes nothing.
   template <class Self, class Request, class Response>
   void AddCall(const char* method, CallDesk::Lane lane,
                grpc::Status (Self::*handle)(const grpc::ServerContextBase*, const Request*,
@@ -42,7 +42,8 @@ class ByteService : public grpc::Service {
       if (status.ok()) *answer = Serialize(response);
       return status;
     };
-    AddUnary(method, lane == CallDesk::Lane::kRead ? Role::kViewer : Role::kOperator,
+    const bool reads = lane == CallDesk::Lane::kRead || lane == CallDesk::Lane::kDryRun;
+    AddUnary(method, reads ? Role::kViewer : Role::kOperator,
              [this, lane, handler = std::move(handler)](
                  Context* context, const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
                return desk_.Take(lane, *Request::descriptor(), context, request, response, handler);

@@ -92,7 +92,7 @@ CallDesk::CallDesk(Resources& resources, Gate* gate)
         return false;
       }) {
   for (const auto& [queue, threads] :
-       {std::pair{&reads_, kThreads}, {&changes_, kThreads}, {&programs_, 1}}) {
+       {std::pair{&reads_, kThreads}, {&changes_, kThreads}, {&programs_, 1}, {&dry_runs_, 1}}) {
     for (int i = 0; i < threads; ++i)
       queue->threads.emplace_back([this, queue = queue] { Run(*queue); });
   }
@@ -103,7 +103,7 @@ CallDesk::~CallDesk() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  for (Queue* queue : {&reads_, &changes_, &programs_}) {
+  for (Queue* queue : {&reads_, &changes_, &programs_, &dry_runs_}) {
     queue->changed.notify_all();
     for (std::thread& thread : queue->threads) thread.join();
   }
@@ -115,6 +115,8 @@ CallDesk::Queue& CallDesk::QueueOf(Lane lane) {
       return reads_;
     case Lane::kChange:
       return changes_;
+    case Lane::kDryRun:
+      return dry_runs_;
     case Lane::kProgram:
       break;
   }

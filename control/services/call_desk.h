@@ -25,8 +25,8 @@ class DeskCall;
 class CallDesk {
  public:
   // Calls that only read never wait for calls that change something. Neither waits for programs,
-  // which run one after the other.
-  enum class Lane { kRead, kChange, kProgram };
+  // which run one after the other, nor for dry runs of programs, which do so too.
+  enum class Lane { kRead, kChange, kProgram, kDryRun };
   // Parses the request, carries it out and fills in the answer.
   using Handler = std::function<grpc::Status(const grpc::ServerContextBase*,
                                              const grpc::ByteBuffer& request, grpc::ByteBuffer*)>;
@@ -72,7 +72,7 @@ class CallDesk {
   std::mutex mutex_;
   bool stopping_ = false;  // mutex_
   StalledCalls stalled_;
-  Queue reads_, changes_, programs_;
+  Queue reads_, changes_, programs_, dry_runs_;
 };
 
 }  // namespace bfly::control

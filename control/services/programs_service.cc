@@ -17,4 +17,14 @@ grpc::Status ProgramsService::Route(const grpc::ServerContextBase* context,
   return grpc::Status::OK;
 }
 
+grpc::Status ProgramsService::DryRun(const grpc::ServerContextBase* context,
+                                     const v1::RouteRequest* request,
+                                     v1::RouteRecording* response) {
+  absl::StatusOr<v1::RouteRecording> recording =
+      controller_.programs().DryRun(*request, InterruptOf(context, /*answer_in_time=*/false));
+  if (!recording.ok()) return ToGrpc(recording.status());
+  response->Swap(&*recording);
+  return grpc::Status::OK;
+}
+
 }  // namespace bfly::control

@@ -13,10 +13,13 @@ class ProgramsService final : public ByteService {
   ProgramsService(Controller& controller, CallDesk& desk)
       : ByteService("bfly.v1.Programs", desk), controller_(controller) {
     AddCall("Route", CallDesk::Lane::kProgram, &ProgramsService::Route);
+    AddCall("DryRun", CallDesk::Lane::kDryRun, &ProgramsService::DryRun);
   }
 
   grpc::Status Route(const grpc::ServerContextBase* context, const v1::RouteRequest* request,
                      v1::RouteReport* response);
+  grpc::Status DryRun(const grpc::ServerContextBase* context, const v1::RouteRequest* request,
+                      v1::RouteRecording* response);
 
  private:
   Controller& controller_;

@@ -9,11 +9,12 @@ from .experiment import Experiment, measure
 from .fabric import Fabric, connect, up
 from .faults import Links, Nodes
 from .lab import Lab, lab
+from .programs import Programs
 from .role import Role
 from .schedules import Schedules
 from .session import Stream
 from .telemetry import SUMMARY, Telemetry, links
 from .traffic import Traffic, source
 
-__all__ = ["Circuits", "Error", "Experiment", "Fabric", "FieldError", "Lab", "Links", "Nodes", "Role", "SUMMARY", "Schedules", "Stream",
+__all__ = ["Circuits", "Error", "Experiment", "Fabric", "FieldError", "Lab", "Links", "Nodes", "Programs", "Role", "SUMMARY", "Schedules", "Stream",
            "Telemetry", "Traffic", "connect", "lab", "links", "measure", "release", "set_up", "source", "up"]

@@ -9,6 +9,7 @@ import grpc
 from .circuits import Circuits
 from .faults import Links, Nodes
 from .program import run
+from .programs import Programs
 from .role import Role
 from .schedules import Schedules
 from .session import Session
@@ -29,6 +30,7 @@ class Fabric:
         self.telemetry = Telemetry(self._session)
         self.schedules = Schedules(self._session)
         self.traffic = Traffic(self._session)
+        self.programs = Programs(self._session)
         self.links = Links(self._session)
         self.nodes = Nodes(self._session)
         # Called by the first close().
