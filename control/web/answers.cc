@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "control/json/message_json.h"
+#include "dataplane/steps/route.h"
+#include "topologies/permutation.h"
 
 namespace bfly::control {
 namespace {
@@ -183,6 +185,22 @@ ordered_json HistoryAnswer(const FabricWatch::Known& known) {
   return {{"fabric", known.fabric},
           {"drops", Drops(known.counters.drops())},
           {"moments", std::move(moments)}};
+}
+
+ordered_json ProgramsAnswer() {
+  ordered_json programs = ordered_json::array();
+  for (const dataplane::RouteProgram& program : dataplane::AllRoutePrograms()) {
+    programs.push_back({{"name", std::string(program.name)},
+                        {"about", std::string(program.about)},
+                        {"networks", std::string(program.networks)}});
+  }
+  return {{"programs", std::move(programs)}, {"permutations", PermutationNames()}};
+}
+
+ordered_json ProgramAnswer(uint64_t fabric, const v1::RouteRecording& recording) {
+  ordered_json answer{{"fabric", fabric}};
+  answer.update(ToJson(recording));
+  return answer;
 }
 
 }  // namespace bfly::control

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bfly/v1/circuits.pb.h"
+#include "bfly/v1/route.pb.h"
 #include "control/web/fabric_watch.h"
 #include "control/web/link_sample.h"
 
@@ -22,5 +23,9 @@ nlohmann::ordered_json LinksAnswer(const FabricSample& sample,
 nlohmann::ordered_json CircuitsAnswer(const v1::ListResponse& list);
 nlohmann::ordered_json PortsAnswer(const FabricWatch::Known& known);
 nlohmann::ordered_json HistoryAnswer(const FabricWatch::Known& known);
+// The programs that can be recorded, and the names of permutations.
+nlohmann::ordered_json ProgramsAnswer();
+// A recording, of the fabric with this number.
+nlohmann::ordered_json ProgramAnswer(uint64_t fabric, const v1::RouteRecording& recording);
 
 }  // namespace bfly::control

@@ -7,6 +7,7 @@
 
 #include "bfly/v1/circuits.grpc.pb.h"
 #include "bfly/v1/fabric.grpc.pb.h"
+#include "bfly/v1/programs.grpc.pb.h"
 #include "bfly/v1/telemetry.grpc.pb.h"
 #include "control/status/grpc_status.h"
 
@@ -71,6 +72,13 @@ absl::StatusOr<v1::GetLinksResponse> FabricCalls::GetLinks() {
 absl::StatusOr<v1::ListResponse> FabricCalls::List(const v1::ListRequest& request) {
   v1::ListResponse response;
   const absl::Status status = Ask<v1::Circuits>(&v1::Circuits::Stub::List, request, &response);
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::StatusOr<v1::RouteRecording> FabricCalls::DryRun(const v1::RouteRequest& request) {
+  v1::RouteRecording response;
+  const absl::Status status = Ask<v1::Programs>(&v1::Programs::Stub::DryRun, request, &response);
   if (!status.ok()) return status;
   return response;
 }

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "bfly/v1/circuits.pb.h"
 #include "bfly/v1/fabric.pb.h"
+#include "bfly/v1/route.pb.h"
 #include "bfly/v1/telemetry.pb.h"
 
 namespace bfly::control {
@@ -27,6 +28,7 @@ class FabricCalls {
   absl::StatusOr<v1::Counters> GetCounters(const v1::GetCountersRequest& request);
   absl::StatusOr<v1::GetLinksResponse> GetLinks();
   absl::StatusOr<v1::ListResponse> List(const v1::ListRequest& request);
+  absl::StatusOr<v1::RouteRecording> DryRun(const v1::RouteRequest& request);
   absl::Status SetLinkState(const v1::SetLinkStateRequest& request);
   absl::Status SetNodeState(const v1::SetNodeStateRequest& request);
 

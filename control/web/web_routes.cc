@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "control/status/field_errors.h"
 #include "control/web/answers.h"
 #include "control/web/page_files.h"
+#include "control/web/query.h"
 
 namespace bfly::control {
 namespace {
@@ -45,20 +44,6 @@ unsigned HttpCodeOf(const absl::Status& status) {
 
 std::string Text(const nlohmann::ordered_json& answer) {
   return answer.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-// A number of the query, `otherwise` if it is not there.
-absl::StatusOr<uint32_t> NumberIn(const HttpRequest& request, const std::string& name, uint32_t min,
-                                  uint32_t max, uint32_t otherwise) {
-  const auto found = request.query.find(name);
-  if (found == request.query.end()) return otherwise;
-  uint32_t number = 0;
-  if (!absl::SimpleAtoi(found->second, &number))
-    return ErrorAtField(
-        absl::StatusCode::kInvalidArgument, name,
-        absl::StrCat("\"", found->second.substr(0, 40), "\" is not a whole number from 0"));
-  if (number < min || number > max) return OutOfRange(name, number, min, max);
-  return number;
 }
 
 absl::StatusOr<LinkFigure> FigureIn(const HttpRequest& request) {
@@ -105,36 +90,6 @@ absl::StatusOr<std::vector<uint32_t>> FieldsIn(const std::string& body,
   return fields;
 }
 
-// What a person looks for: "3" is a circuit from or to row 3, "3-9" the circuit from 3 to 9.
-absl::StatusOr<std::vector<v1::ListRequest>> WantedCircuits(const HttpRequest& request) {
-  v1::ListRequest all;
-  all.set_page_size(WebRoutes::kMostCircuits);
-  if (const auto token = request.query.find("page_token"); token != request.query.end())
-    all.set_page_token(token->second);
-  if (const auto broken = request.query.find("broken"); broken != request.query.end())
-    all.set_broken(broken->second == "1");
-  const auto find = request.query.find("find");
-  if (find == request.query.end() || find->second.empty()) return std::vector{all};
-  const std::vector<std::string> words = absl::StrSplit(find->second, '-');
-  uint32_t first = 0, second = 0;
-  if (words.size() > 2 || !absl::SimpleAtoi(words[0], &first) ||
-      (words.size() == 2 && !absl::SimpleAtoi(words[1], &second))) {
-    return ErrorAtField(absl::StatusCode::kInvalidArgument, "find",
-                        absl::StrCat("\"", find->second.substr(0, 40),
-                                     "\" is neither a row, such as 3, nor an input and an output, "
-                                     "such as 3-9"));
-  }
-  v1::ListRequest from = all;
-  from.set_input(first);
-  if (words.size() == 2) {
-    from.set_output(second);
-    return std::vector{from};
-  }
-  v1::ListRequest to = all;
-  to.set_output(first);
-  return std::vector{from, to};
-}
-
 }  // namespace
 
 HttpResponse WebRoutes::Answer(const HttpRequest& request) {
@@ -160,6 +115,8 @@ absl::StatusOr<std::string> WebRoutes::Get(const HttpRequest& request) {
   if (request.path == "/api/links") return Links(request);
   if (request.path == "/api/circuits") return Circuits(request);
   if (request.path == "/api/role") return Role(request);
+  if (request.path == "/api/programs") return Text(ProgramsAnswer());
+  if (request.path == "/api/program") return Program(request);
   nlohmann::ordered_json (*answer)(const FabricWatch::Known&) = nullptr;
   if (request.path == "/api/topology") answer = TopologyAnswer;
   if (request.path == "/api/ports") answer = PortsAnswer;
@@ -173,15 +130,16 @@ absl::StatusOr<std::string> WebRoutes::Get(const HttpRequest& request) {
 }
 
 absl::StatusOr<std::string> WebRoutes::Load(const HttpRequest& request) {
-  const absl::StatusOr<uint32_t> bands = NumberIn(request, "bands", 1, kMostBands, 32);
+  const absl::StatusOr<uint64_t> bands = NumberIn(request, "bands", 1, kMostBands, 32);
   if (!bands.ok()) return bands.status();
-  const absl::StatusOr<uint32_t> hottest = NumberIn(request, "hottest", 0, kMostHottest, 10);
+  const absl::StatusOr<uint64_t> hottest = NumberIn(request, "hottest", 0, kMostHottest, 10);
   if (!hottest.ok()) return hottest.status();
   const absl::StatusOr<LinkFigure> by = FigureIn(request);
   if (!by.ok()) return by.status();
   const auto sample = watch_.Links();
   if (!sample.ok()) return sample.status();
-  return Text(LoadAnswer(**sample, std::min(*bands, (*sample)->wiring->rows), *by, *hottest));
+  const uint64_t shown = std::min<uint64_t>(*bands, (*sample)->wiring->rows);
+  return Text(LoadAnswer(**sample, static_cast<uint32_t>(shown), *by, *hottest));
 }
 
 absl::StatusOr<std::string> WebRoutes::Links(const HttpRequest& request) {
@@ -200,10 +158,10 @@ absl::StatusOr<std::string> WebRoutes::Links(const HttpRequest& request) {
                         {"first_stage", &window.first_stage, wiring.stages - 1, 0},
                         {"last_stage", &window.last_stage, wiring.stages - 1, wiring.stages - 1}};
   for (const Part& part : parts) {
-    const absl::StatusOr<uint32_t> number =
+    const absl::StatusOr<uint64_t> number =
         NumberIn(request, part.name, 0, part.last, part.otherwise);
     if (!number.ok()) return number.status();
-    *part.value = *number;
+    *part.value = static_cast<uint32_t>(*number);
   }
   if (!(*sample)->every_link()) return LinksOfLarge(**sample, window);
   const std::vector<SampledLink> links = LinksIn(**sample, window);
@@ -243,7 +201,7 @@ absl::StatusOr<std::string> WebRoutes::LinksOfLarge(const FabricSample& sample,
 }
 
 absl::StatusOr<std::string> WebRoutes::Circuits(const HttpRequest& request) {
-  const absl::StatusOr<std::vector<v1::ListRequest>> wanted = WantedCircuits(request);
+  const absl::StatusOr<std::vector<v1::ListRequest>> wanted = CircuitsIn(request, kMostCircuits);
   if (!wanted.ok()) return wanted.status();
   v1::ListResponse all;
   for (const v1::ListRequest& one : *wanted) {
@@ -259,6 +217,21 @@ absl::StatusOr<std::string> WebRoutes::Circuits(const HttpRequest& request) {
     all.set_next_page_token(list->next_page_token());
   }
   return Text(CircuitsAnswer(all));
+}
+
+absl::StatusOr<std::string> WebRoutes::Program(const HttpRequest& request) {
+  const absl::StatusOr<v1::RouteRequest> run = RunIn(request);
+  if (!run.ok()) return run.status();
+  const auto known = watch_.known();
+  if (!known.ok()) return known.status();
+  // The other threads of the server stay free for what the page asks every second.
+  const bool has_room = dry_runs_.fetch_add(1) < kMostDryRuns;
+  absl::StatusOr<v1::RouteRecording> recording = absl::ResourceExhaustedError(
+      absl::StrCat(kMostDryRuns, " programs are being recorded already; ask again in a moment"));
+  if (has_room) recording = viewer_.DryRun(*run);
+  dry_runs_.fetch_sub(1);
+  if (!recording.ok()) return recording.status();
+  return Text(ProgramAnswer((*known)->fabric, *recording));
 }
 
 absl::StatusOr<std::string> WebRoutes::Role(const HttpRequest& request) const {

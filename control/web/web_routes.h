@@ -2,6 +2,7 @@
 // What the page's server answers: the files of the page, the figures as JSON, and changes.
 #pragma once
 
+#include <atomic>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -18,6 +19,8 @@ class WebRoutes {
   static constexpr size_t kMostLinks = 8192;
   static constexpr uint32_t kMostCircuits = 200;
   static constexpr uint32_t kMostHottest = 100;
+  // Programs that are recorded at the same time.
+  static constexpr int kMostDryRuns = 2;
 
   // `viewer` calls as somebody who may look, `changer` as the operator. All must outlive it.
   WebRoutes(WebDoor door, FabricWatch& watch, FabricCalls& viewer, FabricCalls& changer)
@@ -32,6 +35,8 @@ class WebRoutes {
   // Links of a network that is too large for samples of every link.
   absl::StatusOr<std::string> LinksOfLarge(const FabricSample& sample, const RowWindow& window);
   absl::StatusOr<std::string> Circuits(const HttpRequest& request);
+  // Where the packets of a program are, step by step.
+  absl::StatusOr<std::string> Program(const HttpRequest& request);
   absl::StatusOr<std::string> Role(const HttpRequest& request) const;
   absl::Status Post(const HttpRequest& request);
 
@@ -39,6 +44,7 @@ class WebRoutes {
   FabricWatch& watch_;
   FabricCalls& viewer_;
   FabricCalls& changer_;
+  std::atomic<int> dry_runs_ = 0;  // under way
 };
 
 }  // namespace bfly::control

@@ -22,6 +22,7 @@ namespace {
 
 using nlohmann::json;
 using std::chrono::milliseconds;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -213,6 +214,34 @@ TEST_F(WebPageTest, AWrongRequestIsToldWhatIsWrong) {
   EXPECT_THAT(error(Post("/api/link/fail", R"({"stage":8,"row":1,"port":1})", token)),
               HasSubstr("stage: 8 is outside 0..7"));
   EXPECT_THAT(error(Post("/api/link/melt", "{}", token)), HasSubstr("/api/node/restore"));
+}
+
+// No program is defined on a two-fold butterfly, so this test loads another network.
+TEST_F(WebPageTest, AProgramIsRecordedForWhoeverLooks) {
+  Start({}, /*loaded=*/false);
+  v1::Topology topology = RandomlyWired(16);
+  topology.mutable_network()->set_kind(v1::MULTIBUTTERFLY);
+  topology.mutable_network()->set_multiplicity(2);
+  ASSERT_TRUE(Load(*controller_, topology).ok());
+  ASSERT_TRUE(Eventually([&] { return Body(Get("/api/topology")).value("rows", 0) == 16; }));
+  const json answer = Body(Get("/api/program?program=waves&permutation=bitrev&waves=2"));
+  v1::RouteRequest request;
+  request.set_program("waves");
+  request.set_permutation("bitrev");
+  request.set_waves(2);
+  const auto told = Call(*controller_->programs, &v1::Programs::Stub::DryRun, request);
+  ASSERT_TRUE(told.ok()) << told.status();
+  ASSERT_EQ(told->steps_size(), 16 * 4);
+  EXPECT_EQ(answer["fabric"], Body(Get("/api/topology"))["fabric"]);
+  EXPECT_EQ(answer["report"]["steps"], told->report().steps());
+  EXPECT_EQ(answer["steps"], json(std::vector(told->steps().begin(), told->steps().end())));
+  EXPECT_EQ(answer["rows"], json(std::vector(told->rows().begin(), told->rows().end())));
+  EXPECT_EQ(answer["outputs"], json(std::vector(told->outputs().begin(), told->outputs().end())));
+  EXPECT_EQ(Body(Get("/api/programs"))["programs"].size(), 5u);
+  EXPECT_THAT(Get("/api/program?program=flood"),
+              AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("is none of waves")));
+  EXPECT_THAT(Get("/api/program?program=greedy&h=2049"),
+              AllOf(StartsWith("HTTP/1.1 429"), HasSubstr("use a smaller h (2048 fits)")));
 }
 
 TEST_F(WebPageTest, WithoutAFabricThePageSaysSo) {

@@ -4,16 +4,16 @@
 
 import json
 import os
-import statistics
 import struct
 import unittest
 import urllib.request
 
-from browser import Browser, near
-from command_line import LCORES, CommandLineTest
+from browser import near
+from command_line import LCORES
 from lab import wait_until
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from web_fixture import STRAIGHT, WebFixture
 
 WIDE = f"""
 name: wide
@@ -21,27 +21,9 @@ network: {{kind: butterfly, rows: 1024}}
 placement:
   - {{stages: 0-9, lcore: {LCORES[-1]}}}
 """
-STRAIGHT = 0.37  # along a link, away from nodes and from the middle, where links cross
 
 
-class WebTest(CommandLineTest):
-    def up(self, file=None):
-        said = self.bfly("up", file or self.file, "--web", "127.0.0.1:0").stdout
-        self.url = (self.run_dir / "web.url").read_text().strip()
-        self.assertIn(f"web page: {self.url}, token in {self.run_dir}/web.token", said)
-
-    def browser(self, **more):
-        browser = Browser(self.directory, **more)
-        self.addCleanup(browser.close)
-        browser.open(self.url)
-        return browser
-
-    def traffic(self, packets=100, rows="0-15"):
-        self.bfly("traffic", "start", "--rows", rows, "--rate", 0, "--packets", packets, "--to", "uniform")
-        low, high = map(int, rows.split("-"))
-        total = (high - low + 1) * packets
-        wait_until(lambda: self.json("counters")["conservation"]["delivered"] == total, f"{total} packets are delivered")
-
+class WebTest(WebFixture):
     def use_token(self, browser):
         browser.find("token").send_keys((self.run_dir / "web.token").read_text().strip())
         browser.find("token-button").click()
@@ -188,7 +170,7 @@ class WebTest(CommandLineTest):
         for shade in ("light", "dark"):
             # Text and marks can be told from the paper (WCAG 2: 4.5 for text, 3 for marks).
             browser.js("document.documentElement.dataset.shade = arguments[0]", shade)
-            for name, least in (("ink", 4.5), ("frame", 4.5), ("down", 3), ("path", 3), ("accent", 3), ("scale-7", 3)):
+            for name, least in (("ink", 4.5), ("frame", 4.5), ("down", 3), ("path", 3), ("accent", 3), ("scale-7", 3), ("moving", 3), ("waiting", 3), ("delivered", 3)):
                 self.assertGreater(contrast(browser.colour(name), browser.colour("paper")), least, (shade, name))
 
     def test_1024_rows_stay_smooth(self):
@@ -213,6 +195,13 @@ class WebTest(CommandLineTest):
         self.assertEqual(canvas.get_attribute("data-mode"), "links")
         self.assertGreater(browser.js("return window.bfly.scene.links.length"), 2000)
         frames["links"] = self.frames(browser)
+        # 12 packets an input are the most that a recording of this network has room for.
+        for name, value in (("program", "greedy"), ("h", 12)):
+            self.type(browser, name, value)
+        browser.find("run").click()
+        wait_until(lambda: browser.find("player").is_displayed(), "the recording is shown")
+        browser.js("const { player, view } = window.bfly; view.all(); player.pick(5); player.show(5); player.time = 5.5;")
+        frames["packets"] = self.frames(browser, "packets", "player.draw")
         print(f"frames: {frames} ms")
         for mode, milliseconds in frames.items():
             self.assertLess(milliseconds, 50, mode)
@@ -220,18 +209,6 @@ class WebTest(CommandLineTest):
         browser.js("window.bfly.pickLink({stage: 4, row: 1000, port: 1, next_row: 0, packets: 0, packet_rate: 0, "
                    "occupancy: 0, circuits: 0, drops: 0})")
         wait_until(lambda: browser.link(4, 1000, 1), "the link comes into view")
-
-    def frames(self, browser):
-        """The median time of a frame: drawing, until its pixels can be read back."""
-        return statistics.median(browser.js("""
-            const times = [];
-            for (let i = 0; i < 15; ++i) {
-              const begin = performance.now();
-              window.bfly.drawNow();
-              document.getElementById('fabric').getContext('2d').getImageData(0, 0, 1, 1);
-              times.push(performance.now() - begin);
-            }
-            return times;"""))
 
     def test_rates_drops_and_ports_are_shown(self):
         # 30 frames for row 2, and 5 for an address that is no row's.

@@ -33,7 +33,7 @@ export function colours() {
   const style = getComputedStyle(document.documentElement);
   const of = (name) => style.getPropertyValue(`--${name}`).trim();
   known = { scale: Array.from({ length: STEPS }, (_, i) => of(`scale-${i}`)) };
-  for (const name of ["paper", "ink", "faint", "frame", "down", "path", "selected", "injected", "delivered", "dropped"])
+  for (const name of ["paper", "ink", "faint", "frame", "down", "path", "selected", "injected", "delivered", "dropped", "moving", "waiting"])
     known[name] = of(name);
   return known;
 }

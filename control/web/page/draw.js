@@ -63,12 +63,13 @@ function circuitLines(view, circuit) {
   return { whole, broken };
 }
 
-// Draws everything. `scene` has figure, links (close) or bands, selection and circuit. Returns the end of the scale.
+// Draws everything. `scene` has figure, links (close) or bands, selection, circuit and is_quiet. Returns the end of the scale.
 export function drawFabric(context, view, scene) {
   const all = colours();
   const close = view.isClose && scene.links !== null;
   const items = close ? scene.links : scene.bands;
-  const value = close ? VALUES[scene.figure].of_link : VALUES[scene.figure].of_band;
+  // Under the packets of a program links are plain.
+  const value = scene.is_quiet ? () => 0 : close ? VALUES[scene.figure].of_link : VALUES[scene.figure].of_band;
   let most = 0;
   for (const item of items) most = Math.max(most, value(item));
   most = niceAbove(most);

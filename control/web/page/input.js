@@ -39,7 +39,7 @@ function nextPort(view, scene) {
   return { kind: "link", ...ports[(at + 1) % ports.length] };
 }
 
-export function startInput({ canvas, view, scene, select, change, moved }) {
+export function startInput({ canvas, view, scene, player, select, change, moved }) {
   const zoom = (factor, at) => {
     view.zoom(factor, at);
     moved();
@@ -69,7 +69,8 @@ export function startInput({ canvas, view, scene, select, change, moved }) {
     moved();
   });
   canvas.addEventListener("pointerup", (event) => {
-    if (drag !== null && !drag.far) select(thingAt(view, scene, event.offsetX, event.offsetY));
+    if (drag !== null && !drag.far && !player.pickAt(event.offsetX, event.offsetY))
+      select(thingAt(view, scene, event.offsetX, event.offsetY));
     drag = null;
   });
 
@@ -100,7 +101,12 @@ export function startInput({ canvas, view, scene, select, change, moved }) {
     },
     ArrowLeft: () => go(-1, 0), ArrowRight: () => go(1, 0), ArrowUp: () => go(0, -1), ArrowDown: () => go(0, 1),
     p: () => select(nextPort(view, scene) ?? scene.selection),
-    f: () => change(false), r: () => change(true), Escape: () => select(null),
+    f: () => change(false), r: () => change(true),
+    Escape: () => {
+      player.pick(null);
+      select(null);
+    },
+    " ": () => player.toggle(), ".": () => player.go(1), ",": () => player.go(-1), n: () => player.pickNext(),
   };
   canvas.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || !(event.key in keys)) return;

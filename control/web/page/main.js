@@ -5,6 +5,7 @@ import { colours, short, startTheme } from "./colours.js";
 import { drawFabric, drawScale } from "./draw.js";
 import { drawHistory } from "./history.js";
 import { startInput } from "./input.js";
+import { Player } from "./player.js";
 import { fillCircuits, fillHottest, fillPorts, linkName } from "./tables.js";
 import { View } from "./view.js";
 
@@ -15,11 +16,19 @@ const TELLS = { rate: "rate", bytes: "rate", occupancy: "occupancy", circuits: "
 const element = (id) => document.getElementById(id);
 const canvas = element("fabric");
 const view = new View();
-const scene = { figure: "rate", links: null, bands: [], band_count: 1, selection: null, circuit: null };
+const scene = { figure: "rate", links: null, bands: [], band_count: 1, selection: null, circuit: null, is_quiet: false };
 const state = {
   fabric: null, topology: null, moments: [], circuits: [], next: "",
   frame_ms: 0, readings: 0, wants_links: false, reads_links: false,
 };
+const player = new Player({
+  view, contextOf,
+  network: () => state.topology,
+  changed: (is_open) => {
+    scene.is_quiet = is_open;
+    draw();
+  },
+});
 let drawing = false;
 
 // Gives a canvas as many pixels as the screen has for it. Returns its context.
@@ -42,6 +51,7 @@ function drawNow() {
   element("rows-shown").textContent = `rows ${view.firstRow} to ${view.lastRow} of ${view.rows}` +
     (view.isClose && scene.links !== null ? "" : `, in ${scene.band_count} bands`);
   canvas.dataset.mode = view.isClose && scene.links !== null ? "links" : "bands";
+  player.draw();
   state.frame_ms = performance.now() - begin;
 }
 
@@ -163,6 +173,7 @@ async function readTopology() {
   if (topology.fabric !== state.fabric) {
     view.setNetwork(topology);
     Object.assign(scene, { links: null, bands: [], selection: null, circuit: null });
+    player.close();
     state.fabric = topology.fabric;
     select(null);
   }
@@ -257,7 +268,7 @@ async function forever() {
 function start() {
   startTheme(element("theme"), drawAll);
   startInput({
-    canvas, view, scene, draw, select, change,
+    canvas, view, scene, player, select, change,
     moved: () => {
       draw();
       readLinks().catch((error) => tell([error.message]));
@@ -284,8 +295,9 @@ function start() {
   element("more").addEventListener("click", () => readCircuits(state.next).catch((error) => tell([error.message])));
   new ResizeObserver(drawAll).observe(document.body);
   // For scripts that drive the page: what it shows, and where.
-  window.bfly = { view, scene, state, colours, drawNow, pickLink };
+  window.bfly = { view, scene, state, player, colours, drawNow, pickLink };
   readRole();
+  player.readPrograms().catch((error) => tell([error.message]));
   forever();
 }
 
