@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "control/rates/counter_rates.h"
 #include "control/top/line.h"
 #include "control/top/link_rates.h"
 #include "control/topology_file/ranges.h"
@@ -13,52 +14,20 @@
 namespace bfly::control {
 namespace {
 
-// What grew since the sample before. A count that fell began again at 0.
-uint64_t Growth(uint64_t now, uint64_t before) { return now >= before ? now - before : now; }
-
-// 0 if the time since the sample before is not known.
-double PerSecond(uint64_t now, uint64_t before, double seconds) {
-  return seconds > 0 ? static_cast<double>(Growth(now, before)) / seconds : 0;
-}
-
-uint64_t SumOf(const google::protobuf::RepeatedPtrField<v1::DropCount>& drops) {
-  uint64_t sum = 0;
-  for (const v1::DropCount& drop : drops) sum += drop.packets();
-  return sum;
-}
-
-double SecondsBetween(int64_t before_ns, int64_t now_ns) {
-  if (before_ns <= 0 || now_ns <= before_ns) return 0;
-  return static_cast<double>(now_ns - before_ns) / 1e9;
-}
-
 bool SameFabric(const v1::FabricStatus& a, const v1::FabricStatus& b) {
   return a.loaded() && b.loaded() && a.name() == b.name() && a.kind() == b.kind() &&
          a.rows() == b.rows() && a.stages() == b.stages();
 }
 
-using LinkPlace = std::tuple<uint32_t, uint32_t, uint32_t>;
-LinkPlace PlaceOf(const v1::LinkCounters& link) { return {link.stage(), link.row(), link.port()}; }
-
-void AddLinks(const Answers& now, const Answers* before, Sample& sample) {
+void AddLinks(const Answers& now, CounterRates& carried, Sample& sample) {
   const LinkRates rates(now.links, sample.stages);
   sample.has_rates = rates.any();
-  std::map<LinkPlace, const v1::LinkCounters*> then;
-  if (before != nullptr)
-    for (const v1::LinkCounters& link : before->counters.links()) then[PlaceOf(link)] = &link;
-  const v1::LinkCounters nothing;
-  // Of a network with every link in the answer, a link that the answer before did not have had
-  // carried nothing. Of a larger network nobody knows what it had carried.
-  const bool knows_absent = before != nullptr && before->every_link;
   for (const v1::LinkCounters& link : now.counters.links()) {
     if (link.stage() >= sample.stages || link.row() >= sample.rows || link.port() >= sample.ports ||
         !PlaceIn(sample.part.stages, link.stage()) || !PlaceIn(sample.part.rows, link.row())) {
       continue;
     }
-    const auto found = then.find(PlaceOf(link));
-    const bool has_before = found != then.end() || knows_absent;
-    const v1::LinkCounters& old = found != then.end() ? *found->second : nothing;
-    const double seconds = has_before ? sample.seconds : 0;
+    const LinkRate grown = carried.Of(link);
     LinkSample added;
     added.stage = link.stage();
     added.row = link.row();
@@ -66,14 +35,14 @@ void AddLinks(const Answers& now, const Answers* before, Sample& sample) {
     added.next_row = link.next_row();
     added.packets = link.packets();
     added.bytes = link.bytes();
-    added.dropped = SumOf(link.drops());
-    added.packets_per_second = PerSecond(link.packets(), old.packets(), seconds);
-    added.bits_per_second = 8 * PerSecond(link.bytes(), old.bytes(), seconds);
-    added.drops_per_second = PerSecond(added.dropped, SumOf(old.drops()), seconds);
+    added.dropped = PacketsIn(link.drops());
+    added.packets_per_second = grown.packets;
+    added.bits_per_second = 8 * grown.bytes;
+    added.drops_per_second = grown.drops;
     added.rate = rates.Of(link.stage(), link.row(), link.port());
-    if (added.rate > 0 && seconds > 0) {
+    if (added.rate > 0 && grown.is_known) {
       // The two counts may be read a little farther apart than the moments of the samples.
-      added.utilisation = std::min(1.0, 1e-9 * PerSecond(link.busy_ns(), old.busy_ns(), seconds));
+      added.utilisation = std::min(1.0, grown.busy);
     }
     added.queued = link.occupancy();
     added.peak = link.occupancy_peak();
@@ -175,30 +144,22 @@ void AddWorkers(const Answers& now, const Answers* before, Sample& sample) {
   }
 }
 
-void AddPorts(const Answers& now, const Answers* before, Sample& sample) {
-  std::map<std::pair<std::string, std::string>, const v1::PortCounters*> then;
-  if (before != nullptr) {
-    for (const v1::PortCounters& port : before->counters.ports())
-      then[{port.data_plane(), port.name()}] = &port;
-  }
-  const v1::PortCounters nothing;
+void AddPorts(const Answers& now, const CounterRates& rates, Sample& sample) {
   for (const v1::PortCounters& port : now.counters.ports()) {
-    const auto found = then.find({port.data_plane(), port.name()});
-    const v1::PortCounters& old = found == then.end() ? nothing : *found->second;
-    const double seconds = found == then.end() ? 0 : sample.seconds;
+    const PortRate grown = rates.Of(port);
     PortSample added;
     added.data_plane = Printable(port.data_plane());
     added.name = Printable(port.name());
     added.driver = Printable(port.driver());
-    added.rx_per_second = PerSecond(port.rx_packets(), old.rx_packets(), seconds);
-    added.tx_per_second = PerSecond(port.tx_packets(), old.tx_packets(), seconds);
-    added.rx_bits = 8 * PerSecond(port.rx_bytes(), old.rx_bytes(), seconds);
-    added.tx_bits = 8 * PerSecond(port.tx_bytes(), old.tx_bytes(), seconds);
-    added.missed_per_second = PerSecond(port.rx_missed(), old.rx_missed(), seconds);
+    added.rx_per_second = grown.rx_packets;
+    added.tx_per_second = grown.tx_packets;
+    added.rx_bits = 8 * grown.rx_bytes;
+    added.tx_bits = 8 * grown.tx_bytes;
+    added.missed_per_second = grown.rx_missed;
     added.received = port.rx_packets();
     added.sent = port.tx_packets();
     added.missed = port.rx_missed();
-    added.dropped = SumOf(port.drops());
+    added.dropped = PacketsIn(port.drops());
     added.queue_pairs = static_cast<uint32_t>(std::max(1, port.queues_size()));
     sample.missed += added.missed_per_second;
     sample.host_ports.push_back(std::move(added));
@@ -229,21 +190,20 @@ Sample MakeSample(const Answers& now, const Answers* before, const Part& part) {
   std::erase_if(sample.part.stages, [&](uint32_t stage) { return stage >= sample.stages; });
   sample.time_ns = now.counters.time_ns();
   sample.every_link = now.every_link;
-  if (before != nullptr) {
-    sample.seconds = SecondsBetween(before->counters.monotonic_ns(), now.counters.monotonic_ns());
-  }
+  std::optional<Counts> then;
+  if (before != nullptr) then = CountsOf(before->counters, before->every_link);
+  CounterRates rates(now.counters, then ? &*then : nullptr);
+  sample.seconds = rates.seconds();
   sample.account = now.counters.conservation();
-  if (before != nullptr) {
-    const v1::Conservation& old = before->counters.conservation();
-    sample.injected = PerSecond(sample.account.injected(), old.injected(), sample.seconds);
-    sample.delivered = PerSecond(sample.account.delivered(), old.delivered(), sample.seconds);
-    sample.dropped = PerSecond(sample.account.dropped(), old.dropped(), sample.seconds);
-  }
+  const AccountRate account = rates.account();
+  sample.injected = account.injected;
+  sample.delivered = account.delivered;
+  sample.dropped = account.dropped;
   sample.drops.assign(now.counters.drops().begin(), now.counters.drops().end());
-  AddLinks(now, before, sample);
+  AddLinks(now, rates, sample);
   AddStages(sample);
   AddWorkers(now, before, sample);
-  AddPorts(now, before, sample);
+  AddPorts(now, rates, sample);
   sample.circuit_counts = now.counters.circuits();
   sample.circuits_total = now.circuits.total();
   sample.circuits.assign(now.circuits.circuits().begin(), now.circuits.circuits().end());

@@ -2,7 +2,6 @@
 #include "control/web/answers.h"
 
 #include <cmath>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -90,10 +89,6 @@ ordered_json Drops(const google::protobuf::RepeatedPtrField<v1::DropCount>& drop
   return object;
 }
 
-double PortRate(uint64_t now, uint64_t before, double seconds) {
-  return now > before && seconds > 0 ? Rounded(static_cast<double>(now - before) / seconds) : 0;
-}
-
 }  // namespace
 
 ordered_json TopologyAnswer(const FabricWatch::Known& known) {
@@ -140,17 +135,10 @@ ordered_json CircuitsAnswer(const v1::ListResponse& list) {
 }
 
 ordered_json PortsAnswer(const FabricWatch::Known& known) {
-  const double seconds =
-      static_cast<double>(known.counters.monotonic_ns() - known.before.monotonic_ns()) * 1e-9;
-  std::map<std::pair<std::string, std::string>, const v1::PortCounters*> before;
-  for (const v1::PortCounters& port : known.before.ports())
-    before[{port.data_plane(), port.name()}] = &port;
   ordered_json ports = ordered_json::array();
-  for (const v1::PortCounters& port : known.counters.ports()) {
-    const auto found = before.find({port.data_plane(), port.name()});
-    const bool has_before = found != before.end();
-    uint64_t lost = port.rx_missed();
-    for (const v1::DropCount& drop : port.drops()) lost += drop.packets();
+  for (int i = 0; i < known.counters.ports_size(); ++i) {
+    const v1::PortCounters& port = known.counters.ports(i);
+    const PortRate& rate = known.ports.at(static_cast<size_t>(i));
     ports.push_back({
         {"name", port.name()},
         {"data_plane", port.data_plane()},
@@ -159,13 +147,11 @@ ordered_json PortsAnswer(const FabricWatch::Known& known) {
         {"rx_bytes", port.rx_bytes()},
         {"tx_packets", port.tx_packets()},
         {"tx_bytes", port.tx_bytes()},
-        {"rx_rate",
-         has_before ? PortRate(port.rx_packets(), found->second->rx_packets(), seconds) : 0},
-        {"tx_rate",
-         has_before ? PortRate(port.tx_packets(), found->second->tx_packets(), seconds) : 0},
+        {"rx_rate", Rounded(rate.rx_packets)},
+        {"tx_rate", Rounded(rate.tx_packets)},
         {"rx_missed", port.rx_missed()},
         {"drops", Drops(port.drops())},
-        {"lost", lost},
+        {"lost", port.rx_missed() + PacketsIn(port.drops())},
     });
   }
   return {{"fabric", known.fabric}, {"ports", std::move(ports)}};

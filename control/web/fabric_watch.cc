@@ -9,10 +9,6 @@
 namespace bfly::control {
 namespace {
 
-double RateOf(uint64_t now, uint64_t before, double seconds) {
-  return now > before && seconds > 0 ? static_cast<double>(now - before) / seconds : 0;
-}
-
 // Faults come and go in one fabric, and not every description has the links.
 bool IsSameFabric(v1::DescribeResponse a, v1::DescribeResponse b) {
   for (v1::DescribeResponse* description : {&a, &b}) {
@@ -24,21 +20,17 @@ bool IsSameFabric(v1::DescribeResponse a, v1::DescribeResponse b) {
 
 }  // namespace
 
-FabricMoment MomentOf(const v1::Counters& counters, const FabricMoment* before) {
-  FabricMoment moment{.time_ns = counters.time_ns(),
-                      .monotonic_ns = counters.monotonic_ns(),
-                      .injected = counters.conservation().injected(),
-                      .delivered = counters.conservation().delivered(),
-                      .dropped = counters.conservation().dropped(),
-                      .in_flight = counters.conservation().in_flight(),
-                      .circuits = counters.circuits().standing(),
-                      .broken = counters.circuits().broken()};
-  if (before == nullptr) return moment;
-  const double seconds = static_cast<double>(moment.monotonic_ns - before->monotonic_ns) * 1e-9;
-  moment.injected_rate = RateOf(moment.injected, before->injected, seconds);
-  moment.delivered_rate = RateOf(moment.delivered, before->delivered, seconds);
-  moment.drop_rate = RateOf(moment.dropped, before->dropped, seconds);
-  return moment;
+FabricMoment MomentOf(const v1::Counters& counters, const AccountRate& rate) {
+  return {.time_ns = counters.time_ns(),
+          .injected = counters.conservation().injected(),
+          .delivered = counters.conservation().delivered(),
+          .dropped = counters.conservation().dropped(),
+          .in_flight = counters.conservation().in_flight(),
+          .circuits = counters.circuits().standing(),
+          .broken = counters.circuits().broken(),
+          .injected_rate = rate.injected,
+          .delivered_rate = rate.delivered,
+          .drop_rate = rate.dropped};
 }
 
 FabricWatch::FabricWatch(FabricCalls& calls, const Options& options)
@@ -90,8 +82,7 @@ absl::Status FabricWatch::ReadDescription() {
   if (!IsSameFabric(*description, description_)) {
     ++fabrics_;
     wiring_ = nullptr;
-    last_sample_ = nullptr;
-    last_counters_.Clear();
+    counts_.reset();
     moments_.clear();
   }
   description_ = *std::move(description);
@@ -125,24 +116,26 @@ absl::Status FabricWatch::Read(bool links) {
   }
   absl::StatusOr<v1::Counters> counters = calls_.GetCounters(request);
   if (!counters.ok()) return counters.status();
+  const Counts* const before = counts_ ? &*counts_ : nullptr;
   std::shared_ptr<const FabricSample> sample;
   if (links) {
     const absl::StatusOr<v1::GetLinksResponse> down = calls_.GetLinks();
     if (!down.ok()) return down.status();
-    FabricSample made = SampleOf(wiring_, *counters, *down, last_sample_.get());
+    FabricSample made = SampleOf(wiring_, *counters, *down, before);
     made.fabric = fabrics_;
     sample = std::make_shared<const FabricSample>(std::move(made));
   }
-  counters->clear_links();
-  moments_.push_back(MomentOf(*counters, moments_.empty() ? nullptr : &moments_.back()));
+  const CounterRates rates(*counters, before);
+  moments_.push_back(MomentOf(*counters, rates.account()));
   if (moments_.size() > kMostMoments) moments_.pop_front();
   auto known = std::make_shared<Known>();
   known->fabric = fabrics_;
   known->description = description_;
-  known->before = std::exchange(last_counters_, *counters);
+  for (const v1::PortCounters& port : counters->ports()) known->ports.push_back(rates.Of(port));
+  counts_ = CountsOf(*counters, sample != nullptr && sample->every_link());
+  counters->clear_links();
   known->counters = *std::move(counters);
   known->moments = moments_;
-  last_sample_ = sample;
 
   const std::lock_guard lock(mutex_);
   known_ = std::move(known);

@@ -9,11 +9,14 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "bfly/v1/fabric.pb.h"
 #include "bfly/v1/telemetry.pb.h"
+#include "control/rates/counter_rates.h"
 #include "control/web/fabric_calls.h"
 #include "control/web/link_sample.h"
 
@@ -21,8 +24,7 @@ namespace bfly::control {
 
 // The account of a fabric at one moment, and its rates since the moment before.
 struct FabricMoment {
-  int64_t time_ns = 0;       // since the epoch
-  int64_t monotonic_ns = 0;  // of the controller
+  int64_t time_ns = 0;  // since the epoch
   uint64_t injected = 0;
   uint64_t delivered = 0;
   uint64_t dropped = 0;
@@ -34,8 +36,8 @@ struct FabricMoment {
   double drop_rate = 0;
 };
 
-// The moment that `counters` tell. `before` is the moment before of the same fabric, or null.
-FabricMoment MomentOf(const v1::Counters& counters, const FabricMoment* before);
+// The moment that `counters` tell, with the rates since the moment before.
+FabricMoment MomentOf(const v1::Counters& counters, const AccountRate& rate);
 
 class FabricWatch {
  public:
@@ -57,8 +59,8 @@ class FabricWatch {
   struct Known {
     uint64_t fabric = 0;  // counts the fabrics that were seen
     v1::DescribeResponse description;
-    v1::Counters counters;  // without links
-    v1::Counters before;    // a moment earlier; empty at first
+    v1::Counters counters;        // without links
+    std::vector<PortRate> ports;  // in the order of counters.ports
     std::deque<FabricMoment> moments;
   };
   absl::StatusOr<std::shared_ptr<const Known>> known();
@@ -85,8 +87,7 @@ class FabricWatch {
   uint64_t fabrics_ = 0;
   v1::DescribeResponse description_;
   std::shared_ptr<const Wiring> wiring_;
-  std::shared_ptr<const FabricSample> last_sample_;
-  v1::Counters last_counters_;
+  std::optional<Counts> counts_;  // of the last reading of this fabric
   std::deque<FabricMoment> moments_;
 
   std::mutex mutex_;  // guards what follows

@@ -10,20 +10,18 @@
 namespace bfly::control {
 namespace {
 
-uint64_t Sum(const google::protobuf::RepeatedPtrField<v1::DropCount>& drops) {
-  uint64_t sum = 0;
-  for (const v1::DropCount& drop : drops) sum += drop.packets();
-  return sum;
-}
-
-void Fill(const v1::LinkCounters& counted, SampledLink& link) {
+void Fill(const v1::LinkCounters& counted, CounterRates& rates, SampledLink& link) {
   link.packets = counted.packets();
   link.bytes = counted.bytes();
-  link.drops = Sum(counted.drops());
+  link.drops = PacketsIn(counted.drops());
   link.occupancy = counted.occupancy();
   link.occupancy_peak = counted.occupancy_peak();
   link.circuits = counted.circuits();
   link.circuit_capacity = counted.circuit_capacity();
+  const LinkRate rate = rates.Of(counted);
+  link.packet_rate = rate.packets;
+  link.byte_rate = rate.bytes;
+  link.drop_rate = rate.drops;
 }
 
 bool IsInside(const Wiring& wiring, uint32_t stage, uint32_t row, uint32_t port) {
@@ -32,18 +30,8 @@ bool IsInside(const Wiring& wiring, uint32_t stage, uint32_t row, uint32_t port)
 
 auto PlaceOf(const SampledLink& link) { return std::tuple(link.stage, link.row, link.port); }
 
-// A counter that went back belongs to a data plane that began anew.
-double Rate(uint64_t now, uint64_t before, double seconds) {
-  return now > before && seconds > 0 ? static_cast<double>(now - before) / seconds : 0;
-}
-
-void SetRates(const SampledLink& before, double seconds, SampledLink& link) {
-  link.packet_rate = Rate(link.packets, before.packets, seconds);
-  link.byte_rate = Rate(link.bytes, before.bytes, seconds);
-  link.drop_rate = Rate(link.drops, before.drops, seconds);
-}
-
-std::vector<SampledLink> EveryLink(const Wiring& wiring, const v1::Counters& counters) {
+std::vector<SampledLink> EveryLink(const Wiring& wiring, const v1::Counters& counters,
+                                   CounterRates& rates) {
   std::vector<SampledLink> links(wiring.links());
   size_t index = 0;
   for (uint32_t stage = 0; stage < wiring.stages; ++stage) {
@@ -58,12 +46,13 @@ std::vector<SampledLink> EveryLink(const Wiring& wiring, const v1::Counters& cou
   }
   for (const v1::LinkCounters& counted : counters.links()) {
     if (!IsInside(wiring, counted.stage(), counted.row(), counted.port())) continue;
-    Fill(counted, links[wiring.index(counted.stage(), counted.row(), counted.port())]);
+    Fill(counted, rates, links[wiring.index(counted.stage(), counted.row(), counted.port())]);
   }
   return links;
 }
 
-std::vector<SampledLink> CountedLinks(const Wiring& wiring, const v1::Counters& counters) {
+std::vector<SampledLink> CountedLinks(const Wiring& wiring, const v1::Counters& counters,
+                                      CounterRates& rates) {
   std::vector<SampledLink> links;
   for (const v1::LinkCounters& counted : counters.links()) {
     if (!IsInside(wiring, counted.stage(), counted.row(), counted.port())) continue;
@@ -71,7 +60,7 @@ std::vector<SampledLink> CountedLinks(const Wiring& wiring, const v1::Counters& 
                      .row = counted.row(),
                      .port = counted.port(),
                      .next_row = counted.next_row()};
-    Fill(counted, link);
+    Fill(counted, rates, link);
     links.push_back(link);
   }
   std::sort(links.begin(), links.end(),
@@ -136,22 +125,13 @@ absl::StatusOr<Wiring> WiringOf(const v1::DescribeResponse& description) {
 }
 
 FabricSample SampleOf(std::shared_ptr<const Wiring> wiring, const v1::Counters& counters,
-                      const v1::GetLinksResponse& down, const FabricSample* before) {
+                      const v1::GetLinksResponse& down, const Counts* before) {
   FabricSample sample;
-  sample.monotonic_ns = counters.monotonic_ns();
   sample.wiring = std::move(wiring);
-  sample.links = sample.every_link() ? EveryLink(*sample.wiring, counters)
-                                     : CountedLinks(*sample.wiring, counters);
+  CounterRates rates(counters, before);
+  sample.links = sample.every_link() ? EveryLink(*sample.wiring, counters, rates)
+                                     : CountedLinks(*sample.wiring, counters, rates);
   MarkDown(*sample.wiring, down, sample.links);
-  if (before == nullptr) return sample;
-  const double seconds = static_cast<double>(sample.monotonic_ns - before->monotonic_ns) * 1e-9;
-  // Both are in the order of places; a link may be missing before.
-  auto old = before->links.begin();
-  for (SampledLink& link : sample.links) {
-    while (old != before->links.end() && PlaceOf(*old) < PlaceOf(link)) ++old;
-    if (old == before->links.end()) break;
-    if (PlaceOf(*old) == PlaceOf(link)) SetRates(*old, seconds, link);
-  }
   return sample;
 }
 

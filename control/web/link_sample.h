@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "bfly/v1/fabric.pb.h"
 #include "bfly/v1/telemetry.pb.h"
+#include "control/rates/counter_rates.h"
 
 namespace bfly::control {
 
@@ -42,7 +43,7 @@ struct SampledLink {
   uint64_t packets = 0;
   uint64_t bytes = 0;
   uint64_t drops = 0;
-  // A second, since the sample before; 0 in the first one.
+  // A second, since the picture before; 0 in the first one.
   double packet_rate = 0;
   double byte_rate = 0;
   double drop_rate = 0;
@@ -54,8 +55,7 @@ struct SampledLink {
 };
 
 struct FabricSample {
-  uint64_t fabric = 0;       // counts fabrics that the page has seen
-  int64_t monotonic_ns = 0;  // of the controller
+  uint64_t fabric = 0;  // counts fabrics that the page has seen
   std::shared_ptr<const Wiring> wiring;
   // Every link, by Wiring::index; or only the fullest ones that carry something, where the network
   // has more than Wiring::kMostLinks.
@@ -63,10 +63,10 @@ struct FabricSample {
   bool every_link() const { return !wiring->next_rows.empty(); }
 };
 
-// The sample that `counters` and `down` give. `before` is the last sample of the same fabric, or
-// null.
+// The sample that `counters` and `down` give. `before` is of the picture before of the same fabric,
+// or null.
 FabricSample SampleOf(std::shared_ptr<const Wiring> wiring, const v1::Counters& counters,
-                      const v1::GetLinksResponse& down, const FabricSample* before);
+                      const v1::GetLinksResponse& down, const Counts* before);
 
 // The links from one band of rows to another, of one stage, added up. A band has rows / bands rows,
 // one beside the other.

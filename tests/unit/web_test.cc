@@ -77,7 +77,7 @@ TEST(SampledLink, RatesAreDifferencesOverTime) {
   link->add_drops()->set_packets(3);
   link->add_drops()->set_packets(4);
   Add(second, 1, 3, 0, 50);  // had nothing before
-  const FabricSample before = SampleOf(FourWired(), first, {}, nullptr);
+  const Counts before = CountsOf(first, /*every_link=*/true);
   const FabricSample sample = SampleOf(FourWired(), second, {}, &before);
   ASSERT_THAT(sample.links, SizeIs(16));
   const SampledLink& found = sample.links[1 * 2 + 1];
@@ -88,9 +88,8 @@ TEST(SampledLink, RatesAreDifferencesOverTime) {
   EXPECT_EQ(found.drops, 7u);
   EXPECT_DOUBLE_EQ(found.drop_rate, 3.5);
   EXPECT_DOUBLE_EQ(sample.links[8 + 3 * 2].packet_rate, 25);
-  // The first sample has no rates, and a counter that begins anew has none either.
-  EXPECT_DOUBLE_EQ(before.links[3].packet_rate, 0);
-  EXPECT_DOUBLE_EQ(SampleOf(FourWired(), first, {}, &sample).links[3].packet_rate, 0);
+  // The first sample has no rates.
+  EXPECT_DOUBLE_EQ(SampleOf(FourWired(), first, {}, nullptr).links[3].packet_rate, 0);
 }
 
 TEST(SampledLink, ALinkIsDownByItselfOrWithANodeAtEitherEnd) {
@@ -239,11 +238,7 @@ TEST(WebAnswers, ColumnsNameTheNumbersOfEveryRow) {
 
 TEST(WebAnswers, APortHasWhatItLost) {
   FabricWatch::Known known;
-  known.before.set_monotonic_ns(1'000'000'000);
-  v1::PortCounters* before = known.before.add_ports();
-  before->set_name("h0");
-  before->set_rx_packets(10);
-  known.counters.set_monotonic_ns(1'500'000'000);
+  known.ports.push_back({.rx_packets = 100.0004});
   v1::PortCounters* port = known.counters.add_ports();
   port->set_name("h0");
   port->set_rx_packets(60);
@@ -259,13 +254,13 @@ TEST(WebAnswers, APortHasWhatItLost) {
 
 TEST(WebAnswers, AMomentHasTheAccountAndItsRates) {
   v1::Counters first, second;
-  first.set_monotonic_ns(0);
-  second.set_monotonic_ns(500'000'000);
+  first.set_monotonic_ns(1'000'000'000);
+  second.set_monotonic_ns(1'500'000'000);
   first.mutable_conservation()->set_injected(100);
   second.mutable_conservation()->set_injected(150);
   second.mutable_conservation()->set_dropped(10);
-  const FabricMoment before = MomentOf(first, nullptr);
-  const FabricMoment moment = MomentOf(second, &before);
+  const Counts before = CountsOf(first, /*every_link=*/false);
+  const FabricMoment moment = MomentOf(second, CounterRates(second, &before).account());
   EXPECT_DOUBLE_EQ(moment.injected_rate, 100);
   EXPECT_DOUBLE_EQ(moment.drop_rate, 20);
   EXPECT_EQ(moment.injected, 150u);
