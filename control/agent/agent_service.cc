@@ -113,6 +113,17 @@ grpc::Status AgentService::GetState(grpc::ServerContext*, const v1::AgentStateRe
   status->set_dpdk_version(about_.dpdk_version);
   status->set_problem(absl::StrJoin(held.problems, "; "));
   for (const dataplane::PortStatus& port : held.ports) FillPortStatus(port, status->add_ports());
+  for (const dataplane::PortStatus& port : held.ports) {
+    v1::AgentPort* out = response->add_ports();
+    out->set_name(port.name);
+    out->set_link_up(port.link_up);
+    out->set_problem(port.problem);
+  }
+  for (const auto& [lcore, passes] : held.worker_passes) {
+    v1::AgentWorker* worker = response->add_workers();
+    worker->set_lcore(static_cast<uint32_t>(lcore));
+    worker->set_passes(passes);
+  }
   return grpc::Status::OK;
 }
 

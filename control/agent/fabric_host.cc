@@ -261,6 +261,7 @@ FabricHost::Held FabricHost::held(bool full) const {
   held.placement = fabric_->config().placement;
   held.ports = fabric_->port_status();
   held.problems = fabric_->problems();
+  held.worker_passes = fabric_->worker_passes();
   if (!full) return held;
   held.topology = topology_;
   held.down_links = faults_->down_links();

@@ -121,6 +121,7 @@ class FabricHost {
     std::vector<dataplane::StagePlacement> placement;
     std::vector<dataplane::PortStatus> ports;  // and trunks
     std::vector<std::string> problems;         // of ports and trunks
+    dataplane::WorkerPasses worker_passes;
   };
   // `full`: also the topology, the circuits, the links and the sources.
   Held held(bool full) const;

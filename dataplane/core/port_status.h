@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who uses the queue pairs of a port or trunk, and what brings frames to the right one.
+// Who uses the queue pairs of a port or trunk, what brings frames to the right one, and whether its
+// device works.
 #pragma once
 
 #include <string>
@@ -26,6 +27,10 @@ struct PortStatus {
   // With kFlowRules and kSender: the rows whose worker has none of the queue pairs. Other workers
   // receive their frames and hand them over.
   int rows_handed_over = 0;
+  // As it is now: whether the device has a link to its other side, and what is wrong with it
+  // (empty: nothing).
+  bool link_up = true;
+  std::string problem = {};
 };
 
 }  // namespace bfly::dataplane

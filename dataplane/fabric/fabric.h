@@ -13,6 +13,7 @@
 #include "dataplane/core/config.h"
 #include "dataplane/core/port_status.h"
 #include "dataplane/core/snapshot.h"
+#include "dataplane/core/worker_passes.h"
 #include "dataplane/telemetry/latency.h"
 #include "dataplane/traffic/source_config.h"
 #include "topologies/network.h"
@@ -93,9 +94,11 @@ class Fabric {
   // Copies of frames (taps/tap.h). Null: the fabric has none.
   virtual Taps* taps() { return nullptr; }
 
-  // Who uses the queue pairs of ports and trunks, as they were opened, in the order of the
-  // counters.
+  // Who uses the queue pairs of ports and trunks, as they were opened, and how their devices are
+  // now, in the order of the counters.
   virtual std::vector<PortStatus> port_status() const { return {}; }
+  // It costs nearly nothing.
+  virtual WorkerPasses worker_passes() const { return {}; }
   // A sentence for each thing that is wrong with ports and trunks now.
   virtual std::vector<std::string> problems() const { return {}; }
 

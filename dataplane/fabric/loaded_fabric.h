@@ -16,6 +16,7 @@
 #include "dataplane/fabric/loaded_schedules.h"
 #include "dataplane/fabric/loaded_stages.h"
 #include "dataplane/fabric/loaded_taps.h"
+#include "dataplane/fabric/read_accounts.h"
 #include "dataplane/fabric/worker.h"
 #include "dataplane/in_band/loaded_in_band.h"
 #include "dataplane/stages/plan.h"
@@ -55,6 +56,7 @@ class LoadedFabric final : public Fabric {
   Schedules* schedules() override { return plan_.has_first_hop() ? &schedules_ : nullptr; }
   Taps* taps() override { return &taps_; }
   std::vector<PortStatus> port_status() const override { return ports_.status(); }
+  WorkerPasses worker_passes() const override { return PassesOf(workers_); }
   std::vector<std::string> problems() const override { return ports_.problems(); }
   Snapshot snapshot() const override;
   Snapshot summary() const override;
@@ -66,11 +68,7 @@ class LoadedFabric final : public Fabric {
   LinkCounters ReadLink(uint64_t index) const override { return stages_.ReadLink(index); }
 
   // The CPU time of all workers so far, for benchmarks.
-  double CpuSeconds() const {
-    double sum = 0;
-    for (const auto& worker : workers_) sum += worker->CpuSeconds();
-    return sum;
-  }
+  double CpuSeconds() const { return CpuSecondsOf(workers_); }
 
   // The buffers of all frames, or null without ports. Tests count the buffers in use.
   const rte_mempool* frame_pool() const { return ports_.frame_pool(); }

@@ -206,6 +206,22 @@ std::vector<PortCounters> LoadedPorts::counters() const {
   return closed_ ? last_ : CountersNow();
 }
 
+std::vector<PortStatus> LoadedPorts::status() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<PortStatus> status = status_;
+  if (closed_) return status;
+  size_t at = 0;
+  const auto look = [&](const auto& port) {
+    status[at].link_up = port->link_up();
+    status[at++].problem = port->problem();
+  };
+  for (const auto& port : host_ports_) look(port);
+  for (const auto* trunk : {&trunk_in_, &trunk_out_}) {
+    if (*trunk) look(*trunk);
+  }
+  return status;
+}
+
 std::vector<std::string> LoadedPorts::problems() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::string> problems = node_warnings_;

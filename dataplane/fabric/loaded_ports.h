@@ -46,8 +46,8 @@ class LoadedPorts {
   // Any thread. Host ports come in the config's order, then trunks.
   std::vector<PortCounters> counters() const;
   std::vector<std::string> problems() const;
-  // In the order of counters(), as they were opened.
-  const std::vector<PortStatus>& status() const { return status_; }
+  // In the order of counters(): who uses them, as they were opened, and how their devices are now.
+  std::vector<PortStatus> status() const;
 
  private:
   std::vector<PortCounters> CountersNow() const;

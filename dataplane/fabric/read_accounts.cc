@@ -35,6 +35,18 @@ void EndPasses(const Workers& workers) {
   period.Wait(std::chrono::steady_clock::now() + std::chrono::milliseconds(250));
 }
 
+double CpuSecondsOf(const Workers& workers) {
+  double sum = 0;
+  for (const auto& worker : workers) sum += worker->CpuSeconds();
+  return sum;
+}
+
+WorkerPasses PassesOf(const Workers& workers) {
+  WorkerPasses passes;
+  for (const auto& worker : workers) passes.emplace_back(worker->lcore(), worker->passes());
+  return passes;
+}
+
 void ReadAccounts(const Workers& workers, Snapshot& snapshot) {
   const double ns = 1e9 / static_cast<double>(rte_get_tsc_hz());
   std::vector<Account> accounts(workers.size());

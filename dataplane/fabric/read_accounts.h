@@ -3,6 +3,7 @@
 #pragma once
 
 #include "dataplane/core/snapshot.h"
+#include "dataplane/core/worker_passes.h"
 #include "dataplane/fabric/worker.h"
 
 namespace bfly::dataplane {
@@ -12,6 +13,10 @@ namespace bfly::dataplane {
 // other end, calls this and reads this end finds nothing there that is not here. A worker that
 // hangs is waited for a quarter of a second.
 void EndPasses(const Workers& workers);
+
+WorkerPasses PassesOf(const Workers& workers);
+// The CPU time of all workers so far.
+double CpuSecondsOf(const Workers& workers);
 
 // Any thread: fills in the workers, and the data plane's conservation, trunk totals and drops.
 void ReadAccounts(const Workers& workers, Snapshot& snapshot);

@@ -72,7 +72,10 @@ absl::Status AttachedDevice::Attach() {
 
 void AttachedDevice::Tend() {
   if (device_ != nullptr) {
-    if (presence_.gone()) Detach();
+    if (presence_.gone()) return Detach();
+    const bool has_carrier = presence_.has_carrier();
+    const std::lock_guard lock(mutex_);
+    has_carrier_ = has_carrier;
     return;
   }
   const auto now = std::chrono::steady_clock::now();
@@ -105,6 +108,11 @@ void AttachedDevice::Say(std::string problem) {
 std::string AttachedDevice::problem() const {
   const std::lock_guard lock(mutex_);
   return problem_;
+}
+
+bool AttachedDevice::link_up() const {
+  const std::lock_guard lock(mutex_);
+  return device_ != nullptr && has_carrier_ && device_->link_up();
 }
 
 std::string AttachedDevice::driver() const {

@@ -41,6 +41,8 @@ class AttachedDevice {
   Steering steering() const { return steering_; }
   // What is wrong with the device: "interface bf0 is gone; ..."; empty: nothing.
   std::string problem() const;
+  // Whether the device has a link to its other side. Any thread.
+  bool link_up() const;
 
   // The address of the host behind the device; 0: unknown (host_behind.h).
   MacAddress HostBehind() const;
@@ -67,6 +69,7 @@ class AttachedDevice {
   std::unique_ptr<Ethdev> device_;  // guarded by mutex_, except in the keeper; null: its interface
                                     // is gone
   std::string problem_;             // guarded by mutex_
+  bool has_carrier_ = true;         // guarded by mutex_; what the kernel says of its interface
   uint64_t missed_before_ = 0;      // guarded by mutex_; frames missed by earlier attachments
   XdpCounters xdp_before_;          // guarded by mutex_; counters of earlier attachments
   // Only the keeper's thread uses it, once that runs.

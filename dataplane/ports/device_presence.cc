@@ -3,6 +3,9 @@
 
 #include <net/if.h>
 #include <rte_ethdev.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -61,6 +64,17 @@ bool DevicePresence::gone() const {
       return TapOf(description_).empty();
   }
   return false;
+}
+
+bool DevicePresence::has_carrier() const {
+  if (kind_ != Kind::kInterface || name_.size() >= IFNAMSIZ) return true;
+  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return true;
+  ifreq request{};
+  name_.copy(request.ifr_name, IFNAMSIZ - 1);
+  const bool known = ioctl(fd, SIOCGIFFLAGS, &request) == 0;
+  close(fd);
+  return !known || (request.ifr_flags & IFF_RUNNING) != 0;
 }
 
 bool DevicePresence::back() const {

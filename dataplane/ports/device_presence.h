@@ -21,6 +21,9 @@ class DevicePresence {
   // True if an interface of this name exists again after it was gone. A TAP comes back by being
   // opened.
   bool back() const;
+  // False if the kernel says that the interface has no link, as a veth whose other end is down.
+  // True of devices that are not watched: their drivers say by themselves whether they have a link.
+  bool has_carrier() const;
   // "interface bf0"
   std::string what() const { return "interface " + name_; }
 

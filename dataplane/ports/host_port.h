@@ -46,6 +46,7 @@ class HostPort {
 
   PortCounters counters() const;
   std::string problem() const { return device_->problem(); }
+  bool link_up() const { return device_->link_up(); }
   // kFlowRules, kRss or kSoftware.
   Steering steering() const { return device_->steering(); }
 

@@ -140,6 +140,7 @@ class Trunk {
   TrunkWire* wire() { return wire_.get(); }
   PortCounters counters() const;
   std::string problem() const { return device_->problem(); }
+  bool link_up() const { return device_->link_up(); }
 
  private:
   Trunk() = default;

@@ -31,6 +31,8 @@ struct FakeBoard {
   std::set<std::string> refused_planes;                // loading fails there
   std::set<uint64_t> refused_links;                    // SetLinkUp fails for these indexes
   std::set<int> missing_lcores;                        // Verify complains about them
+  dataplane::WorkerPasses worker_passes;               // of every fabric
+  std::vector<dataplane::PortStatus> ports;            // of every fabric
   std::condition_variable gate_changed;
   bool gate_closed = false;  // changes of circuits, links and sources wait until it is open
   bool gates_loads = false;  // loads wait, too
@@ -165,6 +167,14 @@ class FakeFabric final : public dataplane::Fabric {
     dataplane::Snapshot all = Figures();
     all.links.clear();
     return all;
+  }
+  dataplane::WorkerPasses worker_passes() const override {
+    const std::lock_guard lock(board_.mutex);
+    return board_.worker_passes;
+  }
+  std::vector<dataplane::PortStatus> port_status() const override {
+    const std::lock_guard lock(board_.mutex);
+    return board_.ports;
   }
   std::pair<int, int> stages() const override {
     return {config_.placement.front().first_stage, config_.placement.back().last_stage};
