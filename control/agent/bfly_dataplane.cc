@@ -8,6 +8,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "control/agent/fabric_host.h"
 #include "control/agent/update_socket.h"
 #include "control/agent/worker_watch.h"
+#include "control/log/logger.h"
 #include "control/server/address.h"
 #include "control/server/door_flags.h"
 #include "control/server/grpc_server.h"
@@ -49,6 +51,7 @@ struct Flags {
   int memory_mb = 0;
   bool no_huge = false;
   bool verbose = false;
+  LogFlags log;
   std::string topology;
 };
 
@@ -88,6 +91,7 @@ void Declare(CLI::App& app, Flags& flags) {
                "Use ordinary pages even if there are hugepages (slower)");
   app.add_option("--topology", flags.topology, "Load this topology file at once");
   app.add_flag("--verbose", flags.verbose, "Show what DPDK logs");
+  DeclareLog(app, flags.log);
 }
 
 // Keeps DPDK, and with it every worker, off the other CPUs.
@@ -136,16 +140,36 @@ std::vector<int> CpusOfWorkers(const dataplane::Fabric& fabric) {
   return cpus;
 }
 
+LogRecord LoadRecord(const std::string& name, const absl::Status& status,
+                     const dataplane::FabricConfig& config) {
+  std::set<int> lcores;
+  for (const dataplane::StagePlacement& part : config.placement) lcores.insert(part.lcore);
+  LogRecord record{.event = "topology",
+                   .fields = {{"data_plane", name},
+                              {"change", status.ok() ? "loaded" : "failed"},
+                              {"workers", uint64_t{lcores.size()}}}};
+  if (status.ok()) {
+    record.text = absl::StrCat("fabric loaded, ", lcores.size(), " workers");
+  } else {
+    record.level = LogLevel::kError;
+    record.text = absl::StrCat("the fabric cannot be loaded: ", status.message());
+    record.fields.push_back({"reason", std::string(status.message())});
+  }
+  return record;
+}
+
 // The policy checks what clients ask for before DPDK sees it.
-FabricBackend RealBackend(const dataplane::DevicePolicy& policy, const std::string& hosts_file) {
+FabricBackend RealBackend(const dataplane::DevicePolicy& policy, const std::string& hosts_file,
+                          const std::string& name, Logger& logger) {
   return {.verify =
               [policy](const dataplane::FabricConfig& config) {
                 std::vector<absl::Status> errors = policy.Check(config);
                 return errors.empty() ? dataplane::Fabric::Verify(config) : errors;
               },
-          .load = [hosts_file](const dataplane::FabricConfig& config)
+          .load = [hosts_file, name, &logger](const dataplane::FabricConfig& config)
               -> absl::StatusOr<std::unique_ptr<dataplane::Fabric>> {
             auto fabric = dataplane::LoadedFabric::Load(config, nullptr, hosts_file);
+            logger.Write(LoadRecord(name, fabric.status(), config));
             if (!fabric.ok()) return fabric.status();
             dataplane::KeepControlThreadsOff(CpusOfWorkers(**fabric));
             return *std::move(fabric);
@@ -190,7 +214,7 @@ void Serve(const StopSignal& stop, const FabricHost& host) {
   notice.Stopping();
 }
 
-absl::Status Run(const Flags& flags) {
+absl::Status Run(const Flags& flags, Logger& logger) {
   const StopSignal stop;
   const std::string run_directory = RunDirectory(flags.run_dir);
   if (absl::Status status = CheckRunDirectory(run_directory); !status.ok()) return status;
@@ -222,7 +246,7 @@ absl::Status Run(const Flags& flags) {
 
   const std::string hosts_file =
       absl::StrCat(RunDirectory(flags.run_dir), "/", flags.name, ".hosts");
-  FabricHost host(RealBackend(*policy, hosts_file), flags.name);
+  FabricHost host(RealBackend(*policy, hosts_file, flags.name, logger), flags.name);
   const dataplane::TelemetrySocket telemetry(
       [&host](const std::function<void(const dataplane::Fabric&)>& read) {
         return host.Read(read);
@@ -261,11 +285,13 @@ int Main(int argc, char** argv) {
   Flags flags;
   Declare(app, flags);
   CLI11_PARSE(app, argc, argv);
-  const absl::Status status = Run(flags);
+  Logger logger("bfly-dataplane", flags.log, absl::StrCat("bfly-", flags.name));
+  const absl::Status status = Run(flags, logger);
   dataplane::StopEal();
   if (status.ok()) return 0;
-  std::cerr << ForStandardError(LogLevel::kError,
-                                absl::StrCat("bfly-dataplane: ", status.message(), "\n"));
+  logger.Write({.level = LogLevel::kError,
+                .text = std::string(status.message()),
+                .fields = {{"data_plane", flags.name}}});
   return 1;
 }
 

@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "control/access/tls.h"
 #include "control/exporter/scraper.h"
+#include "control/log/logger.h"
 #include "control/server/address.h"
 #include "control/server/stop_signal.h"
 
@@ -38,6 +38,7 @@ struct Flags {
   uint32_t top = 20;
   uint32_t most_links = 16384;
   double timeout = 5;
+  LogFlags log;
 };
 
 void Declare(CLI::App& app, Flags& flags) {
@@ -69,6 +70,7 @@ void Declare(CLI::App& app, Flags& flags) {
                  "scrape_timeout")
       ->check(CLI::Range(0.1, 60.0))
       ->capture_default_str();
+  DeclareLog(app, flags.log);
 }
 
 class FabricPage final : public prometheus::Collectable {
@@ -114,9 +116,13 @@ absl::StatusOr<std::string> ListenAt(const Flags& flags) {
 
 int Run(const Flags& flags) {
   const StopSignal stop;
+  Logger logger("bfly-exporter", flags.log);
+  const auto complain = [&logger](const std::string& text) {
+    logger.Write({.level = LogLevel::kError, .text = text});
+  };
   const absl::StatusOr<std::string> listen = ListenAt(flags);
   if (!listen.ok()) {
-    std::cerr << "bfly-exporter: --listen: " << listen.status().message() << "\n";
+    complain(absl::StrCat("--listen: ", listen.status().message()));
     return 2;
   }
   const std::string controller = flags.controller.empty()
@@ -124,7 +130,7 @@ int Run(const Flags& flags) {
                                      : flags.controller;
   const auto credentials = CredentialsFor(controller, flags.tls);
   if (!credentials.ok()) {
-    std::cerr << "bfly-exporter: " << credentials.status().message() << "\n";
+    complain(std::string(credentials.status().message()));
     return 2;
   }
   Scraper scraper(controller, *credentials,
@@ -136,14 +142,16 @@ int Run(const Flags& flags) {
   try {
     exposer = std::make_unique<prometheus::Exposer>(*listen);
   } catch (const std::exception& error) {
-    std::cerr << "bfly-exporter: cannot serve at " << *listen << ": " << error.what() << "\n";
+    complain(absl::StrCat("cannot serve at ", *listen, ": ", error.what()));
     return 1;
   }
   // The longer path first: a server of this library answers by the first one that fits.
   exposer->RegisterCollectable(links, "/metrics/links");
   exposer->RegisterCollectable(fabric, "/metrics");
-  for (const int port : exposer->GetListeningPorts())
-    std::cerr << absl::StrCat("bfly-exporter: serves ", controller, " at port ", port, "\n");
+  for (const int port : exposer->GetListeningPorts()) {
+    logger.Write({.text = absl::StrCat("serves ", controller, " at port ", port),
+                  .fields = {{"controller", controller}, {"port", int64_t{port}}}});
+  }
   stop.Wait();
   return 0;
 }

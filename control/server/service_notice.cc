@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/server/service_notice.h"
 
-#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -11,19 +9,6 @@
 #include "absl/strings/str_cat.h"
 
 namespace bfly::control {
-namespace {
-
-// systemd says in JOURNAL_STREAM which file leads to the journal. Standard error may have been sent
-// elsewhere since.
-bool StandardErrorIsJournal() {
-  const char* journal = std::getenv("JOURNAL_STREAM");
-  struct stat file {};
-  return journal != nullptr && fstat(STDERR_FILENO, &file) == 0 &&
-         journal == absl::StrCat(file.st_dev, ":", file.st_ino);
-}
-
-}  // namespace
-
 ServiceNotice::ServiceNotice() : has_listener_(std::getenv("NOTIFY_SOCKET") != nullptr) {
   uint64_t microseconds = 0;
   if (sd_watchdog_enabled(/*unset_environment=*/0, &microseconds) > 0) {
@@ -45,10 +30,5 @@ void ServiceNotice::SetStatus(const std::string& status) {
 void ServiceNotice::Stopping() { sd_notify(/*unset_environment=*/0, "STOPPING=1\nSTATUS=ending"); }
 
 void ServiceNotice::Alive() { sd_notify(/*unset_environment=*/0, "WATCHDOG=1"); }
-
-std::string ForStandardError(LogLevel level, const std::string& line) {
-  static const bool kIsJournal = StandardErrorIsJournal();
-  return kIsJournal ? absl::StrCat("<", static_cast<int>(level), ">", line) : line;
-}
 
 }  // namespace bfly::control

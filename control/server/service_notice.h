@@ -31,9 +31,4 @@ class ServiceNotice {
   std::string status_;
 };
 
-// A line for standard error. If that is the journal, the line begins with its level, such as "<4>"
-// for a warning (sd-daemon(3)); otherwise it stays as it is.
-enum class LogLevel { kError = 3, kWarning = 4, kInfo = 6 };
-std::string ForStandardError(LogLevel level, const std::string& line);
-
 }  // namespace bfly::control

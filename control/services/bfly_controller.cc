@@ -20,6 +20,7 @@
 #include "control/access/tls.h"
 #include "control/controller/controller.h"
 #include "control/controller/schedule_control.h"
+#include "control/log/logger.h"
 #include "control/server/address.h"
 #include "control/server/controller_lock.h"
 #include "control/server/door_flags.h"
@@ -62,6 +63,7 @@ struct Flags {
   std::string state_dir;
   bool resume = false;
   DoorFlags doors;
+  LogFlags log;
   std::vector<std::string> agents;
   std::string audit;
   std::string web;
@@ -85,6 +87,7 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--audit", flags.audit,
                  "File that says who changed what, a line of JSON a call [STATE_DIR/audit.log]")
       ->type_name("FILE");
+  DeclareLog(app, flags.log);
   app.add_option("--web", flags.web, kWebHelp)->type_name("ADDRESS");
   app.add_option("--agent", flags.agents,
                  "Address of a data plane to take over from when starting, besides the sockets in "
@@ -105,10 +108,6 @@ std::string HostName() {
   char name[HOST_NAME_MAX + 1] = "this machine";
   gethostname(name, sizeof(name) - 1);
   return name;
-}
-
-void Log(LogLevel level, const std::string& line) {
-  std::cerr << ForStandardError(level, absl::StrCat("bfly-controller: ", line, "\n"));
 }
 
 // Tells the service manager that the controller is alive as long as its queue goes on.
@@ -164,7 +163,7 @@ absl::StatusOr<std::unique_ptr<WebPage>> ServePage(const std::string& address,
                          .changer = calls_as(Role::kOperator, "web page with its token")});
 }
 
-absl::Status Run(const Flags& flags) {
+absl::Status Run(const Flags& flags, Logger& logger) {
   const StopSignal stop;
   absl::StatusOr<std::string> web_address = std::string();
   if (!flags.web.empty()) web_address = WebAddress(flags.web);
@@ -210,7 +209,7 @@ absl::Status Run(const Flags& flags) {
   const absl::StatusOr<uint64_t> operator_id = WriteOperatorId(run_directory);
   if (!operator_id.ok()) return operator_id.status();
   options.operator_id = *operator_id;
-  options.log = [](const std::string& line) { Log(LogLevel::kInfo, line); };
+  options.log = [&logger](const std::string& line) { logger.Write({.text = line}); };
   ScheduleControl::Options schedule_options{.caller = options.caller, .log = options.log};
   const AgentCaller caller = options.caller;
   Controller controller(std::move(options));
@@ -272,9 +271,10 @@ int Main(int argc, char** argv) {
   Flags flags;
   Declare(app, flags);
   CLI11_PARSE(app, argc, argv);
-  const absl::Status status = Run(flags);
+  Logger logger("bfly-controller", flags.log);
+  const absl::Status status = Run(flags, logger);
   if (status.ok()) return 0;
-  Log(LogLevel::kError, std::string(status.message()));
+  logger.Write({.level = LogLevel::kError, .text = std::string(status.message())});
   return 1;
 }
 

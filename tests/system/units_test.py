@@ -149,6 +149,19 @@ class NoticesTest(unittest.TestCase):
                                    timeout=lab.PATIENCE, check=False)
         self.assertEqual(wrong.returncode, 1)
         self.assertRegex(log.read_text(), "^<3>bfly-controller: ")
+        # The journal itself gets fields, by its own protocol.
+        journal = self.lab.directory / "journal-dir"
+        journal.mkdir()
+        records = NotifySocket(journal / "socket")
+        self.addCleanup(records.close)
+        mounted = f"mount -t tmpfs run /run && mkdir -p /run/systemd/journal && mount --bind {journal} /run/systemd/journal"
+        with open(log, "wb") as stream:
+            subprocess.run(["unshare", "--mount", "sh", "-c", f'{mounted} && exec "$0" --run-dir {log}',
+                            lab.BUILD / "bfly-dataplane"], stderr=stream, env=environment, timeout=lab.PATIENCE, check=False)
+        record = records.wait_for("MESSAGE=").splitlines()
+        self.assertEqual(log.read_text(), "")
+        for field in ("PRIORITY=3", "SYSLOG_IDENTIFIER=bfly-dp0", "BFLY_DATA_PLANE=dp0"):
+            self.assertIn(field, record)
         # A file that is not the journal gets no levels.
         plain = subprocess.run([lab.BUILD / "bfly-controller", "--run-dir", log], capture_output=True, text=True,
                                env=environment, timeout=lab.PATIENCE, check=False)
