@@ -10,6 +10,7 @@
 #include "control/services/circuit_filter.h"
 #include "control/services/circuit_messages.h"
 #include "control/services/circuits_service.h"
+#include "control/services/written_stream.h"
 #include "control/status/grpc_status.h"
 
 namespace bfly::control {
@@ -18,14 +19,12 @@ namespace {
 // Circuits in one message.
 constexpr int kMaxChangesInMessage = 1000;
 
-class WatchStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
-                          public CircuitListener,
-                          public WatchWriter::Stream {
+class WatchStream final : public WrittenStream, public CircuitListener {
  public:
   // `parsed` says what was wrong with the bytes of the request.
   WatchStream(Controller& controller, WatchWriter& writer, const v1::WatchRequest& request,
               absl::Status parsed)
-      : controller_(controller), writer_(writer), filter_(FilterOf(request)) {
+      : WrittenStream(writer), controller_(controller), filter_(FilterOf(request)) {
     Resource& watchers = controller_.resources().watchers;
     absl::Status status = std::move(parsed);
     if (status.ok()) {
@@ -67,28 +66,11 @@ class WatchStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     WakeLocked();
   }
 
-  void OnWriteDone(bool ok) override {
-    const std::lock_guard lock(mutex_);
-    writing_ = false;
-    if (!ok && !ending_.has_value()) ending_ = absl::CancelledError("the client has gone");
-    WriteLocked();
-  }
-  void OnCancel() override { End(absl::CancelledError("cancelled")); }
-  void OnDone() override {
+ private:
+  void Leave() override {
     if (watching_) controller_.intent().Unwatch(this);
     if (counted_) controller_.resources().watchers.Give();
-    // The writer may be about to write.
-    writer_.Forget(this);
-    delete this;
   }
-
-  void Write() override {
-    const std::lock_guard lock(mutex_);
-    woken_ = false;
-    WriteLocked();
-  }
-
- private:
   absl::Status Check(const Network& network) const {
     FieldErrors errors;
     CheckFilter(filter_, network, errors);
@@ -115,19 +97,11 @@ class WatchStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     return a->id == b->id && a->path == b->path && a->broken == b->broken;
   }
   void WakeLocked() {
-    if (writing_ || ending_.has_value()) return;
     if (waiting_.empty() && complete_told_ && !reset_) return;
-    if (!std::exchange(woken_, true)) writer_.Wake(this);
+    Wake();
   }
 
-  // Begins to write the next message, or ends, if nothing is being written.
-  void WriteLocked() {
-    if (writing_ || finished_) return;
-    if (ending_.has_value()) {
-      finished_ = true;
-      Finish(ToGrpc(*ending_));
-      return;
-    }
+  std::optional<grpc::ByteBuffer> NextLocked() override {
     v1::WatchResponse message;
     int circuits = 0;
     while (!waiting_.empty() && circuits < kMaxChangesInMessage) {
@@ -152,44 +126,26 @@ class WatchStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
         ++circuits;
       }
     }
-    if (circuits == 0 && complete_told_ && !reset_) return;
+    if (circuits == 0 && complete_told_ && !reset_) return std::nullopt;
     message.set_reset(std::exchange(reset_, false));
     message.set_skipped(std::exchange(skipped_, 0));
     message.set_complete(waiting_.empty());
     complete_told_ = message.complete();
-    writing_ = true;
-    bytes_ = Serialize(message);
-    StartWrite(&bytes_);
-  }
-
-  void End(const absl::Status& status) {
-    const std::lock_guard lock(mutex_);
-    EndLocked(status);
-  }
-  void EndLocked(const absl::Status& status) {
-    if (ending_.has_value()) return;
-    ending_ = status;
-    WriteLocked();
+    return Serialize(message);
   }
 
   Controller& controller_;
-  WatchWriter& writer_;
   const CircuitFilter filter_;
   bool counted_ = false;  // among the watchers
   bool watching_ = false;
 
-  std::mutex mutex_;  // guards what follows
+  // What follows needs mutex_.
   std::shared_ptr<const Network> network_;
   std::map<Row, std::optional<StandingCircuit>> waiting_;  // not told yet: now at this input
   std::unordered_map<Row, StandingCircuit> told_;          // what the client knows of
   uint64_t skipped_ = 0;
   bool reset_ = false;
   bool complete_told_ = false;
-  bool woken_ = false;
-  bool writing_ = false;
-  bool finished_ = false;
-  std::optional<absl::Status> ending_;
-  grpc::ByteBuffer bytes_;  // being written
 };
 
 }  // namespace
