@@ -66,15 +66,19 @@ void Adoption::Adopt() {
     if (IsUnreachable(held.status())) return false;
     if (!held.ok() || !held->loaded()) return true;
     if (!held->owner().empty() && !held->caller_owns()) {
-      options_.log(absl::StrCat("data plane ", held->data_plane(), " at ", agent.address, " ",
-                                BelongsTo(held->owner()).message()));
+      options_.events->Note(v1::Event::WARNING,
+                            absl::StrCat("data plane ", held->data_plane(), " at ", agent.address,
+                                         " ", BelongsTo(held->owner()).message()),
+                            held->data_plane());
       return true;
     }
     if (!intent_.is_loaded() && found.empty()) topology = held->topology();
     if (!google::protobuf::util::MessageDifferencer::Equals(topology, held->topology())) {
-      options_.log(absl::StrCat("data plane ", held->data_plane(), " at ", agent.address,
-                                " runs another fabric, ", held->topology().name(),
-                                ", and is left alone"));
+      options_.events->Note(
+          v1::Event::WARNING,
+          absl::StrCat("data plane ", held->data_plane(), " at ", agent.address,
+                       " runs another fabric, ", held->topology().name(), ", and is left alone"),
+          held->data_plane());
       return true;
     }
     found.push_back(
@@ -108,16 +112,23 @@ void Adoption::MoveTo(const std::shared_ptr<DataPlane>& found) {
 
 void Adoption::TakeOver(const v1::Topology& topology, const DataPlanes& found) {
   auto intent = MakeIntent(topology, options_.run_directory, options_.caller, found, 0);
+  v1::Event event;
+  v1::TopologyEvent& what = *event.mutable_topology();
+  what.set_fabric(topology.name());
   if (!intent.ok()) {
-    options_.log(
-        absl::StrCat("cannot take over fabric ", topology.name(), ": ", intent.status().message()));
-    return;
+    event.set_severity(v1::Event::ERROR);
+    what.set_change(v1::TopologyEvent::FAILED);
+    what.set_reason(absl::StrCat("cannot be taken over: ", intent.status().message()));
+    return options_.events->Add(std::move(event));
   }
+  event.set_severity(v1::Event::INFO);
+  what.set_change(v1::TopologyEvent::TAKEN_OVER);
+  what.set_rows((*intent)->state.network().rows());
   (*intent)->circuits_known = false;
   resources_.FitTo((*intent)->state.network().rows());
   intent_.Replace(*std::move(intent));
   AdoptObjects();
-  options_.log(absl::StrCat("took over fabric ", topology.name()));
+  options_.events->Add(std::move(event));
   for (const auto& plane : intent_.now().planes) reconciler_.Reconcile(*plane).IgnoreError();
 }
 
@@ -126,7 +137,7 @@ void Adoption::AdoptObjects() {
   const auto records = store_.Open(NameForStore(intent_.now().topology));
   if (!records.ok()) {
     const std::string problem(records.status().message());
-    options_.log(problem);
+    options_.events->Note(v1::Event::ERROR, problem);
     intent_.Change([&](Intent& intent) { intent.store_problem = problem; });
     return;
   }
@@ -137,12 +148,15 @@ void Adoption::AdoptObjects() {
                                        resources_.objects.limit());
       const absl::Status status = order.ok() ? Execute(state, *order) : order.status();
       if (status.ok()) continue;
-      options_.log(NotTakenOver(status, order.ok() ? nullptr : &resources_.objects));
+      options_.events->Note(v1::Event::WARNING,
+                            NotTakenOver(status, order.ok() ? nullptr : &resources_.objects));
     }
     state.Commit();
   });
   if (!records->empty()) {
-    options_.log(absl::StrCat("took over ", intent_.now().state.objects().size(), " objects"));
+    options_.events->Note(
+        v1::Event::INFO,
+        absl::StrCat("took over ", intent_.now().state.objects().size(), " objects"));
   }
 }
 

@@ -31,7 +31,7 @@ absl::Status Arbitration::Ask(const void* client, uint64_t election_id, Listener
   clients_[election_id] = {client, std::move(listener)};
   const uint64_t now = PrimaryLocked();
   if (now != before) {
-    TellAll();
+    TellAll(before);
   } else {
     clients_[election_id].listener(now == election_id, now);
   }
@@ -42,7 +42,7 @@ void Arbitration::Leave(const void* client) {
   const std::lock_guard lock(mutex_);
   const uint64_t before = PrimaryLocked();
   Remove(client);
-  if (PrimaryLocked() != before) TellAll();
+  if (PrimaryLocked() != before) TellAll(before);
 }
 
 absl::Status Arbitration::Check(uint64_t election_id) const {
@@ -68,8 +68,9 @@ size_t Arbitration::clients() const {
   return clients_.size();
 }
 
-void Arbitration::TellAll() {
+void Arbitration::TellAll(uint64_t before) {
   const uint64_t now = PrimaryLocked();
+  if (on_change_) on_change_(now, before);
   for (const auto& [id, client] : clients_) client.listener(id == now, now);
 }
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "absl/status/status.h"
 
@@ -28,7 +29,10 @@ class Arbitration {
   // Clients may ask for ids up to this one. Larger ids are for operators, who have no role.
   static constexpr uint64_t kMaxElectionId = uint64_t{1} << 63;
   // With `operator_id` a call may change the fabric whoever is primary; 0: there is no such id.
-  explicit Arbitration(uint64_t operator_id = 0) : operator_id_(operator_id) {}
+  // `on_change` is told of every change of the primary, as a listener is; 0: nobody is the primary.
+  using OnChange = std::function<void(uint64_t primary_id, uint64_t before)>;
+  explicit Arbitration(uint64_t operator_id = 0, OnChange on_change = {})
+      : operator_id_(operator_id), on_change_(std::move(on_change)) {}
 
   // INVALID_ARGUMENT: id 0, an id above kMaxElectionId, or one another client holds.
   // RESOURCE_EXHAUSTED: kMaxClients have asked. A client that asks again changes its id.
@@ -43,10 +47,11 @@ class Arbitration {
 
  private:
   uint64_t PrimaryLocked() const { return clients_.empty() ? 0 : clients_.rbegin()->first; }
-  void TellAll();
+  void TellAll(uint64_t before);
   void Remove(const void* client);
 
   const uint64_t operator_id_;
+  const OnChange on_change_;
   mutable std::mutex mutex_;
   struct Client {
     const void* identity;

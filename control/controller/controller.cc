@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "control/status/field_errors.h"
@@ -34,7 +35,8 @@ std::unique_ptr<Store> StoreOf(const Controller::Options& options) {
 
 Controller::Controller(Options options)
     : options_(WithOwner(std::move(options))),
-      arbitration_(options_.operator_id),
+      arbitration_(options_.operator_id,
+                   [this](uint64_t id, uint64_t before) { NotePrimary(id, before); }),
       store_(StoreOf(options_)) {
   adoption_.Adopt();
   if (options_.resume) loader_.ResumeLast();
@@ -57,10 +59,23 @@ void Controller::Watch() {
   while (!stopping_) {
     lock.unlock();
     adoption_.AdoptLate();
-    plane_watch_.LookAt(intent_.planes());
+    const DataPlanes planes = intent_.planes();
+    plane_events_.KeepOnly(planes);
+    plane_watch_.LookAt(planes);
+    for (const auto& plane : planes) {
+      plane_events_.Look(*plane, intent_.HasNow(*plane), PlaneEvents::Clock::now());
+    }
     lock.lock();
     watch_changed_.wait_for(lock, options_.watch_interval, [this] { return stopping_; });
   }
+}
+
+void Controller::NotePrimary(uint64_t election_id, uint64_t before) {
+  v1::Event event;
+  event.set_severity(v1::Event::INFO);
+  event.mutable_primary()->set_election_id(election_id);
+  event.mutable_primary()->set_before(before);
+  options_.events->Add(std::move(event));
 }
 
 absl::Status Controller::Read(const std::function<void(const FabricState&)>& reader) const {

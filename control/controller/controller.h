@@ -33,9 +33,11 @@
 #include "control/controller/fault_control.h"
 #include "control/controller/fault_reports.h"
 #include "control/controller/in_band_session.h"
+#include "control/controller/intent_events.h"
 #include "control/controller/intent_keeper.h"
 #include "control/controller/link_control.h"
 #include "control/controller/loaded_intent.h"
+#include "control/controller/plane_events.h"
 #include "control/controller/plane_watch.h"
 #include "control/controller/program_control.h"
 #include "control/controller/reconciler.h"
@@ -53,6 +55,7 @@ class Controller {
   explicit Controller(Options options);
   ~Controller();
 
+  EventLog& events() { return *options_.events; }
   Arbitration& arbitration() { return arbitration_; }
   Resources& resources() { return resources_; }
   LoadedIntent& intent() { return intent_; }
@@ -99,27 +102,30 @@ class Controller {
 
  private:
   void Watch();
+  void NotePrimary(uint64_t election_id, uint64_t before);
 
   const Options options_;
   Arbitration arbitration_;
   Resources resources_;
   const std::unique_ptr<Store> store_;  // where the intent is kept
   LoadedIntent intent_{arbitration_};
-  IntentKeeper keeper_{intent_, *store_, options_.log};
+  IntentEvents intent_events_{intent_, *options_.events};
+  IntentKeeper keeper_{intent_, *store_, *options_.events};
   CircuitCommit commit_{intent_, *store_, arbitration_,
                         [this] { return reconciler_.Reconcile(intent_.now().ingress()); }};
-  FaultControl faults_{intent_, commit_, options_.log};
+  FaultControl faults_{intent_, commit_, *options_.events};
   FaultReports fault_reports_;
-  LinkControl links_{intent_};
-  TrafficControl traffic_{intent_, resources_};
-  Reconciler reconciler_{intent_, faults_, links_, traffic_, options_.log};
+  LinkControl links_{intent_, *options_.events};
+  TrafficControl traffic_{intent_, resources_, *options_.events};
+  Reconciler reconciler_{intent_, faults_, links_, traffic_, *options_.events};
   PlaneWatch plane_watch_{options_, intent_, reconciler_};
   FabricLoader loader_{options_, intent_, keeper_, resources_, reconciler_};
   TimedLock program_lock_;  // held while stage workers run a program, taken before the change lock
-  InBandSession in_band_{intent_, commit_, reconciler_, program_lock_};
-  ProgramControl programs_{intent_, program_lock_};
+  InBandSession in_band_{intent_, commit_, reconciler_, program_lock_, *options_.events};
+  ProgramControl programs_{intent_, program_lock_, *options_.events};
   Adoption adoption_{options_, intent_, *store_, resources_, reconciler_};
 
+  PlaneEvents plane_events_{*options_.events, options_.worker_patience};  // watch_
   std::mutex watch_mutex_;
   std::condition_variable watch_changed_;
   bool stopping_ = false;  // watch_mutex_

@@ -4,11 +4,12 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "control/controller/agent_caller.h"
+#include "control/events/event_log.h"
 
 namespace bfly::control {
 
@@ -30,8 +31,10 @@ struct ControllerOptions {
   // answers in a row that did not come in time.
   std::chrono::milliseconds look_time{2'000};
   int late_looks = 3;
-  // Gets what an operator wants to know, a line at a time, from any thread.
-  std::function<void(const std::string&)> log = [](const std::string&) {};
+  // A worker that begins no pass for so long counts as hung.
+  std::chrono::milliseconds worker_patience{5000};
+  // Gets what happens to the fabric.
+  std::shared_ptr<EventLog> events = std::make_shared<EventLog>();
 };
 
 }  // namespace bfly::control

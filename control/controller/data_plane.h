@@ -36,12 +36,20 @@ class DataPlane {
     uint64_t revision = 0;    // of what it held when it was last in step
     uint64_t reconciled = 0;  // circuits installed again or removed since it came back
     v1::DataPlaneStatus status;
+    google::protobuf::RepeatedPtrField<v1::AgentWorker> workers;
+    google::protobuf::RepeatedPtrField<v1::AgentPort> ports;
     // The data plane was told to take these links and nodes down and did not answer. The call
     // failed, so they are brought back if they are down.
     std::vector<Fault> taken_back = {};
     // The data plane was told to load this fabric and did not answer. Nobody wants the fabric any
     // more.
     std::shared_ptr<const v1::Topology> given_up = nullptr;
+
+    void LearnStatus(const v1::AgentState& held) {
+      status = held.status();
+      workers = held.workers();
+      ports = held.ports();
+    }
   };
   Known known() const {
     const std::lock_guard lock(mutex_);

@@ -68,14 +68,16 @@ absl::StatusOr<KeptBefore> FabricLoader::Load(const v1::Topology& topology, Load
   }
   if (!status.ok()) return status;
 
-  if (before != nullptr) UnloadAll(*before, deadline, options_.log);
+  if (before != nullptr) UnloadAll(*before, deadline, *options_.events);
   status = LoadPlanes(**intent, way.replace, deadline);
   if (!status.ok()) {
     if (before != nullptr) Restore(deadline);
     return status;
   }
-  options_.log(absl::StrCat("fabric ", (*intent)->topology.name(),
-                            kept.resumed.has_value() ? " resumed" : " loaded"));
+  Note(kept.resumed.has_value() ? v1::TopologyEvent::RESUMED
+       : before != nullptr      ? v1::TopologyEvent::REPLACED
+                                : v1::TopologyEvent::LOADED,
+       **intent, before);
   resources_.FitTo((*intent)->state.network().rows());
   if (kept.resumed.has_value()) {
     keeper_.Resume(*std::move(intent));
@@ -100,14 +102,10 @@ void FabricLoader::ResumeLast() {
   std::optional<v1::KeptIntent> resumed;
   auto intent = MakeResumed(**topology, 0, resumed);
   if (!intent.ok()) {
-    options_.log(absl::StrCat("cannot resume fabric ", (*topology)->name(), ": ",
-                              intent.status().message()));
+    NoteFailed((*topology)->name(), absl::StrCat("cannot be resumed: ", intent.status().message()));
     return;
   }
-  options_.log(absl::StrCat("fabric ", (*topology)->name(), " is resumed with ",
-                            (*intent)->state.size(),
-                            " circuits; data planes are loaded as they "
-                            "answer"));
+  Note(v1::TopologyEvent::RESUMED, **intent, nullptr);
   resources_.FitTo((*intent)->state.network().rows());
   keeper_.Resume(*std::move(intent));
 }
@@ -117,8 +115,8 @@ absl::StatusOr<std::vector<LastFigures>> FabricLoader::Unload(uint64_t election_
   const auto change = intent_.BeginChange(election_id, deadline);
   if (!change.ok()) return change.status();
   if (absl::Status status = intent_.CheckLoaded(); !status.ok()) return status;
-  std::vector<LastFigures> last = UnloadAll(intent_.now(), deadline, options_.log);
-  options_.log(absl::StrCat("fabric ", intent_.now().topology.name(), " unloaded"));
+  std::vector<LastFigures> last = UnloadAll(intent_.now(), deadline, *options_.events);
+  Note(v1::TopologyEvent::UNLOADED, intent_.now(), nullptr);
   keeper_.End();
   resources_.FitTo(0);
   return last;
@@ -147,13 +145,34 @@ void FabricLoader::Restore(Deadline deadline) {
     if (status.ok()) status = reconciler_.Reconcile(*plane, deadline);
   }
   if (status.ok()) {
-    options_.log(absl::StrCat("fabric ", intent.topology.name(), " runs again"));
-    return;
+    return Note(v1::TopologyEvent::RESTORED, intent, nullptr);
   }
   // The watching thread loads the data planes one by one as they answer.
   for (const auto& plane : intent.planes) MarkOutOfStep(*plane, status);
-  options_.log(absl::StrCat("fabric ", intent.topology.name(),
-                            " could not be loaded again at once: ", status.message()));
+  NoteFailed(intent.topology.name(),
+             absl::StrCat("could not be loaded again at once: ", status.message()));
+}
+
+void FabricLoader::Note(v1::TopologyEvent::Change change, const Intent& intent,
+                        const Intent* before) {
+  v1::Event event;
+  event.set_severity(v1::Event::INFO);
+  v1::TopologyEvent& topology = *event.mutable_topology();
+  topology.set_change(change);
+  topology.set_fabric(intent.topology.name());
+  if (before != nullptr) topology.set_before(before->topology.name());
+  topology.set_rows(intent.state.network().rows());
+  topology.set_circuits(intent.state.size());
+  options_.events->Add(std::move(event));
+}
+
+void FabricLoader::NoteFailed(const std::string& fabric, const std::string& reason) {
+  v1::Event event;
+  event.set_severity(v1::Event::ERROR);
+  event.mutable_topology()->set_change(v1::TopologyEvent::FAILED);
+  event.mutable_topology()->set_fabric(fabric);
+  event.mutable_topology()->set_reason(reason);
+  options_.events->Add(std::move(event));
 }
 
 }  // namespace bfly::control

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -69,6 +70,10 @@ class FabricLoader {
   void GiveUp(const Intent& intent, const std::shared_ptr<DataPlane>& plane);
   // Loads the fabric again that another was to replace.
   void Restore(Deadline deadline);
+  // Adds an event of `intent`, which takes the place of `before` if that is given.
+  void Note(v1::TopologyEvent::Change change, const Intent& intent, const Intent* before);
+  void NoteFailed(const std::string& fabric, const std::string& reason);
+
   const ControllerOptions& options_;
   LoadedIntent& intent_;
   IntentKeeper& keeper_;

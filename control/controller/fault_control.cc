@@ -36,9 +36,7 @@ absl::Status FaultControl::Set(uint64_t election_id, const FindFault& find, bool
   absl::Status status = CheckTime(deadline);
   if (status.ok()) status = TellFault(*fault, down, intent_.now(), deadline);
   if (!status.ok()) return status;
-  std::vector<Row> crossing;
-  intent_.Change([&](Intent& intent) { crossing = intent.state.SetFault(*fault, down); });
-  ApplyFailurePolicy(crossing, deadline);
+  ApplyFailurePolicy(Apply(*fault, down, ""), deadline);
   return absl::OkStatus();
 }
 
@@ -69,9 +67,7 @@ absl::Status FaultControl::Reconcile(DataPlane& plane, const v1::AgentState& hel
 }
 
 void FaultControl::Adopt(const Fault& fault, const DataPlane& plane) {
-  std::vector<Row> crossing;
-  intent_.Change([&](Intent& intent) { crossing = intent.state.SetFault(fault, /*down=*/true); });
-  TellCircuits(crossing);
+  TellCircuits(Apply(fault, /*down=*/true, plane.name()));
   // Other data planes that run links of the node may not know.
   for (const auto& other : RunnersOf(fault, intent_.now())) {
     if (other.get() == &plane) continue;
@@ -88,7 +84,8 @@ void FaultControl::MoveOff(const Fault& fault, Deadline deadline) {
   const absl::Status status = commit_.CommitEach(
       state.standing().Crossing(fault),
       [&links](FabricState& now, Row input) { MoveCircuit(now, input, links); }, deadline);
-  if (!status.ok()) log_("circuits to be moved: " + std::string(status.message()));
+  if (status.ok()) return;
+  events_.Note(v1::Event::WARNING, "circuits to be moved: " + std::string(status.message()));
 }
 
 void FaultControl::ApplyFailurePolicy(const std::vector<Row>& crossing, Deadline deadline) {
@@ -104,8 +101,36 @@ void FaultControl::ApplyFailurePolicy(const std::vector<Row>& crossing, Deadline
     }
   }
   // The circuits stay broken, and the next look at the data plane tries again.
-  if (!status.ok()) log_("broken circuits: " + std::string(status.message()));
+  if (!status.ok()) {
+    events_.Note(v1::Event::WARNING, "broken circuits: " + std::string(status.message()));
+  }
   TellCircuits(crossing);
+}
+
+std::vector<Row> FaultControl::Apply(const Fault& fault, bool down, const std::string& data_plane) {
+  const bool was_down = intent_.now().state.faults().is_down(fault);
+  std::vector<Row> crossing;
+  intent_.Change([&](Intent& intent) { crossing = intent.state.SetFault(fault, down); });
+  if (was_down == down) return crossing;
+  v1::Event event;
+  event.set_severity(down ? v1::Event::WARNING : v1::Event::INFO);
+  v1::LinksEvent& what = *event.mutable_links();
+  what.set_change(down ? v1::LinksEvent::FAILED : v1::LinksEvent::RESTORED);
+  what.set_count(1);
+  what.set_data_plane(data_plane);
+  if (const auto* link = std::get_if<LinkId>(&fault)) {
+    v1::LinkRef& ref = *what.add_links();
+    ref.set_stage(static_cast<uint32_t>(link->stage));
+    ref.set_row(link->row);
+    ref.set_port(static_cast<uint32_t>(link->port));
+  } else {
+    const NodeId& node = std::get<NodeId>(fault);
+    v1::NodeRef& ref = *what.add_nodes();
+    ref.set_level(static_cast<uint32_t>(node.level));
+    ref.set_row(node.row);
+  }
+  events_.Add(std::move(event));
+  return crossing;
 }
 
 void FaultControl::TellCircuits(const std::vector<Row>& inputs) {

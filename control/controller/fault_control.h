@@ -11,14 +11,14 @@
 #include "bfly/v1/agent.pb.h"
 #include "control/controller/circuit_commit.h"
 #include "control/controller/loaded_intent.h"
+#include "control/events/event_log.h"
 
 namespace bfly::control {
 
 class FaultControl {
  public:
-  FaultControl(LoadedIntent& intent, CircuitCommit& commit,
-               const std::function<void(const std::string&)>& log)
-      : intent_(intent), commit_(commit), log_(log) {}
+  FaultControl(LoadedIntent& intent, CircuitCommit& commit, EventLog& events)
+      : intent_(intent), commit_(commit), events_(events) {}
 
   // Takes a link or node down, or brings it back, at all data planes that run a part of it or at
   // none. `find` looks it up in the network of the loaded fabric.
@@ -42,11 +42,14 @@ class FaultControl {
   void MoveOff(const Fault& fault, Deadline deadline);
   // A person took the fault down at this data plane.
   void Adopt(const Fault& fault, const DataPlane& plane);
+  // Notes in the intent that the fault is down, or up, and adds an event. Returns the inputs of the
+  // circuits that cross it. `data_plane`: where somebody else took it down; empty: a client did.
+  std::vector<Row> Apply(const Fault& fault, bool down, const std::string& data_plane);
   void TellCircuits(const std::vector<Row>& inputs);
 
   LoadedIntent& intent_;
   CircuitCommit& commit_;
-  const std::function<void(const std::string&)>& log_;
+  EventLog& events_;
 };
 
 }  // namespace bfly::control

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/controller/agent_answers.h"
+#include "control/controller/program_note.h"
 #include "control/intent/in_band.h"
 #include "control/status/field_errors.h"
 
@@ -41,6 +42,11 @@ void SetProgram(const InBandOrder& order, int dimension, v1::AgentInBandRequest&
     collision.set_c(order.options.c != 0 ? order.options.c : CollisionThreshold(dimension));
     collision.set_max_rounds(order.options.max_rounds);
   }
+}
+
+std::string NameOf(const v1::AgentInBandRequest& request) {
+  if (request.has_collision()) return "collision";
+  return request.has_minimum() ? "minimum" : "release";
 }
 
 RouteResult RouteOf(const Network& network, const v1::AgentInBandRequest& request,
@@ -141,7 +147,9 @@ absl::StatusOr<InBandOutcome> InBandSession::Execute(const Caller& caller,
   if (!status.ok()) return status;
 
   v1::AgentInBandRequest request = RequestOf(state, *order);
+  ProgramNote note(events_, v1::Event::DEBUG, NameOf(request));
   const absl::StatusOr<v1::AgentInBandResponse> response = Ask(request, caller.patience.deadline);
+  note.End(response.status());
   if (!response.ok()) return response.status();
   status = CheckAnswer(*response, request, state.network());
   if (!status.ok()) return OutcomeUnknown(status);

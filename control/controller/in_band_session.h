@@ -13,6 +13,7 @@
 #include "control/controller/deadline.h"
 #include "control/controller/loaded_intent.h"
 #include "control/controller/reconciler.h"
+#include "control/events/event_log.h"
 #include "control/intent/in_band_order.h"
 #include "control/intent/in_band_outcome.h"
 
@@ -22,8 +23,12 @@ class InBandSession {
  public:
   // Whoever has stage workers run a program holds `programs`, and takes it before the change lock.
   InBandSession(LoadedIntent& intent, CircuitCommit& commit, Reconciler& reconciler,
-                TimedLock& programs)
-      : intent_(intent), commit_(commit), reconciler_(reconciler), programs_(programs) {}
+                TimedLock& programs, EventLog& events)
+      : intent_(intent),
+        commit_(commit),
+        reconciler_(reconciler),
+        programs_(programs),
+        events_(events) {}
 
   // How long a caller waits.
   struct Patience {
@@ -60,6 +65,7 @@ class InBandSession {
   CircuitCommit& commit_;
   Reconciler& reconciler_;
   TimedLock& programs_;
+  EventLog& events_;
 };
 
 }  // namespace bfly::control

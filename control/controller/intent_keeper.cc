@@ -24,9 +24,8 @@ constexpr int kRest = 4;
 
 }  // namespace
 
-IntentKeeper::IntentKeeper(LoadedIntent& intent, Store& store,
-                           std::function<void(const std::string&)> log)
-    : intent_(intent), store_(store), log_(std::move(log)) {
+IntentKeeper::IntentKeeper(LoadedIntent& intent, Store& store, EventLog& events)
+    : intent_(intent), store_(store), events_(events) {
   const auto record = ReadRecord();
   if (!record.ok()) {
     Learn(record.status());
@@ -221,8 +220,11 @@ void IntentKeeper::Learn(const absl::Status& status) {
     if (problem == problem_) return;
     problem_ = problem;
   }
-  log_(status.ok() ? "what is changed is kept again"
-                   : absl::StrCat("what is changed is not kept: ", problem));
+  v1::Event event;
+  event.set_severity(status.ok() ? v1::Event::INFO : v1::Event::ERROR);
+  event.mutable_store()->set_kept(status.ok());
+  event.mutable_store()->set_reason(problem);
+  events_.Add(std::move(event));
 }
 
 void IntentKeeper::Run() {

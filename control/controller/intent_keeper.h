@@ -8,7 +8,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,6 +20,7 @@
 #include "bfly/v1/fabric.pb.h"
 #include "control/controller/kept_fabric.h"
 #include "control/controller/loaded_intent.h"
+#include "control/events/event_log.h"
 #include "control/store/store.h"
 
 namespace bfly::control {
@@ -28,7 +28,7 @@ namespace bfly::control {
 class IntentKeeper final : public CircuitListener {
  public:
   // Nothing may be loaded yet.
-  IntentKeeper(LoadedIntent& intent, Store& store, std::function<void(const std::string&)> log);
+  IntentKeeper(LoadedIntent& intent, Store& store, EventLog& events);
   // Writes what is committed.
   ~IntentKeeper() override;
 
@@ -83,7 +83,7 @@ class IntentKeeper final : public CircuitListener {
 
   LoadedIntent& intent_;
   Store& store_;
-  const std::function<void(const std::string&)> log_;
+  EventLog& events_;
 
   std::mutex writing_;         // guards what follows; it is held while the store writes
   uint64_t written_ = 0;       // changes of the intent that are in the store

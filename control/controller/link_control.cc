@@ -2,8 +2,10 @@
 #include "control/controller/link_control.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/events/event_record.h"
 #include "control/status/field_errors.h"
 #include "google/protobuf/util/message_differencer.h"
 
@@ -106,12 +108,25 @@ absl::StatusOr<v1::SetLinksResponse> LinkControl::Set(const v1::SetLinksRequest&
     return status;
   }
   intent_.Change([&](Intent& intent) { intent.link_changes = changes; });
+  Note(request.changes());
   v1::SetLinksResponse response;
   for (const v1::LinkOverride& one : request.changes()) {
     status = AddGroups(intent_.now(), changes, SelectorOf(one), response.mutable_links());
     if (!status.ok()) return status;
   }
   return response;
+}
+
+void LinkControl::Note(const LinkOverrides& changes) {
+  if (changes.empty()) return;
+  v1::Event event;
+  event.set_severity(v1::Event::INFO);
+  v1::LinksEvent& what = *event.mutable_links();
+  what.set_change(v1::LinksEvent::CHANGED);
+  what.set_count(static_cast<uint64_t>(changes.size()));
+  const int shown = std::min(changes.size(), kMostInEvent);
+  what.mutable_changes()->Add(changes.begin(), changes.begin() + shown);
+  events_.Add(std::move(event));
 }
 
 absl::StatusOr<v1::GetLinksResponse> LinkControl::Get(const v1::GetLinksRequest& request) const {

@@ -8,12 +8,13 @@
 #include "bfly/v1/agent.pb.h"
 #include "bfly/v1/fabric.pb.h"
 #include "control/controller/loaded_intent.h"
+#include "control/events/event_log.h"
 
 namespace bfly::control {
 
 class LinkControl {
  public:
-  explicit LinkControl(LoadedIntent& intent) : intent_(intent) {}
+  LinkControl(LoadedIntent& intent, EventLog& events) : intent_(intent), events_(events) {}
 
   // Changes links at all data planes or at none: if one fails, the others get back what they had.
   absl::StatusOr<v1::SetLinksResponse> Set(const v1::SetLinksRequest& request, Deadline deadline);
@@ -23,9 +24,11 @@ class LinkControl {
   absl::Status Reconcile(DataPlane& plane, const v1::AgentState& held, Deadline deadline) const;
 
  private:
+  void Note(const LinkOverrides& changes);
   absl::Status Push(const LinkOverrides& changes, Deadline deadline) const;
 
   LoadedIntent& intent_;
+  EventLog& events_;
 };
 
 }  // namespace bfly::control

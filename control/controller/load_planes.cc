@@ -48,7 +48,7 @@ absl::Status LoadOne(const Intent& intent, DataPlane& plane, bool take_over, Dea
     known.reachable = known.in_step = known.owned = true;
     known.boot_id = state->boot_id();
     known.revision = loaded->revision();
-    known.status = state->status();
+    known.LearnStatus(*state);
   });
   return absl::OkStatus();
 }
@@ -102,8 +102,7 @@ absl::Status LoadAll(const Intent& intent, bool take_over, Deadline deadline,
   return absl::OkStatus();
 }
 
-std::vector<LastFigures> UnloadAll(const Intent& intent, Deadline deadline,
-                                   const std::function<void(const std::string&)>& log) {
+std::vector<LastFigures> UnloadAll(const Intent& intent, Deadline deadline, EventLog& events) {
   std::vector<LastFigures> all;
   // They are unloaded in the order in which packets go, so that packets on a trunk may still
   // arrive.
@@ -117,12 +116,17 @@ std::vector<LastFigures> UnloadAll(const Intent& intent, Deadline deadline,
       known.owned = false;
       if (empty) {
         known.status.set_state(v1::DataPlaneStatus::IDLE_STATE);
-        known.status.clear_workers();
+        known.workers.Clear();
+        known.ports.Clear();
       } else {
         known.problem = "was not unloaded: " + std::string(last.status().message());
       }
     });
-    if (!empty) log(absl::StrCat("data plane ", plane->name(), ": ", plane->known().problem));
+    if (!empty) {
+      events.Note(v1::Event::WARNING,
+                  absl::StrCat("data plane ", plane->name(), ": ", plane->known().problem),
+                  plane->name());
+    }
     all.push_back({plane->name(), last});
   }
   return all;

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "bfly/v1/agent.pb.h"
 #include "control/controller/intent.h"
+#include "control/events/event_log.h"
 
 namespace bfly::control {
 
@@ -36,7 +37,6 @@ struct LastFigures {
 };
 // Senders come before receivers. Data planes that do not answer keep what they hold, and are
 // marked.
-std::vector<LastFigures> UnloadAll(const Intent& intent, Deadline deadline,
-                                   const std::function<void(const std::string&)>& log);
+std::vector<LastFigures> UnloadAll(const Intent& intent, Deadline deadline, EventLog& events);
 
 }  // namespace bfly::control

@@ -89,6 +89,12 @@ class LoadedIntent {
   // Whether every data plane of the loaded fabric is usable; true if none is loaded.
   bool all_usable() const;
 
+  // Whether the data plane is one of the loaded fabric.
+  bool HasNow(const DataPlane& plane) const {
+    const std::shared_lock lock(state_);
+    return Has(plane);
+  }
+
   TimedLock& change_lock() { return change_; }
   // Takes the change lock. DEADLINE_EXCEEDED: other changes held it until then. PERMISSION_DENIED:
   // a call with this election id may not change the fabric.

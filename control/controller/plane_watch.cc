@@ -4,7 +4,6 @@
 #include <chrono>
 #include <optional>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -41,7 +40,7 @@ void PlaneWatch::LookAt(DataPlane& plane) {
     bool is = false;
     plane.Learn([&](DataPlane::Known& known) {
       known.late_looks = 0;
-      known.status = held->status();
+      known.LearnStatus(*held);
       is = HeldWhatIsKnown(*held, before, known);
     });
     return is;
@@ -64,22 +63,24 @@ bool PlaneWatch::Look(DataPlane& plane) {
 
 void PlaneWatch::Miss(DataPlane& plane, const absl::Status& why) {
   const int most = options_.late_looks;
-  std::string news;
+  bool is_new = false;
   plane.Learn([&](DataPlane::Known& known) {
     known.late_looks = IsLate(why) ? known.late_looks + 1 : 0;
     if (IsLate(why) && known.late_looks < most) {
-      if (known.reachable && known.late_looks == 1) {
-        news =
-            absl::StrCat("answers late: nothing came within ", options_.look_time.count(), " ms");
-      }
+      is_new = known.reachable && known.late_looks == 1;
       return;
     }
     known.in_step = false;
     known.problem = absl::StrCat("cannot be reached: ", why.message());
     if (IsLate(why)) absl::StrAppend(&known.problem, ", ", known.late_looks, " times in a row");
-    if (std::exchange(known.reachable, false)) news = known.problem;
+    known.reachable = false;
   });
-  if (!news.empty()) options_.log(absl::StrCat("data plane ", plane.name(), " ", news));
+  if (!is_new) return;
+  options_.events->Note(
+      v1::Event::WARNING,
+      absl::StrCat("data plane ", plane.name(), " answers late: nothing came within ",
+                   options_.look_time.count(), " ms"),
+      plane.name());
 }
 
 }  // namespace bfly::control

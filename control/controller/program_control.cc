@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "control/controller/agent_answers.h"
 #include "control/controller/dry_run.h"
+#include "control/controller/program_note.h"
 #include "control/status/field_errors.h"
 #include "control/topology_file/to_fabric_config.h"
 
@@ -73,8 +74,10 @@ absl::StatusOr<v1::RouteReport> ProgramControl::Route(const v1::RouteRequest& re
     plane = intent_.now().planes.front();
     network = intent_.now().state.shared_network();
   }
+  ProgramNote note(events_, v1::Event::INFO, request.program());
   const absl::StatusOr<v1::RouteReport> report =
       plane->client().Route(request, patience.interrupt, patience.deadline);
+  note.End(report.status());
   if (IsUnreachable(report.status())) {
     return absl::Status(report.status().code(), absl::StrCat("data plane ", plane->name(), ": ",
                                                              report.status().message()));

@@ -9,14 +9,15 @@
 #include "control/controller/in_band_session.h"
 #include "control/controller/loaded_intent.h"
 #include "control/controller/timed_lock.h"
+#include "control/events/event_log.h"
 
 namespace bfly::control {
 
 class ProgramControl {
  public:
   // Whoever has stage workers run a program holds `programs`.
-  ProgramControl(LoadedIntent& intent, TimedLock& programs)
-      : intent_(intent), programs_(programs) {}
+  ProgramControl(LoadedIntent& intent, TimedLock& programs, EventLog& events)
+      : intent_(intent), programs_(programs), events_(events) {}
 
   // Waits for programs that run already. The change lock is not held during the run, so links may
   // go down meanwhile, and the fabric may be unloaded. Either ends the run.
@@ -35,6 +36,7 @@ class ProgramControl {
  private:
   LoadedIntent& intent_;
   TimedLock& programs_;
+  EventLog& events_;
 };
 
 }  // namespace bfly::control

@@ -53,44 +53,39 @@ absl::Status Reconciler::Reconcile(DataPlane& plane, Deadline deadline) {
   if (status.ok() && ours) status = faults_.Reconcile(plane, *held, deadline);
   if (status.ok() && ours) status = links_.Reconcile(plane, *held, deadline);
   if (status.ok() && ours) status = traffic_.Reconcile(plane, *held, deadline);
-  const bool told_before = Learn(plane, held, status, made_up);
+  Learn(plane, held, status, made_up);
   // Reconciling may have found links that are down. Some circuits could not be dealt with before.
   if (status.ok() && ours) faults_.ApplyFailurePolicy({}, deadline);
-  if (told_before) return status;
-  log_(status.ok() ? absl::StrCat("data plane ", plane.name(), " is in step, ", made_up,
-                                  " circuits made up")
-                   : absl::StrCat("data plane ", plane.name(), ": ", status.message()));
   return status;
 }
 
-bool Reconciler::Learn(DataPlane& plane, const absl::StatusOr<v1::AgentState>& held,
+void Reconciler::Learn(DataPlane& plane, const absl::StatusOr<v1::AgentState>& held,
                        const absl::Status& status, uint64_t made_up) {
-  bool told_before = false;
   plane.Learn([&](DataPlane::Known& known) {
     const bool came_back = held.ok() && known.boot_id != held->boot_id();
     if (held.ok()) {
       known.late_looks = 0;
       known.boot_id = held->boot_id();
       known.revision = held->revision();
-      known.status = held->status();
+      known.LearnStatus(*held);
     }
     // Looks find out whether a data plane that answers late is still there.
     known.reachable = held.ok() || (known.reachable && IsLate(held.status()));
     known.in_step = status.ok();
     known.owned = intent_.Has(plane) && held.ok() && held->caller_owns();
-    told_before = !status.ok() && known.problem == status.message();
     known.problem = std::string(status.message());
     known.reconciled = came_back ? made_up : known.reconciled + made_up;
   });
-  return told_before;
 }
 
 absl::Status Reconciler::UnloadLateFabric(DataPlane& plane, Deadline deadline,
                                           v1::AgentState& held) {
   if (const auto last = plane.client().Unload(deadline); !last.ok()) return last.status();
   plane.Learn([](DataPlane::Known& known) { known.given_up = nullptr; });
-  log_(absl::StrCat("data plane ", plane.name(), " had loaded fabric ", held.topology().name(),
-                    " too late; it was unloaded"));
+  events_.Note(v1::Event::WARNING,
+               absl::StrCat("data plane ", plane.name(), " had loaded fabric ",
+                            held.topology().name(), " too late; it was unloaded"),
+               plane.name());
   auto now = plane.client().GetState(/*full=*/true, deadline);
   if (now.ok()) held = *std::move(now);
   return now.status();
@@ -139,7 +134,9 @@ void Reconciler::Adopt(const v1::AgentState& held) {
           intent.state.Adopt(circuit.input(), circuit.tag(), circuit.id(),
                              circuit.has_object() ? std::optional(circuit.object()) : std::nullopt);
       // Two circuits to one output: a data plane holds such a thing only if others wrote to it.
-      if (!status.ok()) log_(absl::StrCat("circuit not taken over: ", status.message()));
+      if (status.ok()) continue;
+      events_.Note(v1::Event::WARNING, absl::StrCat("circuit not taken over: ", status.message()),
+                   held.data_plane());
     }
     intent.state.SetTraffic(Traffic({held.sources().begin(), held.sources().end()}));
     intent.link_changes = held.link_changes();

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -14,6 +13,7 @@
 #include "control/controller/link_control.h"
 #include "control/controller/loaded_intent.h"
 #include "control/controller/traffic_control.h"
+#include "control/events/event_log.h"
 
 namespace bfly::control {
 
@@ -21,8 +21,8 @@ class Reconciler {
  public:
   // Each of the three controls reconciles its own part.
   Reconciler(LoadedIntent& intent, FaultControl& faults, const LinkControl& links,
-             const TrafficControl& traffic, const std::function<void(const std::string&)>& log)
-      : intent_(intent), faults_(faults), links_(links), traffic_(traffic), log_(log) {}
+             const TrafficControl& traffic, EventLog& events)
+      : intent_(intent), faults_(faults), links_(links), traffic_(traffic), events_(events) {}
 
   // Compares what the data plane holds with the intent and makes up the difference. Needs the
   // change lock. An error says why the data plane is not in step; DEADLINE_EXCEEDED may be one.
@@ -40,15 +40,14 @@ class Reconciler {
   void CompareAgain(const DataPlane& known);
   // Takes circuits, sources and changes to links over from the data plane of stage 0.
   void Adopt(const v1::AgentState& held);
-  // Returns whether the log was told the same before.
-  bool Learn(DataPlane& plane, const absl::StatusOr<v1::AgentState>& held,
+  void Learn(DataPlane& plane, const absl::StatusOr<v1::AgentState>& held,
              const absl::Status& status, uint64_t made_up);
 
   LoadedIntent& intent_;
   FaultControl& faults_;
   const LinkControl& links_;
   const TrafficControl& traffic_;
-  const std::function<void(const std::string&)>& log_;
+  EventLog& events_;
 };
 
 }  // namespace bfly::control

@@ -50,6 +50,7 @@ struct Resources {
   Resource streams{"streams", 32};
   Resource watchers{"watchers", 32};
   Resource subscribers{"subscribers", 256};
+  Resource event_streams{"event_streams", 64};
   Resource captures{"captures", 8};
   Resource elections{"elections", 64};
   // The requests of one message.

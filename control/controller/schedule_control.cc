@@ -116,6 +116,7 @@ void ScheduleControl::Look() {
   if (!IsOf(network)) {
     // Another fabric is loaded, or none.
     const std::lock_guard lock(mutex_);
+    if (running_.has_value()) Note(v1::ScheduleEvent::ENDED, running_->routed);
     running_.reset();
     unsure_ = false;
     network_ = nullptr;
@@ -123,9 +124,10 @@ void ScheduleControl::Look() {
   if (network == nullptr || !intent_.CheckUsable().ok()) return;
   const Deadline deadline = Deadline::clock::now() + kLookTime;
   const absl::Status status = IsOf(network) ? KeepInStep(deadline) : Adopt(deadline);
-  if (!status.ok() && options_.log) {
-    options_.log(absl::StrCat("schedule: ", status.message()));
+  if (!status.ok() && status.message() != told_problem_) {
+    options_.events->Note(v1::Event::WARNING, absl::StrCat("schedule: ", status.message()));
   }
+  told_problem_ = std::string(status.message());
 }
 
 ScheduleClient& ScheduleControl::ingress() {
@@ -161,6 +163,7 @@ bool ScheduleControl::RepairFaults() {
     ++next.version;
     ++next.repairs;
   }
+  if (changed) Note(v1::ScheduleEvent::REPAIRED, next.routed);
   const std::lock_guard lock(mutex_);
   running_ = std::move(next);
   return changed;
@@ -216,6 +219,8 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Start(const v1::StartSchedul
   network_ = state.shared_network();
   unsure_ = !pushed.ok();
   if (!pushed.ok()) return pushed;
+  Note(running_.has_value() ? v1::ScheduleEvent::REPLACED : v1::ScheduleEvent::STARTED,
+       next.routed);
   running_ = std::move(next);
   return status;
 }
@@ -237,8 +242,19 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Stop(uint64_t election_id, D
   const std::lock_guard lock(mutex_);
   unsure_ = !status.ok();
   if (!status.ok()) return status;
+  Note(v1::ScheduleEvent::STOPPED, running_->routed);
   running_.reset();
   return last;
+}
+
+void ScheduleControl::Note(v1::ScheduleEvent::Change change, const RoutedSchedule& routed) {
+  v1::Event event;
+  event.set_severity(v1::Event::INFO);
+  v1::ScheduleEvent& what = *event.mutable_schedule();
+  what.set_change(change);
+  what.set_slots(static_cast<uint32_t>(routed.slots.size()));
+  what.set_protocol(routed.protocol);
+  options_.events->Add(std::move(event));
 }
 
 absl::StatusOr<v1::GetScheduleResponse> ScheduleControl::Get(Deadline deadline) {

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,6 +17,7 @@
 #include "bfly/v1/schedules.pb.h"
 #include "control/controller/loaded_intent.h"
 #include "control/controller/schedule_client.h"
+#include "control/events/event_log.h"
 #include "control/intent/slot_paths.h"
 
 namespace bfly::control {
@@ -28,7 +28,7 @@ class ScheduleControl {
   struct Options {
     AgentCaller caller;  // as whom data planes are called
     std::chrono::milliseconds watch_interval{200};
-    std::function<void(const std::string&)> log;
+    std::shared_ptr<EventLog> events = std::make_shared<EventLog>();
   };
   // `intent` must outlive the object.
   ScheduleControl(LoadedIntent& intent, Options options);
@@ -61,6 +61,7 @@ class ScheduleControl {
   absl::Status KeepInStep(Deadline deadline);
   bool RepairFaults();
   absl::Status Push(const Running& running, Deadline deadline);
+  void Note(v1::ScheduleEvent::Change change, const RoutedSchedule& routed);
   // Also without the change lock.
   bool IsOf(const SharedNetwork& network);
   SharedNetwork LoadedNetwork() const;
@@ -73,7 +74,8 @@ class ScheduleControl {
   std::mutex mutex_;
   SharedNetwork network_;  // of the fabric that was compared; null: none was yet
   std::optional<Running> running_;
-  bool unsure_ = false;  // a call failed, so the data plane may hold something else
+  std::string told_problem_;  // the change lock
+  bool unsure_ = false;       // a call failed, so the data plane may hold something else
 
   std::mutex watch_mutex_;
   std::condition_variable watch_changed_;

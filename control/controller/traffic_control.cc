@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/controller/traffic_control.h"
 
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "control/agent/sources.h"
+#include "control/events/event_record.h"
 #include "google/protobuf/util/message_differencer.h"
 
 namespace bfly::control {
@@ -119,8 +121,30 @@ absl::Status TrafficControl::Set(Traffic traffic, Deadline deadline) {
     RecordLatencies(recording, id_before, UndoDeadline(deadline)).IgnoreError();
     return status;
   }
+  const Traffic before = intent_.now().state.traffic();
   intent_.Change([&](Intent& intent) { intent.state.SetTraffic(std::move(traffic)); });
+  const Traffic& after = intent_.now().state.traffic();
+  Note(v1::TrafficEvent::STOPPED, before, after);
+  Note(v1::TrafficEvent::STARTED, after, before);
   return absl::OkStatus();
+}
+
+void TrafficControl::Note(v1::TrafficEvent::Change change, const Traffic& those,
+                          const Traffic& others) {
+  std::set<uint64_t> ids;
+  for (const v1::TrafficSource& source : others.sources()) ids.insert(source.id());
+  v1::Event event;
+  event.set_severity(v1::Event::INFO);
+  v1::TrafficEvent& what = *event.mutable_traffic();
+  what.set_change(change);
+  for (const v1::TrafficSource& source : those.sources()) {
+    if (ids.count(source.id()) != 0) continue;
+    what.set_count(what.count() + 1);
+    if (what.sources_size() < kMostInEvent && !source.name().empty()) {
+      what.add_sources(source.name());
+    }
+  }
+  if (what.count() != 0) events_.Add(std::move(event));
 }
 
 absl::StatusOr<v1::ListTrafficResponse> TrafficControl::List(bool histogram,

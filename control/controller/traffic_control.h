@@ -11,13 +11,14 @@
 #include "bfly/v1/traffic.pb.h"
 #include "control/controller/loaded_intent.h"
 #include "control/controller/resources.h"
+#include "control/events/event_log.h"
 
 namespace bfly::control {
 
 class TrafficControl {
  public:
-  TrafficControl(LoadedIntent& intent, Resources& resources)
-      : intent_(intent), resources_(resources) {}
+  TrafficControl(LoadedIntent& intent, Resources& resources, EventLog& events)
+      : intent_(intent), resources_(resources), events_(events) {}
 
   // Starts sources beside those that run. A source replaces those of the same name.
   absl::Status Start(Traffic::Sources sources, uint64_t election_id, Deadline deadline);
@@ -32,9 +33,12 @@ class TrafficControl {
  private:
   // Sets the traffic at all data planes or at none. Needs the change lock.
   absl::Status Set(Traffic traffic, Deadline deadline);
+  // Adds an event of the sources of `those` that are not among `others`.
+  void Note(v1::TrafficEvent::Change change, const Traffic& those, const Traffic& others);
 
   LoadedIntent& intent_;
   Resources& resources_;
+  EventLog& events_;
 };
 
 }  // namespace bfly::control

@@ -20,6 +20,8 @@
 #include "control/access/tls.h"
 #include "control/controller/controller.h"
 #include "control/controller/schedule_control.h"
+#include "control/events/event_log.h"
+#include "control/events/event_logger.h"
 #include "control/log/logger.h"
 #include "control/server/address.h"
 #include "control/server/controller_lock.h"
@@ -33,6 +35,7 @@
 #include "control/services/circuits_service.h"
 #include "control/services/counter_poll.h"
 #include "control/services/data_server_service.h"
+#include "control/services/events_service.h"
 #include "control/services/fabric_service.h"
 #include "control/services/programs_service.h"
 #include "control/services/schedules_service.h"
@@ -44,7 +47,7 @@ namespace bfly::control {
 namespace {
 
 constexpr char kExample[] = R"(
-The services are Captures, Fabric, Circuits, DataServer, Programs, Schedules, Telemetry and Traffic of bfly.v1,
+The services are Captures, Events, Fabric, Circuits, DataServer, Programs, Schedules, Telemetry and Traffic of bfly.v1,
 grpc.health.v1 and server reflection.
 A controller that starts takes over what the data planes hold; it ends on SIGTERM or SIGINT and leaves them
 running. `bfly up FILE` starts it together with the data planes of a topology file.
@@ -209,14 +212,17 @@ absl::Status Run(const Flags& flags, Logger& logger) {
   const absl::StatusOr<uint64_t> operator_id = WriteOperatorId(run_directory);
   if (!operator_id.ok()) return operator_id.status();
   options.operator_id = *operator_id;
-  options.log = [&logger](const std::string& line) { logger.Write({.text = line}); };
-  ScheduleControl::Options schedule_options{.caller = options.caller, .log = options.log};
+  const std::shared_ptr<EventLog> events = options.events;
+  EventLogger event_logger(*events, logger.level(),
+                           [&logger](const LogRecord& record) { logger.Write(record); });
+  ScheduleControl::Options schedule_options{.caller = options.caller, .events = events};
   const AgentCaller caller = options.caller;
   Controller controller(std::move(options));
   ScheduleControl schedule_control(controller.intent(), std::move(schedule_options));
   CounterPoll poll(controller);
   CallDesk desk(controller.resources(), doors->gate.get());
   FabricService fabric(controller, poll, desk);
+  EventsService events_service(*events, controller.resources(), desk);
   CapturesService captures(controller, caller, desk);
   CircuitsService circuits(controller, desk);
   DataServerService data_server(controller, desk);
@@ -229,8 +235,8 @@ absl::Status Run(const Flags& flags, Logger& logger) {
   absl::StatusOr<std::unique_ptr<WebPage>> page = ServePage(*web_address, run_directory, started);
   if (!page.ok()) return page.status();
   absl::StatusOr<std::unique_ptr<GrpcServer>> server = GrpcServer::Start(
-      server_options,
-      {&captures, &fabric, &circuits, &data_server, &programs, &schedules, &telemetry, &traffic});
+      server_options, {&captures, &events_service, &fabric, &circuits, &data_server, &programs,
+                       &schedules, &telemetry, &traffic});
   if (!server.ok()) return server.status();
   started.store(server->get(), std::memory_order_release);
   std::cout << "controller answers at " << absl::StrJoin(doors->addresses(), ", ") << std::endl;
@@ -241,8 +247,8 @@ absl::Status Run(const Flags& flags, Logger& logger) {
 
   // The controller serves as long as it runs. Circuits can be set up, and programs run, only while
   // every data plane is there.
-  for (const char* service :
-       {"bfly.v1.Captures", "bfly.v1.Fabric", "bfly.v1.Telemetry", "bfly.v1.Traffic"}) {
+  for (const char* service : {"bfly.v1.Captures", "bfly.v1.Events", "bfly.v1.Fabric",
+                              "bfly.v1.Telemetry", "bfly.v1.Traffic"}) {
     (*server)->SetServing(service, true);
   }
   ServiceNotice notice;

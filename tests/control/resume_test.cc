@@ -179,18 +179,12 @@ TEST_F(ResumeTest, AControllerThatIsToResumeLoadsWhatTheLastOneLeftLoaded) {
   const std::vector<uint64_t> ids = Ids();
   controller_.reset();
   agent_.reset();
-  std::string log;
-  std::mutex mutex;
   const auto start = [&] {
     return std::make_unique<Controller>(
         ControllerOptions{.run_directory = directory_.path(),
                           .resume = true,
                           .agents = {},
-                          .watch_interval = std::chrono::milliseconds(20),
-                          .log = [&](const std::string& line) {
-                            const std::lock_guard lock(mutex);
-                            log += line + "\n";
-                          }});
+                          .watch_interval = std::chrono::milliseconds(20)});
   };
   auto next = start();
   EXPECT_TRUE(next->Status().loaded()) << "before any data plane answers";

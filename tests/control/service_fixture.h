@@ -19,6 +19,7 @@
 #include "bfly/v1/agent.grpc.pb.h"
 #include "bfly/v1/circuits.grpc.pb.h"
 #include "bfly/v1/data_server.grpc.pb.h"
+#include "bfly/v1/events.grpc.pb.h"
 #include "bfly/v1/fabric.grpc.pb.h"
 #include "bfly/v1/programs.grpc.pb.h"
 #include "bfly/v1/telemetry.grpc.pb.h"
@@ -26,11 +27,13 @@
 #include "control/agent/agent_service.h"
 #include "control/agent/update_socket.h"
 #include "control/controller/controller.h"
+#include "control/events/event_words.h"
 #include "control/server/address.h"
 #include "control/server/grpc_server.h"
 #include "control/services/circuits_service.h"
 #include "control/services/counter_poll.h"
 #include "control/services/data_server_service.h"
+#include "control/services/events_service.h"
 #include "control/services/fabric_service.h"
 #include "control/services/programs_service.h"
 #include "control/services/telemetry_service.h"
@@ -89,29 +92,28 @@ class TestController {
  public:
   explicit TestController(const std::string& directory, int watch_interval_ms = 20,
                           CounterPoll::Options poll = PollOnlyWhenAsked(),
-                          std::vector<std::string> agents = {}, LookRule looks = {})
+                           std::vector<std::string> agents = {}, LookRule looks = {},
+                           std::chrono::milliseconds worker_patience = std::chrono::minutes(5))
       : controller_({.run_directory = directory,
                      .agents = std::move(agents),
                      .caller = {},
                      .watch_interval = std::chrono::milliseconds(watch_interval_ms),
                      .look_time = looks.time,
                      .late_looks = looks.late,
-                     .log =
-                         [this](const std::string& line) {
-                           const std::lock_guard lock(log_mutex_);
-                           log_ += line + "\n";
-                         }}),
+                     .worker_patience = worker_patience}),
         poll_(controller_, std::move(poll)),
         desk_(controller_.resources()),
+        events_service_(controller_.events(), controller_.resources(), desk_),
         fabric_service_(controller_, poll_, desk_),
         circuits_service_(controller_, desk_),
         data_server_service_(controller_, desk_),
         programs_service_(controller_, desk_),
         telemetry_service_(poll_, desk_),
         traffic_service_(controller_, desk_),
-        server_(MustStart(SocketAddress(directory, "controller"),
-                          {&fabric_service_, &circuits_service_, &data_server_service_,
-                           &programs_service_, &telemetry_service_, &traffic_service_})),
+        server_(MustStart(
+            SocketAddress(directory, "controller"),
+            {&events_service_, &fabric_service_, &circuits_service_, &data_server_service_,
+             &programs_service_, &telemetry_service_, &traffic_service_})),
         channel(grpc::CreateChannel(SocketAddress(directory, "controller"),
                                     grpc::InsecureChannelCredentials())),
         fabric(v1::Fabric::NewStub(channel)),
@@ -119,21 +121,24 @@ class TestController {
         data_server(v1::DataServer::NewStub(channel)),
         programs(v1::Programs::NewStub(channel)),
         telemetry(v1::Telemetry::NewStub(channel)),
-        traffic(v1::Traffic::NewStub(channel)) {}
+        traffic(v1::Traffic::NewStub(channel)),
+        events(v1::Events::NewStub(channel)) {}
 
   Controller& controller() { return controller_; }
-  // Whether a line of the log has `text`.
+  // Whether the words of an event have `text`.
   bool Logged(const std::string& text) {
-    const std::lock_guard lock(log_mutex_);
-    return log_.find(text) != std::string::npos;
+    EventCursor cursor = controller_.events().BeginAt({.since = 0}).cursor;
+    while (const auto next = controller_.events().Read(cursor)) {
+      if (WordsOf(*next->event).find(text) != std::string::npos) return true;
+    }
+    return false;
   }
 
  private:
-  std::mutex log_mutex_;
-  std::string log_;  // log_mutex_
   Controller controller_;
   CounterPoll poll_;
   CallDesk desk_;
+  EventsService events_service_;
   FabricService fabric_service_;
   CircuitsService circuits_service_;
   DataServerService data_server_service_;
@@ -150,6 +155,7 @@ class TestController {
   std::unique_ptr<v1::Programs::Stub> programs;
   std::unique_ptr<v1::Telemetry::Stub> telemetry;
   std::unique_ptr<v1::Traffic::Stub> traffic;
+  std::unique_ptr<v1::Events::Stub> events;
 };
 
 // Every call of a test ends.
