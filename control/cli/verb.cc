@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "absl/strings/match.h"
+#include "control/cli/events.h"
 
 namespace bfly::control {
 namespace {
@@ -109,6 +110,7 @@ std::unique_ptr<CLI::App> BuildParser(Invocation& invocation) {
   AddStatus(*app, invocation);
   AddCounters(*app, invocation);
   AddTop(*app, invocation);
+  AddEvents(*app, invocation);
   AddCircuit(*app, invocation);
   AddCapture(*app, invocation);
   AddTrace(*app, invocation);
