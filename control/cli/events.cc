@@ -35,7 +35,7 @@ std::vector<std::string> KindNames() {
   return names;
 }
 
-v1::WatchEventsRequest RequestOf(const EventsOptions& options) {
+v1::WatchEventsRequest EventsRequestOf(const EventsOptions& options) {
   v1::WatchEventsRequest request;
   for (const std::string& name : options.kinds) {
     v1::Event::Kind kind;
@@ -74,7 +74,7 @@ absl::Status WatchEvents(const EventsOptions& options, const Common& common) {
   const SignalCancel signals(context);
   if (!signals.status().ok()) return signals.status();
   auto stub = v1::Events::NewStub(Connect(common));
-  auto stream = stub->Watch(&context, RequestOf(options));
+  auto stream = stub->Watch(&context, EventsRequestOf(options));
   v1::Event event;
   absl::Status status;
   while (status.ok() && stream->Read(&event)) {

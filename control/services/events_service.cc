@@ -15,29 +15,29 @@
 namespace bfly::control {
 namespace {
 
-constexpr size_t kMaxRequest = 4 << 10;
+constexpr size_t kMaxEventsRequest = 4 << 10;
 
-absl::Status ParseWatch(const grpc::ByteBuffer& bytes, v1::WatchEventsRequest* request) {
-  if (bytes.Length() > kMaxRequest) {
+absl::Status ParseEventsRequest(const grpc::ByteBuffer& bytes, v1::WatchEventsRequest* request) {
+  if (bytes.Length() > kMaxEventsRequest) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "the message has ", bytes.Length(), " bytes, at most ", kMaxRequest, " are allowed"));
+        "the message has ", bytes.Length(), " bytes, at most ", kMaxEventsRequest, " are allowed"));
   }
   return Parse(bytes, request);
 }
 
-std::string KindNames() {
+std::string NamesOfKinds() {
   return absl::StrJoin(EventKinds(), ", ", [](std::string* out, v1::Event::Kind kind) {
     absl::StrAppend(out, v1::Event::Kind_Name(kind));
   });
 }
 
-absl::Status CheckRequest(const v1::WatchEventsRequest& request) {
+absl::Status CheckEventsRequest(const v1::WatchEventsRequest& request) {
   FieldErrors errors;
   for (int i = 0; i < request.kinds_size(); ++i) {
     const int kind = request.kinds(i);
     if (kind != 0 && v1::Event::Kind_IsValid(kind)) continue;
     errors.Add(absl::StrCat("kinds[", i, "]"),
-               absl::StrCat(kind, " is unknown; use ", KindNames()));
+               absl::StrCat(kind, " is unknown; use ", NamesOfKinds()));
   }
   if (!v1::Event::Severity_IsValid(request.severity())) {
     errors.Add("severity", absl::StrCat(static_cast<int>(request.severity()),
@@ -58,7 +58,7 @@ class EventStream final : public WrittenStream, public EventListener {
         streams_(resources.event_streams),
         past_only_(request.past_only()) {
     absl::Status status = std::move(parsed);
-    if (status.ok()) status = CheckRequest(request);
+    if (status.ok()) status = CheckEventsRequest(request);
     if (status.ok()) {
       counted_ = streams_.Take();
       if (!counted_) status = streams_.Exhausted("event streams", "close others first");
@@ -141,7 +141,7 @@ EventsService::EventsService(EventLog& events, Resources& resources, CallDesk& d
   AddServerStream(
       "Watch", Role::kViewer, [this](grpc::CallbackServerContext*, const grpc::ByteBuffer* bytes) {
         v1::WatchEventsRequest request;
-        absl::Status parsed = ParseWatch(*bytes, &request);
+        absl::Status parsed = ParseEventsRequest(*bytes, &request);
         return new EventStream(events_, resources_, writer_, request, std::move(parsed));
       });
 }

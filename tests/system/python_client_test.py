@@ -12,7 +12,7 @@ from lab import PYTHON_PATH, ROOT, wait_until
 
 sys.path.insert(0, PYTHON_PATH)
 import bfly  # noqa: E402
-from bfly.v1 import data_server_pb2, data_server_pb2_grpc  # noqa: E402
+from bfly.v1 import data_server_pb2, data_server_pb2_grpc, events_pb2  # noqa: E402
 
 
 class PythonClientTest(CommandLineTest):
@@ -149,6 +149,23 @@ class PythonClientTest(CommandLineTest):
 
         self.bfly("down")
         self.refused("UNAVAILABLE", "", fabric.status)
+
+    def test_events(self):
+        self.bfly("up", self.file)
+        fabric = self.connect()
+        with fabric.events(kinds=["circuits", "links"]) as events:
+            circuit = fabric.circuits.set_up(3, 12)
+            fabric.links.fail(7, 0, 0)
+            one, two = next(events), next(events)
+        self.assertEqual((one.WhichOneof("what"), list(one.circuits.set_up.ids)), ("circuits", [circuit.id]))
+        self.assertEqual((two.text, two.links.change), ("link s7 r0 p0 failed", events_pb2.LinksEvent.FAILED))
+        self.assertEqual((one.run_id, one.sequence > events.newest, events.missed), (events.run_id, True, 0))
+        # Again, for a client that was away, and what is urgent only; such a stream ends.
+        past = list(fabric.events(since=one.sequence, run_id=one.run_id, severity="warning", follow=False))
+        self.assertEqual([event.sequence for event in past], [two.sequence])
+        self.refused("INVALID_ARGUMENT", "since", fabric.events, since=10**6)
+        self.assertRaisesRegex(ValueError, "linksss is none of topology, circuits", fabric.events, kinds=["linksss"])
+        wait_until(lambda: self.in_use("event_streams") == 0, "the streams are closed")
 
     def test_up_for_the_time_of_a_block(self):
         with self.with_bfly_in_the_path():

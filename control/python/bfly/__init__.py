@@ -5,6 +5,7 @@ The messages are those of the API, in bfly.v1, such as bfly.v1.circuits_pb2.Circ
 """
 from .circuits import Circuits, release, set_up
 from .errors import Error, FieldError
+from .events import Events
 from .experiment import Experiment, measure
 from .fabric import Fabric, connect, up
 from .faults import Links, Nodes
@@ -16,5 +17,5 @@ from .session import Stream
 from .telemetry import SUMMARY, Telemetry, links
 from .traffic import Traffic, source
 
-__all__ = ["Circuits", "Error", "Experiment", "Fabric", "FieldError", "Lab", "Links", "Nodes", "Programs", "Role", "SUMMARY", "Schedules", "Stream",
+__all__ = ["Circuits", "Error", "Events", "Experiment", "Fabric", "FieldError", "Lab", "Links", "Nodes", "Programs", "Role", "SUMMARY", "Schedules", "Stream",
            "Telemetry", "Traffic", "connect", "lab", "links", "measure", "release", "set_up", "source", "up"]

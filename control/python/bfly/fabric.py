@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The connection of a program to a fabric that runs."""
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import grpc
 
 from .circuits import Circuits
+from .events import Events
 from .faults import Links, Nodes
 from .program import run
 from .programs import Programs
@@ -45,6 +46,15 @@ class Fabric:
         """The network: rows, stages, how a tag is laid out, and its links if asked."""
         answer: fabric_pb2.DescribeResponse = self.call(self._stub.Describe, fabric_pb2.DescribeRequest(links=links))
         return answer
+
+    def events(self, *, kinds: Iterable[str] = (), severity: str = "debug", since: int | None = None, run_id: str = "",
+               follow: bool = True) -> Events:
+        """What happens to the fabric: events of these kinds (none: all) that are at least so urgent.
+
+        With `since` first come the events after that number that the controller still has; 0: all of them. After a
+        restart of the controller give the run_id of the number too. Without `follow` it ends with what has happened.
+        """
+        return Events(self._session, kinds=kinds, severity=severity, since=since, run_id=run_id, follow=follow)
 
     def primary(self, election_id: int | None = None) -> Role:
         """The primary role, for a `with` block; left out: a random id. Raises PERMISSION_DENIED if a larger id has it."""
