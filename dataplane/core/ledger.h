@@ -53,6 +53,9 @@ struct Ledger {
   uint64_t handed_on = 0;   // given to another worker or process
   uint64_t held = 0;        // inside this worker now
   DropCounts dropped{};
+  // Part of `dropped`: packets that were to turn back behind the last stage (slots/turn_back.h) and
+  // were dropped before.
+  uint64_t turning_dropped = 0;
 
   void Drop(DropReason reason, uint64_t packets = 1) {
     dropped[static_cast<int>(reason)] += packets;

@@ -91,8 +91,8 @@ class LoadedFabric final : public Fabric {
   RouteTable routes_;
   const FabricPlan plan_;
   Sources sources_;
-  LoadedSchedules schedules_{network_, routes_};
   const Workers workers_;
+  LoadedSchedules schedules_{network_, routes_, workers_};
   LoadedStages stages_{config_, network_, plan_, workers_};
   LoadedPorts ports_;
   Assembly assembly_{network_, plan_, stages_, ports_, workers_};

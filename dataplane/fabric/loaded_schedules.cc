@@ -10,13 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/core/descriptor.h"
-#include "dataplane/runtime/numa.h"
 
 namespace bfly::dataplane {
 namespace {
-
-// The packets that may be between a worker of output rows and one of input rows.
-constexpr uint32_t kTurningBack = 1024;
 
 absl::Status CheckNumber(const char* field, double value, double least, double most) {
   if (value >= least && value <= most) return absl::OkStatus();
@@ -123,6 +119,7 @@ SlotGate* LoadedSchedules::AddGate(RowRange rows, Worker& worker) {
   rows.last = std::min(rows.last, network_.rows() - 1);
   gates_.push_back(std::make_unique<SlotGate>(rows, worker.epoch()));
   gatekeepers_.push_back(&worker);
+  ways_back_.AddGate(gates_.back().get(), &worker);
   return gates_.back().get();
 }
 
@@ -131,42 +128,12 @@ absl::Status LoadedSchedules::Check(const ScheduleConfig& config) const {
     return absl::FailedPreconditionError(
         "schedules hold frames back at stage 0, which another data plane runs");
   }
-  if (config.late == LatePolicy::kVlb && ways_out_.empty()) {
+  if (config.late == LatePolicy::kVlb && !ways_back_.lead_anywhere()) {
     return absl::FailedPreconditionError(
         "late: frames cannot go by an intermediate row, because another data plane runs the last "
         "stage; use wait or drop");
   }
   return CheckSchedule(config, network_);
-}
-
-void LoadedSchedules::MakeWaysBack() {
-  if (!ways_back_.empty()) return;
-  std::vector<uint16_t> gate_of_row(network_.rows());
-  for (size_t gate = 0; gate < gates_.size(); ++gate) {
-    const RowRange rows = gates_[gate]->rows();
-    std::fill(gate_of_row.begin() + rows.first, gate_of_row.begin() + rows.last + 1,
-              static_cast<uint16_t>(gate));
-  }
-  std::vector<std::vector<Ring*>> to_gate(gates_.size());
-  for (Egress* way_out : ways_out_) {
-    std::vector<Ring*> rings;
-    for (size_t gate = 0; gate < gates_.size(); ++gate) {
-      const OnNode on(gatekeepers_[gate]->node());
-      rings.push_back(rings_.emplace_back(std::make_unique<Ring>(kTurningBack)).get());
-      to_gate[gate].push_back(rings.back());
-    }
-    ways_back_.push_back(std::make_unique<TurnBackOut>(gate_of_row, std::move(rings)));
-    way_out->TurnBackBy(ways_back_.back().get());
-  }
-  for (size_t gate = 0; gate < gates_.size(); ++gate) {
-    gates_[gate]->TurnBackBy(std::move(to_gate[gate]));
-  }
-}
-
-void LoadedSchedules::DiscardTurningBack() {
-  for (size_t gate = 0; gate < gates_.size(); ++gate) {
-    gates_[gate]->DiscardTurningBack(gatekeepers_[gate]->stopped_account().ledger);
-  }
 }
 
 absl::Status LoadedSchedules::Start(const ScheduleConfig& config) {
@@ -180,7 +147,8 @@ absl::Status LoadedSchedules::Start(const ScheduleConfig& config) {
       repaired ? table_->clock()
                : SlotClock(rte_rdtsc(), SlotClock::PeriodOf(config.slot_ns, hz),
                            SlotClock::PeriodOf(config.guard_ns, hz) >> SlotClock::kFractionBits);
-  if (config.late == LatePolicy::kVlb) MakeWaysBack();
+  const bool by_intermediate_rows = config.late == LatePolicy::kVlb;
+  if (by_intermediate_rows) ways_back_.Open();
   auto table = std::make_shared<const SlotTable>(network_, config, clock);
   const uint64_t frames = std::min(config.waiting_frames, most_frames_);
   std::vector<Part> next;
@@ -196,7 +164,7 @@ absl::Status LoadedSchedules::Start(const ScheduleConfig& config) {
   }
   table_ = std::move(table);
   id_ = config.id;
-  const bool taken_up = Publish(std::move(next));
+  const bool taken_up = Publish(std::move(next), by_intermediate_rows);
   // From now on frames without a circuit come to the gates also where they are dropped otherwise.
   routes_.SetScheduled(true);
   if (taken_up) return absl::OkStatus();
@@ -216,7 +184,7 @@ absl::Status LoadedSchedules::Stop() {
     AskWorkers(period);
   }
   table_.reset();
-  if (Publish({})) return absl::OkStatus();
+  if (Publish({}, /*by_intermediate_rows=*/false)) return absl::OkStatus();
   return absl::DeadlineExceededError(
       "a worker of the first stage made no pass within 2 s; its schedule ends when it does");
 }
@@ -226,12 +194,13 @@ bool LoadedSchedules::AskWorkers(GracePeriod& period) const {
   return period.Wait(std::chrono::steady_clock::now() + std::chrono::seconds(2));
 }
 
-bool LoadedSchedules::Publish(std::vector<Part> next) {
+bool LoadedSchedules::Publish(std::vector<Part> next, bool by_intermediate_rows) {
   for (size_t i = 0; i < gates_.size(); ++i) {
     gates_[i]->Publish(next.empty() ? nullptr : next[i].run.get());
   }
   GracePeriod period;
   const bool taken_up = AskWorkers(period);
+  if (!by_intermediate_rows) ways_back_.CloseWhenEmpty(period);
   for (Part& part : parts_) retired_.Add(period, std::move(part.run));
   parts_ = std::move(next);
   retired_.Collect();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dataplane/core/route_table.h"
+#include "dataplane/fabric/ways_back.h"
 #include "dataplane/fabric/worker.h"
 #include "dataplane/ports/egress.h"
 #include "dataplane/runtime/grace_period.h"
@@ -18,16 +19,16 @@ namespace bfly::dataplane {
 
 class LoadedSchedules final : public Schedules {
  public:
-  // `network` and `routes` must outlive the object.
-  LoadedSchedules(const Network& network, RouteTable& routes)
-      : network_(network), routes_(routes) {}
+  // All must outlive the object.
+  LoadedSchedules(const Network& network, RouteTable& routes, const Workers& workers)
+      : network_(network), routes_(routes), ways_back_(workers) {}
 
   // Adds the gate of `rows`, which `worker` uses. Call it before the worker starts. The gate lives
   // as long as the object.
   SlotGate* AddGate(RowRange rows, Worker& worker);
   // Adds a way out of the fabric, of a worker that has not started. Without any a schedule cannot
   // lead packets by an intermediate row.
-  void AddWayOut(Egress* way_out) { ways_out_.push_back(way_out); }
+  void AddWayOut(Egress* way_out) { ways_back_.AddWayOut(way_out); }
   // At most this many packets may wait, whatever a schedule says: each may hold a frame's buffer.
   void LimitFrames(uint32_t most) { most_frames_ = most; }
 
@@ -35,8 +36,10 @@ class LoadedSchedules final : public Schedules {
   absl::Status Stop() override;
   absl::StatusOr<ScheduleReport> Report() const override;
 
+  bool turns_back() const override { return ways_back_.open(); }
+
   // Call it after the workers stopped: drops the packets that are turning back.
-  void DiscardTurningBack();
+  void DiscardTurningBack() { ways_back_.Discard(); }
 
  private:
   // What runs at a gate, and what it counts. The counts of a schedule outlive its repair.
@@ -46,24 +49,19 @@ class LoadedSchedules final : public Schedules {
   };
   absl::Status Check(const ScheduleConfig& config) const;
   // Has the gates run `next`, and waits until their workers have taken it up. mutex_.
-  bool Publish(std::vector<Part> next);
+  bool Publish(std::vector<Part> next, bool by_intermediate_rows);
   bool AskWorkers(GracePeriod& period) const;
-  // Makes the ways back from all ways out to all gates. mutex_.
-  void MakeWaysBack();
 
   const Network& network_;
   RouteTable& routes_;
   std::vector<std::unique_ptr<SlotGate>> gates_;
   std::vector<Worker*> gatekeepers_;  // by gate
-  std::vector<Egress*> ways_out_;
+  WaysBack ways_back_;
   uint32_t most_frames_ = UINT32_MAX;
   mutable std::mutex mutex_;  // guards what follows; no worker takes it
   std::shared_ptr<const SlotTable> table_;
   uint64_t id_ = 0;
   std::vector<Part> parts_;  // by gate; empty: no schedule runs
-  // From the first schedule that needs them until the workers have ended.
-  std::vector<std::unique_ptr<Ring>> rings_;
-  std::vector<std::unique_ptr<TurnBackOut>> ways_back_;  // by way out
   Retired retired_;
 };
 

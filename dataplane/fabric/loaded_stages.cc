@@ -62,7 +62,7 @@ TimedLinks* LoadedStages::TimedLinksOf(int stage, Block& block) {
   const uint32_t first = block.stage->first_link();
   block.timed = std::make_unique<TimedLinks>(
       block.stage->links(), network_.link_index({stage, 0, 0}), store.get(),
-      &block.stage->cold(first), config_.network.seed, first);
+      &block.stage->cold(first), config_.network.seed, first, block.stage->tag_bits_behind());
   block.timed->RecordLatency(block.latency);
   return block.timed.get();
 }

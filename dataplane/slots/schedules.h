@@ -19,6 +19,9 @@ class Schedules {
   virtual absl::Status Stop() = 0;
   // FailedPrecondition: none runs.
   virtual absl::StatusOr<ScheduleReport> Report() const = 0;
+  // Whether workers look for packets that turn back at an intermediate row: from the start of a
+  // schedule with kVlb on, until none is left after its end.
+  virtual bool turns_back() const = 0;
 };
 
 }  // namespace bfly::dataplane

@@ -93,6 +93,7 @@ void SlotRun::Enter(Descriptor& packet) {
   } else {
     packet.tag = table_->by_intermediate_row().Join(circuit, packet.tag);
     Bump(counts_->by_intermediate_row, 1);
+    ++sent_by_intermediate_row_;
   }
   packet.fixed = 1;
   SlotCounts::Slot& counts = counts_->slots[index_];
@@ -193,6 +194,7 @@ void SlotGate::Refresh(Ledger& ledger) {
   if (wanted == current_) return;
   SlotRun* const before = std::exchange(current_, wanted);
   if (before == nullptr) return;
+  Bump(sent_by_intermediate_row_, before->sent_by_intermediate_row());
   before->Drain([&](uint32_t slot, const Descriptor& packet) {
     if (wanted != nullptr) return wanted->Put(packet, ledger);
     Bump(before->counts().slots[slot].missed, 1);

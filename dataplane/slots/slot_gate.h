@@ -53,6 +53,8 @@ class SlotRun {
     });
   }
   SlotCounts& counts() { return *counts_; }
+  // Packets of this run that went by an intermediate row.
+  uint64_t sent_by_intermediate_row() const { return sent_by_intermediate_row_; }
 
  private:
   // Frames of one row that enter one after the other before another row has its turn.
@@ -75,6 +77,7 @@ class SlotRun {
   uint64_t begin_ = 0, close_ = 0, end_ = 0;  // of the slot, TSC
   bool ready_ = false;                        // packets may wait for this slot
   size_t next_word_ = 0;                      // whose rows are looked at first
+  uint64_t sent_by_intermediate_row_ = 0;
 };
 
 class SlotGate {
@@ -106,10 +109,16 @@ class SlotGate {
   // Control: what runs from now on. `run` must stay until the worker has answered its epoch after
   // another one was published.
   void Publish(SlotRun* run) { wanted_.store(run, std::memory_order_release); }
-  // Control: packets turn back by these rings. They stay until the worker has ended.
-  void TurnBackBy(std::vector<Ring*> rings) {
-    rings_ = std::move(rings);
-    wanted_back_.store(&rings_, std::memory_order_release);
+  // Control, once: packets turn back by these rings while SetTurnBack says so. They stay until the
+  // worker has ended.
+  void AddWaysBack(std::vector<Ring*> rings) { rings_ = std::move(rings); }
+  void SetTurnBack(bool on) {
+    wanted_back_.store(on ? &rings_ : nullptr, std::memory_order_release);
+  }
+  // Control, after the worker answered its epoch: packets of the runs before this one that went by
+  // an intermediate row.
+  uint64_t sent_by_intermediate_row() const {
+    return sent_by_intermediate_row_.load(std::memory_order_acquire);
   }
   RowRange rows() const { return rows_; }
   PassEpoch* worker() const { return worker_; }
@@ -124,6 +133,7 @@ class SlotGate {
   std::vector<Ring*> rings_;
   std::atomic<const std::vector<Ring*>*> wanted_back_{nullptr};  // as wanted_
   const std::vector<Ring*>* back_ = nullptr;                     // worker only
+  std::atomic<uint64_t> sent_by_intermediate_row_{0};            // worker: writes
 };
 
 }  // namespace bfly::dataplane

@@ -5,6 +5,12 @@
 
 namespace bfly::dataplane {
 
+void DropOnWay(const Descriptor& packet, int bits, DropReason reason, Ledger& ledger) {
+  ledger.Drop(reason);
+  ledger.turning_dropped += TagsByIntermediateRow::TurnsBack(packet.tag, bits);
+  rte_pktmbuf_free(packet.mbuf);  // null for a synthetic packet, which is fine
+}
+
 int TurnBackOut::Take(const Descriptor* burst, int count, Descriptor* leaving, Ledger& ledger) {
   int left = 0;
   for (int i = 0; i < count; ++i) {
@@ -18,6 +24,7 @@ int TurnBackOut::Take(const Descriptor* burst, int count, Descriptor* leaving, L
     if (way.packets.size() >= way.room) {
       ledger.Drop(DropReason::kQueueMemory);
       rte_pktmbuf_free(packet.mbuf);
+      CountEnded(1);
       continue;
     }
     way.packets.push_back(packet);
@@ -30,6 +37,7 @@ void TurnBackOut::HandOver() {
   for (Way& way : ways_) {
     if (way.packets.empty()) continue;
     way.ring->Push(way.packets.data(), static_cast<uint32_t>(way.packets.size()));
+    CountEnded(way.packets.size());
     way.packets.clear();
   }
 }

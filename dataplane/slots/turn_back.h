@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -32,8 +33,8 @@ class TagsByIntermediateRow {
     const uint64_t end = FromWire(tag, bits_) & ((uint64_t{1} << end_bits_) - 1);
     return circuit | uint64_t{1} << (62 - bits_) | end << (62 - bits_ - end_bits_);
   }
-  // Of a tag whose hops are crossed.
-  static bool TurnsBack(WireTag tag) { return tag != kWireTagDone; }
+  // Of a tag of which `bits` bits of hops are not crossed yet.
+  static bool TurnsBack(WireTag tag, int bits = 0) { return tag << bits != kWireTagDone; }
   // A tag that leads to the packet's output as far as its last `dimension` hops are concerned.
   WireTag Rest(WireTag tag) const { return ToWire(tag << 2 >> (64 - end_bits_), bits_); }
 
@@ -41,6 +42,10 @@ class TagsByIntermediateRow {
   int bits_;
   int end_bits_;
 };
+
+// Drops and frees a packet that is on its way through the network, where `bits` bits of hops of its
+// tag are not crossed yet.
+void DropOnWay(const Descriptor& packet, int bits, DropReason reason, Ledger& ledger);
 
 // Behind the last stage. One worker uses it.
 class TurnBackOut {
@@ -58,8 +63,14 @@ class TurnBackOut {
   // reader finds a packet taken over that was not handed on yet.
   void Settle(Ledger& ledger) { ledger.handed_on += std::exchange(taken_, 0); }
   void HandOver();
+  // Any thread: packets that turned back or were dropped here.
+  uint64_t ended() const { return ended_.load(std::memory_order_acquire); }
 
  private:
+  void CountEnded(uint64_t packets) {
+    ended_.store(ended_.load(std::memory_order_relaxed) + packets, std::memory_order_release);
+  }
+
   struct Way {
     Ring* ring;
     uint32_t room;  // of the ring, when the first of `packets` came
@@ -67,7 +78,8 @@ class TurnBackOut {
   };
   const std::vector<uint16_t> ring_of_row_;
   std::vector<Way> ways_;
-  uint64_t taken_ = 0;  // not counted as handed on yet
+  uint64_t taken_ = 0;              // not counted as handed on yet
+  std::atomic<uint64_t> ended_{0};  // worker: writes, control: acquire loads
 };
 
 }  // namespace bfly::dataplane

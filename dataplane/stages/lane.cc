@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "dataplane/slots/turn_back.h"
+
 namespace bfly::dataplane {
 namespace {
 
@@ -143,8 +145,7 @@ void Lane::CountOccupancy(Ledger& ledger) {
     const uint32_t limit = last_->queue_limit(links_[i]);
     if (limit != 0 && occupancy >= limit) {
       Bump<uint64_t>(link.queue_full, 1);
-      ledger.Drop(DropReason::kQueueFull);
-      rte_pktmbuf_free(waiting_[i].mbuf);
+      DropOnWay(waiting_[i], last_->tag_bits_behind(), DropReason::kQueueFull, ledger);
       continue;
     }
     if (occupancy == 0) counted_[counted_links_++] = links_[i];

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "dataplane/slots/turn_back.h"
+
 namespace bfly::dataplane {
 namespace {
 
@@ -31,6 +33,7 @@ Stage::Stage(const Network& network, int stage, RowRange rows)
       next_row_(network.wiring(stage).table.empty() ? nullptr : network.wiring(stage).table.data()),
       multiplicity_(static_cast<uint32_t>(network.multiplicity())),
       field_bits_(network.tag_layout().field_bits),
+      tag_bits_behind_((network.stages() - 1 - stage) * field_bits_),
       picker_(multiplicity_ > 1 ? std::make_unique<PortPicker>(network, stage, rows) : nullptr),
       plain_(picker_     ? PickingBy<false>(network.rule())
              : next_row_ ? &Stage::CrossAs<true, false>
@@ -156,8 +159,7 @@ Stage::CrossFunction Stage::PickingBy(PortRule rule) {
 
 void Stage::DropAtDownLink(const Descriptor& packet, uint32_t link, Ledger& ledger) {
   Bump<uint64_t>(cold_[link].link_down, 1);
-  ledger.Drop(DropReason::kLinkDown);
-  rte_pktmbuf_free(packet.mbuf);  // null for a synthetic packet, which is fine
+  DropOnWay(packet, tag_bits_behind_ + field_bits_, DropReason::kLinkDown, ledger);
 }
 
 void Stage::NoteAtTap(const Descriptor& packet, uint32_t link) const {

@@ -77,6 +77,7 @@ class Stage {
 
   // Its number in the network.
   int number() const { return number_; }
+  int tag_bits_behind() const { return tag_bits_behind_; }  // not crossed, if they pass once
   // Whether a direction has several ports.
   bool picks() const { return picker_ != nullptr; }
 
@@ -164,7 +165,8 @@ class Stage {
   const uint32_t mask_;
   const Row* const next_row_;  // by link, in the network; null if wired by one address bit
   const uint32_t multiplicity_;
-  const int field_bits_;                      // of a tag
+  const int field_bits_;  // of a tag
+  const int tag_bits_behind_;
   const std::unique_ptr<PortPicker> picker_;  // worker; null where a direction has one port
   const CrossFunction plain_;
   const CrossFunction checked_;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataplane/slots/turn_back.h"
 #include "dataplane/stages/stage.h"
 #include "topologies/random.h"
 
@@ -22,8 +23,9 @@ bool IsFull(const TimedServer& server, const ServedLink& served) {
 }  // namespace
 
 TimedLinks::TimedLinks(uint32_t links, uint64_t first_of_stage, PacketStore* store, LinkCold* cold,
-                       uint64_t seed, uint32_t first_link)
+                       uint64_t seed, uint32_t first_link, int tag_bits_behind)
     : first_link_(first_link),
+      tag_bits_behind_(tag_bits_behind),
       first_of_stage_(first_of_stage),
       seed_(seed),
       store_(store),
@@ -259,14 +261,12 @@ void TimedLinks::EnterOther(const Descriptor& packet, uint32_t number, const Ser
 
 void TimedLinks::DropAtFullQueue(const Descriptor& packet, uint32_t number, Ledger& ledger) {
   Bump<uint64_t>(cold_[number].queue_full, 1);
-  ledger.Drop(DropReason::kQueueFull);
-  rte_pktmbuf_free(packet.mbuf);
+  DropOnWay(packet, tag_bits_behind_, DropReason::kQueueFull, ledger);
 }
 
 void TimedLinks::DropWithoutMemory(const Descriptor& packet, uint32_t number, Ledger& ledger) {
   Bump<uint64_t>(counters_[number].no_memory, 1);
-  ledger.Drop(DropReason::kQueueMemory);
-  rte_pktmbuf_free(packet.mbuf);
+  DropOnWay(packet, tag_bits_behind_, DropReason::kQueueMemory, ledger);
 }
 
 // Returns the entry of a packet that is on the link from now on; 0: it was dropped.
@@ -325,8 +325,7 @@ int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger)
       store_->Give(entry);
       if (loses && IsLost(stored.link)) [[unlikely]] {
         Bump<uint64_t>(counters_[stored.link].lost, 1);
-        ledger.Drop(DropReason::kLoss);
-        rte_pktmbuf_free(stored.packet.mbuf);
+        DropOnWay(stored.packet, tag_bits_behind_, DropReason::kLoss, ledger);
         continue;
       }
       add(stored.packet, arrival);

@@ -49,9 +49,9 @@ class TimedLinks {
  public:
   // For `links` links of a stage from number `first_link` on. `cold` holds their other counters.
   // `first_of_stage` numbers link 0 of the stage among all links of the network, for the random
-  // numbers of losses.
+  // numbers of losses. Tags have `tag_bits_behind` bits left behind the stage.
   TimedLinks(uint32_t links, uint64_t first_of_stage, PacketStore* store, LinkCold* cold,
-             uint64_t seed, uint32_t first_link = 0);
+             uint64_t seed, uint32_t first_link = 0, int tag_bits_behind = 0);
 
   // Packets that are being sent go on as they were. Packets that wait are served as the new table
   // says from `now` on. If the discipline changes, packets that share the link start over.
@@ -143,7 +143,8 @@ class TimedLinks {
   // Inside, links are numbered from 0.
   const ServedLink& Served(uint32_t number) const { return table_->of(first_link_ + number); }
 
-  const uint32_t first_link_;      // in the stage
+  const uint32_t first_link_;  // in the stage
+  const int tag_bits_behind_;
   const uint64_t first_of_stage_;  // in the network
   const uint64_t seed_;
   PacketStore* const store_;

@@ -290,6 +290,64 @@ TEST_P(ScheduleFabric, AccountsBalanceWhileFramesTurnBackAndSchedulesEnd) {
   ExpectConserved(last);
 }
 
+// Traffic goes on all the while, also over links that drop packets, so the fabric is never empty.
+TEST_P(ScheduleFabric, WorkersLookForFramesThatTurnBackUntilTheLastOneHas) {
+  struct Case {
+    uint64_t rate;
+    uint32_t queue_limit;
+    double loss;
+    bool link_down;
+  };
+  for (const Case& links : {Case{0, 0, 0, false}, Case{0, 1, 0, true},
+                            Case{20'000'000, 2, 0, false}, Case{100'000'000, 0, 0.1, true}}) {
+    FabricConfig config = Config(NetworkKind::kTwoFoldButterfly, 16);
+    config.links.base.bits_per_second = links.rate;
+    config.links.base.queue_limit = links.queue_limit;
+    config.links.base.loss = links.loss;
+    const std::unique_ptr<Fabric> fabric = MustLoad(config);
+    ASSERT_NE(fabric, nullptr);
+    ScheduleConfig schedule = Rotor(fabric->network(), 50'000);
+    schedule.late = LatePolicy::kVlb;
+    ASSERT_TRUE(fabric
+                    ->SetSources({{.rows = AllRows(16),
+                                   .packets_per_second = 5'000,
+                                   .destination = Destination::kUniform,
+                                   .seed = 3}})
+                    .ok());
+    if (links.link_down) ASSERT_TRUE(fabric->SetLinkUp({.stage = 5, .row = 3}, false).ok());
+    EXPECT_FALSE(fabric->schedules()->turns_back());
+    for (const bool replaced : {false, true}) {
+      ++schedule.id;
+      schedule.late = LatePolicy::kVlb;
+      ASSERT_TRUE(fabric->schedules()->Start(schedule).ok());
+      EXPECT_TRUE(fabric->schedules()->turns_back());
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+      while (MustReport(*fabric).by_intermediate_row < 300) {
+        ASSERT_LT(std::chrono::steady_clock::now(), end);
+      }
+      schedule.late = LatePolicy::kWait;
+      ASSERT_TRUE(
+          (replaced ? fabric->schedules()->Start(schedule) : fabric->schedules()->Stop()).ok());
+      while (fabric->schedules()->turns_back()) {
+        ASSERT_LT(std::chrono::steady_clock::now(), end) << "the last frame never turns back";
+        ExpectConserved(fabric->summary());
+      }
+    }
+    ASSERT_TRUE(fabric->schedules()->Stop().ok());
+    ASSERT_TRUE(fabric->SetSources({}).ok());
+    const Snapshot s =
+        WaitUntil(*fabric, [](const Snapshot& now) { return now.conservation.in_flight == 0; });
+    ExpectConserved(s);
+    EXPECT_EQ(DroppedBy(s, DropReason::kLinkDown) > 0, links.link_down);
+    EXPECT_EQ(DroppedBy(s, DropReason::kLoss) > 0, links.loss > 0);
+    if (links.rate != 0 && links.queue_limit != 0) {
+      EXPECT_GT(DroppedBy(s, DropReason::kQueueFull), 0u);
+    }
+    ASSERT_TRUE(fabric->Unload().ok());
+    EXPECT_EQ(DroppedBy(fabric->summary(), DropReason::kUnloaded), 0u);
+  }
+}
+
 TEST(ScheduleCheck, IntermediateRowsNeedRoomInTheTagAndTheWholeFabric) {
   const auto refused = [](FabricConfig config) {
     const std::unique_ptr<Fabric> fabric = MustLoad(config);

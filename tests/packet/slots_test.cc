@@ -297,6 +297,39 @@ TEST(SlotRun, RowsTakeTurnsWhereThereIsLittleRoom) {
   EXPECT_EQ(counts->longest_wait, kOrigin + 3 * kPeriod - kGuard - 1 - (100 + 64));
 }
 
+// The worker calls a gate in its passes only while it is in use.
+TEST(SlotGate, IsInUseWhileAScheduleRunsOrPacketsMayTurnBack) {
+  const Network network = Network::Make({.kind = NetworkKind::kButterfly, .rows = 4}).value();
+  ScheduleConfig config{.tags = {{1, 0, 3, 2}}, .late = LatePolicy::kVlb};
+  SlotRun run(std::make_shared<const SlotTable>(network, config, PlainClock()), {0, 3}, 10, 10,
+              std::make_shared<SlotCounts>(1));
+  PassEpoch epoch;
+  SlotGate gate({0, 3}, &epoch);
+  Ring ring(64);
+  Ledger ledger;
+  gate.AddWaysBack({&ring});
+  gate.Refresh(ledger);
+  EXPECT_FALSE(gate.in_use());
+  gate.SetTurnBack(true);
+  gate.Publish(&run);
+  gate.Refresh(ledger);
+  EXPECT_TRUE(gate.in_use());
+  // Two packets to row 2, of which the circuit of the slot leads away.
+  std::vector<Descriptor> batch(2);
+  EXPECT_EQ(gate.Release(kOrigin, batch.data(), 2, ledger), 0);
+  for (Descriptor& packet : batch)
+    packet = {.tag = ToWire(2, 2), .mbuf = nullptr, .time = 1, .row = 0, .bytes = 64, .input = 0};
+  EXPECT_EQ(gate.Admit(batch.data(), 2, ledger), 2);
+  EXPECT_EQ(gate.sent_by_intermediate_row(), 0u) << "the schedule may send more";
+  gate.Publish(nullptr);
+  gate.Refresh(ledger);
+  EXPECT_EQ(gate.sent_by_intermediate_row(), 2u);
+  EXPECT_TRUE(gate.in_use()) << "they may turn back here";
+  gate.SetTurnBack(false);
+  gate.Refresh(ledger);
+  EXPECT_FALSE(gate.in_use());
+}
+
 TEST(SlotGate, AnotherScheduleTakesOverWhatWaits) {
   const Network network = Network::Make({.kind = NetworkKind::kButterfly, .rows = 4}).value();
   const auto make = [&](std::vector<std::vector<Tag>> tags) {
