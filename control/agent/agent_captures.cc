@@ -56,9 +56,8 @@ uint32_t OutputOf(const dataplane::TappedFrame& frame, const Network& network, i
 
 class FrameWriter {
  public:
-  FrameWriter(const Network& network, const dataplane::FabricConfig& config,
-              const dataplane::UnixClock& clock)
-      : network_(network), config_(config), clock_(clock) {}
+  FrameWriter(const dataplane::Fabric& fabric, const dataplane::UnixClock& clock)
+      : fabric_(fabric), network_(fabric.network()), clock_(clock) {}
 
   void Write(const dataplane::TappedFrame& frame, std::span<const uint8_t> bytes,
              v1::CapturedFrame* out) const {
@@ -80,11 +79,11 @@ class FrameWriter {
       }
       case dataplane::TapPlace::kPortIn:
         out->set_place(v1::CapturedFrame::PORT_IN);
-        out->set_port(config_.ports[frame.number].name);
+        out->set_port(fabric_.PortName(frame.number));
         break;
       case dataplane::TapPlace::kPortOut:
         out->set_place(v1::CapturedFrame::PORT_OUT);
-        if (frame.number != dataplane::kNoPort) out->set_port(config_.ports[frame.number].name);
+        if (frame.number != dataplane::kNoPort) out->set_port(fabric_.PortName(frame.number));
         break;
     }
     out->set_input(frame.input);
@@ -95,8 +94,8 @@ class FrameWriter {
   }
 
  private:
+  const dataplane::Fabric& fabric_;
   const Network& network_;
-  const dataplane::FabricConfig& config_;
   const dataplane::UnixClock& clock_;
 };
 
@@ -122,7 +121,7 @@ absl::Status TakeBatch(FabricHost& host, dataplane::Tap& tap, const dataplane::U
                        uint64_t most, v1::CaptureBatch* batch) {
   const absl::StatusOr<FabricInUse> use = host.Use();
   if (!use.ok() || tap.over()) return absl::AbortedError("the fabric was unloaded");
-  const FrameWriter writer(use->fabric->network(), use->fabric->config(), clock);
+  const FrameWriter writer(*use->fabric, clock);
   const uint32_t fit = std::clamp(kBatchBytes / tap.config().snaplen, 1u, kMostInBatch);
   tap.Take(static_cast<uint32_t>(std::min<uint64_t>(fit, most)),
            [&](const dataplane::TappedFrame& frame, std::span<const uint8_t> bytes) {

@@ -35,6 +35,7 @@ struct HostPortConfig {
   std::vector<int> lcores;    // lcore that polls queue q is lcores[q % size]; empty: the workers of
                               // `rows` in turn, at the first stage to receive, at the last to send
   bool translate_mac = true;  // hosts keep their own MAC; the edge maps it to the row's and back
+  friend bool operator==(const HostPortConfig&, const HostPortConfig&) = default;
 };
 
 // A trunk: an ethdev that carries the boundary between `stage` and `stage`+1 to another data plane.
@@ -78,6 +79,7 @@ struct FabricConfig {
   uint32_t queue_memory_mb = 256;   // 1..262144, for packets on links that take time
   uint32_t max_frame_bytes = 1518;  // 64..9018, with the Ethernet header, without FCS
   uint32_t mbufs = 0;               // 0: sized from ports and queues
+  int spare_queue_pairs = 0;        // with mbufs 0: buffers for ports that are added later
   IdleMode idle = IdleMode::kAdaptive;
 };
 

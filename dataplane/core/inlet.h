@@ -21,6 +21,8 @@ class Inlet {
   virtual uint64_t NextDue() const { return UINT64_MAX; }
   // Worker: what it calls from its next take-up (worker.h) on, this inlet or one that wraps it.
   virtual Inlet* Front() { return this; }
+  // Worker: drops what it has received and not given out. The worker calls it no more.
+  virtual void Leave(Ledger&) {}
   // Whether its packets come from another segment of the same worker.
   virtual bool within_worker() const { return false; }
 };
@@ -36,6 +38,8 @@ class Outlet {
   // The descriptors that were taken but neither delivered nor handed on yet. They are part of the
   // worker's `held`.
   virtual uint64_t held() const { return 0; }
+  // Takes up what control offered. The worker calls it before it answers its epoch.
+  virtual void TakeUp(Ledger&) {}
   // Called once per pass. Pushes out what is buffered.
   virtual void Flush(Ledger&) {}
   // Called once per pass that changed the worker's account, after that was published.

@@ -45,6 +45,8 @@ const char* DropReasonName(DropReason reason) {
       return "slot_missed";
     case DropReason::kSlotFull:
       return "slot_full";
+    case DropReason::kPortRemoved:
+      return "port_removed";
   }
   return "unknown";
 }

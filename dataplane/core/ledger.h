@@ -36,10 +36,11 @@ enum class DropReason : uint8_t {
   kTrunkDuplicate,  // a trunk's sequence number that came before, or later than the window
   kTrunkForeign,    // a trunk's frame that is not of the sender's session or far from its numbers
   kNoSlot,          // no slot of the schedule leads from the row to the output
-  kSlotMissed,  // the slot was not on and the schedule says drop, or it ended before the slot came
-  kSlotFull,    // as many frames waited for the slot at the row as may
+  kSlotMissed,   // the slot was not on and the schedule says drop, or it ended before the slot came
+  kSlotFull,     // as many frames waited for the slot at the row as may
+  kPortRemoved,  // waited to leave or enter by a port when that was removed
 };
-inline constexpr int kDropReasons = static_cast<int>(DropReason::kSlotFull) + 1;
+inline constexpr int kDropReasons = static_cast<int>(DropReason::kPortRemoved) + 1;
 
 // "queue_full" and so on: the names used in JSON and in the proto enum (lower case, no prefix).
 const char* DropReasonName(DropReason reason);

@@ -135,6 +135,7 @@ struct Snapshot {
   std::vector<LinkCounters>
       links;  // by network link index, starting at (first_stage, row 0, port 0)
   std::vector<PortCounters> ports;
+  PortCounters removed_ports;  // the sum over ports that were removed since load; has no name
   std::vector<WorkerCounters> workers;
   // The account of this data plane alone; in_flight counts the packets that it holds itself. With
   // trunks

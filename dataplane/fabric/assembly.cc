@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "dataplane/fabric/lane_groups.h"
 #include "dataplane/runtime/numa.h"
 
 namespace bfly::dataplane {
@@ -16,24 +17,14 @@ namespace {
 // a cache.
 constexpr uint32_t kRingSlots = 1024;
 
-// By row behind the trunk: the way out that leads there.
-std::vector<uint16_t> WayOfRow(uint32_t rows, const std::vector<Trunk::WayOut>& ways_out) {
-  std::vector<uint16_t> way_of_row(rows);
-  for (size_t w = 0; w < ways_out.size(); ++w) {
-    for (Row row : ways_out[w].rows) way_of_row[row] = static_cast<uint16_t>(w);
-  }
-  return way_of_row;
-}
-
-// `lane_to`: by way out.
-Segment::LaneGroups LanesOfWays(std::vector<uint16_t> way_of_row, size_t ways,
-                                const std::map<size_t, uint16_t>& lane_to) {
-  Segment::LaneGroups lane_groups{.group_of_row = std::move(way_of_row), .groups = {}};
-  for (size_t w = 0; w < ways; ++w) {
-    const auto lane = lane_to.find(w);
-    lane_groups.groups.push_back({lane == lane_to.end() ? uint16_t{0} : lane->second});
-  }
-  return lane_groups;
+void NoteRing(const Ring& ring, int from_lcore, std::vector<RingOccupancy>& rings) {
+  auto told = std::find_if(rings.begin(), rings.end(), [&](const RingOccupancy& other) {
+    return other.from_lcore == from_lcore;
+  });
+  if (told == rings.end()) told = rings.insert(told, {.from_lcore = from_lcore});
+  told->waiting = std::max(told->waiting, ring.waiting());
+  told->peak = std::max(told->peak, ring.peak());
+  told->capacity = ring.capacity();
 }
 
 }  // namespace
@@ -109,11 +100,13 @@ void Assembly::BuildReceivers() {
   }
   for (const auto& [worker, arrivals] : scattered) {
     const size_t receiver = NewSegment(worker, {});
+    receivers_[worker].segment = &segment(receiver);
     std::map<int, uint16_t> lane_to;  // by segment of the plan
     Segment::LaneGroups lane_groups{.group_of_row = std::vector<uint16_t>(network_.rows()),
                                     .groups = {}};
     for (const Arrival& arrival : arrivals) {
       segment(receiver).AddInlet(arrival.way.inlet, arrival.way.trunk);
+      receivers_[worker].rows.insert(arrival.rows.begin(), arrival.rows.end());
       for (Row row : arrival.rows) {
         const int begin = plan_.segment_from(plan_.segments[0].first_hop, row);
         const auto [lane, fresh] = lane_to.emplace(begin, static_cast<uint16_t>(lane_to.size()));
@@ -273,7 +266,7 @@ std::unique_ptr<Egress> Assembly::MakeEgress(int worker) const {
 // one segment: of the last hop's segment if no other leads there, otherwise of a segment without
 // hops.
 void Assembly::LeadToPorts() {
-  const std::vector<std::vector<int>> transmitters = TransmittersOfRows();
+  transmitters_ = TransmittersOfRows();
   std::vector<std::set<size_t>> feeders(workers_.size());  // of each egress
   std::map<size_t, std::vector<bool>> heads;               // rows a last segment leads to
   for (size_t i = 0; i < plan_.segments.size(); ++i) {
@@ -286,7 +279,7 @@ void Assembly::LeadToPorts() {
       for (int port = 0; port < network_.ports(); ++port) {
         const Row head = network_.next_row(plan_.last_stage, row, port);
         leads_to[head] = true;
-        for (int worker : transmitters[head]) feeders[worker].insert(i);
+        for (int worker : transmitters_[head]) feeders[worker].insert(i);
       }
     }
   }
@@ -313,20 +306,13 @@ void Assembly::LeadToPorts() {
   }
   for (const auto& [i, leads_to] : heads) {
     if (segment(hop_segments_[i]).lanes() == 1) continue;
-    // Group 0 is the egress of the segment's own worker.
-    Segment::LaneGroups lane_groups{.group_of_row = std::vector<uint16_t>(network_.rows()),
-                                    .groups = {{lane_from[plan_.segments[i].worker][i]}}};
-    std::map<std::vector<int>, uint16_t> group_of;
-    for (Row row = 0; row < network_.rows(); ++row) {
-      if (!leads_to[row] || transmitters[row].empty()) continue;
-      const auto [group, fresh] =
-          group_of.emplace(transmitters[row], static_cast<uint16_t>(lane_groups.groups.size()));
-      lane_groups.group_of_row[row] = group->second;
-      if (!fresh) continue;
-      std::vector<uint16_t>& lanes = lane_groups.groups.emplace_back();
-      for (int worker : transmitters[row]) lanes.push_back(lane_from[worker][i]);
+    std::vector<uint16_t> lane_to(workers_.size());  // by worker
+    for (size_t w = 0; w < workers_.size(); ++w) {
+      const auto lane = lane_from[w].find(i);
+      if (lane != lane_from[w].end()) lane_to[w] = lane->second;
     }
-    segment(hop_segments_[i]).SetLaneGroups(std::move(lane_groups));
+    segment(hop_segments_[i])
+        .SetLaneGroups(LanesOfRows(leads_to, transmitters_, lane_to, plan_.segments[i].worker));
   }
 }
 
@@ -345,16 +331,8 @@ void Assembly::FuseStages() {
 
 void Assembly::ReadRings(std::vector<WorkerCounters>& workers) const {
   for (const auto& on_the_way : rings_) {
-    const Ring& ring = on_the_way->ring;
-    const int from = workers_[on_the_way->producer]->lcore();
-    std::vector<RingOccupancy>& rings = workers[on_the_way->consumer].rings;
-    auto told = std::find_if(rings.begin(), rings.end(), [from](const RingOccupancy& other) {
-      return other.from_lcore == from;
-    });
-    if (told == rings.end()) told = rings.insert(told, {.from_lcore = from});
-    told->waiting = std::max(told->waiting, ring.waiting());
-    told->peak = std::max(told->peak, ring.peak());
-    told->capacity = ring.capacity();
+    NoteRing(on_the_way->ring, workers_[on_the_way->producer]->lcore(),
+             workers[on_the_way->consumer].rings);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,16 @@ class Assembly {
 
   // By worker; null for a worker by which no packet leaves.
   const std::vector<std::unique_ptr<Egress>>& egresses() const { return egresses_; }
+
+  // By worker: the segment that scatters what comes from its inlets, and from which rows it can.
+  struct Receiver {
+    Segment* segment;
+    std::set<Row> rows;
+  };
+  const std::map<int, Receiver>& receivers() const { return receivers_; }
+  // By row: the workers that packets for the row are led to, in order. If a row has none, its
+  // packets end at the workers of the last segments. Empty where a trunk leads on.
+  const std::vector<std::vector<int>>& transmitters() const { return transmitters_; }
 
   // Any thread: adds to each worker, in their order, the rings that lead to it.
   void ReadRings(std::vector<WorkerCounters>& workers) const;
@@ -109,6 +120,8 @@ class Assembly {
   std::vector<std::unique_ptr<Egress>> egresses_;
   std::vector<OwnedSegment> segments_;
   std::vector<size_t> hop_segments_;  // by segment of the plan: index in segments_
+  std::map<int, Receiver> receivers_;
+  std::vector<std::vector<int>> transmitters_;  // by row
 };
 
 }  // namespace bfly::dataplane

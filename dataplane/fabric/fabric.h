@@ -41,6 +41,7 @@ class Fabric {
   // calls it.
   virtual absl::Status Unload() = 0;
 
+  // As it was loaded. Ports may have come and gone since.
   virtual const FabricConfig& config() const = 0;
   virtual const Network& network() const = 0;
 
@@ -94,6 +95,27 @@ class Fabric {
   // Copies of frames (taps/tap.h). Null: the fabric has none.
   virtual Taps* taps() { return nullptr; }
 
+  // Adds a host port while the fabric runs. The device is opened first. If that fails, or anything
+  // else, the fabric is as it was. Packets of other rows are not delayed or lost. InvalidArgument
+  // names the field as "ports[2].rows", counted behind the present ports. FailedPrecondition: the
+  // fabric was loaded without what the port needs. DeadlineExceeded: a worker made no pass for two
+  // seconds.
+  virtual absl::Status AddPort(const HostPortConfig&) { return NoLivePorts(); }
+  // Removes a host port. What waits in it is dropped as kPortRemoved, and packets that arrive at
+  // its rows from then on as kNoPortAtRow. What it counted stays in the account. NotFound: there is
+  // no port of this name. DeadlineExceeded as above; the rows are free, and the device is closed
+  // when the worker goes on.
+  virtual absl::Status RemovePort(const std::string&) { return NoLivePorts(); }
+  // Rows that have a host port on another data plane, as in FabricConfig.
+  virtual absl::Status SetRowsElsewhere(const std::vector<Row>&) { return NoLivePorts(); }
+  // The host ports as they are now.
+  virtual std::vector<HostPortConfig> host_ports() const { return config().ports; }
+  // The name of the port with this number in a tapped frame (taps/tapped_frame.h), also if it was
+  // removed; empty: there was none.
+  virtual std::string PortName(uint32_t number) const {
+    return number < config().ports.size() ? config().ports[number].name : "";
+  }
+
   // Who uses the queue pairs of ports and trunks, as they were opened, and how their devices are
   // now, in the order of the counters.
   virtual std::vector<PortStatus> port_status() const { return {}; }
@@ -113,6 +135,11 @@ class Fabric {
   virtual void ReadLinkFigures(LinkFigure figure, uint64_t first,
                                std::span<uint64_t> values) const = 0;
   virtual LinkCounters ReadLink(uint64_t index) const = 0;
+
+ private:
+  static absl::Status NoLivePorts() {
+    return absl::UnimplementedError("ports of this fabric are fixed when it is loaded");
+  }
 };
 
 }  // namespace bfly::dataplane

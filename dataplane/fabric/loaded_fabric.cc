@@ -121,6 +121,7 @@ absl::Status LoadedFabric::Assemble(const InletFactory& more_traffic) {
   }
   assembly_.Build();
   AddGates();
+  live_ports_.Start();
   stages_.Offer(config_.links, shapes_taken_up_, retired_);
   // Messages of programs may come at any time from the data plane before. Networks on which
   // circuits are not set up in band have none.
@@ -129,7 +130,7 @@ absl::Status LoadedFabric::Assemble(const InletFactory& more_traffic) {
 }
 
 void LoadedFabric::AddGates() {
-  if (ports_.frame_pool() != nullptr) schedules_.LimitFrames(ports_.frame_pool()->size / 2);
+  TellPrograms();
   for (size_t i = 0; i < plan_.segments.size() && plan_.segments[i].first_hop == 0; ++i) {
     Worker& worker = *workers_[plan_.segments[i].worker];
     const OnNode on(worker.node());
@@ -157,7 +158,27 @@ absl::Status LoadedFabric::StopWorkers() {
   return status;
 }
 
+absl::Status LoadedFabric::AddPort(const HostPortConfig& port) {
+  if (absl::Status status = live_ports_.Add(port); !status.ok()) return status;
+  TellPrograms();
+  return absl::OkStatus();
+}
+
+absl::Status LoadedFabric::RemovePort(const std::string& name) {
+  const absl::Status status = live_ports_.Remove(name);
+  TellPrograms();
+  return status;
+}
+
+void LoadedFabric::TellPrograms() {
+  rte_mempool* const pool = ports_.frame_pool();
+  if (pool != nullptr) schedules_.LimitFrames(pool->size / 2);
+  const std::lock_guard<std::mutex> lock(control_);
+  if (step_programs_ != nullptr) step_programs_->SetPorts(pool, ports_.HasPort(network_.rows()));
+}
+
 absl::Status LoadedFabric::Unload() {
+  live_ports_.Stop();
   const std::lock_guard<std::mutex> lock(control_);
   if (!running_) return absl::OkStatus();
   if (in_band_owner_ != nullptr) in_band_owner_->Stop();
@@ -225,11 +246,8 @@ absl::StatusOr<StepPrograms*> LoadedFabric::step_programs() {
 void LoadedFabric::MakeStepPrograms() {
   StepFrameSupply supply{.pool = ports_.frame_pool(),
                          .max_bytes = config_.max_frame_bytes,
-                         .has_port = std::vector<bool>(network_.rows()),
+                         .has_port = ports_.HasPort(network_.rows()),
                          .to_everybody = config_.addressing.mode == AddressingMode::kIpv4Prefix};
-  for (const HostPortConfig& port : config_.ports) {
-    for (const Row row : port.rows) supply.has_port[row] = true;
-  }
   step_programs_ = std::make_unique<LoadedStepPrograms>(
       network_, plan_, [this](int stage, Row row) -> Stage& { return stages_.of(stage, row); },
       [this](Row row) -> Segment& { return assembly_.last_segment(row); }, std::move(supply),
@@ -342,7 +360,7 @@ Snapshot LoadedFabric::summary() const {
   snapshot.last_stage = plan_.last_stage;
   ReadAccounts(workers_, snapshot);
   assembly_.ReadRings(snapshot.workers);
-  snapshot.ports = ports_.counters();
+  snapshot.ports = ports_.counters(snapshot.removed_ports);
   return snapshot;
 }
 

@@ -12,11 +12,13 @@
 #include "dataplane/core/route_table.h"
 #include "dataplane/fabric/assembly.h"
 #include "dataplane/fabric/fabric.h"
+#include "dataplane/fabric/live_ports.h"
 #include "dataplane/fabric/loaded_ports.h"
 #include "dataplane/fabric/loaded_schedules.h"
 #include "dataplane/fabric/loaded_stages.h"
 #include "dataplane/fabric/loaded_taps.h"
 #include "dataplane/fabric/read_accounts.h"
+#include "dataplane/fabric/recorded_latency.h"
 #include "dataplane/fabric/worker.h"
 #include "dataplane/in_band/loaded_in_band.h"
 #include "dataplane/stages/plan.h"
@@ -55,6 +57,13 @@ class LoadedFabric final : public Fabric {
   absl::StatusOr<StepPrograms*> step_programs() override;
   Schedules* schedules() override { return plan_.has_first_hop() ? &schedules_ : nullptr; }
   Taps* taps() override { return &taps_; }
+  absl::Status AddPort(const HostPortConfig& port) override;
+  absl::Status RemovePort(const std::string& name) override;
+  absl::Status SetRowsElsewhere(const std::vector<Row>& rows) override {
+    return live_ports_.SetRowsElsewhere(rows);
+  }
+  std::vector<HostPortConfig> host_ports() const override { return ports_.Configs(); }
+  std::string PortName(uint32_t number) const override { return ports_.NameOf(number); }
   std::vector<PortStatus> port_status() const override { return ports_.status(); }
   WorkerPasses worker_passes() const override { return PassesOf(workers_); }
   std::vector<std::string> problems() const override { return ports_.problems(); }
@@ -82,6 +91,8 @@ class LoadedFabric final : public Fabric {
   void NoteCircuit(Row input);
   absl::Status MakeInBand();
   void MakeStepPrograms();
+  // Ports came or went.
+  void TellPrograms();
   void DiscardSteps();
   // Returns when every worker has begun and ended a pass since the call, or has stopped.
   void WaitForWorkers() const;
@@ -97,12 +108,7 @@ class LoadedFabric final : public Fabric {
   LoadedPorts ports_;
   Assembly assembly_{network_, plan_, stages_, ports_, workers_};
   LoadedTaps taps_{network_, plan_, stages_, ports_, assembly_, workers_};
-  // Empty while nothing is recorded. The egress and the timed links of workers point to it.
-  struct RecordedLatency {
-    std::vector<std::unique_ptr<DeliveryLatency>> deliveries;  // of workers that deliver
-    LoadedStages::Histograms stages;
-  };
-  LatencyReport ReportOf(const RecordedLatency& latency) const;
+  LivePorts live_ports_{network_, plan_, ports_, assembly_, taps_, workers_};
   RecordedLatency latency_;      // control_
   GracePeriod shapes_taken_up_;  // control_
   Retired retired_;  // control_: shapes, sources and latencies that workers may still use

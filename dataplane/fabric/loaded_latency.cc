@@ -9,6 +9,31 @@
 #include "dataplane/fabric/loaded_fabric.h"
 
 namespace bfly::dataplane {
+namespace {
+
+LatencyReport ReportOf(const RecordedLatency& recorded, int first_stage) {
+  LatencyReport report{.recording = !recorded.stages.empty(), .first_stage = first_stage};
+  if (!report.recording) return report;
+  const double hz = static_cast<double>(rte_get_tsc_hz());
+  std::vector<const LatencyHistogram*> end_to_end, links, late;
+  for (const auto& latency : recorded.deliveries) {
+    end_to_end.push_back(&latency->end_to_end);
+    links.push_back(&latency->links);
+    late.push_back(&latency->late);
+  }
+  report.end_to_end = Summarize(end_to_end, hz);
+  report.histogram = BucketsOf(end_to_end, hz);
+  report.links = Summarize(links, hz);
+  report.late = Summarize(late, hz);
+  for (const auto& blocks : recorded.stages) {
+    std::vector<const LatencyHistogram*> of_stage;
+    for (const auto& block : blocks) of_stage.push_back(block.get());
+    report.stages.push_back(Summarize(of_stage, hz));
+  }
+  return report;
+}
+
+}  // namespace
 
 void LoadedFabric::WaitForWorkers() const {
   GracePeriod period;
@@ -34,34 +59,12 @@ absl::StatusOr<LatencyReport> LoadedFabric::RecordLatency(bool on) {
   retired_.Add(period, before);
   period.Wait(std::chrono::steady_clock::now() + std::chrono::seconds(2));
   retired_.Collect();
-  return ReportOf(*before);
+  return ReportOf(*before, plan_.first_stage);
 }
 
 LatencyReport LoadedFabric::latency() const {
   const std::lock_guard<std::mutex> lock(control_);
-  return ReportOf(latency_);
-}
-
-LatencyReport LoadedFabric::ReportOf(const RecordedLatency& recorded) const {
-  LatencyReport report{.recording = !recorded.stages.empty(), .first_stage = plan_.first_stage};
-  if (!report.recording) return report;
-  const double hz = static_cast<double>(rte_get_tsc_hz());
-  std::vector<const LatencyHistogram*> end_to_end, links, late;
-  for (const auto& latency : recorded.deliveries) {
-    end_to_end.push_back(&latency->end_to_end);
-    links.push_back(&latency->links);
-    late.push_back(&latency->late);
-  }
-  report.end_to_end = Summarize(end_to_end, hz);
-  report.histogram = BucketsOf(end_to_end, hz);
-  report.links = Summarize(links, hz);
-  report.late = Summarize(late, hz);
-  for (const auto& blocks : recorded.stages) {
-    std::vector<const LatencyHistogram*> of_stage;
-    for (const auto& block : blocks) of_stage.push_back(block.get());
-    report.stages.push_back(Summarize(of_stage, hz));
-  }
-  return report;
+  return ReportOf(latency_, plan_.first_stage);
 }
 
 }  // namespace bfly::dataplane

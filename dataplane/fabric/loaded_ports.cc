@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/fabric/loaded_ports.h"
 
+#include <rte_mempool.h>
+
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "dataplane/frames/trunk_frame.h"
+#include "dataplane/fabric/port_facts.h"
 #include "dataplane/ports/device_node.h"
-#include "dataplane/runtime/device_string.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -17,159 +19,81 @@ std::string PoolName() {
   return absl::StrCat("bfly_frames_", pools.fetch_add(1, std::memory_order_relaxed));
 }
 
-WorkerOfRow WorkersAt(const TrunkConfig& trunk, const FabricPlan& plan) {
-  const int stage = trunk.sends ? plan.last_stage : plan.first_stage;
-  return [&plan, stage](Row row) { return plan.worker_of(stage, row); };
-}
-
-// The ports, then the trunks, in the order of the config.
-std::vector<PolledDevice> PolledDevices(const FabricConfig& config, const Network& network,
-                                        const FabricPlan& plan, bool sends_to_hosts) {
-  std::vector<PolledDevice> devices;
-  const auto lcore = [&plan](int worker) { return plan.lcores[static_cast<size_t>(worker)]; };
-  for (const HostPortConfig& port : config.ports) {
-    PolledDevice& device = devices.emplace_back();
-    device.what = absl::StrCat("port ", port.name);
-    device.device = port.device;
-    const auto add = [&](int stage) {
-      for (int worker : plan.PollersOf(port, stage)) device.lcores.push_back(lcore(worker));
-    };
-    if (plan.has_first_hop()) add(0);
-    if (sends_to_hosts) add(plan.last_stage);
-  }
-  for (const TrunkConfig& trunk : config.trunks) {
-    PolledDevice& device = devices.emplace_back();
-    device.what = absl::StrCat("trunk ", trunk.name);
-    device.device = trunk.device;
-    std::vector<int> workers = WorkersOfTrunkQueues(
-        MakeTrunkRules(network, trunk.after_stage, trunk.queue_pairs, config.max_frame_bytes),
-        WorkersAt(trunk, plan));
-    if (!trunk.sends && !KeepsQueues(trunk.device)) workers.resize(1);
-    for (int worker : workers) device.lcores.push_back(lcore(worker));
-  }
-  return devices;
-}
-
-// Sets of rules that each bring the frames of a port to the workers of their rows; none if the row
-// says nothing about the queue pair.
-std::vector<QueueRules> RulesOfPort(const HostPortConfig& port, const FabricPlan& plan) {
-  if (!plan.has_first_hop()) return {};
-  const std::vector<int> queues = plan.QueuesOfRows(port, 0);
-  std::vector<QueueOfRow> rows;
-  for (size_t i = 0; i < queues.size(); ++i) {
-    if (queues[i] < 0) continue;
-    rows.push_back({.row = port.rows[i], .queue = static_cast<uint16_t>(queues[i])});
-  }
-  if (rows.empty()) return {};
-  std::sort(rows.begin(), rows.end(),
-            [](const QueueOfRow& a, const QueueOfRow& b) { return a.row < b.row; });
-  return {RulesByRowBits(rows), RulesByRow(rows)};
-}
-
-PortStatus StatusOf(const HostPort& port, const FabricPlan& plan) {
-  const bool receives = plan.has_first_hop();
-  const std::vector<int> pollers = plan.PollersOf(port.config(), receives ? 0 : plan.last_stage);
-  PortStatus status{.name = port.config().name,
-                    .queue_pairs = port.config().queue_pairs,
-                    .lcores = {},
-                    .steering = Steering::kNone,
-                    .rows_handed_over = 0};
-  for (int worker : pollers) {
-    const int lcore = plan.lcores[static_cast<size_t>(worker)];
-    if (std::find(status.lcores.begin(), status.lcores.end(), lcore) == status.lcores.end()) {
-      status.lcores.push_back(lcore);
-    }
-  }
-  if (!receives) return status;
-  const std::vector<Row>& rows = port.config().rows;
-  const bool needs_all = std::all_of(rows.begin(), rows.end(),
-                                     [&](Row row) { return plan.worker_of(0, row) == pollers[0]; });
-  if (status.lcores.size() > 1 || !needs_all) status.steering = port.steering();
-  if (status.steering == Steering::kFlowRules) {
-    const std::vector<int> queues = plan.QueuesOfRows(port.config(), 0);
-    status.rows_handed_over = static_cast<int>(std::count(queues.begin(), queues.end(), -1));
-  }
-  return status;
-}
-
-PortStatus StatusOf(const Trunk& trunk, const FabricPlan& plan) {
-  PortStatus status{.name = trunk.config().name,
-                    .queue_pairs = trunk.config().queue_pairs,
-                    .lcores = {},
-                    .steering = trunk.steering(),
-                    .rows_handed_over = 0};
-  const auto add = [&](const auto& ways) {
-    for (const auto& way : ways) {
-      status.lcores.push_back(plan.lcores[static_cast<size_t>(way.worker)]);
-    }
-  };
-  add(trunk.ways_in());
-  add(trunk.ways_out());
-  int others = 0;  // rows whose frames come to other workers
-  for (const Trunk::WayIn& way : trunk.ways_in()) {
-    const auto of_other = [&](Row row) {
-      return plan.worker_of(plan.first_stage, row) != way.worker;
-    };
-    others += static_cast<int>(std::count_if(way.rows.begin(), way.rows.end(), of_other));
-  }
-  if (status.steering == Steering::kFlowRules || status.steering == Steering::kSender) {
-    status.rows_handed_over = others;
-  } else if (others > 0) {
-    status.steering = Steering::kSoftware;
-  }
-  return status;
-}
-
 }  // namespace
 
 absl::Status LoadedPorts::Open(const FabricConfig& config, const Network& network,
                                const RouteTable& routes, const FabricPlan& plan) {
-  const bool several_workers = plan.lcores.size() > 1;
-  flood_ = config.rows_elsewhere;
-  for (const HostPortConfig& port : config.ports) {
-    flood_.insert(flood_.end(), port.rows.begin(), port.rows.end());
-  }
+  network_ = &network;
+  routes_ = &routes;
+  plan_ = &plan;
+  present_ = config;
+  flood_ = FloodRows(config);
   if (config.ports.empty() && config.trunks.empty()) return absl::OkStatus();
-  const auto sends = [](const TrunkConfig& trunk) { return trunk.sends; };
-  const bool sends_to_hosts = std::none_of(config.trunks.begin(), config.trunks.end(), sends);
-  std::vector<PolledDevice> devices = PolledDevices(config, network, plan, sends_to_hosts);
-  std::vector<int> pollers;
-  for (const PolledDevice& device : devices) {
-    pollers.insert(pollers.end(), device.lcores.begin(), device.lcores.end());
-  }
-  absl::StatusOr<FramePool> pool =
-      MakeFramePool(PoolName(), config, several_workers, NodeOfMost(pollers));
-  if (!pool.ok()) return pool.status();
-  pool_ = *std::move(pool);
-  const HostPortContext context = {
-      .routes = &routes,
-      .rules = MakeFrameRules(network, config.addressing, config.max_frame_bytes),
-      .flood = &flood_,
-      .pool = pool_.get(),
-      .several_workers = several_workers,
-      .keeper = &keeper_,
-      .hosts = &hosts_};
+  if (absl::Status status = MakePool(config); !status.ok()) return status;
   for (size_t i = 0; i < config.ports.size(); ++i) {
-    auto port = HostPort::Open(absl::StrCat("ports[", i, "]"), config.ports[i], context,
-                               RulesOfPort(config.ports[i], plan));
+    auto port = OpenPort(config, i);
     if (!port.ok()) return port.status();
+    host_facts_.push_back(
+        {.status = StatusOf(**port, plan),
+         .warnings = NodeWarnings({PolledBy(config.ports[i], plan, SendsToHosts(config))})});
     host_ports_.push_back(*std::move(port));
+    names_.push_back(config.ports[i].name);
   }
   for (size_t i = 0; i < config.trunks.size(); ++i) {
     auto trunk = Trunk::Open(absl::StrCat("trunks[", i, "]"), config.trunks[i], network,
                              config.max_frame_bytes, pool_.get(), &keeper_,
                              WorkersAt(config.trunks[i], plan));
     if (!trunk.ok()) return trunk.status();
-    // Which workers receive from it depends on the flow rules that the device took.
-    devices[config.ports.size() + i].lcores = StatusOf(**trunk, plan).lcores;
     (config.trunks[i].sends ? trunk_out_ : trunk_in_) = *std::move(trunk);
   }
-  node_warnings_ = NodeWarnings(devices);
-  for (const auto& port : host_ports_) status_.push_back(StatusOf(*port, plan));
   for (const auto* trunk : {&trunk_in_, &trunk_out_}) {
-    if (*trunk) status_.push_back(StatusOf(**trunk, plan));
+    if (*trunk == nullptr) continue;
+    PolledDevice device = PolledBy((*trunk)->config(), config, network, plan);
+    // Which workers receive from it depends on the flow rules that the device took.
+    const PortStatus status = StatusOf(**trunk, plan);
+    device.lcores = status.lcores;
+    trunk_facts_.push_back({.status = status, .warnings = NodeWarnings({device})});
   }
   return absl::OkStatus();
+}
+
+// Buffers for ports that come later are a wish: where the memory is too small for them, the fabric
+// does without.
+absl::Status LoadedPorts::MakePool(const FabricConfig& config) {
+  std::vector<int> pollers;
+  const auto add = [&pollers](const PolledDevice& device) {
+    pollers.insert(pollers.end(), device.lcores.begin(), device.lcores.end());
+  };
+  for (const HostPortConfig& port : config.ports) add(PolledBy(port, *plan_, SendsToHosts(config)));
+  for (const TrunkConfig& trunk : config.trunks) add(PolledBy(trunk, config, *network_, *plan_));
+  const bool several_workers = plan_->lcores.size() > 1;
+  const int node = NodeOfMost(pollers);
+  absl::StatusOr<FramePool> pool = MakeFramePool(PoolName(), config, several_workers, node);
+  if (!pool.ok() && config.spare_queue_pairs > 0) {
+    FabricConfig without_spare = config;
+    without_spare.spare_queue_pairs = 0;
+    pool = MakeFramePool(PoolName(), without_spare, several_workers, node);
+  }
+  if (!pool.ok()) return pool.status();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  pool_ = *std::move(pool);
+  pool_takes_af_xdp_ = HasAfXdp(config);
+  pool_queue_pairs_ = std::max(QueuePairsFor(pool_->size), QueuePairsOf(config));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<HostPort>> LoadedPorts::OpenPort(const FabricConfig& config,
+                                                                size_t index) {
+  return HostPort::Open(
+      absl::StrCat("ports[", index, "]"), config.ports[index],
+      {.routes = routes_,
+       .rules = MakeFrameRules(*network_, config.addressing, config.max_frame_bytes),
+       .flood = flood_.get(),
+       .pool = pool_.get(),
+       .several_workers = plan_->lcores.size() > 1,
+       .keeper = &keeper_,
+       .hosts = &hosts_},
+      RulesOfPort(config.ports[index], *plan_));
 }
 
 void LoadedPorts::Start() {
@@ -187,6 +111,7 @@ void LoadedPorts::Close() {
   last_ = CountersNow();
   closed_ = true;
   host_ports_.clear();
+  closing_.clear();
   trunk_in_.reset();
   trunk_out_.reset();
   pool_.reset();
@@ -195,20 +120,25 @@ void LoadedPorts::Close() {
 std::vector<PortCounters> LoadedPorts::CountersNow() const {
   std::vector<PortCounters> ports;
   for (const auto& port : host_ports_) ports.push_back(port->counters());
+  for (const auto& port : closing_) ports.push_back(port->counters());
   for (const auto* trunk : {&trunk_in_, &trunk_out_}) {
     if (*trunk) ports.push_back((*trunk)->counters());
   }
   return ports;
 }
 
-std::vector<PortCounters> LoadedPorts::counters() const {
+std::vector<PortCounters> LoadedPorts::counters(PortCounters& removed) const {
   const std::lock_guard<std::mutex> lock(mutex_);
+  removed = removed_;
   return closed_ ? last_ : CountersNow();
 }
 
 std::vector<PortStatus> LoadedPorts::status() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<PortStatus> status = status_;
+  std::vector<PortStatus> status;
+  for (const auto* facts : {&host_facts_, &trunk_facts_}) {
+    for (const Facts& of_one : *facts) status.push_back(of_one.status);
+  }
   if (closed_) return status;
   size_t at = 0;
   const auto look = [&](const auto& port) {
@@ -224,7 +154,12 @@ std::vector<PortStatus> LoadedPorts::status() const {
 
 std::vector<std::string> LoadedPorts::problems() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<std::string> problems = node_warnings_;
+  std::vector<std::string> problems;
+  for (const auto* facts : {&host_facts_, &trunk_facts_}) {
+    for (const Facts& of_one : *facts) {
+      problems.insert(problems.end(), of_one.warnings.begin(), of_one.warnings.end());
+    }
+  }
   const auto add = [&](absl::string_view kind, const std::string& name,
                        const std::string& problem) {
     if (!problem.empty()) problems.push_back(absl::StrCat(kind, " ", name, ": ", problem));

@@ -30,7 +30,10 @@ class LoadedSchedules final : public Schedules {
   // lead packets by an intermediate row.
   void AddWayOut(Egress* way_out) { ways_back_.AddWayOut(way_out); }
   // At most this many packets may wait, whatever a schedule says: each may hold a frame's buffer.
-  void LimitFrames(uint32_t most) { most_frames_ = most; }
+  void LimitFrames(uint32_t most) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    most_frames_ = most;
+  }
 
   absl::Status Start(const ScheduleConfig& config) override;
   absl::Status Stop() override;
@@ -57,8 +60,8 @@ class LoadedSchedules final : public Schedules {
   std::vector<std::unique_ptr<SlotGate>> gates_;
   std::vector<Worker*> gatekeepers_;  // by gate
   WaysBack ways_back_;
-  uint32_t most_frames_ = UINT32_MAX;
   mutable std::mutex mutex_;  // guards what follows; no worker takes it
+  uint32_t most_frames_ = UINT32_MAX;
   std::shared_ptr<const SlotTable> table_;
   uint64_t id_ = 0;
   std::vector<Part> parts_;  // by gate; empty: no schedule runs

@@ -84,10 +84,10 @@ void LoadedTaps::AddEnd(const std::shared_ptr<Tap>& tap, Row output, TapRule rul
                         Rules& rules) const {
   rule.place = TapPlace::kPortOut;
   rule.number = kNoPort;
-  for (size_t i = 0; i < ports_.host_ports().size(); ++i) {
-    const std::vector<Row>& rows = ports_.host_ports()[i]->config().rows;
+  for (const auto& port : ports_.host_ports()) {
+    const std::vector<Row>& rows = port->config().rows;
     if (std::find(rows.begin(), rows.end(), output) != rows.end()) {
-      rule.number = static_cast<uint32_t>(i);
+      rule.number = ports_.NumberOf(*port);
     }
   }
   AddAtEgresses(tap, {output}, rule, rules);
@@ -114,7 +114,7 @@ bool LoadedTaps::AddPort(const std::shared_ptr<Tap>& tap, const std::string& nam
   if (found == ports.end()) return false;
   HostPort& port = **found;
   TapRule rule;
-  rule.number = static_cast<uint32_t>(found - ports.begin());
+  rule.number = ports_.NumberOf(port);
   rule.frames_only = true;
   const auto add = [&](const Place& place, int worker) {
     rule.writer = WriterOf(tap, worker);
@@ -193,6 +193,14 @@ absl::StatusOr<std::shared_ptr<Tap>> LoadedTaps::Start(const TapConfig& config) 
 void LoadedTaps::Stop(const std::shared_ptr<Tap>& tap) {
   const std::lock_guard lock(mutex_);
   if (over_ || std::erase(taps_, tap) == 0) return;
+  Publish();
+  WaitForWorkers();
+}
+
+void LoadedTaps::ChangePorts(const std::function<void()>& change) {
+  const std::lock_guard lock(mutex_);
+  change();
+  if (over_ || taps_.empty()) return;
   Publish();
   WaitForWorkers();
 }

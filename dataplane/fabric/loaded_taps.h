@@ -2,6 +2,7 @@
 // The taps of a loaded fabric: who looks at which links and ports.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,6 +34,9 @@ class LoadedTaps final : public Taps {
 
   absl::StatusOr<std::shared_ptr<Tap>> Start(const TapConfig& config) override;
   void Stop(const std::shared_ptr<Tap>& tap) override;
+  // Control: `change` changes the ports' list. Nobody reads it meanwhile, and places that came or
+  // went are offered to the workers.
+  void ChangePorts(const std::function<void()>& change);
   // The workers have stopped for good, before the ports close.
   void End();
 

@@ -4,9 +4,12 @@
 #include <map>
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "dataplane/fabric/fabric.h"
 #include "dataplane/fabric/memory_need.h"
+#include "dataplane/fabric/verify_port.h"
 #include "dataplane/in_band/in_band_memory.h"
 #include "dataplane/links/link_plan.h"
 #include "dataplane/ports/pci_device.h"
@@ -24,6 +27,17 @@ constexpr uint32_t kMaxQueueMemoryMb = 262144;
 class Verifier {
  public:
   explicit Verifier(const FabricConfig& config) : config_(config) {}
+
+  // What is wrong with names, devices and rows of ports and trunks alone.
+  std::vector<absl::Status> RunPorts(const Network& network) {
+    // Later ones are reported as the ones that are wrong, so trunks come first.
+    for (size_t i = 0; i < config_.trunks.size(); ++i) {
+      const TrunkConfig& trunk = config_.trunks[i];
+      Device(absl::StrCat("trunks[", i, "]"), trunk.name, trunk.device, trunk.queue_pairs);
+    }
+    Ports(network);
+    return std::move(errors_);
+  }
 
   std::vector<absl::Status> Run() {
     Scalars();
@@ -278,6 +292,16 @@ class Verifier {
 
 std::vector<absl::Status> Fabric::Verify(const FabricConfig& config) {
   return Verifier(config).Run();
+}
+
+absl::Status VerifyPort(const FabricConfig& config, const Network& network, size_t index) {
+  std::vector<std::string> errors;
+  for (const absl::Status& status : Verifier(config).RunPorts(network)) {
+    if (!absl::StartsWith(status.message(), absl::StrCat("ports[", index, "]"))) continue;
+    errors.emplace_back(status.message());
+  }
+  if (errors.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(errors, "; "));
 }
 
 }  // namespace bfly::dataplane

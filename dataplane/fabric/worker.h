@@ -32,6 +32,7 @@ class alignas(RTE_CACHE_LINE_SIZE) Worker {
   int node() const { return node_; }
   // Add segments of earlier hops first, so that a packet may cross several of them in one pass.
   void AddSegment(Segment* segment) { segments_.push_back(segment); }
+  const std::vector<Segment*>& segments() const { return segments_; }
   // The stages of its segments; each stage is added once.
   void AddStage(Stage* stage) { stages_.push_back(stage); }
   // Only for a worker that runs rows of the first hop.

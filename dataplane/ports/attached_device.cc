@@ -136,6 +136,15 @@ MacAddress AttachedDevice::HostBehind() const {
   return dataplane::HostBehind(config_.device, device_->id());
 }
 
+bool AttachedDevice::StopReceiving() { return device_ != nullptr && device_->StopReceiving(); }
+
+void AttachedDevice::BeforeClosing() {
+  gate_.Close();
+  if (device_ == nullptr) return;
+  device_->StopReceiving();
+  device_->Reclaim();
+}
+
 AttachedDevice::~AttachedDevice() {
   gate_.Close();
   if (keeper_ != nullptr) keeper_->Remove(this);

@@ -27,7 +27,7 @@ class AttachedDevice {
   // tends the device, and memif peers talk to the driver directly.
   static absl::StatusOr<std::unique_ptr<AttachedDevice>> Open(const EthdevConfig& config,
                                                               DeviceKeeper* keeper);
-  // The workers must have stopped.
+  // No worker uses the device any more.
   ~AttachedDevice();
 
   const DeviceGate* gate() const { return &gate_; }
@@ -47,8 +47,16 @@ class AttachedDevice {
   // The address of the host behind the device; 0: unknown (host_behind.h).
   MacAddress HostBehind() const;
 
-  // The chore that runs after the device was attached again. Set it before the keeper starts.
+  // The chore that runs after the device was attached again. Set it before the keeper tends the
+  // device.
   void AfterAttaching(std::function<void()> chore) { after_attaching_ = std::move(chore); }
+
+  // Keeper: the device receives nothing new, if its driver can do that while workers poll it. What
+  // it has received can still be polled. Returns whether the driver can.
+  bool StopReceiving();
+  // Keeper: makes the device ready to be closed while the fabric goes on: returns what buffers its
+  // driver would keep.
+  void BeforeClosing();
 
   // Keeper: takes the device away from the workers if its interface is gone, and attaches it again
   // when an interface of the same name exists.

@@ -3,7 +3,9 @@
 // and checks devices ten times a second.
 #pragma once
 
+#include <deque>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -32,12 +34,17 @@ class DeviceKeeper {
 
   void WaitForWorkers() const { wait_for_workers_(); }
 
-  // Call it before Start.
+  // Call these before Start, after Stop, or in a task of Do.
   void Add(AttachedDevice* device) { devices_.push_back(device); }
   void Remove(AttachedDevice* device) { std::erase(devices_, device); }
 
   // Adds a chore that the thread runs ten times a second.
   void AddChore(std::function<void()> chore) { chores_.push_back(std::move(chore)); }
+
+  // Runs `task` on the keeper's thread, and returns when it has ended. While the thread does not
+  // run, and on the thread itself, the caller runs it. Devices are opened and closed in such tasks,
+  // so that no two threads tend them at once. Callers take turns, also with Start and Stop.
+  void Do(const std::function<void()>& task);
 
   // Start follows the start of the workers, Stop follows their end.
   void Start();
@@ -45,11 +52,14 @@ class DeviceKeeper {
 
  private:
   void Run(const std::stop_token& stop);
+  void DoTasks();
 
   const std::function<void()> wait_for_workers_;
   std::vector<std::weak_ptr<MemifRelay>> relays_;
   std::vector<AttachedDevice*> devices_;
   std::vector<std::function<void()>> chores_;
+  std::mutex mutex_;
+  std::deque<std::packaged_task<void()>> tasks_;  // mutex_
   OwnedFd wake_;
   std::jthread thread_;
 };

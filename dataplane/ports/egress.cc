@@ -4,11 +4,52 @@
 #include <rte_cycles.h>
 #include <rte_mbuf.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace bfly::dataplane {
 
-void Egress::Attach(const std::vector<Row>& rows, HostTransmitter* transmitter) {
-  for (Row row : rows) of_row_[row] = static_cast<uint16_t>(transmitters_.size());
-  transmitters_.push_back(transmitter);
+void Egress::Ports::Attach(const std::vector<Row>& rows, HostTransmitter* transmitter) {
+  for (Row row : rows) of_row[row] = static_cast<uint16_t>(transmitters.size());
+  transmitters.push_back(transmitter);
+}
+
+std::shared_ptr<const void> Egress::AttachLive(const std::vector<Row>& rows,
+                                               HostTransmitter* transmitter) {
+  auto ports = std::make_shared<Ports>(ports_.offered());
+  ports->Attach(rows, transmitter);
+  return ports_.Offer(std::move(ports));
+}
+
+bool Egress::Has(const HostTransmitter* transmitter) const {
+  const std::vector<HostTransmitter*>& all = ports_.offered().transmitters;
+  return std::find(all.begin(), all.end(), transmitter) != all.end();
+}
+
+std::shared_ptr<const void> Egress::DetachLive(const HostTransmitter* transmitter) {
+  const Ports& before = ports_.offered();
+  auto ports = std::make_shared<Ports>(before.of_row.size());
+  std::vector<uint16_t> number(before.transmitters.size(), kNone);
+  for (size_t i = 0; i < number.size(); ++i) {
+    if (before.transmitters[i] == transmitter) continue;
+    number[i] = static_cast<uint16_t>(ports->transmitters.size());
+    ports->transmitters.push_back(before.transmitters[i]);
+  }
+  for (size_t row = 0; row < before.of_row.size(); ++row) {
+    if (before.of_row[row] != kNone) ports->of_row[row] = number[before.of_row[row]];
+  }
+  return ports_.Offer(std::move(ports));
+}
+
+void Egress::TakeUp(Ledger& ledger) {
+  ports_.TakeUp([&](const Ports& old, const Ports& next) {
+    for (HostTransmitter* transmitter : old.transmitters) {
+      if (std::find(next.transmitters.begin(), next.transmitters.end(), transmitter) ==
+          next.transmitters.end()) {
+        transmitter->Leave(ledger);
+      }
+    }
+  });
 }
 
 // The two may change at once, so both are read again after the word was set.
@@ -63,7 +104,8 @@ inline void Egress::Deliver(const Descriptor* burst, int count, Ledger& ledger) 
   if (from_others_) FetchHeaders(burst, count);
   if (watched_.load(std::memory_order_acquire)) [[unlikely]]
     Watch(burst, count);
-  const uint16_t* const of_row = of_row_.data();
+  const uint16_t* const of_row = ports_.current().of_row.data();
+  HostTransmitter* const* const transmitters = ports_.current().transmitters.data();
   for (int i = 0; i < count;) {
     const int first = i;
     while (i < count && burst[i].mbuf == nullptr) ++i;
@@ -76,18 +118,19 @@ inline void Egress::Deliver(const Descriptor* burst, int count, Ledger& ledger) 
       continue;
     }
     const auto same_port = [of_row, index](Row row) { return of_row[row] == index; };
-    i += transmitters_[index]->Push(burst + i, count - i, same_port, ledger);
+    i += transmitters[index]->Push(burst + i, count - i, same_port, ledger);
   }
 }
 
 uint64_t Egress::held() const {
   uint64_t sum = 0;
-  for (const HostTransmitter* transmitter : transmitters_) sum += transmitter->held();
+  for (const HostTransmitter* transmitter : ports_.current().transmitters)
+    sum += transmitter->held();
   return sum;
 }
 
 void Egress::Flush(Ledger& ledger) {
-  for (HostTransmitter* transmitter : transmitters_) transmitter->Flush(ledger);
+  for (HostTransmitter* transmitter : ports_.current().transmitters) transmitter->Flush(ledger);
   if (TurnBackOut* const way = turn_back_.load(std::memory_order_acquire); way != nullptr)
     way->Settle(ledger);
 }
@@ -99,7 +142,7 @@ void Egress::HandOver() {
 
 uint64_t Egress::Discard() {
   uint64_t sum = 0;
-  for (HostTransmitter* transmitter : transmitters_) sum += transmitter->Discard();
+  for (HostTransmitter* transmitter : ports_.current().transmitters) sum += transmitter->Discard();
   return sum;
 }
 

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <vector>
 
 #include "dataplane/core/inlet.h"
 #include "dataplane/ports/host_transmitter.h"
+#include "dataplane/runtime/replaceable.h"
 #include "dataplane/slots/turn_back.h"
 #include "dataplane/taps/tap_table.h"
 #include "dataplane/telemetry/latency.h"
@@ -22,10 +24,20 @@ class Egress final : public Outlet {
  public:
   // `from_others`: frames may come from another worker, whose core has their headers in its cache.
   explicit Egress(uint32_t rows, bool from_others = false)
-      : from_others_(from_others), of_row_(rows, kNone) {}
+      : from_others_(from_others), ports_(std::make_shared<Ports>(rows)) {}
 
-  // Frames for `rows` leave by `transmitter`, which only this worker uses.
-  void Attach(const std::vector<Row>& rows, HostTransmitter* transmitter);
+  // Frames for `rows` leave by `transmitter`, which only this worker uses. Before the worker
+  // starts.
+  void Attach(const std::vector<Row>& rows, HostTransmitter* transmitter) {
+    ports_.BeforeStart().Attach(rows, transmitter);
+  }
+  // Control, one thread at a time: from the worker's next take-up on, frames for `rows` leave by
+  // `transmitter`, or none by it any more. Returns what must stay until the worker has answered its
+  // epoch.
+  std::shared_ptr<const void> AttachLive(const std::vector<Row>& rows,
+                                         HostTransmitter* transmitter);
+  bool Has(const HostTransmitter* transmitter) const;
+  std::shared_ptr<const void> DetachLive(const HostTransmitter* transmitter);
 
   // Control: deliveries from now on are recorded there. Null: they are not recorded.
   void RecordLatency(DeliveryLatency* latency) {
@@ -44,12 +56,20 @@ class Egress final : public Outlet {
 
   int Send(const Descriptor* burst, int count, Ledger& ledger) override;
   uint64_t held() const override;
+  void TakeUp(Ledger& ledger) override;
   void Flush(Ledger& ledger) override;
   void HandOver() override;
   uint64_t Discard() override;
 
  private:
   static constexpr uint16_t kNone = 0xffff;
+  struct Ports {
+    explicit Ports(size_t rows) : of_row(rows, kNone) {}
+    void Attach(const std::vector<Row>& rows, HostTransmitter* transmitter);
+
+    std::vector<uint16_t> of_row;  // index in transmitters
+    std::vector<HostTransmitter*> transmitters;
+  };
 
   // Control, one thread at a time for each of the two.
   void SetWatched();
@@ -61,8 +81,7 @@ class Egress final : public Outlet {
   static void FetchHeaders(const Descriptor* burst, int count);
 
   const bool from_others_;
-  std::vector<uint16_t> of_row_;  // index in transmitters_
-  std::vector<HostTransmitter*> transmitters_;
+  Replaceable<Ports> ports_;
   // Control: writes, worker: acquire loads.
   std::atomic<TurnBackOut*> turn_back_{nullptr};
   std::atomic<DeliveryLatency*> latency_{nullptr};

@@ -253,6 +253,8 @@ Ethdev::~Ethdev() {
   CloseLeft(rings_);
 }
 
+bool Ethdev::StopReceiving() { return edge_ != nullptr && edge_->Stop(); }
+
 void Ethdev::Reclaim() {
   for (rte_mbuf* buffer : BuffersIn(rings_, pool_)) rte_pktmbuf_free(buffer);
 }

@@ -51,9 +51,12 @@ class Ethdev {
   bool link_up() const;
   // Frames that the device lost before a worker took them: no descriptor, errors, no buffer.
   uint64_t missed() const;
+  // Takes the XDP program off the interface, whose frames pass to the kernel from then on. Returns
+  // false if the device has no such program; then it goes on receiving.
+  bool StopReceiving();
   // Returns the buffers to the pool that an AF_XDP device's driver would otherwise never return.
-  // Call it when the interface is gone and no worker uses the device, just before the device is
-  // closed.
+  // Call it when the interface is gone or StopReceiving has returned true, and when no worker uses
+  // the device, just before the device is closed.
   void Reclaim();
   // Empty if the device does not have bfly's XDP program.
   XdpCounters xdp() const;

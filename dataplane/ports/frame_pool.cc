@@ -40,12 +40,6 @@ void InitBuffer(rte_mempool* pool, void* argument, void* object, unsigned index)
   rte_pktmbuf_init(pool, argument, object, index);
 }
 
-bool HasAfXdp(const FabricConfig& config) {
-  const auto is_af_xdp = [](const auto& port) { return port.device.starts_with("net_af_xdp"); };
-  return std::any_of(config.ports.begin(), config.ports.end(), is_af_xdp) ||
-         std::any_of(config.trunks.begin(), config.trunks.end(), is_af_xdp);
-}
-
 // Like rte_pktmbuf_pool_create, but without the gap that DPDK leaves where a buffer would cross a
 // page. net_af_xdp (22.11) tells the kernel that the pool is as long as the sum of its buffers.
 // With gaps the last buffers would lie outside, the kernel would silently swallow them, and the
@@ -104,6 +98,14 @@ void FetchToWrite(const char* line) {
 
 void FramePoolDeleter::operator()(rte_mempool* pool) const { rte_mempool_free(pool); }
 
+bool IsAfXdp(const std::string& device) { return device.starts_with("net_af_xdp"); }
+
+bool HasAfXdp(const FabricConfig& config) {
+  const auto is_af_xdp = [](const auto& port) { return IsAfXdp(port.device); };
+  return std::any_of(config.ports.begin(), config.ports.end(), is_af_xdp) ||
+         std::any_of(config.trunks.begin(), config.trunks.end(), is_af_xdp);
+}
+
 void FetchBuffers(rte_mempool* pool) {
   const rte_mempool_cache* const cache = rte_mempool_default_cache(pool, rte_lcore_id());
   if (cache == nullptr) return;
@@ -128,10 +130,20 @@ uint32_t FramePoolRoom(uint32_t max_frame_bytes) {
 
 uint32_t FramePoolSize(const FabricConfig& config) {
   if (config.mbufs != 0) return config.mbufs;
-  uint32_t queue_pairs = 0;
+  const int queue_pairs = QueuePairsOf(config) + config.spare_queue_pairs;
+  return kMbufsInFabric + static_cast<uint32_t>(queue_pairs) * kMbufsPerQueuePair;
+}
+
+int QueuePairsFor(uint32_t mbufs) {
+  return mbufs < kMbufsInFabric ? 0
+                                : static_cast<int>((mbufs - kMbufsInFabric) / kMbufsPerQueuePair);
+}
+
+int QueuePairsOf(const FabricConfig& config) {
+  int queue_pairs = 0;
   for (const HostPortConfig& port : config.ports) queue_pairs += port.queue_pairs;
   for (const TrunkConfig& trunk : config.trunks) queue_pairs += trunk.queue_pairs;
-  return kMbufsInFabric + queue_pairs * kMbufsPerQueuePair;
+  return queue_pairs;
 }
 
 absl::StatusOr<FramePool> MakeFramePool(const std::string& name, const FabricConfig& config,

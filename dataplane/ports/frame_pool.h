@@ -25,8 +25,16 @@ using FramePool = std::unique_ptr<rte_mempool, FramePoolDeleter>;
 uint32_t FramePoolRoom(uint32_t max_frame_bytes);
 
 // The number of buffers for the config: the number it gives or, by default, as many as the rings of
-// its devices can hold and some more for frames inside the fabric.
+// its devices can hold, with spare_queue_pairs more, and some more for frames inside the fabric.
 uint32_t FramePoolSize(const FabricConfig& config);
+// The number of queue pairs for which so many buffers are enough by the default.
+int QueuePairsFor(uint32_t mbufs);
+// The queue pairs of the ports and trunks of the config.
+int QueuePairsOf(const FabricConfig& config);
+
+// net_af_xdp takes buffers from a pool only if the pool was made for a config with such a device.
+bool IsAfXdp(const std::string& device);
+bool HasAfXdp(const FabricConfig& config);
 
 // `name` must be unique among DPDK's memory zones. `several_workers`: one worker may take a buffer
 // and another one return it. `node`: where the buffers lie if there is room (runtime/numa.h).

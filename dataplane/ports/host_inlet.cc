@@ -19,7 +19,9 @@ namespace bfly::dataplane {
 HostInlet::HostInlet(HostInletConfig config)
     : config_(std::move(config)),
       single_row_(config_.rows.size() == 1),
-      reads_plain_(config_.rules.mode == AddressingMode::kMac) {
+      reads_plain_(config_.rules.mode == AddressingMode::kMac),
+      flood_(config_.flood),
+      offered_flood_(config_.flood) {
   if (single_row_) return;
   attached_.resize(config_.rules.rows);
   for (Row row : config_.rows) attached_[row] = 1;
@@ -64,8 +66,28 @@ int HostInlet::Receive(Descriptor* burst, int room, Ledger& ledger) {
 }
 
 Inlet* HostInlet::Front() {
+  TakeUpFlood();
   if (taps_.load(std::memory_order_acquire) == nullptr) return this;
   return &tapped_;
+}
+
+// A flood in progress goes on at the first row that it has not reached, so that no row gets two
+// copies.
+void HostInlet::TakeUpFlood() {
+  const std::vector<Row>* const rows = offered_flood_.load(std::memory_order_acquire);
+  if (rows == flood_) return;
+  if (flooding_ != nullptr) {
+    const auto next = std::lower_bound(rows->begin(), rows->end(), (*flood_)[flood_next_]);
+    flood_next_ = static_cast<size_t>(next - rows->begin());
+  }
+  flood_ = rows;
+}
+
+void HostInlet::Leave(Ledger& ledger) {
+  if (flooding_ != nullptr) {
+    Reject(std::exchange(flooding_, nullptr), DropReason::kPortRemoved, ledger);
+  }
+  while (next_ < count_) Reject(frames_[next_++], DropReason::kPortRemoved, ledger);
 }
 
 int HostInlet::Tapped::Receive(Descriptor* burst, int room, Ledger& ledger) {
@@ -127,7 +149,7 @@ int HostInlet::Admit(rte_mbuf* frame, uint64_t now, Descriptor* out, Ledger& led
     flooding_ = frame;
     flood_input_ = input;
     flood_next_ = 0;
-    const std::vector<Row>& rows = *config_.flood;
+    const std::vector<Row>& rows = *flood_;
     const bool nobody = rows.empty() || (rows.size() == 1 && rows[0] == input);
     if (!nobody) return 0;
     flooding_ = nullptr;
@@ -142,7 +164,7 @@ int HostInlet::Admit(rte_mbuf* frame, uint64_t now, Descriptor* out, Ledger& led
 }
 
 int HostInlet::ContinueFlood(uint64_t now, Descriptor* burst, int room, Ledger& ledger) {
-  const std::vector<Row>& rows = *config_.flood;
+  const std::vector<Row>& rows = *flood_;
   int filled = 0;
   for (; flood_next_ < rows.size() && filled < room; ++flood_next_) {
     const Row output = rows[flood_next_];

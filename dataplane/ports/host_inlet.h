@@ -23,7 +23,7 @@ struct HostInletConfig {
   FrameRules rules;
   const RouteTable* routes = nullptr;
   std::vector<Row> rows;                    // attached to this port
-  const std::vector<Row>* flood = nullptr;  // all rows that are attached to any port
+  const std::vector<Row>* flood = nullptr;  // all rows that are attached to any port, ascending
   rte_mempool* pool = nullptr;              // for copies
   bool kernel_interface = false;            // the sender may have left the checksum to the device
   LearnedMac* learned = nullptr;            // null: no address translation
@@ -40,7 +40,13 @@ class HostInlet final : public Inlet {
   // Control: packets that come in are noted in the table, by their input row. Null: they are not.
   // The worker may use the table before until it has answered its epoch.
   void SetTaps(const TapTable* taps) { taps_.store(taps, std::memory_order_release); }
+  // Control: broadcasts go to these rows, ascending, from the worker's next take-up on. The worker
+  // may use the list before until it has answered its epoch.
+  void SetFlood(const std::vector<Row>* rows) {
+    offered_flood_.store(rows, std::memory_order_release);
+  }
   Inlet* Front() override;
+  void Leave(Ledger& ledger) override;
 
   const PortQueueCounters& counters() const { return counters_; }
 
@@ -70,6 +76,7 @@ class HostInlet final : public Inlet {
   // Decides on the frame: writes it to `burst`, drops it, or keeps it as the flood in progress.
   // Returns the number of descriptors written.
   int Admit(rte_mbuf* frame, uint64_t now, Descriptor* out, Ledger& ledger);
+  void TakeUpFlood();
   // Copies the flood in progress to the next rows. Returns the number of descriptors written.
   int ContinueFlood(uint64_t now, Descriptor* burst, int room, Ledger& ledger);
   static int Inject(rte_mbuf* frame, Row input, Route route, uint64_t now, Descriptor* out);
@@ -91,6 +98,8 @@ class HostInlet final : public Inlet {
   rte_mbuf* flooding_ = nullptr;
   Row flood_input_ = 0;
   size_t flood_next_ = 0;
+  const std::vector<Row>* flood_;                       // worker only
+  std::atomic<const std::vector<Row>*> offered_flood_;  // control: writes, worker: acquire loads
 
   Tapped tapped_{*this};
   std::atomic<const TapTable*> taps_{nullptr};  // control: writes, worker: acquire loads

@@ -34,6 +34,7 @@ absl::StatusOr<std::unique_ptr<HostPort>> HostPort::Open(
     return status;
   std::unique_ptr<HostPort> port(new HostPort);
   port->config_ = config;
+  port->hosts_ = context.hosts;
   auto device = AttachedDevice::Open({.field = field + ".device",
                                       .device = config.device,
                                       .queue_pairs = config.queue_pairs,
@@ -79,6 +80,11 @@ void HostPort::FindHost(KnownHosts* hosts) {
   // An interface that was created again may have another host behind it.
   device_->AfterAttaching(
       [this] { learned_.host.store(device_->HostBehind(), std::memory_order_relaxed); });
+}
+
+void HostPort::Retire() {
+  device_->BeforeClosing();
+  if (hosts_ != nullptr) hosts_->Unwatch(&learned_);
 }
 
 PortCounters HostPort::counters() const {

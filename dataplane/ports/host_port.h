@@ -38,6 +38,12 @@ class HostPort {
       const std::string& field, const HostPortConfig& config, const HostPortContext& context,
       const std::vector<QueueRules>& queue_rules = {});
 
+  // Keeper (device_keeper.h): the port is removed while the fabric goes on. First it receives
+  // nothing new, where its device can do that (the result says so). When no worker uses the port
+  // any more, Retire makes it ready to be destroyed.
+  bool StopReceiving() { return device_->StopReceiving(); }
+  void Retire();
+
   const HostPortConfig& config() const { return config_; }
   int queue_pairs() const { return config_.queue_pairs; }
   // The inlets and transmitters live as long as the port.
@@ -56,6 +62,7 @@ class HostPort {
 
   HostPortConfig config_;
   std::unique_ptr<AttachedDevice> device_;
+  KnownHosts* hosts_ = nullptr;
   LearnedMac learned_;
   std::vector<std::unique_ptr<HostInlet>> inlets_;
   std::vector<std::unique_ptr<HostTransmitter>> transmitters_;

@@ -50,6 +50,10 @@ void HostTransmitter::Flush(Ledger& ledger) {
   counters_.Drop(DropReason::kPortFull, ledger, Discard());
 }
 
+void HostTransmitter::Leave(Ledger& ledger) {
+  counters_.Drop(DropReason::kPortRemoved, ledger, Discard());
+}
+
 void HostTransmitter::Offer(Ledger& ledger) {
   const uint32_t device = gate_->device();
   if (device == DeviceGate::kClosed) [[unlikely]]

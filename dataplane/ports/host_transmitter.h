@@ -51,6 +51,8 @@ class HostTransmitter {
   // kPatienceSeconds, the frames are dropped. From then on each frame is dropped in the pass that
   // brings it, until the device takes one.
   void Flush(Ledger& ledger);
+  // Drops the buffered frames as kPortRemoved. The worker calls it no more.
+  void Leave(Ledger& ledger);
   // Frees the buffered frames and returns their number.
   uint64_t Discard();
 

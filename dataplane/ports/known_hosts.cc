@@ -28,6 +28,10 @@ void KnownHosts::Watch(const std::string& port, Row row, LearnedMac* learned) {
   }
 }
 
+void KnownHosts::Unwatch(const LearnedMac* learned) {
+  std::erase_if(watched_, [&](const Watched& watched) { return watched.learned == learned; });
+}
+
 void KnownHosts::Save() {
   std::map<Place, MacAddress> now;
   for (const Watched& watched : watched_) {

@@ -24,6 +24,9 @@ class KnownHosts {
   // what workers learn from now on. `learned` must outlive the calls of Save.
   void Watch(const std::string& port, Row row, LearnedMac* learned);
 
+  // Watches it no longer. The file forgets its address with the next Save.
+  void Unwatch(const LearnedMac* learned);
+
   // Writes the file if an address was learned since the last call.
   void Save();
   // Removes the file. Called when the fabric is unloaded in order: the next fabric learns anew.

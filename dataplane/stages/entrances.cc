@@ -19,11 +19,12 @@ inline int Entrances::ReceiveFrom(const Entrance& from, Descriptor* packets, int
 int Entrances::Gather(Descriptor* batch, int room, bool leaves, Account& account) {
   if (gated_) [[unlikely]]
     return GatherBySlots(batch, room, account);
-  const size_t inlets = inlets_.size();
+  const Entrance* const from = doors_.current().inlets.data();
+  const size_t inlets = doors_.current().inlets.size();
   int count = 0;
   size_t i = next_inlet_;
   for (size_t empty = 0; empty < inlets && count < room;) {
-    const int n = ReceiveFrom(inlets_[i], batch + count, room - count, account);
+    const int n = ReceiveFrom(from[i], batch + count, room - count, account);
     count += n;
     if (leaves && count >= kBurst && batch[0].mbuf != nullptr) room = count;
     empty = n == 0 ? empty + 1 : 0;
@@ -38,21 +39,52 @@ int Entrances::Gather(Descriptor* batch, int room, bool leaves, Account& account
 int Entrances::GatherBySlots(Descriptor* batch, int room, Account& account) {
   int count = gate_->Release(rte_rdtsc(), batch, room, account.ledger);
   int taken = count;
+  const std::vector<Entrance>& inlets = doors_.current().inlets;
   size_t i = next_inlet_;
-  for (size_t empty = 0; empty < inlets_.size() && taken < room;) {
-    const int n = ReceiveFrom(inlets_[i], batch + count, room - taken, account);
+  for (size_t empty = 0; empty < inlets.size() && taken < room;) {
+    const int n = ReceiveFrom(inlets[i], batch + count, room - taken, account);
     count += gate_->Admit(batch + count, n, account.ledger);
     taken += n;
     empty = n == 0 ? empty + 1 : 0;
-    i = i + 1 == inlets_.size() ? 0 : i + 1;
+    i = i + 1 == inlets.size() ? 0 : i + 1;
   }
   next_inlet_ = i;
   waiting_ = gate_->held();
   return count;
 }
 
+bool Entrances::Has(const Inlet* inlet) const {
+  const std::vector<Inlet*>& inlets = doors_.offered().behind;
+  return std::find(inlets.begin(), inlets.end(), inlet) != inlets.end();
+}
+
+std::shared_ptr<const void> Entrances::Change(const std::vector<Inlet*>& added,
+                                              const std::vector<Inlet*>& removed) {
+  const auto has = [](const std::vector<Inlet*>& inlets, const Inlet* inlet) {
+    return std::find(inlets.begin(), inlets.end(), inlet) != inlets.end();
+  };
+  const Doors& before = doors_.offered();
+  auto doors = std::make_shared<Doors>();
+  for (size_t i = 0; i < before.behind.size(); ++i) {
+    if (!has(removed, before.behind[i])) doors->Add(before.behind[i], before.inlets[i].trunk);
+  }
+  for (Inlet* inlet : added) doors->Add(inlet, false);
+  return doors_.Offer(std::move(doors));
+}
+
+void Entrances::Replace(const Doors& old, const Doors& next, Ledger& ledger) {
+  for (Inlet* inlet : old.behind) {
+    if (std::find(next.behind.begin(), next.behind.end(), inlet) == next.behind.end()) {
+      inlet->Leave(ledger);
+    }
+  }
+  next_inlet_ = 0;
+}
+
 void Entrances::Refresh(Ledger& ledger) {
-  for (size_t i = 0; i < inlets_.size(); ++i) inlets_[i].inlet = behind_[i]->Front();
+  doors_.TakeUp([&](const Doors& old, const Doors& next) { Replace(old, next, ledger); });
+  Doors& doors = doors_.current();
+  for (size_t i = 0; i < doors.inlets.size(); ++i) doors.inlets[i].inlet = doors.behind[i]->Front();
   if (gate_ == nullptr) return;
   gate_->Refresh(ledger);
   gated_ = gate_->in_use();
@@ -61,7 +93,7 @@ void Entrances::Refresh(Ledger& ledger) {
 
 uint64_t Entrances::NextDue() const {
   uint64_t next = gated_ ? gate_->NextDue() : UINT64_MAX;
-  for (const Entrance& from : inlets_) next = std::min(next, from.inlet->NextDue());
+  for (const Entrance& from : doors_.current().inlets) next = std::min(next, from.inlet->NextDue());
   return next;
 }
 

@@ -3,10 +3,12 @@
 // back until their slot is on.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "dataplane/core/account.h"
 #include "dataplane/core/inlet.h"
+#include "dataplane/runtime/replaceable.h"
 #include "dataplane/slots/slot_gate.h"
 #include "dataplane/telemetry/worker_cost.h"
 
@@ -15,14 +17,17 @@ namespace bfly::dataplane {
 // One worker uses it.
 class Entrances {
  public:
-  void Add(Inlet* inlet, bool trunk) {
-    inlets_.push_back({inlet, trunk, !inlet->within_worker()});
-    behind_.push_back(inlet);
-    within_worker_ = within_worker_ || inlet->within_worker();
-  }
+  // Before the worker starts.
+  void Add(Inlet* inlet, bool trunk) { doors_.BeforeStart().Add(inlet, trunk); }
+  // Control: whether it is polled, or will be.
+  bool Has(const Inlet* inlet) const;
+  // Control, one thread at a time: from its next take-up on the worker polls `added` too, and no
+  // longer polls `removed`. Returns what must stay until the worker has answered its epoch.
+  std::shared_ptr<const void> Change(const std::vector<Inlet*>& added,
+                                     const std::vector<Inlet*>& removed);
   void SetGate(SlotGate* gate) { gate_ = gate; }
   // Whether packets come from other segments of the same worker.
-  bool within_worker() const { return within_worker_; }
+  bool within_worker() const { return doors_.current().within_worker; }
 
   // Takes a burst from each inlet in turn until `room` is filled or a whole round found nothing.
   // With `leaves`, frames that leave the fabric here go through a burst at a time, so that they are
@@ -44,16 +49,26 @@ class Entrances {
 
  private:
   struct Entrance {
-    Inlet* inlet;  // behind_->Front()
+    Inlet* inlet;  // behind[i]->Front()
     bool trunk;
     bool counted;  // its polls
   };
+  struct Doors {
+    std::vector<Entrance> inlets;
+    std::vector<Inlet*> behind;  // by inlet, as they were added
+    bool within_worker = false;
+
+    void Add(Inlet* inlet, bool trunk) {
+      inlets.push_back({inlet, trunk, !inlet->within_worker()});
+      behind.push_back(inlet);
+      within_worker = within_worker || inlet->within_worker();
+    }
+  };
+  void Replace(const Doors& old, const Doors& next, Ledger& ledger);
   int GatherBySlots(Descriptor* batch, int room, Account& account);
   int ReceiveFrom(const Entrance& from, Descriptor* packets, int room, Account& account);
 
-  std::vector<Entrance> inlets_;
-  std::vector<Inlet*> behind_;  // by inlet, as they were added
-  bool within_worker_ = false;
+  Replaceable<Doors> doors_{std::make_shared<Doors>()};
   size_t next_inlet_ = 0;  // polled first, in turn, so that none starves
   SlotGate* gate_ = nullptr;
   bool gated_ = false;    // the gate is in use

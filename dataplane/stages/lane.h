@@ -61,6 +61,11 @@ class alignas(RTE_CACHE_LINE_SIZE) Lane {
   // egress send those that it still buffers.
   void SendOut(Ledger& ledger) { RemoveFront(OfferToOutlet(ledger)); }
 
+  // Before the worker answers its epoch.
+  void TakeUp(Ledger& ledger) {
+    if (outlet_ != nullptr) outlet_->TakeUp(ledger);
+  }
+
   // A lane to a later segment gives out at most `room` packets.
   uint32_t Take(Descriptor* burst, uint32_t room);
 

@@ -30,9 +30,18 @@ class alignas(RTE_CACHE_LINE_SIZE) Segment {
   void AddInlet(Inlet* inlet, bool trunk) { entrances_.Add(inlet, trunk); }
   // What may hold packets back before the first hop.
   void SetGate(SlotGate* gate) { entrances_.SetGate(gate); }
-  // Takes up what the gate and the inlets were given last. Call it before the worker answers its
-  // epoch.
-  void Refresh(Ledger& ledger) { entrances_.Refresh(ledger); }
+  // Takes up what the gate, the inlets and the ways out were given last. Call it before the worker
+  // answers its epoch.
+  void Refresh(Ledger& ledger) {
+    entrances_.Refresh(ledger);
+    for (Lane& lane : lanes_) lane.TakeUp(ledger);
+  }
+  // Control: see Entrances.
+  bool HasInlet(const Inlet* inlet) const { return entrances_.Has(inlet); }
+  std::shared_ptr<const void> ChangeInlets(const std::vector<Inlet*>& added,
+                                           const std::vector<Inlet*>& removed) {
+    return entrances_.Change(added, removed);
+  }
   void AddLane(Lane lane) { lanes_.push_back(std::move(lane)); }
   size_t lanes() const { return lanes_.size(); }
   Lane& lane(size_t index) { return lanes_[index]; }

@@ -197,6 +197,12 @@ void LoadedStepPrograms::SetLinkUp(LinkId link, bool up) {
   crew_.GiveUp(StepEndCause::kLinkChanged);
 }
 
+void LoadedStepPrograms::SetPorts(rte_mempool* pool, std::vector<bool> has_port) {
+  const Lock lock(mutex_);
+  supply_.pool = pool;
+  supply_.has_port = std::move(has_port);
+}
+
 void LoadedStepPrograms::Stop() {
   stopping_.store(true, std::memory_order_release);
   crew_.GiveUp(StepEndCause::kUnloaded);

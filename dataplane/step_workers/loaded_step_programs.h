@@ -45,6 +45,9 @@ class LoadedStepPrograms final : public StepPrograms {
   // A link went down or came up. A program that runs is given up.
   void SetLinkUp(LinkId link, bool up);
 
+  // Ports came or went: the next run takes them into account.
+  void SetPorts(rte_mempool* pool, std::vector<bool> has_port);
+
   // Call it before the workers stop. It gives up a program that runs, and waits for its end, at
   // most five seconds.
   void Stop();
@@ -68,7 +71,7 @@ class LoadedStepPrograms final : public StepPrograms {
 
   const Network& network_;
   const FabricPlan& plan_;
-  const StepFrameSupply supply_;
+  StepFrameSupply supply_;  // pool and has_port: mutex_
   StageCrew crew_;
   std::chrono::milliseconds patience_{5000};
   std::atomic<bool> stopping_{false};

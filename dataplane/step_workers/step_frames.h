@@ -79,7 +79,7 @@ class StepFrames {
         of_packet_(relation.destinations.size()) {}
 
   const Network& network_;
-  const StepFrameSupply& supply_;
+  const StepFrameSupply supply_;
   const Relation& relation_;
   const uint32_t bytes_;
   std::vector<Frame> of_packet_;

@@ -152,6 +152,11 @@ absl::Status XdpEdge::Start(const EdgeRules& rules) {
   return absl::OkStatus();
 }
 
+bool XdpEdge::Stop() {
+  const auto id = AttachedProgram(interface_, index_);
+  return id.ok() && *id != 0 && *id == program_id_ && Detach(interface_, index_, *id).ok();
+}
+
 absl::StatusOr<XdpCounters> XdpEdge::counters() const {
   if (!maps_.has_value()) {
     return absl::FailedPreconditionError(

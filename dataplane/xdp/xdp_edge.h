@@ -44,6 +44,10 @@ class XdpEdge {
   // Until then every frame passes to the kernel.
   absl::Status Start(const EdgeRules& rules);
 
+  // Takes the program off the interface: every frame passes to the kernel again. The counters can
+  // still be read. Returns false if it was not attached, or stays.
+  bool Stop();
+
   // Any thread. Fails before Start.
   absl::StatusOr<XdpCounters> counters() const;
 

@@ -30,8 +30,8 @@ struct XskRing {
 std::vector<XskRing> XskRings();
 std::vector<XskRing> Without(const std::vector<XskRing>& rings, const std::vector<XskRing>& others);
 
-// The buffers of `pool` that lie in `rings`. Call it when nobody uses the device and its interface
-// is gone, so that the kernel takes and gives no more buffers.
+// The buffers of `pool` that lie in `rings`. Call it when nobody uses the device, and its interface
+// is gone or has no XDP program any more, so that the kernel takes and gives no more buffers.
 std::vector<rte_mbuf*> BuffersIn(const std::vector<XskRing>& rings, const rte_mempool* pool);
 
 // Closes and unmaps those of `rings` that the driver left open when it closed their device.

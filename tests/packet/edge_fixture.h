@@ -47,6 +47,8 @@ class EdgeTest : public testing::Test {
   void Run(int passes = 1, int room = kBurst);
   uint64_t dropped(DropReason reason) const { return ledger_.dropped[static_cast<int>(reason)]; }
   PortCounters counters(int port) const { return ports_[port]->counters(); }
+  HostInlet& inlet(int port) { return ports_[port]->inlet(0); }
+  HostTransmitter& transmitter(int port) { return ports_[port]->transmitter(0); }
   void InstallCircuit(Row input, Tag tag) { routes_->Install(input, tag); }
 
   Ledger ledger_;

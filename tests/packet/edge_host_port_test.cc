@@ -280,5 +280,37 @@ TEST_F(EdgeTest, TenThousandRandomFramesAreAllAccountedFor) {
   EXPECT_GT(ledger_.delivered, 0u);
 }
 
+TEST_F(EdgeTest, AnInletThatLeavesDropsWhatItHasNotGivenOut) {
+  Build({.ports = {{0}, {1}, {2}, {3}}});
+  const Bytes frame =
+      Ethernet(kBroadcast, kAlice, 0x0806, Arp(1, kAlice, kAliceIp, kNobody, kBobIp));
+  for (int i = 0; i < 4; ++i) Send(0, frame);
+  // It takes four frames. Three copies of the first and one of the second fill the room.
+  Run(1, 4);
+  EXPECT_EQ(ledger_.injected, 4u);
+  inlet(0).Leave(ledger_);
+  // The rest of the second, and two frames.
+  EXPECT_EQ(dropped(DropReason::kPortRemoved), 3u);
+  EXPECT_EQ(counters(0).drops[static_cast<int>(DropReason::kPortRemoved)], 3u);
+  EXPECT_EQ(ledger_.injected, 7u);
+  Run();
+  EXPECT_EQ(ledger_.injected, 7u);
+  EXPECT_EQ(ledger_.delivered, 4u);
+}
+
+TEST_F(EdgeTest, ABroadcastGoesOnWithTheRowsThatThereAreNow) {
+  Build({.ports = {{0}, {1}, {2}, {3}}});
+  Send(0, Ethernet(kBroadcast, kAlice, 0x0806, Arp(1, kAlice, kAliceIp, kNobody, kBobIp)));
+  Run(1, 1);  // one copy, to row 1
+  const std::vector<Row> rows = {0, 1, 3, 5};
+  inlet(0).SetFlood(&rows);
+  Run(1, 1);  // the worker has not taken it up: row 2
+  EXPECT_EQ(inlet(0).Front(), &inlet(0));
+  Run(3, 1);
+  for (int port : {1, 2, 3}) EXPECT_EQ(Take(port).size(), 1u) << port;
+  EXPECT_EQ(dropped(DropReason::kNoPortAtRow), 1u) << "row 5 has no port";
+  EXPECT_EQ(ledger_.injected, 4u);
+}
+
 }  // namespace
 }  // namespace bfly::dataplane

@@ -115,5 +115,15 @@ TEST_F(PausedDeviceTest, BeyondThePatienceItsFramesAreDroppedAndCounted) {
   EXPECT_EQ(dropped() + ledger_.delivered, 113u);
 }
 
+TEST_F(PausedDeviceTest, AFrameThatWaitsWhenThePortIsRemovedIsDroppedForThatReason) {
+  ASSERT_NO_FATAL_FAILURE(Build(kAnHour));
+  Push(0, 100);
+  Flush(1);
+  transmitter_->Leave(ledger_);
+  EXPECT_EQ(ledger_.delivered, kInRing);
+  EXPECT_EQ(ledger_.dropped[static_cast<int>(DropReason::kPortRemoved)], 100 - kInRing);
+  EXPECT_EQ(transmitter_->held(), 0u);
+}
+
 }  // namespace
 }  // namespace bfly::dataplane
