@@ -10,6 +10,16 @@
 #include "control/status/grpc_status.h"
 
 namespace bfly::control {
+namespace {
+
+// UNAVAILABLE tells the controller that it cannot reach this process. If a device is unavailable,
+// the error is therefore another one.
+absl::Status NotUnavailable(const absl::Status& status) {
+  if (!absl::IsUnavailable(status)) return status;
+  return absl::FailedPreconditionError(status.message());
+}
+
+}  // namespace
 
 absl::Status AgentService::CheckName(const std::string& data_plane) const {
   if (data_plane == host_.name()) return absl::OkStatus();
@@ -42,13 +52,9 @@ grpc::Status AgentService::LoadFabric(grpc::ServerContext* context,
   for (const v1::NodeRef& node : request->down_nodes()) {
     down.emplace_back(NodeId{static_cast<int>(node.level()), node.row()});
   }
-  const absl::StatusOr<uint64_t> revision = host_.Load(request->topology(), down);
-  // UNAVAILABLE tells the controller that it cannot reach this process. If a device is unavailable,
-  // the error is therefore another one.
-  if (absl::IsUnavailable(revision.status())) {
-    return ToGrpc(absl::FailedPreconditionError(revision.status().message()));
-  }
-  if (!revision.ok()) return ToGrpc(revision.status());
+  const absl::StatusOr<uint64_t> revision =
+      host_.Load(request->topology(), down, request->port_changes());
+  if (!revision.ok()) return ToGrpc(NotUnavailable(revision.status()));
   response->set_revision(*revision);
   return grpc::Status::OK;
 }
@@ -103,6 +109,9 @@ grpc::Status AgentService::GetState(grpc::ServerContext*, const v1::AgentStateRe
       out->set_row(node.row);
     }
     *response->mutable_link_changes() = held.link_changes;
+    if (held.port_changes.ByteSizeLong() != 0) {
+      response->mutable_port_changes()->Swap(&held.port_changes);
+    }
     response->mutable_sources()->Add(held.sources.begin(), held.sources.end());
     response->set_latency_id(held.latency_id);
   }
@@ -196,6 +205,12 @@ grpc::Status AgentService::SetLinks(grpc::ServerContext* context,
                                     const v1::AgentLinksRequest* request, v1::AgentLinksResponse*) {
   if (absl::Status status = CheckOwner(*context); !status.ok()) return ToGrpc(status);
   return ToGrpc(host_.SetLinks(request->changes()));
+}
+
+grpc::Status AgentService::SetPorts(grpc::ServerContext* context,
+                                    const v1::AgentPortsRequest* request, v1::AgentPortsResponse*) {
+  if (absl::Status status = CheckOwner(*context); !status.ok()) return ToGrpc(status);
+  return ToGrpc(NotUnavailable(host_.SetPorts(*request)));
 }
 
 grpc::Status AgentService::Shutdown(grpc::ServerContext* context, const v1::AgentShutdownRequest*,

@@ -48,6 +48,8 @@ class AgentService final : public v1::Agent::Service {
                             v1::SetNodeStateResponse*) override;
   grpc::Status SetLinks(grpc::ServerContext* context, const v1::AgentLinksRequest* request,
                         v1::AgentLinksResponse* response) override;
+  grpc::Status SetPorts(grpc::ServerContext* context, const v1::AgentPortsRequest* request,
+                        v1::AgentPortsResponse*) override;
   grpc::Status Shutdown(grpc::ServerContext*, const v1::AgentShutdownRequest*,
                         v1::AgentShutdownResponse*) override;
 

@@ -161,19 +161,22 @@ LogRecord LoadRecord(const std::string& name, const absl::Status& status,
 // The policy checks what clients ask for before DPDK sees it.
 FabricBackend RealBackend(const dataplane::DevicePolicy& policy, const std::string& hosts_file,
                           const std::string& name, Logger& logger) {
-  return {.verify =
-              [policy](const dataplane::FabricConfig& config) {
-                std::vector<absl::Status> errors = policy.Check(config);
-                return errors.empty() ? dataplane::Fabric::Verify(config) : errors;
-              },
-          .load = [hosts_file, name, &logger](const dataplane::FabricConfig& config)
-              -> absl::StatusOr<std::unique_ptr<dataplane::Fabric>> {
-            auto fabric = dataplane::LoadedFabric::Load(config, nullptr, hosts_file);
-            logger.Write(LoadRecord(name, fabric.status(), config));
-            if (!fabric.ok()) return fabric.status();
-            dataplane::KeepControlThreadsOff(CpusOfWorkers(**fabric));
-            return *std::move(fabric);
-          }};
+  return {
+      .verify =
+          [policy](const dataplane::FabricConfig& config) {
+            std::vector<absl::Status> errors = policy.Check(config);
+            return errors.empty() ? dataplane::Fabric::Verify(config) : errors;
+          },
+      .load = [hosts_file, name, &logger](const dataplane::FabricConfig& config)
+          -> absl::StatusOr<std::unique_ptr<dataplane::Fabric>> {
+        auto fabric = dataplane::LoadedFabric::Load(config, nullptr, hosts_file);
+        logger.Write(LoadRecord(name, fabric.status(), config));
+        if (!fabric.ok()) return fabric.status();
+        dataplane::KeepControlThreadsOff(CpusOfWorkers(**fabric));
+        return *std::move(fabric);
+      },
+      .check_device = [policy](const std::string& field,
+                               const std::string& device) { return policy.Check(field, device); }};
 }
 
 void PrintAccount(const dataplane::Snapshot& last) {

@@ -104,6 +104,32 @@ void FillCost(const dataplane::WorkerCounters& worker, uint64_t tsc_hz, v1::Work
   }
 }
 
+void FillPort(const dataplane::PortCounters& port, v1::PortCounters* out) {
+  out->set_name(port.name);
+  out->set_driver(port.driver);
+  out->set_rx_packets(port.rx_packets);
+  out->set_rx_bytes(port.rx_bytes);
+  out->set_tx_packets(port.tx_packets);
+  out->set_tx_bytes(port.tx_bytes);
+  out->set_rx_missed(port.rx_missed);
+  FillDrops(port.drops, out->mutable_drops());
+  for (const dataplane::QueueCounters& queue : port.queues) {
+    v1::QueueCounters* counts = out->add_queues();
+    counts->set_rx_packets(queue.rx_packets);
+    counts->set_tx_packets(queue.tx_packets);
+  }
+  for (const auto& row : port.xdp.rows) {
+    v1::XdpRowCount* count = out->add_xdp_rows();
+    count->set_row(row.row);
+    count->set_packets(row.packets);
+  }
+  for (const auto& action : port.xdp.actions) {
+    v1::DropCount* count = out->add_xdp_actions();
+    count->set_reason(action.name);
+    count->set_packets(action.packets);
+  }
+}
+
 }  // namespace
 
 void FillCounters(const dataplane::Snapshot& snapshot,
@@ -116,32 +142,10 @@ void FillCounters(const dataplane::Snapshot& snapshot,
         static_cast<int>(snapshot.links.size()),
         [&](int i) -> const dataplane::LinkCounters& { return snapshot.links[i]; }, counters);
   }
-  for (const dataplane::PortCounters& port : snapshot.ports) {
-    v1::PortCounters* out = counters->add_ports();
-    out->set_name(port.name);
-    out->set_driver(port.driver);
-    out->set_rx_packets(port.rx_packets);
-    out->set_rx_bytes(port.rx_bytes);
-    out->set_tx_packets(port.tx_packets);
-    out->set_tx_bytes(port.tx_bytes);
-    out->set_rx_missed(port.rx_missed);
-    FillDrops(port.drops, out->mutable_drops());
-    for (const dataplane::QueueCounters& queue : port.queues) {
-      v1::QueueCounters* counts = out->add_queues();
-      counts->set_rx_packets(queue.rx_packets);
-      counts->set_tx_packets(queue.tx_packets);
-    }
-    for (const auto& row : port.xdp.rows) {
-      v1::XdpRowCount* count = out->add_xdp_rows();
-      count->set_row(row.row);
-      count->set_packets(row.packets);
-    }
-    for (const auto& action : port.xdp.actions) {
-      v1::DropCount* count = out->add_xdp_actions();
-      count->set_reason(action.name);
-      count->set_packets(action.packets);
-    }
-  }
+  for (const dataplane::PortCounters& port : snapshot.ports) FillPort(port, counters->add_ports());
+  v1::PortCounters removed;
+  FillPort(snapshot.removed_ports, &removed);
+  if (removed.ByteSizeLong() != 0) *counters->mutable_removed_ports() = std::move(removed);
   v1::Conservation* conservation = counters->mutable_conservation();
   conservation->set_injected(snapshot.conservation.injected);
   conservation->set_delivered(snapshot.conservation.delivered);

@@ -82,6 +82,30 @@ absl::Status CheckUpdate(const std::vector<HeldCircuit>& install, const std::vec
   return absl::OkStatus();
 }
 
+// The config of data plane `name`, checked as far as the topology says.
+absl::StatusOr<dataplane::FabricConfig> ConfigOf(v1::Topology topology, const std::string& name) {
+  FieldErrors errors;
+  for (const Violation& violation : CheckTopology(&topology)) {
+    errors.Add(absl::StrCat("topology.", violation.field), violation.message);
+  }
+  if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
+  return ToFabricConfig(topology, name);
+}
+
+// The same, checked against the machine, too.
+absl::StatusOr<dataplane::FabricConfig> VerifiedConfig(const v1::Topology& topology,
+                                                       const std::string& name,
+                                                       const FabricBackend& backend) {
+  absl::StatusOr<dataplane::FabricConfig> config = ConfigOf(topology, name);
+  if (!config.ok()) return config.status();
+  FieldErrors errors;
+  for (const absl::Status& status : backend.verify(*config)) {
+    errors.Add(WithPrefix(status, "topology"));
+  }
+  if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
+  return config;
+}
+
 }  // namespace
 
 FabricHost::FabricHost(FabricBackend backend, std::string name, Ownership::Clock clock)
@@ -93,23 +117,8 @@ FabricHost::FabricHost(FabricBackend backend, std::string name, Ownership::Clock
 
 FabricHost::~FabricHost() { Unload().IgnoreError(); }
 
-absl::StatusOr<dataplane::FabricConfig> FabricHost::ConfigOf(v1::Topology topology) const {
-  FieldErrors errors;
-  for (const Violation& violation : CheckTopology(&topology)) {
-    errors.Add(absl::StrCat("topology.", violation.field), violation.message);
-  }
-  if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
-  absl::StatusOr<dataplane::FabricConfig> config = ToFabricConfig(topology, name_);
-  if (!config.ok()) return config.status();
-  for (const absl::Status& status : backend_.verify(*config)) {
-    errors.Add(WithPrefix(status, "topology"));
-  }
-  if (absl::Status status = errors.ToStatus(); !status.ok()) return status;
-  return config;
-}
-
 absl::Status FabricHost::Verify(const v1::Topology& topology) const {
-  return ConfigOf(topology).status();
+  return VerifiedConfig(topology, name_, backend_).status();
 }
 
 absl::Status FabricHost::CheckLoaded() const {
@@ -118,14 +127,15 @@ absl::Status FabricHost::CheckLoaded() const {
 }
 
 absl::StatusOr<uint64_t> FabricHost::Load(const v1::Topology& topology,
-                                          const std::vector<Fault>& down) {
+                                          const std::vector<Fault>& down,
+                                          const v1::PortChanges& changes) {
   const std::lock_guard change(change_);
   // Only changes write fabric_, and they hold change_.
   if (fabric_ != nullptr) {
     return absl::FailedPreconditionError(absl::StrCat("data plane ", name_, " runs fabric \"",
                                                       topology_.name(), "\"; unload it first"));
   }
-  absl::StatusOr<dataplane::FabricConfig> config = ConfigOf(topology);
+  absl::StatusOr<dataplane::FabricConfig> config = VerifiedConfig(topology, name_, backend_);
   if (!config.ok()) return config.status();
   // Devices may take long to open. Meanwhile readers see a data plane without a fabric.
   absl::StatusOr<std::unique_ptr<dataplane::Fabric>> fabric = backend_.load(*config);
@@ -141,6 +151,7 @@ absl::StatusOr<uint64_t> FabricHost::Load(const v1::Topology& topology,
   fabric_ = *std::move(fabric);
   ++loads_;
   topology_ = topology;
+  port_changes_ = changes;
   circuits_.assign(fabric_->network().rows(), Slot{});
   faults_.emplace(std::move(faults));
   link_changes_.Clear();
@@ -159,6 +170,7 @@ absl::StatusOr<dataplane::Snapshot> FabricHost::Unload() {
   faults_.reset();
   fabric_.reset();
   topology_.Clear();
+  port_changes_.Clear();
   circuits_.clear();
   link_changes_.Clear();
   sources_.clear();
@@ -252,6 +264,23 @@ absl::Status FabricHost::SetLinks(const LinkOverrides& changes) {
   return absl::OkStatus();
 }
 
+absl::Status FabricHost::SetPorts(const v1::AgentPortsRequest& request) {
+  const std::lock_guard change(change_);
+  // Only changes write what is read here, and they hold change_.
+  if (absl::Status status = CheckLoaded(); !status.ok()) return status;
+  v1::Topology topology = topology_;
+  *topology.mutable_ports() = request.ports();
+  *topology.mutable_hosts() = request.hosts();
+  const absl::StatusOr<dataplane::FabricConfig> config = ConfigOf(topology, name_);
+  if (!config.ok()) return config.status();
+  const absl::Status status = ChangePorts(*config, backend_.check_device, *fabric_);
+  if (!status.ok()) return status;
+  const std::unique_lock state(state_);
+  topology_ = std::move(topology);
+  port_changes_ = request.changes();
+  return absl::OkStatus();
+}
+
 FabricHost::Held FabricHost::held(bool full) const {
   const std::shared_lock state(state_);
   Held held;
@@ -267,6 +296,7 @@ FabricHost::Held FabricHost::held(bool full) const {
   held.down_links = faults_->down_links();
   held.down_nodes = faults_->down_nodes();
   held.link_changes = link_changes_;
+  held.port_changes = port_changes_;
   held.sources = sources_;
   held.latency_id = latency_id_;
   for (Row input = 0; input < circuits_.size(); ++input) {

@@ -15,9 +15,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "bfly/v1/agent.pb.h"
 #include "bfly/v1/topology.pb.h"
 #include "bfly/v1/traffic.pb.h"
 #include "control/agent/ownership.h"
+#include "control/agent/port_changes.h"
 #include "control/topology_file/link_policy.h"
 #include "dataplane/fabric/fabric.h"
 #include "dataplane/fabric/link_query.h"
@@ -31,6 +33,8 @@ struct FabricBackend {
   std::function<std::vector<absl::Status>(const dataplane::FabricConfig&)> verify;
   std::function<absl::StatusOr<std::unique_ptr<dataplane::Fabric>>(const dataplane::FabricConfig&)>
       load;
+  // For devices of ports that are added to a running fabric; null: all are allowed.
+  DeviceCheck check_device = nullptr;
 };
 
 // A circuit as the data plane holds it.
@@ -85,7 +89,9 @@ class FabricHost {
   absl::Status Verify(const v1::Topology& topology) const;
   // Takes `down` down before the first packet, and returns the new revision. FAILED_PRECONDITION: a
   // fabric is loaded. INVALID_ARGUMENT: the network does not have what is to be down.
-  absl::StatusOr<uint64_t> Load(const v1::Topology& topology, const std::vector<Fault>& down = {});
+  // `changes` is kept for held().
+  absl::StatusOr<uint64_t> Load(const v1::Topology& topology, const std::vector<Fault>& down = {},
+                                const v1::PortChanges& changes = {});
   // Returns the account at the end. FAILED_PRECONDITION: no fabric is loaded.
   absl::StatusOr<dataplane::Snapshot> Unload();
 
@@ -106,6 +112,9 @@ class FabricHost {
   // Replaces the changes to the topology's links. INVALID_ARGUMENT names every error under
   // "changes".
   absl::Status SetLinks(const LinkOverrides& changes);
+  // Makes the ports of the topology those of the request. Readers do not wait for the devices.
+  // INVALID_ARGUMENT and FAILED_PRECONDITION name the field under "port", and nothing is changed.
+  absl::Status SetPorts(const v1::AgentPortsRequest& request);
 
   // What the data plane holds at one moment.
   struct Held {
@@ -116,6 +125,7 @@ class FabricHost {
     std::vector<LinkId> down_links;     // links taken down by themselves
     std::vector<NodeId> down_nodes;
     LinkOverrides link_changes;
+    v1::PortChanges port_changes;
     std::vector<v1::TrafficSource> sources;
     uint64_t latency_id = 0;  // as SetSources was given
     std::vector<dataplane::StagePlacement> placement;
@@ -141,7 +151,6 @@ class FabricHost {
   absl::StatusOr<FabricInUse> Use();
 
  private:
-  absl::StatusOr<dataplane::FabricConfig> ConfigOf(v1::Topology topology) const;
   // FAILED_PRECONDITION: no fabric is loaded.
   absl::Status CheckLoaded() const;
   // The caller holds change_. Installs again the circuits that an exchange in band released.
@@ -169,6 +178,7 @@ class FabricHost {
   std::vector<Slot> circuits_;      // by input row
   std::optional<FaultSet> faults_;  // of the fabric's network; none if there is no fabric
   LinkOverrides link_changes_;
+  v1::PortChanges port_changes_;
   std::vector<v1::TrafficSource> sources_;
   uint64_t latency_id_ = 0;  // 0: latencies are not recorded
 };

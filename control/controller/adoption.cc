@@ -8,10 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/controller/agent_answers.h"
+#include "control/controller/changed_ports.h"
 #include "control/controller/place_message.h"
 #include "control/intent/execute.h"
 #include "control/server/address.h"
-#include "google/protobuf/util/message_differencer.h"
 
 namespace bfly::control {
 namespace {
@@ -60,6 +60,7 @@ void Adoption::Adopt() {
   const std::lock_guard change(intent_.change_lock());
   DataPlanes found;
   v1::Topology topology;
+  v1::PortChanges changes;
   if (intent_.is_loaded()) topology = intent_.now().topology;
   std::erase_if(silent_, [&](const SilentAgent& agent) {
     const auto held = agent.client->GetState(/*full=*/true);
@@ -72,8 +73,12 @@ void Adoption::Adopt() {
                             held->data_plane());
       return true;
     }
-    if (!intent_.is_loaded() && found.empty()) topology = held->topology();
-    if (!google::protobuf::util::MessageDifferencer::Equals(topology, held->topology())) {
+    if (!intent_.is_loaded() && found.empty()) {
+      topology = held->topology();
+      changes = held->port_changes();
+    }
+    // A data plane that missed a change of ports gets it when it is reconciled.
+    if (!SameButPorts(topology, held->topology())) {
       options_.events->Note(
           v1::Event::WARNING,
           absl::StrCat("data plane ", held->data_plane(), " at ", agent.address,
@@ -88,7 +93,7 @@ void Adoption::Adopt() {
   if (intent_.is_loaded()) {
     for (const auto& plane : found) MoveTo(plane);
   } else if (!found.empty()) {
-    TakeOver(topology, found);
+    TakeOver(topology, changes, found);
   }
 }
 
@@ -110,7 +115,8 @@ void Adoption::MoveTo(const std::shared_ptr<DataPlane>& found) {
   }
 }
 
-void Adoption::TakeOver(const v1::Topology& topology, const DataPlanes& found) {
+void Adoption::TakeOver(const v1::Topology& topology, const v1::PortChanges& changes,
+                        const DataPlanes& found) {
   auto intent = MakeIntent(topology, options_.run_directory, options_.caller, found, 0);
   v1::Event event;
   v1::TopologyEvent& what = *event.mutable_topology();
@@ -125,6 +131,7 @@ void Adoption::TakeOver(const v1::Topology& topology, const DataPlanes& found) {
   what.set_change(v1::TopologyEvent::TAKEN_OVER);
   what.set_rows((*intent)->state.network().rows());
   (*intent)->circuits_known = false;
+  (*intent)->port_changes = changes;
   resources_.FitTo((*intent)->state.network().rows());
   intent_.Replace(*std::move(intent));
   AdoptObjects();

@@ -35,7 +35,8 @@ class Adoption {
     std::unique_ptr<AgentClient> client;
   };
 
-  void TakeOver(const v1::Topology& topology, const DataPlanes& found);
+  void TakeOver(const v1::Topology& topology, const v1::PortChanges& changes,
+                const DataPlanes& found);
   // A data plane of the loaded fabric answers at another address than was expected.
   void MoveTo(const std::shared_ptr<DataPlane>& found);
   void AdoptObjects();

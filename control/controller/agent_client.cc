@@ -222,6 +222,10 @@ absl::Status AgentClient::SetFault(const Fault& fault, bool down, Deadline deadl
       .status();
 }
 
+absl::Status AgentClient::SetPorts(const v1::AgentPortsRequest& request, Deadline deadline) {
+  return connection_->Ask(&v1::Agent::Stub::SetPorts, request, kLoadPatience, deadline).status();
+}
+
 absl::Status AgentClient::SetLinks(const v1::AgentLinksRequest& request, Deadline deadline) {
   return connection_->Ask(&v1::Agent::Stub::SetLinks, request, kChangePatience, deadline).status();
 }

@@ -57,6 +57,7 @@ class AgentClient {
   absl::Status SetTraffic(const v1::AgentTrafficRequest& request, Deadline deadline = kNoDeadline);
   absl::StatusOr<v1::AgentTrafficState> GetTraffic(bool histogram, Deadline deadline);
   absl::Status SetFault(const Fault& fault, bool down, Deadline deadline = kNoDeadline);
+  absl::Status SetPorts(const v1::AgentPortsRequest& request, Deadline deadline = kNoDeadline);
   absl::Status SetLinks(const v1::AgentLinksRequest& request, Deadline deadline = kNoDeadline);
 
  private:

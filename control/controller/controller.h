@@ -39,6 +39,7 @@
 #include "control/controller/loaded_intent.h"
 #include "control/controller/plane_events.h"
 #include "control/controller/plane_watch.h"
+#include "control/controller/port_control.h"
 #include "control/controller/program_control.h"
 #include "control/controller/reconciler.h"
 #include "control/controller/resources.h"
@@ -63,6 +64,7 @@ class Controller {
   const IntentKeeper& keeper() const { return keeper_; }
   FaultControl& faults() { return faults_; }
   LinkControl& links() { return links_; }
+  PortControl& ports() { return ports_; }
   TrafficControl& traffic() { return traffic_; }
   InBandSession& in_band() { return in_band_; }
   ProgramControl& programs() { return programs_; }
@@ -116,8 +118,9 @@ class Controller {
   FaultControl faults_{intent_, commit_, *options_.events};
   FaultReports fault_reports_;
   LinkControl links_{intent_, *options_.events};
+  PortControl ports_{intent_};
   TrafficControl traffic_{intent_, resources_, *options_.events};
-  Reconciler reconciler_{intent_, faults_, links_, traffic_, *options_.events};
+  Reconciler reconciler_{intent_, faults_, links_, ports_, traffic_, *options_.events};
   PlaneWatch plane_watch_{options_, intent_, reconciler_};
   FabricLoader loader_{options_, intent_, keeper_, resources_, reconciler_};
   TimedLock program_lock_;  // held while stage workers run a program, taken before the change lock

@@ -102,6 +102,7 @@ v1::AgentFabricRequest FabricRequest(const Intent& intent, const DataPlane& plan
   v1::AgentFabricRequest request;
   *request.mutable_topology() = intent.topology;
   request.set_data_plane(plane.name());
+  *request.mutable_port_changes() = intent.port_changes;
   const Network& network = intent.state.network();
   const FaultSet& faults = intent.state.faults();
   const auto runs = [&](const Fault& fault) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "bfly/v1/agent.pb.h"
 #include "bfly/v1/topology.pb.h"
 #include "control/controller/data_plane.h"
 #include "control/intent/fabric_state.h"
@@ -24,6 +25,7 @@ struct Intent {
   DataPlanes planes;
   std::vector<size_t> plane_of_stage;  // index into planes
   LinkOverrides link_changes = {};     // made live, to the topology's links
+  v1::PortChanges port_changes = {};   // made live; `topology` has them
   // After a restart it is false until the data plane that holds the circuits has answered.
   bool circuits_known = true;
   // Why nobody knows which objects were placed before a restart; empty: it is known.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "bfly/v1/data_server.pb.h"
 #include "control/controller/agent_answers.h"
+#include "control/controller/changed_ports.h"
 #include "control/controller/faults.h"
 #include "control/controller/place_message.h"
 #include "control/intent/execute.h"
@@ -26,6 +27,11 @@ absl::Status NotOurs(const std::string& path, absl::string_view what) {
 std::string NetworkText(const v1::KeptIntent& summary) {
   return absl::StrCat("\"", summary.name(), "\", a ", summary.kind(), " of ", summary.rows(),
                       " rows");
+}
+
+uint64_t ChangesIn(const v1::PortChanges& changes) {
+  return static_cast<uint64_t>(changes.added_size()) +
+         static_cast<uint64_t>(changes.removed_size());
 }
 
 uint64_t ObjectsIn(const std::vector<std::string>& placements) {
@@ -79,6 +85,9 @@ v1::AgentState StateOf(const Intent& intent, bool loaded) {
   state.set_loaded(loaded);
   *state.mutable_topology() = intent.topology;
   *state.mutable_link_changes() = intent.link_changes;
+  if (intent.port_changes.ByteSizeLong() != 0) {
+    *state.mutable_port_changes() = intent.port_changes;
+  }
   const auto& sources = intent.state.traffic().sources();
   state.mutable_sources()->Add(sources.begin(), sources.end());
   for (const LinkId& link : intent.state.faults().down_links()) {
@@ -112,6 +121,7 @@ v1::KeptIntent SummaryOf(const FabricRecord& record, const std::string& path) {
   NameNetwork(record.state.topology(), path, &summary);
   summary.set_circuits(record.state.circuits_size());
   summary.set_link_changes(record.state.link_changes_size());
+  summary.set_port_changes(ChangesIn(record.state.port_changes()));
   summary.set_down_links(record.state.down_links_size());
   summary.set_down_nodes(record.state.down_nodes_size());
   summary.set_sources(record.state.sources_size());
@@ -128,16 +138,17 @@ v1::KeptIntent SummaryOf(const Intent& intent, const std::string& path) {
 }
 
 bool IsWorthKeeping(const v1::KeptIntent& summary) {
-  return summary.circuits() + summary.link_changes() + summary.down_links() + summary.down_nodes() +
-             summary.sources() + summary.objects() !=
+  return summary.circuits() + summary.link_changes() + summary.port_changes() +
+             summary.down_links() + summary.down_nodes() + summary.sources() + summary.objects() !=
          0;
 }
 
 bool IsWorthKeeping(const Intent& intent) {
   const FabricState& state = intent.state;
   const FaultSet planned = PlannedFaults(intent.topology.faults(), state.network());
-  return state.size() != 0 || !intent.link_changes.empty() || !state.traffic().sources().empty() ||
-         state.objects().size() != 0 || state.faults().down() != planned.down();
+  return state.size() != 0 || !intent.link_changes.empty() || ChangesIn(intent.port_changes) != 0 ||
+         !state.traffic().sources().empty() || state.objects().size() != 0 ||
+         state.faults().down() != planned.down();
 }
 
 absl::Status Restore(const FabricRecord& record, const std::string& path, uint64_t most_objects,
@@ -169,6 +180,10 @@ absl::Status Restore(const FabricRecord& record, const std::string& path, uint64
   const auto& sources = record.state.sources();
   state.SetTraffic(Traffic({sources.begin(), sources.end()}));
   intent.link_changes = record.state.link_changes();
+  intent.port_changes = record.state.port_changes();
+  if (absl::Status status = ApplyPortChanges(intent.port_changes, &intent.topology); !status.ok()) {
+    return Misfit("a change of ports", status);
+  }
   return absl::OkStatus();
 }
 

@@ -119,6 +119,7 @@ absl::Status Reconciler::ReconcileFabric(DataPlane& plane, Deadline deadline,
     if (now.ok()) held = *std::move(now);
     return now.status();
   }
+  if (absl::Status status = ports_.Reconcile(plane, held, deadline); !status.ok()) return status;
   if (!MessageDifferencer::Equals(intent_.now().topology, held.topology())) {
     return absl::FailedPreconditionError(absl::StrCat("runs another fabric, \"",
                                                       held.topology().name(),

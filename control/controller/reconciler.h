@@ -12,6 +12,7 @@
 #include "control/controller/fault_control.h"
 #include "control/controller/link_control.h"
 #include "control/controller/loaded_intent.h"
+#include "control/controller/port_control.h"
 #include "control/controller/traffic_control.h"
 #include "control/events/event_log.h"
 
@@ -19,10 +20,15 @@ namespace bfly::control {
 
 class Reconciler {
  public:
-  // Each of the three controls reconciles its own part.
+  // Each of the four controls reconciles its own part.
   Reconciler(LoadedIntent& intent, FaultControl& faults, const LinkControl& links,
-             const TrafficControl& traffic, EventLog& events)
-      : intent_(intent), faults_(faults), links_(links), traffic_(traffic), events_(events) {}
+             const PortControl& ports, const TrafficControl& traffic, EventLog& events)
+      : intent_(intent),
+        faults_(faults),
+        links_(links),
+        ports_(ports),
+        traffic_(traffic),
+        events_(events) {}
 
   // Compares what the data plane holds with the intent and makes up the difference. Needs the
   // change lock. An error says why the data plane is not in step; DEADLINE_EXCEEDED may be one.
@@ -46,6 +52,7 @@ class Reconciler {
   LoadedIntent& intent_;
   FaultControl& faults_;
   const LinkControl& links_;
+  const PortControl& ports_;
   const TrafficControl& traffic_;
   EventLog& events_;
 };

@@ -105,6 +105,9 @@ FabricService::FabricService(Controller& controller, CounterPoll& poll, CallDesk
   AddCall("SetNodeState", kChange, &FabricService::SetNodeState);
   AddCall("SetLinks", kChange, &FabricService::SetLinks);
   AddCall("GetLinks", kRead, &FabricService::GetLinks);
+  AddCall("AddPort", kChange, &FabricService::AddPort);
+  AddCall("RemovePort", kChange, &FabricService::RemovePort);
+  AddCall("GetPorts", kRead, &FabricService::GetPorts);
   AddStream("Arbitrate", Role::kPrimary, [this](grpc::CallbackServerContext*) {
     return new ArbitrateStream(controller_.arbitration());
   });
@@ -213,6 +216,34 @@ grpc::Status FabricService::GetLinks(const grpc::ServerContextBase*,
   absl::StatusOr<v1::GetLinksResponse> links = controller_.links().Get(*request);
   if (!links.ok()) return ToGrpc(links.status());
   *response = *std::move(links);
+  return grpc::Status::OK;
+}
+
+grpc::Status FabricService::AddPort(const grpc::ServerContextBase* context,
+                                    const v1::AddPortRequest* request,
+                                    v1::AddPortResponse* response) {
+  absl::StatusOr<v1::AddPortResponse> added =
+      controller_.ports().Add(*request, AnswerDeadlineOf(context));
+  if (!added.ok()) return ToGrpc(added.status());
+  *response = *std::move(added);
+  return grpc::Status::OK;
+}
+
+grpc::Status FabricService::RemovePort(const grpc::ServerContextBase* context,
+                                       const v1::RemovePortRequest* request,
+                                       v1::RemovePortResponse* response) {
+  absl::StatusOr<v1::RemovePortResponse> removed =
+      controller_.ports().Remove(*request, AnswerDeadlineOf(context));
+  if (!removed.ok()) return ToGrpc(removed.status());
+  *response = *std::move(removed);
+  return grpc::Status::OK;
+}
+
+grpc::Status FabricService::GetPorts(const grpc::ServerContextBase*, const v1::GetPortsRequest*,
+                                     v1::GetPortsResponse* response) {
+  absl::StatusOr<v1::GetPortsResponse> ports = controller_.ports().Get();
+  if (!ports.ok()) return ToGrpc(ports.status());
+  *response = *std::move(ports);
   return grpc::Status::OK;
 }
 

@@ -31,6 +31,12 @@ class FabricService final : public ByteService {
                         v1::SetLinksResponse* response);
   grpc::Status GetLinks(const grpc::ServerContextBase*, const v1::GetLinksRequest* request,
                         v1::GetLinksResponse* response);
+  grpc::Status AddPort(const grpc::ServerContextBase*, const v1::AddPortRequest* request,
+                       v1::AddPortResponse* response);
+  grpc::Status RemovePort(const grpc::ServerContextBase*, const v1::RemovePortRequest* request,
+                          v1::RemovePortResponse* response);
+  grpc::Status GetPorts(const grpc::ServerContextBase*, const v1::GetPortsRequest*,
+                        v1::GetPortsResponse* response);
 
  private:
   // DEADLINE_EXCEEDED: the counters could not be read in time, and `status` is without them.

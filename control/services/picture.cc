@@ -162,6 +162,11 @@ v1::Counters ToCounters(const Picture& now, const Picture* before, const v1::Cou
       *out = port;
       out->set_data_plane(part.data_plane);
     }
+    if (part.counters.has_removed_ports()) {
+      v1::PortCounters* removed = counters.add_removed_ports();
+      *removed = part.counters.removed_ports();
+      removed->set_data_plane(part.data_plane);
+    }
     counters.mutable_workers()->MergeFrom(part.counters.workers());
   }
   for (const auto& [reason, packets] : now.drops) {

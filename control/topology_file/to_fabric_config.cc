@@ -210,6 +210,7 @@ absl::StatusOr<dataplane::FabricConfig> ToFabricConfig(const v1::Topology& topol
       ToLinkPlan(topology.links(), LinkOverrides(), *network);
   if (!links.ok()) return WithPrefix(links.status(), "links");
   config.links = *std::move(links);
+  config.spare_queue_pairs = static_cast<int>(plane->spare_queue_pairs());
   config.queue_memory_mb = plane->queue_memory_mb();
   config.max_frame_bytes = topology.max_frame_bytes();
   config.idle =

@@ -33,6 +33,7 @@ struct FakeBoard {
   std::set<int> missing_lcores;                        // Verify complains about them
   dataplane::WorkerPasses worker_passes;               // of every fabric
   std::vector<dataplane::PortStatus> ports;            // of every fabric
+  std::set<std::string> refused_devices;               // AddPort fails with them
   std::condition_variable gate_changed;
   bool gate_closed = false;  // changes of circuits, links and sources wait until it is open
   bool gates_loads = false;  // loads wait, too
@@ -84,7 +85,8 @@ class FakeFabric final : public dataplane::Fabric {
       : board_(board),
         plane_(std::move(plane)),
         config_(std::move(config)),
-        network_(*Network::Make(config_.network)) {
+        network_(*Network::Make(config_.network)),
+        ports_(config_.ports) {
     board_.Note("load " + plane_);
   }
 
@@ -157,6 +159,36 @@ class FakeFabric final : public dataplane::Fabric {
     board_.Note("links " + std::to_string(plan.rules.size()));
     return absl::OkStatus();
   }
+  absl::Status AddPort(const dataplane::HostPortConfig& port) override {
+    board_.PassGate();
+    const std::lock_guard lock(board_.mutex);
+    if (board_.refused_devices.count(port.device) != 0) {
+      return absl::UnavailableError("ports[" + std::to_string(ports_.size()) +
+                                    "].device: cannot open \"" + port.device + "\"");
+    }
+    board_.log.push_back("add " + port.name + " to " + plane_);
+    ports_.push_back(port);
+    return absl::OkStatus();
+  }
+  absl::Status RemovePort(const std::string& name) override {
+    const std::lock_guard lock(board_.mutex);
+    board_.log.push_back("remove " + name + " from " + plane_);
+    std::erase_if(ports_, [&](const auto& port) { return port.name == name; });
+    return absl::OkStatus();
+  }
+  absl::Status SetRowsElsewhere(const std::vector<Row>& rows) override {
+    board_.Note("elsewhere of " + plane_ + " " + std::to_string(rows.size()));
+    return absl::OkStatus();
+  }
+  std::vector<dataplane::HostPortConfig> host_ports() const override {
+    const std::lock_guard lock(board_.mutex);
+    return ports_;
+  }
+  std::vector<dataplane::PortStatus> port_status() const override {
+    std::vector<dataplane::PortStatus> status;
+    for (const auto& port : host_ports()) status.push_back({.name = port.name, .lcores = {0}});
+    return status;
+  }
   dataplane::Snapshot snapshot() const override {
     dataplane::Snapshot all = Figures();
     all.links.resize(static_cast<size_t>(all.last_stage - all.first_stage + 1) * network_.rows() *
@@ -210,6 +242,7 @@ class FakeFabric final : public dataplane::Fabric {
   const dataplane::FabricConfig config_;
   const Network network_;
   std::map<Row, Tag> circuits_;
+  std::vector<dataplane::HostPortConfig> ports_;  // board_.mutex
   bool unloaded_ = false;
   std::vector<uint64_t> source_ids_;
   bool recording_ = false;

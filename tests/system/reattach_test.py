@@ -45,8 +45,9 @@ class ReattachTest(unittest.TestCase):
 
     def test_af_xdp_again_and_again(self):
         """Every time the driver holds on to 2,048 buffers and more: ten times would empty the pool, of 18,432."""
-        with fabric.Fabric(self.lab, self.switch,
-                           fabric.topology(self.ports(lambda row: f"net_af_xdp,iface=bf{row}"))) as net:
+        content = fabric.topology(self.ports(lambda row: f"net_af_xdp,iface=bf{row}"),
+                                  data_planes=[{"name": "dp0", "spare_queue_pairs": 0}])
+        with fabric.Fabric(self.lab, self.switch, content) as net:
             self.hosts[STAYS].ping(self.hosts[CHANGES].address)
             self.delete_and_make_again(net, times=10)
             net.down()

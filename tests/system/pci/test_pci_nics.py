@@ -50,7 +50,7 @@ TOPOLOGY = """
 name: pci
 network: {{kind: butterfly, rows: 8}}
 max_frame_bytes: {max_frame_bytes}
-data_planes: [{{name: dp0, memory_mb: {memory_mb}}}]
+data_planes: [{{name: dp0, memory_mb: {memory_mb}, spare_queue_pairs: 0}}]
 """
 PLACEMENT = """
 placement:
