@@ -26,6 +26,7 @@ std::string ValuesOf(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   if (absl::StrContains(type, "CIRCUIT")) return kCircuitValues;
   if (absl::StrContains(type, "SOURCE")) return kSourceValues;
+  if (absl::StrContains(type, "PORT-NAME")) return kPortValues;
   return absl::StrContains(type, "SELECTOR") ? kLinkValues : "";
 }
 

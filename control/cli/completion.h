@@ -12,6 +12,7 @@ namespace bfly::control {
 inline constexpr char kCircuitValues[] = "circuits";  // CIRCUIT: ids
 inline constexpr char kSourceValues[] = "sources";    // SOURCE: names
 inline constexpr char kLinkValues[] = "links";        // SELECTOR
+inline constexpr char kPortValues[] = "ports";        // PORT-NAME
 
 struct CompletionOption {
   std::vector<std::string> names;  // "-o", "--long"; none for a positional

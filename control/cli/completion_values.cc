@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bfly/v1/circuits.grpc.pb.h"
+#include "bfly/v1/fabric.grpc.pb.h"
 #include "bfly/v1/telemetry.grpc.pb.h"
 #include "bfly/v1/traffic.grpc.pb.h"
 #include "control/cli/client.h"
@@ -66,6 +67,16 @@ std::vector<std::string> Links(const Common& common) {
   return links;
 }
 
+std::vector<std::string> HostPorts(const Common& common) {
+  v1::GetPortsResponse answer;
+  std::vector<std::string> names;
+  if (Ask(v1::Fabric::NewStub(Connect(common)).get(), &v1::Fabric::Stub::GetPorts,
+          v1::GetPortsRequest(), &answer)) {
+    for (const v1::AttachedPort& port : answer.ports()) names.push_back(port.port().name());
+  }
+  return names;
+}
+
 }  // namespace
 
 void AddCompletionValues(CLI::App& app, Invocation& invocation) {
@@ -76,11 +87,12 @@ void AddCompletionValues(CLI::App& app, Invocation& invocation) {
   auto kind = std::make_shared<std::string>();
   verb->add_option("kind", *kind, "Which")
       ->required()
-      ->check(CLI::IsMember({kCircuitValues, kSourceValues, kLinkValues}));
+      ->check(CLI::IsMember({kCircuitValues, kSourceValues, kLinkValues, kPortValues}));
   verb->callback([&invocation, kind] {
     invocation.action = [common = invocation.common, kind] {
       for (const std::string& value : *kind == kCircuitValues  ? Circuits(common)
                                       : *kind == kSourceValues ? Sources(common)
+                                      : *kind == kPortValues   ? HostPorts(common)
                                                                : Links(common))
         printf("%s\n", value.c_str());
       return absl::OkStatus();

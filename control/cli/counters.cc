@@ -130,6 +130,14 @@ void TableOutput::End(const v1::Counters& counters) {
     if (const std::string actions = Drops(port.xdp_actions()); !actions.empty())
       printf("  XDP program: %s\n", actions.c_str());
   }
+  for (const v1::PortCounters& ports : counters.removed_ports()) {
+    printf("removed ports of %s: received %" PRIu64 " frames (%" PRIu64 " bytes), sent %" PRIu64
+           " frames (%" PRIu64 " bytes), missed %" PRIu64 "\n",
+           ports.data_plane().c_str(), ports.rx_packets(), ports.rx_bytes(), ports.tx_packets(),
+           ports.tx_bytes(), ports.rx_missed());
+    if (const std::string drops = Drops(ports.drops()); !drops.empty())
+      printf("  drops: %s\n", drops.c_str());
+  }
   if (const std::string drops = Drops(counters.drops()); !drops.empty())
     printf("drops by reason: %s\n", drops.c_str());
   for (const std::string& problem : counters.problems()) printf("%s\n", problem.c_str());

@@ -16,6 +16,7 @@ std::string KeptText(const v1::KeptIntent& kept) {
   };
   add(kept.circuits(), "circuit", "circuits");
   add(kept.link_changes(), "change to links", "changes to links");
+  add(kept.port_changes(), "change to ports", "changes to ports");
   add(kept.down_links(), "link down", "links down");
   add(kept.down_nodes(), "node down", "nodes down");
   add(kept.sources(), "source", "sources");

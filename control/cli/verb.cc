@@ -118,6 +118,7 @@ std::unique_ptr<CLI::App> BuildParser(Invocation& invocation) {
   AddTraffic(*app, invocation);
   AddLink(*app, invocation);
   AddNode(*app, invocation);
+  AddPort(*app, invocation);
   AddRoute(*app, invocation);
   AddMeasure(*app, invocation);
   AddReproduce(*app, invocation);

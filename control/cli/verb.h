@@ -75,6 +75,7 @@ void AddTraffic(CLI::App& app, Invocation& invocation);
 void AddLab(CLI::App& app, Invocation& invocation);
 void AddLink(CLI::App& app, Invocation& invocation);
 void AddNode(CLI::App& app, Invocation& invocation);
+void AddPort(CLI::App& app, Invocation& invocation);
 void AddRoute(CLI::App& app, Invocation& invocation);
 void AddMeasure(CLI::App& app, Invocation& invocation);
 void AddPlan(CLI::App& app, Invocation& invocation);

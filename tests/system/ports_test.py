@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host ports that are added to a running fabric and removed: their host is reached, and the others lose nothing."""
+
+import re
+import unittest
+
+import fabric
+import lab
+
+STAY, OTHER, COMES = 0, 3, 5
+
+
+class PortsTest(unittest.TestCase):
+    def setUp(self):
+        self.lab = lab.Lab()
+        self.addCleanup(self.lab.close)
+        self.switch = self.lab.namespace("sw")
+        self.hosts = {row: self.lab.host(f"h{row}", self.switch, f"bf{row}", f"10.77.0.{16 + row}/24")
+                      for row in (STAY, OTHER, COMES)}
+
+    def names(self, net):
+        return [port["port"]["name"] for port in net.json("port", "list")["ports"]]
+
+    def add(self, net):
+        net.bfly("port", "add", f"h{COMES}", "--device", f"net_af_xdp,iface=bf{COMES}", "--rows", COMES)
+
+    def has_program(self):
+        return "xdp" in self.switch.ip("link", "show", f"bf{COMES}")
+
+    def test_come_and_go_under_traffic(self):
+        stay, other, comes = (self.hosts[row] for row in (STAY, OTHER, COMES))
+        content = fabric.topology([fabric.host_port(row) for row in (STAY, OTHER)])
+        with fabric.Fabric(self.lab, self.switch, content) as net:
+            stay.ping(other.address)
+            talk = stay.spawn("ping", "-i", "0.002", "-c", "1500", other.address, name="talk")
+            for again in range(2):
+                self.assertFalse(self.has_program())
+                self.add(net)
+                self.assertEqual(self.names(net), [f"h{STAY}", f"h{OTHER}", f"h{COMES}"])
+                self.assertTrue(self.has_program())
+                stay.ping(comes.address)
+                self.assertGreater(fabric.ports_by_name(net.counters())[f"h{COMES}"]["tx_packets"], 0, f"time {again}")
+                net.bfly("port", "remove", f"h{COMES}")
+            # Nothing of it is left but its counts.
+            self.assertEqual(self.names(net), [f"h{STAY}", f"h{OTHER}"])
+            counters = net.counters()
+            self.assertEqual(set(fabric.ports_by_name(counters)), {f"h{STAY}", f"h{OTHER}"})
+            self.assertGreater(counters["removed_ports"][0]["rx_packets"], 0)
+            self.assertRegex(talk.finish(), r"1500 packets transmitted, 1500 received")
+            for wrong, said in (([f"h{OTHER}", "--device", "net_null9", "--rows", "7"], "port.name"),
+                                (["h9", "--device", "net_null9", "--rows", STAY], "port.rows"),
+                                (["h9", "--device", "net_af_xdp,iface=nosuch", "--rows", "9"], "port.device")):
+                with self.assertRaises(lab.CommandFailed) as refused:
+                    net.bfly("port", "add", *wrong)
+                self.assertTrue(re.search(said, refused.exception.err), refused.exception.err)
+            self.assertEqual(self.names(net), [f"h{STAY}", f"h{OTHER}"])
+            # What was added is kept.
+            self.add(net)
+            net.settled()
+            net.down()
+            net.bfly("up", net.file, "--resume")
+            stay.ping(comes.address)
+            net.down()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
