@@ -10,6 +10,7 @@ from .experiment import Experiment, measure
 from .fabric import Fabric, connect, up
 from .faults import Links, Nodes
 from .lab import Lab, lab
+from .ports import Ports
 from .programs import Programs
 from .role import Role
 from .schedules import Schedules
@@ -17,5 +18,5 @@ from .session import Stream
 from .telemetry import SUMMARY, Telemetry, links
 from .traffic import Traffic, source
 
-__all__ = ["Circuits", "Error", "Events", "Experiment", "Fabric", "FieldError", "Lab", "Links", "Nodes", "Programs", "Role", "SUMMARY", "Schedules", "Stream",
+__all__ = ["Circuits", "Error", "Events", "Experiment", "Fabric", "FieldError", "Lab", "Links", "Nodes", "Ports", "Programs", "Role", "SUMMARY", "Schedules", "Stream",
            "Telemetry", "Traffic", "connect", "lab", "links", "measure", "release", "set_up", "source", "up"]

@@ -9,6 +9,7 @@ import grpc
 from .circuits import Circuits
 from .events import Events
 from .faults import Links, Nodes
+from .ports import Ports
 from .program import run
 from .programs import Programs
 from .role import Role
@@ -34,6 +35,7 @@ class Fabric:
         self.programs = Programs(self._session)
         self.links = Links(self._session)
         self.nodes = Nodes(self._session)
+        self.ports = Ports(self._session)
         # Called by the first close().
         self.at_the_end: Callable[[], object] | None = None
 
