@@ -44,10 +44,15 @@ f.message_marker = ProtoField.uint8("bfly.message.marker", "Marker", base.DEC,
 
 local malformed = ProtoExpert.new("bfly.malformed", "Not a header of bfly", expert.group.MALFORMED, expert.severity.ERROR)
 local cut = ProtoExpert.new("bfly.cut", "The frame inside is cut or malformed", expert.group.UNDECODED, expert.severity.NOTE)
-bfly.experts = { malformed, cut }
+local deep = ProtoExpert.new("bfly.deep", "Trunk frames are shown four deep", expert.group.UNDECODED, expert.severity.NOTE)
+bfly.experts = { malformed, cut, deep }
 
 local HEADER, TRUNK, PROGRAM, MESSAGE = 32, 40, 24, 24
 local ethernet = Dissector.get("eth_withoutfcs")
+
+-- A frame of 9 kB has room for 160 trunk frames, one inside of the other. Lua has no stack for so many calls.
+local MOST_DEEP = 4
+local depth = 0 -- trunk frames around the one that is read
 
 -- The bits of a tag up to the lowest one bit, which ends it; nil if there is no one bit.
 local function bits_of(tag)
@@ -147,10 +152,15 @@ function bfly.dissector(buffer, pinfo, root)
   local inner = math.min(buffer(22, 2):uint(), buffer:len() - TRUNK)
   if bit.band(flags:uint(), 2) == 0 and inner > 0 then
     local line = tostring(pinfo.cols.info)
-    -- A frame that is cut makes the dissectors of its contents give up.
-    if not pcall(function() ethernet:call(buffer(TRUNK, inner):tvb(), pinfo, root) end) then
-      tree:add_proto_expert_info(cut)
+    if depth + 1 == MOST_DEEP then
+      tree:add_proto_expert_info(deep)
+      return buffer:len()
     end
+    depth = depth + 1
+    -- A frame that is cut makes the dissectors of its contents give up.
+    local whole = pcall(function() ethernet:call(buffer(TRUNK, inner):tvb(), pinfo, root) end)
+    depth = depth - 1
+    if not whole then tree:add_proto_expert_info(cut) end
     pinfo.cols.protocol = "bfly"
     pinfo.cols.info = line
   end

@@ -133,6 +133,17 @@ class DissectorTest(unittest.TestCase):
         self.assertEqual(faults[:3], [])
         self.assertGreater(sum("bfly" in one["_source"]["layers"] for one in shown), 200)
 
+    def test_trunk_frames_inside_of_each_other_are_shown_four_deep(self):
+        inner = frames.frame(frames.row_mac(7), frames.row_mac(3), 0x0800, bytes(20))
+        while len(inner) < 8900:
+            trunk = header(2, 40, 0, 9, 1 << 63, 0, 3, 2, len(inner), 0, 3) + struct.pack("!II", 1, 0)
+            inner = frames.frame(TRUNK_MAC, TRUNK_MAC, ETHERTYPE, trunk + inner)
+        self.write(inner)
+        self.assertEqual(fields_of(self.path, "bfly.type", "bfly.deep"), [("2,2,2,2", "1")])
+        text = tshark(self.path, "-V")
+        self.assertIn("Trunk frames are shown four deep", text)
+        self.assertNotIn("Lua Error", text)
+
 
 if __name__ == "__main__":
     unittest.main()
