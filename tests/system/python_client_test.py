@@ -34,6 +34,11 @@ class PythonClientTest(CommandLineTest):
         error = self.refused("UNAVAILABLE", "", self.connect)
         self.assertIn("start one with `bfly up FILE`", error.message)
 
+    def test_words_that_are_unknown_are_refused_with_the_known_ones(self):
+        words = self.refused("INVALID_ARGUMENT", "process", bfly.source, process="posson")
+        self.assertIn('"posson" is unknown (allowed: constant, poisson, bernoulli, on-off, slotted-batch)', words.message)
+        self.assertEqual(bfly.source(process="on_off"), bfly.source(process="on-off"))
+
     def test_circuits(self):
         self.bfly("up", self.file)
         fabric = self.connect()

@@ -51,6 +51,16 @@ class Error(Exception):
         return cls(code, message, fields)
 
 
+def value_of(field: str, word: str, values: dict[str, Any]) -> Any:
+    """The value that a word such as "on-off" names. The values have names such as ON_OFF, and 0 may stand for none."""
+    known = {name.lower().replace("_", "-"): value for name, value in values.items() if not name.endswith("_UNSPECIFIED")}
+    found = known.get(word.lower().replace("_", "-"))
+    if found is not None:
+        return found
+    wrong = FieldError(field, f'"{word}" is unknown (allowed: {", ".join(known)})')
+    raise Error(grpc.StatusCode.INVALID_ARGUMENT, f"{field}: {wrong.description}", (wrong,))
+
+
 def _fields(error: Any) -> tuple[FieldError, ...]:
     details = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin", b"")
     found = []

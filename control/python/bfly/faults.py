@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Links and nodes that are taken down and brought back, and what links are like."""
+from .errors import value_of
 from .session import Session
 from .v1 import circuits_pb2, fabric_pb2, fabric_pb2_grpc, topology_pb2
 
@@ -26,7 +27,7 @@ class Links:
         change = topology_pb2.LinkOverride(stages=stages, rows=rows, port=port, rate=rate, delay=delay,
                                            queue_limit=queue_limit, loss=loss)
         if discipline:
-            change.discipline = topology_pb2.LinkPolicy.Discipline.Value(discipline.upper())
+            change.discipline = value_of("discipline", discipline, dict(topology_pb2.LinkPolicy.Discipline.items()))
         answer: fabric_pb2.SetLinksResponse = self._session.call(
             self._stub.SetLinks, fabric_pb2.SetLinksRequest(changes=[change]))
         return list(answer.links)

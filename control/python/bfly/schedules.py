@@ -2,9 +2,13 @@
 """Circuits on a clock: slots that the input workers step through by themselves."""
 from collections.abc import Iterable, Sequence
 
+from .errors import value_of
 from .session import Session
 from .v1 import schedules_pb2 as pb
 from .v1 import schedules_pb2_grpc
+
+# The sequences that have slots of their own.
+_SEQUENCES = {"ROTOR": pb.Schedule.ROTOR, "ROUND_ROBIN": pb.Schedule.ROUND_ROBIN}
 
 
 class Schedules:
@@ -24,9 +28,9 @@ class Schedules:
         queue, waiting  frames that may wait at a row for a slot, and at all rows; 0: as without
         """
         schedule = pb.Schedule(slot=slot, guard=guard, protocol=protocol, seed=seed, queue=queue, waiting=waiting,
-                               late=pb.Schedule.Late.Value(late.upper()))
+                               late=value_of("late", late, dict(pb.Schedule.Late.items())))
         if isinstance(slots, str):
-            schedule.sequence = pb.Schedule.Sequence.Value(slots.upper().replace("-", "_"))
+            schedule.sequence = value_of("slots", slots, _SEQUENCES)
         else:
             schedule.sequence = pb.Schedule.SLOTS
             for one in slots:

@@ -2,6 +2,7 @@
 """Built-in sources, which drive a fabric without a tester."""
 from collections.abc import Sequence
 
+from .errors import value_of
 from .session import Session
 from .v1 import traffic_pb2 as pb
 from .v1 import traffic_pb2_grpc
@@ -24,8 +25,8 @@ def source(rows: str = "", *, rate: float = 1000, to: str | int | Sequence[int] 
     """
     made = pb.TrafficSource(name=name, rows=rows, packets_per_second=rate, bytes=bytes, packets=packets, seed=seed,
                             priority=priority, latency=latency, slot=slot, on=on,
-                            process=pb.TrafficSource.Process.Value(process.upper().replace("-", "_")))
-    if process == "on-off":
+                            process=value_of("process", process, dict(pb.TrafficSource.Process.items())))
+    if made.process == pb.TrafficSource.ON_OFF:
         made.duty = duty
     if isinstance(to, int):
         made.destination, made.row = pb.TrafficSource.ROW, to
