@@ -13,7 +13,8 @@ void CallRate::Fill(Bucket& bucket, Time now) const {
 
 CallRate::Bucket& CallRate::BucketOf(const std::string& caller, Time now) {
   if (buckets_.size() >= kMostCallers && !buckets_.contains(caller)) {
-    // Who has been quiet for a second is forgotten: his bucket is full, as a new one would be.
+    // A caller who was quiet for a second is forgotten, because the caller's bucket is full, as a
+    // new one would be.
     std::erase_if(buckets_, [&](const auto& entry) {
       return now - entry.second.filled > std::chrono::seconds(1);
     });

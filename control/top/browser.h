@@ -33,7 +33,8 @@ class Browser {
 
   // While paused a sample is kept until the pause ends.
   void Take(Sample sample);
-  // Why there is no new sample. The last one stays, marked as old; the next sample ends that.
+  // `problem` says why there is no new sample. The last sample stays on the screen, marked as old,
+  // until the next one comes.
   void Fail(std::string problem);
   // Returns false if the key asks to end.
   bool Press(int key);

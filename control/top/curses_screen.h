@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The terminal of `bfly top`, by ncurses: shows lines and reads keys. One at a time.
+// The terminal of `bfly top`, by ncurses: shows lines and reads keys. A process has at most one
+// at a time.
 #pragma once
 
 #include <string>

@@ -83,7 +83,7 @@ class FabricWatch {
   FabricCalls& calls_;
   const Options options_;
 
-  // Of the thread.
+  // Only the thread uses these.
   uint64_t fabrics_ = 0;
   v1::DescribeResponse description_;
   std::shared_ptr<const Wiring> wiring_;

@@ -33,7 +33,7 @@ class HttpServer {
   // Closes every connection; waits for handlers that run.
   ~HttpServer();
 
-  // With the port that the kernel gave.
+  // The address that clients connect to, with the port that the kernel gave.
   const std::string& address() const { return address_; }
 
  private:

@@ -43,7 +43,7 @@ struct SampledLink {
   uint64_t packets = 0;
   uint64_t bytes = 0;
   uint64_t drops = 0;
-  // A second, since the picture before; 0 in the first one.
+  // Means a second since the sample before. They are 0 in the first sample.
   double packet_rate = 0;
   double byte_rate = 0;
   double drop_rate = 0;
@@ -83,7 +83,7 @@ struct BandLink {
   double drop_rate = 0;
   uint64_t occupancy = 0;
   uint64_t circuits = 0;
-  // Of the fullest link.
+  // The figures of the fullest link.
   double most_packet_rate = 0;
   double most_byte_rate = 0;
   uint32_t most_occupancy = 0;

@@ -11,8 +11,9 @@
 namespace bfly::dataplane {
 
 // What happens to a packet that comes to its input while the slot for its output is not on.
-// kVlb: it goes by an intermediate row (Valiant load balancing): it takes the slot that is on, and
-// waits at the row to which that leads for a slot to its output.
+// With kVlb the packet goes by an intermediate row (Valiant load balancing): the packet takes the
+// circuit of the slot that is on, and waits at the row to which this circuit leads for a slot to
+// its output.
 enum class LatePolicy { kWait, kDrop, kVlb };
 
 inline constexpr Tag kNoTag = UINT64_MAX;

@@ -173,7 +173,7 @@ int SlotGate::Release(uint64_t now, Descriptor* batch, int room, Ledger& ledger)
 
 void SlotGate::TakeBack(Ring& ring, Ledger& ledger) {
   Descriptor burst[kBurst];
-  // Not what comes meanwhile, so that a pass ends.
+  // Packets that come meanwhile wait for the next pass, so that this pass ends.
   for (uint32_t left = ring.waiting(); left > 0;) {
     const uint32_t count = ring.Pop(burst, std::min<uint32_t>(left, kBurst));
     left -= count;

@@ -33,7 +33,7 @@ class TagsByIntermediateRow {
     const uint64_t end = FromWire(tag, bits_) & ((uint64_t{1} << end_bits_) - 1);
     return circuit | uint64_t{1} << (62 - bits_) | end << (62 - bits_ - end_bits_);
   }
-  // Of a tag of which `bits` bits of hops are not crossed yet.
+  // Whether a packet turns back of whose tag all but `bits` bits of hops are crossed.
   static bool TurnsBack(WireTag tag, int bits = 0) { return tag << bits != kWireTagDone; }
   // A tag that leads to the packet's output as far as its last `dimension` hops are concerned.
   WireTag Rest(WireTag tag) const { return ToWire(tag << 2 >> (64 - end_bits_), bits_); }
@@ -47,7 +47,7 @@ class TagsByIntermediateRow {
 // tag are not crossed yet.
 void DropOnWay(const Descriptor& packet, int bits, DropReason reason, Ledger& ledger);
 
-// Behind the last stage. One worker uses it.
+// Stands behind the last stage. One worker uses it.
 class TurnBackOut {
  public:
   // A packet at `row` goes to rings[ring_of_row[row]].
@@ -59,8 +59,8 @@ class TurnBackOut {
   // Takes the packets that turn back, and copies the others to `leaving`, in their order. Returns
   // how many these are. Packets for which a ring has no room are dropped as kQueueMemory.
   int Take(const Descriptor* burst, int count, Descriptor* leaving, Ledger& ledger);
-  // Counts what was taken as handed on. It is pushed after the account was published, so that no
-  // reader finds a packet taken over that was not handed on yet.
+  // Counts the packets that were taken as handed on. HandOver pushes them after the account was
+  // published, so that no reader finds a packet taken over that was not handed on yet.
   void Settle(Ledger& ledger) { ledger.handed_on += std::exchange(taken_, 0); }
   void HandOver();
   // Any thread: packets that turned back or were dropped here.

@@ -19,7 +19,8 @@ struct TapRule {
   uint16_t stage = 0;
   uint32_t number = 0;  // as TappedFrame::number
   uint32_t row = 0;     // as TappedFrame::row
-  // Set for a path: only frames from `input` whose tag is this one. `fixed`: and says its ports.
+  // If `tag` is not 0, the rule is about a path: only frames from `input` with this tag match.
+  // With `fixed` they match only if their tag says the ports of the path.
   WireTag tag = 0;
   uint16_t input = 0;
   bool fixed = false;
