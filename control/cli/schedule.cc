@@ -112,7 +112,7 @@ void PrintStatus(const v1::ScheduleStatus& status) {
     printf("%" PRIu64 " frames left for an intermediate row\n", status.by_intermediate_row());
   }
   if (status.broken_slots() > 0 || status.repairs() > 0) {
-    printf("%u slots have a circuit over a link that is down; paths were chosen anew %u times\n",
+    printf("slots with a circuit over a link that is down: %u; repairs: %u\n",
            status.broken_slots(), status.repairs());
   }
   for (const v1::SlotSwitching& worker : status.workers()) {
@@ -211,8 +211,10 @@ void AddSchedule(CLI::App& circuit, Invocation& invocation) {
       verb->add_option("--guard", options->guard,
                        "The end of each slot, in which no frame enters [5us]")
           ->type_name("TIME"),
-      verb->add_option("--protocol", options->protocol,
-                       "Circuit protocol that chooses the paths of each slot [minimum, or greedy]")
+      verb->add_option(
+              "--protocol", options->protocol,
+              "Circuit protocol that chooses the paths of each slot [greedy where no two paths "
+              "of a slot share a link, else minimum]")
           ->type_name("PROTOCOL"),
       verb->add_option("--seed", options->seed, "Seed of the protocol"),
       verb->add_option("--late", options->late,

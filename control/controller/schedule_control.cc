@@ -48,7 +48,6 @@ v1::AgentScheduleRequest RequestOf(uint64_t id, uint32_t version, const RoutedSc
 RoutedSchedule RoutedOf(const v1::AgentScheduleRequest& held, const FabricState& state) {
   const Network& network = state.network();
   RoutedSchedule routed{.schedule = held.schedule(), .protocol = "", .slots = {}};
-  routed.protocol = ProtocolOf(held.schedule(), network);
   for (const v1::AgentSlot& slot : held.slots()) {
     SlotPaths& paths = routed.slots.emplace_back();
     LinkLoad load = state.load();
@@ -63,6 +62,7 @@ RoutedSchedule RoutedOf(const v1::AgentScheduleRequest& held, const FabricState&
     }
     paths.congestion = load.Congestion();
   }
+  routed.protocol = ProtocolOf(held.schedule(), routed.slots, network);
   return routed;
 }
 

@@ -72,9 +72,9 @@ absl::Status CheckPaths(const std::vector<CircuitPath>& paths, const FabricState
   return absl::OkStatus();
 }
 
-absl::StatusOr<SlotPaths> RouteSlot(const std::string& protocol, uint64_t seed,
-                                    const std::vector<Request>& requests,
-                                    const FabricState& state) {
+absl::StatusOr<SlotPaths> RouteSlotBy(const std::string& protocol, uint64_t seed,
+                                      const std::vector<Request>& requests,
+                                      const FabricState& state) {
   ProtocolOptions options;
   options.seed = seed;
   options.faults = state.faults().empty() ? nullptr : &state.faults();
@@ -91,6 +91,27 @@ absl::StatusOr<SlotPaths> RouteSlot(const std::string& protocol, uint64_t seed,
   return SlotPaths{.paths = std::move(result->paths), .congestion = result->congestion};
 }
 
+std::string DefaultProtocol(const Network& network) {
+  return FindProtocol("minimum", network.kind()).ok() ? "minimum" : "greedy";
+}
+
+// Without a named protocol the greedy paths are taken where no two of them share a link, as in all
+// slots of a rotor and of a round robin: `minimum` would have some of them share links.
+absl::StatusOr<SlotPaths> RouteSlot(const v1::Schedule& schedule, size_t slot,
+                                    const std::vector<Request>& requests,
+                                    const FabricState& state) {
+  const uint64_t seed = schedule.seed() + slot;
+  if (!schedule.protocol().empty()) {
+    return RouteSlotBy(schedule.protocol(), seed, requests, state);
+  }
+  const std::string protocol = DefaultProtocol(state.network());
+  if (protocol != "greedy") {
+    auto paths = RouteSlotBy("greedy", seed, requests, state);
+    if (paths.ok() && paths->congestion <= 1) return paths;
+  }
+  return RouteSlotBy(protocol, seed, requests, state);
+}
+
 std::vector<Request> RequestsOf(const SlotPaths& slot) {
   std::vector<Request> requests;
   for (const CircuitPath& path : slot.paths) requests.push_back({path.input, path.output});
@@ -105,9 +126,15 @@ uint32_t BrokenOf(const SlotPaths& slot, const FaultSet& faults) {
 
 }  // namespace
 
-std::string ProtocolOf(const v1::Schedule& schedule, const Network& network) {
+std::string ProtocolOf(const v1::Schedule& schedule, const std::vector<SlotPaths>& slots,
+                       const Network& network) {
   if (!schedule.protocol().empty()) return schedule.protocol();
-  return FindProtocol("minimum", network.kind()).ok() ? "minimum" : "greedy";
+  for (const SlotPaths& slot : slots) {
+    for (const CircuitPath& path : slot.paths) {
+      if (path.tag != GreedyTag(network, path.input, path.output)) return DefaultProtocol(network);
+    }
+  }
+  return "greedy";
 }
 
 absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule,
@@ -119,20 +146,21 @@ absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule,
                                                    " rows are more than ", kMostCircuits,
                                                    " circuits"));
   }
-  RoutedSchedule routed{
-      .schedule = schedule, .protocol = ProtocolOf(schedule, network), .slots = {}};
-  if (absl::Status status = FindProtocol(routed.protocol, network.kind()).status(); !status.ok()) {
-    return status;
+  if (!schedule.protocol().empty()) {
+    absl::Status status = FindProtocol(schedule.protocol(), network.kind()).status();
+    if (!status.ok()) return status;
   }
+  RoutedSchedule routed{.schedule = schedule, .protocol = "", .slots = {}};
   for (uint32_t slot = 0; slot < slots; ++slot) {
     const auto requests = RequestsOf(schedule, slot, network.rows());
     if (!requests.ok()) return WithPrefix(requests.status(), NameOf(slot));
-    auto paths = RouteSlot(routed.protocol, schedule.seed() + slot, *requests, state);
+    auto paths = RouteSlot(schedule, slot, *requests, state);
     if (!paths.ok()) {
       return ErrorAtField(paths.status().code(), NameOf(slot), paths.status().message());
     }
     routed.slots.push_back(*std::move(paths));
   }
+  routed.protocol = ProtocolOf(schedule, routed.slots, network);
   return routed;
 }
 
@@ -146,11 +174,12 @@ bool UpdateForFaults(const FabricState& state, bool repair, RoutedSchedule& rout
     SlotPaths& slot = routed.slots[i];
     slot.broken = BrokenOf(slot, state.faults());
     if (slot.broken == 0 || !repair) continue;
-    auto paths = RouteSlot(routed.protocol, routed.schedule.seed() + i, RequestsOf(slot), state);
+    auto paths = RouteSlot(routed.schedule, i, RequestsOf(slot), state);
     if (!paths.ok()) continue;
     slot = *std::move(paths);
     changed = true;
   }
+  routed.protocol = ProtocolOf(routed.schedule, routed.slots, state.network());
   return changed;
 }
 

@@ -34,8 +34,10 @@ absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule,
 // The same on a network without circuits and faults, whose links take any number of circuits.
 absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule, const Network& network);
 
-// The protocol that routes the schedule on this network.
-std::string ProtocolOf(const v1::Schedule& schedule, const Network& network);
+// The protocol that the schedule names. If it names none: "greedy" if all paths are the greedy
+// ones, else the default of the network.
+std::string ProtocolOf(const v1::Schedule& schedule, const std::vector<SlotPaths>& slots,
+                       const Network& network);
 
 // Counts anew which paths are broken. With `repair` slots with broken paths are routed again, and
 // keep the paths that they have where that fails. Returns whether a path changed.

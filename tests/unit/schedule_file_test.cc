@@ -121,12 +121,30 @@ TEST(SlotPaths, LeadWhereTheSequenceSays) {
         load.Add(path.input, path.tag);
       }
       EXPECT_EQ(slot.congestion, load.Congestion());
-      // Rotations and exclusive-ors cross a butterfly without sharing a link.
-      if (kind == NetworkKind::kButterfly) {
+      // Rotations and exclusive-ors cross a butterfly, and a network that begins or ends with one,
+      // without sharing a link.
+      if (kind != NetworkKind::kRandomlyWiredButterfly) {
         EXPECT_EQ(slot.congestion, 1u);
       }
     }
   }
+}
+
+TEST(SlotPaths, ShareLinksOnlyWhereAProtocolIsNamedOrLinksAreDown) {
+  Fixture fixture(NetworkKind::kTwoFoldButterfly, 16);
+  for (const char* const sequence : {"sequence: rotor\n", "sequence: round_robin\n"}) {
+    auto routed = fixture.Route(sequence);
+    ASSERT_TRUE(routed.ok()) << routed.status();
+    EXPECT_EQ(routed->protocol, "greedy");
+    for (const SlotPaths& slot : routed->slots) EXPECT_EQ(slot.congestion, 1u);
+  }
+  EXPECT_EQ(fixture.Route("sequence: rotor\nprotocol: minimum\n")->protocol, "minimum");
+  // The greedy paths of bit reversal meet in the middle of the network.
+  EXPECT_EQ(fixture.Route("slots: [{permutation: bitrev}]\n")->protocol, "minimum");
+  fixture.state.SetFault(LinkId{1, 2, 0}, true);
+  const auto around = fixture.Route("sequence: rotor\n");
+  ASSERT_TRUE(around.ok()) << around.status();
+  EXPECT_EQ(around->protocol, "minimum");
 }
 
 TEST(SlotPaths, NameTheSlotThatCannotBeRouted) {
@@ -156,7 +174,7 @@ TEST(SlotPaths, GoAroundWhatIsDownOrSayWhichSlotCannot) {
   Fixture many(NetworkKind::kTwoFoldButterfly, 8);
   auto routed = many.Route("sequence: rotor\n");
   ASSERT_TRUE(routed.ok()) << routed.status();
-  const LinkId down{1, 2, 0};
+  const LinkId down{1, 2, 1};  // greedy paths from row 2 keep to it in the first copy
   many.state.SetFault(down, true);
   RoutedSchedule kept = *routed;
   EXPECT_FALSE(UpdateForFaults(many.state, /*repair=*/false, kept));
