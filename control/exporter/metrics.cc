@@ -160,10 +160,13 @@ std::vector<prometheus::MetricFamily> LinkMetrics(const Scrape& scrape, uint32_t
   if (scrape.up && scrape.fabric.loaded()) {
     const LinkOwners owners(scrape.fabric, scrape.counters);
     const uint64_t left_out = AddLinks(scrape.counters, owners, most, families);
-    families
-        .Gauge("bfly_links_left_out",
-               "Links that carried packets or circuits and have no series here.")
-        .Set({}, static_cast<double>(left_out));
+    MetricSeries& series = families.Gauge(
+        "bfly_links_left_out", "Links that carried packets or circuits and have no series here.");
+    // The exporter asks for the fullest links only where a network has very many. If as many came
+    // as are shown, the number of the others is not known.
+    const bool is_known =
+        scrape.every_link || static_cast<uint32_t>(scrape.counters.links_size()) < most;
+    if (is_known) series.Set({}, static_cast<double>(left_out));
   }
   return families.Take();
 }

@@ -174,6 +174,16 @@ TEST(FabricMetrics, OfALargeNetworkHaveNoSumsOfStages) {
   EXPECT_EQ(SeriesOf(families, "bfly_link_packets_total"), 1u);
 }
 
+TEST(LinkMetrics, OfALargeNetworkDoNotSayThatNoLinkIsLeftOut) {
+  Scrape scrape = Loaded();
+  scrape.every_link = false;  // the scraper asked for the three fullest links alone
+  for (uint32_t row = 0; row < 3; ++row) AddLink(scrape, 0, row, 10);
+  EXPECT_EQ(Find(LinkMetrics(scrape, 3), "bfly_links_left_out"), nullptr);
+  EXPECT_EQ(SeriesOf(LinkMetrics(scrape, 3), "bfly_link_packets_total"), 3u);
+  // Of four links that were asked for only three carry anything.
+  EXPECT_EQ(Value(LinkMetrics(scrape, 4), "bfly_links_left_out"), 0);
+}
+
 TEST(FabricMetrics, AreInSecondsWhateverTheApiTells) {
   Scrape scrape = Loaded();
   v1::Lateness& late =
