@@ -58,8 +58,7 @@ absl::StatusOr<Permutation> PermutationByName(absl::string_view name, uint32_t r
     return permutation;
   }
   return absl::InvalidArgumentError(absl::StrCat("permutation: \"", name, "\" is not known; use ",
-                                                 absl::StrJoin(PermutationNames(), ", "),
-                                                 " or a file"));
+                                                 absl::StrJoin(PermutationNames(), ", ")));
 }
 
 absl::Status CheckPermutation(const Permutation& permutation, uint32_t rows) {

@@ -12,6 +12,7 @@ namespace bfly {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Permutation, ByNameIsWhatTheNameSays) {
   const auto of = [](const char* name, uint32_t rows) {
@@ -50,6 +51,9 @@ TEST(Permutation, RandomDependsOnTheSeedAlone) {
 TEST(Permutation, UnknownNamesAreRefusedWithTheKnownOnes) {
   EXPECT_THAT(std::string(PermutationByName("reverse", 8, 0).status().message()),
               HasSubstr("permutation: \"reverse\" is not known; use random, identity, bitrev,"));
+  // Services have no files of their callers.
+  EXPECT_THAT(std::string(PermutationByName("reverse", 8, 0).status().message()),
+              Not(HasSubstr("file")));
   EXPECT_THAT(std::string(PermutationByName("identity", 6, 0).status().message()),
               HasSubstr("rows: 6 is not a power of two"));
 }
