@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <thread>
 #include <utility>
 
@@ -86,10 +85,6 @@ std::string FabricTrials::NameOf(const FrameShare& frame) const {
   return absl::StrCat(kNamePrefix, frame.bytes);
 }
 
-uint64_t FabricTrials::FramesOf(const FrameShare& frame, double load, double duration) const {
-  return static_cast<uint64_t>(std::max(1LL, std::llround(frame.share * load * duration)));
-}
-
 // A load of 0: as fast as the workers allow, until stopped.
 absl::Status FabricTrials::Start(double load, double duration, bool latency) {
   v1::StartTrafficRequest request;
@@ -100,7 +95,7 @@ absl::Status FabricTrials::Start(double load, double duration, bool latency) {
     source.set_bytes(frame.bytes);
     source.set_process(v1::TrafficSource::CONSTANT);
     source.set_packets_per_second(frame.share * load);
-    source.set_packets(load == 0 ? 0 : FramesOf(frame, load, duration));
+    source.set_packets(load == 0 ? 0 : FramesOfTrial(frame, load, duration));
     source.set_latency(latency);
   }
   v1::StartTrafficResponse response;
@@ -160,7 +155,8 @@ absl::StatusOr<v1::ListTrafficResponse> FabricTrials::Send(double load, double d
                                                            bool latency) {
   if (absl::Status status = Start(load, duration, latency); !status.ok()) return status;
   if (absl::Status status = Wait(TrialSeconds(duration)); !status.ok()) return status;
-  const double give_up = duration + std::max(kShortestGrace, kGrace * duration);
+  const double give_up =
+      SecondsToSend(profile_.mix, load, duration) + std::max(kShortestGrace, kGrace * duration);
   while (true) {
     auto list = List();
     if (!list.ok() || HaveFinished(*list) || SecondsOf(*list) > give_up) return list;
@@ -211,7 +207,7 @@ absl::StatusOr<TrialOutcome> FabricTrials::Run(double load, double duration, boo
 
   TrialOutcome outcome{.trial = {.load = load, .duration = duration}};
   for (const FrameShare& frame : profile_.mix.frames) {
-    outcome.intended += profile_.senders * FramesOf(frame, load, duration);
+    outcome.intended += profile_.senders * FramesOfTrial(frame, load, duration);
   }
   for (const v1::TrafficSourceStatus& status : list->sources()) {
     if (!IsOfTrial(status) || status.no_circuit() == 0) continue;

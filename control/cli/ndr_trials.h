@@ -64,7 +64,6 @@ class FabricTrials {
   absl::StatusOr<v1::LatencyReport> LatencyOfAll();
   absl::StatusOr<v1::ListTrafficResponse> Send(double load, double duration, bool latency);
   std::string NameOf(const FrameShare& frame) const;
-  uint64_t FramesOf(const FrameShare& frame, double load, double duration) const;
 
   const Common common_;
   const TrafficProfile profile_;

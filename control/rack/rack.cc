@@ -176,7 +176,7 @@ absl::StatusOr<double> MeanFrameBytes(absl::string_view name) {
   uint32_t bytes = 0;
   if (!absl::SimpleAtoi(name, &bytes) || bytes < kSmallestFrame || bytes > kLargestFrame) {
     return absl::InvalidArgumentError(
-        absl::StrCat("'", name, "' is no frame size (allowed: ", kSmallestFrame, " to ",
+        absl::StrCat("'", name, "' is not a frame size (allowed: ", kSmallestFrame, " to ",
                      kLargestFrame, " bytes with FCS, or imix)"));
   }
   return bytes;

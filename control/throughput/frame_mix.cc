@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/throughput/frame_mix.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
@@ -18,6 +21,19 @@ double FrameMix::mean_bytes() const {
   return sum;
 }
 
+uint64_t FramesOfTrial(const FrameShare& frame, double load, double seconds) {
+  return static_cast<uint64_t>(std::max(1LL, std::llround(frame.share * load * seconds)));
+}
+
+double SecondsToSend(const FrameMix& mix, double load, double seconds) {
+  double longest = seconds;
+  for (const FrameShare& frame : mix.frames) {
+    const auto frames = static_cast<double>(FramesOfTrial(frame, load, seconds));
+    longest = std::max(longest, frames / (frame.share * load));
+  }
+  return longest;
+}
+
 absl::StatusOr<FrameMix> FrameMixFromName(absl::string_view name) {
   if (name == "imix") {
     return FrameMix{"imix",
@@ -27,8 +43,8 @@ absl::StatusOr<FrameMix> FrameMixFromName(absl::string_view name) {
   }
   uint32_t bytes = 0;
   if (!absl::SimpleAtoi(name, &bytes) || bytes < kSmallest || bytes > kLargest) {
-    return absl::InvalidArgumentError(absl::StrCat("'", name, "' is no frame size: use ", kSmallest,
-                                                   " to ", kLargest, " bytes, or imix"));
+    return absl::InvalidArgumentError(absl::StrCat("'", name, "' is not a frame size: use ",
+                                                   kSmallest, " to ", kLargest, " bytes, or imix"));
   }
   return FrameMix{std::string(name), {{bytes, 1}}};
 }

@@ -24,6 +24,13 @@ struct FrameMix {
   double mean_bytes() const;
 };
 
+// Frames of this size that a row sends in a trial at `load` frames a second of all sizes: at least
+// one.
+uint64_t FramesOfTrial(const FrameShare& frame, double load, double seconds);
+// How long a row takes to send them all: longer than the trial where the load is less than one
+// frame of a size a trial.
+double SecondsToSend(const FrameMix& mix, double load, double seconds);
+
 // "64" to "9018", or "imix": 7 of 12 frames carry 40 bytes of IP (and are padded to 64), 4 carry
 // 576 and 1 carries 1,500. InvalidArgument says what would be right.
 absl::StatusOr<FrameMix> FrameMixFromName(absl::string_view name);

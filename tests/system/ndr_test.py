@@ -94,7 +94,7 @@ class Throughput(CommandLineTest):
         self.assertIn("cannot be written", self.refused("--histogram", self.directory / "none" / "latency.csv"))
         for fact in ("cpus_of_core_0", "numa_nodes", "governor", "isolated_cpus", "hugepages", "clock_source", "ports"):
             self.assertIn(fact, report["machine"])
-        self.assertIn("'63' is no frame size", self.refused("--bytes", "63"))
+        self.assertIn("'63' is not a frame size", self.refused("--bytes", "63"))
         self.assertIn("row 4 is outside 0..3", self.refused("--rows", "2-4"))
         self.assertIn("need circuits", self.refused("--to", "circuit"))
         self.bfly("traffic", "start", "--name", "mine", "--rate", "10", "--to", "uniform", "--latency")

@@ -210,6 +210,17 @@ TEST(ThroughputSearchTest, NamesWhatIsWrongWithAGoal) {
   EXPECT_TRUE(ThroughputSearch::Check(NdrAndPdr(), 1, 1).ok());
 }
 
+TEST(FrameMixTest, ATrialWaitsForItsFramesAtALoadOfLessThanOneFrame) {
+  const FrameMix one = *FrameMixFromName("64");
+  EXPECT_EQ(FramesOfTrial(one.frames[0], 1000, 0.2), 200u);
+  EXPECT_DOUBLE_EQ(SecondsToSend(one, 1000, 0.2), 0.2);
+  // One frame a second: the only frame of a trial of 0.1 s may come after a whole second.
+  EXPECT_EQ(FramesOfTrial(one.frames[0], 1, 0.1), 1u);
+  EXPECT_DOUBLE_EQ(SecondsToSend(one, 1, 0.1), 1);
+  // Of twelve frames a second of imix one has 1,514 bytes.
+  EXPECT_NEAR(SecondsToSend(*FrameMixFromName("imix"), 12, 0.1), 1, 1e-9);
+}
+
 TEST(FrameMixTest, HasSizesAndShares) {
   EXPECT_EQ(FrameMixFromName("1518")->frames[0].bytes, 1518u);
   const FrameMix imix = *FrameMixFromName("imix");
