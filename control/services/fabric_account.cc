@@ -45,9 +45,12 @@ void CheckBalance(const Picture::Part& part, Picture& picture) {
 std::string MemoryProblem(const v1::AgentCounters& counters) {
   for (const v1::DropCount& drop : counters.drops()) {
     if (drop.reason() != "queue_memory") continue;
-    return absl::StrCat("the memory set aside for packets on links was full: ", drop.packets(),
-                        " packets were dropped; raise data_planes[].queue_memory_mb or give links "
-                        "a queue_limit");
+    // Links and a schedule drop by the same reason.
+    return absl::StrCat(drop.packets(),
+                        " packets were dropped as queue_memory: the memory set aside for packets "
+                        "on links was full (raise data_planes[].queue_memory_mb or give links a "
+                        "queue_limit), or as many frames waited for slots of a schedule as may "
+                        "(raise its waiting)");
   }
   return "";
 }

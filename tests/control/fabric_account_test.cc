@@ -7,7 +7,10 @@
 namespace bfly::control {
 namespace {
 
+using testing::AllOf;
+using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 struct Figures {
   std::string boot_id;
@@ -30,6 +33,17 @@ Picture::Part PartOf(const std::string& plane, const Figures& figures) {
     drop->set_packets(figures.dropped);
   }
   return part;
+}
+
+TEST(MemoryProblem, NamesBothPlacesThatDropForWantOfMemory) {
+  v1::AgentCounters counters;
+  EXPECT_EQ(MemoryProblem(counters), "");
+  v1::DropCount* drop = counters.add_drops();
+  drop->set_reason("queue_memory");
+  drop->set_packets(7);
+  EXPECT_THAT(MemoryProblem(counters), AllOf(StartsWith("7 packets were dropped as queue_memory: "),
+                                             HasSubstr("raise data_planes[].queue_memory_mb"),
+                                             HasSubstr("raise its waiting")));
 }
 
 Picture Take(FabricAccount& account, const Figures& dp0, const Figures& dp1) {
