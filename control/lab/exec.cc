@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "control/topology_file/diagnostic.h"
@@ -14,8 +15,8 @@ namespace bfly::control {
 namespace {
 
 absl::Status CannotEnter(const std::string& why) {
-  return absl::InternalError(absl::StrCat("cannot enter the network namespace: ", why, ": ",
-                                          absl::ErrnoToStatus(errno, "").message()));
+  return absl::InternalError(
+      absl::StrCat("cannot enter the network namespace: ", why, ": ", std::strerror(errno)));
 }
 
 absl::Status Enter(const NetNamespace& where) {
@@ -39,9 +40,10 @@ absl::Status ExecIn(const NetNamespace& where, const std::vector<std::string>& c
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   execvp(words[0], words.data());
-  const std::string message = absl::StrCat("cannot run ", Quotable(command[0]), ": ",
-                                           absl::ErrnoToStatus(errno, "").message());
-  return errno == ENOENT ? absl::NotFoundError(message) : absl::PermissionDeniedError(message);
+  const int error = errno;
+  const std::string message =
+      absl::StrCat("cannot run ", Quotable(command[0]), ": ", std::strerror(error));
+  return error == ENOENT ? absl::NotFoundError(message) : absl::PermissionDeniedError(message);
 }
 
 }  // namespace bfly::control

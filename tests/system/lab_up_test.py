@@ -106,8 +106,8 @@ class LabUpTest(CommandLineTest):
         self.assertEqual(self.execute("h2", "sh", "-c", "exit 7").returncode, 7)
         self.assertEqual(self.execute("h2", "sh", "-c", "ls /sys/class/net").stdout.split(), ["eth0", "lo"])
         self.assertEqual(self.execute("h2", "sh", "-c", "kill -9 $$").returncode, -signal.SIGKILL)
-        for words, code, said in [(("h2", "no-such-command"), 127, "cannot run no-such-command"),
-                                  (("h2", "/tmp"), 126, "cannot run /tmp"),
+        for words, code, said in [(("h2", "no-such-command"), 127, "cannot run no-such-command: No such file"),
+                                  (("h2", "/tmp"), 126, "cannot run /tmp: Permission denied"),
                                   (("h9", "true"), 125, "is not a host of lab .*allowed: one of h0, h1, h2, h3")]:
             done = self.execute(*words)
             self.assertEqual(done.returncode, code)
