@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -33,7 +34,7 @@ bool IsNobodyThere(absl::string_view message) {
          absl::StartsWith(message, "connections to all backends");
 }
 
-std::string Unreachable(const Common& common, const std::string& why) {
+std::string Unreachable(const Common& common, const grpc::Status& answer) {
   const std::string address = common.controller_address();
   const std::string path = absl::StartsWith(address, "unix:") ? address.substr(5) : "";
   if (!path.empty() && access(path.c_str(), F_OK) == 0 && access(path.c_str(), W_OK) != 0)
@@ -42,13 +43,23 @@ std::string Unreachable(const Common& common, const std::string& why) {
     return absl::StrCat("no fabric runs here: there is no ", path,
                         "\n  start one with `bfly up FILE`, or name another with --run-dir or "
                         "--controller");
-  const std::string takeover =
-      path.empty() ? ""
-                   : absl::StrCat(
-                         "\n  if it ended while data planes run, a new one takes them over: "
-                         "`bfly-controller --run-dir ",
-                         common.run_dir, "`");
-  return absl::StrCat("no bfly-controller answers at ", address, " (", why, ")", takeover);
+  std::string advice;
+  if (!path.empty()) {
+    absl::StrAppend(&advice, "\n  if it ended while data planes run, a new one takes them over: ",
+                    "`bfly-controller --run-dir ",
+                    std::filesystem::path(path).parent_path().string(), "`");
+  }
+  if (WasTurnedAway(answer)) {
+    absl::StrAppend(&advice,
+                    path.empty()
+                        ? "\n  if it closed the connection: it does so where a client shows no "
+                          "certificate that its authority signed, or one that has expired; see "
+                          "--tls-cert"
+                        : "\n  if it closed the connection: it does so where a user has no role; "
+                          "bfly-controller gives roles with --viewer and --operator");
+  }
+  return absl::StrCat("no bfly-controller answers at ", address, " (", answer.error_message(), ")",
+                      advice);
 }
 
 }  // namespace
@@ -87,7 +98,7 @@ absl::Status Explain(const grpc::Status& answer, const Common& common) {
   const absl::Status status = FromGrpc(answer);
   const std::string lines = FieldLines(status);
   if (absl::IsUnavailable(status) && lines.empty() && IsNobodyThere(status.message()))
-    return absl::UnavailableError(Unreachable(common, answer.error_message()));
+    return absl::UnavailableError(Unreachable(common, answer));
   if (absl::IsDeadlineExceeded(status))
     return absl::DeadlineExceededError(absl::StrCat(
         "bfly-controller at ", common.controller_address(), " did not answer in time"));
@@ -95,7 +106,10 @@ absl::Status Explain(const grpc::Status& answer, const Common& common) {
 }
 
 absl::Status WithAdvice(const absl::Status& status) {
-  if (!absl::IsPermissionDenied(status)) return status;
+  // A caller without the role for a call is refused with the same code.
+  if (!absl::IsPermissionDenied(status) || !absl::StrContains(status.message(), "election_id")) {
+    return status;
+  }
   return absl::PermissionDeniedError(
       absl::StrCat(status.message(),
                    "\n  a controller holds the primary role; `bfly status` shows its election id, "

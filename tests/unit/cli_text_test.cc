@@ -2,14 +2,43 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "control/cli/client.h"
 #include "control/cli/text.h"
 #include "control/cli/top_links.h"
 
 namespace bfly::control {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
+
+TEST(Advice, OfThePrimaryRoleComesWithErrorsOfThePrimaryRoleAlone) {
+  const Common common;
+  const auto said = [&common](const grpc::Status& answer) {
+    return std::string(Explain(answer, common).message());
+  };
+  using grpc::StatusCode::PERMISSION_DENIED;
+  EXPECT_THAT(said({PERMISSION_DENIED, "election_id: 0 is not the primary's, which is 7"}),
+              HasSubstr("--election-id acts in its name"));
+  EXPECT_EQ(said({PERMISSION_DENIED, "certificate eve has the role viewer"}),
+            "certificate eve has the role viewer");
+}
+
+TEST(Advice, OfAConnectionThatWasClosedSaysWhoIsClosedOut) {
+  Common common;
+  common.controller = "unix:/dev/null";
+  const auto said = [&common](const char* why) {
+    return std::string(
+        Explain({grpc::StatusCode::UNAVAILABLE, absl::StrCat("failed to connect: ", why)}, common)
+            .message());
+  };
+  EXPECT_THAT(said("Broken pipe"), AllOf(HasSubstr("a user has no role"),
+                                         HasSubstr("`bfly-controller --run-dir /dev`")));
+  EXPECT_THAT(said("Connection refused"), Not(HasSubstr("role")));
+}
 
 void AddLink(v1::Counters& counters, uint32_t stage, uint32_t row, uint32_t port, uint32_t circuits,
              uint64_t packets) {
