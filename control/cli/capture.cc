@@ -36,37 +36,38 @@ struct CaptureOptions {
   uint32_t snaplen = kSnaplenOfCapture;
 };
 
-// Standard output, or a file that is created.
+// Standard output, or a file. The first Write creates the file, so a capture that is refused leaves
+// an older file of this name as it was.
 class CaptureFile {
  public:
-  static absl::StatusOr<CaptureFile> Open(const std::string& path) {
-    CaptureFile file(path);
-    if (path == "-" && isatty(STDOUT_FILENO) == 1) {
-      return absl::InvalidArgumentError(
-          "standard output is a terminal, and a capture is no text; write to a file with --write "
-          "FILE, or into a pipe, as in `| wireshark -k -i -`");
-    }
-    file.stream_ = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
-    if (file.stream_ == nullptr) return file.Failed("open");
-    return file;
+  explicit CaptureFile(std::string path) : path_(std::move(path)) {}
+
+  absl::Status Check() const {
+    if (path_ != "-" || isatty(STDOUT_FILENO) != 1) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "standard output is a terminal, and a capture is not text; write to a file with --write "
+        "FILE, or into a pipe, as in `| wireshark -k -i -`");
   }
-  absl::Status Write(const std::string& bytes) const {
+  bool is_open() const { return stream_ != nullptr; }
+  absl::Status Write(const std::string& bytes) {
+    if (!is_open()) stream_ = path_ == "-" ? stdout : std::fopen(path_.c_str(), "wb");
+    if (!is_open()) return Failed("open");
     const bool good = std::fwrite(bytes.data(), 1, bytes.size(), stream_) == bytes.size() &&
                       std::fflush(stream_) == 0;
     return good ? absl::OkStatus() : Failed("write");
   }
   absl::Status Close() const {
-    return stream_ == stdout || std::fclose(stream_) == 0 ? absl::OkStatus() : Failed("write");
+    if (!is_open() || stream_ == stdout) return absl::OkStatus();
+    return std::fclose(stream_) == 0 ? absl::OkStatus() : Failed("write");
   }
 
  private:
-  explicit CaptureFile(std::string path) : path_(std::move(path)) {}
   absl::Status Failed(const char* what) const {
     return absl::ErrnoToStatus(
         errno, absl::StrCat("cannot ", what, " ", path_ == "-" ? "standard output" : path_));
   }
 
-  std::string path_;
+  const std::string path_;
   std::FILE* stream_ = nullptr;
 };
 
@@ -134,20 +135,31 @@ absl::StatusOr<v1::CaptureRequest> CaptureRequestOf(const CaptureOptions& option
 }
 
 absl::Status Capture(const CaptureOptions& options, const Common& common) {
+  if (common.json && options.file != "-") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--write ", options.file,
+        ": with --json each frame is a line on standard output; leave out --json or --write"));
+  }
   const absl::StatusOr<FrameFilter> filter = FrameFilter::Compile(options.filter, options.snaplen);
   if (!filter.ok()) return filter.status();
   const absl::StatusOr<v1::CaptureRequest> request = CaptureRequestOf(options, common);
   if (!request.ok()) return request.status();
   signal(SIGPIPE, SIG_IGN);  // whoever reads may end first
-  const absl::StatusOr<CaptureFile> file = CaptureFile::Open(common.json ? "-" : options.file);
-  if (!file.ok() && !common.json) return file.status();
+  CaptureFile file(options.file);
+  if (absl::Status status = common.json ? absl::OkStatus() : file.Check(); !status.ok()) {
+    return status;
+  }
   FramesAsPcapng frames(options.snaplen);
   CaptureTotals totals;
   absl::Status written;
-  if (!common.json) written = file->Write(PcapngSection("bfly " BFLY_VERSION));
-  if (!written.ok()) return written;
+  bool taken = false;
   const auto take = [&](const v1::CaptureBatch& batch) {
+    taken = true;
     if (batch.began()) fprintf(stderr, "capturing\n");
+    if (!common.json && !file.is_open()) {
+      written = file.Write(PcapngSection("bfly " BFLY_VERSION));
+      if (!written.ok()) return false;
+    }
     if (batch.has_counts()) totals.planes[batch.data_plane()] = batch.counts();
     std::string blocks;
     for (const v1::CapturedFrame& frame : batch.frames()) {
@@ -161,13 +173,13 @@ absl::Status Capture(const CaptureOptions& options, const Common& common) {
       }
     }
     if (common.json) fflush(stdout);
-    if (!blocks.empty()) written.Update(file->Write(blocks));
+    if (!blocks.empty()) written.Update(file.Write(blocks));
     return written.ok() && (options.count == 0 || totals.written < options.count);
   };
   absl::Status status = ReadCapture(*request, common, take);
-  if (!common.json) written.Update(file->Close());
+  written.Update(file.Close());
   status.Update(written);
-  totals.Print();
+  if (taken) totals.Print();
   return status;
 }
 

@@ -26,8 +26,9 @@ absl::StatusOr<std::pair<uint32_t, uint32_t>> RowPairOf(const std::vector<std::s
   if (split.size() == 2 && absl::SimpleAtoi(split[0], &from) && absl::SimpleAtoi(split[1], &to)) {
     return std::pair(from, to);
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "'", absl::StrJoin(words, " "), "' is no pair of rows; write '3 -> 6', in quotation marks"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", absl::StrJoin(words, " "),
+                   "' is not a pair of rows; write '3 -> 6', in quotation marks"));
 }
 
 absl::StatusOr<CaptureWords> CaptureWordsOf(const std::vector<std::string>& words) {
@@ -47,7 +48,7 @@ absl::StatusOr<CaptureWords> CaptureWordsOf(const std::vector<std::string>& word
         out.request.add_circuits(id);
       } else {
         return absl::InvalidArgumentError(
-            absl::StrCat("'", split[i], "' is no id of a circuit; see `bfly circuit list`"));
+            absl::StrCat("'", split[i], "' is not the id of a circuit; see `bfly circuit list`"));
       }
     }
     if (split.size() > 1) return out;

@@ -124,9 +124,11 @@ absl::Status Trace(const TraceOptions& options, const Common& common) {
   }
   Print({journeys.open().front()}, common);
   return absl::NotFoundError(
-      absl::StrCat(journeys.open().size(),
-                   " frames were seen, and none of them to its end; the table has the "
-                   "hops of the first"));
+      journeys.open().size() == 1
+          ? "one frame was seen, but not to its end; the table has the hops that it made"
+          : absl::StrCat(journeys.open().size(),
+                         " frames were seen, and none of them to its end; the table has the hops "
+                         "of the first"));
 }
 
 }  // namespace

@@ -117,15 +117,19 @@ class CaptureTest(unittest.TestCase):
 
     def test_wrong_words_say_what_would_be_right(self):
         with self.fabric() as net:
+            self.file.write_text("an older capture")
             out = ("--write", self.file)
             for words, text in ((("port h7",), 'no port "h7"; it has h0, h1'), (("circuit 99",), "does not stand"),
-                                (("circuit x",), "no id of a circuit"), (("0 -> 16",), "paths[0].output: 16"),
+                                (("circuit x",), "not the id of a circuit"), (("0 -> 16",), "paths[0].output: 16"),
                                 (("s9",), "stage"), (("x",), "port NAME, circuit ID"),
                                 (("all", "--filter", "host and"), 'filter: "host and"'),
-                                (("all", "--snaplen", "0"), "--snaplen"), (("all", "--write", "/nowhere/x"), "/nowhere/x")):
+                                (("all", "--snaplen", "0"), "--snaplen"), (("all", "--json"), "leave out --json or --write"),
+                                (("all", "--write", "/nowhere/x"), "/nowhere/x")):
                 with self.assertRaises(lab.CommandFailed) as refused:
                     net.bfly("capture", *words, *(() if "--write" in words else out))
                 self.assertIn(text, refused.exception.err)
+                self.assertNotIn("captured 0", refused.exception.err)
+            self.assertEqual(self.file.read_text(), "an older capture")
             net.down()
 
     def test_captures_end_with_their_client_and_with_the_fabric(self):
