@@ -222,7 +222,7 @@ void AddCounters(CLI::App& app, Invocation& invocation) {
   verb->add_flag(
       "--watch,-w", options->watching,
       "Draw the live congestion, a view of `bfly top`, until q or Ctrl-C; with --json, or "
-      "where standard output is no terminal: one line a picture");
+      "where standard output is not a terminal: one line a picture");
   CLI::Option* const top =
       verb->add_option("--top", options->top,
                        "Only the K links with most circuits, then most packets")

@@ -205,7 +205,7 @@ void AddTop(CLI::App& app, Invocation& invocation) {
       if (options->once || common.json) return PrintOnce(*options, common);
       if (isatty(STDOUT_FILENO) == 1) return RunTop(*options, common);
       return absl::Status(absl::InvalidArgumentError(
-          "standard output is no terminal: use --once for one page of text, or --json"));
+          "standard output is not a terminal: use --once for one page of text, or --json"));
     };
   });
 }

@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/top/browser.h"
-// Behind everything else: ncurses defines macros of common words.
+// This include stands last, because ncurses defines macros of common words.
 #define NCURSES_NOMACROS 1
 #include <curses.h>
 
@@ -77,7 +77,7 @@ absl::StatusOr<CursesScreen> CursesScreen::Open() {
   if (screen == nullptr) {
     return absl::FailedPreconditionError(
         absl::StrCat("TERM is ", term == nullptr || *term == '\0' ? "not set" : term,
-                     ", which is no terminal that ncurses knows: set TERM to the name of your "
+                     ", which is not a terminal that ncurses knows: set TERM to the name of your "
                      "terminal, such as xterm-256color, or use --once"));
   }
   return CursesScreen(screen);

@@ -111,7 +111,7 @@ class TopTest(CommandLineTest):
 
     def test_what_is_wrong_is_said(self):
         for words, code, message in (
-                (("top",), 1, "standard output is no terminal: use --once"),
+                (("top",), 1, "standard output is not a terminal: use --once"),
                 (("top", "--once", "--view", "nothing"), 2, "--view: nothing not in"),
                 (("top", "--once", "--sort", "colour", "--view", "links"), 1, "sorts by load, packets"),
                 (("top", "--once", "--stage", 8), 1, "--stage: 8 is outside 0..7"),
@@ -120,7 +120,7 @@ class TopTest(CommandLineTest):
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertIn(message, done.stdout + done.stderr)
         terminal = self.terminal("top", TERM="nobody-knows-it")
-        terminal.until_text("is no terminal that ncurses knows")
+        terminal.until_text("is not a terminal that ncurses knows")
         self.assertEqual(terminal.wait(), 1)
         self.bfly("down")
         done = self.bfly("top", "--once", check=False)
