@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "dataplane/virtual_clock/narrow_vectors.h"
 #include "dataplane/virtual_clock/packet_vectors.h"
 
 namespace bfly::dataplane {
@@ -31,13 +32,40 @@ BFLY_PACKET_VECTORS uint64_t CountBeforeInVectors(PacketList list, std::span<con
 }  // namespace
 #endif
 
+#if BFLY_HAS_NARROW_VECTORS
+namespace {
+
+// The packets of the list from a multiple of four on are left to the caller.
+BFLY_NARROW_VECTORS uint64_t CountFours(PacketList list, Ticks time) {
+  const __m256i end = _mm256_set1_epi64x(static_cast<int64_t>(time));
+  __m256i counts = _mm256_setzero_si256();
+  for (uint32_t at = 0; at + 4 <= list.count; at += 4) {
+    const __m256i times = _mm256_unpacklo_epi64(WordTable::Load(list.first + at),
+                                                WordTable::Load(list.first + at + 2));
+    counts = _mm256_sub_epi64(counts, _mm256_cmpgt_epi64(end, times));
+  }
+  uint64_t lanes[4];
+  WordTable::Store(lanes, counts);
+  return lanes[0] + lanes[1] + lanes[2] + lanes[3];
+}
+
+}  // namespace
+#endif
+
 uint64_t CountBefore(PacketList list, std::span<const Ticks> times) {
 #if BFLY_HAS_PACKET_VECTORS
   if (HasPacketVectors()) return CountBeforeInVectors(list, times);
 #endif
   uint64_t sum = 0;
+  uint32_t counted = 0;
+#if BFLY_HAS_NARROW_VECTORS
+  if (HasNarrowVectors()) {
+    for (const Ticks time : times) sum += CountFours(list, time);
+    counted = list.count / 4 * 4;
+  }
+#endif
   for (const Ticks time : times) {
-    for (uint32_t i = 0; i < list.count; ++i) sum += list.first[i].time < time;
+    for (uint32_t i = counted; i < list.count; ++i) sum += list.first[i].time < time;
   }
   return sum;
 }
@@ -102,9 +130,8 @@ void Boundary::Store(int worker, size_t to, PacketList list) {
 
 #if BFLY_HAS_PACKET_VECTORS
 void Boundary::Pack(int worker, size_t to, PacketList list, Ticks start, int bucket_bits) {
-  VirtualPacket* const places = Reserve(worker, std::max<size_t>(PackedPlaces(list.count), 1));
-  PackPackets(list.first, list.count, start, bucket_bits, places);
-  lists_[to] = {places, list.count, list.occupied};
+  PackPackets(list.first, list.count, start, bucket_bits,
+              Place(worker, to, list.count, list.occupied));
 }
 #endif
 

@@ -3,6 +3,7 @@
 // in one window of time, in order of departure.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,14 @@ static_assert(sizeof(PacketList) == 16);
 
 // The packets of the list before a time, summed over `times`.
 uint64_t CountBefore(PacketList list, std::span<const Ticks> times);
+
+// A list between two groups of stages is packed. It takes 12 bytes a packet: the words of all
+// packets, and behind the words how far into its bucket each packet is. PackedPlaces is the number
+// of places for packets that the list covers.
+constexpr size_t PackedPlaces(size_t packets) {
+  return (packets * (sizeof(PacketWord) + sizeof(uint32_t)) + sizeof(VirtualPacket) - 1) /
+         sizeof(VirtualPacket);
+}
 
 // Memory for packets, all of which is given back at once.
 class PacketArena {
@@ -69,6 +78,13 @@ class Boundary {
   // The same, packed (packet_vectors.h), on CPUs with packet vectors alone: only PackedList reads
   // it.
   void Pack(int worker, size_t to, PacketList list, Ticks start, int bucket_bits);
+  // Makes room for a packed list, which becomes number `to`. The caller writes it, and may spoil
+  // kReadAhead places of a PacketArena behind it.
+  VirtualPacket* Place(int worker, size_t to, uint32_t count, uint32_t occupied) {
+    VirtualPacket* const places = Reserve(worker, std::max<size_t>(PackedPlaces(count), 1));
+    lists_[to] = {places, count, occupied};
+    return places;
+  }
   size_t bytes() const;
 
  private:

@@ -48,11 +48,7 @@ void DelaySink::Measure(const VirtualPacket* packets, uint32_t count) {
   for (const VirtualPacket* packet = packets; packet != packets + count; ++packet) {
     const Ticks birth = words_.BirthOf(packet->word, words_.hops);
     if (birth < start_ || birth >= end_) continue;
-    if (batch_ == nullptr || birth - batch_start_ >= batch_length_) {
-      const Ticks number = (birth - start_) / batch_length_;
-      batch_ = &batches_[number];
-      batch_start_ = start_ + number * batch_length_;
-    }
+    TurnTo(birth);
     const Ticks delay = packet->time - birth;
     ++batch_->packets;
     ++measured_;
@@ -123,6 +119,103 @@ BFLY_PACKET_VECTORS void DelaySink::MeasureVector(const VirtualPacket* packets, 
     batch_->delay += delay_of[lane];
     batch_start_ = start_ + numbers[lane] * batch_length_;
   }
+}
+#endif
+
+#if BFLY_HAS_NARROW_VECTORS
+namespace {
+
+BFLY_NARROW_VECTORS inline __m256i Lanes(Ticks value) {
+  return _mm256_set1_epi64x(static_cast<int64_t>(value));
+}
+// Whether bits are set in all lanes.
+BFLY_NARROW_VECTORS inline bool All(__m256i lanes) {
+  return _mm256_movemask_pd(_mm256_castsi256_pd(lanes)) == 0xF;
+}
+// Lanes with begin <= value < begin + length, where no number passes 2^63.
+BFLY_NARROW_VECTORS inline __m256i Within(__m256i value, Ticks begin, Ticks length) {
+  const __m256i since = _mm256_sub_epi64(value, Lanes(begin));
+  return _mm256_andnot_si256(_mm256_cmpgt_epi64(_mm256_setzero_si256(), since),
+                             _mm256_cmpgt_epi64(Lanes(length), since));
+}
+
+}  // namespace
+
+BFLY_NARROW_VECTORS void DelaySink::TakeNarrow(const Ticks* times, const PacketWord* words,
+                                               uint32_t count, std::span<const Ticks> inner) {
+  constexpr uint32_t kHalfVector = 4;
+  constexpr int kSubBits = DelayHistogram::kSubBits;
+  delivered_ += count;
+  const __m256i numbers = _mm256_setr_epi64x(0, 1, 2, 3), ones = _mm256_set1_epi64x(-1);
+  const __m128i hops = _mm_cvtsi32_si128(words_.hops);
+  __m256i early = _mm256_setzero_si256(), sum = early, longest = early;
+  uint64_t summed = 0;
+  for (uint32_t at = 0; at < count; at += kHalfVector) {
+    const uint32_t here = std::min(count - at, kHalfVector);
+    const __m256i valid = _mm256_cmpgt_epi64(Lanes(here), numbers);
+    const __m256i time = WordTable::Load(times + at);
+    for (const Ticks before : inner) {
+      early =
+          _mm256_sub_epi64(early, _mm256_and_si256(valid, _mm256_cmpgt_epi64(Lanes(before), time)));
+    }
+    const __m256i birth = _mm256_srl_epi64(WordTable::Load(words + at), hops);
+    const __m256i others = _mm256_xor_si256(valid, ones);
+    const __m256i counted = _mm256_and_si256(valid, Within(birth, start_, end_ - start_));
+    if (_mm256_testz_si256(counted, counted) != 0) continue;
+    const __m256i delay = _mm256_sub_epi64(time, birth);
+    const __m256i plain = _mm256_and_si256(
+        counted, Within(delay, Ticks{1} << kSubBits, (Ticks{1} << 52) - (Ticks{1} << kSubBits)));
+    if (!All(_mm256_or_si256(plain, others))) {
+      VirtualPacket packets[kHalfVector];
+      for (uint32_t i = 0; i < here; ++i) packets[i] = {times[at + i], words[at + i]};
+      Measure(packets, here);
+      continue;
+    }
+    const __m256i measured = _mm256_and_si256(delay, valid);
+    if (batch_ != nullptr &&
+        All(_mm256_or_si256(Within(birth, batch_start_, batch_length_), others))) {
+      sum = _mm256_add_epi64(sum, measured);
+      summed += here;
+    } else {
+      Ticks births[kHalfVector], delays[kHalfVector];
+      WordTable::Store(births, birth);
+      WordTable::Store(delays, delay);
+      AddSum(sum, summed);
+      for (uint32_t i = 0; i < here; ++i) {
+        TurnTo(births[i]);
+        ++batch_->packets;
+        batch_->delay += delays[i];
+      }
+    }
+    longest = _mm256_blendv_epi8(longest, measured, _mm256_cmpgt_epi64(measured, longest));
+    measured_ += here;
+    // DelayHistogram::BucketOf: the exponent and the first bits behind it of the delay as a double.
+    const __m256d whole =
+        _mm256_sub_pd(_mm256_castsi256_pd(_mm256_or_si256(delay, Lanes(0x4330000000000000))),
+                      _mm256_set1_pd(0x1p52));
+    const __m256i buckets =
+        _mm256_sub_epi64(_mm256_srli_epi64(_mm256_castpd_si256(whole), 52 - kSubBits),
+                         Lanes(Ticks{1023 + kSubBits - 1} << kSubBits));
+    uint64_t bucket[kHalfVector];
+    WordTable::Store(bucket, buckets);
+    for (uint32_t i = 0; i < here; ++i) histogram_.AddTo(bucket[i]);
+  }
+  Ticks lanes[kHalfVector];
+  WordTable::Store(lanes, early);
+  for (const Ticks lane : lanes) early_ += lane;
+  WordTable::Store(lanes, longest);
+  for (const Ticks lane : lanes) max_delay_ = std::max(max_delay_, lane);
+  AddSum(sum, summed);
+}
+
+BFLY_NARROW_VECTORS void DelaySink::AddSum(__m256i& delays, uint64_t& packets) {
+  if (packets == 0) return;
+  Ticks lanes[4];
+  WordTable::Store(lanes, delays);
+  batch_->packets += packets;
+  for (const Ticks lane : lanes) batch_->delay += lane;
+  delays = _mm256_setzero_si256();
+  packets = 0;
 }
 #endif
 

@@ -8,6 +8,7 @@
 #include "dataplane/virtual_clock/boundary.h"
 #include "dataplane/virtual_clock/class_source.h"
 #include "dataplane/virtual_clock/delay_histogram.h"
+#include "dataplane/virtual_clock/narrow_vectors.h"
 
 namespace bfly::dataplane {
 
@@ -22,6 +23,11 @@ class DelaySink {
 
   // Takes packets that left the last stage. inner: as in StageWindow.
   void Take(PacketList list, std::span<const Ticks> inner);
+#if BFLY_HAS_NARROW_VECTORS
+  // The same with times and words apart, and one class. Reads whole vectors.
+  void TakeNarrow(const Ticks* times, const PacketWord* words, uint32_t count,
+                  std::span<const Ticks> inner);
+#endif
   // Adds what another sink of the same measurement took.
   void Merge(const DelaySink& other);
 
@@ -40,6 +46,17 @@ class DelaySink {
   };
 
   void Measure(const VirtualPacket* packets, uint32_t count);
+  // Makes the batch of a birth in [start, end) the one that is filled.
+  void TurnTo(Ticks birth) {
+    if (batch_ != nullptr && birth - batch_start_ < batch_length_) return;
+    const Ticks number = (birth - start_) / batch_length_;
+    batch_ = &batches_[number];
+    batch_start_ = start_ + number * batch_length_;
+  }
+#if BFLY_HAS_NARROW_VECTORS
+  // Adds so many packets with these delays, a part in each lane, to the batch, and clears both.
+  void AddSum(__m256i& delays, uint64_t& packets);
+#endif
   // The same for up to eight packets, without classes.
   void MeasureVector(const VirtualPacket* packets, uint32_t count);
 

@@ -115,14 +115,6 @@ struct SpreadList {
   }
 };
 
-// A list between two groups of stages is packed. It takes 12 bytes a packet: the words of all
-// packets, and behind the words how far into its bucket each packet is. PackedPlaces is the number
-// of places for packets that the list covers.
-constexpr size_t PackedPlaces(size_t packets) {
-  return (packets * (sizeof(PacketWord) + sizeof(uint32_t)) + sizeof(VirtualPacket) - 1) /
-         sizeof(VirtualPacket);
-}
-
 // Packs `count` packets of a window that starts at `start` and spoils kVector places behind. A
 // bucket is 2^bucket_bits ticks; bucket_bits is at most kMostBucketBits.
 BFLY_PACKET_VECTORS inline void PackPackets(const VirtualPacket* packets, uint32_t count,

@@ -6,6 +6,7 @@
 #include <bit>
 #include <thread>
 
+#include "dataplane/virtual_clock/narrow_vectors.h"
 #include "dataplane/virtual_clock/packet_vectors.h"
 
 namespace bfly::dataplane {
@@ -112,20 +113,24 @@ struct Pipeline::Worker {
   }
 };
 
-WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, bool vectors,
+WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, Vectors vectors,
                        Ticks length) {
-  WindowPlan plan{length, -1, static_cast<double>(length) / static_cast<double>(unit) * rate};
+  WindowPlan plan{length, -1, false,
+                  static_cast<double>(length) / static_cast<double>(unit) * rate};
 #if BFLY_HAS_PACKET_VECTORS
   const int bits = static_cast<int>(std::bit_width(unit)) - 1;
-  if (vectors && HasPacketVectors() && !network.straight_is_free() && bits <= kMostBucketBits &&
-      (length - 1) >> bits < StageWindow::kMostBuckets) {
-    plan.bucket_bits = bits;
+  if (vectors == Vectors::kNone || network.straight_is_free() || bits > kMostBucketBits ||
+      (length - 1) >> bits >= StageWindow::kMostBuckets) {
+    return plan;
   }
+  const bool wide = vectors == Vectors::kWidest && HasPacketVectors();
+  plan.narrow = !wide && HasNarrowVectors() && plan.packets <= kMostNarrowPackets;
+  if (wide || plan.narrow) plan.bucket_bits = bits;
 #endif
   return plan;
 }
 
-WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, bool vectors) {
+WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, Vectors vectors) {
   const auto length = [&](double units) {
     return std::max<Ticks>(1, ToTicksBeforeFar(units * static_cast<double>(unit)));
   };
@@ -146,7 +151,7 @@ WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, bool vec
     const WindowPlan plan = PlanWindows(network, rate, unit, vectors, length(units));
     if (plan.bucket_bits >= 0) return plan;
   }
-  return PlanWindows(network, rate, unit, false,
+  return PlanWindows(network, rate, unit, Vectors::kNone,
                      length(packets(kMostPackets, kPlainPacketsOfAStage) / rate));
 }
 
@@ -154,7 +159,7 @@ WindowPlan PlanServedWindows(double rate, Ticks unit) {
   const double units = static_cast<double>(unit);
   const double length =
       std::min(kServedPackets / rate * units, static_cast<double>(kLongestSharedWindow));
-  return {std::max<Ticks>(1, static_cast<Ticks>(length)), -1, length / units * rate};
+  return {std::max<Ticks>(1, static_cast<Ticks>(length)), -1, false, length / units * rate};
 }
 
 Pipeline::Pipeline(const Network& network, const std::vector<int>& first_stages, int crew,
@@ -275,7 +280,7 @@ Pipeline::Account Pipeline::Run(VirtualSource& source, ClassSource* classes, Del
       for (; period_end < window_end; period_end = next_period(period_end)) {
         inner.push_back(period_end);
       }
-      const StageWindow when{now, window_end, plan_.bucket_bits, inner};
+      const StageWindow when{now, window_end, plan_.bucket_bits, plan_.narrow, inner};
       PacketCount generated = worker.RunWindow(ends, when);
       if (taken != nullptr) generated = taken->generated;
       if (is_last) {

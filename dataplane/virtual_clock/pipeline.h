@@ -11,6 +11,7 @@
 #include "dataplane/virtual_clock/delay_sink.h"
 #include "dataplane/virtual_clock/source.h"
 #include "dataplane/virtual_clock/stage_group.h"
+#include "dataplane/virtual_clock/vectors.h"
 #include "topologies/network.h"
 
 namespace bfly::dataplane {
@@ -19,13 +20,15 @@ namespace bfly::dataplane {
 struct WindowPlan {
   Ticks length = 0;      // of a window
   int bucket_bits = -1;  // as in StageWindow
+  bool narrow = false;   // likewise
   double packets = 0;    // that a row generates in a window, in the mean
 };
 
 // Chooses the length of windows. `vectors` allows packets to be taken eight at a time.
-WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, bool vectors);
+WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, Vectors vectors);
 // The same for windows of a given length.
-WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, bool vectors, Ticks length);
+WindowPlan PlanWindows(const Network& network, double rate, Ticks unit, Vectors vectors,
+                       Ticks length);
 
 // The same for links that are not FIFO.
 WindowPlan PlanServedWindows(double rate, Ticks unit);

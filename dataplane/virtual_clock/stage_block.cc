@@ -38,9 +38,13 @@ void StageBlock::RunWindow(const BlockWiring& wiring, NodeState* nodes, const No
   window.Run();
 #endif
   handled_ += arrivals;
+  KeepQueue(kept, window.kept());
+}
+
+void StageBlock::KeepQueue(const std::vector<PacketWord>& kept, size_t count) {
   // Copies of whole strides read past the end. Queues come and go: each has the memory it needs
   // now, and an eighth more.
-  const size_t words = window.kept() + kStride;
+  const size_t words = count + kStride;
   if (words > queue_.capacity() || words + words / 8 + kStride < queue_.capacity()) {
     queue_ = {};
     queue_.reserve(words + words / 16);
@@ -68,6 +72,9 @@ size_t StageBlock::bytes() const {
 size_t BlockScratch::bytes() const {
   size_t sum = 0;
   for (const DelayHistogram& histogram : delays) sum += histogram.bytes();
+#if BFLY_HAS_NARROW_VECTORS
+  sum += narrow.bytes();
+#endif
   return sum + arrivals.capacity() * sizeof(VirtualPacket) + packets[0].bytes() +
          packets[1].bytes() + kept.capacity() * sizeof(PacketWord) + sharers.bytes() +
          classed.bytes() + (in.capacity() + out.capacity()) * sizeof(PacketList);

@@ -14,6 +14,7 @@
 #include "dataplane/virtual_clock/boundary.h"
 #include "dataplane/virtual_clock/delay_histogram.h"
 #include "dataplane/virtual_clock/line_store.h"
+#include "dataplane/virtual_clock/narrow_scratch.h"
 #include "dataplane/virtual_clock/served_stage.h"
 #include "dataplane/virtual_clock/sharing_lane.h"
 
@@ -57,8 +58,9 @@ struct StageWindow {
   Ticks start = 0;
   Ticks end = 0;
   // With packets in vectors (packet_vectors.h) a bucket is 2^bucket_bits ticks; -1: one by one. The
-  // same in all windows of a run.
+  // same in all windows of a run, as `narrow` is.
   int bucket_bits = -1;
+  bool narrow = false;           // the vectors are those of narrow_vectors.h
   std::span<const Ticks> inner;  // times in it for which the packets inside are counted
   bool from_boundary = false;    // with packets in vectors: nodes merge packed lists
   bool from_source = false;  // each node merges its first list alone, with packets at any distance
@@ -73,6 +75,9 @@ struct BlockScratch {
   std::vector<PacketWord> kept;  // the queue of the block after the window
   LineScratch<Sharer> sharers;
   LineScratch<VirtualPacket> classed;
+#if BFLY_HAS_NARROW_VECTORS
+  NarrowScratch narrow;
+#endif
   // By stage of the network: what its links delayed packets that are measured. Empty: nobody asks.
   std::vector<DelayHistogram> delays;
   PacketCount generated;  // by the source, in the blocks of one window
@@ -81,6 +86,14 @@ struct BlockScratch {
   }
   size_t bytes() const;
 };
+
+#if BFLY_HAS_NARROW_VECTORS
+class StageBlock;
+// StageBlock::RunWindow with lists and words as narrow_vectors.h has them.
+void RunNarrowWindow(StageBlock& block, const BlockWiring& wiring, NodeState* nodes,
+                     const NarrowLists& lists, const StageWindow& window, NarrowScratch& scratch,
+                     std::vector<PacketWord>& kept);
+#endif
 
 class StageBlock {
  public:
@@ -101,6 +114,24 @@ class StageBlock {
 
  private:
   class Window;
+  friend class NarrowStage;
+
+  LongQueue* LongQueueOf(size_t link) const { return long_.empty() ? nullptr : long_[link].get(); }
+
+  std::unique_ptr<LongQueue>& LongPlaceOf(const BlockWiring& wiring, size_t link) {
+    if (long_.empty()) long_.resize(2 * wiring.nodes());
+    return long_[link];
+  }
+  void CountPackets(const BlockWiring& wiring, NodeState* nodes, size_t link, uint32_t departed) {
+    uint32_t& packets = nodes[link / 2].packets[link % 2];
+    packets += departed;
+    if (packets < departed) [[unlikely]] {
+      wraps_.resize(2 * wiring.nodes());
+      ++wraps_[link];
+    }
+  }
+  // Makes the first words of `kept` the block's queue.
+  void KeepQueue(const std::vector<PacketWord>& kept, size_t words);
 
   std::vector<PacketWord> queue_;  // node after node, port 0 before port 1, each in order
   // By link, empty until a queue is long. A link with a long queue has no words in queue_.

@@ -30,6 +30,30 @@ inline uint32_t CountQueued(Ticks free, Ticks time, Ticks service) {
   return free < time ? 0 : static_cast<uint32_t>((free - time) / service + 1);
 }
 
+// Appends `more` packets, of which word_at(i) is the i-th word, to a long queue. If there is none,
+// it is made of the last `rest` of the link's `waiting` words at `queue`. A queue that has become
+// short is copied to `kept`, which moves behind it. Returns how many words were at `queue`.
+template <typename WordAt>
+uint32_t KeepLong(std::unique_ptr<LongQueue>& place, uint32_t waiting, const PacketWord* queue,
+                  uint32_t rest, uint32_t more, const WordAt& word_at, PacketWord*& kept) {
+  const bool is_new = place == nullptr;
+  if (is_new) {
+    place = std::make_unique<LongQueue>();
+    place->words.assign(queue + (waiting - rest), queue + waiting);
+  }
+  std::vector<PacketWord>& words = place->words;
+  if (place->left > words.size() / 2) {
+    words.erase(words.begin(), words.begin() + static_cast<ptrdiff_t>(place->left));
+    place->left = 0;
+  }
+  for (uint32_t i = 0; i < more; ++i) words.push_back(word_at(i));
+  if (rest + more <= kShortAgain) {
+    kept = std::copy(words.end() - static_cast<ptrdiff_t>(rest + more), words.end(), kept);
+    place.reset();
+  }
+  return is_new ? waiting : 0;
+}
+
 // A node between its first and its last packet of the window.
 struct OpenNode {
   uint32_t left = 0;  // packets to come
@@ -138,7 +162,7 @@ class StageBlock::Window {
     const PacketWord* queue = block_.queue_.data() + node.queue;
     for (size_t port = 0; port < 2; ++port) {
       const Ticks service = wiring_.service[2 * j + port];
-      LongQueue* const long_queue = LongQueueOf(2 * j + port);
+      LongQueue* const long_queue = block_.LongQueueOf(2 * j + port);
       const uint32_t waiting = long_queue ? long_queue->waiting() : node.waiting[port];
       const uint32_t rest = CountQueued(node.free[port], end_, service);
       const uint32_t leaving = waiting - rest;
@@ -177,8 +201,10 @@ class StageBlock::Window {
       // What stays of the old queue is followed by what came and does not leave.
       const uint32_t rest = open.rest[port], more = waiting - rest;
       VirtualPacket* end = lane.out[port] - more;
-      if (waiting > kLongQueue || LongQueueOf(link) != nullptr) [[unlikely]] {
-        queue += KeepLong(link, node.waiting[port], queue, rest, end, more);
+      if (waiting > kLongQueue || block_.LongQueueOf(link) != nullptr) [[unlikely]] {
+        queue += KeepLong(
+            block_.LongPlaceOf(wiring_, link), node.waiting[port], queue, rest, more,
+            [end](uint32_t i) { return end[i].word; }, kept_);
       } else {
         if (rest > 0) std::copy_n(queue + (node.waiting[port] - rest), rest, kept_);
         queue += node.waiting[port];
@@ -191,7 +217,7 @@ class StageBlock::Window {
       const auto departed = static_cast<uint32_t>(end - open.list[port]);
       node.free[port] = lane.free[port];
       node.waiting[port] = static_cast<uint16_t>(waiting);
-      CountPackets(link, departed);
+      block_.CountPackets(wiring_, nodes_, link, departed);
       end->time = kNever;
       out_[to_[link]] = {open.list[port], departed, 0};
     }
@@ -247,7 +273,7 @@ class StageBlock::Window {
     state.list = place_;
     state.rest = 0;
     const Ticks service = wiring_.service[0];
-    LongQueue* const long_queue = LongQueueOf(2 * j + port);
+    LongQueue* const long_queue = block_.LongQueueOf(2 * j + port);
     const uint32_t waiting = long_queue ? long_queue->waiting() : node.waiting[port];
     const Ticks next = node.free[port] - (waiting - Ticks{1}) * service;
     if (long_queue != nullptr) [[unlikely]] {
@@ -284,8 +310,10 @@ class StageBlock::Window {
     const VirtualPacket* stay = state.list + departed;
     const auto more = static_cast<uint32_t>(state.list_end - stay);
     const uint32_t waiting = state.rest + more;
-    if (waiting > kLongQueue || LongQueueOf(link) != nullptr) [[unlikely]] {
-      KeepLong(link, 0, nullptr, state.rest, stay, more);
+    if (waiting > kLongQueue || block_.LongQueueOf(link) != nullptr) [[unlikely]] {
+      KeepLong(
+          block_.LongPlaceOf(wiring_, link), 0, nullptr, state.rest, more,
+          [stay](uint32_t i) { return stay[i].word; }, kept_);
     } else {
       for (uint32_t at = 0;; at += kVector) {
         _mm512_storeu_si512(kept_ + at, LoadPackets(stay + at).words);
@@ -294,47 +322,10 @@ class StageBlock::Window {
       kept_ += more;
     }
     node.waiting[link % 2] = static_cast<uint16_t>(waiting);
-    CountPackets(link, departed);
+    block_.CountPackets(wiring_, nodes_, link, departed);
     out_[to_[link]] = {state.list, departed, state.occupied};
   }
 #endif
-
-  void CountPackets(size_t link, uint32_t departed) {
-    uint32_t& packets = nodes_[link / 2].packets[link % 2];
-    packets += departed;
-    if (packets < departed) [[unlikely]] {
-      block_.wraps_.resize(2 * wiring_.nodes());
-      ++block_.wraps_[link];
-    }
-  }
-
-  LongQueue* LongQueueOf(size_t link) const {
-    return block_.long_.empty() ? nullptr : block_.long_[link].get();
-  }
-
-  // Appends `more` packets from `came` to the long queue of a link, which is made of the last
-  // `rest` of its `waiting` words at `queue` if there is none. Returns how many words were there.
-  uint32_t KeepLong(size_t link, uint32_t waiting, const PacketWord* queue, uint32_t rest,
-                    const VirtualPacket* came, uint32_t more) {
-    if (block_.long_.empty()) block_.long_.resize(2 * wiring_.nodes());
-    std::unique_ptr<LongQueue>& place = block_.long_[link];
-    const bool is_new = place == nullptr;
-    if (is_new) {
-      place = std::make_unique<LongQueue>();
-      place->words.assign(queue + (waiting - rest), queue + waiting);
-    }
-    std::vector<PacketWord>& words = place->words;
-    if (place->left > words.size() / 2) {
-      words.erase(words.begin(), words.begin() + static_cast<ptrdiff_t>(place->left));
-      place->left = 0;
-    }
-    for (uint32_t i = 0; i < more; ++i) words.push_back(came[i].word);
-    if (rest + more <= kShortAgain) {
-      kept_ = std::copy(words.end() - static_cast<ptrdiff_t>(rest + more), words.end(), kept_);
-      place.reset();
-    }
-    return is_new ? waiting : 0;
-  }
 
   StageBlock& block_;
   const BlockWiring& wiring_;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "dataplane/virtual_clock/narrow_block.h"
 #include "dataplane/virtual_clock/packet_vectors.h"
 
 namespace bfly::dataplane {
@@ -14,6 +15,12 @@ namespace {
 // A block has 2 to this power rows. The packets of a window of so many rows, and the queues of one
 // stage of them, fit in a core's L2 cache.
 constexpr int kGroupBits = 6;
+
+// A group has at most so many stages: vectors keep their routing bits (word_table.h).
+constexpr int kMostStages = 8;
+#if BFLY_HAS_NARROW_VECTORS
+static_assert(kMostStages == kMostNarrowStages);
+#endif
 
 // Address bits that stages first..last set, or all of them where a stage is wired by a table.
 Row TouchedBits(const Network& network, int first, int last) {
@@ -54,10 +61,14 @@ std::vector<uint32_t> ListsOf(const Network& network, int stage) {
 
 namespace {
 
-// The longest run of stages from `first`, up to `limit`, that touches at most `bits` address bits.
+// The longest run of at most kMostStages stages from `first`, up to `limit`, that touches at most
+// `bits` address bits.
 int LastStage(const Network& network, int first, int limit, int bits) {
   int last = first;
-  while (last < limit && std::popcount(TouchedBits(network, first, last + 1)) <= bits) ++last;
+  while (last < limit && last + 1 - first < kMostStages &&
+         std::popcount(TouchedBits(network, first, last + 1)) <= bits) {
+    ++last;
+  }
   return last;
 }
 
@@ -205,6 +216,12 @@ void StageGroup::RunStage(std::vector<PriorityBlock>& blocks, size_t number, int
 void StageGroup::RunBlock(int worker, size_t block, const GroupEnds& ends,
                           const StageWindow& window, BlockScratch& scratch) {
   const size_t nodes = row_of_node_.size(), base = 2 * static_cast<size_t>(row_of_block_[block]);
+#if BFLY_HAS_NARROW_VECTORS
+  if (window.narrow) {
+    RunNarrow(worker, block, ends, window, scratch);
+    return;
+  }
+#endif
   if (ends.source != nullptr) Generate(block, ends, window, scratch);
   for (int stage = stages_.first; stage <= stages_.last; ++stage) {
     const bool from_boundary = stage == stages_.first && ends.in != nullptr;
@@ -239,6 +256,37 @@ void StageGroup::RunBlock(int worker, size_t block, const GroupEnds& ends,
     }
   }
 }
+
+#if BFLY_HAS_NARROW_VECTORS
+void StageGroup::RunNarrow(int worker, size_t block, const GroupEnds& ends,
+                           const StageWindow& window, BlockScratch& scratch) {
+  const size_t nodes = row_of_node_.size(), base = 2 * static_cast<size_t>(row_of_block_[block]);
+  StageWindow when = window;
+  when.from_source = ends.source != nullptr;
+  NarrowBlock narrow(wiring_, when, scratch);
+  for (size_t node = 0; ends.source != nullptr && node < nodes; ++node) {
+    const size_t count = ends.source->FillRow(RowOf(block, node), window.end, scratch.arrivals, 0);
+    const PacketList list{scratch.arrivals.data(), static_cast<uint32_t>(count), 0};
+    scratch.generated.packets += count;
+    scratch.generated.early += CountBefore(list, window.inner);
+    narrow.TakeSource(node, list);
+  }
+  if (ends.source == nullptr) {
+    narrow.TakePacked(ends.in->lists() + base, wiring_[0].in.data());
+  }
+  const size_t first = at(stages_.first, block);
+  narrow.Run(std::span(std::get<std::vector<StageBlock>>(blocks_)).subspan(first, depth()),
+             nodes_.data() + first * nodes);
+  const std::vector<uint32_t>& to = wiring_.back().out;
+  for (size_t link = 0; link < 2 * nodes; ++link) {
+    if (ends.sinks != nullptr) {
+      narrow.Deliver(link, ends.sinks[worker]);
+    } else {
+      narrow.Pack(link, *ends.out, worker, base + to[link]);
+    }
+  }
+}
+#endif
 
 uint64_t StageGroup::queued() const {
   return std::visit(

@@ -71,6 +71,12 @@ class StageGroup {
   void RunBlock(int worker, size_t block, const GroupEnds& ends, const StageWindow& window,
                 BlockScratch& scratch);
 
+#if BFLY_HAS_NARROW_VECTORS
+  // RunBlock by the vectors of narrow_vectors.h.
+  void RunNarrow(int worker, size_t block, const GroupEnds& ends, const StageWindow& window,
+                 BlockScratch& scratch);
+#endif
+
   // Makes `count` blocks, by make().
   template <typename Make>
   void MakeBlocks(size_t count, const Make& make);

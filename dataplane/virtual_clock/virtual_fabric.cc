@@ -217,7 +217,8 @@ absl::StatusOr<VirtualResult> RunVirtual(const Network& network, const VirtualCo
                             : PlanServedWindows(config.arrivals.rate, unit);
   if (config.window > 0) {
     const Ticks length = is_fifo ? window : std::min(window, kLongestSharedWindow);
-    plan = PlanWindows(network, config.arrivals.rate, unit, config.vectors && is_fifo, length);
+    plan = PlanWindows(network, config.arrivals.rate, unit,
+                       is_fifo ? config.vectors : Vectors::kNone, length);
   }
   plan.length = std::max(slot, plan.length / slot * slot);
   Pipeline pipeline(network, config.first_stages, config.workers,

@@ -16,6 +16,7 @@
 #include "dataplane/virtual_clock/delay_histogram.h"
 #include "dataplane/virtual_clock/job.h"
 #include "dataplane/virtual_clock/source.h"
+#include "dataplane/virtual_clock/vectors.h"
 #include "topologies/fault_set.h"
 #include "topologies/network.h"
 
@@ -39,8 +40,8 @@ struct VirtualConfig {
   // Units by which time is cut and after which packets inside are counted; 0: chosen from the rate,
   // and cut as is fastest.
   double window = 0;
-  // Eight packets at a time where CPU and network allow it (packet_vectors.h): the same result.
-  bool vectors = true;
+  // The vectors that may be used where CPU and network allow them: the same result with any.
+  Vectors vectors = Vectors::kWidest;
 
   // Links and switches that are down from the start to the end, or null. They are about the network
   // of the run. Packets take no link that is down or leads to a switch that counts as faulty

@@ -143,27 +143,35 @@ TEST(VirtualClock, ResultIsTheSameBitForBitForAnyWorkersAndWindows) {
 
 TEST(VirtualClock, PacketsInVectorsAndOneByOneGiveTheSameBits) {
   // Slots make ties and several packets of a row at one time; three slots a unit are no power of
-  // two; around saturation queues are long; a window of many packets a row takes several turns.
-  const Network butterfly = MakeNetwork(NetworkKind::kButterfly, 128);
+  // two; around saturation and above it queues are long; a window of many packets a row takes
+  // several turns; a window of 3.25 units ends inside a bucket. A two-fold butterfly of 32 rows has
+  // ten stages that touch five bits of the row.
   std::vector<VirtualConfig> configs = {Config(1.8, 300), Config(1.99, 2000), Config(0.7, 300),
-                                        Config(9, 40)};
+                                        Config(9, 40),    Config(2.6, 250),   Config(1.8, 100)};
   configs[2].arrivals.process = ArrivalConfig::Process::kSlotBatch;
   configs[2].slots_per_unit = 3;
   configs[3].window = 25;
   configs[3].flip = 0.25;
-  for (VirtualConfig& config : configs) {
-    const VirtualResult fast = RunOn(butterfly, config);
-    config.vectors = false;
-    const VirtualResult plain = RunOn(butterfly, config);
-    EXPECT_EQ(fast.link_packets, plain.link_packets);
-    EXPECT_EQ(fast.hops, plain.hops);
-    EXPECT_EQ(fast.in_flight, plain.in_flight);
-    EXPECT_EQ(fast.mean_delay, plain.mean_delay);
-    EXPECT_EQ(fast.p50, plain.p50);
-    EXPECT_EQ(fast.p99, plain.p99);
-    EXPECT_EQ(fast.max, plain.max);
-    EXPECT_EQ(fast.stage_delay, plain.stage_delay);
-    EXPECT_EQ(fast.mean_population, plain.mean_population);
+  configs[5].window = 3.25;
+  for (const Network& network : {MakeNetwork(NetworkKind::kButterfly, 128),
+                                 MakeNetwork(NetworkKind::kTwoFoldButterfly, 32)}) {
+    for (VirtualConfig& config : configs) {
+      config.vectors = Vectors::kNone;
+      const VirtualResult plain = RunOn(network, config);
+      for (const Vectors vectors : {Vectors::kNarrow, Vectors::kWidest}) {
+        config.vectors = vectors;
+        const VirtualResult fast = RunOn(network, config);
+        EXPECT_EQ(fast.link_packets, plain.link_packets);
+        EXPECT_EQ(fast.hops, plain.hops);
+        EXPECT_EQ(fast.in_flight, plain.in_flight);
+        EXPECT_EQ(fast.mean_delay, plain.mean_delay);
+        EXPECT_EQ(fast.p50, plain.p50);
+        EXPECT_EQ(fast.p99, plain.p99);
+        EXPECT_EQ(fast.max, plain.max);
+        EXPECT_EQ(fast.stage_delay, plain.stage_delay);
+        EXPECT_EQ(fast.mean_population, plain.mean_population);
+      }
+    }
   }
 }
 
@@ -280,7 +288,7 @@ TEST(VirtualClock, CarriesPacketsOverExtraStagesAsAPlainSimulationDoes) {
   const Network network = WithExtraStages(128, 3);
   VirtualConfig config = Config(1.8, 300);
   const VirtualResult fast = RunOn(network, config);
-  config.vectors = false;
+  config.vectors = Vectors::kNone;
   config.workers = 3;
   const VirtualResult plain = RunOn(network, config);
   EXPECT_EQ(fast.link_packets, plain.link_packets);

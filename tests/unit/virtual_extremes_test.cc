@@ -46,14 +46,17 @@ TEST(VirtualExtremes, AnyNumberOfSlotsAUnitGivesTheSameBitsInVectorsAndOneByOne)
       VirtualConfig config = ArrivalsAt(1.8, 60);
       config.arrivals.process = process;
       config.slots_per_unit = slots;
-      const VirtualResult fast = Finish(butterfly, config);
-      config.vectors = false;
+      config.vectors = Vectors::kNone;
       const VirtualResult plain = Finish(butterfly, config);
-      EXPECT_EQ(fast.link_packets, plain.link_packets) << slots;
-      EXPECT_EQ(fast.mean_delay, plain.mean_delay) << slots;
-      EXPECT_EQ(fast.max, plain.max) << slots;
-      EXPECT_EQ(fast.stage_delay, plain.stage_delay) << slots;
-      EXPECT_EQ(fast.mean_population, plain.mean_population) << slots;
+      for (const Vectors vectors : {Vectors::kNarrow, Vectors::kWidest}) {
+        config.vectors = vectors;
+        const VirtualResult fast = Finish(butterfly, config);
+        EXPECT_EQ(fast.link_packets, plain.link_packets) << slots;
+        EXPECT_EQ(fast.mean_delay, plain.mean_delay) << slots;
+        EXPECT_EQ(fast.max, plain.max) << slots;
+        EXPECT_EQ(fast.stage_delay, plain.stage_delay) << slots;
+        EXPECT_EQ(fast.mean_population, plain.mean_population) << slots;
+      }
     }
   }
 }
