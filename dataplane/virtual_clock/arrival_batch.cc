@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "dataplane/virtual_clock/narrow_vectors.h"
 #include "dataplane/virtual_clock/packet_vectors.h"
 #include "topologies/random.h"
 
@@ -66,22 +67,26 @@ struct Blocks {
 
 // -ln((k + 1/2) 2^-44), k the 44 high bits: with u = m 2^e, sqrt(1/2) <= m < sqrt(2), and
 // s = (m-1)/(m+1), it is -(e ln 2 + 2 (s + s^3/3 + ... + s^21/21)); |s| < 0.1716 leaves less than
-// 2^-55 for the rest of the series.
-inline Reals NegativeLog(Words bits) {
-  constexpr uint64_t kOne = 0x3FF0000000000000, kRootHalf = 0x3FE6A09E667F3BCD;
-  const Reals u = reinterpret_cast<Reals>(bits >> 20 << 8 | kOne) - (1 - 0x1p-45);
-  const Words shifted = reinterpret_cast<Words>(u) + (kOne - kRootHalf);
-  const Reals m = reinterpret_cast<Reals>((shifted & 0xFFFFFFFFFFFFFu) + kRootHalf);
-  // An integer below 2^52 in the low bits of 2^52 is its sum with 2^52.
-  const Reals exponent =
-      reinterpret_cast<Reals>(shifted >> 52 | 0x4330000000000000u) - (0x1p52 + 1023);
-  const Reals s = (m - 1) / (m + 1), z = s * s, z2 = z * z, z4 = z2 * z2;
-  const Reals a = z * (2.0 / 5) + 2.0 / 3, b = z * (2.0 / 9) + 2.0 / 7;
-  const Reals c = z * (2.0 / 13) + 2.0 / 11, d = z * (2.0 / 17) + 2.0 / 15;
-  const Reals e = z * (2.0 / 21) + 2.0 / 19;
-  const Reals rest = (a + z2 * b) + z4 * ((c + z2 * d) + z4 * e);
-  return -(exponent * 0x1.62e42fefa39efp-1 + (s * 2.0 + s * (z * rest)));
-}
+// 2^-55 for the rest of the series. An integer below 2^52 in the low bits of 2^52 is its sum with
+// 2^52. A function of its own for vectors of each length: only a function that is compiled for a
+// CPU's vectors uses them.
+#define BFLY_NEGATIVE_LOG(Name, WordVector, RealVector)                                          \
+  inline RealVector Name(WordVector bits) {                                                      \
+    constexpr uint64_t kOne = 0x3FF0000000000000, kRootHalf = 0x3FE6A09E667F3BCD;                \
+    const RealVector u = reinterpret_cast<RealVector>(bits >> 20 << 8 | kOne) - (1 - 0x1p-45);   \
+    const WordVector shifted = reinterpret_cast<WordVector>(u) + (kOne - kRootHalf);             \
+    const RealVector m = reinterpret_cast<RealVector>((shifted & 0xFFFFFFFFFFFFFu) + kRootHalf); \
+    const RealVector exponent =                                                                  \
+        reinterpret_cast<RealVector>(shifted >> 52 | 0x4330000000000000u) - (0x1p52 + 1023);     \
+    const RealVector s = (m - 1) / (m + 1), z = s * s, z2 = z * z, z4 = z2 * z2;                 \
+    const RealVector a = z * (2.0 / 5) + 2.0 / 3, b = z * (2.0 / 9) + 2.0 / 7;                   \
+    const RealVector c = z * (2.0 / 13) + 2.0 / 11, d = z * (2.0 / 17) + 2.0 / 15;               \
+    const RealVector e = z * (2.0 / 21) + 2.0 / 19;                                              \
+    const RealVector rest = (a + z2 * b) + z4 * ((c + z2 * d) + z4 * e);                         \
+    return -(exponent * 0x1.62e42fefa39efp-1 + (s * 2.0 + s * (z * rest)));                      \
+  }
+
+BFLY_NEGATIVE_LOG(NegativeLog, Words, Reals)
 
 inline Words WholeTicks(Reals gap, double mean_gap) {
   // Adding 2^52 rounds to a whole number and leaves it in the low bits; no gap is above 31.2 means.
@@ -98,21 +103,11 @@ inline Words WholeTicks(Reals gap, double mean_gap) {
 using WideWords [[gnu::vector_size(64)]] = uint64_t;
 using WideReals [[gnu::vector_size(64)]] = double;
 
-// Gaps of mean_gap < 2^47 ticks from the 64 bits of each packet.
-BFLY_PACKET_VECTORS inline __m512i WideGaps(__m512i random, double mean_gap) {
-  constexpr uint64_t kOne = 0x3FF0000000000000, kRootHalf = 0x3FE6A09E667F3BCD;
-  const auto bits = reinterpret_cast<WideWords>(random);
-  const WideReals u = reinterpret_cast<WideReals>(bits >> 20 << 8 | kOne) - (1 - 0x1p-45);
-  const WideWords shifted = reinterpret_cast<WideWords>(u) + (kOne - kRootHalf);
-  const WideReals m = reinterpret_cast<WideReals>((shifted & 0xFFFFFFFFFFFFFu) + kRootHalf);
-  const WideReals exponent =
-      reinterpret_cast<WideReals>(shifted >> 52 | 0x4330000000000000u) - (0x1p52 + 1023);
-  const WideReals s = (m - 1) / (m + 1), z = s * s, z2 = z * z, z4 = z2 * z2;
-  const WideReals a = z * (2.0 / 5) + 2.0 / 3, b = z * (2.0 / 9) + 2.0 / 7;
-  const WideReals c = z * (2.0 / 13) + 2.0 / 11, d = z * (2.0 / 17) + 2.0 / 15;
-  const WideReals e = z * (2.0 / 21) + 2.0 / 19;
-  const WideReals rest = (a + z2 * b) + z4 * ((c + z2 * d) + z4 * e);
-  const WideReals log = -(exponent * 0x1.62e42fefa39efp-1 + (s * 2.0 + s * (z * rest)));
+BFLY_PACKET_VECTORS BFLY_NEGATIVE_LOG(WideNegativeLog, WideWords, WideReals)
+
+    // Gaps of mean_gap < 2^47 ticks from the 64 bits of each packet.
+    BFLY_PACKET_VECTORS inline __m512i WideGaps(__m512i random, double mean_gap) {
+  const WideReals log = WideNegativeLog(reinterpret_cast<WideWords>(random));
   return reinterpret_cast<__m512i>(reinterpret_cast<WideWords>(log * mean_gap + 0x1p52) &
                                    0xFFFFFFFFFFFFFu);
 }
@@ -152,6 +147,64 @@ BFLY_PACKET_VECTORS void DrawTwoInVectors(uint64_t seed, uint64_t first_counter,
 }
 #endif
 
+#if BFLY_HAS_NARROW_VECTORS
+// The same with four blocks a vector, one vector for each batch.
+
+using NarrowWords [[gnu::vector_size(32)]] = uint64_t;
+using NarrowReals [[gnu::vector_size(32)]] = double;
+
+BFLY_NARROW_VECTORS BFLY_NEGATIVE_LOG(NarrowNegativeLog, NarrowWords, NarrowReals)
+
+    // The gaps and choices of four packets from the 64 bits of each.
+    BFLY_NARROW_VECTORS inline void StoreArrivals(NarrowWords bits, double mean_gap, uint64_t* gaps,
+                                                  uint64_t* choices) {
+  const NarrowReals gap = NarrowNegativeLog(bits) * mean_gap + 0x1p52;
+  const NarrowWords whole = reinterpret_cast<NarrowWords>(gap) & 0xFFFFFFFFFFFFFu;
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(gaps), reinterpret_cast<__m256i>(whole));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(choices),
+                      reinterpret_cast<__m256i>(bits & 0xFFFFFu));
+}
+
+BFLY_NARROW_VECTORS void DrawTwoInNarrowVectors(uint64_t seed, uint64_t first_counter,
+                                                double mean_gap, ArrivalBatch batches[2]) {
+  __m256i word[4][2];
+  for (size_t i = 0; i < 2; ++i) {
+    word[0][i] = _mm256_add_epi64(
+        _mm256_set1_epi64x(static_cast<int64_t>(first_counter + kArrivalBatch * i)),
+        _mm256_setr_epi64x(0, 1, 2, 3));
+    word[1][i] = _mm256_srli_epi64(word[0][i], 32);
+    word[2][i] = _mm256_set1_epi64x(static_cast<uint32_t>(RandomStream::kArrivals));
+    word[3][i] = _mm256_setzero_si256();
+  }
+  __m256i key0 = _mm256_set1_epi64x(static_cast<int64_t>(seed));
+  __m256i key1 = _mm256_srli_epi64(key0, 32);
+  const __m256i multiplier0 = _mm256_set1_epi64x(0xD2511F53);
+  const __m256i multiplier1 = _mm256_set1_epi64x(0xCD9E8D57);
+  for (int round = 0; round < 10; ++round) {
+    for (size_t i = 0; i < 2; ++i) {
+      const __m256i product0 = _mm256_mul_epu32(word[0][i], multiplier0);
+      const __m256i product1 = _mm256_mul_epu32(word[2][i], multiplier1);
+      word[0][i] =
+          _mm256_xor_si256(_mm256_xor_si256(word[1][i], key0), _mm256_srli_epi64(product1, 32));
+      word[1][i] = product1;
+      word[2][i] =
+          _mm256_xor_si256(_mm256_xor_si256(word[3][i], key1), _mm256_srli_epi64(product0, 32));
+      word[3][i] = product0;
+    }
+    key0 = _mm256_add_epi64(key0, _mm256_set1_epi64x(0x9E3779B9));
+    key1 = _mm256_add_epi64(key1, _mm256_set1_epi64x(0xBB67AE85));
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    for (size_t half = 0; half < 2; ++half) {
+      const __m256i bits =
+          _mm256_blend_epi32(word[2 * half][i], _mm256_slli_epi64(word[2 * half + 1][i], 32), 0xAA);
+      StoreArrivals(reinterpret_cast<NarrowWords>(bits), mean_gap, batches[i].gap + 4 * half,
+                    batches[i].choice + 4 * half);
+    }
+  }
+}
+#endif
+
 }  // namespace
 
 void DrawTwoArrivals(uint64_t seed, uint64_t first_counter, double mean_gap,
@@ -160,6 +213,12 @@ void DrawTwoArrivals(uint64_t seed, uint64_t first_counter, double mean_gap,
   // Longer gaps are rounded one by one.
   if (mean_gap < 0x1p47 && HasPacketVectors()) {
     DrawTwoInVectors(seed, first_counter, mean_gap, batches);
+    return;
+  }
+#endif
+#if BFLY_HAS_NARROW_VECTORS
+  if (mean_gap < 0x1p47 && HasNarrowVectors()) {
+    DrawTwoInNarrowVectors(seed, first_counter, mean_gap, batches);
     return;
   }
 #endif
