@@ -2,25 +2,23 @@
 """Far more packets than links can carry on every row and port, and more calls than anybody needs: the controller answers,
 nothing grows, and the account is right afterwards. $BFLY_OVERLOAD_SECONDS says how long (8).
 
-It prints how long calls took; it holds them to no time, since the machine may be busy with other things."""
+It prints how long calls took; it holds them to no time, since the machine may be busy with other things. Everything runs
+on the same CPUs, so a client also waits for a CPU itself: the part of a call in which it did is printed apart."""
+import json
 import os
 import pathlib
 import re
 import subprocess
 import sys
-import threading
-import time
 import unittest
 
 import fabric
 import frames
 import lab
 
-sys.path.insert(0, lab.PYTHON_PATH)
-import bfly  # noqa: E402
-
 SECONDS = float(os.environ.get("BFLY_OVERLOAD_SECONDS", "8"))
 HOSTS = 4
+CALLERS = 6
 # A frame is 12 us on such a link: 83,000 a second. Sources offer millions.
 RATE, QUEUE = "40Mbps", 50
 MOST_MIB = {"controller": 150, "dp0": 700}
@@ -40,6 +38,53 @@ while time.monotonic() < end:
 print(sent)
 """
 
+# As many calls as one thread can make.
+CALLS = """
+import bfly, sys, time
+end, calls = time.monotonic() + float(sys.argv[3]), 0
+with bfly.connect(run_dir=sys.argv[1]) as client:
+    call = (client.status, client.describe, lambda: list(client.circuits.list()))[int(sys.argv[2]) % 3]
+    while time.monotonic() < end:
+        call()
+        calls += 1
+print(calls)
+"""
+
+# Sets circuits up and releases them. Prints of each call how long it took, and how long threads of this process were
+# ready to run meanwhile and waited for a CPU.
+CIRCUITS = """
+import bfly, json, os, sys, time
+
+def waited():
+    total = 0
+    for thread in os.listdir("/proc/self/task"):
+        try:
+            total += int(open(f"/proc/self/task/{thread}/schedstat").read().split()[1])
+        except OSError:  # it has ended
+            pass
+    return total / 1e9
+
+end, calls = time.monotonic() + float(sys.argv[2]), []
+
+def timed(call, *arguments):
+    before, begun = waited(), time.monotonic()
+    result = call(*arguments)
+    calls.append((time.monotonic() - begun, waited() - before))
+    return result
+
+with bfly.connect(run_dir=sys.argv[1]) as client:
+    while time.monotonic() < end:
+        timed(client.circuits.release, timed(client.circuits.set_up, 5, 9))
+        time.sleep(0.02)
+print(json.dumps(calls))
+"""
+
+
+def figures(seconds):
+    """Median, p99 and the most, in milliseconds."""
+    ordered = sorted(1e3 * took for took in seconds)
+    return f"median {ordered[len(ordered) // 2]:.1f} ms, p99 {ordered[int(0.99 * len(ordered))]:.1f} ms, most {ordered[-1]:.1f} ms"
+
 
 class OverloadTest(unittest.TestCase):
     def setUp(self):
@@ -50,23 +95,14 @@ class OverloadTest(unittest.TestCase):
         content = fabric.topology([fabric.host_port(row) for row in range(HOSTS)], links={"rate": RATE, "queue_limit": QUEUE})
         self.net = fabric.Fabric(self.lab, self.switch, content)
         self.net.up()
-        self.end = time.monotonic() + SECONDS
-        self.wrong = []
-        self.calls = 0
 
     def mib(self, name):
         status = pathlib.Path("/proc", str(self.net.pid(name)), "status").read_text()
         return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) / 1024
 
-    def flood_of_calls(self, number):
-        """As many calls as one thread can make, and a stream of the counters that is read slowly."""
-        try:
-            with bfly.connect(run_dir=self.net.run_dir) as client:
-                while time.monotonic() < self.end:
-                    (client.status, client.describe, lambda: list(client.circuits.list()))[number % 3]()
-                    self.calls += 1
-        except bfly.Error as error:
-            self.wrong.append(error)
+    def client(self, program, *arguments, name):
+        return self.switch.spawn(sys.executable, "-c", program, self.net.run_dir, *arguments, name=name,
+                                 env={**os.environ, "PYTHONPATH": lab.PYTHON_PATH})
 
     def test_the_controller_answers_and_the_account_is_right_afterwards(self):
         self.net.bfly("traffic", "start", "--name", "all", "--rate", "0", "--to", "uniform", "--bytes", "1500")
@@ -75,26 +111,16 @@ class OverloadTest(unittest.TestCase):
         watch = subprocess.Popen(self.switch.argv(str(lab.BUILD / "bfly"), "counters", "--watch", "--interval", "100", "--json",
                                                   "--seconds", str(SECONDS), "--run-dir", str(self.net.run_dir)),
                                  stdout=subprocess.DEVNULL)
-        callers = [threading.Thread(target=self.flood_of_calls, args=(number,)) for number in range(6)]
-        for caller in callers:
-            caller.start()
-        took = []
-        with bfly.connect(run_dir=self.net.run_dir) as client:
-            while time.monotonic() < self.end:
-                begun = time.monotonic()
-                circuit = client.circuits.set_up(5, 9)
-                client.circuits.release(circuit)
-                took.append((time.monotonic() - begun) / 2)
-                time.sleep(0.02)
-        for caller in callers:
-            caller.join()
+        callers = [self.client(CALLS, number, SECONDS, name=f"caller{number}") for number in range(CALLERS)]
+        measured = json.loads(self.client(CIRCUITS, SECONDS, name="circuits").finish(SECONDS + lab.PATIENCE))
+        load = os.getloadavg()[0]
+        calls = sum(int(caller.finish()) for caller in callers)
         self.assertEqual(watch.wait(lab.PATIENCE), 0)
         sent = sum(int(flood.finish(SECONDS + lab.PATIENCE)) for flood in floods)
-        self.assertEqual(self.wrong, [])
-        took.sort()
-        print(f"{SECONDS:.0f} s: {self.calls} calls beside {len(took)} circuits set up and released, median "
-              f"{1e3 * took[len(took) // 2]:.1f} ms, p99 {1e3 * took[int(0.99 * len(took))]:.1f} ms, most {1e3 * took[-1]:.1f} ms; "
-              f"{sent} frames of hosts; " + ", ".join(f"{name} {self.mib(name):.0f} MiB" for name in MOST_MIB))
+        print(f"{SECONDS:.0f} s: {calls} calls beside {len(measured) // 2} circuits set up and released; a call took "
+              f"{figures([took for took, _ in measured])}; without what the client waited for a CPU "
+              f"{figures([took - waited for took, waited in measured])}; {sent} frames of hosts; "
+              + ", ".join(f"{name} {self.mib(name):.0f} MiB" for name in MOST_MIB) + f"; load average {load:.1f}")
 
         self.net.bfly("traffic", "stop")
         account = self.net.settled()
