@@ -314,7 +314,9 @@ TEST_P(ScheduleFabric, WorkersLookForFramesThatTurnBackUntilTheLastOneHas) {
                                    .destination = Destination::kUniform,
                                    .seed = 3}})
                     .ok());
-    if (links.link_down) ASSERT_TRUE(fabric->SetLinkUp({.stage = 5, .row = 3}, false).ok());
+    if (links.link_down) {
+      ASSERT_TRUE(fabric->SetLinkUp({.stage = 5, .row = 3}, false).ok());
+    }
     EXPECT_FALSE(fabric->schedules()->turns_back());
     for (const bool replaced : {false, true}) {
       ++schedule.id;
