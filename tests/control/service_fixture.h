@@ -92,8 +92,8 @@ class TestController {
  public:
   explicit TestController(const std::string& directory, int watch_interval_ms = 20,
                           CounterPoll::Options poll = PollOnlyWhenAsked(),
-                           std::vector<std::string> agents = {}, LookRule looks = {},
-                           std::chrono::milliseconds worker_patience = std::chrono::minutes(5))
+                          std::vector<std::string> agents = {}, LookRule looks = {},
+                          std::chrono::milliseconds worker_patience = std::chrono::minutes(5))
       : controller_({.run_directory = directory,
                      .agents = std::move(agents),
                      .caller = {},
