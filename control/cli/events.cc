@@ -38,11 +38,11 @@ std::vector<std::string> KindNames() {
 v1::WatchEventsRequest EventsRequestOf(const EventsOptions& options) {
   v1::WatchEventsRequest request;
   for (const std::string& name : options.kinds) {
-    v1::Event::Kind kind;
+    auto kind = v1::Event::KIND_UNSPECIFIED;  // the option takes known names only
     v1::Event::Kind_Parse(absl::AsciiStrToUpper(name), &kind);
     request.add_kinds(kind);
   }
-  v1::Event::Severity severity;
+  auto severity = v1::Event::SEVERITY_UNSPECIFIED;
   v1::Event::Severity_Parse(absl::AsciiStrToUpper(options.severity), &severity);
   request.set_severity(severity);
   request.set_since(options.since);
