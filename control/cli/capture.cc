@@ -154,12 +154,12 @@ absl::Status Capture(const CaptureOptions& options, const Common& common) {
   absl::Status written;
   bool taken = false;
   const auto take = [&](const v1::CaptureBatch& batch) {
-    taken = true;
-    if (batch.began()) fprintf(stderr, "capturing\n");
     if (!common.json && !file.is_open()) {
       written = file.Write(PcapngSection("bfly " BFLY_VERSION));
       if (!written.ok()) return false;
     }
+    taken = true;
+    if (batch.began()) fprintf(stderr, "capturing\n");
     if (batch.has_counts()) totals.planes[batch.data_plane()] = batch.counts();
     std::string blocks;
     for (const v1::CapturedFrame& frame : batch.frames()) {
