@@ -51,3 +51,25 @@ class WebFixture(CommandLineTest):
               times.push(performance.now() - begin);
             }}
             return times;"""))
+
+    def plain_frame(self, browser, lines=5000):
+        """The median time of as many plain lines on a canvas of the same size: how fast this machine draws."""
+        return statistics.median(browser.js("""
+            const canvas = document.createElement('canvas');
+            const shown = document.getElementById('fabric');
+            canvas.width = shown.width; canvas.height = shown.height;
+            const context = canvas.getContext('2d');
+            const times = [];
+            for (let i = 0; i < 15; ++i) {
+              const begin = performance.now();
+              for (let line = 0; line < arguments[0]; ++line) {
+                context.strokeStyle = `hsl(${line % 360} 50% 50%)`;
+                context.beginPath();
+                context.moveTo(0, line % canvas.height);
+                context.lineTo(canvas.width / 10, (line * 7) % canvas.height);
+                context.stroke();
+              }
+              context.getImageData(0, 0, 1, 1);
+              times.push(performance.now() - begin);
+            }
+            return times;""", lines))

@@ -11,7 +11,6 @@ import urllib.request
 from browser import near
 from command_line import LCORES
 from lab import wait_until
-from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from web_fixture import STRAIGHT, WebFixture
 
@@ -202,9 +201,11 @@ class WebTest(WebFixture):
         wait_until(lambda: browser.find("player").is_displayed(), "the recording is shown")
         browser.js("const { player, view } = window.bfly; view.all(); player.pick(5); player.show(5); player.time = 5.5;")
         frames["packets"] = self.frames(browser, "packets", "player.draw")
-        print(f"frames: {frames} ms")
+        plain = self.plain_frame(browser)
+        print(f"frames: {frames} ms, 5,000 plain lines {plain} ms")
+        # A page that drew each of the 20,480 links in every frame would take four times as long as the plain lines.
         for mode, milliseconds in frames.items():
-            self.assertLess(milliseconds, 50, mode)
+            self.assertLess(milliseconds, 2 * plain, mode)
         # A link far away is shown when its row of the table is pressed.
         browser.js("window.bfly.pickLink({stage: 4, row: 1000, port: 1, next_row: 0, packets: 0, packet_rate: 0, "
                    "occupancy: 0, circuits: 0, drops: 0})")
@@ -230,8 +231,9 @@ ports:
         self.bfly("traffic", "start", "--rows", "1-3", "--rate", "1k", "--to", 1)
         browser = self.browser()
         ports = {port["name"]: port for port in self.json("counters")["ports"]}
-        rows = {row[0]: row for row in ([cell.text for cell in row.find_elements(By.TAG_NAME, "td")]
-                                        for row in browser.all("#ports tbody tr"))}
+        # The page makes the table anew with each sample, so it is read in one go.
+        rows = {row[0]: row for row in browser.js(
+            "return [...document.querySelectorAll('#ports tbody tr')].map(row => [...row.cells].map(cell => cell.innerText))")}
         self.assertEqual(set(rows), {"in", "out"})
         lost = sum(drop["packets"] for drop in ports["in"]["drops"]) + ports["in"]["rx_missed"]
         self.assertEqual(lost, 5)
