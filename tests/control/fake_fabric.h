@@ -32,7 +32,7 @@ struct FakeBoard {
   std::set<uint64_t> refused_links;                    // SetLinkUp fails for these indexes
   std::set<int> missing_lcores;                        // Verify complains about them
   dataplane::WorkerPasses worker_passes;               // of every fabric
-  std::vector<dataplane::PortStatus> ports;            // of every fabric
+  std::vector<dataplane::PortStatus> ports;            // of every fabric; empty: its own
   std::set<std::string> refused_devices;               // AddPort fails with them
   std::condition_variable gate_changed;
   bool gate_closed = false;  // changes of circuits, links and sources wait until it is open
@@ -185,6 +185,10 @@ class FakeFabric final : public dataplane::Fabric {
     return ports_;
   }
   std::vector<dataplane::PortStatus> port_status() const override {
+    {
+      const std::lock_guard lock(board_.mutex);
+      if (!board_.ports.empty()) return board_.ports;
+    }
     std::vector<dataplane::PortStatus> status;
     for (const auto& port : host_ports()) status.push_back({.name = port.name, .lcores = {0}});
     return status;
@@ -203,10 +207,6 @@ class FakeFabric final : public dataplane::Fabric {
   dataplane::WorkerPasses worker_passes() const override {
     const std::lock_guard lock(board_.mutex);
     return board_.worker_passes;
-  }
-  std::vector<dataplane::PortStatus> port_status() const override {
-    const std::lock_guard lock(board_.mutex);
-    return board_.ports;
   }
   std::pair<int, int> stages() const override {
     return {config_.placement.front().first_stage, config_.placement.back().last_stage};

@@ -21,6 +21,15 @@ from lab import BUILD, PATIENCE, ROOT, wait_until
 MONITORING = ROOT / "deploy" / "monitoring"
 
 
+def is_ready(url):
+    try:
+        return bool(get(url))
+    except urllib.error.HTTPError as error:
+        if error.code != 503:
+            raise
+        return False
+
+
 def get(url, timeout=PATIENCE):
     # Proxies of the environment are for the outside world.
     with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=timeout) as answer:
@@ -206,6 +215,8 @@ class MonitoringTest(CommandLineTest):
             found = query("rate(bfly_packets_delivered_total[30s])")
             return float(found[0]["value"][1]) if found else 0
 
+        # Prometheus listens before it has read what it stored, and refuses queries with 503 until then.
+        wait_until(lambda: is_ready(f"http://{server}/-/ready"), "Prometheus is ready")
         wait_until(lambda: query("bfly_up == 1"), "the exporter is scraped")
         wait_until(lambda: rate() > 0, "packets are delivered")
         wait_until(lambda: len(query("bfly:stage_packets:rate1m")) == 8, "the rules give sums of stages")
