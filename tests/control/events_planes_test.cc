@@ -47,8 +47,9 @@ TEST_F(EventsPlanesTest, ADataPlaneIsKilledAndComesBack) {
 TEST_F(EventsPlanesTest, AWorkerHangsAndGoesOn) {
   board_.worker_passes = {{1, 10}, {2, 20}};
   agent_ = std::make_unique<TestAgent>(directory_.path(), "dp0", FakeBackend(board_, "dp0"));
-  controller_ = std::make_unique<TestController>(directory_.path(), 20, PollOnlyWhenAsked(),
-                                                 std::vector<std::string>(), milliseconds(1));
+  controller_ =
+      std::make_unique<TestController>(directory_.path(), 20, PollOnlyWhenAsked(),
+                                       std::vector<std::string>(), LookRule(), milliseconds(1));
   EventWatcher watcher(*controller_, OnlyEvents(v1::Event::WORKERS));
   ASSERT_TRUE(Load(*controller_, SmallTopology()).ok());
   EXPECT_EQ(watcher.Next()->workers().change(), v1::WorkersEvent::STARTED);
