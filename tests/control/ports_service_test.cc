@@ -56,7 +56,8 @@ class PortsServiceTest : public testing::Test {
   }
   std::vector<std::string> Names() {
     std::vector<std::string> names;
-    for (const v1::AttachedPort& port : Get().ports()) names.push_back(port.port().name());
+    const v1::GetPortsResponse ports = Get();
+    for (const v1::AttachedPort& port : ports.ports()) names.push_back(port.port().name());
     return names;
   }
   // What a data plane really has.
