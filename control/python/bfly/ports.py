@@ -16,7 +16,9 @@ class Ports:
         """Adds a host port for these rows (ranges). The other arguments are those of a port of the topology file. Packets of other
         rows are not lost."""
         port = topology_pb2.HostPort(name=name, device=device, rows=rows, queue_pairs=queue_pairs, lcores=lcores,
-                                     data_plane=data_plane, translate_mac=translate_mac)
+                                     data_plane=data_plane)
+        if translate_mac is not None:
+            port.translate_mac = translate_mac
         answer: attached_port_pb2.AddPortResponse = self._session.call(
             self._stub.AddPort, attached_port_pb2.AddPortRequest(port=port))
         return answer.port
