@@ -13,7 +13,7 @@ namespace {
 // The packets that may be between a worker of output rows and one of input rows.
 constexpr uint32_t kTurningBack = 1024;
 // How often the thread that closes the ways looks whether the last packet has turned back.
-constexpr std::chrono::milliseconds kLook{5};
+constexpr std::chrono::milliseconds kBetweenLooks{5};
 
 }  // namespace
 
@@ -100,7 +100,7 @@ void WaysBack::WaitForLast(const std::stop_token& stop) {
     if (!closing_) {
       changed_.wait(lock, stop, [this] { return closing_; });
     } else if (!CloseIfEmpty()) {
-      changed_.wait_for(lock, stop, kLook, [] { return false; });
+      changed_.wait_for(lock, stop, kBetweenLooks, [] { return false; });
     }
   }
 }
