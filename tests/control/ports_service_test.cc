@@ -122,7 +122,8 @@ TEST_F(PortsServiceTest, WrongPortsNameTheirFieldsAndChangeNothing) {
               HasSubstr("row 1 is attached to ports[1] already"));
   EXPECT_THAT(fields(Port("h2", "16")), ElementsAre("port.rows"));
   EXPECT_THAT(fields(Port("h2", "")), ElementsAre("port.rows"));
-  EXPECT_THAT(fields(Port("h0", "2")), ElementsAre("port.name"));
+  // The device goes by the name of the port.
+  EXPECT_THAT(fields(Port("h0", "2")), ElementsAre("port.name", "port.device"));
   EXPECT_THAT(fields(Port("h2", "2", "dp7")), ElementsAre("port.data_plane"));
   v1::HostPort many = Port("h2", "2");
   many.set_queue_pairs(65);
