@@ -205,7 +205,7 @@ class WebTest(WebFixture):
         print(f"frames: {frames} ms, 5,000 plain lines {plain} ms")
         # A page that drew each of the 20,480 links in every frame would take four times as long as the plain lines.
         for mode, milliseconds in frames.items():
-            self.assertLess(milliseconds, 2 * plain, mode)
+            self.assertLess(milliseconds, plain, mode)
         # A link far away is shown when its row of the table is pressed.
         browser.js("window.bfly.pickLink({stage: 4, row: 1000, port: 1, next_row: 0, packets: 0, packet_rate: 0, "
                    "occupancy: 0, circuits: 0, drops: 0})")

@@ -10,7 +10,7 @@ const VALUES = {
   drops: { of_link: (link) => link.drops, of_band: (band) => band.drops },
 };
 
-function strokeLines(context, lines, colour, width, dash = []) {
+export function strokeLines(context, lines, colour, width, dash = []) {
   if (lines.length === 0) return;
   context.strokeStyle = colour;
   context.lineWidth = width;

@@ -2,6 +2,7 @@
 // Draws the packets of a program over the network. A packet that moves is a disc on its link, one that waits is a ring,
 // and one that has arrived is a square. Packets that stand at one node are one mark with their number.
 import { colours } from "./colours.js";
+import { strokeLines } from "./draw.js";
 
 const MOST_RADIUS = 6, LEAST_RADIUS = 1.25;
 
@@ -51,24 +52,11 @@ function numbers(context, points, radius, colour) {
   for (const [x, y, count] of points) if (count > 1) context.fillText(`${count}`, x + radius * 1.25 + 2, y - radius);
 }
 
-function strokePath(context, lines, colour, width, dash = []) {
-  context.strokeStyle = colour;
-  context.lineWidth = width;
-  context.setLineDash(dash);
-  context.beginPath();
-  for (const [x0, y0, x1, y1] of lines) {
-    context.moveTo(x0, y0);
-    context.lineTo(x1, y1);
-  }
-  context.stroke();
-  context.setLineDash([]);
-}
-
 function drawPath(context, view, recording, packet, step) {
   const lines = recording.path(packet).map((link) => view.line(link));
   const level = recording.levelAt(packet, step);
-  strokePath(context, lines.slice(0, level), colours().path, 4);
-  strokePath(context, lines.slice(level), colours().path, 2, [4, 4]);
+  strokeLines(context, lines.slice(0, level), colours().path, 4);
+  strokeLines(context, lines.slice(level), colours().path, 2, [4, 4]);
 }
 
 function drawMarks(context, { to_come, waiting, moving }, radius) {
@@ -118,7 +106,7 @@ export function drawPackets(context, view, recording, time, picked) {
     }
   }
   context.clearRect(0, 0, view.width, view.height);
-  strokePath(context, trails, all.moving, Math.max(1, radius / 2.5));
+  strokeLines(context, trails, all.moving, Math.max(1, radius / 2.5));
   if (picked !== null) drawPath(context, view, recording, picked, step);
   squares(context, delivered.values(), radius, all.delivered);
   if (dense) {
