@@ -11,8 +11,8 @@ void PlaneEvents::Look(const DataPlane& plane, bool ours, Clock::time_point now)
   const DataPlane::Known known = plane.known();
   Told& told = found->second;
   const bool restarted = !first && !told.boot_id.empty() && known.boot_id != told.boot_id;
-  // The workers of a process that is no more are lost, also if the next one was there at the next
-  // look.
+  // A process that has ended takes its workers with it, even if another process has taken its place
+  // before this look.
   if (restarted || !known.reachable) {
     std::vector<uint32_t> lost;
     for (const auto& [lcore, worker] : told.workers) lost.push_back(lcore);
