@@ -118,7 +118,7 @@ class Controller {
   FaultControl faults_{intent_, commit_, *options_.events};
   FaultReports fault_reports_;
   LinkControl links_{intent_, *options_.events};
-  PortControl ports_{intent_};
+  PortControl ports_{intent_, *options_.events};
   TrafficControl traffic_{intent_, resources_, *options_.events};
   Reconciler reconciler_{intent_, faults_, links_, ports_, traffic_, *options_.events};
   PlaneWatch plane_watch_{options_, intent_, reconciler_};

@@ -35,7 +35,7 @@ class PlaneEvents {
     Clock::time_point moved;
     bool hung = false;
   };
-  // What was told of a data plane.
+  // The state of a data plane that the last event told.
   struct Told {
     bool reachable = false, in_step = false;
     std::string problem, boot_id;

@@ -78,6 +78,16 @@ absl::Status PortControl::Change(v1::Topology next, v1::PortChanges changes, Dea
   return absl::OkStatus();
 }
 
+void PortControl::Note(v1::PortEvent::Change change, const v1::HostPort& port) {
+  v1::Event event;
+  event.set_severity(v1::Event::INFO);
+  v1::PortEvent& what = *event.mutable_port();
+  what.set_change(change);
+  what.set_data_plane(port.data_plane());
+  what.set_port(port.name());
+  events_.Add(std::move(event));
+}
+
 absl::StatusOr<v1::AddPortResponse> PortControl::Add(const v1::AddPortRequest& request,
                                                      Deadline deadline) {
   const auto change = intent_.BeginChange(request.election_id(), deadline);
@@ -92,6 +102,7 @@ absl::StatusOr<v1::AddPortResponse> PortControl::Add(const v1::AddPortRequest& r
   NoteAdded(port, &changes);
   status = Change(std::move(next), std::move(changes), deadline);
   if (!status.ok()) return status;
+  Note(v1::PortEvent::ADDED, port);
   v1::AddPortResponse response;
   *response.mutable_port() = Attached(port, intent_.now());
   return response;
@@ -114,6 +125,7 @@ absl::StatusOr<v1::RemovePortResponse> PortControl::Remove(const v1::RemovePortR
   NoteRemoved(request.name(), &changes);
   status = Change(std::move(next), std::move(changes), deadline);
   if (!status.ok()) return status;
+  Note(v1::PortEvent::REMOVED, response.port().port());
   return response;
 }
 

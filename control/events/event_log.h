@@ -65,7 +65,7 @@ class EventLog {
   // Adds a notice.
   void Note(v1::Event::Severity severity, std::string text, const std::string& data_plane = "");
 
-  // What a reader wants.
+  // Which events a reader gets: those that fit all fields.
   struct Filter {
     std::vector<v1::Event::Kind> kinds = {};  // empty: all
     v1::Event::Severity least = v1::Event::SEVERITY_UNSPECIFIED;

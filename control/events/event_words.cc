@@ -141,6 +141,10 @@ std::string Words(const v1::PortEvent& event) {
       return absl::StrCat(port, ": the link is down");
     case v1::PortEvent::DEVICE_LOST:
       return absl::StrCat(port, Because(event.reason()));
+    case v1::PortEvent::ADDED:
+      return absl::StrCat(port, " added");
+    case v1::PortEvent::REMOVED:
+      return absl::StrCat(port, " removed");
     default:
       return absl::StrCat(port, ": the device is back");
   }

@@ -21,7 +21,7 @@ uint64_t PacketsIn(const google::protobuf::RepeatedPtrField<v1::DropCount>& drop
 // Between two moments of one clock; 0 if one of them is not known or the second one is not later.
 double SecondsBetween(int64_t before_ns, int64_t now_ns);
 
-// What is kept of a picture until the next one comes.
+// The counters of one picture. The next picture is compared with them.
 struct Counts {
   struct Link {
     uint32_t stage = 0, row = 0, port = 0;

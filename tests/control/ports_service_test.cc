@@ -3,6 +3,7 @@
 // are kept, and whoever comes back gets the present ones.
 #include <gmock/gmock.h>
 
+#include "tests/control/events_fixture.h"
 #include "tests/control/service_fixture.h"
 
 namespace bfly::control {
@@ -111,6 +112,23 @@ TEST_F(PortsServiceTest, APortComesAndGoes) {
   EXPECT_THAT(ChangesOfPorts(), ElementsAre("add h2 to dp0", "remove h0 from dp0"));
   // Its row is free again.
   EXPECT_TRUE(Add(Port("other", "0")).ok());
+}
+
+TEST_F(PortsServiceTest, EventsTellOfThePortsThatCameAndWent) {
+  ASSERT_TRUE(Load(*controller_, WithPorts()).ok());
+  EventWatcher watcher(*controller_, OnlyEvents(v1::Event::PORT));
+  ASSERT_TRUE(Add(Port("h2", "2")).ok());
+  EXPECT_FALSE(Add(Port("h3", "2")).ok());  // the row has a port
+  ASSERT_TRUE(Remove("h0").ok());
+  EXPECT_FALSE(Remove("h0").ok());
+  ASSERT_TRUE(Add(Port("h4", "4")).ok());
+  EXPECT_EQ(watcher.Next()->text(), "port h2 of data plane dp0 added");
+  const v1::Event removed = *watcher.Next();
+  EXPECT_EQ(removed.port().change(), v1::PortEvent::REMOVED);
+  EXPECT_EQ(removed.port().port(), "h0");
+  EXPECT_EQ(removed.severity(), v1::Event::INFO);
+  EXPECT_EQ(removed.text(), "port h0 of data plane dp0 removed");
+  EXPECT_EQ(watcher.Next()->port().port(), "h4");
 }
 
 TEST_F(PortsServiceTest, WrongPortsNameTheirFieldsAndChangeNothing) {
