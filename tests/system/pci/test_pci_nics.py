@@ -41,7 +41,7 @@ JUMBO_FRAME = 9014
 # node 1 with the e1000e; a test switches them on.
 FAR_CPUS = [129, 130]
 NODES = [
-    "-object", "memory-backend-ram,id=m0,size=768M", "-numa", "node,nodeid=0,cpus=0,memdev=m0",
+    "-object", "memory-backend-ram,id=m0,size=1024M", "-numa", "node,nodeid=0,cpus=0,memdev=m0",
     "-object", "memory-backend-ram,id=m1,size=512M", "-numa", "node,nodeid=1,cpus=1-131,memdev=m1",
     "-device", "pxb-pcie,id=far,bus=pcie.0,bus_nr=128,numa_node=1",
     "-device", "pcie-root-port,id=far-port,bus=far,chassis=1",
@@ -105,8 +105,8 @@ class PciNics(unittest.TestCase):
                        f"iommu_platform=on,host_mtu={JUMBO_MTU}"),
         ):
             devices += ["-netdev", cls.wires[name].netdev(), "-device", f"{model},netdev={name},id=nic-{name}"]
-        cls.guest = guest.Guest(cls.directory, KERNEL, initramfs, devices, memory_mb=1280, cpus=132,
-                                append=f"hugepages=240 maxcpus=2 isolcpus={FAR_CPUS[0]}-{FAR_CPUS[-1]}")
+        cls.guest = guest.Guest(cls.directory, KERNEL, initramfs, devices, memory_mb=1536, cpus=132,
+                                append=f"hugepages=270 maxcpus=2 isolcpus={FAR_CPUS[0]}-{FAR_CPUS[-1]}")
         cls.addClassCleanup(cls.guest.close)
         print(f"the machine was up after {cls.guest.boot_seconds:.1f} s", file=sys.stderr)
         found = cls.guest.pci_addresses()
