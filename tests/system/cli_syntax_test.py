@@ -42,7 +42,7 @@ class SyntaxTest(CommandLineTest):
         links = self.json("counters", "--rows", "0-2,9", "--stages", "1-2")["links"]
         self.assertEqual({link["row"] for link in links}, {0, 1, 2, 9})
         self.assertEqual({link["stage"] for link in links}, {1, 2})
-        watched = self.bfly("counters", "--watch", "--rows", "0-3", "--interval", "20ms", "--seconds", "0.2s").stdout
+        watched = self.bfly("counters", "--watch", "--rows", "0-3", "--interval", "20ms", "--seconds", "1s").stdout
         self.assertIn("injected", watched)
 
     def test_rates_are_taken_as_they_are_printed(self):
