@@ -122,6 +122,32 @@ def stop_schedule(subject, _dice):
     return stopped
 
 
+def add_port(subject, dice):
+    """A host port that takes what comes out at its row, or an interface of the switch."""
+    row = dice.randrange(1, subject.rows)
+    name = f"p{row}"
+    device = dice.choice([f"net_null{row},no-rx=1", f"net_af_packet{row},iface={subject.spare_interface}"])
+    added = subject.try_to("port", "add", name, "--device", device, "--rows", row)
+    taken = row in subject.port_rows() or (device.startswith("net_af") and "net_af" in "".join(subject.ports.values()))
+    if added is None:
+        if not taken and len(subject.planes) == 1 and len(subject.ports) < subject.SPARE_PORTS:
+            raise AssertionError(f"a port at the free row {row} was refused: {device}")
+        return f"{name} {device}: refused"
+    if row in subject.port_rows():
+        raise AssertionError(f"a second port at row {row}")
+    subject.ports[name] = device
+    return f"{name} {device}"
+
+
+def remove_port(subject, dice):
+    if not subject.ports:
+        return "none was added"
+    name = dice.choice(sorted(subject.ports))
+    subject.net.bfly("port", "remove", name)
+    del subject.ports[name]
+    return name
+
+
 def kill_controller(subject, _dice):
     subject.net.kill("controller")
     if subject.only_the_controller_knows:
@@ -201,7 +227,7 @@ def garbage_calls(subject, dice):
                 message = dice.randbytes(dice.randrange(200))
                 garbage = raw_http2.PREFACE + raw_http2.frame(raw_http2.SETTINGS, 0, 0) + raw_http2.frame(
                     raw_http2.HEADERS, raw_http2.END_HEADERS, 1, raw_http2.headers(
-                        dice.choice(["/bfly.v1.Circuits/SetUp", "/bfly.v1.Fabric/Load", "/bfly.v1.Traffic/Start", "/nothing/at_all"]))
+                        dice.choice(["/bfly.v1.Circuits/SetUp", "/bfly.v1.Fabric/Load", "/bfly.v1.Fabric/RemovePort", "/bfly.v1.Traffic/Start", "/nothing/at_all"]))
                 ) + raw_http2.frame(raw_http2.DATA, raw_http2.END_STREAM, 1, b"\0" + len(message).to_bytes(4, "big") + message)
             try:
                 client.sendall(garbage)
@@ -226,7 +252,7 @@ def ping(subject, _dice):
 
 
 OPERATIONS = {set_up_circuit: 8, release_circuit: 5, permutation: 3, start_traffic: 5, stop_traffic: 4, fail_link: 4,
-              start_schedule: 3, stop_schedule: 2, restore_links: 2, fail_node: 2, change_links: 4, kill_controller: 2,
+              start_schedule: 3, add_port: 3, remove_port: 2, stop_schedule: 2, restore_links: 2, fail_node: 2, change_links: 4, kill_controller: 2,
               kill_data_plane: 2, stop_data_plane_for_a_while: 1, replace_fabric: 2, down_and_resume: 1, garbage_frames: 4,
               garbage_calls: 3, ping: 2}
 

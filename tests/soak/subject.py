@@ -38,10 +38,14 @@ def topologies(the_lab):
 
 
 class Subject:
+    SPARE_PORTS = 2  # so many more host ports have buffers
+
     def __init__(self, the_lab):
         self.lab = the_lab
         self.switch = the_lab.namespace("sw")
         self.hosts = [the_lab.host(f"h{row}", self.switch, f"bf{row}", f"10.77.0.{16 + row}/24") for row in (0, 3)]
+        the_lab.host("spare", self.switch, "bfspare", "10.77.1.16/24")
+        self.spare_interface = "bfspare"
         self.topologies = topologies(the_lab)
         self.net = None
         self.injected = 0  # at least; processes that are killed take counts along
@@ -67,6 +71,7 @@ class Subject:
     def forget(self):
         self.circuits = {}  # by input: (output, rows)
         self.sources = set()
+        self.ports = {}  # devices of the host ports that were added, by name
         self.down = set()  # links, as (stage, row, port)
         self.schedule = None  # the sequence that was started
         self.counts_again()
@@ -102,6 +107,14 @@ class Subject:
         outputs = [output for output, _ in self.circuits.values()]
         if len(set(outputs)) != len(outputs):
             raise AssertionError(f"two circuits end at one output: {sorted(outputs)}")
+
+    def port_names(self):
+        return {port["port"]["name"] for port in self.net.json("port", "list").get("ports", [])}
+
+    def port_rows(self):
+        """Rows of host ports by what was asked for."""
+        of_the_file = [] if len(self.planes) > 1 else [0, 3]
+        return {*of_the_file, *(int(name[1:]) for name in self.ports)}
 
     def stages(self):
         return self.net.json("status")["stages"]
@@ -155,6 +168,9 @@ class Subject:
         steps = bool(self.net.json("circuit", "schedule", "status").get("slots"))
         if steps != (self.schedule is not None):
             raise AssertionError(f"the schedule that was started is {self.schedule}, and one {'steps' if steps else 'does not step'}")
+        ports, wanted = self.port_names(), {f"{'p' if f'p{row}' in self.ports else 'h'}{row}" for row in self.port_rows()}
+        if ports != wanted:
+            raise AssertionError(f"host ports: {sorted(wanted)} should be there, {sorted(ports)} are")
         self.check_processes()
 
     def check_processes(self):
