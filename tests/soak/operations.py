@@ -152,6 +152,8 @@ def kill_controller(subject, _dice):
     subject.net.kill("controller")
     if subject.only_the_controller_knows:
         subject.counts_again()
+        # Nobody knows any more what the killed data plane had taken from its trunk.
+        subject.trunk_is_unknown = True
     subject.start_again("controller")
     return "and started it"
 
@@ -187,6 +189,7 @@ def down_and_resume(subject, _dice):
     subject.net.bfly("down", check=False)
     subject.net.bfly("up", subject.net.file, "--resume")
     subject.counts_again()
+    subject.trunk_is_unknown = False
     subject.schedule = None  # what is kept of a fabric has none
     return "the same topology"
 
