@@ -5,7 +5,9 @@ import re
 import unittest
 
 import fabric
+import frames
 import lab
+from shared_memory_peer import MemifPeer, PeerProcess, VhostPeer
 
 STAY, OTHER, COMES = 0, 3, 5
 
@@ -60,6 +62,29 @@ class PortsTest(unittest.TestCase):
             net.down()
             net.bfly("up", net.file, "--resume")
             stay.ping(comes.address)
+            net.down()
+
+    def test_ports_of_memory_that_a_peer_shares_come_and_go(self):
+        """A memif client and the front end of a vhost device send to a host, and hear of it, as often as they are added."""
+        stay, other = self.hosts[STAY], self.hosts[OTHER]
+        content = fabric.topology([fabric.host_port(row) for row in (STAY, OTHER)])
+        with fabric.Fabric(self.lab, self.switch, content) as net:
+            talk = stay.spawn("ping", "-i", "0.002", "-c", "1500", other.address, name="talk")
+            frame = frames.frame(frames.row_mac(COMES))  # each peer sends to itself
+            for again in range(2):
+                for kind, device in ((MemifPeer, "net_memif{n},role=server,id=0,socket={path},socket-abstract=no"),
+                                     (VhostPeer, "net_vhost{n},iface={path},queues=1")):
+                    path = self.lab.directory / f"fabric-run/{kind.__name__}{again}.sock"
+                    net.bfly("port", "add", "peer", "--device", device.format(n=again, path=path), "--rows", COMES)
+                    peer = PeerProcess(kind, path, frame)
+                    self.addCleanup(peer.process.kill)
+                    peer.wait_for_traffic(sent=1000, received=1000)
+                    net.bfly("port", "remove", "peer")
+                    self.assertEqual(self.names(net), [f"h{STAY}", f"h{OTHER}"])
+                    self.assertFalse(path.exists(), path)
+                    peer.crash()
+            self.assertRegex(talk.finish(), r"1500 packets transmitted, 1500 received")
+            net.settled()
             net.down()
 
 
