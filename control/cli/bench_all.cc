@@ -23,6 +23,7 @@
 #include "control/cli/machine_facts.h"
 #include "control/cli/syntax.h"
 #include "control/measure/core/journal.h"
+#include "control/server/number_option.h"
 #include "dataplane/bench/bench_frames.h"
 #include "dataplane/bench/bench_processes.h"
 #include "dataplane/runtime/elapsed.h"
@@ -256,7 +257,7 @@ void AddAllBenches(CLI::App& bench, Invocation& invocation) {
   verb->add_option("--limit", options->limit,
                    "Interrupt a bench that takes longer [180s, or 30s with --quick]")
       ->transform(TimeInSeconds())
-      ->check(CLI::Range(0.1, 86400.0))
+      ->check(NumberFrom(0.1, 86400.0))
       ->type_name("TIME");
   verb->callback(
       [&invocation, options] { invocation.action = [options] { return BenchAll(*options); }; });

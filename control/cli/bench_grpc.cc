@@ -13,6 +13,7 @@
 #include "control/cli/syntax.h"
 #include "control/cli/terminal.h"
 #include "control/cli/text.h"
+#include "control/server/number_option.h"
 #include "dataplane/bench/run_statistics.h"
 #include "dataplane/runtime/cpus.h"
 #include "topologies/permutation.h"
@@ -179,7 +180,7 @@ void AddGrpcBench(CLI::App& bench, Invocation& invocation) {
       ->capture_default_str();
   verb->add_option("--seconds", options->seconds, "Length of each measurement of a run")
       ->transform(TimeInSeconds())
-      ->check(CLI::Range(0.01, 3600.0))
+      ->check(NumberFrom(0.01, 3600.0))
       ->capture_default_str()
       ->type_name("TIME");
   verb->add_option("--seed", options->seed, "Seed of network and permutation")

@@ -19,6 +19,7 @@
 #include "control/cli/syntax.h"
 #include "control/cli/text.h"
 #include "control/measure/core/journal.h"
+#include "control/server/number_option.h"
 #include "control/topology_file/ranges.h"
 #include "topologies/traffic_pattern.h"
 
@@ -319,32 +320,35 @@ void AddNdrBench(CLI::App& bench, Invocation& invocation) {
       ->type_name("PATTERN");
   verb->add_option("--initial-duration", options->initial_duration, "Of the shortest trials")
       ->transform(TimeInSeconds())
+      ->check(NumberFrom(0.001, 86400.0))
       ->capture_default_str()
       ->type_name("TIME");
   verb->add_option("--final-duration", options->final_duration,
                    "Of the trials that count; 60s is RFC 2544's")
       ->transform(TimeInSeconds())
+      ->check(NumberFrom(0.001, 86400.0))
       ->capture_default_str()
       ->type_name("TIME");
   verb->add_option("--duration-sum", options->duration_sum,
                    "Time of trials that decides about a load; left out: one trial")
       ->transform(TimeInSeconds())
+      ->check(NumberFrom(0.001, 86400.0))
       ->type_name("TIME");
   verb->add_option("--loss-ratio", options->loss_ratio, "Part of the frames that PDR may lose")
-      ->check(CLI::Range(0.0, 0.99))
+      ->check(NumberFrom(0.0, 0.99))
       ->capture_default_str();
   verb->add_option("--exceed-ratio", options->exceed_ratio,
                    "Part of the time at a load whose trials may lose more")
-      ->check(CLI::Range(0.0, 0.99))
+      ->check(NumberFrom(0.0, 0.99))
       ->capture_default_str();
   verb->add_option("--width", options->width, "Relative distance of the bounds that is enough")
-      ->check(CLI::Range(0.0001, 0.5))
+      ->check(NumberFrom(0.0001, 0.5))
       ->capture_default_str();
   verb->add_option("--most", options->most,
                    "Largest load, in frames a second of each sending row; left out: 1.25 times "
                    "what the sources send unpaced")
       ->transform(RatePerSecond())
-      ->check(CLI::Range(1.0, 1e9))
+      ->check(NumberFrom(1.0, 1e9))
       ->type_name("RATE");
   verb->add_option("--histogram", options->histogram,
                    "Write the latency histograms at 10, 50 and 90 % of NDR here, as CSV")

@@ -11,6 +11,7 @@
 #include "control/cli/bench_report.h"
 #include "control/cli/syntax.h"
 #include "control/cli/telemetry_load.h"
+#include "control/server/number_option.h"
 #include "dataplane/bench/run_statistics.h"
 #include "dataplane/runtime/cpus.h"
 
@@ -148,7 +149,7 @@ void AddTelemetryBench(CLI::App& bench, Invocation& invocation) {
       ->capture_default_str();
   verb->add_option("--seconds", options->seconds, "Length of each measurement of a run")
       ->transform(TimeInSeconds())
-      ->check(CLI::Range(0.1, 3600.0))
+      ->check(NumberFrom(0.1, 3600.0))
       ->capture_default_str()
       ->type_name("TIME");
   verb->add_option("--seed", options->seed, "Seed of network and traffic")->capture_default_str();

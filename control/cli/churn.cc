@@ -16,6 +16,7 @@
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
 #include "control/protocols/circuit_set.h"
+#include "control/server/number_option.h"
 #include "dataplane/runtime/elapsed.h"
 
 namespace bfly::control {
@@ -231,7 +232,7 @@ void AddChurn(CLI::App& circuit, Invocation& invocation) {
               "Time between two lines on a running fabric, a plain number is seconds; given with "
               "--json, a message a line, the last at the end")
           ->transform(TimeInSeconds())
-          ->check(CLI::Range(0.01, 86400.0))
+          ->check(NumberFrom(0.01, 86400.0))
           ->capture_default_str()
           ->type_name("TIME");
   CLI::Option* dry_run = verb->add_flag("--dry-run", options->dry_run,

@@ -12,6 +12,7 @@
 #include "control/cli/verb.h"
 #include "control/cli/watch.h"
 #include "control/json/message_json.h"
+#include "control/server/number_option.h"
 #include "topologies/link_choice.h"
 
 namespace bfly::control {
@@ -247,7 +248,7 @@ void AddCounters(CLI::App& app, Invocation& invocation) {
   verb->add_option("--seconds", options->watch.seconds,
                    "Stop watching after this time; a plain number is seconds, 0: never")
       ->transform(TimeInSeconds())
-      ->check(CLI::Range(0.0, 1e9))
+      ->check(NumberFrom(0.0, 1e9))
       ->capture_default_str()
       ->type_name("TIME");
   verb->callback([&invocation, options] {

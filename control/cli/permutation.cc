@@ -22,6 +22,7 @@
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
 #include "control/protocols/protocol.h"
+#include "control/server/number_option.h"
 #include "control/services/route_message.h"
 #include "control/topology_file/ranges.h"
 #include "topologies/random.h"
@@ -247,7 +248,7 @@ void AddPermutation(CLI::App& circuit, Invocation& invocation) {
                    "Start sources that send this many packets a second over each circuit; "
                    "0: as fast as the workers allow")
       ->transform(RatePerSecond())
-      ->check(CLI::Range(0.0, 1e9))
+      ->check(NumberFrom(0.0, 1e9))
       ->type_name("RATE");
   CLI::Option* dry_run =
       verb->add_flag("--dry-run", options->dry_run, "Compute the paths, install nothing");

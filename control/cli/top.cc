@@ -19,6 +19,7 @@
 #include "control/cli/terminal.h"
 #include "control/cli/text.h"
 #include "control/cli/top_reader.h"
+#include "control/server/number_option.h"
 #include "control/top/browser.h"
 #include "control/top/curses_screen.h"
 #include "control/top/sample_json.h"
@@ -193,7 +194,7 @@ void AddTop(CLI::App& app, Invocation& invocation) {
   verb->add_option("--seconds", options->seconds,
                    "Stop after this time; a plain number is seconds, 0: never")
       ->transform(TimeInSeconds())
-      ->check(CLI::Range(0.0, 1e9))
+      ->check(NumberFrom(0.0, 1e9))
       ->capture_default_str()
       ->type_name("TIME");
   verb->callback([&invocation, options] {

@@ -14,6 +14,7 @@
 #include "control/cli/text.h"
 #include "control/cli/traffic_list.h"
 #include "control/cli/verb.h"
+#include "control/server/number_option.h"
 #include "control/trace_file/trace_file.h"
 #include "topologies/arrivals.h"
 #include "topologies/traffic_pattern.h"
@@ -198,7 +199,7 @@ void AddStart(CLI::App& group, Invocation& invocation) {
       ->add_option("--rate", source->packets_per_second,
                    "Packets a second of each row, such as 20k; 0: as fast as the worker allows")
       ->transform(RatePerSecond())
-      ->check(CLI::Range(0.0, 1e9))
+      ->check(NumberFrom(0.0, 1e9))
       ->capture_default_str()
       ->type_name("RATE");
   start->add_option("--bytes", source->bytes, "Length of a packet, 64 to 9018")
@@ -212,7 +213,7 @@ void AddStart(CLI::App& group, Invocation& invocation) {
       ->capture_default_str()
       ->type_name("PATTERN");
   start->add_option("--p", source->p, "p-flip: probability that a bit differs from the origin's")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(NumberFrom(0.0, 1.0))
       ->capture_default_str();
   AddRanges(*start, "--hotspots", source->hotspots, "hotspot: the rows");
   start
@@ -234,7 +235,7 @@ void AddStart(CLI::App& group, Invocation& invocation) {
       ->transform(TimeInSeconds(""))
       ->type_name("TIME");
   start->add_option("--duty", source->duty, "on-off: part of the time that is on")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(NumberFrom(0.0, 1.0))
       ->capture_default_str();
   start
       ->add_option("--priority", source->priority,

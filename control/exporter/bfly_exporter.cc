@@ -14,6 +14,7 @@
 #include "control/exporter/scraper.h"
 #include "control/log/logger.h"
 #include "control/server/address.h"
+#include "control/server/number_option.h"
 #include "control/server/stop_signal.h"
 
 namespace bfly::control {
@@ -68,7 +69,7 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--timeout", flags.timeout,
                  "Seconds that the controller may take for a scrape; less than Prometheus' "
                  "scrape_timeout")
-      ->check(CLI::Range(0.1, 60.0))
+      ->check(NumberFrom(0.1, 60.0))
       ->capture_default_str();
   DeclareLog(app, flags.log);
 }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/server/address.h"
+#include "control/server/number_option.h"
 
 namespace bfly::control {
 
@@ -29,7 +30,7 @@ void DeclareDoors(CLI::App& app, DoorFlags& flags, Role least) {
     app.add_option("--viewer-calls", flags.viewer_calls,
                    "Calls that each viewer may begin in a second, 0: any number")
         ->capture_default_str()
-        ->check(CLI::Range(0.0, 1e9));
+        ->check(NumberFrom(0.0, 1e9));
     app.add_option("--operator", flags.roles.operators, "Who may also change the fabric: " + who)
         ->type_name("CALLER");
   }

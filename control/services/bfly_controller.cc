@@ -27,6 +27,7 @@
 #include "control/server/controller_lock.h"
 #include "control/server/door_flags.h"
 #include "control/server/grpc_server.h"
+#include "control/server/number_option.h"
 #include "control/server/operator_id.h"
 #include "control/server/service_notice.h"
 #include "control/server/state_lock.h"
@@ -98,7 +99,7 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--look-time", flags.look_time,
                  "Seconds that a data plane may take to answer when the controller looks whether "
                  "it is there, which it does several times a second")
-      ->check(CLI::Range(0.1, 60.0))
+      ->check(NumberFrom(0.1, 60.0))
       ->capture_default_str();
   app.add_option("--late-looks", flags.late_looks,
                  "A data plane that misses so many looks in a row counts as gone. One whose "

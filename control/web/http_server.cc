@@ -70,6 +70,9 @@ BeastResponse ToBeast(HttpResponse answer, unsigned version, bool keep_alive) {
   response.set("X-Content-Type-Options", "nosniff");
   response.set("Referrer-Policy", "no-referrer");
   response.set("Cross-Origin-Resource-Policy", "same-origin");
+  if (response.result() == http::status::method_not_allowed) {
+    response.set(http::field::allow, "GET, POST");  // RFC 9110, 15.5.6
+  }
   response.keep_alive(keep_alive);
   response.body() = std::move(answer.body);
   response.prepare_payload();

@@ -271,7 +271,7 @@ TEST_F(WebPageTest, NoOtherSiteMayReadOrFrameAnything) {
               StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(Send("OPTIONS /api/link/fail HTTP/1.1\r\nHost: localhost\r\n"
                    "Origin: http://example.org\r\nConnection: close\r\n\r\n"),
-              StartsWith("HTTP/1.1 405"));
+              AllOf(StartsWith("HTTP/1.1 405"), HasSubstr("Allow: GET, POST\r\n")));
 }
 
 TEST_F(WebPageTest, WhatIsNotHttpIsRefusedAndTheNextClientIsServed) {

@@ -8,6 +8,7 @@
 #include "control/cli/suggestion.h"
 #include "control/cli/syntax.h"
 #include "control/cli/verb.h"
+#include "control/server/number_option.h"
 
 namespace bfly::control {
 namespace {
@@ -56,6 +57,18 @@ std::string Ranges(const std::vector<std::string>& words) {
     return error.what();
   }
   return testing::PrintToString(rows);
+}
+
+TEST(NumberFrom, TakesNumbersInItsRangeAlone) {
+  const CLI::Validator part = NumberFrom(0.1, 60.0);
+  for (const std::string right : {"0.1", "60", "6e1", "1"}) {
+    EXPECT_EQ(Rewritten(part, right), right);
+  }
+  for (const std::string wrong : {"nan", "-nan", "inf", "0.09", "60.1", "1 s", ""}) {
+    EXPECT_EQ(Rewritten(part, wrong), "wrong") << wrong;
+  }
+  std::string text = "nan";
+  EXPECT_EQ(part(text), "'nan' is not a number in [0.1 - 60]");
 }
 
 TEST(AddRanges, TakesRangesNumbersAndTheOptionAgain) {
