@@ -46,8 +46,9 @@ class Interrupts:
 
     def __exit__(self, *_):
         self.held = False
-        if self.waiting is not None:
-            raise KeyboardInterrupt(self.waiting)
+        number, self.waiting = self.waiting, None
+        if number is not None:
+            raise KeyboardInterrupt(number)
 
 
 INTERRUPTS = Interrupts()
@@ -305,4 +306,5 @@ def main():
     sys.exit(code)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -57,26 +57,38 @@ inline std::unique_ptr<GrpcServer> MustStart(const std::string& address,
   return *std::move(server);
 }
 
+// The servers of a test lie on the heap. ThreadSanitizer is not told when a std::mutex ends, so
+// that two that lie at the same place of the stack, one after the other, are one to it, and the
+// orders in which tests take them look like a deadlock. It is told when memory is freed.
+
 // A data plane: the agent over a fabric of `backend`. Destroying it looks like a kill.
 class TestAgent {
  public:
   TestAgent(const std::string& directory, const std::string& name, FabricBackend backend)
-      : host_(std::move(backend), name),
-        service_(host_, {"no hugepages (slower)", "DPDK of the test"},
-                 [this] { asked_to_end = true; }),
-        server_(MustStart(SocketAddress(directory, name), {&service_})),
-        updates_(UpdateSocket::Start(SocketAddress(directory, name), host_)) {
-    EXPECT_TRUE(updates_.ok()) << updates_.status();
-  }
+      : server_(std::make_unique<Server>(directory, name, std::move(backend), asked_to_end)) {}
 
-  FabricHost& host() { return host_; }
+  FabricHost& host() { return server_->host; }
   std::atomic<bool> asked_to_end = false;
 
  private:
-  FabricHost host_;
-  AgentService service_;
-  std::unique_ptr<GrpcServer> server_;
-  absl::StatusOr<std::unique_ptr<UpdateSocket>> updates_;
+  struct Server {
+    Server(const std::string& directory, const std::string& name, FabricBackend backend,
+           std::atomic<bool>& asked_to_end)
+        : host(std::move(backend), name),
+          service(host, {"no hugepages (slower)", "DPDK of the test"},
+                  [&asked_to_end] { asked_to_end = true; }),
+          server(MustStart(SocketAddress(directory, name), {&service})),
+          updates(UpdateSocket::Start(SocketAddress(directory, name), host)) {
+      EXPECT_TRUE(updates.ok()) << updates.status();
+    }
+
+    FabricHost host;
+    AgentService service;
+    std::unique_ptr<GrpcServer> server;
+    absl::StatusOr<std::unique_ptr<UpdateSocket>> updates;
+  };
+
+  std::unique_ptr<Server> server_;
 };
 
 // In tests no other client reads the counters.
@@ -94,26 +106,16 @@ class TestController {
                           CounterPoll::Options poll = PollOnlyWhenAsked(),
                           std::vector<std::string> agents = {}, LookRule looks = {},
                           std::chrono::milliseconds worker_patience = std::chrono::minutes(5))
-      : controller_({.run_directory = directory,
-                     .agents = std::move(agents),
-                     .caller = {},
-                     .watch_interval = std::chrono::milliseconds(watch_interval_ms),
-                     .look_time = looks.time,
-                     .late_looks = looks.late,
-                     .worker_patience = worker_patience}),
-        poll_(controller_, std::move(poll)),
-        desk_(controller_.resources()),
-        events_service_(controller_.events(), controller_.resources(), desk_),
-        fabric_service_(controller_, poll_, desk_),
-        circuits_service_(controller_, desk_),
-        data_server_service_(controller_, desk_),
-        programs_service_(controller_, desk_),
-        telemetry_service_(poll_, desk_),
-        traffic_service_(controller_, desk_),
-        server_(MustStart(
-            SocketAddress(directory, "controller"),
-            {&events_service_, &fabric_service_, &circuits_service_, &data_server_service_,
-             &programs_service_, &telemetry_service_, &traffic_service_})),
+      : server_(std::make_unique<Server>(
+            directory,
+            ControllerOptions{.run_directory = directory,
+                              .agents = std::move(agents),
+                              .caller = {},
+                              .watch_interval = std::chrono::milliseconds(watch_interval_ms),
+                              .look_time = looks.time,
+                              .late_looks = looks.late,
+                              .worker_patience = worker_patience},
+            std::move(poll))),
         channel(grpc::CreateChannel(SocketAddress(directory, "controller"),
                                     grpc::InsecureChannelCredentials())),
         fabric(v1::Fabric::NewStub(channel)),
@@ -124,28 +126,49 @@ class TestController {
         traffic(v1::Traffic::NewStub(channel)),
         events(v1::Events::NewStub(channel)) {}
 
-  Controller& controller() { return controller_; }
+  Controller& controller() { return server_->controller; }
   // Whether the words of an event have `text`.
   bool Logged(const std::string& text) {
-    EventCursor cursor = controller_.events().BeginAt({.since = 0}).cursor;
-    while (const auto next = controller_.events().Read(cursor)) {
+    EventCursor cursor = controller().events().BeginAt({.since = 0}).cursor;
+    while (const auto next = controller().events().Read(cursor)) {
       if (WordsOf(*next->event).find(text) != std::string::npos) return true;
     }
     return false;
   }
 
  private:
-  Controller controller_;
-  CounterPoll poll_;
-  CallDesk desk_;
-  EventsService events_service_;
-  FabricService fabric_service_;
-  CircuitsService circuits_service_;
-  DataServerService data_server_service_;
-  ProgramsService programs_service_;
-  TelemetryService telemetry_service_;
-  TrafficService traffic_service_;
-  std::unique_ptr<GrpcServer> server_;
+  struct Server {
+    Server(const std::string& directory, ControllerOptions options,
+           CounterPoll::Options poll_options)
+        : controller(std::move(options)),
+          poll(controller, std::move(poll_options)),
+          desk(controller.resources()),
+          events_service(controller.events(), controller.resources(), desk),
+          fabric_service(controller, poll, desk),
+          circuits_service(controller, desk),
+          data_server_service(controller, desk),
+          programs_service(controller, desk),
+          telemetry_service(poll, desk),
+          traffic_service(controller, desk),
+          server(
+              MustStart(SocketAddress(directory, "controller"),
+                        {&events_service, &fabric_service, &circuits_service, &data_server_service,
+                         &programs_service, &telemetry_service, &traffic_service})) {}
+
+    Controller controller;
+    CounterPoll poll;
+    CallDesk desk;
+    EventsService events_service;
+    FabricService fabric_service;
+    CircuitsService circuits_service;
+    DataServerService data_server_service;
+    ProgramsService programs_service;
+    TelemetryService telemetry_service;
+    TrafficService traffic_service;
+    std::unique_ptr<GrpcServer> server;
+  };
+
+  std::unique_ptr<Server> server_;
 
  public:
   std::shared_ptr<grpc::Channel> channel;

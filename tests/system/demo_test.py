@@ -5,10 +5,14 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 
 from lab import BUILD, PATIENCE, ROOT, require_root, run, wait_until
+
+sys.path.insert(0, str(ROOT / "deploy/lib"))
+from demo import Interrupts  # noqa: E402
 
 
 def leftovers(pid):
@@ -23,6 +27,16 @@ def leftovers(pid):
         if f"bfly-demo-{pid}-".encode() in command:
             left.append(command.replace(b"\0", b" ").decode())
     return left + [str(path) for path in pathlib.Path(tempfile.gettempdir()).glob(f"bfly-demo-{pid}-*")]
+
+
+class ASignalWhileAProcessStarts(unittest.TestCase):
+    def test_it_ends_the_demo_once_and_not_its_clean_up(self):
+        interrupts = Interrupts()
+        with self.assertRaises(KeyboardInterrupt):
+            with interrupts:
+                interrupts.on_signal(signal.SIGINT, None)
+        with interrupts:
+            pass
 
 
 class Demo(unittest.TestCase):
