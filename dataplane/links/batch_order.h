@@ -24,15 +24,35 @@ class BatchOrder {
     count_ = next_ = 0;
     is_sorted_ = false;
   }
-  // `tick`: from the first one on, at most kMostTicks later. `place`: below kMost, of the packet in
-  // its batch. At most kMost packets.
+  // `tick`: from the first one on, at most kMostTicks later. `place`: of the packet in its batch,
+  // below kMost. At most kMost packets.
   void Add(uint64_t tick, uint32_t place) {
     packets_[count_++] = static_cast<uint32_t>(tick - first_tick_) << kPlaceBits | place;
   }
+  // The same for many packets. A loop has a local copy, so that no store to memory makes it read
+  // the members again. AddAll takes it back.
+  struct Adding {
+    uint64_t first_tick;
+    uint32_t* next;
+    void Add(uint64_t tick, uint32_t place) {
+      *next++ = static_cast<uint32_t>(tick - first_tick) << kPlaceBits | place;
+    }
+  };
+  Adding StartAdding() { return {first_tick_, packets_.data() + count_}; }
+  void AddAll(const Adding& adding) { count_ = static_cast<size_t>(adding.next - packets_.data()); }
   size_t count() const { return count_; }
   bool empty() const { return next_ == count_; }
-  // The places of the packets in the order in which they were added. Not after TakeUntil.
+  // The places of the packets in the order in which they were added, or after Sort by tick.
   uint32_t place(size_t i) const { return packets_[i] % kMost; }
+
+  void Sort() {
+    is_sorted_ = true;
+    if (!SortBySteps()) SortByDigits();
+  }
+  // After Sort: the ticks in order.
+  uint64_t TickOf(size_t i) const { return first_tick_ + (packets_[i] >> kPlaceBits); }
+  // After Sort: only the first `count` packets stay.
+  void Keep(size_t count) { count_ = count; }
 
   // The tick of the next packet; UINT64_MAX: there is none. Before Sort: a tick before which there
   // is none.
@@ -54,12 +74,32 @@ class BatchOrder {
   static_assert(kMost == 1u << kPlaceBits);
   static constexpr int kSortBits = 7;
 
-  uint64_t TickOf(size_t i) const { return first_tick_ + (packets_[i] >> kPlaceBits); }
+  // By insertion, if a step a packet does. Returns whether it did; else some steps are made.
+  bool SortBySteps() {
+    uint32_t* const packets = packets_.data();
+    size_t steps = count_;
+    for (size_t i = 1; i < count_; ++i) {
+      const uint32_t moved = packets[i];
+      const uint32_t last_of_tick = moved | (kMost - 1);
+      size_t at = i;
+      if (packets[at - 1] <= last_of_tick) [[likely]]
+        continue;
+      do {
+        packets[at] = packets[at - 1];
+        --at;
+        if (--steps == 0) {
+          packets[at] = moved;
+          return false;
+        }
+      } while (at > 0 && packets[at - 1] > last_of_tick);
+      packets[at] = moved;
+    }
+    return true;
+  }
 
   // By digits of the tick, the lowest digit first. The packets are sorted in two parts side by
   // side: packets of one digit wait for each other, and the parts don't.
-  void Sort() {
-    is_sorted_ = true;
+  void SortByDigits() {
     uint32_t ticks = 0;
     for (size_t i = 0; i < count_; ++i) ticks |= packets_[i] >> kPlaceBits;
     const int bits = std::bit_width(ticks);

@@ -32,14 +32,7 @@ class FifoLink {
 
   // A packet comes at tick `arrival`. Returns the first tick that is not before it leaves.
   uint64_t Add(uint64_t arrival, LinkTime work, uint32_t entry, Store& store) {
-    auto& stored = store.at(entry);
-    stored.sequence = 0;
-    stored.rank = 1;
-    stored.next = 0;
-    const bool follows = counts_ != 0 ? waiting_ != 0 : first_ != 0;
-    store.at(follows ? last_ : 0).next = entry;
-    last_ = entry;
-    first_ = first_ == 0 ? entry : first_;
+    List(entry, store);
     if (counts_ != 0) [[unlikely]]
       CountAdded(AtTick(arrival), entry);
     const Sending sending = SendingOf(arrival, work);
@@ -63,11 +56,23 @@ class FifoLink {
         std::max(free_tick_, arrival) + WholeTick(work) + (fraction >> kTickFractionBits);
     return {std::min(tick, kLatestTick), static_cast<uint32_t>(fraction)};
   }
-  // The packet comes, and it leaves before anybody asks who waits, so it is not in the list. The
-  // link must not count.
+  // The packet comes, and it leaves or is listed before anybody asks who waits. The link must not
+  // count.
   void Send(Sending sending) {
     free_tick_ = sending.tick;
     free_fraction_ = sending.fraction;
+  }
+  // A packet that was sent by Send and is on the link is in the list from now on, behind those that
+  // came before it. The link must not count.
+  void List(uint32_t entry, Store& store) {
+    auto& stored = store.at(entry);
+    stored.sequence = 0;
+    stored.rank = 1;
+    stored.next = 0;
+    const bool follows = counts_ != 0 ? waiting_ != 0 : first_ != 0;
+    store.at(follows ? last_ : 0).next = entry;
+    last_ = entry;
+    first_ = first_ == 0 ? entry : first_;
   }
   // Whether the link counts who waits.
   bool counts() const { return counts_ != 0; }

@@ -40,9 +40,15 @@ class PacketStore {
 
   // 0: all are in use.
   uint32_t Take() {
-    if (given_ > 0) return given_back_[--given_];
-    return used_ < capacity_ ? used_++ : 0;
+    if (room() == 0) [[unlikely]]
+      return 0;
+    return given_ > 0 ? given_back_[--given_] : used_++;
   }
+  // How many packets can still be taken or set aside.
+  size_t room() const { return size_t{capacity_} - used_ + given_ - set_aside_; }
+  // So many packets, for which there is room, are kept elsewhere. They count as if they were here.
+  void SetAside(size_t packets) { set_aside_ += packets; }
+  void PutBack(size_t packets) { set_aside_ -= packets; }
   void Give(uint32_t entry) { given_back_[given_++] = entry; }
   void Give(const uint32_t* entries, uint32_t count) {
     std::copy_n(entries, count, given_back_ + given_);
@@ -58,6 +64,7 @@ class PacketStore {
   uint32_t capacity_;  // entries, number 0 not used
   uint32_t used_ = 1;  // entries ever handed out, and number 0
   uint32_t given_ = 0;
+  size_t set_aside_ = 0;
 };
 
 }  // namespace bfly::dataplane

@@ -40,6 +40,7 @@ TimedLinks::TimedLinks(uint32_t links, uint64_t first_of_stage, PacketStore* sto
 void TimedLinks::SetTable(const ShapeTable* table, uint64_t now) {
   const ShapeTable* const before = std::exchange(table_, table);
   if (before == nullptr || held_ == 0) return;
+  Spill();
   struct Changed {
     uint32_t number;
     FifoLink<StoredPackets>::Waiting waiting;
@@ -161,6 +162,7 @@ inline bool TimedLinks::IsFifoFull(TimedLink& link, const ServedLink& served, ui
 }
 
 uint32_t TimedLinks::WaitingAt(TimedLink& link, const ServedLink& served, uint64_t now) {
+  Spill();
   counting_ += link.fifo.counts() ? 0 : 1;
   return link.fifo.WaitingAt(AtTick(now), packets_, WorkAt(served));
 }
@@ -190,6 +192,51 @@ TimedLinks::Standing TimedLinks::At(uint32_t of_stage, uint64_t arrival) {
 }
 
 void TimedLinks::Enter(const Descriptor* batch, const uint32_t* links, int count, Ledger& ledger) {
+  if (count == 0 || EnterAll(batch, links, count, 0)) return;
+  EnterStored(batch, links, count, ledger);
+}
+
+bool TimedLinks::EnterAll(const Descriptor* batch, const uint32_t* links, int count, uint64_t now) {
+  if (counting_ != 0 || count > kMostLast || !calendar_.empty() ||
+      store_->room() < static_cast<size_t>(count) || !TimedPassage::IsFor(*table_)) {
+    return false;
+  }
+  const ServedLink served = *table_->of_all();
+  if (served.queue_limit != 0 &&
+      !TimedPassage::Count(arrays(), first_link_, served, links, count)) {
+    return false;
+  }
+  held_ += static_cast<uint64_t>(count);
+  store_->SetAside(passage_.EnterAll(
+      arrays(), first_link_, served, batch, links, count, now, [this] { Spill(); },
+      [&](uint64_t arrival, uint32_t place) {
+        StoreSent(batch[place], links[place] - first_link_, arrival);
+      }));
+  return true;
+}
+
+void TimedLinks::Spill() {
+  if (!passage_.keeps_packets()) return;
+  passage_.TakeLater([this](const LaterPacket& later) {
+    store_->PutBack(1);
+    StoreSent(later.packet, later.link, later.arrival);
+  });
+}
+
+void TimedLinks::StoreSent(const Descriptor& packet, uint32_t number, uint64_t arrival) {
+  const uint32_t entry = store_->Take();
+  StoredPacket& stored = packets_.at(entry);
+  stored.packet = packet;
+  links_[number].fifo.List(entry, packets_);
+  cold_[number].occupancy.store(links_[number].packets, std::memory_order_relaxed);
+  stored.key = arrival;
+  stored.link = number;
+  calendar_.Add(entry, packets_);
+}
+
+void TimedLinks::EnterStored(const Descriptor* batch, const uint32_t* links, int count,
+                             Ledger& ledger) {
+  Spill();
   const ServedLink* const all = table_->of_all();
   if (all != nullptr && all->discipline == Discipline::kFifo) {
     const ServedLink served = *all;
@@ -225,16 +272,18 @@ void TimedLinks::Enter(const Descriptor* batch, const uint32_t* links, int count
 
 void TimedLinks::EnterLast(const Descriptor* batch, const uint32_t* links, int count, uint64_t now,
                            Ledger& ledger) {
-  if (count == 0) return;
+  if (count == 0 || EnterAll(batch, links, count, now)) return;
+  Spill();
   // Packets that pass are not in the lists by which FIFO links find out who waits.
-  if (counting_ != 0 || !TimedPassage::Count(arrays(), first_link_, *table_, links, count)) {
-    return Enter(batch, links, count, ledger);
+  if (counting_ != 0 || !TimedPassage::IsFor(*table_) ||
+      !TimedPassage::Count(arrays(), first_link_, *table_->of_all(), links, count)) {
+    return EnterStored(batch, links, count, ledger);
   }
   const ServedLink served = *table_->of_all();
-  held_ += passage_.Enter(arrays(), first_link_, served, batch, links, count, now,
-                          [&](const Descriptor& packet, uint32_t number) {
-                            EnterCounted(packet, number, served, ledger);
-                          });
+  held_ += passage_.EnterSome(arrays(), first_link_, served, batch, links, count, now,
+                              [&](const Descriptor& packet, uint32_t number) {
+                                EnterCounted(packet, number, served, ledger);
+                              });
 }
 
 void TimedLinks::EnterCounted(const Descriptor& packet, uint32_t number, const ServedLink& served,
@@ -314,8 +363,14 @@ int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger)
   };
   while (count < room) {
     const auto most = static_cast<size_t>(room - count);
-    // At one tick those that are stored came first.
-    const uint64_t next_passing = passage_.NotBefore();
+    // At one tick those that are kept or stored came first.
+    const uint64_t next_passing = passage_.StayingNotBefore();
+    const size_t later = passage_.TakeLaterUntil(local, std::min(now, next_passing), most, add);
+    if (later > 0) {
+      held_ -= later;
+      store_->PutBack(later);
+      continue;
+    }
     const auto due = calendar_.TakeDue(std::min(now, next_passing), most, packets_);
     held_ -= due.size();
     for (const auto& [arrival, entry] : due) {
@@ -334,7 +389,8 @@ int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger)
     if (next_passing == UINT64_MAX) break;
     const int before = count;
     // The next packet comes before everything that is stored, and others may do so too.
-    passage_.TakeUntil(std::max(calendar_.NotBefore(), next_passing + 1) - 1, most, add);
+    const uint64_t next = std::min(calendar_.NotBefore(), passage_.LaterNotBefore());
+    passage_.TakeUntil(std::max(next, next_passing + 1) - 1, most, add);
     held_ -= static_cast<uint64_t>(count - before);
   }
   return count;
@@ -374,6 +430,7 @@ void TimedLinks::Schedule(uint32_t number) {
 }
 
 uint64_t TimedLinks::Discard() {
+  Spill();
   const uint64_t discarded = held_;
   const auto free_entry = [this](uint32_t entry) {
     rte_pktmbuf_free(packets_.at(entry).packet.mbuf);

@@ -7,7 +7,8 @@
 // At a FIFO link the departure of a packet is known as soon as the packet comes, also if the packet
 // has to wait. At other links it is known when the link takes the packet from those that wait, or,
 // if the link is shared, when the packet has been sent. A packet whose departure is known lies in
-// the stage's calendar until it arrives at the far side.
+// the stage's calendar until it arrives at the far side. Where all links are FIFO and alike it lies
+// in the TimedPassage instead.
 //
 // Among packets that come at one moment the first in the batch is served first. A packet that comes
 // at the moment at which a link becomes free finds it free. Packets that arrive in the same tick
@@ -73,7 +74,7 @@ class TimedLinks {
                  Ledger& ledger);
   // At most so many stored packets have arrived by the time of the last ExpectRelease, unless there
   // are more than kMostLast of them.
-  size_t due() const { return calendar_.due(); }
+  size_t due() const { return calendar_.due() + passage_.CountLaterUntil(expected_); }
 
   // Calls come in order of arrival, together with those of Enter.
   using Standing = LinkStanding;
@@ -81,7 +82,10 @@ class TimedLinks {
 
   // Release will be asked for all that arrives by `now`, and soon. The packets that come from here
   // on are kept so that this costs least.
-  void ExpectRelease(uint64_t now) { calendar_.MoveTo(now, packets_); }
+  void ExpectRelease(uint64_t now) {
+    calendar_.MoveTo(now, packets_);
+    expected_ = now;
+  }
   // Packets that have arrived at the far side by `now`, in order of arrival, at most `room`.
   // Packets lost on the wire are dropped here.
   int Release(uint64_t now, Descriptor* out, int room, Ledger& ledger);
@@ -106,6 +110,14 @@ class TimedLinks {
  private:
   // A mark in StoredPacket::rank.
   static constexpr uint32_t kServedAgain = 2;
+
+  // Sends the packets of a batch without the store, if that can be done; returns whether it did.
+  bool EnterAll(const Descriptor* batch, const uint32_t* links, int count, uint64_t now);
+  void EnterStored(const Descriptor* batch, const uint32_t* links, int count, Ledger& ledger);
+  // Moves what the passage keeps to the store.
+  void Spill();
+  // A packet that is on its link already, for which there is room.
+  void StoreSent(const Descriptor& packet, uint32_t number, uint64_t arrival);
 
   TimedArrays arrays() const { return {packets_, links_.get(), cold_, counters_.get()}; }
   bool IsFifoFull(TimedLink& link, const ServedLink& served, uint64_t arrival);
@@ -159,8 +171,9 @@ class TimedLinks {
   EventHeap events_;      // of links that are not FIFO: when the next departure becomes known
   const uint32_t count_;  // of links
   uint64_t held_ = 0;
-  TimedPassage passage_;
-  uint32_t counting_ = 0;                            // FIFO links that count who waits
+  TimedPassage passage_;   // keeps packets only while the calendar is empty
+  uint64_t expected_ = 0;  // of the last ExpectRelease
+  uint32_t counting_ = 0;  // FIFO links that count who waits
   std::atomic<LatencyHistogram*> latency_{nullptr};  // control: writes, worker: acquire loads
 };
 

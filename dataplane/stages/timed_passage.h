@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets that arrive at the far side of their FIFO links within the pass in which they come. They
-// stay in the batch in which they come. Storing them, and taking them out of the store and the
-// calendar at once, would cost more than the links themselves.
+// Packets on FIFO links that are all alike, without the store and the calendar, which would cost
+// more than the links themselves. Those that arrive at the far side within the pass in which they
+// come stay in the batch in which they come. The others are kept in order of arrival.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include "dataplane/links/batch_order.h"
 #include "dataplane/links/fifo_link.h"
 #include "dataplane/links/shape_table.h"
+#include "dataplane/stages/later_packets.h"
 #include "dataplane/stages/packet_store.h"
 
 namespace bfly::dataplane {
@@ -66,59 +68,151 @@ class TimedPassage {
  public:
   static constexpr int kMost = BatchOrder::kMost;  // packets of a batch
 
-  // Counts the packets of a batch as being on their links, if all links are alike, FIFO and without
-  // loss, and nobody has to find out who waits, because no more packets are on a link than its
-  // queue limit says. Returns whether it did. The numbers of `links` begin with `first_link`.
-  static bool Count(TimedArrays arrays, uint32_t first_link, const ShapeTable& table,
+  // Whether all links are alike, FIFO and without loss. The other functions are for such links.
+  static bool IsFor(const ShapeTable& table) {
+    const ServedLink* const all = table.of_all();
+    return all != nullptr && all->discipline == Discipline::kFifo && all->loss == 0;
+  }
+  // Counts the packets of a batch as being on their links, if nobody has to find out who waits,
+  // because no more packets are on a link than its queue limit says. Returns whether it did. The
+  // numbers of `links` begin with `first_link`.
+  static bool Count(TimedArrays arrays, uint32_t first_link, const ServedLink& served,
                     const uint32_t* links, int count);
 
   // Sends the packets of a batch that Count counted, all over links like `served`. Those that
   // arrive by `now` stay in `batch`, and they count as having left their links. The others are left
-  // to store(packet, number of the link). Returns how many stay.
+  // to store(packet, number of the link). Returns how many stay. For links with packets in the
+  // store.
   template <typename Store>
-  size_t Enter(TimedArrays arrays, uint32_t first_link, const ServedLink& served,
-               const Descriptor* batch, const uint32_t* links, int count, uint64_t now,
-               const Store& store) {
+  size_t EnterSome(TimedArrays arrays, uint32_t first_link, const ServedLink& served,
+                   const Descriptor* batch, const uint32_t* links, int count, uint64_t now,
+                   const Store& store) {
     batch_ = batch;
     order_.Begin(ArrivalOf(batch[0]));
     const uint64_t until = std::min(now, ArrivalOf(batch[0]) + BatchOrder::kMostTicks);
     for (uint32_t i = 0; i < static_cast<uint32_t>(count); ++i) {
-      const Descriptor& packet = batch[i];
       const uint32_t number = links[i] - first_link;
-      TimedLink& link = arrays.links[number];
-      const LinkTime work = served.SendTime(packet.bytes);
-      const FifoLink<StoredPackets>::Sending sending = link.fifo.SendingOf(ArrivalOf(packet), work);
-      const uint64_t far = std::max(sending.departure() + served.delay, link.latest);
-      if (far > until) {
-        store(packet, number);
-        continue;
+      const uint64_t far = Send(arrays, number, served, batch[i], until);
+      if (far == 0) {
+        store(batch[i], number);
+      } else {
+        order_.Add(far, i);
       }
-      if (link.packets > link.most) [[unlikely]]
-        NotePeak(arrays, number);
-      link.fifo.Send(sending);
-      link.latest = far;
-      arrays.counters[number].AddBusy(WholeTick(work), sending.departure());
-      order_.Add(far, i);
     }
-    Leave(arrays, first_link, links, static_cast<size_t>(count));
+    Leave(order_.count(), arrays, first_link, links, order_.count() < static_cast<size_t>(count));
     return order_.count();
   }
 
+  // The same where no packet of the links is in the store, and where the packets of links without
+  // a queue limit are not counted yet. The others are kept here. If that can't
+  // be, it calls store(arrival, place in the batch) for each of them, in order of arrival as far as
+  // they share a link, and before that spill(), which must take all that is kept (TakeLater).
+  // Returns how many of them are kept.
+  template <typename Spill, typename Store>
+  size_t EnterAll(TimedArrays arrays, uint32_t first_link, const ServedLink& served,
+                  const Descriptor* batch, const uint32_t* links, int count, uint64_t now,
+                  const Spill& spill, const Store& store) {
+    batch_ = batch;
+    const uint64_t first = ArrivalOf(batch[0]) + served.delay;
+    order_.Begin(first);
+    std::array<uint32_t, kMost> beyond;    // places of packets that arrive long after the first one
+    std::array<uint64_t, kMost> arrivals;  // of them
+    size_t beyond_count = 0;
+    const uint32_t uncounted = served.queue_limit == 0 ? 1 : 0;
+    BatchOrder::Adding adding = order_.StartAdding();
+    for (uint32_t i = 0; i < static_cast<uint32_t>(count); ++i) {
+      const uint32_t number = links[i] - first_link;
+      arrays.links[number].packets += uncounted;
+      const uint64_t far = Send(arrays, number, served, batch[i], UINT64_MAX);
+      if (far - first <= BatchOrder::kMostTicks) [[likely]] {
+        adding.Add(far, i);
+      } else {
+        arrivals[beyond_count] = far;
+        beyond[beyond_count++] = i;
+      }
+    }
+    order_.AddAll(adding);
+    order_.Sort();
+    const size_t sorted = order_.count();
+    size_t staying = sorted;
+    while (staying > 0 && order_.TickOf(staying - 1) > now) --staying;
+    const size_t kept = sorted - staying;
+    Leave(staying, arrays, first_link, links, false);
+    if (kept + beyond_count == 0) return 0;
+    const bool keeps = beyond_count == 0 && later_.CanAdd(kept, order_.TickOf(staying));
+    if (keeps) {
+      KeepFrom(staying, arrays, first_link, links);
+    } else {
+      spill();
+      for (size_t i = staying; i < sorted; ++i) store(order_.TickOf(i), order_.place(i));
+      for (size_t i = 0; i < beyond_count; ++i) store(arrivals[i], beyond[i]);
+    }
+    order_.Keep(staying);
+    return keeps ? kept : 0;
+  }
+
   // No packet arrives before this TSC; UINT64_MAX: there is none.
-  uint64_t NotBefore() const { return order_.NotBefore(); }
-  // Calls take(packet, arrival) for the next packets that arrive by `until`, at most `most`.
+  uint64_t NotBefore() const { return std::min(order_.NotBefore(), later_.NotBefore()); }
+  // Of those that stay in their batch, and of those that are kept.
+  uint64_t StayingNotBefore() const { return order_.NotBefore(); }
+  uint64_t LaterNotBefore() const { return later_.NotBefore(); }
+  // Calls take(packet, arrival) for the next packets that stay in their batch and arrive by
+  // `until`, at most `most`.
   template <typename Take>
   void TakeUntil(uint64_t until, size_t most, const Take& take) {
     order_.TakeUntil(until, most,
                      [&](uint64_t arrival, uint32_t place) { take(batch_[place], arrival); });
   }
 
+  bool keeps_packets() const { return !later_.empty(); }
+  // How many of the packets that are kept arrive by `now`.
+  size_t CountLaterUntil(uint64_t now) const { return later_.CountUntil(now); }
+  // Calls take(packet, arrival) for the next packets that are kept and arrive by `until`, at most
+  // `most`. They leave their links. Returns how many there were.
+  template <typename Take>
+  size_t TakeLaterUntil(TimedArrays arrays, uint64_t until, size_t most, const Take& take) {
+    return later_.TakeUntil(until, most, [&](const LaterPacket& later) {
+      const uint32_t occupancy = --arrays.links[later.link].packets;
+      NoteOccupancy(arrays.cold, later.link, occupancy);
+      take(later.packet, later.arrival);
+    });
+  }
+  // Calls take(a LaterPacket) for all packets that are kept, in order of arrival. They stay on
+  // their links.
+  template <typename Take>
+  void TakeLater(const Take& take) {
+    later_.TakeUntil(UINT64_MAX, later_.count(), take);
+  }
+
  private:
-  static void NotePeak(TimedArrays arrays, uint32_t number);
-  void Leave(TimedArrays arrays, uint32_t first_link, const uint32_t* links, size_t count);
+  // Sends the packet and returns when it arrives at the far side, unless that is after `until`:
+  // then it returns 0 and nothing happens.
+  [[gnu::always_inline]] static uint64_t Send(TimedArrays arrays, uint32_t number,
+                                              const ServedLink& served, const Descriptor& packet,
+                                              uint64_t until) {
+    TimedLink& link = arrays.links[number];
+    const LinkTime work = served.SendTime(packet.bytes);
+    const FifoLink<StoredPackets>::Sending sending = link.fifo.SendingOf(ArrivalOf(packet), work);
+    const uint64_t departure = sending.departure();
+    const uint64_t far = std::max(departure + served.delay, link.latest);
+    if (far > until) return 0;
+    if (link.packets > link.most) [[unlikely]]
+      NotePeak(&link, arrays.cold, number);
+    link.fifo.Send(sending);
+    link.latest = far;
+    arrays.counters[number].AddBusy(WholeTick(work), departure);
+    return far;
+  }
+  // Not with TimedArrays: a copy of it for each call would cost every packet.
+  static void NotePeak(TimedLink* link, LinkCold* cold, uint32_t number);
+  static void NoteOccupancy(LinkCold* cold, uint32_t number, uint32_t packets);
+  void KeepFrom(size_t first, TimedArrays arrays, uint32_t first_link, const uint32_t* links);
+  void Leave(size_t count, TimedArrays arrays, uint32_t first_link, const uint32_t* links,
+             bool some_stay);
 
   const Descriptor* batch_ = nullptr;
   BatchOrder order_;
+  LaterPackets later_;
 };
 
 }  // namespace bfly::dataplane

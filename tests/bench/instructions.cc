@@ -155,14 +155,15 @@ class Hops {
  public:
   enum class Way { kFused, kOneByOne, kTimed };
 
-  Hops(uint32_t rows, Way way)
+  // `shape`: of all links, if they take time.
+  Hops(uint32_t rows, Way way, const LinkShape& shape = {})
       : network_(*Network::Make({.kind = NetworkKind::kButterfly, .rows = rows})),
         way_(way),
         inlet_(network_) {
     std::vector<Stage*> hops;
     for (int s = 0; s < network_.stages(); ++s) {
       hops.push_back(stages_.emplace_back(std::make_unique<Stage>(network_, s)).get());
-      if (way_ == Way::kTimed) TakeTime(s);
+      if (way_ == Way::kTimed) TakeTime(s, shape);
     }
     segment_ = std::make_unique<Segment>(hops);
     segment_->AddInlet(&inlet_, false);
@@ -198,8 +199,8 @@ class Hops {
   }
 
  private:
-  void TakeTime(int s) {
-    const LinkPlan plan{.base = {.bits_per_second = 100'000'000'000}, .rules = {}};
+  void TakeTime(int s, const LinkShape& shape) {
+    const LinkPlan plan{.base = shape, .rules = {}};
     Stage& stage = *stages_.back();
     const ShapeTable& table = *tables_.emplace_back(
         std::make_unique<ShapeTable>(plan, s, network_.rows(), network_.ports(), kTicksPerSecond));
@@ -363,8 +364,12 @@ void CountAll() {
   CountCase("hop_fused", [&fused] { return fused.Pass(); });
   Hops one_by_one(1024, Hops::Way::kOneByOne);
   CountCase("hop_single", [&one_by_one] { return one_by_one.Pass(); });
-  Hops timed(64, Hops::Way::kTimed);
+  Hops timed(64, Hops::Way::kTimed, {.bits_per_second = 100'000'000'000});
   CountCase("hop_timed", [&timed] { return timed.Pass(); });
+  Hops delayed(64, Hops::Way::kTimed, {.bits_per_second = 100'000'000'000, .delay_ns = 10'000});
+  CountCase("hop_delayed", [&delayed] { return delayed.Pass(); });
+  Hops queued(64, Hops::Way::kTimed, {.bits_per_second = 1'000'000'000, .queue_limit = 100});
+  CountCase("hop_queued", [&queued] { return queued.Pass(); });
   Edge edge;
   CountCase("frame_in", [&edge] { return edge.Receive(); });
   CountCase("frame_out", [&edge] { return edge.Send(); });

@@ -27,6 +27,8 @@ UNITS = {
     "hop_fused": "a hop, stages crossed in one step",
     "hop_single": "a hop, one stage at a time",
     "hop_timed": "a hop over a link of 100 Gbit/s",
+    "hop_delayed": "a hop over a link of 100 Gbit/s that delays by 10 us",
+    "hop_queued": "a hop over a link of 1 Gbit/s with a queue",
     "frame_in": "a plain frame of 60 bytes that comes in",
     "frame_out": "a plain frame of 60 bytes that leaves",
     "empty_pass": "a pass of a worker that finds nothing",
