@@ -26,6 +26,7 @@
 #include "control/server/door_flags.h"
 #include "control/server/grpc_server.h"
 #include "control/server/service_notice.h"
+#include "control/server/short_slices.h"
 #include "control/server/stop_signal.h"
 #include "control/topology_file/ranges.h"
 #include "control/topology_file/reader.h"
@@ -245,6 +246,8 @@ absl::Status Run(const Flags& flags, Logger& logger) {
   options.telemetry = true;
   const absl::StatusOr<dataplane::Eal> eal = dataplane::StartEal(options);
   if (!eal.ok()) return eal.status();
+  // The threads of workers are there by now and keep their long slices.
+  TakeShortSlices();
   std::cout << eal->dpdk_version << ", " << eal->memory << std::endl;
 
   const std::string hosts_file =

@@ -30,6 +30,7 @@
 #include "control/server/number_option.h"
 #include "control/server/operator_id.h"
 #include "control/server/service_notice.h"
+#include "control/server/short_slices.h"
 #include "control/server/state_lock.h"
 #include "control/server/stop_signal.h"
 #include "control/services/captures_service.h"
@@ -168,6 +169,7 @@ absl::StatusOr<std::unique_ptr<WebPage>> ServePage(const std::string& address,
 }
 
 absl::Status Run(const Flags& flags, Logger& logger) {
+  TakeShortSlices();
   const StopSignal stop;
   absl::StatusOr<std::string> web_address = std::string();
   if (!flags.web.empty()) web_address = WebAddress(flags.web);
