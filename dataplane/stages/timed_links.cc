@@ -4,12 +4,11 @@
 #include <rte_mbuf.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
-#include <vector>
 
 #include "dataplane/slots/turn_back.h"
 #include "dataplane/stages/stage.h"
+#include "dataplane/stages/timed_change.h"
 #include "topologies/random.h"
 
 namespace bfly::dataplane {
@@ -41,94 +40,9 @@ void TimedLinks::SetTable(const ShapeTable* table, uint64_t now) {
   const ShapeTable* const before = std::exchange(table_, table);
   if (before == nullptr || held_ == 0) return;
   Spill();
-  struct Changed {
-    uint32_t number;
-    FifoLink<StoredPackets>::Waiting waiting;
-  };
-  std::vector<Changed> changed;
-  bool any_waits = false;
-  for (uint32_t number = 0; number < count_; ++number) {
-    TimedLink& link = links_[number];
-    if (link.packets == 0) continue;
-    const ServedLink& old = before->of(first_link_ + number);
-    const ServedLink& served = Served(number);
-    if (old.SameTimes(served)) continue;
-    Changed& one = changed.emplace_back(Changed{number, {}});
-    if (old.discipline != Discipline::kFifo) {
-      Advance(number, old, now);
-      continue;
-    }
-    WaitingAt(link, old, now);
-    one.waiting = link.fifo.TakeWaiting();
-    MarkWaiting(number, old, one.waiting);
-    any_waits = any_waits || one.waiting.count > 0;
-  }
-  if (any_waits) {
-    calendar_.TakeOut(packets_, [this](uint32_t entry) {
-      const StoredPacket& stored = packets_.at(entry);
-      if (stored.rank == kServedAgain) return true;
-      links_[stored.link].latest = std::max(links_[stored.link].latest, stored.key);
-      return false;
-    });
-  }
-  for (const Changed& one : changed) {
-    ServeAgain(one.number, before->of(first_link_ + one.number), one.waiting, now);
-  }
+  TimedChange(*this, *before, now).ServeAgain();
   counting_ = static_cast<uint32_t>(std::count_if(
       &links_[0], &links_[count_], [](const TimedLink& link) { return link.fifo.counts(); }));
-}
-
-// Marks packets that wait at a FIFO link and are to be served by other settings.
-void TimedLinks::MarkWaiting(uint32_t number, const ServedLink& old,
-                             FifoLink<StoredPackets>::Waiting waiting) {
-  if (waiting.count == 0) return;
-  uint64_t unsent = 0;
-  for (uint32_t entry = waiting.first; waiting.count > 0; --waiting.count) {
-    StoredPacket& stored = packets_.at(entry);
-    stored.rank = kServedAgain;
-    unsent += WholeTick(old.SendTime(stored.packet.bytes));
-    entry = stored.next;
-  }
-  links_[number].latest = 0;  // SetTable finds it among the others
-  counters_[number].AddBusy(uint64_t{0} - unsent, TickNotBefore(links_[number].fifo.free()));
-}
-
-// `waiting`: what waited at a FIFO link. At other links it is in their servers.
-void TimedLinks::ServeAgain(uint32_t number, const ServedLink& old,
-                            FifoLink<StoredPackets>::Waiting waiting, uint64_t now) {
-  TimedLink& link = links_[number];
-  TimedServer& server = servers_[number];
-  const ServedLink& served = Served(number);
-  const auto work = WorkAt(served);
-  const bool was_fifo = old.discipline == Discipline::kFifo;
-  const bool is_fifo = served.discipline == Discipline::kFifo;
-  if (was_fifo && !is_fifo) {
-    server = TimedServer();
-    server.Send(link.fifo.free(), 0);
-  }
-  for (uint32_t entry = waiting.first; waiting.count > 0; --waiting.count) {
-    const uint32_t next = packets_.at(entry).next;
-    if (is_fifo) {
-      SendFifo(arrays(), number, served, entry, now);
-    } else {
-      server.Wait(Discipline::kFifo, AtTick(now), work(entry), entry, packets_);
-    }
-    entry = next;
-  }
-  if (was_fifo && is_fifo) return;
-  if (served.discipline != old.discipline) {
-    server.ChangeDiscipline(old.discipline, served.discipline, AtTick(now), packets_, work);
-  } else if (served.discipline == Discipline::kProcessorSharing &&
-             served.byte_time != old.byte_time) {
-    server.ChangeRate(AtTick(now), old.byte_time, served.byte_time, packets_);
-  }
-  if (is_fifo) {
-    link.fifo.BeFreeAt(server.free());
-    while (server.waiting() > 0) {
-      SendFifo(arrays(), number, served, server.TakeNext(Discipline::kFifo, packets_), now);
-    }
-  }
-  Schedule(number);
 }
 
 // Works out what a link that is not FIFO did until `now`.
@@ -343,6 +257,10 @@ void TimedLinks::DropWithoutMemory(const Descriptor& packet, uint32_t number, Le
   const uint64_t departure = arrays.links[number].fifo.Add(arrival, work, entry, arrays.packets);
   arrays.counters[number].AddBusy(WholeTick(work), departure);
   Depart(arrays, number, served, entry, departure);
+}
+
+void TimedLinks::SendAgain(uint32_t number, uint32_t entry, uint64_t now) {
+  SendFifo(arrays(), number, Served(number), entry, now);
 }
 
 int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger) {

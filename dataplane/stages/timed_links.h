@@ -108,8 +108,7 @@ class TimedLinks {
   const TimedCounters& counters(uint32_t link) const { return counters_[link - first_link_]; }
 
  private:
-  // A mark in StoredPacket::rank.
-  static constexpr uint32_t kServedAgain = 2;
+  friend class TimedChange;
 
   // Sends the packets of a batch without the store, if that can be done; returns whether it did.
   bool EnterAll(const Descriptor* batch, const uint32_t* links, int count, uint64_t now);
@@ -141,10 +140,8 @@ class TimedLinks {
   void Schedule(uint32_t number);
   void LeaveLink(TimedArrays arrays, uint32_t entry, const StoredPacket& stored);
   bool IsLost(uint32_t number);
-  void MarkWaiting(uint32_t number, const ServedLink& old,
-                   FifoLink<StoredPackets>::Waiting waiting);
-  void ServeAgain(uint32_t number, const ServedLink& old, FifoLink<StoredPackets>::Waiting waiting,
-                  uint64_t now);
+  // SendFifo for a packet that is on its link and waits.
+  void SendAgain(uint32_t number, uint32_t entry, uint64_t now);
   // The time that sending a stored packet takes.
   auto WorkAt(const ServedLink& served) const {
     return [packets = packets_, &served](uint32_t entry) {
