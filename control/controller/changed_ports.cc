@@ -72,19 +72,10 @@ void NoteRemoved(const std::string& name, v1::PortChanges* changes) {
 }
 
 absl::Status ApplyPortChanges(const v1::PortChanges& changes, v1::Topology* topology) {
-  for (const std::string& name : changes.removed()) {
-    // A port of the same name may have been added since.
-    if (HasNamed(name, changes.added())) continue;
-    RemovePortFrom(name, topology).IgnoreError();
-  }
+  // Removed ports go first: their rows and devices may be those of ports that were added later.
+  for (const std::string& name : changes.removed()) RemovePortFrom(name, topology).IgnoreError();
   for (const v1::HostPort& port : changes.added()) {
-    const bool replaces = std::find(changes.removed().begin(), changes.removed().end(),
-                                    port.name()) != changes.removed().end();
-    if (replaces) {
-      RemovePortFrom(port.name(), topology).IgnoreError();
-    } else if (HasNamed(port.name(), topology->ports())) {
-      continue;
-    }
+    if (HasNamed(port.name(), topology->ports())) continue;
     if (absl::Status status = AddPortTo(port, topology); !status.ok()) return status;
   }
   return absl::OkStatus();

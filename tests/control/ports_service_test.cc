@@ -3,6 +3,10 @@
 // are kept, and whoever comes back gets the present ones.
 #include <gmock/gmock.h>
 
+#include <random>
+#include <set>
+
+#include "control/controller/changed_ports.h"
 #include "tests/control/events_fixture.h"
 #include "tests/control/service_fixture.h"
 
@@ -284,6 +288,46 @@ TEST_F(PortsServiceTest, APortOfAHostCanBeRemoved) {
   EXPECT_THAT(Names(), IsEmpty());
   EXPECT_THAT(PortsOf(*dp0_), IsEmpty());
   ASSERT_TRUE(Add(Port("bob", "3")).ok());
+}
+
+// The name and the rows of each port.
+std::set<std::pair<std::string, std::string>> PortsIn(const v1::Topology& topology) {
+  std::set<std::pair<std::string, std::string>> ports;
+  for (const v1::HostPort& port : topology.ports()) ports.emplace(port.name(), port.rows());
+  return ports;
+}
+
+// Whatever was added and removed, and in whichever order: what is kept of it makes the file's ports
+// those that there were last.
+TEST(PortChanges, MakeTheFilesPortsThePresentOnes) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 50; ++round) {
+    v1::Topology file = SmallTopology();
+    for (const char* row : {"0", "1", "2", "3"})
+      *file.add_ports() = Port("h" + std::string(row), row, "dp0");
+    v1::Topology present = file;
+    v1::PortChanges changes;
+    for (int step = 0; step < 30; ++step) {
+      const std::string name = "h" + std::to_string(random() % 6);
+      v1::Topology next = present;
+      if (random() % 2 == 0) {
+        if (!RemovePortFrom(name, &next).ok()) continue;
+        NoteRemoved(name, &changes);
+      } else {
+        const v1::HostPort port = Port(name, std::to_string(random() % 6), "dp0");
+        if (!AddPortTo(port, &next).ok()) continue;
+        NoteAdded(port, &changes);
+      }
+      present = next;
+      v1::Topology resumed = file;
+      ASSERT_TRUE(ApplyPortChanges(changes, &resumed).ok())
+          << "round " << round << ": " << changes.ShortDebugString();
+      ASSERT_EQ(PortsIn(resumed), PortsIn(present)) << "round " << round;
+      // They can be made once more.
+      ASSERT_TRUE(ApplyPortChanges(changes, &resumed).ok());
+      ASSERT_EQ(PortsIn(resumed), PortsIn(present)) << "round " << round;
+    }
+  }
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <mutex>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -134,6 +136,92 @@ TEST(EventLog, CountsOnlyWhatTheReaderWants) {
   log.Add(Notice("!", v1::Event::ERROR));
   log.Add(Notice("x"));
   EXPECT_THAT(ReadAll(log, urgent), ElementsAre(Seen(14, 0)));
+}
+
+// What a log should do, by a list of all events that there ever were.
+struct Listed {
+  v1::Event event;
+  bool kept = true;
+  bool Fits(const EventLog::Filter& filter) const {
+    const auto kind = static_cast<v1::Event::Kind>(event.what_case());
+    return event.severity() >= filter.least &&
+           (filter.kinds.empty() || filter.kinds.front() == kind);
+  }
+};
+class PlainList {
+ public:
+  explicit PlainList(size_t most_of_a_kind) : most_(most_of_a_kind) {}
+  void Add(const v1::Event& event) {
+    all_.push_back({event});
+    const auto alike = [&](const Listed& other) {
+      return other.kept && other.event.what_case() == event.what_case() &&
+             other.event.severity() == event.severity();
+    };
+    if (std::count_if(all_.begin(), all_.end(), alike) <= static_cast<ptrdiff_t>(most_)) return;
+    std::find_if(all_.begin(), all_.end(), alike)->kept = false;
+  }
+  // How many events after number `since` fit the filter, and are kept or not.
+  uint64_t Count(uint64_t since, const EventLog::Filter& filter, bool kept) const {
+    return std::count_if(
+        all_.begin() + static_cast<ptrdiff_t>(since), all_.end(),
+        [&](const Listed& listed) { return listed.kept == kept && listed.Fits(filter); });
+  }
+  // The number of the first kept event after number `since` that fits; 0: there is none.
+  uint64_t Next(uint64_t since, const EventLog::Filter& filter) const {
+    for (size_t i = since; i < all_.size(); ++i) {
+      if (all_[i].kept && all_[i].Fits(filter)) return i + 1;
+    }
+    return 0;
+  }
+
+ private:
+  const size_t most_;
+  std::vector<Listed> all_;
+};
+
+TEST(EventLog, IsReadAsAPlainListIs) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 300; ++round) {
+    const size_t most = 1 + random() % 4;
+    EventLog log(Keep(most));
+    PlainList list(most);
+    uint64_t newest = 0;
+    const auto add = [&](size_t count) {
+      for (size_t i = 0; i < count; ++i, ++newest) {
+        const auto severity = random() % 2 == 0 ? kInfo : v1::Event::ERROR;
+        const v1::Event event = random() % 2 == 0 ? Primary(1) : Notice("x", severity);
+        log.Add(event);
+        list.Add(event);
+      }
+    };
+    add(random() % 20);
+    EventLog::Filter filter = {.since = random() % (newest + 1)};
+    if (random() % 2 == 0) filter.kinds = {v1::Event::NOTICE};
+    if (random() % 2 == 0) filter.least = v1::Event::ERROR;
+    EventLog::Begin begin = log.BeginAt(filter);
+    ASSERT_EQ(begin.newest, newest);
+    ASSERT_EQ(begin.oldest, list.Next(0, {}));
+    const uint64_t lost = list.Count(*filter.since, filter, false);
+    ASSERT_GE(begin.missed, lost) << "round " << round;
+    ASSERT_LE(begin.missed, list.Count(*filter.since, {}, false)) << "round " << round;
+
+    // Reads now and then, and at last all that is left. What was lost meanwhile is told once.
+    uint64_t last = *filter.since, read = 0, missed = 0;
+    for (int turn = 0; turn < 20; ++turn) {
+      if (turn < 19) add(random() % 4);
+      for (size_t left = turn < 19 ? random() % 4 : SIZE_MAX; left > 0; --left, ++read) {
+        const uint64_t expected = list.Next(last, filter);
+        const auto next = log.Read(begin.cursor);
+        ASSERT_EQ(next.has_value() ? next->event->sequence() : 0, expected) << "round " << round;
+        if (expected == 0) break;
+        missed += next->missed;
+        last = expected;
+      }
+    }
+    const uint64_t came =
+        list.Count(*filter.since, filter, true) + list.Count(*filter.since, filter, false);
+    ASSERT_EQ(read + missed, came - lost) << "round " << round;
+  }
 }
 
 TEST(EventLog, EndsWithThePastForWhoWantsNoMore) {
