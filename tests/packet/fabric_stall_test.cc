@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A worker stands still inside a device call while control replaces what the worker uses. Nothing
 // may be freed; AddressSanitizer reports it if something is.
+#include <gmock/gmock.h>
+
 #include <atomic>
 #include <numeric>
 
 #include "dataplane/fabric/loaded_fabric.h"
 #include "tests/packet/fabric_fixture.h"
+#include "tests/packet/ring_port.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -71,6 +74,19 @@ class FabricStall : public testing::Test {
     ExpectConserved(fabric_->snapshot());
   }
 
+  // The device of a port that left is open, because the worker may use it.
+  void ExpectOpen(const HostPortConfig& port) {
+    const absl::Status again = fabric_->AddPort(port);
+    EXPECT_EQ(again.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(again.message()), testing::HasSubstr("is not closed yet"));
+  }
+  // It is closed soon: it can be opened again.
+  void ExpectClosed(const HostPortConfig& port) {
+    absl::Status again;
+    WaitUntil(*fabric_, [&](const Snapshot&) { return (again = fabric_->AddPort(port)).ok(); });
+    EXPECT_TRUE(again.ok()) << again;
+  }
+
   std::atomic<bool> stall_{false}, inside_{false};
   std::unique_ptr<LoadedFabric> fabric_;
 };
@@ -93,6 +109,30 @@ TEST_F(FabricStall, SourcesThatAreReplacedWhileAWorkerStallsStayAsLongAsItUsesTh
   EXPECT_EQ(fabric_->SetSources(Sources(1000)).code(), kLate);
   Resume();
   EXPECT_TRUE(fabric_->SetSources(Sources(20'000)).ok());
+  ExpectRunning();
+}
+
+TEST_F(FabricStall, APortThatIsRemovedWhileAWorkerStallsIsClosedOnceItGoesOn) {
+  RingPort host;
+  const HostPortConfig port = host.Config({3});
+  ASSERT_TRUE(fabric_->AddPort(port).ok());
+  Stall();
+  EXPECT_EQ(fabric_->RemovePort(port.name).code(), kLate);
+  EXPECT_EQ(fabric_->RemovePort(port.name).code(), absl::StatusCode::kNotFound);
+  ExpectOpen(port);
+  Resume();
+  ExpectClosed(port);
+  ExpectRunning();
+}
+
+TEST_F(FabricStall, APortThatIsAddedWhileAWorkerStallsIsTakenOutAgain) {
+  RingPort host;
+  const HostPortConfig port = host.Config({3});
+  Stall();
+  EXPECT_EQ(fabric_->AddPort(port).code(), kLate);
+  ExpectOpen(port);
+  Resume();
+  ExpectClosed(port);
   ExpectRunning();
 }
 
