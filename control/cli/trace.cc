@@ -115,7 +115,10 @@ absl::Status Trace(const TraceOptions& options, const Common& common) {
   if (shown.size() > options.count) shown.resize(options.count);
   if (!shown.empty()) {
     Print(shown, common);
-    return absl::OkStatus();
+    if (shown.size() == options.count) return absl::OkStatus();
+    return absl::DeadlineExceededError(
+        absl::StrCat(shown.size(), " of ", options.count, " frames went from row ", pair->first,
+                     " to row ", pair->second, " in the time"));
   }
   if (journeys.open().empty()) {
     return absl::DeadlineExceededError(

@@ -69,6 +69,15 @@ class TraceTest(unittest.TestCase):
                 self.assertIn(wanted, text.text())
             net.down()
 
+    def test_fewer_frames_than_were_asked_for(self):
+        with self.fabric() as net:
+            process = self.trace(net, "5 -> 9", "--count", "5", "--seconds", "3")
+            net.bfly("traffic", "start", "--rows", "5", "--to", "9", "--rate", "10", "--packets", "2")
+            self.assertEqual(process.popen.wait(lab.PATIENCE), 1)
+            self.assertIn("2 of 5 frames went from row 5 to row 9 in the time", process.text())
+            self.assertEqual(process.text().count('"left"'), 2)
+            net.down()
+
     def test_a_frame_that_does_not_arrive(self):
         with self.fabric() as net:
             with self.assertRaises(lab.CommandFailed) as refused:

@@ -19,6 +19,8 @@ export class View {
     this.rows = rows;
     this.stages = stages;
     this.ports = ports;
+    // Names of rows stand left of the nodes.
+    this.left = Math.max(MARGIN, 10 + 7 * `${rows - 1}`.length);
     this.all();
   }
 
@@ -62,14 +64,14 @@ export class View {
   }
 
   x(level) {
-    return MARGIN + (level * (this.width - 2 * MARGIN)) / this.stages;
+    return this.left + (level * (this.width - this.left - MARGIN)) / this.stages;
   }
   // The middle of a row, which may be a fraction.
   y(row) {
     return MARGIN + ((row + 0.5 - this.top) * (this.height - 2 * MARGIN)) / this.span;
   }
   levelAt(x) {
-    return ((x - MARGIN) * this.stages) / (this.width - 2 * MARGIN);
+    return ((x - this.left) * this.stages) / (this.width - this.left - MARGIN);
   }
   rowAt(y) {
     return ((y - MARGIN) * this.span) / (this.height - 2 * MARGIN) + this.top - 0.5;
