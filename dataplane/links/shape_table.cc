@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
 namespace bfly::dataplane {
@@ -23,6 +24,13 @@ ShapeTable::ShapeTable(const LinkPlan& plan, int stage, uint32_t rows, int ports
     : shapes_{plan.base} {
   for (const LinkRule& rule : plan.rules) {
     if (stage >= rule.first_stage && stage <= rule.last_stage) Apply(rule, rows, ports);
+  }
+  // Rules may have made all links alike again.
+  if (std::adjacent_find(shape_of_link_.begin(), shape_of_link_.end(), std::not_equal_to<>()) ==
+          shape_of_link_.end() &&
+      !shape_of_link_.empty()) {
+    shapes_ = {shapes_[shape_of_link_[0]]};
+    shape_of_link_.clear();
   }
   for (const LinkShape& shape : shapes_) served_.push_back(ToServed(shape, tsc_hz));
   loses_packets_ = std::any_of(served_.begin(), served_.end(),

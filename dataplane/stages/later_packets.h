@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets on the FIFO links of a stage that arrive at the far side after the pass in which they
-// came, in order of arrival; packets of one tick in the order in which they came. Links that are
-// alike let packets arrive nearly in the order in which they came, so that most of them are put at
-// the end of a ring, and neither a store nor a calendar is needed.
+// A ring of packets that were sent over FIFO links and have not arrived yet, ordered by arrival.
+// Packets that arrive in one tick are in the order in which they were added. Links that are alike
+// let packets arrive nearly in the order in which they came, so most packets are added at the end.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +18,18 @@ struct LaterPacket {
   uint64_t arrival;  // TSC, at the far side
   uint32_t link;
 };
+static_assert(sizeof(LaterPacket) == 56);
 
 class LaterPackets {
  public:
-  static constexpr size_t kMost = size_t{1} << 16;
-  // Packets that come may go before at most so many of those that are there.
+  // So many packets are in the ring at most. To take all of them out costs a worker a millisecond.
+  static constexpr size_t kMost = size_t{1} << 14;
+  // Packets that are added go before fewer packets than this, and than MostOvertaken says.
   static constexpr size_t kMostOvertaken = 512;
+  // Those before which they go are moved. Few packets shall not have many moved.
+  static constexpr size_t MostOvertaken(size_t count) {
+    return std::min(kMostOvertaken, 2 * count + 8);
+  }
 
   bool empty() const { return begin_ == end_; }
   size_t count() const { return end_ - begin_; }
@@ -33,21 +38,23 @@ class LaterPackets {
   // How many packets arrive by `now`.
   size_t CountUntil(uint64_t now) const;
 
-  // Whether Add takes `count` packets of which the first one arrives at `first`.
-  bool CanAdd(size_t count, uint64_t first) const {
-    if (this->count() + count > kMost) return false;
-    return this->count() < kMostOvertaken || At(end_ - kMostOvertaken).arrival <= first;
+  // Whether Add takes `more` packets of which the first one arrives at `first`.
+  bool CanAdd(size_t more, uint64_t first) const {
+    if (count() + more > kMost) return false;
+    const size_t overtaken = MostOvertaken(more);
+    return count() < overtaken || At(end_ - overtaken).arrival <= first;
   }
-  // Adds `count` packets. write(i, place) writes number i of them, and arrival(i) says when it
-  // arrives; these times do not fall.
+  // Adds `more` packets, if CanAdd says so. write(i, place) writes number i of them, and arrival(i)
+  // says when it arrives; these times do not fall.
   template <typename Arrival, typename Write>
-  void Add(size_t count, const Arrival& arrival, const Write& write) {
-    if (this->count() + count > capacity_) [[unlikely]]
-      Grow(this->count() + count);
+  void Add(size_t more, const Arrival& arrival, const Write& write) {
+    if (count() + more > capacity_) [[unlikely]]
+      Grow(count() + more);
     size_t behind = end_;  // of those that are there and have not moved
-    end_ += count;
+    end_ += more;
     size_t place = end_;
-    for (size_t left = count; left > 0;) {
+    // Both are merged from their ends, so that a packet moves at most once.
+    for (size_t left = more; left > 0;) {
       if (behind > begin_ && At(behind - 1).arrival > arrival(left - 1)) {
         At(--place) = At(--behind);
       } else if (behind == begin_ || At(behind - 1).arrival <= arrival(0)) {

@@ -49,6 +49,7 @@ class PacketStore {
   // So many packets, for which there is room, are kept elsewhere. They count as if they were here.
   void SetAside(size_t packets) { set_aside_ += packets; }
   void PutBack(size_t packets) { set_aside_ -= packets; }
+  size_t set_aside() const { return set_aside_; }
   void Give(uint32_t entry) { given_back_[given_++] = entry; }
   void Give(const uint32_t* entries, uint32_t count) {
     std::copy_n(entries, count, given_back_ + given_);

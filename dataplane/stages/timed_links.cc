@@ -111,8 +111,8 @@ void TimedLinks::Enter(const Descriptor* batch, const uint32_t* links, int count
 }
 
 bool TimedLinks::EnterAll(const Descriptor* batch, const uint32_t* links, int count, uint64_t now) {
-  if (counting_ != 0 || count > kMostLast || !calendar_.empty() ||
-      store_->room() < static_cast<size_t>(count) || !TimedPassage::IsFor(*table_)) {
+  if (counting_ != 0 || count > kMostLast || store_->room() < static_cast<size_t>(count) ||
+      !TimedPassage::IsFor(*table_)) {
     return false;
   }
   const ServedLink served = *table_->of_all();
@@ -283,13 +283,8 @@ int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger)
     const auto most = static_cast<size_t>(room - count);
     // At one tick those that are kept or stored came first.
     const uint64_t next_passing = passage_.StayingNotBefore();
-    const size_t later = passage_.TakeLaterUntil(local, std::min(now, next_passing), most, add);
-    if (later > 0) {
-      held_ -= later;
-      store_->PutBack(later);
-      continue;
-    }
-    const auto due = calendar_.TakeDue(std::min(now, next_passing), most, packets_);
+    const uint64_t bound = std::min(now, next_passing);
+    const auto due = calendar_.TakeDue(std::min(bound, passage_.LaterNotBefore()), most, packets_);
     held_ -= due.size();
     for (const auto& [arrival, entry] : due) {
       const StoredPacket& stored = local.packets.at(entry);
@@ -304,6 +299,13 @@ int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger)
       add(stored.packet, arrival);
     }
     if (!due.empty()) continue;
+    const size_t later =
+        passage_.TakeLaterUntil(local, std::min(bound, calendar_.NotBefore() - 1), most, add);
+    if (later > 0) {
+      held_ -= later;
+      store_->PutBack(later);
+      continue;
+    }
     if (next_passing == UINT64_MAX) break;
     const int before = count;
     // The next packet comes before everything that is stored, and others may do so too.

@@ -72,8 +72,8 @@ class TimedLinks {
   static constexpr int kMostLast = TimedPassage::kMost;
   void EnterLast(const Descriptor* batch, const uint32_t* links, int count, uint64_t now,
                  Ledger& ledger);
-  // At most so many stored packets have arrived by the time of the last ExpectRelease, unless there
-  // are more than kMostLast of them.
+  // Where all links are FIFO: at most so many stored packets have arrived by the time of the last
+  // ExpectRelease, unless there are more than kMostLast of them.
   size_t due() const { return calendar_.due() + passage_.CountLaterUntil(expected_); }
 
   // Calls come in order of arrival, together with those of Enter.
@@ -113,7 +113,9 @@ class TimedLinks {
   // Sends the packets of a batch without the store, if that can be done; returns whether it did.
   bool EnterAll(const Descriptor* batch, const uint32_t* links, int count, uint64_t now);
   void EnterStored(const Descriptor* batch, const uint32_t* links, int count, Ledger& ledger);
-  // Moves what the passage keeps to the store.
+  // Moves what the passage keeps to the store. This comes before anybody asks who waits, before
+  // settings change, and before a packet is stored, because packets in the store are the older
+  // ones.
   void Spill();
   // A packet that is on its link already, for which there is room.
   void StoreSent(const Descriptor& packet, uint32_t number, uint64_t arrival);
@@ -168,9 +170,10 @@ class TimedLinks {
   EventHeap events_;      // of links that are not FIFO: when the next departure becomes known
   const uint32_t count_;  // of links
   uint64_t held_ = 0;
-  TimedPassage passage_;   // keeps packets only while the calendar is empty
-  uint64_t expected_ = 0;  // of the last ExpectRelease
-  uint32_t counting_ = 0;  // FIFO links that count who waits
+  // The packets that it keeps were sent after all those in the calendar.
+  TimedPassage passage_;
+  uint64_t expected_ = 0;                            // of the last ExpectRelease
+  uint32_t counting_ = 0;                            // FIFO links that count who waits
   std::atomic<LatencyHistogram*> latency_{nullptr};  // control: writes, worker: acquire loads
 };
 
