@@ -116,9 +116,9 @@ absl::Status Trace(const TraceOptions& options, const Common& common) {
   if (!shown.empty()) {
     Print(shown, common);
     if (shown.size() == options.count) return absl::OkStatus();
-    return absl::DeadlineExceededError(
-        absl::StrCat(shown.size(), " of ", options.count, " frames went from row ", pair->first,
-                     " to row ", pair->second, " in the time"));
+    return absl::DeadlineExceededError(absl::StrCat(shown.size(), " of ", options.count,
+                                                    " frames went from row ", pair->first,
+                                                    " to row ", pair->second, " in the time"));
   }
   if (journeys.open().empty()) {
     return absl::DeadlineExceededError(
