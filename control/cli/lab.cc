@@ -212,6 +212,7 @@ void AddLabUp(CLI::App& group, Invocation& invocation) {
       ->type_name("NAME");
   verb->add_flag("--foreground", options->up.foreground,
                  "Stay until Ctrl-C, then take everything down");
+  AddResumeOptions(*verb, options->up);
   AddWebOption(*verb, options->up.web);
   verb->callback([&invocation, options] {
     invocation.action = [common = invocation.common, options] {

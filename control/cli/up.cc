@@ -243,6 +243,18 @@ absl::Status Up(const UpOptions& options, const Common& common) {
   return ended.ok() ? closed : ended;
 }
 
+CLI::Option* AddResumeOptions(CLI::App& verb, UpOptions& options) {
+  verb.add_option("--state-dir", options.state_dir,
+                  "Directory where the intent is kept, over reboots too [BFLY_STATE_DIR, else "
+                  "/var/lib/bfly for /run/bfly and the run directory for others]")
+      ->type_name("DIR");
+  return verb.add_flag(
+      "--resume", options.resume,
+      "Bring back what `bfly down`, `bfly lab down` or the end of the machine left: circuits, "
+      "changed links, faults, objects and traffic. FILE must have the same name and network. "
+      "Without it the fabric begins anew, and what was kept is set aside");
+}
+
 void AddWebOption(CLI::App& verb, std::string& web) {
   verb.add_option("--web", web,
                   "Serve a web page of the fabric, by default at 7390, which is 127.0.0.1:7390; "
@@ -267,16 +279,7 @@ void AddUp(CLI::App& app, Invocation& invocation) {
           "Directory whose files and sockets the devices of fabrics loaded later may name; "
           "files that FILE names are always allowed")
       ->type_name("DIR");
-  CLI::Option* resume = verb->add_flag(
-      "--resume", options->resume,
-      "Bring back what `bfly down` or the end of the machine left: circuits, changed links, "
-      "faults, "
-      "objects and traffic. FILE must have the same name and network. Without it the fabric begins "
-      "anew, and what was kept is set aside");
-  verb->add_option("--state-dir", options->state_dir,
-                   "Directory where the intent is kept, over reboots too [BFLY_STATE_DIR, else "
-                   "/var/lib/bfly for /run/bfly and the run directory for others]")
-      ->type_name("DIR");
+  CLI::Option* resume = AddResumeOptions(*verb, *options);
   AddWebOption(*verb, options->web);
   CLI::Option* replace = verb->add_flag(
       "--replace", options->replace,

@@ -77,6 +77,21 @@ class LabUpTest(CommandLineTest):
         self.is_as_before()
         return done.stdout
 
+    def test_what_was_set_up_is_there_again_after_down_and_up(self):
+        self.up(self.four)
+        self.bfly("circuit", "setup", 0, 5)
+        self.bfly("link", "set", "s2", "--delay", "1ms")
+        self.down()
+        said = self.up(self.four, "--resume").stdout
+        self.assertIn("resumed: ", said)
+        self.assertEqual([(circuit["input"], circuit["output"]) for circuit in self.json("circuit", "list")["circuits"]], [(0, 5)])
+        self.ping("h0", "10.77.0.2")
+        # Without it the fabric begins anew.
+        self.down()
+        self.assertIn("not resumed", self.up(self.four).stdout)
+        self.assertEqual(self.json("circuit", "list").get("circuits", []), [])
+        self.down()
+
     # -- what it makes -----------------------------------------------------------------------------
 
     def test_four_hosts_reach_each_other_and_nothing_is_left(self):
