@@ -5,7 +5,8 @@ import sys
 
 import bfly
 
-with bfly.lab(sys.argv[1] if len(sys.argv) > 1 else "topologies/examples/demo.yaml") as lab:
+with bfly.lab(sys.argv[1] if len(sys.argv) > 1 else "topologies/examples/demo.yaml", "--web", "127.0.0.1:0") as lab:
+    print(f"The page is at {lab.url}", flush=True)
     lab.fabric.schedules.start("rotor", slot="200us", guard="10us")
     lab.fabric.traffic.start(bfly.source("4-15", rate=2000, to="uniform", packets=4000))
     print(lab.run("h0", "ping", "-c", "5", "-i", "0.2", "10.77.0.4"))

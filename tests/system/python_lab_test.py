@@ -33,6 +33,7 @@ class PythonLabTest(CommandLineTest):
 
     def test_rotor(self):
         printed = self.run_example("rotor.py")
+        self.assertRegex(printed, r"(?m)^The page is at http://127\.0\.0\.1:\d+/?$")
         self.assertIn("5 received", printed)
         slots = re.findall(r"slot (\d+): (\d+) frames, (\d+) of them waited \d+ us", printed)
         self.assertEqual([int(number) for number, _, _ in slots], list(range(15)))

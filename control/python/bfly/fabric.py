@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The connection of a program to a fabric that runs."""
 import os
+import pathlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -84,6 +85,11 @@ class Fabric:
         self.close()
 
 
+def run_directory(run_dir: str | os.PathLike[str] | None) -> pathlib.Path:
+    """Where `bfly` looks for the controller: in `run_dir`, else in $BFLY_RUN_DIR, else in /run/bfly."""
+    return pathlib.Path(run_dir or os.environ.get("BFLY_RUN_DIR") or _RUN_DIR)
+
+
 def connect(address: str | None = None, *, run_dir: str | os.PathLike[str] | None = None, timeout: float = 60.0) -> Fabric:
     """Connects to a controller: at `address`, else at the Unix socket in `run_dir`, else where `bfly` would look.
 
@@ -92,7 +98,7 @@ def connect(address: str | None = None, *, run_dir: str | os.PathLike[str] | Non
     if address is None and run_dir is None:
         address = os.environ.get("BFLY_CONTROLLER") or None
     if address is None:
-        address = f"unix:{run_dir or os.environ.get('BFLY_RUN_DIR') or _RUN_DIR}/controller.sock"
+        address = f"unix:{run_directory(run_dir)}/controller.sock"
     fabric = Fabric(address, timeout)
     try:
         fabric.status()

@@ -2,20 +2,37 @@
 """A fabric with its hosts, by `bfly lab`."""
 import os
 
-from .fabric import Fabric, connect
+import grpc
+
+from .errors import Error
+from .fabric import Fabric, connect, run_directory
 from .program import run
+
+
+def _place_of(run_dir: str | os.PathLike[str] | None) -> list[str]:
+    """What `bfly` is told of its run directory."""
+    return [] if run_dir is None else ["--run-dir", str(run_dir)]
 
 
 class Lab:
     """What `bfly lab up` made: a fabric, and hosts in which commands run. close(), or the end of a `with` block, removes it."""
 
-    def __init__(self, fabric: Fabric, place: list[str]):
+    def __init__(self, fabric: Fabric, run_dir: str | os.PathLike[str] | None):
         self.fabric = fabric
-        self._place = place
+        self._place = _place_of(run_dir)
+        self._page = run_directory(run_dir) / "web.url"
 
     def run(self, host: str, *command: str) -> str:
         """Runs a command in a host to its end and returns its standard output. Raises Error if it fails."""
         return run("lab", "exec", *self._place, host, "--", *command)
+
+    @property
+    def url(self) -> str:
+        """Where the web page of the fabric is, if lab() was given the option --web. Else raises Error."""
+        try:
+            return self._page.read_text(encoding="utf-8").strip()
+        except FileNotFoundError:
+            raise Error(grpc.StatusCode.NOT_FOUND, "the lab has no web page; give lab() the option --web") from None
 
     def close(self) -> None:
         self.fabric.close()
@@ -29,7 +46,7 @@ class Lab:
 
 def lab(file: str | os.PathLike[str], *options: str, run_dir: str | os.PathLike[str] | None = None) -> Lab:
     """Makes the hosts of a topology file and starts its fabric, by `bfly lab up FILE OPTIONS`."""
-    place = [] if run_dir is None else ["--run-dir", str(run_dir)]
+    place = _place_of(run_dir)
     run("lab", "up", str(file), *options, *place)
     try:
         fabric = connect(run_dir=run_dir)
@@ -37,4 +54,4 @@ def lab(file: str | os.PathLike[str], *options: str, run_dir: str | os.PathLike[
         run("lab", "down", *place)
         raise
     fabric.at_the_end = lambda: run("lab", "down", *place)
-    return Lab(fabric, place)
+    return Lab(fabric, run_dir)
