@@ -26,7 +26,7 @@ constexpr char kExample[] = R"(
 
 Examples:
   bfly-exporter                          serves the fabric of /run/bfly at 127.0.0.1:9745
-  bfly-exporter --top 50 --timeout 2     50 links in /metrics; a controller is given two seconds
+  bfly-exporter --top 50 --timeout 1     50 links in /metrics; a controller is given one second 
   bfly-exporter --listen 127.0.0.1:0     takes a free port and says which
 )";
 
@@ -38,7 +38,7 @@ struct Flags {
   bool allow_remote = false;
   uint32_t top = 20;
   uint32_t most_links = 16384;
-  double timeout = 5;
+  double timeout = 2;
   LogFlags log;
 };
 
@@ -67,8 +67,8 @@ void Declare(CLI::App& app, Flags& flags) {
       ->check(CLI::Range(1u, 65536u))
       ->capture_default_str();
   app.add_option("--timeout", flags.timeout,
-                 "Seconds that the controller may take for a scrape; less than Prometheus' "
-                 "scrape_timeout")
+                 "Seconds that the controller may take for a scrape; less than half of "
+                 "Prometheus' scrape_timeout")
       ->check(NumberFrom(0.1, 60.0))
       ->capture_default_str();
   DeclareLog(app, flags.log);
