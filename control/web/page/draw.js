@@ -55,8 +55,10 @@ function drawNames(context, view, rows) {
 
 function circuitLines(view, circuit) {
   const whole = [], broken = [];
-  for (let stage = 0; stage + 1 < circuit.rows.length; ++stage) {
-    const link = { stage, row: circuit.rows[stage], next_row: circuit.rows[stage + 1], port: circuit.ports[stage] ?? 0 };
+  for (let hop = 0; hop + 1 < circuit.rows.length; ++hop) {
+    // On a wrapped network a circuit goes over the stages several times.
+    const stage = hop % view.stages;
+    const link = { stage, row: circuit.rows[hop], next_row: circuit.rows[hop + 1], port: circuit.ports[hop] ?? 0 };
     const is_broken = circuit.broken.some((down) => down.stage === stage && down.row === link.row);
     (is_broken ? broken : whole).push(view.line(link));
   }
