@@ -6,12 +6,15 @@ Software emulation only, so it needs nothing of the machine it runs on.
 """
 
 import base64
+import contextlib
 import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import time
 
 # Order of loading; irqbypass and vfio come before what uses them.
@@ -45,6 +48,20 @@ done
 
 class GuestError(AssertionError):
     """The machine did not do what the test needs; the message ends with what it printed."""
+
+
+class QemuCrashed(GuestError):
+    """qemu itself ended by a signal of the kernel."""
+
+
+def start(*args, **more):
+    """A Guest. If qemu crashes while the machine starts, it is started once more, and the crash is printed: with
+    many processors its emulation has races of its own. What happens later is for the test to see."""
+    try:
+        return Guest(*args, **more)
+    except QemuCrashed as crash:
+        print(f"qemu crashed while the machine started; once more\n{crash}", file=sys.stderr)
+        return Guest(*args, **more)
 
 
 def shared_libraries(paths):
@@ -166,6 +183,8 @@ class Guest:
             except TimeoutError:
                 return False
             if not chunk:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.qemu.wait(5)
                 self.fail("the machine ended")
             self.heard += chunk
         return True
@@ -239,7 +258,9 @@ class Guest:
             printed = console.read()[-3000:]
         self.log.seek(0)
         heard = self.heard.decode(errors="replace")[-3000:]
-        raise GuestError(f"{message}\n--- qemu:\n{self.log.read()[-2000:]}\n--- console:\n{printed}\n--- shell:\n{heard}")
+        crashed = self.qemu.poll() in (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS, -signal.SIGILL)
+        error = QemuCrashed if crashed else GuestError
+        raise error(f"{message}\n--- qemu:\n{self.log.read()[-2000:]}\n--- console:\n{printed}\n--- shell:\n{heard}")
 
     def close(self):
         """Ends the machine, by force if it has to."""

@@ -105,7 +105,7 @@ class PciNics(unittest.TestCase):
                        f"iommu_platform=on,host_mtu={JUMBO_MTU}"),
         ):
             devices += ["-netdev", cls.wires[name].netdev(), "-device", f"{model},netdev={name},id=nic-{name}"]
-        cls.guest = guest.Guest(cls.directory, KERNEL, initramfs, devices, memory_mb=1536, cpus=132,
+        cls.guest = guest.start(cls.directory, KERNEL, initramfs, devices, memory_mb=1536, cpus=132,
                                 append=f"hugepages=270 maxcpus=2 isolcpus={FAR_CPUS[0]}-{FAR_CPUS[-1]}")
         cls.addClassCleanup(cls.guest.close)
         print(f"the machine was up after {cls.guest.boot_seconds:.1f} s", file=sys.stderr)
