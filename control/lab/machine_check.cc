@@ -21,10 +21,17 @@ class MachineCheck {
     }
     for (const NeededInterface& needed : plan.needed) {
       const auto found = Find(needed.where, needed.interface, needed.field);
-      if (found && !*found) {
+      if (!found) continue;
+      if (!found->has_value()) {
         Report(
             needed.field, needed.interface,
             absl::StrCat("there is no interface ", needed.interface, " in ", needed.where.text()));
+      } else if (!(*found)->up) {
+        Report(needed.field, needed.interface,
+               absl::StrCat("interface ", needed.interface, " in ", needed.where.text(),
+                            " is down, and the lab does not change interfaces that it did not make "
+                            "(set it up first: ip link set ",
+                            needed.interface, " up)"));
       }
     }
     for (const PlannedLink& link : plan.links) CheckLink(link);
@@ -36,20 +43,22 @@ class MachineCheck {
     violations_.push_back({field, value, std::move(message)});
   }
 
-  // Whether the namespace has such an interface. Nothing if that cannot be told.
-  std::optional<bool> Find(const NamespaceRef& where, const std::string& interface,
-                           const std::string& field) {
+  using Found = std::optional<Interfaces::Found>;
+
+  // The interface, if the namespace has one of this name. Nothing if that cannot be told.
+  std::optional<Found> Find(const NamespaceRef& where, const std::string& interface,
+                            const std::string& field) {
     const absl::StatusOr<NetNamespace> there = NetNamespace::Open(where);
-    if (absl::IsNotFound(there.status())) return false;
+    if (absl::IsNotFound(there.status())) return Found();
     const auto found = there.ok() ? FindIn(*there, interface) : there.status();
-    if (found.ok()) return found->has_value();
+    if (found.ok()) return *found;
     Report(field, interface, std::string(found.status().message()));
     return std::nullopt;
   }
 
   void RefuseTaken(const NamespaceRef& where, const std::string& interface,
                    const std::string& field) {
-    if (Find(where, interface, field).value_or(false)) {
+    if (Find(where, interface, field).value_or(Found()).has_value()) {
       Report(field, interface,
              absl::StrCat("interface ", interface, " is there already in ", where.text(),
                           " and not this lab's (choose another name)"));

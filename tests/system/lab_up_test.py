@@ -207,6 +207,11 @@ class LabUpTest(CommandLineTest):
         self.refused(planes, "wrong.yaml:7: hosts[1].port_interface: interface bf5 is there already in network "
                              f"namespace {switch}", "hosts[2].name")
         self.assertIn("theirs", run("ip", "-n", name, "link"))
+        # A lab does not set up interfaces that are somebody else's.
+        there = FOUR.split("hosts:")[0] + "hosts:\n  - {name: there, rows: 0, kind: interface, port_interface: PORT}\n"
+        planes = there.replace("name: dp0,", f"name: dp0, network_namespace: {switch},")
+        self.refused(planes.replace("PORT", "bf5"), f"hosts[0].port_interface: interface bf5 in network namespace {switch}"
+                     " is down", "ip link set bf5 up")
 
     def test_wrong_input_is_refused_with_its_line_before_anything_is_made(self):
         self.refused(FOUR + "  - {name: h4, rows: 0, adresses: 1}\n",
