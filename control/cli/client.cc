@@ -99,7 +99,8 @@ absl::Status Explain(const grpc::Status& answer, const Common& common) {
   const std::string lines = FieldLines(status);
   if (absl::IsUnavailable(status) && lines.empty() && IsNobodyThere(status.message()))
     return absl::UnavailableError(Unreachable(common, answer));
-  if (absl::IsDeadlineExceeded(status))
+  // gRPC's own words, if the time of the call was over here. Other messages are the controller's.
+  if (absl::IsDeadlineExceeded(status) && status.message() == "Deadline Exceeded")
     return absl::DeadlineExceededError(absl::StrCat(
         "bfly-controller at ", common.controller_address(), " did not answer in time"));
   return WithAdvice(absl::Status(status.code(), absl::StrCat(status.message(), lines)));

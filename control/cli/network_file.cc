@@ -11,10 +11,12 @@ absl::StatusOr<NetworkFile> ReadNetwork(const std::string& path) {
   if (!topology.ok()) return topology.status();
   absl::StatusOr<Network> network = NetworkOf(topology->network());
   if (!network.ok()) return network.status();
+  LinkCapacity capacity = CapacityOf(*topology, *network);
   return NetworkFile{.name = topology->name(),
                      .network = *std::move(network),
                      .message = topology->network(),
-                     .faults = topology->faults()};
+                     .faults = topology->faults(),
+                     .capacity = std::move(capacity)};
 }
 
 }  // namespace bfly::control

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "bfly/v1/topology.pb.h"
+#include "topologies/link_capacity.h"
 #include "topologies/network.h"
 
 namespace bfly::control {
@@ -13,8 +14,9 @@ namespace bfly::control {
 struct NetworkFile {
   std::string name;  // of the topology
   Network network;
-  v1::Network message;  // what the file says of it, with defaults filled in
-  v1::Faults faults;    // CheckFaults accepted them
+  v1::Network message;    // what the file says of it, with defaults filled in
+  v1::Faults faults;      // CheckFaults accepted them
+  LinkCapacity capacity;  // circuits that each link takes
 };
 
 // Reads and checks the whole file. The status lists all errors, each with its line.

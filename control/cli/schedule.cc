@@ -12,6 +12,7 @@
 #include "control/cli/network_file.h"
 #include "control/cli/text.h"
 #include "control/intent/slot_paths.h"
+#include "control/topology_file/planned_faults.h"
 #include "control/topology_file/schedule_file.h"
 
 namespace bfly::control {
@@ -141,7 +142,8 @@ absl::Status DryRun(const ScheduleOptions& options, const Common& common) {
   if (!file.ok()) return file.status();
   const absl::StatusOr<v1::Schedule> schedule = ScheduleOf(options);
   if (!schedule.ok()) return schedule.status();
-  const absl::StatusOr<RoutedSchedule> routed = RouteSchedule(*schedule, file->network);
+  const absl::StatusOr<RoutedSchedule> routed = RouteSchedule(
+      *schedule, file->network, file->capacity, PlannedFaults(file->faults, file->network));
   if (!routed.ok()) return routed.status();
   v1::ScheduleStatus status;
   FillPaths(*routed, file->network.rows(), &status);
@@ -172,6 +174,18 @@ absl::Status Stop(const Common& common) {
   return Print(response.last(), true, common);
 }
 
+absl::Status Repair(const Common& common) {
+  auto stub = v1::Schedules::NewStub(Connect(common));
+  v1::RepairScheduleResponse response;
+  const absl::Status status = Call(stub.get(), &v1::Schedules::Stub::Repair,
+                                   v1::RepairScheduleRequest(), &response, common);
+  if (!status.ok()) return status;
+  if (common.json) return PrintJson(response);
+  printf("%u slots have new paths, %u slots are broken\n", response.changed_slots(),
+         response.broken_slots());
+  return absl::OkStatus();
+}
+
 absl::Status Show(const Common& common) {
   auto stub = v1::Schedules::NewStub(Connect(common));
   v1::GetScheduleResponse response;
@@ -197,14 +211,17 @@ void AddSchedule(CLI::App& circuit, Invocation& invocation) {
       "  bfly circuit schedule status\n"
       "  bfly circuit schedule rotor --dry-run --network topologies/examples/butterfly-64.yaml\n"
       "  bfly circuit schedule topologies/schedules/three-slots.yaml --replace\n"
+      "  bfly circuit schedule repair\n"
       "  bfly circuit schedule stop");
   TakesElectionId(verb, invocation);
   auto options = std::make_shared<ScheduleOptions>();
-  verb->add_option("what", options->what,
-                   "rotor (slot k leads from row i to i + k + 1), round-robin (to i xor (k + 1)), "
-                   "a schedule file, or stop or status of what runs")
+  verb->add_option(
+          "what", options->what,
+          "rotor (slot k leads from row i to i + k + 1), round-robin (to i xor (k + 1)), "
+          "a schedule file; or stop or status of what runs, or repair, which routes its slots "
+          "anew around what is down")
       ->required()
-      ->type_name("rotor|round-robin|FILE|stop|status");
+      ->type_name("rotor|round-robin|FILE|stop|status|repair");
   std::vector<CLI::Option*> of_start = {
       verb->add_option("--slot", options->slot, "How long a slot lasts, 1us to 10s [100us]")
           ->type_name("TIME"),
@@ -240,7 +257,8 @@ void AddSchedule(CLI::App& circuit, Invocation& invocation) {
                          ->needs(dry_run)
                          ->type_name("FILE"));
   verb->callback([&invocation, options, of_start] {
-    const bool running = options->what == "stop" || options->what == "status";
+    const bool running =
+        options->what == "stop" || options->what == "status" || options->what == "repair";
     for (const CLI::Option* option : of_start) {
       if (running && option->count() > 0) {
         throw CLI::ValidationError(option->get_name(),
@@ -250,6 +268,7 @@ void AddSchedule(CLI::App& circuit, Invocation& invocation) {
     invocation.action = [common = invocation.common, options] {
       if (options->what == "stop") return Stop(common);
       if (options->what == "status") return Show(common);
+      if (options->what == "repair") return Repair(common);
       return options->network.empty() ? Start(*options, common) : DryRun(*options, common);
     };
   });

@@ -29,6 +29,14 @@ absl::Status CheckRequest(v1::Schedule* schedule) {
   return errors.ToStatus();
 }
 
+// Of a change that the data plane may have taken up and did not confirm in time. The change stands:
+// Look() compares the data plane with it from now on.
+absl::Status Unconfirmed(const absl::Status& late, absl::string_view change) {
+  return absl::DeadlineExceededError(
+      absl::StrCat(late.message(), "; ", change,
+                   " as soon as the data plane confirms it, and the controller goes on asking"));
+}
+
 v1::AgentScheduleRequest RequestOf(uint64_t id, uint32_t version, const RoutedSchedule& routed,
                                    uint32_t rows) {
   v1::AgentScheduleRequest request;
@@ -218,21 +226,54 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Start(const v1::StartSchedul
   if (!same) running_.reset();
   network_ = state.shared_network();
   unsure_ = !pushed.ok();
-  if (!pushed.ok()) return pushed;
+  if (!pushed.ok() && !absl::IsDeadlineExceeded(pushed)) return pushed;
   Note(running_.has_value() ? v1::ScheduleEvent::REPLACED : v1::ScheduleEvent::STARTED,
        next.routed);
   running_ = std::move(next);
+  if (!pushed.ok()) return Unconfirmed(pushed, "the schedule starts");
   return status;
+}
+
+absl::Status ScheduleControl::CheckRuns() {
+  if (absl::Status status = intent_.CheckLoaded(); !status.ok()) return status;
+  if (!IsOf(intent_.now().state.shared_network()) || !running_.has_value()) {
+    return absl::FailedPreconditionError("no schedule runs");
+  }
+  return intent_.CheckUsable();
+}
+
+absl::StatusOr<v1::RepairScheduleResponse> ScheduleControl::Repair(uint64_t election_id,
+                                                                   Deadline deadline) {
+  const auto change = intent_.BeginChange(election_id, deadline);
+  if (!change.ok()) return change.status();
+  if (absl::Status status = CheckRuns(); !status.ok()) return status;
+  const FabricState& state = intent_.now().state;
+  Running next = *running_;
+  next.faults = state.faults().down();
+  v1::RepairScheduleResponse response;
+  response.set_changed_slots(RouteAgain(state, next.routed));
+  response.set_broken_slots(BrokenSlots(next.routed));
+  absl::Status pushed;
+  if (response.changed_slots() > 0) {
+    ++next.version;
+    ++next.repairs;
+    pushed = CheckTime(deadline);
+    if (!pushed.ok()) return pushed;
+    pushed = Push(next, deadline);
+  }
+  const std::lock_guard lock(mutex_);
+  unsure_ = unsure_ || !pushed.ok();
+  if (!pushed.ok() && !absl::IsDeadlineExceeded(pushed)) return pushed;
+  if (response.changed_slots() > 0) Note(v1::ScheduleEvent::REPAIRED, next.routed);
+  running_ = std::move(next);
+  if (!pushed.ok()) return Unconfirmed(pushed, "the schedule has its new paths");
+  return response;
 }
 
 absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Stop(uint64_t election_id, Deadline deadline) {
   const auto change = intent_.BeginChange(election_id, deadline);
   if (!change.ok()) return change.status();
-  if (absl::Status status = intent_.CheckLoaded(); !status.ok()) return status;
-  if (!IsOf(intent_.now().state.shared_network()) || !running_.has_value()) {
-    return absl::FailedPreconditionError("no schedule runs");
-  }
-  if (absl::Status status = intent_.CheckUsable(); !status.ok()) return status;
+  if (absl::Status status = CheckRuns(); !status.ok()) return status;
   auto held = ingress().Get(/*slots=*/false, /*counters=*/true, deadline);
   if (!held.ok()) return held.status();
   v1::ScheduleStatus last = std::move(*held->mutable_counters());
@@ -241,9 +282,10 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Stop(uint64_t election_id, D
   const absl::Status status = ingress().Stop(deadline);
   const std::lock_guard lock(mutex_);
   unsure_ = !status.ok();
-  if (!status.ok()) return status;
+  if (!status.ok() && !absl::IsDeadlineExceeded(status)) return status;
   Note(v1::ScheduleEvent::STOPPED, running_->routed);
   running_.reset();
+  if (!status.ok()) return Unconfirmed(status, "the schedule ends");
   return last;
 }
 

@@ -38,6 +38,7 @@ class ScheduleControl {
                                            Deadline deadline);
   // Returns what the schedule did until then.
   absl::StatusOr<v1::ScheduleStatus> Stop(uint64_t election_id, Deadline deadline);
+  absl::StatusOr<v1::RepairScheduleResponse> Repair(uint64_t election_id, Deadline deadline);
   absl::StatusOr<v1::GetScheduleResponse> Get(Deadline deadline);
 
  private:
@@ -60,6 +61,7 @@ class ScheduleControl {
   absl::Status Adopt(Deadline deadline);
   absl::Status KeepInStep(Deadline deadline);
   bool RepairFaults();
+  absl::Status CheckRuns();  // FailedPrecondition: no schedule runs
   absl::Status Push(const Running& running, Deadline deadline);
   void Note(v1::ScheduleEvent::Change change, const RoutedSchedule& routed);
   // Also without the change lock.

@@ -2,6 +2,7 @@
 #include "control/intent/slot_paths.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -118,6 +119,15 @@ std::vector<Request> RequestsOf(const SlotPaths& slot) {
   return requests;
 }
 
+bool HaveSameTags(const SlotPaths& a, const SlotPaths& b) {
+  std::map<Row, Tag> tags;
+  for (const CircuitPath& path : a.paths) tags[path.input] = path.tag;
+  return std::all_of(b.paths.begin(), b.paths.end(), [&tags](const CircuitPath& path) {
+    const auto found = tags.find(path.input);
+    return found != tags.end() && found->second == path.tag;
+  });
+}
+
 uint32_t BrokenOf(const SlotPaths& slot, const FaultSet& faults) {
   return static_cast<uint32_t>(std::count_if(
       slot.paths.begin(), slot.paths.end(),
@@ -164,8 +174,11 @@ absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule,
   return routed;
 }
 
-absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule, const Network& network) {
-  return RouteSchedule(schedule, FabricState(std::make_shared<const Network>(network), 0));
+absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule, const Network& network,
+                                             const LinkCapacity& capacity, const FaultSet& faults) {
+  FabricState state(std::make_shared<const Network>(network), 0, capacity);
+  for (const Fault& fault : faults.down()) state.SetFault(fault, /*down=*/true);
+  return RouteSchedule(schedule, state);
 }
 
 bool UpdateForFaults(const FabricState& state, bool repair, RoutedSchedule& routed) {
@@ -183,11 +196,32 @@ bool UpdateForFaults(const FabricState& state, bool repair, RoutedSchedule& rout
   return changed;
 }
 
+uint32_t RouteAgain(const FabricState& state, RoutedSchedule& routed) {
+  uint32_t changed = 0;
+  for (size_t i = 0; i < routed.slots.size(); ++i) {
+    SlotPaths& slot = routed.slots[i];
+    auto paths = RouteSlot(routed.schedule, i, RequestsOf(slot), state);
+    if (!paths.ok()) {
+      slot.broken = BrokenOf(slot, state.faults());
+      continue;
+    }
+    if (!HaveSameTags(slot, *paths)) ++changed;
+    slot = *std::move(paths);
+  }
+  routed.protocol = ProtocolOf(routed.schedule, routed.slots, state.network());
+  return changed;
+}
+
+uint32_t BrokenSlots(const RoutedSchedule& routed) {
+  return static_cast<uint32_t>(
+      std::count_if(routed.slots.begin(), routed.slots.end(),
+                    [](const SlotPaths& slot) { return slot.broken > 0; }));
+}
+
 void FillPaths(const RoutedSchedule& routed, uint32_t rows, v1::ScheduleStatus* status) {
   *status->mutable_schedule() = routed.schedule;
   status->mutable_schedule()->set_protocol(routed.protocol);
   status->set_rows(rows);
-  uint32_t broken = 0;
   for (size_t i = 0; i < routed.slots.size(); ++i) {
     const auto at = static_cast<int>(i);
     v1::SlotStatus* const slot =
@@ -196,9 +230,8 @@ void FillPaths(const RoutedSchedule& routed, uint32_t rows, v1::ScheduleStatus* 
     slot->set_circuits(static_cast<uint32_t>(routed.slots[i].paths.size()));
     slot->set_congestion(routed.slots[i].congestion);
     slot->set_broken(routed.slots[i].broken);
-    broken += routed.slots[i].broken > 0 ? 1 : 0;
   }
-  status->set_broken_slots(broken);
+  status->set_broken_slots(BrokenSlots(routed));
 }
 
 }  // namespace bfly::control

@@ -31,8 +31,9 @@ struct RoutedSchedule {
 // the circuits that stand and the others of its slot.
 absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule,
                                              const FabricState& state);
-// The same on a network without circuits and faults, whose links take any number of circuits.
-absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule, const Network& network);
+// The same on a network without circuits.
+absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule, const Network& network,
+                                             const LinkCapacity& capacity, const FaultSet& faults);
 
 // The protocol that the schedule names. If it names none: "greedy" if all paths are the greedy
 // ones, else the default of the network.
@@ -42,6 +43,13 @@ std::string ProtocolOf(const v1::Schedule& schedule, const std::vector<SlotPaths
 // Counts anew which paths are broken. With `repair` slots with broken paths are routed again, and
 // keep the paths that they have where that fails. Returns whether a path changed.
 bool UpdateForFaults(const FabricState& state, bool repair, RoutedSchedule& routed);
+
+// Routes every slot again. Slots keep the paths that they have where that fails. Returns how many
+// slots have other paths than before.
+uint32_t RouteAgain(const FabricState& state, RoutedSchedule& routed);
+
+// The slots with a broken path.
+uint32_t BrokenSlots(const RoutedSchedule& routed);
 
 // Fills in what is known of the slots without a data plane. What they did stays.
 void FillPaths(const RoutedSchedule& routed, uint32_t rows, v1::ScheduleStatus* status);

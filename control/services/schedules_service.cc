@@ -27,6 +27,16 @@ grpc::Status SchedulesService::Stop(const grpc::ServerContextBase* context,
   return grpc::Status::OK;
 }
 
+grpc::Status SchedulesService::Repair(const grpc::ServerContextBase* context,
+                                      const v1::RepairScheduleRequest* request,
+                                      v1::RepairScheduleResponse* response) {
+  absl::StatusOr<v1::RepairScheduleResponse> repaired =
+      control_.Repair(request->election_id(), AnswerDeadlineOf(context));
+  if (!repaired.ok()) return ToGrpc(repaired.status());
+  *response = *std::move(repaired);
+  return grpc::Status::OK;
+}
+
 grpc::Status SchedulesService::Get(const grpc::ServerContextBase* context,
                                    const v1::GetScheduleRequest*,
                                    v1::GetScheduleResponse* response) {

@@ -15,6 +15,7 @@ class SchedulesService final : public ByteService {
     using enum CallDesk::Lane;
     AddCall("Start", kChange, &SchedulesService::Start);
     AddCall("Stop", kChange, &SchedulesService::Stop);
+    AddCall("Repair", kChange, &SchedulesService::Repair);
     AddCall("Get", kRead, &SchedulesService::Get);
   }
 
@@ -22,6 +23,8 @@ class SchedulesService final : public ByteService {
                      v1::StartScheduleResponse* response);
   grpc::Status Stop(const grpc::ServerContextBase*, const v1::StopScheduleRequest* request,
                     v1::StopScheduleResponse* response);
+  grpc::Status Repair(const grpc::ServerContextBase*, const v1::RepairScheduleRequest* request,
+                      v1::RepairScheduleResponse* response);
   grpc::Status Get(const grpc::ServerContextBase*, const v1::GetScheduleRequest*,
                    v1::GetScheduleResponse* response);
 

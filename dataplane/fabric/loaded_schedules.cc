@@ -169,8 +169,9 @@ absl::Status LoadedSchedules::Start(const ScheduleConfig& config) {
   routes_.SetScheduled(true);
   if (taken_up) return absl::OkStatus();
   return absl::DeadlineExceededError(
-      "a worker of the first stage made no pass within 2 s; it will step through the schedule when "
-      "it does");
+      "a worker of the first stage made no pass within 2 s, and steps through the schedule from "
+      "its "
+      "next pass on");
 }
 
 absl::Status LoadedSchedules::Stop() {
@@ -186,7 +187,8 @@ absl::Status LoadedSchedules::Stop() {
   table_.reset();
   if (Publish({}, /*by_intermediate_rows=*/false)) return absl::OkStatus();
   return absl::DeadlineExceededError(
-      "a worker of the first stage made no pass within 2 s; its schedule ends when it does");
+      "a worker of the first stage made no pass within 2 s, and its schedule ends with its next "
+      "pass");
 }
 
 bool LoadedSchedules::AskWorkers(GracePeriod& period) const {

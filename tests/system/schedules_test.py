@@ -3,10 +3,12 @@
 
 import itertools
 import json
+import time
 import unittest
 
 import fabric
 import lab
+import notices
 
 HOSTS = 4
 
@@ -125,6 +127,42 @@ class SchedulesTest(unittest.TestCase):
             self.assertEqual(sum(slot["missed"] for slot in last["slots"]) > 0, drops.get("slot_missed", 0) > 0)
             net.down()
 
+    def test_a_worker_that_stands_still_takes_up_later_what_was_asked(self):
+        with self.without_hosts() as net:
+            worker = notices.StoppedThreads(net.pid("dp0"), "rte-worker")
+            with worker, self.assertRaisesRegex(lab.CommandFailed, "made no pass within 2 s.*the schedule starts"):
+                net.bfly("circuit", "schedule", "rotor", "--slot", "100us", "--queue", "7")
+            # The watcher of the controller looks five times a second, and leaves the schedule alone.
+            time.sleep(1)
+            self.assertEqual(self.status_when(net, lambda _: True, "the schedule runs")["schedule"]["queue"], 7)
+            with worker, self.assertRaisesRegex(lab.CommandFailed, "made no pass within 2 s.*the schedule ends"):
+                net.bfly("circuit", "schedule", "stop")
+            time.sleep(1)
+            self.assertNotIn("slots", self.status(net))
+            events = [json.loads(line) for line in net.bfly("events", "--json").splitlines()]
+            changes = [event["schedule"]["change"] for event in events if "schedule" in event]
+            self.assertEqual(changes, ["started", "stopped"])
+            net.down()
+
+    def test_a_dry_run_on_a_file_knows_its_faults_and_capacities(self):
+        def dry_run(what, more):
+            file = self.lab.directory / "dry.yaml"
+            file.write_text("name: dry\nnetwork: {kind: butterfly, rows: 16}\n" + more)
+            return lab.run(lab.BUILD / "bfly", "circuit", "schedule", what, "--dry-run", "--network", file)
+
+        # A butterfly has one path from an input to an output, and every slot of a rotor needs all links.
+        self.assertIn("15 slots", dry_run("rotor", ""))
+        with self.assertRaisesRegex(lab.CommandFailed, r"slots\[0\].*down"):
+            dry_run("rotor", "faults: {links: [{stages: 1, rows: 2, port: 0}]}\n")
+        # By bit reversal, the four inputs that differ in their first two bits meet at one switch of level 2, and two of
+        # them take the same link from there.
+        bitrev = self.lab.directory / "bitrev.yaml"
+        bitrev.write_text("slots:\n  - permutation: bitrev\n")
+        self.assertIn("congestion 2", dry_run(bitrev, ""))
+        self.assertIn("congestion 2", dry_run(bitrev, "circuits: {capacity: 2}\n"))
+        with self.assertRaisesRegex(lab.CommandFailed, r"slots\[0\].*capacity"):
+            dry_run(bitrev, "circuits: {capacity: 1}\n")
+
     def test_slots_are_repaired_where_a_link_fails(self):
         with self.without_hosts(circuits={"on_failure": "repair"}) as net:
             net.bfly("circuit", "schedule", "rotor", "--slot", "100us")
@@ -140,6 +178,25 @@ class SchedulesTest(unittest.TestCase):
             self.status_when(net, lambda status: status["broken_slots"] == 15, "row 5 cannot send")
             net.bfly("node", "up", 0, 5)
             self.status_when(net, lambda status: status["broken_slots"] == 0, "row 5 sends again")
+            net.down()
+
+    def test_slots_are_repaired_by_hand_and_go_back(self):
+        with self.without_hosts() as net:
+            with self.assertRaisesRegex(lab.CommandFailed, "no schedule runs"):
+                net.bfly("circuit", "schedule", "repair")
+            net.bfly("circuit", "schedule", "rotor", "--slot", "100us")
+            net.bfly("link", "down", 3, 2, 0)
+            broken = self.status_when(net, lambda status: status["broken_slots"] > 0, "slots are broken")["broken_slots"]
+            # Nothing is repaired by itself here. Slots that are not broken stay as they are.
+            repaired = net.json("circuit", "schedule", "repair")
+            self.assertEqual((repaired["changed_slots"], repaired["broken_slots"]), (broken, 0))
+            net.bfly("traffic", "start", "--to", "uniform", "--rate", "1k", "--packets", "100")
+            counters = net.settled(lambda counters: counters["conservation"]["injected"] == 1600)
+            self.assertNotIn("link_down", {drop["reason"] for drop in counters["drops"] if drop["packets"] > 0})
+            net.bfly("link", "up", 3, 2, 0)
+            self.assertEqual(net.json("circuit", "schedule", "repair")["changed_slots"], broken)
+            self.assertEqual(net.json("circuit", "schedule", "repair")["changed_slots"], 0)
+            self.assertEqual(self.status(net)["repairs"], 2)
             net.down()
 
     def test_processes_that_die_find_the_schedule_again(self):

@@ -47,6 +47,11 @@ class Schedules:
         answer: pb.StopScheduleResponse = self._session.call(self._stub.Stop, pb.StopScheduleRequest())
         return answer.last
 
+    def repair(self) -> pb.RepairScheduleResponse:
+        """Chooses paths for every slot anew, around what is down now. Slots for which that fails keep their paths."""
+        answer: pb.RepairScheduleResponse = self._session.call(self._stub.Repair, pb.RepairScheduleRequest())
+        return answer
+
     def status(self) -> pb.ScheduleStatus | None:
         """The schedule that runs and what its slots carried, or None."""
         answer: pb.GetScheduleResponse = self._session.call(self._stub.Get, pb.GetScheduleRequest())
