@@ -10,6 +10,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "control/agent/caller.h"
 #include "control/status/grpc_status.h"
+#include "dataplane/slots/intermediate_row_tags.h"
 #include "dataplane/taps/tap.h"
 #include "dataplane/taps/unix_clock.h"
 
@@ -40,8 +41,9 @@ dataplane::TapConfig TapConfigOf(const v1::AgentCaptureRequest& request) {
   return config;
 }
 
-// Follows the directions that are left from the node at which the frame is.
-uint32_t OutputOf(const dataplane::TappedFrame& frame, const Network& network, int hops_left) {
+// Follows the directions that are left in this crossing of the network from the node at which the
+// frame is.
+uint32_t EndOf(const dataplane::TappedFrame& frame, const Network& network, int hops_left) {
   const TagLayout layout = network.tag_layout();
   Row row = frame.row;
   dataplane::TappedFrame at = frame;
@@ -57,13 +59,14 @@ uint32_t OutputOf(const dataplane::TappedFrame& frame, const Network& network, i
 class FrameWriter {
  public:
   FrameWriter(const dataplane::Fabric& fabric, const dataplane::UnixClock& clock)
-      : fabric_(fabric), network_(fabric.network()), clock_(clock) {}
+      : fabric_(fabric),
+        network_(fabric.network()),
+        clock_(clock),
+        by_intermediate_row_(network_) {}
 
   void Write(const dataplane::TappedFrame& frame, std::span<const uint8_t> bytes,
              v1::CapturedFrame* out) const {
-    // Below the fields of the hops to come stands a one bit (topologies/tag.h).
-    const int bits_left = frame.tag == 0 ? 0 : 63 - std::countr_zero(frame.tag);
-    const int hops_left = std::min(bits_left / network_.tag_layout().field_bits, network_.hops());
+    const int hops_left = HopsLeft(frame);
     out->set_time_ns(clock_.At(frame.arrival));
     out->set_late_ns(clock_.Between(frame.arrival, frame.copied));
     out->set_age_ns(clock_.Between(frame.birth, frame.arrival));
@@ -87,16 +90,41 @@ class FrameWriter {
         break;
     }
     out->set_input(frame.input);
-    out->set_output(OutputOf(frame, network_, hops_left));
+    out->set_output(OutputOf(frame, hops_left));
     out->set_priority(frame.priority);
     out->set_length(frame.bytes);
     out->set_data(bytes.data(), bytes.size());
   }
 
  private:
+  int HopsLeft(const dataplane::TappedFrame& frame) const {
+    // A tag may hold the path of two crossings, so the stage says more where each is crossed once.
+    if (frame.place == dataplane::TapPlace::kLink && network_.hops() == network_.stages()) {
+      return network_.hops() - static_cast<int>(frame.stage);
+    }
+    // Below the fields of the hops to come stands a one bit (topologies/tag.h).
+    const int bits_left = frame.tag == 0 ? 0 : 63 - std::countr_zero(frame.tag);
+    return std::min(bits_left / network_.tag_layout().field_bits, network_.hops());
+  }
+
+  // Of a frame that goes by an intermediate row, the output of its second crossing.
+  uint32_t OutputOf(const dataplane::TappedFrame& frame, int hops_left) const {
+    const Row end = EndOf(frame, network_, hops_left);
+    const int bits_left = hops_left * network_.tag_layout().field_bits;
+    if (frame.tag << bits_left == 0 ||
+        !dataplane::TagsByIntermediateRow::TurnsBack(frame.tag, bits_left)) {
+      return end;
+    }
+    dataplane::TappedFrame again = frame;
+    again.row = end;
+    again.tag = by_intermediate_row_.Rest(frame.tag << bits_left);
+    return EndOf(again, network_, network_.hops());
+  }
+
   const dataplane::Fabric& fabric_;
   const Network& network_;
   const dataplane::UnixClock& clock_;
+  const dataplane::TagsByIntermediateRow by_intermediate_row_;
 };
 
 void FillCounts(const dataplane::Tap& tap, v1::CaptureBatch* batch) {

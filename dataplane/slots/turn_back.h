@@ -13,35 +13,9 @@
 #include "dataplane/core/descriptor.h"
 #include "dataplane/core/ledger.h"
 #include "dataplane/core/ring.h"
-#include "topologies/network.h"
-#include "topologies/tag.h"
+#include "dataplane/slots/intermediate_row_tags.h"
 
 namespace bfly::dataplane {
-
-// Below the path to the intermediate row and the one bit behind it (topologies/tag.h) the tag of
-// such a packet has another one bit and the last `dimension` fields of the path to its output.
-class TagsByIntermediateRow {
- public:
-  explicit TagsByIntermediateRow(const Network& network)
-      : bits_(network.tag_layout().bits()),
-        end_bits_(network.dimension() * network.tag_layout().field_bits) {}
-
-  // Whether the tags of this network leave room for that.
-  bool fit() const { return bits_ + end_bits_ + 2 <= 64; }
-  // The tag of the path `circuit`, and then to where `tag` leads.
-  WireTag Join(WireTag circuit, WireTag tag) const {
-    const uint64_t end = FromWire(tag, bits_) & ((uint64_t{1} << end_bits_) - 1);
-    return circuit | uint64_t{1} << (62 - bits_) | end << (62 - bits_ - end_bits_);
-  }
-  // Whether a packet turns back of whose tag all but `bits` bits of hops are crossed.
-  static bool TurnsBack(WireTag tag, int bits = 0) { return tag << bits != kWireTagDone; }
-  // A tag that leads to the packet's output as far as its last `dimension` hops are concerned.
-  WireTag Rest(WireTag tag) const { return ToWire(tag << 2 >> (64 - end_bits_), bits_); }
-
- private:
-  int bits_;
-  int end_bits_;
-};
 
 // Drops and frees a packet that is on its way through the network, where `bits` bits of hops of its
 // tag are not crossed yet.

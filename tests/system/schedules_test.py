@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Circuits on a clock: real hosts under a rotor, and schedules that are replaced, repaired and taken over."""
 
+import collections
 import itertools
 import json
+import signal
 import time
 import unittest
 
 import fabric
 import lab
 import notices
+from dissector_test import fields_of
 
 HOSTS = 4
 
@@ -94,6 +97,26 @@ class SchedulesTest(unittest.TestCase):
         with fabric.Fabric(self.lab, self.switch, split) as net:
             with self.assertRaisesRegex(lab.CommandFailed, "another data plane runs the last stage"):
                 net.bfly("circuit", "schedule", "rotor", "--late", "vlb")
+            net.down()
+
+    def test_a_capture_names_the_hops_of_frames_that_cross_twice(self):
+        with fabric.Fabric(self.lab, self.switch, fabric.topology([], kind="butterfly")) as net:
+            net.bfly("circuit", "schedule", "rotor", "--slot", "1ms", "--guard", "50us", "--late", "vlb")
+            file = self.lab.directory / "vlb.pcapng"
+            capture = self.switch.spawn(lab.BUILD / "bfly", "capture", "all", "--write", file, "--run-dir", net.run_dir,
+                                        name="capture").wait_for("capturing")
+            # All that row 3 sends is for row 6.
+            net.bfly("traffic", "start", "--rows", "3", "--to", "6", "--rate", "2k", "--packets", "200")
+            net.settled(lambda counters: counters["conservation"]["delivered"] == 200)
+            capture.popen.send_signal(signal.SIGINT)
+            self.assertEqual(capture.popen.wait(lab.PATIENCE), 0, capture.text())
+            crossings = collections.Counter()
+            for name, comment in fields_of(file, "frame.interface_name", "frame.comment"):
+                self.assertIn(f"hop {name[1]}, 3 -> 6", comment)
+                crossings[name[1]] += 1
+            twice = self.status(net)["by_intermediate_row"]
+            self.assertGreater(twice, 100)
+            self.assertEqual(crossings, {str(stage): 200 + twice for stage in range(4)})
             net.down()
 
     def test_a_schedule_is_refused_replaced_and_stopped(self):
