@@ -155,7 +155,10 @@ std::string StatusText(Controller& controller) {
 absl::StatusOr<std::unique_ptr<WebPage>> ServePage(const std::string& address,
                                                    const std::string& run_directory,
                                                    const std::atomic<GrpcServer*>& server) {
-  if (address.empty()) return nullptr;
+  if (address.empty()) {
+    WebPage::RemoveLeftovers(run_directory);
+    return nullptr;
+  }
   const auto calls_as = [&server](Role role, const std::string& name) {
     return [&server, caller = Caller{.role = role, .name = name, .who = name}] {
       GrpcServer* const started = server.load(std::memory_order_acquire);

@@ -75,8 +75,9 @@ void FabricWatch::Run() {
 absl::Status FabricWatch::ReadDescription() {
   absl::StatusOr<v1::DescribeResponse> description = calls_.Describe(/*links=*/false);
   if (!description.ok()) {
-    // What comes next is another fabric, also if it comes from the same file.
-    description_.Clear();
+    // What is loaded after this is another fabric, also if it comes from the same file. Other
+    // errors pass, and the fabric stays what it is.
+    if (absl::IsFailedPrecondition(description.status())) description_.Clear();
     return description.status();
   }
   if (!IsSameFabric(*description, description_)) {

@@ -12,6 +12,8 @@
 
 namespace bfly::control {
 
+constexpr char kUrlFile[] = "/web.url";
+
 absl::StatusOr<std::string> WebAddress(absl::string_view given) {
   // TcpAddress takes no port 0, which the page may well be served at.
   std::string text(given);
@@ -32,8 +34,12 @@ absl::StatusOr<std::string> WebAddress(absl::string_view given) {
   return address;
 }
 
+void WebPage::RemoveLeftovers(const std::string& run_directory) {
+  for (const char* const file : {kUrlFile, "/web.token"}) unlink((run_directory + file).c_str());
+}
+
 WebPage::WebPage(const Options& options, TokenFile token)
-    : url_path_(options.run_directory + "/web.url"),
+    : url_path_(options.run_directory + kUrlFile),
       token_(std::move(token)),
       viewer_(options.viewer),
       changer_(options.changer),

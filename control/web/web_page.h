@@ -39,6 +39,10 @@ class WebPage {
   static absl::StatusOr<std::unique_ptr<WebPage>> Start(const Options& options);
   ~WebPage();
 
+  // Removes the files that the page of a killed controller left in the run directory, so that
+  // nobody is led to an address at which nothing is served.
+  static void RemoveLeftovers(const std::string& run_directory);
+
   // "http://127.0.0.1:7390/"
   std::string url() const;
   const std::string& token_path() const { return token_.path(); }

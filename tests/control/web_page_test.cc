@@ -366,5 +366,12 @@ TEST_F(WebPageTest, ATakenAddressIsToldAndTheFilesGoWithThePage) {
   EXPECT_EQ(access((directory_ / "web.token").c_str(), F_OK), -1);
 }
 
+TEST_F(WebPageTest, FilesOfAKilledControllerAreRemoved) {
+  Start();
+  WebPage::RemoveLeftovers(directory_.path());
+  EXPECT_EQ(access((directory_ / "web.url").c_str(), F_OK), -1);
+  EXPECT_EQ(access((directory_ / "web.token").c_str(), F_OK), -1);
+}
+
 }  // namespace
 }  // namespace bfly::control
