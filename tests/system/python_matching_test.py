@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/examples/matching.py on hosts: after the demand changes, circuits follow within three reports."""
 import itertools
+import statistics
 import sys
 import time
 import unittest
@@ -51,6 +52,7 @@ class MatchingTest(unittest.TestCase):
         with lab.Lab() as the_lab:
             switch = the_lab.namespace("sw")
             hosts = [the_lab.host(f"h{row}", switch, f"bf{row}") for row in range(HOSTS)]
+            self.taken = []
             content = fabric.topology([fabric.host_port(row) for row in range(HOSTS)])
             with fabric.Fabric(the_lab, switch, content) as net, bfly.connect(run_dir=net.run_dir) as client, client.primary():
                 reports = matching.follow(client)
@@ -66,6 +68,10 @@ class MatchingTest(unittest.TestCase):
                         sender.popen.stdin.close()
                         sender.popen.stdin = None
                         sender.finish()
+                # The controller of the example looks at least ten times a second.
+                gaps = [after - before for before, after in itertools.pairwise(self.taken)]
+                self.assertGreaterEqual(len(gaps), 5)
+                self.assertLessEqual(statistics.median(gaps), 0.1e9, gaps)
                 # 3 -> 0 shares no row with the pairs before it.
                 self.assertEqual(listed, {(0, 3), (1, 2), (3, 0)})
 
@@ -73,6 +79,7 @@ class MatchingTest(unittest.TestCase):
         """Of the reports after that time the third at the latest has circuits for all pairs."""
         late = 0
         for taken, circuits in reports:
+            self.taken.append(taken)
             if pairs <= circuits:
                 return
             late += taken > since
