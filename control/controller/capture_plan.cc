@@ -51,10 +51,14 @@ void AddLinks(const v1::CaptureRequest& request, const Network& network, FieldEr
   *out->mutable_links() = request.links();
 }
 
-// The frames of a pair follow its circuit if it has one. Without one, they follow the greedy path,
-// unless nodes pick among several ports of a direction.
+using TagsByPair = std::map<RowPair, std::set<Tag>>;
+
+// The frames of a pair follow its circuit if it has one. Else they follow the circuits of the slots
+// that a schedule has for the pair. Without any they follow the greedy path, unless nodes pick
+// among several ports of a direction.
 absl::Status AddPaths(const v1::CaptureRequest& request, const FabricState& state,
-                      FieldErrors& errors, v1::AgentCaptureRequest* out) {
+                      const TagsByPair& scheduled, FieldErrors& errors,
+                      v1::AgentCaptureRequest* out) {
   const Network& network = state.network();
   for (int i = 0; i < request.paths_size(); ++i) {
     const v1::CapturePath& path = request.paths(i);
@@ -69,6 +73,9 @@ absl::Status AddPaths(const v1::CaptureRequest& request, const FabricState& stat
     const std::optional<StandingCircuit> circuit = state.AtInput(path.input());
     if (circuit.has_value() && circuit->path.output == path.output()) {
       AddPath(path.input(), circuit->path.tag, path.end(), out);
+    } else if (const auto slots = scheduled.find({path.input(), path.output()});
+               slots != scheduled.end()) {
+      for (const Tag tag : slots->second) AddPath(path.input(), tag, path.end(), out);
     } else if (network.multiplicity() == 1) {
       AddPath(path.input(), GreedyTag(network, path.input(), path.output()), path.end(), out);
     } else {
@@ -110,12 +117,24 @@ absl::Status AddPorts(const v1::CaptureRequest& request, const v1::Topology& top
   return absl::OkStatus();
 }
 
-absl::StatusOr<CapturePlan> PlanFor(const v1::CaptureRequest& request, const Intent& intent) {
+// A pair may have another path in each slot.
+void CheckPaths(const v1::AgentCaptureRequest& planned, FieldErrors& errors) {
+  const auto wanted =
+      static_cast<uint64_t>(planned.links_size()) + static_cast<uint64_t>(planned.paths_size());
+  if (wanted <= kMostCaptured) return;
+  errors.Add("paths",
+             absl::StrCat("links and paths in the slots of the schedule are ", wanted,
+                          " together; at most ", kMostCaptured, " can be captured at once"));
+}
+
+absl::StatusOr<CapturePlan> PlanFor(const v1::CaptureRequest& request, const Intent& intent,
+                                    const TagsByPair& scheduled) {
   CapturePlan plan;
   FieldErrors errors;
   CheckNumbers(request, errors);
   AddLinks(request, intent.state.network(), errors, &plan.request);
-  absl::Status status = AddPaths(request, intent.state, errors, &plan.request);
+  absl::Status status = AddPaths(request, intent.state, scheduled, errors, &plan.request);
+  CheckPaths(plan.request, errors);
   if (absl::Status wrong = errors.ToStatus(); !wrong.ok()) return wrong;
   if (status.ok()) status = AddCircuits(request, intent.state, &plan.request);
   if (status.ok()) status = AddPorts(request, intent.topology, &plan.request);
@@ -132,9 +151,17 @@ absl::StatusOr<CapturePlan> PlanFor(const v1::CaptureRequest& request, const Int
 }  // namespace
 
 absl::StatusOr<CapturePlan> PlanCapture(const v1::CaptureRequest& request,
-                                        const LoadedIntent& intent) {
+                                        const LoadedIntent& intent,
+                                        const ScheduledTags& scheduled) {
+  std::set<RowPair> pairs;
+  if (request.paths_size() <= static_cast<int>(kMostCaptured)) {
+    for (const v1::CapturePath& path : request.paths()) pairs.emplace(path.input(), path.output());
+  }
+  // Before the intent is read, because the schedule reads it too.
+  const TagsByPair tags = pairs.empty() ? TagsByPair() : scheduled(pairs);
   absl::StatusOr<CapturePlan> plan = absl::UnknownError("");
-  const absl::Status status = intent.Read([&](const Intent& now) { plan = PlanFor(request, now); });
+  const absl::Status status =
+      intent.Read([&](const Intent& now) { plan = PlanFor(request, now, tags); });
   if (!status.ok()) return status;
   return plan;
 }

@@ -2,11 +2,15 @@
 // What a capture is about, in the words of data planes.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <set>
 
 #include "absl/status/statusor.h"
 #include "bfly/v1/capture.pb.h"
 #include "control/controller/loaded_intent.h"
+#include "control/intent/slot_paths.h"
 
 namespace bfly::control {
 
@@ -23,8 +27,11 @@ struct CapturePlan {
 
 // INVALID_ARGUMENT names every wrong field. NOT_FOUND: there is no such port or circuit.
 // FAILED_PRECONDITION: no fabric is loaded, or nodes pick the ports of a path frame by frame.
+// `scheduled` tells which paths the slots of a schedule that runs give to pairs of rows.
+using ScheduledTags =
+    std::function<std::map<RowPair, std::set<Tag>>(const std::set<RowPair>& pairs)>;
 absl::StatusOr<CapturePlan> PlanCapture(const v1::CaptureRequest& request,
-                                        const LoadedIntent& intent);
+                                        const LoadedIntent& intent, const ScheduledTags& scheduled);
 
 // Writes the circuits that stand now to the frames of their pairs of rows.
 void NameCircuits(const LoadedIntent& intent, v1::CaptureBatch* batch);

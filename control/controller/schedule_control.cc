@@ -289,6 +289,13 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Stop(uint64_t election_id, D
   return last;
 }
 
+std::map<RowPair, std::set<Tag>> ScheduleControl::TagsOfPairs(const std::set<RowPair>& pairs) {
+  const SharedNetwork network = LoadedNetwork();
+  const std::lock_guard lock(mutex_);
+  if (!running_.has_value() || network_ != network) return {};
+  return TagsOf(running_->routed, pairs);
+}
+
 void ScheduleControl::Note(v1::ScheduleEvent::Change change, const RoutedSchedule& routed) {
   v1::Event event;
   event.set_severity(v1::Event::INFO);

@@ -5,9 +5,11 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -40,6 +42,8 @@ class ScheduleControl {
   absl::StatusOr<v1::ScheduleStatus> Stop(uint64_t election_id, Deadline deadline);
   absl::StatusOr<v1::RepairScheduleResponse> Repair(uint64_t election_id, Deadline deadline);
   absl::StatusOr<v1::GetScheduleResponse> Get(Deadline deadline);
+  // The paths of pairs of rows in the slots of the schedule that runs. Empty without one.
+  std::map<RowPair, std::set<Tag>> TagsOfPairs(const std::set<RowPair>& pairs);
 
  private:
   struct Running {

@@ -218,6 +218,19 @@ uint32_t BrokenSlots(const RoutedSchedule& routed) {
                     [](const SlotPaths& slot) { return slot.broken > 0; }));
 }
 
+std::map<RowPair, std::set<Tag>> TagsOf(const RoutedSchedule& routed,
+                                        const std::set<RowPair>& pairs) {
+  std::map<RowPair, std::set<Tag>> tags;
+  if (pairs.empty()) return tags;
+  for (const SlotPaths& slot : routed.slots) {
+    for (const CircuitPath& path : slot.paths) {
+      const RowPair pair{path.input, path.output};
+      if (pairs.contains(pair)) tags[pair].insert(path.tag);
+    }
+  }
+  return tags;
+}
+
 void FillPaths(const RoutedSchedule& routed, uint32_t rows, v1::ScheduleStatus* status) {
   *status->mutable_schedule() = routed.schedule;
   status->mutable_schedule()->set_protocol(routed.protocol);

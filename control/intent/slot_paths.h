@@ -2,8 +2,11 @@
 // The paths of a schedule's slots. Each slot is routed by itself, as if no other slot existed.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -50,6 +53,12 @@ uint32_t RouteAgain(const FabricState& state, RoutedSchedule& routed);
 
 // The slots with a broken path.
 uint32_t BrokenSlots(const RoutedSchedule& routed);
+
+// The paths that each of these pairs of an input and an output has in any slot. A pair without a
+// slot is left out.
+using RowPair = std::pair<Row, Row>;
+std::map<RowPair, std::set<Tag>> TagsOf(const RoutedSchedule& routed,
+                                        const std::set<RowPair>& pairs);
 
 // Fills in what is known of the slots without a data plane. What they did stays.
 void FillPaths(const RoutedSchedule& routed, uint32_t rows, v1::ScheduleStatus* status);

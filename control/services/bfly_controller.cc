@@ -229,7 +229,7 @@ absl::Status Run(const Flags& flags, Logger& logger) {
   CallDesk desk(controller.resources(), doors->gate.get());
   FabricService fabric(controller, poll, desk);
   EventsService events_service(*events, controller.resources(), desk);
-  CapturesService captures(controller, caller, desk);
+  CapturesService captures(controller, schedule_control, caller, desk);
   CircuitsService circuits(controller, desk);
   DataServerService data_server(controller, desk);
   ProgramsService programs(controller, desk);

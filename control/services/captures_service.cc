@@ -40,9 +40,10 @@ absl::Status ParseCapture(const grpc::ByteBuffer& bytes, v1::CaptureRequest* req
 class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   CaptureStream(grpc::CallbackServerContext* context, StalledCalls& stalled, Controller& controller,
-                const AgentCaller& caller, const grpc::ByteBuffer& bytes)
+                ScheduleControl& schedules, const AgentCaller& caller,
+                const grpc::ByteBuffer& bytes)
       : stalled_(stalled, context), controller_(controller) {
-    if (absl::Status status = Begin(caller, bytes); !status.ok()) End(status);
+    if (absl::Status status = Begin(schedules, caller, bytes); !status.ok()) End(status);
   }
 
   void OnWriteDone(bool ok) override {
@@ -92,10 +93,13 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     const std::unique_ptr<v1::AgentCaptures::Stub> stub_;
   };
 
-  absl::Status Begin(const AgentCaller& caller, const grpc::ByteBuffer& bytes) {
+  absl::Status Begin(ScheduleControl& schedules, const AgentCaller& caller,
+                     const grpc::ByteBuffer& bytes) {
     v1::CaptureRequest request;
     if (absl::Status status = ParseCapture(bytes, &request); !status.ok()) return status;
-    absl::StatusOr<CapturePlan> plan = PlanCapture(request, controller_.intent());
+    absl::StatusOr<CapturePlan> plan = PlanCapture(
+        request, controller_.intent(),
+        [&schedules](const std::set<RowPair>& pairs) { return schedules.TagsOfPairs(pairs); });
     if (!plan.ok()) return plan.status();
     Resource& captures = controller_.resources().captures;
     counted_ = captures.Take();
@@ -225,14 +229,17 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
 }  // namespace
 
-CapturesService::CapturesService(Controller& controller, AgentCaller caller, CallDesk& desk)
+CapturesService::CapturesService(Controller& controller, ScheduleControl& schedules,
+                                 AgentCaller caller, CallDesk& desk)
     : ByteService("bfly.v1.Captures", desk),
       controller_(controller),
+      schedules_(schedules),
       caller_(std::move(caller)),
       stalled_(desk.stalled()) {
   AddServerStream("Capture", Role::kOperator,
                   [this](grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes) {
-                    return new CaptureStream(context, stalled_, controller_, caller_, *bytes);
+                    return new CaptureStream(context, stalled_, controller_, schedules_, caller_,
+                                             *bytes);
                   });
 }
 

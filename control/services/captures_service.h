@@ -4,17 +4,20 @@
 
 #include "control/controller/agent_caller.h"
 #include "control/controller/controller.h"
+#include "control/controller/schedule_control.h"
 #include "control/services/byte_service.h"
 
 namespace bfly::control {
 
 class CapturesService final : public ByteService {
  public:
-  // Calls data planes as `caller`.
-  CapturesService(Controller& controller, AgentCaller caller, CallDesk& desk);
+  // Calls data planes as `caller`. `schedules` must outlive the object.
+  CapturesService(Controller& controller, ScheduleControl& schedules, AgentCaller caller,
+                  CallDesk& desk);
 
  private:
   Controller& controller_;
+  ScheduleControl& schedules_;
   const AgentCaller caller_;
   StalledCalls& stalled_;
 };

@@ -49,6 +49,29 @@ class TraceTest(unittest.TestCase):
                 self.assertAlmostEqual(journey["hops"][3]["took_ns"], 3_000_000, delta=10)
             net.down()
 
+    def test_a_frame_of_a_slot_that_does_not_take_the_greedy_path(self):
+        # Greedy routing needs all first stages of a two-fold butterfly, and a schedule leads around what is down.
+        with fabric.Fabric(self.lab, self.switch, fabric.topology([])) as net:
+            def hops():
+                process = self.trace(net, "3", "6")
+                net.bfly("traffic", "start", "--rows", "3", "--to", "6", "--rate", "100", "--packets", "50")
+                [journey] = self.journeys(process)
+                net.bfly("traffic", "stop")
+                self.assertIn("left", journey)
+                return [(hop["stage"], hop["row"], hop["port"]) for hop in journey["hops"]]
+
+            greedy = hops()
+            net.bfly("link", "down", *greedy[2])
+            net.bfly("circuit", "schedule", "rotor", "--slot", "1ms", "--guard", "50us")
+            around = hops()
+            self.assertEqual([stage for stage, _, _ in around], [stage for stage, _, _ in greedy])
+            self.assertEqual(around[0][1], 3)
+            self.assertNotIn(greedy[2], around)
+            net.bfly("circuit", "schedule", "stop")
+            net.bfly("link", "up", *greedy[2])
+            self.assertEqual(hops(), greedy)
+            net.down()
+
     def test_a_packet_of_a_source_over_rates(self):
         # 1,000 bytes take 80 us on a link of 100 Mbit/s. Between two of them on an idle fabric nothing waits.
         with self.fabric(links={"rate": "100Mbps"}) as net:
