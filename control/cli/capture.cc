@@ -2,6 +2,7 @@
 // bfly capture: frames at links and ports of the running fabric, as pcapng.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cinttypes>
 #include <csignal>
@@ -25,6 +26,7 @@ namespace bfly::control {
 namespace {
 
 constexpr uint32_t kSnaplenOfCapture = 256;
+constexpr uint64_t kLargestFile = uint64_t{1} << 30;
 
 struct CaptureOptions {
   std::vector<std::string> what;
@@ -34,13 +36,15 @@ struct CaptureOptions {
   uint64_t count = 0;
   uint32_t seconds = 0;
   uint32_t snaplen = kSnaplenOfCapture;
+  uint64_t max_bytes = kLargestFile;  // of a file
 };
 
 // Standard output, or a file. The first Write creates the file, so a capture that is refused leaves
 // an older file of this name as it was.
 class CaptureFile {
  public:
-  explicit CaptureFile(std::string path) : path_(std::move(path)) {}
+  CaptureFile(std::string path, uint64_t max_bytes)
+      : path_(std::move(path)), room_(path_ == "-" ? UINT64_MAX : max_bytes) {}
 
   absl::Status Check() const {
     if (path_ != "-" || isatty(STDOUT_FILENO) != 1) return absl::OkStatus();
@@ -49,9 +53,11 @@ class CaptureFile {
         "FILE, or into a pipe, as in `| wireshark -k -i -`");
   }
   bool is_open() const { return stream_ != nullptr; }
+  uint64_t room() const { return room_; }  // bytes that may still be written
   absl::Status Write(const std::string& bytes) {
     if (!is_open()) stream_ = path_ == "-" ? stdout : std::fopen(path_.c_str(), "wb");
     if (!is_open()) return Failed("open");
+    room_ -= std::min<uint64_t>(room_, bytes.size());
     const bool good = std::fwrite(bytes.data(), 1, bytes.size(), stream_) == bytes.size() &&
                       std::fflush(stream_) == 0;
     return good ? absl::OkStatus() : Failed("write");
@@ -69,6 +75,7 @@ class CaptureFile {
 
   const std::string path_;
   std::FILE* stream_ = nullptr;
+  uint64_t room_;
 };
 
 // Turns frames into blocks of pcapng. An interface comes before its first frame.
@@ -145,14 +152,14 @@ absl::Status Capture(const CaptureOptions& options, const Common& common) {
   const absl::StatusOr<v1::CaptureRequest> request = CaptureRequestOf(options, common);
   if (!request.ok()) return request.status();
   signal(SIGPIPE, SIG_IGN);  // whoever reads may end first
-  CaptureFile file(options.file);
+  CaptureFile file(options.file, options.max_bytes);
   if (absl::Status status = common.json ? absl::OkStatus() : file.Check(); !status.ok()) {
     return status;
   }
   FramesAsPcapng frames(options.snaplen);
   CaptureTotals totals;
   absl::Status written;
-  bool taken = false;
+  bool taken = false, full = false;
   const auto take = [&](const v1::CaptureBatch& batch) {
     if (!common.json && !file.is_open()) {
       written = file.Write(PcapngSection("bfly " BFLY_VERSION));
@@ -165,20 +172,27 @@ absl::Status Capture(const CaptureOptions& options, const Common& common) {
     for (const v1::CapturedFrame& frame : batch.frames()) {
       if (options.count != 0 && totals.written == options.count) break;
       if (!filter->Passes(frame.data(), frame.length())) continue;
-      ++totals.written;
+      const size_t before = blocks.size();
       if (common.json) {
         written.Update(PrintJsonLine(frame));
       } else {
         frames.Append(frame, blocks);
       }
+      full = blocks.size() > file.room();
+      if (full) {
+        blocks.resize(before);
+        break;
+      }
+      ++totals.written;
     }
     if (common.json) fflush(stdout);
     if (!blocks.empty()) written.Update(file.Write(blocks));
-    return written.ok() && (options.count == 0 || totals.written < options.count);
+    return written.ok() && !full && (options.count == 0 || totals.written < options.count);
   };
   absl::Status status = ReadCapture(*request, common, take);
   written.Update(file.Close());
   status.Update(written);
+  if (full) fprintf(stderr, "%s is as large as --max-size allows\n", options.file.c_str());
   if (taken) totals.Print();
   return status;
 }
@@ -212,6 +226,12 @@ void AddCapture(CLI::App& app, Invocation& invocation) {
   verb->add_option("--snaplen", options->snaplen, "Keep so many of a frame's first bytes")
       ->check(CLI::Range(1u, 9'018u))
       ->capture_default_str();
+  verb->add_option(
+          "--max-size", options->max_bytes,
+          "End before the file is larger, in bytes or as in 100MB [1GB]; 1 kB is 1024 bytes")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(uint64_t{1024}, uint64_t{1} << 50))
+      ->type_name("SIZE");
   verb->callback([&invocation, options] {
     const absl::Status status = CaptureWordsOf(options->what).status();
     if (!status.ok()) throw CLI::ValidationError("what", std::string(status.message()));

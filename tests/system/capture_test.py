@@ -79,6 +79,23 @@ class CaptureTest(unittest.TestCase):
             net.bfly("capture", "all", "--seconds", "1", "--write", self.file)
             net.down()
 
+    def test_a_file_stays_below_its_largest_size(self):
+        with self.fabric() as net:
+            process = self.capture(net, "all", "--max-size", "20kB", "--write", self.file)
+            net.bfly("traffic", "start", "--to", "uniform", "--rate", "1k", "--packets", "200")
+            self.assertEqual(process.popen.wait(lab.PATIENCE), 0, process.text())
+            self.assertIn("is as large as --max-size allows", process.text())
+            size = os.path.getsize(self.file)
+            self.assertLessEqual(size, 20 << 10)
+            self.assertGreater(size, 19 << 10)
+            # The file ends with a whole frame, and the command says how many there are.
+            read = fields_of(self.file, "frame.number")
+            self.assertIn(f"captured {len(read)} of ", process.text())
+            for wrong in ("20", "much"):
+                with self.assertRaisesRegex(lab.CommandFailed, "--max-size"):
+                    net.bfly("capture", "all", "--max-size", wrong, "--write", self.file)
+            net.down()
+
     def test_a_testers_header_is_dissected(self):
         with self.fabric() as net:
             self.hosts[0].ping(self.hosts[1].address)
