@@ -91,6 +91,8 @@ double FigureOf(const SampledLink& link, LinkFigure figure) {
   switch (figure) {
     case LinkFigure::kPacketRate:
       return link.packet_rate;
+    case LinkFigure::kByteRate:
+      return link.byte_rate;
     case LinkFigure::kPackets:
       return static_cast<double>(link.packets);
     case LinkFigure::kOccupancy:

@@ -106,7 +106,7 @@ struct StageLoad {
 std::vector<StageLoad> StageLoads(const FabricSample& sample);
 
 // The figure by which links are compared.
-enum class LinkFigure { kPacketRate, kPackets, kOccupancy, kCircuits, kDrops };
+enum class LinkFigure { kPacketRate, kByteRate, kPackets, kOccupancy, kCircuits, kDrops };
 
 // The `count` links with the largest figure, none of them zero. Of equal links, those with the
 // lowest stage, row and port come first.

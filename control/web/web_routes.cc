@@ -47,20 +47,18 @@ std::string Text(const nlohmann::ordered_json& answer) {
 }
 
 absl::StatusOr<LinkFigure> FigureIn(const HttpRequest& request) {
-  static const auto* const kFigures =
-      new std::map<std::string, LinkFigure>{{"rate", LinkFigure::kPacketRate},
-                                            {"packets", LinkFigure::kPackets},
-                                            {"occupancy", LinkFigure::kOccupancy},
-                                            {"circuits", LinkFigure::kCircuits},
-                                            {"drops", LinkFigure::kDrops}};
+  static const auto* const kFigures = new std::map<std::string, LinkFigure>{
+      {"rate", LinkFigure::kPacketRate},   {"bytes", LinkFigure::kByteRate},
+      {"packets", LinkFigure::kPackets},   {"occupancy", LinkFigure::kOccupancy},
+      {"circuits", LinkFigure::kCircuits}, {"drops", LinkFigure::kDrops}};
   const auto given = request.query.find("by");
   if (given == request.query.end()) return LinkFigure::kPacketRate;
   const auto found = kFigures->find(given->second);
   if (found != kFigures->end()) return found->second;
   return ErrorAtField(absl::StatusCode::kInvalidArgument, "by",
                       absl::StrCat("\"", given->second.substr(0, 40),
-                                   "\" is unknown; use rate, packets, occupancy, circuits or "
-                                   "drops"));
+                                   "\" is unknown; use rate, bytes, packets, occupancy, "
+                                   "circuits or drops"));
 }
 
 // The fields of a change, which must be these and no others.

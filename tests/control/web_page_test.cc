@@ -198,7 +198,7 @@ TEST_F(WebPageTest, AWrongRequestIsToldWhatIsWrong) {
   const auto error = [](const std::string& answer) { return Body(answer).value("error", answer); };
   EXPECT_THAT(error(Get("/api/load?bands=65")), HasSubstr("bands: 65 is outside 1..64"));
   EXPECT_THAT(error(Get("/api/load?bands=x")), HasSubstr("\"x\" is not a whole number"));
-  EXPECT_THAT(error(Get("/api/load?by=heat")), HasSubstr("use rate, packets"));
+  EXPECT_THAT(error(Get("/api/load?by=heat")), HasSubstr("use rate, bytes, packets"));
   EXPECT_THAT(error(Get("/api/links?last_row=16")), HasSubstr("last_row: 16 is outside 0..15"));
   EXPECT_THAT(error(Get("/api/circuits?find=a")), HasSubstr("such as 3-9"));
   EXPECT_THAT(error(Get("/api/circuits?find=16")), HasSubstr("input: 16 is outside 0..15"));

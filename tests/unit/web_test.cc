@@ -181,6 +181,13 @@ TEST(SampledLink, HottestComeInOrderAndTiesByPlace) {
   EXPECT_THAT(Hottest(sample, LinkFigure::kDrops, 10), IsEmpty());
 }
 
+TEST(SampledLink, TheHottestByBytesAreNotThoseByPackets) {
+  FabricSample sample;
+  sample.links = {{.packet_rate = 9, .byte_rate = 600}, {.packet_rate = 1, .byte_rate = 9000}};
+  EXPECT_EQ(Hottest(sample, LinkFigure::kPacketRate, 1)[0].packet_rate, 9);
+  EXPECT_EQ(Hottest(sample, LinkFigure::kByteRate, 1)[0].packet_rate, 1);
+}
+
 TEST(SampledLink, AWindowHasTheLinksThatLeaveOrEnterItsRows) {
   const FabricSample sample = SampleOf(FourWired(), {}, {}, nullptr);
   const auto links =

@@ -11,7 +11,7 @@ import { View } from "./view.js";
 
 const INTERVAL = 1000;
 const HOTTEST = 10;
-const TELLS = { rate: "rate", bytes: "rate", occupancy: "occupancy", circuits: "circuits", drops: "drops" };
+const TELLS = { rate: "rate", bytes: "bytes", occupancy: "occupancy", circuits: "circuits", drops: "drops" };
 
 const element = (id) => document.getElementById(id);
 const canvas = element("fabric");
