@@ -186,6 +186,43 @@ TEST(TopSample, AsJsonHasTheSameFiguresAndLeavesOutWhatIsNotKnown) {
   EXPECT_EQ(json["conservation"]["injected"], 7);
 }
 
+TEST(TopSample, AsJsonHasWhatTheViewsShow) {
+  Sample sample;
+  sample.stages = 4;
+  sample.missed = 1.5;
+  sample.drops.emplace_back().set_reason("queue_full");
+  sample.drops[0].set_packets(7);
+  WorkerSample& worker = sample.workers.emplace_back();
+  worker.ring = 3;
+  worker.ring_peak = 9;
+  worker.ring_capacity = 1023;
+  worker.costs.emplace_back().set_first_stage(2);
+  PortSample& port = sample.host_ports.emplace_back();
+  port.missed_per_second = 2.5;
+  port.queue_pairs = 6;
+  sample.circuit_counts.set_blocked(11);
+  sample.sources.emplace_back().set_packets(13);
+  sample.latency.mutable_late()->set_p99(17);
+  v1::StageLatency& stage = *sample.latency.add_stages();
+  stage.set_stage(1);
+  stage.mutable_latency()->set_p50(19);
+  const nlohmann::ordered_json json = SampleJson(sample);
+  EXPECT_EQ(json["stage_count"], 4);
+  EXPECT_EQ(json["missed_per_second"], 1.5);
+  EXPECT_EQ(json["drops"][0]["reason"], "queue_full");
+  EXPECT_EQ(json["drops"][0]["packets"], 7);
+  EXPECT_EQ(json["workers"][0]["ring"],
+            (nlohmann::ordered_json{{"packets", 3}, {"peak", 9}, {"capacity", 1023}}));
+  EXPECT_EQ(json["workers"][0]["costs"][0]["first_stage"], 2);
+  EXPECT_EQ(json["ports"][0]["missed_per_second"], 2.5);
+  EXPECT_EQ(json["ports"][0]["queue_pairs"], 6);
+  EXPECT_EQ(json["circuit_counts"]["blocked"], 11);
+  EXPECT_EQ(json["sources"][0]["packets"], 13);
+  EXPECT_EQ(json["latency"]["late"]["p99"], 17);
+  EXPECT_EQ(json["latency"]["stages"][0]["stage"], 1);
+  EXPECT_EQ(json["latency"]["stages"][0]["p50"], 19);
+}
+
 TEST(LinkRates, AreThoseOfTheGroupThatHasTheLink) {
   Answers answers;
   AddTopRate(answers, "0-1", "", "10Mbps").set_ports("1");
