@@ -136,7 +136,12 @@ int Run(const Flags& flags) {
   }
   Scraper scraper(controller, *credentials,
                   std::chrono::milliseconds(static_cast<int64_t>(flags.timeout * 1000)),
-                  std::max(flags.top, flags.most_links));
+                  std::max(flags.top, flags.most_links), [&](const std::string& problem) {
+                    if (!problem.empty())
+                      return complain(absl::StrCat(controller, " does not answer: ", problem));
+                    logger.Write({.text = absl::StrCat(controller, " answers again"),
+                                  .fields = {{"controller", controller}}});
+                  });
   const auto fabric = std::make_shared<FabricPage>(scraper, flags.top);
   const auto links = std::make_shared<LinksPage>(scraper, flags.most_links);
   std::unique_ptr<prometheus::Exposer> exposer;

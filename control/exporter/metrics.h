@@ -18,8 +18,9 @@ namespace bfly::control {
 
 // What one scrape learned of the controller.
 struct Scrape {
-  bool up = false;     // the controller answered every call in time
-  double seconds = 0;  // that the calls took
+  bool up = false;      // the controller answered every call in time
+  std::string problem;  // why it is not up
+  double seconds = 0;   // that the calls took
   v1::FabricStatus fabric;
   v1::Counters counters;
   // False: the network has so many links that `counters` has the fullest ones alone.

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
 
 namespace bfly::control {
 namespace {
@@ -36,9 +39,11 @@ grpc::Status Ask(Stub* stub,
 
 Scraper::Scraper(const std::string& controller,
                  const std::shared_ptr<grpc::ChannelCredentials>& credentials,
-                 std::chrono::milliseconds patience, uint32_t fullest)
+                 std::chrono::milliseconds patience, uint32_t fullest,
+                 std::function<void(const std::string& problem)> tell)
     : patience_(patience),
       fullest_(fullest),
+      tell_(std::move(tell)),
       fabric_(v1::Fabric::NewStub(ChannelTo(controller, credentials))),
       telemetry_(v1::Telemetry::NewStub(ChannelTo(controller, credentials))),
       traffic_(v1::Traffic::NewStub(ChannelTo(controller, credentials))) {}
@@ -50,6 +55,7 @@ std::shared_ptr<const Scrape> Scraper::Get() {
   newest_began_ = Clock::now();
   Scrape scrape = Read();
   scrape.seconds = std::chrono::duration<double>(Clock::now() - newest_began_).count();
+  if (scrape.problem != told_) tell_(told_ = scrape.problem);
   newest_ = std::make_shared<const Scrape>(std::move(scrape));
   return newest_;
 }
@@ -58,8 +64,14 @@ Scrape Scraper::Read() {
   const auto deadline = std::chrono::system_clock::now() + patience_;
   Scrape scrape;
   v1::StatusResponse status;
-  if (!Ask(fabric_.get(), &v1::Fabric::Stub::Status, deadline, v1::StatusRequest(), &status).ok())
+  const auto failed = [&scrape](const char* call, const grpc::Status& why) {
+    scrape.problem = absl::StrCat(call, ": ", why.error_message());
     return scrape;
+  };
+  const auto ask_status = [&] {
+    return Ask(fabric_.get(), &v1::Fabric::Stub::Status, deadline, v1::StatusRequest(), &status);
+  };
+  if (const grpc::Status asked = ask_status(); !asked.ok()) return failed("Fabric.Status", asked);
   if (status.status().loaded()) {
     const v1::FabricStatus& fabric = status.status();
     scrape.every_link =
@@ -71,7 +83,7 @@ Scrape Scraper::Read() {
                                      request, &scrape.counters);
     // A fabric may be unloaded between two calls: the status below then says so.
     if (!counted.ok() && counted.error_code() != grpc::StatusCode::FAILED_PRECONDITION)
-      return scrape;
+      return failed("Telemetry.GetCounters", counted);
     v1::ListTrafficResponse traffic;
     if (counted.ok() &&
         Ask(traffic_.get(), &v1::Traffic::Stub::List, deadline, v1::ListTrafficRequest(), &traffic)
@@ -79,8 +91,7 @@ Scrape Scraper::Read() {
       scrape.latency = std::move(*traffic.mutable_latency());
     }
     // Asked for after the counters: a data plane that was not there for them is not there now.
-    if (!Ask(fabric_.get(), &v1::Fabric::Stub::Status, deadline, v1::StatusRequest(), &status).ok())
-      return scrape;
+    if (const grpc::Status asked = ask_status(); !asked.ok()) return failed("Fabric.Status", asked);
     if (!counted.ok()) status.mutable_status()->set_loaded(false);
   }
   scrape.fabric = std::move(*status.mutable_status());

@@ -125,6 +125,7 @@ class MonitoringTest(CommandLineTest):
         start = time.monotonic()
         silent = self.metrics(address)
         took = time.monotonic() - start
+        self.metrics(address)
         os.kill(controller, signal.SIGCONT)
         self.assertEqual(silent["bfly_up"], 0)
         self.assertEqual([name for name in silent if name.startswith("bfly_")], ["bfly_up", "bfly_scrape_duration_seconds"])
@@ -134,6 +135,10 @@ class MonitoringTest(CommandLineTest):
         # It comes back by itself, and its counters went on.
         again = wait_until(lambda: self.answered(address), "the controller is found again")
         self.assertGreaterEqual(again["bfly_packets_injected_total"], before["bfly_packets_injected_total"])
+        # The log says why, once for all scrapes with this reason, and when it is over.
+        log = (self.directory / "exporter.log").read_text()
+        self.assertEqual(log.count("does not answer: Fabric.Status: Deadline Exceeded"), 1, log)
+        self.assertIn("answers again", log)
         # The same for one that is killed, and another that takes its data plane over.
         os.kill(controller, signal.SIGKILL)
         wait_until(lambda: self.metrics(address)["bfly_up"] == 0, "the controller is missed")
