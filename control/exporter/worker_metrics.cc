@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/exporter/worker_metrics.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 
 namespace bfly::control {
@@ -24,6 +26,9 @@ void AddWorkers(const v1::FabricStatus& fabric, MetricFamilies& families) {
   MetricSeries& released =
       families.Counter("bfly_worker_released_packets_total",
                        "Packets that the worker released from links that take time.");
+  MetricSeries& lateness =
+      families.Counter("bfly_worker_lateness_seconds_total",
+                       "Sum of how late the released packets left their links.");
   MetricSeries& late =
       families.Gauge("bfly_worker_late_p99_seconds",
                      "How late packets were released, 99th percentile since load.");
@@ -47,6 +52,9 @@ void AddWorkers(const v1::FabricStatus& fabric, MetricFamilies& families) {
       polls.Set(labels, static_cast<double>(cost.polls()));
       empty.Set(labels, static_cast<double>(cost.empty_polls()));
       released.Set(labels, static_cast<double>(worker.lateness().packets()));
+      // In whole nanoseconds: a product that fell by a rounding error would count as a restart.
+      lateness.Set(labels, 1e-9 * std::round(1e3 * worker.lateness().mean_us() *
+                                             static_cast<double>(worker.lateness().packets())));
       late.Set(labels, 1e-6 * worker.lateness().p99_us());
       latest.Set(labels, 1e-6 * worker.lateness().max_us());
       for (const v1::RingOccupancy& from : cost.rings()) {

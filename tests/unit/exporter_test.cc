@@ -189,6 +189,8 @@ TEST(FabricMetrics, AreInSecondsWhateverTheApiTells) {
   v1::Lateness& late =
       *scrape.fabric.mutable_data_planes(0)->mutable_workers(0)->mutable_lateness();
   late.set_p99_us(2.5);
+  late.set_packets(4'000);
+  late.set_mean_us(1.5);
   scrape.latency.mutable_end_to_end()->set_count(4);
   scrape.latency.mutable_end_to_end()->set_mean(1'500'000);
   scrape.latency.mutable_end_to_end()->set_p99(2'000'000);
@@ -196,6 +198,8 @@ TEST(FabricMetrics, AreInSecondsWhateverTheApiTells) {
   EXPECT_EQ(Value(families, "bfly_worker_busy_seconds_total", {{"data_plane", "dp0"}}), 3);
   EXPECT_DOUBLE_EQ(Value(families, "bfly_worker_late_p99_seconds", {{"data_plane", "dp0"}}),
                    2.5e-6);
+  EXPECT_DOUBLE_EQ(Value(families, "bfly_worker_lateness_seconds_total", {{"data_plane", "dp0"}}),
+                   0.006);
   const MetricFamily* const latency = Find(families, "bfly_latency_seconds");
   ASSERT_NE(latency, nullptr);
   ASSERT_EQ(latency->metric.size(), 1u);
