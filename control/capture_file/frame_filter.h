@@ -19,6 +19,10 @@ class FrameFilter {
   // `data` has the first bytes of an Ethernet frame of `length` bytes.
   bool Passes(absl::string_view data, uint32_t length) const;
 
+  // The expression reads no byte behind so many first bytes of a frame. UINT32_MAX: what it reads
+  // depends on the frame, as in 'tcp[(tcp[12] & 0xf0) >> 2] = 22'.
+  uint32_t bytes_read() const;
+
  private:
   struct Program;
   std::shared_ptr<const Program> program_;  // null: everything passes

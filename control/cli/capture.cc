@@ -26,6 +26,7 @@ namespace bfly::control {
 namespace {
 
 constexpr uint32_t kSnaplenOfCapture = 256;
+constexpr uint32_t kLargestSnaplen = 9018;
 constexpr uint64_t kLargestFile = uint64_t{1} << 30;
 
 struct CaptureOptions {
@@ -124,6 +125,7 @@ struct CaptureTotals {
 };
 
 absl::StatusOr<v1::CaptureRequest> CaptureRequestOf(const CaptureOptions& options,
+                                                    const FrameFilter& filter,
                                                     const Common& common) {
   absl::StatusOr<CaptureWords> words = CaptureWordsOf(options.what);
   if (!words.ok()) return words.status();
@@ -133,7 +135,8 @@ absl::StatusOr<v1::CaptureRequest> CaptureRequestOf(const CaptureOptions& option
     if (!links.ok()) return links.status();
     request.mutable_links()->Add(links->begin(), links->end());
   }
-  request.set_snaplen(options.snaplen);
+  // The filter gets every byte that it looks at. What is written has --snaplen bytes.
+  request.set_snaplen(std::max(options.snaplen, std::min(filter.bytes_read(), kLargestSnaplen)));
   request.set_every(options.every);
   request.set_max_seconds(options.seconds);
   // With a filter only this program knows which frames count.
@@ -149,7 +152,7 @@ absl::Status Capture(const CaptureOptions& options, const Common& common) {
   }
   const absl::StatusOr<FrameFilter> filter = FrameFilter::Compile(options.filter, options.snaplen);
   if (!filter.ok()) return filter.status();
-  const absl::StatusOr<v1::CaptureRequest> request = CaptureRequestOf(options, common);
+  const absl::StatusOr<v1::CaptureRequest> request = CaptureRequestOf(options, *filter, common);
   if (!request.ok()) return request.status();
   signal(SIGPIPE, SIG_IGN);  // whoever reads may end first
   CaptureFile file(options.file, options.max_bytes);
@@ -160,7 +163,7 @@ absl::Status Capture(const CaptureOptions& options, const Common& common) {
   CaptureTotals totals;
   absl::Status written;
   bool taken = false, full = false;
-  const auto take = [&](const v1::CaptureBatch& batch) {
+  const auto take = [&](v1::CaptureBatch& batch) {
     if (!common.json && !file.is_open()) {
       written = file.Write(PcapngSection("bfly " BFLY_VERSION));
       if (!written.ok()) return false;
@@ -169,9 +172,10 @@ absl::Status Capture(const CaptureOptions& options, const Common& common) {
     if (batch.began()) fprintf(stderr, "capturing\n");
     if (batch.has_counts()) totals.planes[batch.data_plane()] = batch.counts();
     std::string blocks;
-    for (const v1::CapturedFrame& frame : batch.frames()) {
+    for (v1::CapturedFrame& frame : *batch.mutable_frames()) {
       if (options.count != 0 && totals.written == options.count) break;
       if (!filter->Passes(frame.data(), frame.length())) continue;
+      if (frame.data().size() > options.snaplen) frame.mutable_data()->resize(options.snaplen);
       const size_t before = blocks.size();
       if (common.json) {
         written.Update(PrintJsonLine(frame));
@@ -224,7 +228,7 @@ void AddCapture(CLI::App& app, Invocation& invocation) {
   verb->add_option("--seconds", options->seconds, "End after so many seconds [3600]")
       ->check(CLI::Range(1u, 86'400u));
   verb->add_option("--snaplen", options->snaplen, "Keep so many of a frame's first bytes")
-      ->check(CLI::Range(1u, 9'018u))
+      ->check(CLI::Range(1u, kLargestSnaplen))
       ->capture_default_str();
   verb->add_option(
           "--max-size", options->max_bytes,

@@ -39,7 +39,7 @@ void CancelBySignal(SignalReader& signals, int over, grpc::ClientContext& contex
 }  // namespace
 
 absl::Status ReadCapture(const v1::CaptureRequest& request, const Common& common,
-                         const std::function<bool(const v1::CaptureBatch&)>& take) {
+                         const std::function<bool(v1::CaptureBatch&)>& take) {
   SignalReader signals;  // before gRPC starts threads
   int over[2];
   if (pipe(over) != 0) return absl::ErrnoToStatus(errno, "pipe");

@@ -11,8 +11,8 @@
 namespace bfly::control {
 
 // Calls `take` for each message. If it returns false, or a signal asks to end, the capture is
-// cancelled, which is not an error.
+// cancelled, which is not an error. `take` may change the message.
 absl::Status ReadCapture(const v1::CaptureRequest& request, const Common& common,
-                         const std::function<bool(const v1::CaptureBatch&)>& take);
+                         const std::function<bool(v1::CaptureBatch&)>& take);
 
 }  // namespace bfly::control

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """bfly capture: tshark reads what hosts sent through a fabric, with the names of links and the comments of frames."""
 
+import base64
 import json
 import os
 import signal
@@ -94,6 +95,27 @@ class CaptureTest(unittest.TestCase):
             for wrong in ("20", "much"):
                 with self.assertRaisesRegex(lab.CommandFailed, "--max-size"):
                     net.bfly("capture", "all", "--max-size", wrong, "--write", self.file)
+            net.down()
+
+    def test_a_filter_looks_behind_the_bytes_that_are_written(self):
+        with self.fabric() as net:
+            self.hosts[0].ping(self.hosts[1].address)
+            # The bytes of a ping behind its time stamp count up from 0x10: icmp[1000], behind 8 of a header, is 992 modulo 256.
+            for filtered, snaplen in (("icmp", 14), ("icmp[1000] = 0xe0", 256), ("icmp[1000 + icmp[1]] = 0xe0", 20)):
+                for words in (("--write", self.file), ("--json",)):
+                    process = self.capture(net, "port h1", "--filter", f"{filtered} and src host {self.hosts[0].address}",
+                                           "--snaplen", snaplen, *words)
+                    for size in (1200, 100):
+                        self.hosts[0].run("ping", "-c", "2", "-i", "0.05", "-s", size, self.hosts[1].address)
+                    said = self.end(process)
+                    wanted = [1242] * 2 + ([142] * 2 if filtered == "icmp" else [])
+                    if words == ("--json",):
+                        seen = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+                        read = [(one["length"], len(base64.b64decode(one["data"]))) for one in seen]
+                    else:
+                        read = [(int(length), int(kept))
+                                for length, kept in fields_of(self.file, "frame.len", "frame.cap_len")]
+                    self.assertEqual(read, [(length, min(length, snaplen)) for length in wanted], (filtered, words))
             net.down()
 
     def test_a_testers_header_is_dissected(self):

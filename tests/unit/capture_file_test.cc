@@ -112,6 +112,26 @@ TEST(FrameFilter, PassesWhatTheExpressionSays) {
   EXPECT_FALSE(passes("icmp", "")) << "a packet of a built-in source has no bytes";
 }
 
+TEST(FrameFilter, SaysHowManyBytesItReads) {
+  // Counted by hand: Ethernet has 14 bytes, IPv4 20 to 60, with the protocol in byte 9 and the
+  // destination in bytes 16 to 19; the ports are the first four bytes of TCP.
+  const auto bytes = [](const std::string& expression) {
+    const auto filter = FrameFilter::Compile(expression, 256);
+    EXPECT_TRUE(filter.ok()) << filter.status();
+    return filter.ok() ? filter->bytes_read() : 0;
+  };
+  EXPECT_EQ(bytes(""), 0u);
+  EXPECT_EQ(bytes("len <= 60"), 0u);
+  EXPECT_EQ(bytes("ether dst 02:bf:00:00:00:03"), 6u);
+  EXPECT_EQ(bytes("arp"), 14u);
+  EXPECT_EQ(bytes("icmp"), 14u + 10);
+  EXPECT_EQ(bytes("ip dst host 10.77.0.22"), 14u + 20);
+  EXPECT_EQ(bytes("ip and tcp dst port 80"), 14u + 60 + 4);
+  EXPECT_EQ(bytes("ether[299:2] = 7"), 301u);
+  EXPECT_EQ(bytes("ip and udp[300:4] = 7"), 14u + 60 + 304);
+  EXPECT_EQ(bytes("tcp[(tcp[12] & 0xf0) >> 2] = 22"), UINT32_MAX);
+}
+
 TEST(FrameFilter, SaysWhatIsWrong) {
   const auto filter = FrameFilter::Compile("host and", 256);
   EXPECT_EQ(filter.status().code(), absl::StatusCode::kInvalidArgument);
