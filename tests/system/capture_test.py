@@ -2,6 +2,7 @@
 """bfly capture: tshark reads what hosts sent through a fabric, with the names of links and the comments of frames."""
 
 import base64
+import collections
 import json
 import os
 import signal
@@ -173,10 +174,12 @@ class CaptureTest(unittest.TestCase):
 
     def test_captures_end_with_their_client_and_with_the_fabric(self):
         with self.fabric() as net:
-            running = [self.capture(net, "all", "--write", f"{self.file}.{i}") for i in range(8)]
+            files = [self.lab.directory / f"{i}.pcapng" for i in range(8)]
+            running = [self.capture(net, "all", "--write", file) for file in files]
             with self.assertRaises(lab.CommandFailed) as refused:
                 net.bfly("capture", "all", "--write", self.file)
-            self.assertIn("captures", refused.exception.err)
+            self.assertIn("captures: at most 8 are allowed at a time", refused.exception.err)
+            self.assertFalse(self.file.exists())
             running[3].kill()
 
             def another():
@@ -185,10 +188,20 @@ class CaptureTest(unittest.TestCase):
                                       capture_output=True, timeout=lab.PATIENCE, check=False).returncode == 0
 
             lab.wait_until(another, "a capture whose client died has ended")
+            # Each of 20 packets comes to 4 links, by ports that are the bits of 1001, and every capture that still runs sees it.
+            net.bfly("traffic", "start", "--rows", "5", "--to", "9", "--rate", "1k", "--packets", "20")
+            net.settled(lambda counters: counters["conservation"]["delivered"] == 20)
+            del running[3], files[3]
+            for file in files:
+                lab.wait_until(lambda file=file: file.read_bytes().count(b"5 -> 9") == 80, f"{file.name} has 80 frames")
             net.down()
-            for process in running[:3] + running[4:]:
-                process.popen.wait(lab.PATIENCE)
-                self.assertTrue(os.path.getsize(f"{self.file}.0") > 0)
+            links = [f"s{stage} r{row} p{port}" for stage, row, port in ((0, 5, 1), (1, 13, 0), (2, 9, 0), (3, 9, 1))]
+            for file, process in zip(files, running, strict=True):
+                self.assertEqual(process.popen.wait(lab.PATIENCE), 1, process.text())
+                self.assertIn("the fabric was unloaded", process.text())
+                self.assertIn("captured 80 of 80 frames", process.text())
+                read = collections.Counter(name for (name,) in fields_of(file, "frame.interface_name"))
+                self.assertEqual(read, {link: 20 for link in links})
 
 
 if __name__ == "__main__":
