@@ -117,14 +117,19 @@ absl::Status AddPorts(const v1::CaptureRequest& request, const v1::Topology& top
   return absl::OkStatus();
 }
 
-// A pair may have another path in each slot.
-void CheckPaths(const v1::AgentCaptureRequest& planned, FieldErrors& errors) {
+// A pair may have another path in each slot. What the request itself has too much of, CheckNumbers
+// says.
+void CheckSlots(const v1::CaptureRequest& request, const v1::AgentCaptureRequest& planned,
+                FieldErrors& errors) {
+  if (planned.paths_size() <= request.paths_size()) return;
   const auto wanted =
-      static_cast<uint64_t>(planned.links_size()) + static_cast<uint64_t>(planned.paths_size());
+      static_cast<uint64_t>(request.links_size()) + static_cast<uint64_t>(request.ports_size()) +
+      static_cast<uint64_t>(request.circuits_size()) + static_cast<uint64_t>(planned.paths_size());
   if (wanted <= kMostCaptured) return;
-  errors.Add("paths",
-             absl::StrCat("links and paths in the slots of the schedule are ", wanted,
-                          " together; at most ", kMostCaptured, " can be captured at once"));
+  errors.Add(
+      "paths",
+      absl::StrCat("links, ports, circuits and the paths in the slots of the schedule are ", wanted,
+                   " together; at most ", kMostCaptured, " can be captured at once"));
 }
 
 absl::StatusOr<CapturePlan> PlanFor(const v1::CaptureRequest& request, const Intent& intent,
@@ -134,7 +139,7 @@ absl::StatusOr<CapturePlan> PlanFor(const v1::CaptureRequest& request, const Int
   CheckNumbers(request, errors);
   AddLinks(request, intent.state.network(), errors, &plan.request);
   absl::Status status = AddPaths(request, intent.state, scheduled, errors, &plan.request);
-  CheckPaths(plan.request, errors);
+  CheckSlots(request, plan.request, errors);
   if (absl::Status wrong = errors.ToStatus(); !wrong.ok()) return wrong;
   if (status.ok()) status = AddCircuits(request, intent.state, &plan.request);
   if (status.ok()) status = AddPorts(request, intent.topology, &plan.request);

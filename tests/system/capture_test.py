@@ -172,6 +172,15 @@ class CaptureTest(unittest.TestCase):
             self.assertEqual(self.file.read_text(), "an older capture")
             net.down()
 
+    def test_too_many_links_are_one_error(self):
+        # A butterfly of 256 has 8 stages of 512 links. No schedule runs.
+        with fabric.Fabric(self.lab, self.switch, fabric.topology([], kind="butterfly", rows=256)) as net:
+            with self.assertRaises(lab.CommandFailed) as refused:
+                net.bfly("capture", "all", "--write", self.file)
+            self.assertIn("are 4096 together; 1 to 1024 can be captured at once", refused.exception.err)
+            self.assertNotIn("schedule", refused.exception.err)
+            net.down()
+
     def test_captures_end_with_their_client_and_with_the_fabric(self):
         with self.fabric() as net:
             files = [self.lab.directory / f"{i}.pcapng" for i in range(8)]
