@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/cli/journeys.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace bfly::control {
@@ -21,9 +23,29 @@ bool IsSameFrame(const v1::CapturedFrame& a, const v1::CapturedFrame& b) {
   return a.length() == b.length() && a.priority() == b.priority() && a.data() == b.data();
 }
 
+bool HasBegun(const Journey& journey) { return journey.hops.contains(0); }
+
 uint64_t Apart(uint64_t a, uint64_t b) { return a < b ? b - a : a - b; }
 
 }  // namespace
+
+std::vector<Journey> Journeys::begun() const {
+  std::vector<Journey> begun;
+  std::copy_if(open_.begin(), open_.end(), std::back_inserter(begun), HasBegun);
+  return begun;
+}
+
+// Copies of several workers come in any order, so the copy of a first link may come late.
+bool Journeys::MakeRoom(uint64_t entered) {
+  if (!open_.empty() && open_.front().entered_ns + kGivenUpNs < entered) {
+    open_.erase(open_.begin());
+  }
+  if (open_.size() < most_) return true;
+  const auto other = std::find_if_not(open_.begin(), open_.end(), HasBegun);
+  if (other == open_.end()) return false;
+  open_.erase(other);
+  return true;
+}
 
 void Journeys::Add(const v1::CapturedFrame& frame, const std::string& data_plane) {
   const uint64_t entered = frame.time_ns() - frame.age_ns();
@@ -35,10 +57,7 @@ void Journeys::Add(const v1::CapturedFrame& frame, const std::string& data_plane
     if (found == nullptr || apart < Apart(found->entered_ns, entered)) found = &journey;
   }
   if (found == nullptr) {
-    if (!open_.empty() && open_.front().entered_ns + kGivenUpNs < entered) {
-      open_.erase(open_.begin());
-    }
-    if (open_.size() >= most_) return;
+    if (!MakeRoom(entered)) return;
     found = &open_.emplace_back();
     found->first = frame;
     found->data_plane = data_plane;

@@ -23,8 +23,9 @@ struct Journey {
 
 class Journeys {
  public:
-  // At most `most` frames are followed at a time. A frame that has not left two seconds after it
-  // came makes room for another.
+  // At most `most` frames are followed at a time. A frame that was not seen at its first link makes
+  // room for others: it may have come to the end of the path by another way. So does a frame that
+  // has not left two seconds after it came.
   explicit Journeys(size_t most) : most_(most) {}
   // How many links every path has. Call it before Add.
   void SetHops(uint32_t hops) { hops_ = hops; }
@@ -37,8 +38,13 @@ class Journeys {
   const std::vector<Journey>& complete() const { return complete_; }
   // The others, in the order in which they began.
   const std::vector<Journey>& open() const { return open_; }
+  // Those of them that were seen at their first link.
+  std::vector<Journey> begun() const;
 
  private:
+  // Whether another journey may begin, of a frame that entered at this time.
+  bool MakeRoom(uint64_t entered);
+
   uint32_t hops_ = 0;
   const size_t most_;
   std::vector<Journey> open_;

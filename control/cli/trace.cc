@@ -125,11 +125,18 @@ absl::Status Trace(const TraceOptions& options, const Common& common) {
         absl::StrCat("no frame went from row ", pair->first, " to row ", pair->second,
                      " in the time; send one, or wait longer with --seconds"));
   }
-  Print({journeys.open().front()}, common);
+  const std::vector<Journey> begun = journeys.begun();
+  if (begun.empty()) {
+    return absl::NotFoundError(absl::StrCat(
+        "frames from row ", pair->first, " to row ", pair->second,
+        " were seen, and none of them at the first link of the path that is followed; frames that "
+        "go by an intermediate row (--late vlb) are not followed"));
+  }
+  Print({begun.front()}, common);
   return absl::NotFoundError(
-      journeys.open().size() == 1
+      begun.size() == 1
           ? "one frame was seen, but not to its end; the table has the hops that it made"
-          : absl::StrCat(journeys.open().size(),
+          : absl::StrCat(begun.size(),
                          " frames were seen, and none of them to its end; the table has the hops "
                          "of the first"));
 }

@@ -72,6 +72,32 @@ class TraceTest(unittest.TestCase):
             self.assertEqual(hops(), greedy)
             net.down()
 
+    def test_frames_that_go_by_an_intermediate_row_make_room(self):
+        # One slot of 15 connects 3 and 6. In the other 14 frames come to row 6 by other rows, far more than are followed at a time.
+        with self.fabric() as net:
+            net.bfly("circuit", "schedule", "rotor", "--slot", "1ms", "--guard", "50us", "--late", "vlb")
+            process = self.trace(net, "3 -> 6", "--count", "10")
+            net.bfly("traffic", "start", "--rows", "3", "--to", "6", "--rate", "2k", "--packets", "1000")
+            found = self.journeys(process)
+            self.assertEqual(len(found), 10)
+            for journey in found:
+                # 0011 becomes 0111 and 0110, bit by bit.
+                self.assertEqual([(hop["stage"], hop["row"], hop["port"]) for hop in journey["hops"]],
+                                 [(0, 3, 0), (1, 3, 1), (2, 7, 1), (3, 7, 0)])
+                self.assertIn("left", journey)
+            net.settled()
+            self.assertGreater(net.json("circuit", "schedule", "status")["by_intermediate_row"], 500)
+            # Where no slot connects the pair, all frames go by row 9, and come to s3 r7 p0 on the way from there.
+            file = self.lab.directory / "by_9.yaml"
+            file.write_text("slot: 1ms\nguard: 50us\nlate: vlb\nslots:\n  - inputs: [3, 9]\n    outputs: [9, 6]\n")
+            net.bfly("circuit", "schedule", file, "--replace")
+            process = self.trace(net, "3 -> 6", "--seconds", "2")
+            net.bfly("traffic", "start", "--rows", "3", "--to", "6", "--rate", "2k", "--packets", "100")
+            self.assertEqual(process.popen.wait(lab.PATIENCE), 1, process.text())
+            self.assertIn("none of them at the first link of the path", process.text())
+            self.assertIn("--late vlb", process.text())
+            net.down()
+
     def test_a_packet_of_a_source_over_rates(self):
         # 1,000 bytes take 80 us on a link of 100 Mbit/s. Between two of them on an idle fabric nothing waits.
         with self.fabric(links={"rate": "100Mbps"}) as net:

@@ -83,5 +83,32 @@ TEST(Journeys, FollowOnlySoManyAtATime) {
   EXPECT_EQ(journeys.open()[1].entered_ns, kDay + 2'000'000'001);
 }
 
+TEST(Journeys, ThatLackTheirFirstLinkMakeRoomForOthers) {
+  Journeys journeys(2);
+  journeys.SetHops(2);
+  // Two frames that came to the last link and to the end by another way.
+  for (uint64_t i = 0; i < 2; ++i) {
+    journeys.Add(At(1, kDay + i * 100, 50, "a"), "dp0");
+    journeys.Add(Left(kDay + i * 100, 60, "a"), "dp0");
+  }
+  EXPECT_EQ(journeys.open().size(), 2u);
+  EXPECT_TRUE(journeys.begun().empty());
+  // The first of them makes room for a frame at its first link, the other one for a second frame.
+  journeys.Add(At(0, kDay + 1000, 0, "a"), "dp0");
+  journeys.Add(At(0, kDay + 2000, 0, "a"), "dp0");
+  ASSERT_EQ(journeys.begun().size(), 2u);
+  EXPECT_EQ(journeys.begun()[0].entered_ns, kDay + 1000);
+  // Frames on their way do not make room.
+  journeys.Add(Left(kDay + 300, 60, "a"), "dp0");
+  journeys.Add(At(0, kDay + 3000, 0, "a"), "dp0");
+  ASSERT_EQ(journeys.open().size(), 2u);
+  for (uint64_t entered : {kDay + 1000, kDay + 2000}) {
+    journeys.Add(At(1, entered, 10, "a"), "dp0");
+    journeys.Add(Left(entered, 20, "a"), "dp0");
+  }
+  EXPECT_EQ(journeys.complete().size(), 2u);
+  EXPECT_TRUE(journeys.open().empty());
+}
+
 }  // namespace
 }  // namespace bfly::control
