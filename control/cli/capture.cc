@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // bfly capture: frames at links and ports of the running fabric, as pcapng.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,15 +39,15 @@ struct CaptureOptions {
   uint64_t count = 0;
   uint32_t seconds = 0;
   uint32_t snaplen = kSnaplenOfCapture;
-  uint64_t max_bytes = kLargestFile;  // of a file
+  std::optional<uint64_t> max_bytes;  // none: kLargestFile for what lies on a disk
 };
 
 // Standard output, or a file. The first Write creates the file, so a capture that is refused leaves
 // an older file of this name as it was.
 class CaptureFile {
  public:
-  CaptureFile(std::string path, uint64_t max_bytes)
-      : path_(std::move(path)), room_(path_ == "-" ? UINT64_MAX : max_bytes) {}
+  CaptureFile(std::string path, std::optional<uint64_t> max_bytes)
+      : path_(std::move(path)), max_bytes_(max_bytes) {}
 
   absl::Status Check() const {
     if (path_ != "-" || isatty(STDOUT_FILENO) != 1) return absl::OkStatus();
@@ -54,10 +56,14 @@ class CaptureFile {
         "FILE, or into a pipe, as in `| wireshark -k -i -`");
   }
   bool is_open() const { return stream_ != nullptr; }
-  uint64_t room() const { return room_; }  // bytes that may still be written
+  uint64_t room() const { return room_; }  // bytes that may still be written, once it is open
+  std::string name() const { return path_ == "-" ? "standard output" : path_; }
   absl::Status Write(const std::string& bytes) {
-    if (!is_open()) stream_ = path_ == "-" ? stdout : std::fopen(path_.c_str(), "wb");
-    if (!is_open()) return Failed("open");
+    if (!is_open()) {
+      stream_ = path_ == "-" ? stdout : std::fopen(path_.c_str(), "wb");
+      if (!is_open()) return Failed("open");
+      room_ = max_bytes_.value_or(IsOnDisk() ? kLargestFile : UINT64_MAX);
+    }
     room_ -= std::min<uint64_t>(room_, bytes.size());
     const bool good = std::fwrite(bytes.data(), 1, bytes.size(), stream_) == bytes.size() &&
                       std::fflush(stream_) == 0;
@@ -70,13 +76,18 @@ class CaptureFile {
 
  private:
   absl::Status Failed(const char* what) const {
-    return absl::ErrnoToStatus(
-        errno, absl::StrCat("cannot ", what, " ", path_ == "-" ? "standard output" : path_));
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot ", what, " ", name()));
+  }
+  // Pipes and devices do not grow.
+  bool IsOnDisk() const {
+    struct stat what = {};
+    return fstat(fileno(stream_), &what) == 0 && S_ISREG(what.st_mode);
   }
 
   const std::string path_;
+  const std::optional<uint64_t> max_bytes_;
   std::FILE* stream_ = nullptr;
-  uint64_t room_;
+  uint64_t room_ = UINT64_MAX;
 };
 
 // Turns frames into blocks of pcapng. An interface comes before its first frame.
@@ -150,6 +161,11 @@ absl::Status Capture(const CaptureOptions& options, const Common& common) {
         "--write ", options.file,
         ": with --json each frame is a line on standard output; leave out --json or --write"));
   }
+  if (common.json && options.max_bytes.has_value()) {
+    return absl::InvalidArgumentError(
+        "--max-size is about a pcapng file; with --json, end the capture with --count or "
+        "--seconds");
+  }
   const absl::StatusOr<FrameFilter> filter = FrameFilter::Compile(options.filter, options.snaplen);
   if (!filter.ok()) return filter.status();
   const absl::StatusOr<v1::CaptureRequest> request = CaptureRequestOf(options, *filter, common);
@@ -196,7 +212,7 @@ absl::Status Capture(const CaptureOptions& options, const Common& common) {
   absl::Status status = ReadCapture(*request, common, take);
   written.Update(file.Close());
   status.Update(written);
-  if (full) fprintf(stderr, "%s is as large as --max-size allows\n", options.file.c_str());
+  if (full) fprintf(stderr, "%s is as large as --max-size allows\n", file.name().c_str());
   if (taken) totals.Print();
   return status;
 }
@@ -232,7 +248,8 @@ void AddCapture(CLI::App& app, Invocation& invocation) {
       ->capture_default_str();
   verb->add_option(
           "--max-size", options->max_bytes,
-          "End before the file is larger, in bytes or as in 100MB [1GB]; 1 kB is 1024 bytes")
+          "End before the file is larger, in bytes or as in 100MB [1GB, pipes: no limit]; 1 kB is "
+          "1024 bytes")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(uint64_t{1024}, uint64_t{1} << 50))
       ->type_name("SIZE");

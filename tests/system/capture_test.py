@@ -93,9 +93,28 @@ class CaptureTest(unittest.TestCase):
             # The file ends with a whole frame, and the command says how many there are.
             read = fields_of(self.file, "frame.number")
             self.assertIn(f"captured {len(read)} of ", process.text())
-            for wrong in ("20", "much"):
+            for wrong in (("20", "--write", self.file), ("much", "--write", self.file), ("20kB", "--json")):
                 with self.assertRaisesRegex(lab.CommandFailed, "--max-size"):
-                    net.bfly("capture", "all", "--max-size", wrong, "--write", self.file)
+                    net.bfly("capture", "all", "--max-size", *wrong)
+            net.down()
+
+    def test_a_pipe_stays_below_the_size_that_was_asked_for(self):
+        with self.fabric() as net:
+            read = {}
+            for limit in (("--max-size", "20kB"), ()):
+                argv = self.switch.argv(lab.BUILD / "bfly", "capture", "all", "--seconds", "4", *limit, "--run-dir", net.run_dir)
+                with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                    self.addCleanup(process.kill)
+                    self.assertEqual(process.stderr.readline(), b"capturing\n")
+                    net.bfly("traffic", "start", "--to", "uniform", "--rate", "1k", "--packets", "200")
+                    read[limit], said = process.communicate(timeout=lab.PATIENCE)
+                    self.assertEqual(process.returncode, 0, said)
+                    self.assertEqual(b"standard output is as large as --max-size allows" in said, limit != ())
+            limited, all_of_it = read.values()
+            self.assertLessEqual(len(limited), 20 << 10)
+            self.assertGreater(len(limited), 19 << 10)
+            # 16 rows send 200 packets each, which cross 4 links each, in blocks of more than 32 bytes.
+            self.assertGreater(len(all_of_it), 16 * 200 * 4 * 32)
             net.down()
 
     def test_a_filter_looks_behind_the_bytes_that_are_written(self):
