@@ -62,6 +62,27 @@ class CaptureTest(unittest.TestCase):
                                  ("10.77.0.16", "8", str(14 + 20 + 8 + 300), "256", "02:bf:00:00:00:01"))
             net.down()
 
+    def test_a_pair_in_every_slot_of_a_schedule(self):
+        # Alone, 1 -> 8 takes another path through a two-fold butterfly than beside the other 15 circuits of bit reversal.
+        slots = self.lab.directory / "slots.yaml"
+        slots.write_text("slot: 1ms\nguard: 50us\nslots:\n  - inputs: [1]\n    outputs: [8]\n  - permutation: bitrev\n")
+        with fabric.Fabric(self.lab, self.switch, fabric.topology([])) as net:
+            net.bfly("circuit", "schedule", slots)
+            captures = [self.capture(net, what, "--json") for what in ("1 -> 8", "all")]
+            net.bfly("traffic", "start", "--rows", "1", "--to", "8", "--rate", "2k", "--packets", "200")
+            net.settled(lambda counters: counters["conservation"]["delivered"] == 200)
+            links = []
+            for process in captures:
+                lab.wait_until(lambda process=process: process.text().count("{") > 0, "frames came")
+                seen = [json.loads(line) for line in self.end(process).splitlines() if line.startswith("{")]
+                links.append(collections.Counter(tuple(one["link"].values()) for one in seen))
+            of_pair, of_all = links
+            # Every packet at every link that it took: 8 stages, and more than 8 links, since there are two paths.
+            self.assertEqual(sum(of_all.values()), 200 * 8)
+            self.assertEqual(of_pair, of_all)
+            self.assertGreater(len(of_pair), 8)
+            net.down()
+
     def test_a_port_both_ways_and_its_limits(self):
         with self.fabric() as net:
             self.hosts[0].ping(self.hosts[1].address)
