@@ -78,11 +78,16 @@ class Tap {
   TapWriter& writer(size_t worker) { return *writers_[worker]; }
 
   // Reader, one thread at a time: calls visit(frame, bytes) for at most `most` copies, in order for
-  // each worker. Returns their number.
+  // each worker. Returns their number. Each call begins at another worker, so that a worker with
+  // ever more than `most` copies does not hold up those of the others.
   template <typename Visit>
   uint32_t Take(uint32_t most, const Visit& visit) {
     uint32_t count = 0;
-    for (const auto& writer : writers_) count += writer->ring().Take(most - count, visit);
+    for (size_t i = 0; i < writers_.size(); ++i) {
+      const size_t worker = (first_ + i) % writers_.size();
+      count += writers_[worker]->ring().Take(most - count, visit);
+    }
+    if (++first_ >= writers_.size()) first_ = 0;
     return count;
   }
   // Any thread.
@@ -98,6 +103,7 @@ class Tap {
  private:
   const TapConfig config_;
   std::vector<std::unique_ptr<TapWriter>> writers_;  // by worker
+  size_t first_ = 0;                                 // reader: where the next Take begins
   std::atomic<size_t> places_{0};                    // control: writes, readers: relaxed loads
   std::atomic<bool> over_{false};                    // control: writes, readers: acquire loads
 };

@@ -191,6 +191,25 @@ TEST(Taps, DropOnlyCopiesWhenNobodyReads) {
 }
 
 // Under load, taps come and go. No packet is lost, and every packet is counted once at its links.
+TEST(Taps, TakeFromWorkersInTurn) {
+  Tap tap({}, /*workers=*/3);
+  const auto offer = [&tap](uint16_t worker, int copies) {
+    TappedFrame frame;
+    frame.input = worker;
+    for (int i = 0; i < copies; ++i) tap.writer(worker).ring().Offer(frame, nullptr);
+  };
+  // Every worker has more copies each time than a reader takes.
+  std::map<uint16_t, uint32_t> taken;
+  for (int round = 0; round < 3; ++round) {
+    for (uint16_t worker = 0; worker < 3; ++worker) offer(worker, 20);
+    EXPECT_EQ(tap.Take(10, [&](const TappedFrame& frame, auto) { ++taken[frame.input]; }), 10u);
+  }
+  EXPECT_EQ(taken, (std::map<uint16_t, uint32_t>{{0, 10}, {1, 10}, {2, 10}}));
+  // And all that is left comes, wherever a reader begins.
+  EXPECT_EQ(tap.Take(1000, [](const TappedFrame&, auto) {}), 3u * 3 * 20 - 30);
+  EXPECT_EQ(tap.counts().dropped, 0u);
+}
+
 TEST(Taps, AreSetAndRemovedUnderTraffic) {
   const std::unique_ptr<Fabric> fabric = MustLoad(Halves(NetworkKind::kTwoFoldButterfly, 8));
   ASSERT_NE(fabric, nullptr);
