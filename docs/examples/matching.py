@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A controller that follows demand: ten times a second it reads who sends to whom, and the heaviest pairs get circuits.
+"""A controller that follows demand: twenty times a second it reads who sends to whom, and the heaviest pairs get circuits.
 
 The XDP program of a port counts the frames for each row. Port hN is taken to be at row N, as in
 topologies/examples/demo.yaml; `sudo deploy/demo` makes hosts for that file. Needs python3-bfly. Usage: matching.py
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import bfly
 
 Pair = tuple[int, int]  # input row, output row
-EVERY_S = 0.1
+EVERY_S = 0.05
 
 
 def matching(demand: dict[Pair, int]) -> set[Pair]:
