@@ -55,6 +55,8 @@ Tap::Tap(const TapConfig& config, size_t workers) : config_(config) {
   }
 }
 
+uint64_t Tap::Now() { return rte_rdtsc(); }
+
 TapCounts Tap::counts() const {
   TapCounts sum;
   for (const auto& writer : writers_) {

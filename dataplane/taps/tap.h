@@ -78,14 +78,17 @@ class Tap {
   TapWriter& writer(size_t worker) { return *writers_[worker]; }
 
   // Reader, one thread at a time: calls visit(frame, bytes) for at most `most` copies, in order for
-  // each worker. Returns their number. Each call begins at another worker, so that a worker with
-  // ever more than `most` copies does not hold up those of the others.
+  // each worker. Returns their number. Copies that are made during the call are left for the next
+  // one, so that a frame that goes from worker to worker comes in the order of its way. Each call
+  // begins at another worker, so that a worker with ever more than `most` copies does not hold up
+  // those of the others.
   template <typename Visit>
   uint32_t Take(uint32_t most, const Visit& visit) {
+    const uint64_t now = Now();
     uint32_t count = 0;
     for (size_t i = 0; i < writers_.size(); ++i) {
       const size_t worker = (first_ + i) % writers_.size();
-      count += writers_[worker]->ring().Take(most - count, visit);
+      count += writers_[worker]->ring().Take(most - count, now, visit);
     }
     if (++first_ >= writers_.size()) first_ = 0;
     return count;
@@ -101,6 +104,8 @@ class Tap {
   void End() { over_.store(true, std::memory_order_release); }
 
  private:
+  static uint64_t Now();  // TSC
+
   const TapConfig config_;
   std::vector<std::unique_ptr<TapWriter>> writers_;  // by worker
   size_t first_ = 0;                                 // reader: where the next Take begins

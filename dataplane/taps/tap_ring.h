@@ -25,15 +25,17 @@ class TapRing {
   // Worker: copies frame.kept of the `bytes`, which are at most snaplen().
   void Offer(const TappedFrame& frame, const uint8_t* bytes);
 
-  // Reader: calls visit(frame, bytes) for at most `most` copies, the oldest first. Returns their
-  // number.
+  // Reader: calls visit(frame, bytes) for at most `most` copies made until the TSC `until`, the
+  // oldest first. Returns their number.
   template <typename Visit>
-  uint32_t Take(uint32_t most, const Visit& visit) {
+  uint32_t Take(uint32_t most, uint64_t until, const Visit& visit) {
     const uint32_t tail = tail_.load(std::memory_order_relaxed);
-    const uint32_t count = std::min(most, head_.load(std::memory_order_acquire) - tail);
-    for (uint32_t i = 0; i < count; ++i) {
-      const uint8_t* const slot = SlotOf(tail + i);
+    const uint32_t there = std::min(most, head_.load(std::memory_order_acquire) - tail);
+    uint32_t count = 0;
+    for (; count < there; ++count) {
+      const uint8_t* const slot = SlotOf(tail + count);
       const auto& frame = *reinterpret_cast<const TappedFrame*>(slot);
+      if (frame.copied > until) break;
       visit(frame, std::span(slot + sizeof(TappedFrame), frame.kept));
     }
     tail_.store(tail + count, std::memory_order_release);

@@ -190,7 +190,6 @@ TEST(Taps, DropOnlyCopiesWhenNobodyReads) {
   EXPECT_EQ(TakeAll(*tap).size(), counts.copied);
 }
 
-// Under load, taps come and go. No packet is lost, and every packet is counted once at its links.
 TEST(Taps, TakeFromWorkersInTurn) {
   Tap tap({}, /*workers=*/3);
   const auto offer = [&tap](uint16_t worker, int copies) {
@@ -210,6 +209,28 @@ TEST(Taps, TakeFromWorkersInTurn) {
   EXPECT_EQ(tap.counts().dropped, 0u);
 }
 
+// Of a frame that goes on to another worker while a reader takes copies, the later copy alone must
+// not come first.
+TEST(Taps, LeaveCopiesMadeMeanwhileForTheNextTake) {
+  Tap tap({}, /*workers=*/3);
+  const auto offer = [&tap](uint16_t worker) {
+    TappedFrame frame;
+    frame.input = worker;
+    frame.copied = rte_rdtsc();
+    tap.writer(worker).ring().Offer(frame, nullptr);
+  };
+  for (uint16_t worker = 0; worker < 3; ++worker) offer(worker);
+  std::vector<std::multiset<uint16_t>> takes(4);
+  for (std::multiset<uint16_t>& taken : takes) {
+    tap.Take(1000, [&](const TappedFrame& frame, auto) {
+      if (frame.input > 0) offer(frame.input - 1);
+      taken.insert(frame.input);
+    });
+  }
+  EXPECT_EQ(takes, (std::vector<std::multiset<uint16_t>>{{0, 1, 2}, {0, 1}, {0}, {}}));
+}
+
+// Under load, taps come and go. No packet is lost, and every packet is counted once at its links.
 TEST(Taps, AreSetAndRemovedUnderTraffic) {
   const std::unique_ptr<Fabric> fabric = MustLoad(Halves(NetworkKind::kTwoFoldButterfly, 8));
   ASSERT_NE(fabric, nullptr);
