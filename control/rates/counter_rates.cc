@@ -78,11 +78,14 @@ LinkRate CounterRates::Of(const v1::LinkCounters& link) {
   const bool found = next_ < links.size() && PlaceOf(links[next_]) == place;
   if (!found && !before_->every_link) return {};
   const Counts::Link old = found ? links[next_++] : Counts::Link();
+  // The time of sending is read while the link is given frames, and may fall by that of one frame.
+  const bool is_anew = link.packets() < old.packets;
+  const uint64_t busy_ns = is_anew ? link.busy_ns() : std::max(link.busy_ns(), old.busy_ns);
   return {.is_known = true,
           .packets = PerSecond(link.packets(), old.packets, seconds_),
           .bytes = PerSecond(link.bytes(), old.bytes, seconds_),
           .drops = PerSecond(PacketsIn(link.drops()), old.drops, seconds_),
-          .busy = 1e-9 * PerSecond(link.busy_ns(), old.busy_ns, seconds_)};
+          .busy = 1e-9 * PerSecond(busy_ns, old.busy_ns, seconds_)};
 }
 
 PortRate CounterRates::Of(const v1::PortCounters& port) const {

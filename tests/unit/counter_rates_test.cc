@@ -73,6 +73,18 @@ TEST(CounterRates, ACountThatFellBeganAnewAtNothing) {
   EXPECT_DOUBLE_EQ(rates.account().injected, 20);
 }
 
+TEST(CounterRates, ALinkThatFellBackByOneFrameHasSentNothing) {
+  v1::Counters before = At(1), now = At(3);
+  Add(before, 0, 0, 0, 1000)->set_busy_ns(kSecond);
+  v1::LinkCounters* link = Add(now, 0, 0, 0, 1000);
+  link->set_busy_ns(kSecond - 1);
+  const Counts counts = CountsOf(before, true);
+  EXPECT_EQ(CounterRates(now, &counts).Of(*link).busy, 0);
+  // Its data plane began anew.
+  link->set_packets(999);
+  EXPECT_DOUBLE_EQ(CounterRates(now, &counts).Of(*link).busy, (kSecond - 1) / 2e9);
+}
+
 TEST(CounterRates, WithoutTimeBetweenNothingIsKnown) {
   v1::Counters before = At(3);
   Add(before, 0, 0, 0, 10);
