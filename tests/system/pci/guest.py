@@ -22,6 +22,9 @@ VFIO_MODULES = ["irqbypass", "vfio", "vfio_virqfd", "vfio_iommu_type1", "vfio-pc
 # A TAP, and what its flow rules are made of.
 TAP_MODULES = ["tun", "sch_multiq", "cls_flower", "act_skbedit"]
 MODULES = VFIO_MODULES + TAP_MODULES
+# Linux drives a virtio-net of its own with these.
+VIRTIO_MODULES = ["virtio_ring", "virtio", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci",
+                  "failover", "net_failover", "virtio_net"]
 
 INIT = """#!/bin/sh
 /bin/busybox --install -s /bin
@@ -77,12 +80,12 @@ def shared_libraries(paths):
     return sorted(found)
 
 
-def build_initramfs(directory, kernel_dir, files, busybox="/bin/busybox"):
-    """Writes directory/initramfs. `files` maps paths in the guest to files here; the shared libraries of
-    all of them come along under the paths they have here."""
+def build_initramfs(directory, kernel_dir, files, busybox="/bin/busybox", modules=MODULES):
+    """Writes directory/initramfs. The guest loads `modules`, in this order. `files` maps paths in the guest to files
+    here; the shared libraries of all of them come along under the paths they have here."""
     root = os.path.join(directory, "root")
     placed = {"/bin/busybox": shutil.which("busybox") or busybox}
-    placed.update({f"/modules/{m}.ko": os.path.join(kernel_dir, "modules", f"{m}.ko") for m in MODULES})
+    placed.update({f"/modules/{m}.ko": os.path.join(kernel_dir, "modules", f"{m}.ko") for m in modules})
     placed.update(files)
     elf = [source for source in files.values() if is_elf(source)]
     placed.update({library: library for library in shared_libraries(elf)})
@@ -94,7 +97,7 @@ def build_initramfs(directory, kernel_dir, files, busybox="/bin/busybox"):
     os.makedirs(os.path.join(root, "var"), exist_ok=True)
     os.symlink("/run", os.path.join(root, "var", "run"))
     with open(os.path.join(root, "init"), "w", encoding="ascii") as init:
-        init.write(INIT.format(modules=" ".join(MODULES)))
+        init.write(INIT.format(modules=" ".join(modules)))
     os.chmod(os.path.join(root, "init"), 0o755)
 
     image = os.path.join(directory, "initramfs")
@@ -127,7 +130,7 @@ def is_elf(path):
 class Guest:
     """One run of qemu, killed by its pid at the latest when `lifetime` seconds have gone by."""
 
-    def __init__(self, directory, kernel_dir, initramfs, devices, append="", memory_mb=1024, cpus=2, lifetime=700):
+    def __init__(self, directory, kernel_dir, initramfs, devices, append="", memory_mb=1024, cpus=2, lifetime=700, iommu=True):
         self.deadline = time.monotonic() + lifetime
         self.console_path = os.path.join(directory, "console.log")
         shell_path = os.path.join(directory, "shell.sock")
@@ -136,7 +139,7 @@ class Guest:
             "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(cpus), "-m", str(memory_mb),
             "-machine", "q35",
-            "-device", "intel-iommu,intremap=on,aw-bits=48",
+            *(["-device", "intel-iommu,intremap=on,aw-bits=48"] if iommu else []),
             "-kernel", os.path.join(kernel_dir, "vmlinuz"), "-initrd", initramfs,
             "-append", f"console=ttyS0 quiet panic=-1 intel_iommu=on iommu=nopt no_timer_check nowatchdog {append}",
             "-serial", f"file:{self.console_path}",
