@@ -6,6 +6,7 @@
 #include <chrono>
 #include <limits>
 #include <thread>
+#include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "control/agent/caller.h"
@@ -144,7 +145,8 @@ absl::StatusOr<std::shared_ptr<dataplane::Tap>> StartTap(FabricHost& host,
   return use->fabric->taps()->Start(config);
 }
 
-// Takes what has come into a batch, by time. No other fabric can be loaded meanwhile.
+// Takes what has come into a batch, by time, and at one time as it was copied. No other fabric can
+// be loaded meanwhile.
 absl::Status TakeBatch(FabricHost& host, dataplane::Tap& tap, const dataplane::UnixClock& clock,
                        uint64_t most, v1::CaptureBatch* batch) {
   const absl::StatusOr<FabricInUse> use = host.Use();
@@ -156,7 +158,10 @@ absl::Status TakeBatch(FabricHost& host, dataplane::Tap& tap, const dataplane::U
              writer.Write(frame, bytes, batch->add_frames());
            });
   std::stable_sort(batch->mutable_frames()->pointer_begin(), batch->mutable_frames()->pointer_end(),
-                   [](const auto* a, const auto* b) { return a->time_ns() < b->time_ns(); });
+                   [](const auto* a, const auto* b) {
+                     return std::make_pair(a->time_ns(), a->late_ns()) <
+                            std::make_pair(b->time_ns(), b->late_ns());
+                   });
   return absl::OkStatus();
 }
 
