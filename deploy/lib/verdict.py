@@ -3,12 +3,17 @@
 """What deploy/test makes of the logs of meson.
 
   verdict.py again LOG                      names the failed tests that may be run once more
+  verdict.py left LOG SUITE... <TESTS       names the tests of the suites that are not settled by LOG, the log of an early
+                                            run; TESTS is what `meson introspect --tests` prints
   verdict.py sum PASSED BROKEN... -- LOG... prints the summary; exits with 1 if something failed
 
 The tests of a testbed meet real kernels, processes and clocks on a machine that others use too. A test that found one
 of its expectations wrong there is run once more, alone. If it passes then, the summary says UNCERTAIN and its name: it
 is a fault to be mended, of the test or of bfly. Nothing else gets a second run: no signal, no exit code of a sanitizer,
 no report of one, no time limit, no check, no fuzzer, and no run in which more than MOST_AGAIN tests fail.
+
+Tests that run early get only the CPU time that others leave over. What was not over, or took too long, counts as if it had
+not run; what found an expectation wrong gets its second run in its turn.
 """
 
 import json
@@ -53,6 +58,20 @@ def again(log):
     if len(wrong) <= MOST_AGAIN:
         for test in filter(may_run_again, wrong):
             print(name(test))
+
+
+def left(log, wanted, told):
+    """LOG has only tests that ended, afterwards."""
+    try:
+        ended = [test for test in read(log) if test["result"] in ("OK", "FAIL", "SKIP")]
+    except FileNotFoundError:
+        ended = []
+    with open(log, "w") as lines:
+        lines.writelines(json.dumps(test) + "\n" for test in ended)
+    settled = {name(test) for test in ended if not (failed(test) and may_run_again(test))}
+    for test in told:
+        if wanted & {suite.split(":")[-1] for suite in test["suite"]} and test["name"] not in settled:
+            print(test["name"])
 
 
 def notices(test, log):
@@ -113,6 +132,8 @@ def summarize(passed, broken, logs):
 if __name__ == "__main__":
     if sys.argv[1] == "again":
         again(sys.argv[2])
+    elif sys.argv[1] == "left":
+        left(sys.argv[2], set(sys.argv[3:]), json.load(sys.stdin))
     else:
         logs = sys.argv.index("--")
         sys.exit(summarize(int(sys.argv[2]), sys.argv[3:logs], sys.argv[logs + 1:]))
