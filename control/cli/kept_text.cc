@@ -21,6 +21,7 @@ std::string KeptText(const v1::KeptIntent& kept) {
   add(kept.down_nodes(), "node down", "nodes down");
   add(kept.sources(), "source", "sources");
   add(kept.objects(), "object", "objects");
+  add(kept.schedule() ? 1 : 0, "schedule", "schedules");
   return parts.empty() ? "nothing but its topology" : absl::StrJoin(parts, ", ");
 }
 

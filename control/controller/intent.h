@@ -4,11 +4,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "bfly/v1/agent.pb.h"
+#include "bfly/v1/schedules.pb.h"
 #include "bfly/v1/topology.pb.h"
 #include "control/controller/data_plane.h"
 #include "control/intent/fabric_state.h"
@@ -26,6 +28,8 @@ struct Intent {
   std::vector<size_t> plane_of_stage;  // index into planes
   LinkOverrides link_changes = {};     // made live, to the topology's links
   v1::PortChanges port_changes = {};   // made live; `topology` has them
+  // That runs, or that shall run as soon as the data planes take it.
+  std::optional<v1::Schedule> schedule = {};
   // After a restart it is false until the data plane that holds the circuits has answered.
   bool circuits_known = true;
   // Why nobody knows which objects were placed before a restart; empty: it is known.

@@ -88,6 +88,7 @@ v1::AgentState StateOf(const Intent& intent, bool loaded) {
   if (intent.port_changes.ByteSizeLong() != 0) {
     *state.mutable_port_changes() = intent.port_changes;
   }
+  if (intent.schedule.has_value()) *state.mutable_schedule() = *intent.schedule;
   const auto& sources = intent.state.traffic().sources();
   state.mutable_sources()->Add(sources.begin(), sources.end());
   for (const LinkId& link : intent.state.faults().down_links()) {
@@ -126,6 +127,7 @@ v1::KeptIntent SummaryOf(const FabricRecord& record, const std::string& path) {
   summary.set_down_nodes(record.state.down_nodes_size());
   summary.set_sources(record.state.sources_size());
   summary.set_objects(ObjectsIn(record.placements));
+  summary.set_schedule(record.state.has_schedule());
   return summary;
 }
 
@@ -139,8 +141,10 @@ v1::KeptIntent SummaryOf(const Intent& intent, const std::string& path) {
 
 bool IsWorthKeeping(const v1::KeptIntent& summary) {
   return summary.circuits() + summary.link_changes() + summary.port_changes() +
-             summary.down_links() + summary.down_nodes() + summary.sources() + summary.objects() !=
-         0;
+                 summary.down_links() + summary.down_nodes() + summary.sources() +
+                 summary.objects() !=
+             0 ||
+         summary.schedule();
 }
 
 bool IsWorthKeeping(const Intent& intent) {
@@ -148,7 +152,7 @@ bool IsWorthKeeping(const Intent& intent) {
   const FaultSet planned = PlannedFaults(intent.topology.faults(), state.network());
   return state.size() != 0 || !intent.link_changes.empty() || ChangesIn(intent.port_changes) != 0 ||
          !state.traffic().sources().empty() || state.objects().size() != 0 ||
-         state.faults().down() != planned.down();
+         intent.schedule.has_value() || state.faults().down() != planned.down();
 }
 
 absl::Status Restore(const FabricRecord& record, const std::string& path, uint64_t most_objects,
@@ -179,6 +183,7 @@ absl::Status Restore(const FabricRecord& record, const std::string& path, uint64
   }
   const auto& sources = record.state.sources();
   state.SetTraffic(Traffic({sources.begin(), sources.end()}));
+  if (record.state.has_schedule()) intent.schedule = record.state.schedule();
   intent.link_changes = record.state.link_changes();
   intent.port_changes = record.state.port_changes();
   if (absl::Status status = ApplyPortChanges(intent.port_changes, &intent.topology); !status.ok()) {

@@ -74,6 +74,19 @@ RoutedSchedule RoutedOf(const v1::AgentScheduleRequest& held, const FabricState&
   return routed;
 }
 
+// A schedule that ran goes on running when links go down, so it also begins again over links that
+// are down if it finds no way around them.
+absl::StatusOr<RoutedSchedule> RouteKept(const v1::Schedule& schedule, const Intent& intent) {
+  const FabricState& state = intent.state;
+  absl::StatusOr<RoutedSchedule> routed = RouteSchedule(schedule, state);
+  if (routed.ok() || state.faults().down().empty()) return routed;
+  const Network& network = state.network();
+  routed = RouteSchedule(schedule, network, state.capacity(), FaultSet(network));
+  const bool repair = intent.topology.circuits().on_failure() == v1::CircuitPolicy::REPAIR;
+  if (routed.ok()) UpdateForFaults(state, repair, *routed);
+  return routed;
+}
+
 }  // namespace
 
 ScheduleControl::ScheduleControl(LoadedIntent& intent, Options options)
@@ -149,6 +162,8 @@ ScheduleClient& ScheduleControl::ingress() {
 absl::Status ScheduleControl::Adopt(Deadline deadline) {
   const auto held = ingress().Get(/*slots=*/true, /*counters=*/false, deadline);
   if (!held.ok()) return held.status();
+  if (!held->has_running() && intent_.now().schedule.has_value()) return BeginKept(deadline);
+  if (held->has_running()) Keep(held->running().schedule());
   const std::lock_guard lock(mutex_);
   network_ = LoadedNetwork();
   if (!held->has_running()) return absl::OkStatus();
@@ -157,6 +172,32 @@ absl::Status ScheduleControl::Adopt(Deadline deadline) {
                      .routed = RoutedOf(held->running(), intent_.now().state),
                      .faults = {}};
   return absl::OkStatus();
+}
+
+absl::Status ScheduleControl::BeginKept(Deadline deadline) {
+  const Intent& intent = intent_.now();
+  absl::StatusOr<RoutedSchedule> routed = RouteKept(*intent.schedule, intent);
+  absl::Status pushed = routed.status();
+  std::optional<Running> next;
+  if (routed.ok()) {
+    next = Running{
+        .id = NewId(), .routed = *std::move(routed), .faults = intent.state.faults().down()};
+    pushed = Push(*next, deadline);
+    if (absl::IsUnavailable(pushed)) return pushed;  // it is tried again
+  }
+  const bool begins = pushed.ok() || absl::IsDeadlineExceeded(pushed);
+  if (!begins) Keep(std::nullopt);
+  const std::lock_guard lock(mutex_);
+  network_ = intent.state.shared_network();
+  unsure_ = !pushed.ok();
+  if (!begins) return WithPrefix(pushed, "the one that was kept does not fit any more");
+  Note(v1::ScheduleEvent::STARTED, next->routed);
+  running_ = std::move(next);
+  return pushed;
+}
+
+void ScheduleControl::Keep(std::optional<v1::Schedule> schedule) {
+  intent_.Change([&](Intent& intent) { intent.schedule = std::move(schedule); });
 }
 
 bool ScheduleControl::RepairFaults() {
@@ -229,6 +270,7 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Start(const v1::StartSchedul
   if (!pushed.ok() && !absl::IsDeadlineExceeded(pushed)) return pushed;
   Note(running_.has_value() ? v1::ScheduleEvent::REPLACED : v1::ScheduleEvent::STARTED,
        next.routed);
+  Keep(next.routed.schedule);
   running_ = std::move(next);
   if (!pushed.ok()) return Unconfirmed(pushed, "the schedule starts");
   return status;
@@ -284,6 +326,7 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Stop(uint64_t election_id, D
   unsure_ = !status.ok();
   if (!status.ok() && !absl::IsDeadlineExceeded(status)) return status;
   Note(v1::ScheduleEvent::STOPPED, running_->routed);
+  Keep(std::nullopt);
   running_.reset();
   if (!status.ok()) return Unconfirmed(status, "the schedule ends");
   return last;

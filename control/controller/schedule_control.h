@@ -62,7 +62,11 @@ class ScheduleControl {
   bool NeedsLook();
   // These need the change lock.
   ScheduleClient& ingress();
+  // Takes over the schedule that the data plane runs, or begins the one that was kept.
   absl::Status Adopt(Deadline deadline);
+  absl::Status BeginKept(Deadline deadline);
+  // The intent has this schedule from now on; nothing: none.
+  void Keep(std::optional<v1::Schedule> schedule);
   absl::Status KeepInStep(Deadline deadline);
   bool RepairFaults();
   absl::Status CheckRuns();  // FailedPrecondition: no schedule runs

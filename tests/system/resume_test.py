@@ -49,6 +49,11 @@ class ResumeTest(CommandLineTest):
         self.bfly("link", "down", *DOWN)
         self.bfly("traffic", "start", "--name", "steady", "--rows", 0, "--rate", 2000)
 
+    def schedule(self):
+        """Of the schedule that runs, what was asked for, and the circuits of each slot; nothing if none runs."""
+        status = self.json("circuit", "schedule", "status")
+        return status and (status["schedule"], [slot["circuits"] for slot in status["slots"]])
+
     def circuits(self):
         """By input: id, output and path."""
         return {circuit["input"]: (int(circuit["id"]), circuit["output"], circuit["rows"])
@@ -216,6 +221,50 @@ class ResumeTest(CommandLineTest):
                 process.wait()
                 if process.stdout:
                     process.stdout.close()
+
+    def test_a_schedule_comes_back_and_takes_the_frames_of_its_slots(self):
+        file = self.write("rotor.yaml", BB16.replace("two_fold_butterfly, rows: 16, seed: 7", "butterfly, rows: 16")
+                          .replace("  - {stages: 4-7, lcore: %d}\n" % LCORES[-1], ""))
+        self.up(file=file)
+        self.bfly("circuit", "schedule", "rotor", "--slot", "1ms", "--guard", "100us")
+        schedule, circuits = self.schedule()
+        self.assertEqual((schedule["sequence"], schedule["slot"], circuits), ("rotor", "1ms", [16] * 15))
+        self.assertIn("kept 1 schedule; ", self.bfly("down").stdout)
+        self.assertIn("resumed: 1 schedule, from", self.up("--resume", file=file).stdout)
+        wait_until(self.schedule, "the schedule runs again")
+        self.assertEqual(self.schedule(), (schedule, circuits))
+        self.bfly("traffic", "start", "--rows", 3, "--to", 7, "--packets", 50, "--rate", 2000)
+        # Row 3 has output 7 in slot 3, and in no other.
+        wait_until(lambda: int(self.json("circuit", "schedule", "status")["slots"][3].get("frames", 0)) == 50,
+                   "slot 3 took the packets")
+        # A link that went down meanwhile breaks its slots, and they come back as they were.
+        self.bfly("link", "down", 0, 3, 0)
+        wait_until(lambda: self.broken() > 0, "slots are broken")
+        broken = self.broken()
+        self.bfly("down")
+        self.up("--resume", file=file)
+        wait_until(self.schedule, "the schedule runs again")
+        self.assertEqual((self.schedule(), self.broken()), ((schedule, circuits), broken))
+        # What was stopped stays so, also if the controller is killed, and a fabric that begins anew has none.
+        self.bfly("circuit", "schedule", "stop")
+        self.assertNotIn("schedule", self.bfly("down").stdout)
+        self.up("--resume", file=file)
+        self.assertEqual(self.schedule(), {})
+
+    def test_a_schedule_without_room_is_named_and_not_begun(self):
+        capacity = "circuits: {capacity: %d}\n"
+        self.up(file=self.write("two.yaml", BB16 + capacity % 4))
+        self.bfly("circuit", "schedule", self.write("slots.yaml", "slots: [{permutation: random, seed: 3}]\n"))
+        congestion = self.json("circuit", "schedule", "status")["slots"][0]["congestion"]
+        self.assertGreater(congestion, 1)
+        self.bfly("down")
+        self.up("--resume", file=self.write("one.yaml", BB16 + capacity % (congestion - 1)))
+        wait_until(lambda: "the one that was kept does not fit any more" in self.bfly("events").stdout, "it is said")
+        self.assertEqual(self.schedule(), {})
+        self.assertNotIn("schedule", self.bfly("down").stdout)
+
+    def broken(self):
+        return self.json("circuit", "schedule", "status").get("broken_slots", 0)
 
     def runs(self):
         done = self.bfly("status", check=False)
