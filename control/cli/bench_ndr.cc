@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // bfly bench ndr: the throughput of a running fabric, by loss ratio, and its latency below it.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <optional>
@@ -115,10 +119,15 @@ absl::StatusOr<SizeReport> SearchSize(const NdrOptions& options, const TrafficPr
   FabricTrials trials(common, profile);
   if (absl::Status status = trials.CheckAlone(); !status.ok()) return status;
   SizeReport report{.mix = profile.mix, .senders = profile.senders, .goals = GoalsOf(options)};
-  const absl::StatusOr<double> unpaced = trials.UnpacedLoad(kWarmUpSeconds);
-  if (!unpaced.ok()) return unpaced.status();
-  report.unpaced = *unpaced;
-  report.max_load = options.most > 0 ? options.most : kRoomAbove * *unpaced;
+  // Unpaced sources may fill queues that take minutes to empty.
+  if (options.most > 0) {
+    report.max_load = options.most;
+  } else {
+    const absl::StatusOr<double> unpaced = trials.UnpacedLoad(kWarmUpSeconds);
+    if (!unpaced.ok()) return unpaced.status();
+    report.unpaced = *unpaced;
+    report.max_load = kRoomAbove * *unpaced;
+  }
   report.min_load =
       std::min(report.max_load, kFewestFrames / report.goals.front().initial_duration);
   if (absl::Status status = ThroughputSearch::Check(report.goals, report.min_load, report.max_load);
@@ -172,7 +181,7 @@ std::vector<std::string> DeviationsOf(const NdrOptions& options) {
                       "so an overload below that part of the trial is not seen.",
                       FabricTrials::kShortestGrace, 100 * FabricTrials::kGrace),
       "There are no learning frames and no pause of 5 s between trials; residual frames are "
-      "awaited for 2 s at most."};
+      "awaited for 2 s at most, and the next trial begins once the fabric is empty."};
   deviations.push_back(absl::StrFormat(
       "Latency is that of every frame of one trial of %g s at each of 10, 50 and 90 %% of the NDR, "
       "from the moment the frame was due to its delivery, and lost frames have none. RFC 2544, "
@@ -225,11 +234,20 @@ std::vector<std::pair<std::string, std::string>> FabricFacts(const v1::FabricSta
   return facts;
 }
 
+absl::Status NotWritten(const std::string& path, const absl::Status& why) {
+  return {why.code(), absl::StrCat("--histogram ", path, ": cannot be written: ", why.message())};
+}
+
+absl::Status CheckHistogram(const std::string& path) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0) return NotWritten(path, absl::ErrnoToStatus(errno, "open"));
+  close(file);
+  return absl::OkStatus();
+}
+
 absl::Status WriteHistogram(const std::string& path, const std::string& text) {
   const absl::Status status = WriteFile(path, text);
-  if (status.ok()) return status;
-  return {status.code(),
-          absl::StrCat("--histogram ", path, ": cannot be written: ", status.message())};
+  return status.ok() ? status : NotWritten(path, status);
 }
 
 absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
@@ -252,9 +270,10 @@ absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
   auto telemetry = v1::Telemetry::NewStub(Connect(common));
   status = Call(telemetry.get(), &v1::Telemetry::Stub::GetCounters, no_links, &counters, common);
   if (!status.ok()) return status;
-  // A search takes minutes, so the file is tried before it.
+  // A search takes minutes, so the file is tried before it. What an older file says stays until the
+  // search is over.
   if (!options.histogram.empty()) {
-    if (status = WriteHistogram(options.histogram, ""); !status.ok()) return status;
+    if (status = CheckHistogram(options.histogram); !status.ok()) return status;
   }
   const Interruptible interruptible;
   std::vector<SizeReport> reports;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <thread>
 #include <utility>
 
@@ -20,6 +21,7 @@ using TrialSeconds = std::chrono::duration<double>;
 constexpr char kNamePrefix[] = "bench-ndr-";
 constexpr TrialSeconds kResidualFrames{2};  // RFC 2544, section 23
 constexpr TrialSeconds kBetweenLooks{0.002};
+constexpr TrialSeconds kMostDraining{120};
 // Drops of frames that no built-in source sends. They come of what hosts send meanwhile.
 constexpr const char* kOfOthers[] = {"truncated",     "oversized",  "not_for_fabric", "unknown_row",
                                      "unknown_input", "bad_header", "trunk_foreign"};
@@ -141,6 +143,30 @@ absl::StatusOr<v1::Counters> FabricTrials::ReadWhenEmpty() {
   return counters;
 }
 
+// Waits until nothing is inside any more, or what is inside does not get less, because hosts send
+// meanwhile.
+absl::StatusOr<v1::Counters> FabricTrials::ReadOnceDrained() {
+  const TrialClock::time_point begin = TrialClock::now();
+  TrialClock::time_point fell = begin;
+  uint64_t fewest = std::numeric_limits<uint64_t>::max();
+  while (true) {
+    auto counters = Read();
+    if (!counters.ok()) return counters;
+    const uint64_t inside = counters->conservation().in_flight();
+    const TrialClock::time_point now = TrialClock::now();
+    if (inside < fewest) fell = now;
+    fewest = std::min(fewest, inside);
+    if (inside == 0 || now - fell > kResidualFrames) return counters;
+    if (now - begin > kMostDraining) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          inside, " frames are still inside the fabric after ", kMostDraining.count(),
+          " s, so the next trial would measure them; give its links a queue_limit, or keep the "
+          "load down with --most"));
+    }
+    if (absl::Status status = Wait(kBetweenLooks); !status.ok()) return status;
+  }
+}
+
 // The frames that arrive last are the late ones, so the latencies are read after them. Stopping the
 // sources would end the recording.
 absl::StatusOr<v1::LatencyReport> FabricTrials::LatencyOfAll() {
@@ -193,7 +219,7 @@ absl::StatusOr<double> FabricTrials::UnpacedLoad(double seconds) {
 }
 
 absl::StatusOr<TrialOutcome> FabricTrials::Run(double load, double duration, bool latency) {
-  const auto before = Read();
+  const auto before = ReadOnceDrained();
   if (!before.ok()) return before.status();
   const auto list = Send(load, duration, latency);
   absl::StatusOr<v1::LatencyReport> recorded = v1::LatencyReport();
@@ -219,7 +245,9 @@ absl::StatusOr<TrialOutcome> FabricTrials::Run(double load, double duration, boo
   outcome.sent = std::min(SentIn(*list), outcome.intended);
   outcome.reasons = DropsOf(*before, *after);
   for (const auto& [reason, frames] : outcome.reasons) outcome.dropped += frames;
+  const uint64_t inside_before = before->conservation().in_flight();
   outcome.left = after->conservation().in_flight();
+  outcome.left -= std::min(outcome.left, inside_before);
   const uint64_t injected = after->conservation().injected() - before->conservation().injected();
   outcome.others = injected > outcome.intended ? injected - outcome.intended : 0;
   const uint64_t lost =

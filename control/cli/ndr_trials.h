@@ -49,7 +49,8 @@ class FabricTrials {
 
   // Sends round(load * duration) frames on each row at constant gaps. Frames that have not been
   // sent kGrace of the duration after the last one was due, that were dropped, or that have not
-  // arrived within two seconds are lost. Cancelled: Ctrl-C.
+  // arrived within two seconds are lost. It begins once the fabric has no frame of an earlier
+  // trial. FailedPrecondition: that takes too long. Cancelled: Ctrl-C.
   absl::StatusOr<TrialOutcome> Run(double load, double duration, bool latency = false);
 
   static constexpr double kGrace = 0.01;          // of the duration
@@ -61,6 +62,7 @@ class FabricTrials {
   absl::StatusOr<v1::ListTrafficResponse> List(bool histogram = false);
   absl::StatusOr<v1::Counters> Read();
   absl::StatusOr<v1::Counters> ReadWhenEmpty();
+  absl::StatusOr<v1::Counters> ReadOnceDrained();
   absl::StatusOr<v1::LatencyReport> LatencyOfAll();
   absl::StatusOr<v1::ListTrafficResponse> Send(double load, double duration, bool latency);
   std::string NameOf(const FrameShare& frame) const;

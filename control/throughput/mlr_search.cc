@@ -19,6 +19,10 @@ constexpr double kTrialGrowth = 4;
 // No step outwards is larger than this part of the load.
 constexpr double kLargestStep = 0.5;
 
+// Sums of durations that differ by less than this part are taken for equal: 0.1 + 0.1 + 0.1 is not
+// 0.3.
+constexpr double kRounding = 1e-9;
+
 // Sums of durations, in seconds.
 struct TrialSums {
   double full_low = 0, full_high = 0, short_low = 0, short_high = 0;
@@ -66,7 +70,7 @@ LoadClass Classify(const SearchGoal& goal, absl::Span<const TrialResult> trials)
   const double balance = sums.short_low * goal.exceed_ratio / (1 - goal.exceed_ratio);
   const double high = sums.full_high + std::max(0.0, sums.short_high - balance);
   const double whole = std::max(sums.full_low + high, goal.duration_sum);
-  const double allowed = whole * goal.exceed_ratio;
+  const double allowed = whole * (goal.exceed_ratio + kRounding);
   if (whole - sums.full_low <= allowed) return LoadClass::kLowerBound;  // whatever else comes
   return high <= allowed ? LoadClass::kUndecided : LoadClass::kUpperBound;
 }
@@ -81,13 +85,15 @@ double ConditionalThroughput(const SearchGoal& goal, absl::Span<const TrialResul
   }
   std::sort(full.begin(), full.end(),
             [](const TrialResult& a, const TrialResult& b) { return a.loss_ratio < b.loss_ratio; });
-  double remaining = std::max(goal.duration_sum, full_length) * (1 - goal.exceed_ratio);
+  const double whole = std::max(goal.duration_sum, full_length);
+  const double nothing = whole * kRounding;
+  double remaining = whole * (1 - goal.exceed_ratio);
   double loss_ratio = 1;
-  for (size_t i = 0; i < full.size() && (i == 0 || remaining > 0); ++i) {
+  for (size_t i = 0; i < full.size() && (i == 0 || remaining > nothing); ++i) {
     loss_ratio = full[i].loss_ratio;
     remaining -= full[i].duration;
   }
-  if (remaining > 0) loss_ratio = 1;
+  if (remaining > nothing) loss_ratio = 1;
   return trials.front().load * (1 - loss_ratio);
 }
 

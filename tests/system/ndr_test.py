@@ -61,7 +61,7 @@ class Throughput(CommandLineTest):
                            "--histogram", self.directory / "latency.csv")
         (size,) = report["sizes"]
         self.assertEqual(size["senders"], 4)
-        self.assertGreater(size["unpaced_load"], CAPACITY)
+        self.assertIsNone(size["unpaced_load"], "--most says the largest load")
         ndr, pdr = size["goals"]
         for goal, least, most in (
                 # What the queue and the link hold at the end of the trial is carried too.
@@ -99,12 +99,27 @@ class Throughput(CommandLineTest):
         self.assertIn("need circuits", self.refused("--to", "circuit"))
         self.bfly("traffic", "start", "--name", "mine", "--rate", "10", "--to", "uniform", "--latency")
         self.assertEqual(self.json("traffic", "latency")["histogram"], [], "nobody asked for it")
-        self.assertIn("such as mine", self.refused())
+        before = (self.directory / "latency.csv").read_text()
+        self.assertIn("such as mine", self.refused("--histogram", self.directory / "latency.csv"))
+        self.assertEqual((self.directory / "latency.csv").read_text(), before, "an older file stays")
         self.bfly("traffic", "stop")
         # One load, which passes: it is no upper bound, and the exit code says so.
         text = self.refused("--most", "200", "--bytes", BYTES, "--initial-duration", "100ms",
                             "--final-duration", "100ms")
         self.assertIn("--most sets the largest", text)
+
+    def test_of_queues_without_a_limit_is_what_arrives_within_two_seconds(self):
+        self.bfly("up", self.write("fabric.yaml", FABRIC.replace(f", queue_limit: {QUEUE}", "")))
+        (size,) = self.json("bench", "ndr", "--bytes", BYTES, "--most", "10k", "--width", "0.1", "--initial-duration",
+                            f"{FINAL}s", "--final-duration", f"{FINAL}s")["sizes"]
+        # In the trial and in the two seconds after it a link carries so many frames. What a trial leaves in the queues is
+        # not there any more when the next one begins.
+        capacity = CAPACITY * (FINAL + 2) / FINAL
+        ndr = size["goals"][0]
+        self.assertEqual(ndr["limit"], "the fabric: not delivered in time")
+        self.assertLessEqual(ndr["relevant_lower_bound"], 1.05 * capacity)
+        self.assertGreaterEqual(ndr["relevant_upper_bound"], 0.95 * capacity)
+        self.assertLessEqual(ndr["relevant_upper_bound"], 1.15 * ndr["relevant_lower_bound"])
 
 
 if __name__ == "__main__":

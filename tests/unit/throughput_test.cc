@@ -77,6 +77,26 @@ TEST(ConditionalThroughputTest, CountsMissingTimeAsLost) {
   EXPECT_EQ(ConditionalThroughput(goal, trials), 0);
 }
 
+// Durations are sums and quotients in double precision: 0.1 + 0.1 + 0.1 is not 0.3.
+TEST(ConditionalThroughputTest, TakesSumsOfAnyDurationsForWhatTheyAre) {
+  for (const double duration : {0.05, 0.1, 0.15, 0.2, 0.3, 0.7, 1.1, 60.0}) {
+    for (int count = 1; count <= 40; ++count) {
+      const SearchGoal goal{.name = "NDR",
+                            .final_duration = duration,
+                            .duration_sum = count * duration,
+                            .initial_duration = duration};
+      std::vector<TrialResult> trials(static_cast<size_t>(count),
+                                      {.load = 100, .duration = duration, .loss_ratio = 0});
+      EXPECT_EQ(ConditionalThroughput(goal, trials), 100) << count << " of " << duration;
+      EXPECT_EQ(Classify(goal, trials), LoadClass::kLowerBound) << count << " of " << duration;
+      trials.pop_back();
+      if (trials.empty()) continue;
+      EXPECT_EQ(ConditionalThroughput(goal, trials), 0) << count - 1 << " of " << duration;
+      EXPECT_EQ(Classify(goal, trials), LoadClass::kUndecided) << count - 1 << " of " << duration;
+    }
+  }
+}
+
 SearchGoal GoalWith(const std::string& name, double loss_ratio) {
   return {.name = name,
           .loss_ratio = loss_ratio,
