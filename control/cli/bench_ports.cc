@@ -109,9 +109,10 @@ void AddPortBench(CLI::App& bench, Invocation& invocation) {
   auto options = std::make_shared<dataplane::PortBenchOptions>();
   std::vector<std::string> kinds;
   for (const dataplane::PortKind& kind : dataplane::PortKinds()) kinds.emplace_back(kind.name);
-  verb->add_option("--ports", options->ports, "The kind of the two ports, without --closed")
-      ->check(CLI::IsMember(kinds))
-      ->capture_default_str();
+  CLI::Option* const ports =
+      verb->add_option("--ports", options->ports, "The kind of the two ports, without --closed")
+          ->check(CLI::IsMember(kinds))
+          ->capture_default_str();
   verb->add_option(
           "--stages", options->stages,
           "Stages of the butterfly between the ports; several numbers, such as 1,2,6, give a row "
@@ -139,6 +140,7 @@ void AddPortBench(CLI::App& bench, Invocation& invocation) {
       "--closed", closed->closed,
       "Frames come from an endless capture and go to net_null, so that the workers alone set the "
       "pace; beside it dpdk-testpmd io and mac on the same devices, and bfly on one core");
+  flag->excludes(ports);
   verb->add_option("--devices", closed->devices,
                    "With --closed: an endless capture and net_null, or two net_ring ports in whose "
                    "rings the frames go round")

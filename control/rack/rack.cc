@@ -212,7 +212,11 @@ Rack PlanRack(const RackDemand& demand, const ServerShape& server, const CoreCos
     const double trunk_frames = frames * std::max(part.from_trunk, part.to_trunk);
     const double trunk_need =
         demand.trunk_queues ? 0 : trunk_frames * (TrunkEnd(costs) + costs.hand_over / 2) * 1e-9;
-    const double needs[] = {sharing.need, trunk_need, in / server.nic_gbps,
+    // A core that works trunks is none of those among which frames are shared.
+    const double cores =
+        static_cast<double>(sharing.cores() + TrunkCores(demand, part)) / server.cores;
+    const double core_need = cores > 1 ? std::max(sharing.need, cores) : sharing.need;
+    const double needs[] = {core_need, trunk_need, in / server.nic_gbps,
                             (part.to_hosts * host_gbps + sent) / server.nic_gbps,
                             memory / server.memory_bytes};
     for (size_t i = 0; i < rack.needs.size(); ++i) {

@@ -152,6 +152,23 @@ TEST(PlanRackTest, CutsByRows) {
   EXPECT_EQ(rack.needs[1].part, 0);
 }
 
+TEST(PlanRackTest, NeedsCoresForTrunksBesideThoseOfItsHops) {
+  RackDemand demand = Butterfly(4, 0.001);
+  demand.cut = RackCut::kRows;
+  ServerShape small = kServer;
+  for (const int cores : {1, 2, 3}) {
+    small.cores = cores;
+    const Rack rack = PlanRack(demand, small, kCosts, 2, 0.8);
+    // Two cores work the trunks, one sends and one receives, and one the hops.
+    EXPECT_EQ(rack.cores(), 3);
+    if (cores < 3) {
+      EXPECT_DOUBLE_EQ(rack.needs[0].part, 3.0 / cores);
+    } else {
+      EXPECT_LT(rack.needs[0].part, 0.1);
+    }
+  }
+}
+
 TEST(SmallestRackTest, TakesAsManyServersAsNicsAndCoresNeed) {
   RackDemand demand = Butterfly(4, 10);
   demand.cut = RackCut::kRows;
