@@ -27,6 +27,7 @@ namespace bfly::control {
 namespace {
 
 constexpr std::chrono::milliseconds kPollStep{20};
+constexpr std::chrono::seconds kKillPatience{10};
 
 // An error between fork and exec, which the child tells its parent through a pipe.
 struct ChildError {
@@ -143,15 +144,17 @@ pid_t RunningDaemon(const DaemonFiles& files) {
   return started != 0 && dataplane::ProcessStart(pid) == started ? pid : 0;
 }
 
-bool StopDaemon(const DaemonFiles& files, std::chrono::milliseconds patience) {
-  bool killed = false;
+DaemonEnd StopDaemon(const DaemonFiles& files, std::chrono::milliseconds patience) {
+  DaemonEnd end = DaemonEnd::kAsAsked;
   if (const pid_t pid = RunningDaemon(files); pid != 0) {
-    kill(pid, SIGTERM);
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+    if (kill(pid, SIGTERM) != 0 && errno == EPERM) return DaemonEnd::kNotPermitted;
+    auto deadline = std::chrono::steady_clock::now() + patience;
     while (RunningDaemon(files) != 0) {
-      if (!killed && std::chrono::steady_clock::now() > deadline) {
+      if (std::chrono::steady_clock::now() > deadline) {
+        if (end == DaemonEnd::kKilled) return DaemonEnd::kStays;
         kill(pid, SIGKILL);
-        killed = true;
+        end = DaemonEnd::kKilled;
+        deadline += kKillPatience;
       }
       std::this_thread::sleep_for(kPollStep);
     }
@@ -162,7 +165,7 @@ bool StopDaemon(const DaemonFiles& files, std::chrono::milliseconds patience) {
     unlink(files.socket().c_str());
     unlink(UpdateSocketPath("unix:" + files.socket()).c_str());
   }
-  return killed;
+  return end;
 }
 
 std::vector<std::string> DaemonNames(const std::string& run_dir) {

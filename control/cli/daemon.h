@@ -39,9 +39,15 @@ pid_t RunningDaemon(const DaemonFiles& files);
 // True if a process accepts connections at the Unix socket `path`.
 bool SomebodyServes(const std::string& path);
 
-// Sends SIGTERM, and SIGKILL after `patience`. Removes the pid file and, unless another process
-// serves there by now, the socket. The log stays. Returns true if the process had to be killed.
-bool StopDaemon(const DaemonFiles& files, std::chrono::milliseconds patience);
+enum class DaemonEnd {
+  kAsAsked,  // or it did not run
+  kKilled,
+  kNotPermitted,  // it belongs to another user, and runs on
+  kStays,         // it was killed and is still there, as a process that waits for a device may be
+};
+// Sends SIGTERM, and SIGKILL after `patience`. Once the process has ended it removes the pid file
+// and, unless another process serves there by now, the socket. The log stays.
+DaemonEnd StopDaemon(const DaemonFiles& files, std::chrono::milliseconds patience);
 
 // Returns the name of every pid file in the run directory.
 std::vector<std::string> DaemonNames(const std::string& run_dir);

@@ -45,18 +45,21 @@ absl::Status CloseFabric(Fleet& fleet, const Common& common) {
   const Fleet::Stopped result = fleet.Stop(/*keep_logs=*/!status.ok());
   if (common.json) {
     if (absl::Status printed = PrintJson(account); !printed.ok()) return printed;
-  } else if (result.stopped.empty() && !accounted) {
+  } else if (result.stopped.empty() && result.run_on.empty() && !accounted) {
     printf("nothing runs in %s\n", common.run_dir.c_str());
   } else {
     if (accounted) {
       printf("%s\n%s", ConservationLine(account.conservation()).c_str(),
              LatenessLines(account.workers()).c_str());
     }
-    printf("stopped %s\n", absl::StrJoin(result.stopped, ", ").c_str());
+    if (!result.stopped.empty()) {
+      printf("stopped %s\n", absl::StrJoin(result.stopped, ", ").c_str());
+    }
     if (account.has_kept()) {
       printf("kept %s; `bfly up FILE --resume` brings it back\n", KeptText(account.kept()).c_str());
     }
   }
+  if (absl::Status ended = result.AllEnded(); !ended.ok()) return ended;
   if (!result.killed.empty())
     return absl::InternalError(absl::StrCat(absl::StrJoin(result.killed, ", "),
                                             " did not end when asked and had to be killed"));

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "control/server/controller_lock.h"
 #include "control/topology_file/to_fabric_config.h"
 #include "dataplane/ports/device_policy.h"
@@ -151,6 +152,12 @@ void Fleet::StopAllBut(const v1::Topology& topology) {
   Stop(std::move(names), /*keep_logs=*/false);
 }
 
+absl::Status Fleet::Stopped::AllEnded() const {
+  if (run_on.empty()) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat("not stopped: ", absl::StrJoin(run_on, ", "),
+                                                  "; stop it as that user, or with sudo"));
+}
+
 Fleet::Stopped Fleet::Stop(bool keep_logs) { return Stop(DaemonNames(run_dir_), keep_logs); }
 
 Fleet::Stopped Fleet::Stop(std::vector<std::string> names, bool keep_logs) {
@@ -160,8 +167,17 @@ Fleet::Stopped Fleet::Stop(std::vector<std::string> names, bool keep_logs) {
                         [](const std::string& name) { return name == kControllerName; });
   for (const std::string& name : names) {
     const DaemonFiles daemon = files(name);
-    if (RunningDaemon(daemon) != 0) result.stopped.push_back(name);
-    if (StopDaemon(daemon, kStopPatience)) result.killed.push_back(name);
+    const pid_t pid = RunningDaemon(daemon);
+    const DaemonEnd end = StopDaemon(daemon, kStopPatience);
+    if (end == DaemonEnd::kNotPermitted || end == DaemonEnd::kStays) {
+      result.run_on.push_back(absl::StrCat(name, " (process ", pid, ")",
+                                           end == DaemonEnd::kStays
+                                               ? " is still there after it was killed"
+                                               : " belongs to another user"));
+      continue;
+    }
+    if (pid != 0) result.stopped.push_back(name);
+    if (end == DaemonEnd::kKilled) result.killed.push_back(name);
     if (!keep_logs) unlink(daemon.log().c_str());
   }
   ControllerLock::RemoveStale(run_dir_);

@@ -36,9 +36,12 @@ class Fleet {
                                                  const std::function<bool()>& interrupted);
 
   // Stops every process with a pid file in the run directory, the controller first, and removes its
-  // files. Returns the names of the processes that ran and of those that had to be killed.
+  // files. Returns the names of the processes that ran and ended, of those among them that had to
+  // be killed, and why others run on.
   struct Stopped {
-    std::vector<std::string> stopped, killed;
+    std::vector<std::string> stopped, killed, run_on;
+    // OK: none runs on.
+    absl::Status AllEnded() const;
   };
   Stopped Stop(bool keep_logs);
   // The same for the named processes only.

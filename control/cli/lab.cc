@@ -124,8 +124,10 @@ absl::Status Down(const Common& common) {
   if (record->up && !fleet.Running().empty()) {
     closed = CloseFabric(fleet, common);
   } else {
-    fleet.Stop(/*keep_logs=*/false);
+    closed = fleet.Stop(/*keep_logs=*/false).AllEnded();
   }
+  // What still runs uses what would be removed.
+  if (absl::IsPermissionDenied(closed) && !fleet.Running().empty()) return closed;
   const absl::Status removed = RemoveAll(*record, common, /*say=*/true);
   return closed.ok() ? removed : closed;
 }

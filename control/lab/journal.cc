@@ -157,6 +157,9 @@ absl::StatusOr<LabJournal> LabJournal::Create(const std::string& run_dir, const 
 absl::StatusOr<LabRecord> LabJournal::Read(const std::string& run_dir) {
   const std::string path = PathIn(run_dir);
   std::ifstream file(path, std::ios::binary);
+  if (!file && errno != ENOENT && errno != ENOTDIR) {
+    return absl::ErrnoToStatus(errno, "cannot read " + path);
+  }
   if (!file) return absl::NotFoundError("no lab in " + run_dir);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   absl::StatusOr<LabRecord> record = ParseJournal(text);

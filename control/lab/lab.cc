@@ -48,6 +48,10 @@ std::string BootId() {
   return id;
 }
 
+absl::Status NeedsRights(const absl::Status& status) {
+  return absl::PermissionDeniedError(absl::StrCat(status.message(), "; try with sudo"));
+}
+
 absl::Status At(const std::string& what, const absl::Status& status) {
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat(what, ": ", status.message()));
@@ -151,6 +155,7 @@ class Making {
 // Returns true if the end was there, so that the pair was removed.
 absl::StatusOr<bool> RemoveBy(const LinkEnd& end) {
   const absl::StatusOr<NetNamespace> where = NetNamespace::Open(end.where);
+  if (absl::IsPermissionDenied(where.status())) return NeedsRights(where.status());
   // Another namespace may have its name by now, or the number of its process.
   if (!where.ok() || where->cookie() != end.cookie) return false;
   absl::StatusOr<Interfaces> interfaces = Interfaces::Of(*where);
@@ -229,6 +234,7 @@ absl::StatusOr<NetNamespace> NamespaceOf(const LabHost& host, const LabRecord& r
         return made.host.where == host.where && made.host.interface == host.interface;
       });
   absl::StatusOr<NetNamespace> there = NetNamespace::Open(host.where);
+  if (absl::IsPermissionDenied(there.status())) return NeedsRights(there.status());
   const bool same = link != record.links.end() && there.ok() && record.boot == BootId() &&
                     there->cookie() == link->host.cookie;
   if (same) return there;
@@ -240,6 +246,7 @@ absl::StatusOr<NetNamespace> NamespaceOf(const LabHost& host, const LabRecord& r
 std::string StateOf(const LabHost& host, const LabRecord& record) {
   if (!host.has_namespace) return "";
   const absl::StatusOr<NetNamespace> there = NamespaceOf(host, record);
+  if (absl::IsPermissionDenied(there.status())) return "not known without sudo";
   if (!there.ok()) return "gone";
   const auto found = FindIn(*there, host.interface);
   if (!found.ok() || !*found) return "gone";

@@ -177,6 +177,7 @@ absl::StatusOr<bool> RemoveName(const std::string& name, uint64_t cookie, const 
   bool removed = false;
   {
     const absl::StatusOr<NetNamespace> there = NetNamespace::Open(NamespaceRef::Named(name));
+    if (absl::IsPermissionDenied(there.status())) return there.status();
     if (there.ok() && there->cookie() == cookie) {
       if (umount2(path.c_str(), MNT_DETACH) != 0) return Failed("cannot unmount " + path);
       removed = true;

@@ -14,6 +14,7 @@ from command_line import BFLY, LCORES, CommandLineTest
 from lab import PATIENCE, require_root, run, wait_until
 
 HOSTS = 4
+NOBODY = 65534
 # Line 6 is the first host.
 FOUR = f"""name: four
 network: {{kind: two_fold_butterfly, rows: 16, seed: 1}}
@@ -136,6 +137,39 @@ class LabUpTest(CommandLineTest):
         self.down()
         self.assertEqual(self.execute("h2", "true").returncode, 125)
         self.assertIn("there is no lab in", self.bfly("lab", "down", check=False).stderr)
+
+    def as_nobody(self, *words):
+        """The command of a user without rights, in a run directory of that user: in others it is refused before."""
+        for path in (self.run_dir, *self.run_dir.iterdir()):
+            os.chown(path, NOBODY, -1)
+        done = subprocess.run(["setpriv", "--reuid", str(NOBODY), "--clear-groups", BFLY, *words[:2], "--run-dir", self.run_dir,
+                               *words[2:]], capture_output=True, text=True, timeout=PATIENCE, check=False)
+        for path in (self.run_dir, *self.run_dir.iterdir()):
+            os.chown(path, 0, -1)
+        return done
+
+    def test_without_rights_nothing_is_removed_and_nothing_is_called_gone(self):
+        self.up(self.four)
+        self.directory.chmod(0o755)
+        # The controller and the data plane are root's.
+        for words in (("down",), ("lab", "down")):
+            done = self.as_nobody(*words)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertRegex(done.stderr, r"not stopped: controller \(process \d+\) belongs to another user, .*with sudo")
+            self.assertTrue(self.json("lab", "status")["fabric_runs"])
+        self.bfly("down")
+        done = self.as_nobody("lab", "down")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("try with sudo", done.stderr)
+        self.assertNotIn("removed", done.stdout)
+        self.assertEqual(self.as_nobody("lab", "status").stdout.count("not known without sudo"), HOSTS)
+        done = self.as_nobody("lab", "exec", "h0", "--", "true")
+        self.assertEqual((done.returncode, "try with sudo" in done.stderr), (125, True), done.stderr)
+        self.assertEqual([host["state"] for host in self.json("lab", "status")["hosts"]], ["up"] * HOSTS)
+        # A journal that cannot be read is not a lab that is not there.
+        (self.run_dir / "lab.journal").chmod(0)
+        self.assertIn("Permission denied", self.as_nobody("lab", "status").stderr)
+        self.down()
 
     def test_addresses_routes_and_mtu_are_those_of_the_file(self):
         self.up(self.write("more.yaml", FOUR.replace(
