@@ -55,7 +55,8 @@ TEST(MemoryOf, IsThatOfTheProcess) {
   const std::string text(kBytes, 'x');
   const ProcessMemory after = MemoryOf(getpid());
   EXPECT_GT(before.all, 0u);
-  EXPECT_GE(after.all + (1 << 20), before.all + text.size());
+  // Linux may take pages away meanwhile that nobody uses.
+  EXPECT_GE(after.all + kBytes / 8, before.all + text.size());
   EXPECT_EQ(MemoryOf(-1).all, 0u);
 }
 
