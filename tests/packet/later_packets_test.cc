@@ -23,7 +23,7 @@ struct Kept {
 };
 
 TEST(LaterPackets, ComeOutByArrivalAndThenAsTheyCame) {
-  for (uint32_t seed = 0; seed < 60; ++seed) {
+  for (uint32_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     const uint64_t spread = 1 + random() % 2000;

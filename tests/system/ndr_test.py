@@ -91,6 +91,12 @@ class Throughput(CommandLineTest):
         self.assertTrue(balances(self.json("counters")["conservation"]))
         self.assertEqual(self.json("traffic", "list")["sources"], [], "the sources are stopped")
 
+        # Without --most the sources say how much to try.
+        (size,) = self.json("bench", "ndr", "--bytes", BYTES, "--width", "0.5", "--initial-duration", "100ms",
+                            "--final-duration", "100ms")["sizes"]
+        self.assertGreater(size["unpaced_load"], CAPACITY)
+        self.assertAlmostEqual(size["max_load"] / size["unpaced_load"], 1.25)
+
         self.assertIn("cannot be written", self.refused("--histogram", self.directory / "none" / "latency.csv"))
         for fact in ("cpus_of_core_0", "numa_nodes", "governor", "isolated_cpus", "hugepages", "clock_source", "ports"):
             self.assertIn(fact, report["machine"])

@@ -50,13 +50,17 @@ TEST(MemoryFromSmaps, KeepsTheBuffersOfFramesApartOnPagesOfAnyKind) {
 }
 
 TEST(MemoryOf, IsThatOfTheProcess) {
-  const ProcessMemory before = MemoryOf(getpid());
   constexpr size_t kBytes = size_t{64} << 20;
-  const std::string text(kBytes, 'x');
-  const ProcessMemory after = MemoryOf(getpid());
-  EXPECT_GT(before.all, 0u);
-  // Linux may take pages away meanwhile that nobody uses.
-  EXPECT_GE(after.all + kBytes / 8, before.all + text.size());
+  // Linux may take pages of this process away meanwhile, but not every time.
+  bool grew = false;
+  for (int attempt = 0; attempt < 5 && !grew; ++attempt) {
+    const ProcessMemory before = MemoryOf(getpid());
+    const std::string text(kBytes, 'x');
+    const ProcessMemory after = MemoryOf(getpid());
+    EXPECT_GT(before.all, 0u);
+    grew = after.all + (1 << 20) >= before.all + text.size();
+  }
+  EXPECT_TRUE(grew);
   EXPECT_EQ(MemoryOf(-1).all, 0u);
 }
 
