@@ -154,8 +154,7 @@ void Fleet::StopAllBut(const v1::Topology& topology) {
 
 absl::Status Fleet::Stopped::AllEnded() const {
   if (run_on.empty()) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrCat("not stopped: ", absl::StrJoin(run_on, ", "),
-                                                  "; stop it as that user, or with sudo"));
+  return absl::FailedPreconditionError(absl::StrCat("not stopped: ", absl::StrJoin(run_on, "; ")));
 }
 
 Fleet::Stopped Fleet::Stop(bool keep_logs) { return Stop(DaemonNames(run_dir_), keep_logs); }
@@ -173,7 +172,7 @@ Fleet::Stopped Fleet::Stop(std::vector<std::string> names, bool keep_logs) {
       result.run_on.push_back(absl::StrCat(name, " (process ", pid, ")",
                                            end == DaemonEnd::kStays
                                                ? " is still there after it was killed"
-                                               : " belongs to another user"));
+                                               : " belongs to another user, stop it with sudo"));
       continue;
     }
     if (pid != 0) result.stopped.push_back(name);

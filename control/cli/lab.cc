@@ -126,8 +126,8 @@ absl::Status Down(const Common& common) {
   } else {
     closed = fleet.Stop(/*keep_logs=*/false).AllEnded();
   }
-  // What still runs uses what would be removed.
-  if (absl::IsPermissionDenied(closed) && !fleet.Running().empty()) return closed;
+  // A process that runs on uses the hosts, so they stay.
+  if (!closed.ok() && !fleet.Running().empty()) return closed;
   const absl::Status removed = RemoveAll(*record, common, /*say=*/true);
   return closed.ok() ? removed : closed;
 }

@@ -19,8 +19,8 @@ namespace {
 std::string LimitOf(const SizeReport& report, size_t goal) {
   const GoalResult& result = report.results[goal];
   if (!result.upper) {
-    return report.unpaced == 0 ? "--most: this load was carried"
-                               : "the sources: the largest load was carried";
+    return report.unpaced ? "the sources: the largest load was carried"
+                          : "--most: this load was carried";
   }
   uint64_t not_sent = 0, left = 0;
   std::map<std::string, uint64_t> reasons;
@@ -40,10 +40,6 @@ std::string LimitOf(const SizeReport& report, size_t goal) {
 
 nlohmann::ordered_json BoundJson(const std::optional<double>& bound) {
   return bound ? nlohmann::ordered_json(*bound) : nlohmann::ordered_json();
-}
-
-nlohmann::ordered_json UnpacedJson(const SizeReport& report) {
-  return report.unpaced > 0 ? nlohmann::ordered_json(report.unpaced) : nlohmann::ordered_json();
 }
 
 nlohmann::ordered_json LatencyJson(const v1::LatencySummary& latency) {
@@ -70,7 +66,7 @@ nlohmann::ordered_json TrialJson(const TrialOutcome& outcome) {
 nlohmann::ordered_json SizeJson(const SizeReport& report) {
   nlohmann::ordered_json out = {
       {"bytes", report.mix.name},    {"mean_bytes", report.mix.mean_bytes()},
-      {"senders", report.senders},   {"unpaced_load", UnpacedJson(report)},
+      {"senders", report.senders},   {"unpaced_load", BoundJson(report.unpaced)},
       {"min_load", report.min_load}, {"max_load", report.max_load}};
   for (size_t i = 0; i < report.goals.size(); ++i) {
     const SearchGoal& goal = report.goals[i];

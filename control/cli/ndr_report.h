@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace bfly::control {
 struct SizeReport {
   FrameMix mix;
   uint32_t senders = 0;
-  double unpaced = 0;  // 0: the sources did not send unpaced, because --most says the largest load
+  std::optional<double> unpaced = {};  // nothing: --most says the largest load
   double min_load = 0, max_load = 0;
   std::vector<TrialOutcome> trials = {};
   std::vector<SearchGoal> goals;

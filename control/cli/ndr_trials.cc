@@ -131,46 +131,45 @@ absl::StatusOr<v1::Counters> FabricTrials::Read() {
   return counters;
 }
 
-// Waits for residual frames, then reads.
-absl::StatusOr<v1::Counters> FabricTrials::ReadWhenEmpty() {
+// Reads until nothing is inside the fabric, or `waits` no longer says to read again.
+absl::StatusOr<v1::Counters> FabricTrials::ReadUntilEmpty(const InsideWaits& waits) {
   const TrialClock::time_point begin = TrialClock::now();
-  auto counters = Read();
-  while (counters.ok() && counters->conservation().in_flight() > 0 &&
-         TrialClock::now() - begin < kResidualFrames) {
-    if (absl::Status status = Wait(kBetweenLooks); !status.ok()) return status;
-    counters = Read();
-  }
-  return counters;
-}
-
-// Waits until nothing is inside any more, or what is inside does not get less, because hosts send
-// meanwhile.
-absl::StatusOr<v1::Counters> FabricTrials::ReadOnceDrained() {
-  const TrialClock::time_point begin = TrialClock::now();
-  TrialClock::time_point fell = begin;
-  uint64_t fewest = std::numeric_limits<uint64_t>::max();
   while (true) {
     auto counters = Read();
     if (!counters.ok()) return counters;
     const uint64_t inside = counters->conservation().in_flight();
-    const TrialClock::time_point now = TrialClock::now();
-    if (inside < fewest) fell = now;
-    fewest = std::min(fewest, inside);
-    if (inside == 0 || now - fell > kResidualFrames) return counters;
-    if (now - begin > kMostDraining) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          inside, " frames are still inside the fabric after ", kMostDraining.count(),
-          " s, so the next trial would measure them; give its links a queue_limit, or keep the "
-          "load down with --most"));
-    }
+    if (inside == 0 || !waits(inside, TrialSeconds(TrialClock::now() - begin))) return counters;
     if (absl::Status status = Wait(kBetweenLooks); !status.ok()) return status;
   }
+}
+
+absl::StatusOr<v1::Counters> FabricTrials::ReadAfterResidual() {
+  return ReadUntilEmpty([](uint64_t, TrialSeconds waited) { return waited < kResidualFrames; });
+}
+
+// What is inside gets no less if hosts send meanwhile.
+absl::StatusOr<v1::Counters> FabricTrials::ReadOnceDrained() {
+  uint64_t fewest = std::numeric_limits<uint64_t>::max();
+  TrialSeconds fell{0};
+  TrialSeconds last{0};
+  auto counters = ReadUntilEmpty([&](uint64_t inside, TrialSeconds waited) {
+    if (inside < fewest) fell = waited;
+    fewest = std::min(fewest, inside);
+    last = waited;
+    return waited - fell <= kResidualFrames && waited <= kMostDraining;
+  });
+  if (!counters.ok() || last <= kMostDraining) return counters;
+  return absl::FailedPreconditionError(absl::StrCat(
+      counters->conservation().in_flight(), " frames are still inside the fabric after ",
+      kMostDraining.count(),
+      " s, so the next trial would measure them; give its links a queue_limit, or keep the load "
+      "down with --most"));
 }
 
 // The frames that arrive last are the late ones, so the latencies are read after them. Stopping the
 // sources would end the recording.
 absl::StatusOr<v1::LatencyReport> FabricTrials::LatencyOfAll() {
-  if (const auto empty = ReadWhenEmpty(); !empty.ok()) return empty.status();
+  if (const auto empty = ReadAfterResidual(); !empty.ok()) return empty.status();
   const auto list = List(true);
   if (!list.ok()) return list.status();
   return list->latency();
@@ -228,7 +227,7 @@ absl::StatusOr<TrialOutcome> FabricTrials::Run(double load, double duration, boo
   if (!list.ok()) return list.status();
   if (!recorded.ok()) return recorded.status();
   if (!stopped.ok()) return stopped;
-  const auto after = ReadWhenEmpty();
+  const auto after = ReadAfterResidual();
   if (!after.ok()) return after.status();
 
   TrialOutcome outcome{.trial = {.load = load, .duration = duration}};

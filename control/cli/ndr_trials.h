@@ -3,6 +3,8 @@
 // of RFC 9971.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -61,7 +63,10 @@ class FabricTrials {
   absl::Status Stop();
   absl::StatusOr<v1::ListTrafficResponse> List(bool histogram = false);
   absl::StatusOr<v1::Counters> Read();
-  absl::StatusOr<v1::Counters> ReadWhenEmpty();
+  // Of the frames inside, and the time waited: whether to read again.
+  using InsideWaits = std::function<bool(uint64_t, std::chrono::duration<double>)>;
+  absl::StatusOr<v1::Counters> ReadUntilEmpty(const InsideWaits& waits);
+  absl::StatusOr<v1::Counters> ReadAfterResidual();
   absl::StatusOr<v1::Counters> ReadOnceDrained();
   absl::StatusOr<v1::LatencyReport> LatencyOfAll();
   absl::StatusOr<v1::ListTrafficResponse> Send(double load, double duration, bool latency);

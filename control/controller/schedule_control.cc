@@ -74,6 +74,10 @@ RoutedSchedule RoutedOf(const v1::AgentScheduleRequest& held, const FabricState&
   return routed;
 }
 
+bool Repairs(const Intent& intent) {
+  return intent.topology.circuits().on_failure() == v1::CircuitPolicy::REPAIR;
+}
+
 // A schedule that ran goes on running when links go down, so it also begins again over links that
 // are down if it finds no way around them.
 absl::StatusOr<RoutedSchedule> RouteKept(const v1::Schedule& schedule, const Intent& intent) {
@@ -82,8 +86,7 @@ absl::StatusOr<RoutedSchedule> RouteKept(const v1::Schedule& schedule, const Int
   if (routed.ok() || state.faults().down().empty()) return routed;
   const Network& network = state.network();
   routed = RouteSchedule(schedule, network, state.capacity(), FaultSet(network));
-  const bool repair = intent.topology.circuits().on_failure() == v1::CircuitPolicy::REPAIR;
-  if (routed.ok()) UpdateForFaults(state, repair, *routed);
+  if (routed.ok()) UpdateForFaults(state, Repairs(intent), *routed);
   return routed;
 }
 
@@ -162,11 +165,12 @@ ScheduleClient& ScheduleControl::ingress() {
 absl::Status ScheduleControl::Adopt(Deadline deadline) {
   const auto held = ingress().Get(/*slots=*/true, /*counters=*/false, deadline);
   if (!held.ok()) return held.status();
-  if (!held->has_running() && intent_.now().schedule.has_value()) return BeginKept(deadline);
-  if (held->has_running()) Keep(held->running().schedule());
+  const bool runs = held->has_running();
+  if (!runs && intent_.now().schedule.has_value()) return BeginKept(deadline);
+  if (runs) Keep(held->running().schedule());
   const std::lock_guard lock(mutex_);
   network_ = LoadedNetwork();
-  if (!held->has_running()) return absl::OkStatus();
+  if (!runs) return absl::OkStatus();
   running_ = Running{.id = held->running().id(),
                      .version = held->running().version(),
                      .routed = RoutedOf(held->running(), intent_.now().state),
@@ -206,8 +210,7 @@ bool ScheduleControl::RepairFaults() {
   if (faults == running_->faults) return false;
   Running next = *running_;
   next.faults = faults;
-  const bool repair = intent_.now().topology.circuits().on_failure() == v1::CircuitPolicy::REPAIR;
-  const bool changed = UpdateForFaults(state, repair, next.routed);
+  const bool changed = UpdateForFaults(state, Repairs(intent_.now()), next.routed);
   if (changed) {
     ++next.version;
     ++next.repairs;

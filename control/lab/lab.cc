@@ -48,10 +48,6 @@ std::string BootId() {
   return id;
 }
 
-absl::Status NeedsRights(const absl::Status& status) {
-  return absl::PermissionDeniedError(absl::StrCat(status.message(), "; try with sudo"));
-}
-
 absl::Status At(const std::string& what, const absl::Status& status) {
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat(what, ": ", status.message()));
@@ -155,7 +151,7 @@ class Making {
 // Returns true if the end was there, so that the pair was removed.
 absl::StatusOr<bool> RemoveBy(const LinkEnd& end) {
   const absl::StatusOr<NetNamespace> where = NetNamespace::Open(end.where);
-  if (absl::IsPermissionDenied(where.status())) return NeedsRights(where.status());
+  if (absl::IsPermissionDenied(where.status())) return where.status();
   // Another namespace may have its name by now, or the number of its process.
   if (!where.ok() || where->cookie() != end.cookie) return false;
   absl::StatusOr<Interfaces> interfaces = Interfaces::Of(*where);
@@ -234,7 +230,7 @@ absl::StatusOr<NetNamespace> NamespaceOf(const LabHost& host, const LabRecord& r
         return made.host.where == host.where && made.host.interface == host.interface;
       });
   absl::StatusOr<NetNamespace> there = NetNamespace::Open(host.where);
-  if (absl::IsPermissionDenied(there.status())) return NeedsRights(there.status());
+  if (absl::IsPermissionDenied(there.status())) return there.status();
   const bool same = link != record.links.end() && there.ok() && record.boot == BootId() &&
                     there->cookie() == link->host.cookie;
   if (same) return there;

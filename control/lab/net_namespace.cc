@@ -71,12 +71,12 @@ absl::Status ShareNames() {
 absl::StatusOr<NetNamespace> NetNamespace::Open(const NamespaceRef& where) {
   // Whatever has the name must not block.
   const int descriptor = open(where.path().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (descriptor < 0) return Failed(where.text());
   NetNamespace opened(descriptor);
-  if (absl::Status status = opened.ReadCookie(); !status.ok()) {
-    return absl::Status(status.code(), absl::StrCat(where.text(), ": ", status.message()));
-  }
-  return opened;
+  const absl::Status status = descriptor < 0 ? Failed("cannot open it") : opened.ReadCookie();
+  if (status.ok()) return opened;
+  return absl::Status(status.code(),
+                      absl::StrCat(where.text(), ": ", status.message(),
+                                   absl::IsPermissionDenied(status) ? "; try with sudo" : ""));
 }
 
 absl::StatusOr<NetNamespace> NetNamespace::Make() {

@@ -77,10 +77,10 @@ LinkRate CounterRates::Of(const v1::LinkCounters& link) {
   }
   const bool found = next_ < links.size() && PlaceOf(links[next_]) == place;
   if (!found && !before_->every_link) return {};
-  const Counts::Link old = found ? links[next_++] : Counts::Link();
+  Counts::Link old = found ? links[next_++] : Counts::Link();
+  if (link.packets() < old.packets) old = {};  // its data plane began anew
   // The time of sending is read while the link is given frames, and may fall by that of one frame.
-  const bool is_anew = link.packets() < old.packets;
-  const uint64_t busy_ns = is_anew ? link.busy_ns() : std::max(link.busy_ns(), old.busy_ns);
+  const uint64_t busy_ns = std::max(link.busy_ns(), old.busy_ns);
   return {.is_known = true,
           .packets = PerSecond(link.packets(), old.packets, seconds_),
           .bytes = PerSecond(link.bytes(), old.bytes, seconds_),
