@@ -37,6 +37,11 @@ def namespaces():
 
 
 class BenchPorts(CommandLineTest):
+    def test_ports_of_a_kind_are_not_for_the_closed_measurement(self):
+        done = self.bfly("bench", "ports", "--closed", "--ports", "af_xdp", check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--ports", done.stderr)
+
     def closed(self, *words):
         return self.json("bench", "ports", "--closed", "--stages", 4, "--runs", 1, "--seconds", "100ms", "--patience", "60s",
                          *words)

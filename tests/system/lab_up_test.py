@@ -155,7 +155,7 @@ class LabUpTest(CommandLineTest):
         for words in (("down",), ("lab", "down")):
             done = self.as_nobody(*words)
             self.assertEqual(done.returncode, 1, done.stdout)
-            self.assertRegex(done.stderr, r"not stopped: controller \(process \d+\) belongs to another user, .*with sudo")
+            self.assertRegex(done.stderr, r"not stopped: controller \(process \d+\) belongs to another user, stop it with sudo; dp0 ")
             self.assertTrue(self.json("lab", "status")["fabric_runs"])
         self.bfly("down")
         done = self.as_nobody("lab", "down")

@@ -37,8 +37,11 @@ class PackagesTest(unittest.TestCase):
         cls.directory = pathlib.Path(tempfile.mkdtemp(prefix="bfly-packages-"))
         cls.addClassCleanup(shutil.rmtree, cls.directory)
         # lintian looks at them: an error or a warning of it fails.
+        (cls.directory / "out").mkdir()
+        cls.foreign = cls.directory / "out/other_1.0_all.deb"
+        cls.foreign.write_text("of somebody else")
         run(ROOT / "deploy/package", "--out", cls.directory / "out", env={**os.environ, "BFLY_BUILD": str(BUILD.resolve())})
-        cls.packages = {path.name.split("_")[0]: path for path in (cls.directory / "out").glob("*.deb")}
+        cls.packages = {path.name.split("_")[0]: path for path in (cls.directory / "out").glob("*.deb") if path != cls.foreign}
         # dpkg itself unpacks them into an empty root: no file of one package is a file of another.
         cls.root = cls.directory / "root"
         for name in ("info", "updates", "triggers"):
@@ -47,6 +50,7 @@ class PackagesTest(unittest.TestCase):
         run("dpkg", f"--root={cls.root}", "--force-depends", "--unpack", *cls.packages.values())
 
     def test_there_are_three(self):
+        self.assertEqual(self.foreign.read_text(), "of somebody else")
         self.assertEqual(set(self.packages), {"bfly", "bfly-doc", "python3-bfly"})
         version = re.search(r"version: '(.*)'", (ROOT / "meson.build").read_text())[1]
         for name, path in self.packages.items():

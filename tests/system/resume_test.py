@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a fabric was meant to be outlives all of its processes, the run directory and the machine's reboot."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -187,19 +188,12 @@ class ResumeTest(CommandLineTest):
         def written():
             with sqlite3.connect(f"file:{self.state_dir}/intent.db?mode=ro", uri=True) as database:
                 circuits = [row for (row,) in database.execute("SELECT input FROM circuits ORDER BY input")]
-                ((state,),) = database.execute("SELECT bytes FROM state")
-            return circuits == sorted(PATHS) and b"steady" in state
+            return circuits == sorted(PATHS) and b"steady" in self.state_on_disk()
 
         wait_until(written, "the last change is on disk")
         self.kill_everything()
         self.reboot()
-        # As the units do: a controller that resumes, and a data plane that knows nothing, in whatever order.
-        self.run_dir.mkdir()
-        processes = [subprocess.Popen([BUILD / program, "--run-dir", self.run_dir, *more], stdout=subprocess.DEVNULL,
-                                      stderr=subprocess.DEVNULL)
-                     for program, more in (("bfly-controller", ["--state-dir", self.state_dir, "--resume"]),
-                                           ("bfly-dataplane", ["--name", "dp0", "--no-huge"]))]
-        try:
+        with self.units() as processes:
             wait_until(self.runs, "the data plane runs the fabric again")
             self.expect_everything()
             self.expect_traffic_over(PATHS[0])
@@ -215,6 +209,17 @@ class ResumeTest(CommandLineTest):
             self.assertFalse(status["loaded"])
             self.assertEqual(int(status["kept"]["circuits"]), 2)
             self.assertIn("kept of life: 2 circuits", self.bfly("status").stdout)
+
+    @contextlib.contextmanager
+    def units(self):
+        """As the units do: a controller that resumes, and a data plane that knows nothing, in whatever order."""
+        self.run_dir.mkdir()
+        processes = [subprocess.Popen([BUILD / program, "--run-dir", self.run_dir, *more], stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL)
+                     for program, more in (("bfly-controller", ["--state-dir", self.state_dir, "--resume"]),
+                                           ("bfly-dataplane", ["--name", "dp0", "--no-huge"]))]
+        try:
+            yield processes
         finally:
             for process in processes:
                 process.kill()
@@ -222,9 +227,30 @@ class ResumeTest(CommandLineTest):
                 if process.stdout:
                     process.stdout.close()
 
-    def test_a_schedule_comes_back_and_takes_the_frames_of_its_slots(self):
-        file = self.write("rotor.yaml", BB16.replace("two_fold_butterfly, rows: 16, seed: 7", "butterfly, rows: 16")
+    def state_on_disk(self):
+        with sqlite3.connect(f"file:{self.state_dir}/intent.db?mode=ro", uri=True) as database:
+            return database.execute("SELECT bytes FROM state").fetchone()[0]
+
+    def rotor(self):
+        """A topology file that can carry a rotor on its greedy paths."""
+        return self.write("rotor.yaml", BB16.replace("two_fold_butterfly, rows: 16, seed: 7", "butterfly, rows: 16")
                           .replace("  - {stages: 4-7, lcore: %d}\n" % LCORES[-1], ""))
+
+    def test_a_schedule_comes_back_after_a_power_cut(self):
+        self.up(file=self.rotor())
+        self.bfly("circuit", "schedule", "rotor", "--slot", "77ms")
+        schedule = self.schedule()
+        wait_until(lambda: b"77ms" in self.state_on_disk(), "the schedule is on disk")
+        self.kill_everything()
+        self.reboot()
+        with self.units():
+            wait_until(self.runs, "the data plane runs the fabric again")
+            wait_until(self.schedule, "the schedule runs again")
+            self.assertEqual(self.schedule(), schedule)
+            self.bfly("down")
+
+    def test_a_schedule_comes_back_and_takes_the_frames_of_its_slots(self):
+        file = self.rotor()
         self.up(file=file)
         self.bfly("circuit", "schedule", "rotor", "--slot", "1ms", "--guard", "100us")
         schedule, circuits = self.schedule()
@@ -245,7 +271,11 @@ class ResumeTest(CommandLineTest):
         self.up("--resume", file=file)
         wait_until(self.schedule, "the schedule runs again")
         self.assertEqual((self.schedule(), self.broken()), ((schedule, circuits), broken))
-        # What was stopped stays so, also if the controller is killed, and a fabric that begins anew has none.
+        # A fabric that begins anew has none, and what was stopped stays so.
+        self.bfly("down")
+        self.up(file=file)
+        self.assertEqual(self.schedule(), {})
+        self.bfly("circuit", "schedule", "rotor")
         self.bfly("circuit", "schedule", "stop")
         self.assertNotIn("schedule", self.bfly("down").stdout)
         self.up("--resume", file=file)
