@@ -2,10 +2,12 @@
 """bfly bench ndr: the throughput of a fabric whose links say what it is."""
 
 import csv
+import json
 import math
 import unittest
 
 from command_line import LCORES, CommandLineTest, balances
+from lab import wait_until
 
 # Bit complement on a butterfly: no two packets share a link, so a row carries what one link carries.
 BITS_PER_SECOND = 1_000_000
@@ -126,6 +128,23 @@ class Throughput(CommandLineTest):
         self.assertLessEqual(ndr["relevant_lower_bound"], 1.05 * capacity)
         self.assertGreaterEqual(ndr["relevant_upper_bound"], 0.95 * capacity)
         self.assertLessEqual(ndr["relevant_upper_bound"], 1.15 * ndr["relevant_lower_bound"])
+
+    def test_does_not_measure_what_was_inside_before(self):
+        self.bfly("up", self.write("fabric.yaml", FABRIC.replace(f", queue_limit: {QUEUE}", "")))
+        seconds = 12
+        self.bfly("traffic", "start", "--name", "before", "--to", "bitcomp", "--bytes", BYTES, "--rate", "200k",
+                  "--packets", round(seconds * CAPACITY))
+        wait_until(lambda: self.json("counters")["conservation"]["injected"] == 4 * seconds * CAPACITY, "all are inside")
+        self.bfly("traffic", "stop")
+        done = self.bfly("bench", "ndr", "--bytes", BYTES, "--most", "200", "--initial-duration", f"{FINAL}s",
+                         "--final-duration", f"{FINAL}s", "--json", check=False)
+        # The links carry the largest load, so there is no upper bound.
+        self.assertEqual(done.returncode, 1, done.stderr)
+        (size,) = json.loads(done.stdout)["sizes"]
+        # At a sixth of the capacity nobody waits: a frame takes two links of 8 * BYTES / BITS_PER_SECOND, and what was
+        # inside before would have it wait for seconds.
+        for latency in size["latency"]:
+            self.assertLess(latency["max_ns"], 1e9, latency)
 
 
 if __name__ == "__main__":
