@@ -93,14 +93,14 @@ std::optional<v1::KeptIntent> IntentKeeper::Begin(std::unique_ptr<Intent> next) 
     if (!IsWorthKeeping(intent_.now()) || store_.path().empty()) before.reset();
   }
   if (before.has_value() && !IsWorthKeeping(*before)) before.reset();
-  const absl::Status begun = store_.Begin(NameForStore(next->topology), before.has_value());
+  const std::string state = StateOf(*next, /*loaded=*/true).SerializeAsString();
+  const absl::Status begun = store_.Begin(NameForStore(next->topology), state, before.has_value());
   Learn(begun);
   if (!begun.ok()) before.reset();
   if (before.has_value()) before->set_path(store_.aside());
   written_state_.clear();
   intent_.Replace(std::move(next));
   SetKept(std::nullopt);
-  if (begun.ok()) Write(/*loaded=*/true, /*surely=*/true);
   return before;
 }
 

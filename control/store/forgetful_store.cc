@@ -10,7 +10,9 @@ class ForgetfulStore final : public Store {
   absl::StatusOr<std::vector<std::string>> Open(const std::string&) override {
     return std::vector<std::string>();
   }
-  absl::Status Begin(const std::string&, bool) override { return absl::OkStatus(); }
+  absl::Status Begin(const std::string&, const std::string&, bool) override {
+    return absl::OkStatus();
+  }
   absl::Status Append(const std::vector<std::string>&) override { return absl::OkStatus(); }
   absl::Status TakeBack() override { return absl::OkStatus(); }
   absl::Status KeepLast() override { return absl::OkStatus(); }

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -83,6 +84,21 @@ void BringUpToDate(SQLite::Database& database, int version) {
   transaction.commit();
 }
 
+void WriteState(SQLite::Database& database, const std::string& state) {
+  SQLite::Statement write(database, "INSERT OR REPLACE INTO state VALUES (0, ?)");
+  BindBlob(write, 1, state);
+  write.exec();
+}
+
+// Names that were changed in the directory of the file are on disk when it returns.
+void SyncNames(const std::string& path) {
+  const std::string directory = std::filesystem::path(path).parent_path().string();
+  const int file = open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  fsync(file);
+  close(file);
+}
+
 void UnlinkLog(const std::string& path) {
   for (const char* suffix : {"-wal", "-shm"}) unlink(absl::StrCat(path, suffix).c_str());
 }
@@ -139,17 +155,14 @@ absl::Status SqliteStore::CannotMake() const {
       "cannot make ", path_, ", where the fabric's intent is kept: ", std::strerror(errno)));
 }
 
-// Writes under another name and renames, so that the file is always a whole database or absent.
-absl::Status SqliteStore::Create() {
-  const std::string fresh = path_ + ".new";
-  Unlink(fresh);
+absl::Status SqliteStore::WriteFresh(const std::string& fresh, const std::string& state) {
   // The write-ahead log and its index get the mode of the file.
   const int file = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
   if (file < 0) {
     return CannotMake();
   }
   close(file);
-  absl::Status status = Try("make", [&] {
+  return Try("make", [&] {
     SQLite::Database database(fresh, SQLite::OPEN_READWRITE, kBusyMs);
     SQLite::Transaction transaction(database);
     database.exec(absl::StrCat("PRAGMA application_id = ", kApplicationId));
@@ -159,9 +172,18 @@ absl::Status SqliteStore::Create() {
     SQLite::Statement name(database, "INSERT INTO fabric VALUES (?)");
     BindBlob(name, 1, fabric_);
     name.exec();
+    if (!state.empty()) WriteState(database, state);
     transaction.commit();
     return absl::OkStatus();
   });
+}
+
+// The file is always a whole database, the one before or the new one.
+absl::Status SqliteStore::Create(const std::string& state, bool set_aside) {
+  const std::string fresh = path_ + ".new";
+  Unlink(fresh);
+  absl::Status status = WriteFresh(fresh, state);
+  if (status.ok()) status = Close(set_aside);
   if (status.ok()) {
     // A log that is left of a file that was removed would be taken for the log of this one.
     UnlinkLog(path_);
@@ -171,6 +193,7 @@ absl::Status SqliteStore::Create() {
     Unlink(fresh);
     return status;
   }
+  SyncNames(path_);
   return Connect();
 }
 
@@ -180,8 +203,11 @@ absl::Status SqliteStore::CheckOurs() {
 }
 
 absl::Status SqliteStore::ConnectOrCreate() {
+  if (unfinished_.has_value()) {
+    if (absl::Status status = BeginNow(); !status.ok()) return status;
+  }
   const absl::Status status = CheckOurs();
-  return status.ok() && database_ == nullptr ? Create() : status;
+  return status.ok() && database_ == nullptr ? Create("", /*set_aside=*/false) : status;
 }
 
 absl::StatusOr<std::optional<KeptFabric>> SqliteStore::Read() {
@@ -209,6 +235,7 @@ absl::StatusOr<std::optional<KeptFabric>> SqliteStore::Read() {
 absl::StatusOr<std::vector<std::string>> SqliteStore::Open(const std::string& fabric) {
   const std::lock_guard lock(mutex_);
   fabric_ = fabric;
+  unfinished_.reset();
   std::vector<std::string> placements;
   if (absl::Status status = CheckOurs(); !status.ok()) return status;
   if (database_ == nullptr) return placements;
@@ -218,35 +245,52 @@ absl::StatusOr<std::vector<std::string>> SqliteStore::Open(const std::string& fa
     if (owner == fabric) placements = BlobsOf(*database_, kPlacements);
     return absl::OkStatus();
   });
-  if (status.ok() && owner != fabric) status = PutAway(/*set_aside=*/true);
+  if (status.ok() && owner != fabric) {
+    unfinished_ = Beginning{.state = "", .set_aside = true};
+    status = BeginNow();
+  }
   if (!status.ok()) return status;
   return placements;
 }
 
-absl::Status SqliteStore::Begin(const std::string& fabric, bool set_aside) {
+absl::Status SqliteStore::Begin(const std::string& fabric, const std::string& state,
+                                bool set_aside) {
   const std::lock_guard lock(mutex_);
   fabric_ = fabric;
-  if (absl::Status status = CheckOurs(); !status.ok()) return status;
-  return PutAway(set_aside);
+  unfinished_ = Beginning{.state = state, .set_aside = set_aside};
+  return BeginNow();
 }
 
-absl::Status SqliteStore::PutAway(bool set_aside) {
-  const bool there = database_ != nullptr;
-  if (there && set_aside) {
-    // Afterwards everything is in the one file that is renamed.
-    const absl::Status whole = Try("write", [this] {
-      database_->exec("PRAGMA journal_mode = DELETE");
-      return absl::OkStatus();
-    });
-    if (!whole.ok()) return whole;
+absl::Status SqliteStore::BeginNow() {
+  absl::Status status = CheckOurs();
+  const auto& [state, set_aside] = *unfinished_;
+  if (status.ok() && !state.empty()) {
+    status = Create(state, set_aside);
+  } else if (status.ok()) {
+    status = Close(set_aside);
+    if (status.ok()) Unlink(path_);
+    SyncNames(path_);
   }
+  if (status.ok()) unfinished_.reset();
+  return status;
+}
+
+absl::Status SqliteStore::Close(bool set_aside) {
+  if (database_ == nullptr) return absl::OkStatus();
+  const absl::Status whole = Try("write", [this] {
+    database_->exec("PRAGMA journal_mode = DELETE");
+    return absl::OkStatus();
+  });
+  if (!whole.ok()) return whole;
   database_ = nullptr;
   last_before_ = 0;
-  if (there && set_aside && rename(path_.c_str(), aside().c_str()) != 0) {
+  if (!set_aside) return absl::OkStatus();
+  const std::string name = aside() + ".new";
+  unlink(name.c_str());
+  if (link(path_.c_str(), name.c_str()) != 0 || rename(name.c_str(), aside().c_str()) != 0) {
     return absl::InternalError(
         absl::StrCat("cannot set ", path_, " aside as ", aside(), ": ", std::strerror(errno)));
   }
-  Unlink(path_);
   return absl::OkStatus();
 }
 
@@ -255,9 +299,7 @@ absl::Status SqliteStore::Keep(const KeptChange& change) {
   if (absl::Status status = ConnectOrCreate(); !status.ok()) return status;
   return Try("write", [&] {
     SQLite::Transaction transaction(*database_, SQLite::TransactionBehavior::IMMEDIATE);
-    SQLite::Statement state(*database_, "INSERT OR REPLACE INTO state VALUES (0, ?)");
-    BindBlob(state, 1, change.state);
-    state.exec();
+    WriteState(*database_, change.state);
     if (change.forget_circuits) database_->exec("DELETE FROM circuits");
     SQLite::Statement put(*database_, "INSERT OR REPLACE INTO circuits VALUES (?, ?)");
     SQLite::Statement remove(*database_, "DELETE FROM circuits WHERE input = ?");

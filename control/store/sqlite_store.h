@@ -32,7 +32,8 @@ class SqliteStore final : public Store {
 
   absl::StatusOr<std::optional<KeptFabric>> Read() override;
   absl::StatusOr<std::vector<std::string>> Open(const std::string& fabric) override;
-  absl::Status Begin(const std::string& fabric, bool set_aside = false) override;
+  absl::Status Begin(const std::string& fabric, const std::string& state = "",
+                     bool set_aside = false) override;
   absl::Status Append(const std::vector<std::string>& placements) override;
   absl::Status TakeBack() override;
   absl::Status KeepLast() override;
@@ -46,11 +47,15 @@ class SqliteStore final : public Store {
 
   // Opens the file, which must exist, and checks that it is bfly's.
   absl::Status Connect();
-  absl::Status Create();
-  // Opens the file, and makes it if there is none.
+  // Makes a new file with `state` under another name and puts it in the place of the old one.
+  absl::Status Create(const std::string& state, bool set_aside);
+  absl::Status WriteFresh(const std::string& fresh, const std::string& state);
+  // Opens the file, and makes it if there is none or if it is of the fabric before.
   absl::Status ConnectOrCreate();
-  // Closes the file and forgets it, or renames it.
-  absl::Status PutAway(bool set_aside);
+  absl::Status BeginNow();
+  // Closes the file, if there is one, and sees to it that it is whole without its log. With
+  // `set_aside` it has the other name too.
+  absl::Status Close(bool set_aside);
   // Returns the error of errno.
   absl::Status CannotMake() const;
   // Opens the file if there is one. Returns an error if bfly must not touch it.
@@ -60,6 +65,11 @@ class SqliteStore final : public Store {
   const uint64_t max_bytes_;
   std::mutex mutex_;    // guards what follows
   std::string fabric_;  // whose file the next Append or Keep makes
+  struct Beginning {
+    std::string state;
+    bool set_aside = false;
+  };
+  std::optional<Beginning> unfinished_;  // a Begin that is not done yet
   // Null if there is no file, or the file was not opened yet.
   std::unique_ptr<SQLite::Database> database_;
   int64_t last_before_ = 0;  // the newest placement before the last Append

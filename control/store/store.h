@@ -51,9 +51,12 @@ class Store {
   // Returns the placements of the fabric that the text `fabric` identifies. If the store has
   // another fabric, that is set aside, and the store begins anew.
   virtual absl::StatusOr<std::vector<std::string>> Open(const std::string& fabric) = 0;
-  // Begins anew with `fabric`. What was kept before is forgotten or, with `set_aside`, takes the
-  // place of what was set aside before.
-  virtual absl::Status Begin(const std::string& fabric, bool set_aside = false) = 0;
+  // Begins anew with `fabric`, and keeps `state` of it unless that is empty. What was kept before
+  // is forgotten or, with `set_aside`, takes the place of what was set aside before. All of it is
+  // done or nothing. After an error the next Append or Keep does it first, so that nothing of
+  // `fabric` is mixed with what was kept before.
+  virtual absl::Status Begin(const std::string& fabric, const std::string& state = "",
+                             bool set_aside = false) = 0;
   // Appends all placements or none. They are on disk when it returns OK.
   virtual absl::Status Append(const std::vector<std::string>& placements) = 0;
   // Takes back the last Append.

@@ -181,6 +181,7 @@ int RemoveFile(sqlite3_vfs*, const char* name, int sync) {
 }  // namespace
 
 extern "C" {
+int __real_link(const char* from, const char* to);
 int __real_rename(const char* from, const char* to);
 int __real_unlink(const char* name);
 
@@ -193,6 +194,16 @@ int __wrap_rename(const char* from, const char* to) {
     disk.files.insert(std::move(file));
   }
   return __real_rename(from, to);
+}
+
+int __wrap_link(const char* from, const char* to) {
+  Step();
+  Disk& disk = TheDisk();
+  // Nothing is written to a file while it has two names.
+  if (const auto file = disk.files.find(from); file != disk.files.end()) {
+    disk.files[to] = file->second;
+  }
+  return __real_link(from, to);
 }
 
 int __wrap_unlink(const char* name) {

@@ -16,7 +16,8 @@ inline constexpr int kPowerLost = 42;
 // From now on every file of this process that SQLite opens lies on that disk. The power fails
 // before step `cut`, counted from 0: what is lost is drawn from `seed`, and the process exits with
 // kPowerLost. A step is a write, a truncation, a sync, a removal or a change of a name. The last
-// two are seen for whoever calls rename() and unlink(): link with -Wl,--wrap=rename,--wrap=unlink.
+// two are seen for whoever calls rename() and unlink(): link with
+// -Wl,--wrap=link,--wrap=rename,--wrap=unlink.
 void UseDiskThatLosesPower(int64_t cut, uint64_t seed);
 
 // How many steps there were.

@@ -166,7 +166,7 @@ TEST_F(SqliteStoreTest, WhatIsSetAsideCanBePutBack) {
     ASSERT_TRUE(store.Begin("f").ok());
     ASSERT_TRUE(store.Append({"placed"}).ok());
     ASSERT_TRUE(store.Keep({.state = "one", .circuits = {{7, "seven"}}}).ok());
-    ASSERT_TRUE(store.Begin("g", /*set_aside=*/true).ok());
+    ASSERT_TRUE(store.Begin("g", "", /*set_aside=*/true).ok());
     EXPECT_FALSE(std::filesystem::exists(path_));
     EXPECT_FALSE(std::filesystem::exists(path_ + "-wal"));
     ASSERT_TRUE(store.Keep({.state = "other"}).ok());
@@ -182,6 +182,40 @@ TEST_F(SqliteStoreTest, WhatIsSetAsideCanBePutBack) {
   // A controller that takes another fabric over sets this one aside.
   EXPECT_THAT(*SqliteStore(path_).Open("g"), IsEmpty());
   EXPECT_TRUE(std::filesystem::exists(path_ + ".before"));
+}
+
+TEST_F(SqliteStoreTest, AFabricThatBeginsTakesThePlaceOfTheOneBefore) {
+  SqliteStore store(path_);
+  ASSERT_TRUE(store.Begin("f", "one").ok());
+  ASSERT_TRUE(store.Append({"placed"}).ok());
+  ASSERT_TRUE(store.Begin("g", "two", /*set_aside=*/true).ok());
+  const auto now = store.Read();
+  ASSERT_TRUE(now.ok() && now->has_value()) << now.status();
+  EXPECT_EQ((*now)->fabric, "g");
+  EXPECT_EQ((*now)->state, "two");
+  EXPECT_THAT((*now)->placements, IsEmpty());
+  ASSERT_TRUE(store.Append({"of g"}).ok());
+  const auto before = SqliteStore(path_ + ".before").Read();
+  ASSERT_TRUE(before.ok() && before->has_value()) << before.status();
+  EXPECT_EQ((*before)->state, "one");
+  EXPECT_THAT((*before)->placements, ElementsAre("placed"));
+}
+
+TEST_F(SqliteStoreTest, WhatCouldNotBeginIsNotMixedWithWhatWasBefore) {
+  SqliteStore store(path_);
+  ASSERT_TRUE(store.Begin("f", "one").ok());
+  ASSERT_TRUE(store.Append({"of f"}).ok());
+  // Nothing can be set aside while a directory has that name.
+  std::filesystem::create_directories(path_ + ".before/in");
+  EXPECT_FALSE(store.Begin("g", "two", /*set_aside=*/true).ok());
+  EXPECT_EQ((*store.Read())->state, "one");
+  EXPECT_FALSE(store.Append({"of g"}).ok());
+  EXPECT_FALSE(store.Keep({.state = "three"}).ok());
+  EXPECT_THAT(Read("f"), ElementsAre("of f"));
+  std::filesystem::remove_all(path_ + ".before");
+  ASSERT_TRUE(store.Append({"of g"}).ok());
+  EXPECT_THAT(Read("g"), ElementsAre("of g"));
+  EXPECT_EQ((*SqliteStore(path_ + ".before").Read())->state, "one");
 }
 
 // The power failed after the file was removed and before its log was: the log is not taken for that

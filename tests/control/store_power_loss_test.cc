@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -33,6 +34,8 @@ struct Model {
   std::map<uint32_t, std::string> circuits;
   std::vector<std::string> placements;
   size_t before_last = 0;  // placements before the last Append
+  bool has_file = false;
+  std::shared_ptr<const Model> aside = nullptr;  // what was set aside last
 
   bool SameAs(const std::optional<KeptFabric>& found) const {
     const bool nothing = state.empty() && circuits.empty() && placements.empty();
@@ -50,6 +53,7 @@ class Calls {
   Calls(uint64_t seed, Store* store) : random_(seed), store_(store) { Begin(); }
 
   void Next() {
+    if (++count_ % 15 == 0) return Begin();
     switch (random_() % 16) {
       case 0:
         return Begin();
@@ -81,15 +85,22 @@ class Calls {
   }
   void Begin() {
     const std::string fabric = Bytes() + "f";
+    const std::string state = random_() % 4 == 0 ? "" : Bytes() + "s";
     const bool set_aside = random_() % 2 == 0;
+    std::shared_ptr<const Model> aside = model_.aside;
+    if (set_aside && model_.has_file) aside = std::make_shared<const Model>(model_);
     model_ = {};
     model_.fabric = fabric;
+    model_.state = state;
+    model_.has_file = !state.empty();
+    model_.aside = std::move(aside);
     may_take_back_ = false;
-    if (store_ != nullptr) Require(store_->Begin(fabric, set_aside));
+    if (store_ != nullptr) Require(store_->Begin(fabric, state, set_aside));
   }
   void Append() {
     std::vector<std::string> more(1 + random_() % 3);
     for (std::string& one : more) one = Bytes() + "p";
+    model_.has_file = true;
     model_.before_last = model_.placements.size();
     model_.placements.insert(model_.placements.end(), more.begin(), more.end());
     may_take_back_ = true;
@@ -119,6 +130,7 @@ class Calls {
         model_.circuits[input] = bytes;
       }
     }
+    model_.has_file = true;
     model_.state = change.state;
     if (store_ != nullptr) Require(store_->Keep(change));
   }
@@ -127,6 +139,7 @@ class Calls {
   Store* const store_;
   Model model_;
   bool may_take_back_ = false;
+  int count_ = 0;
 };
 
 // What the process that loses its power tells the one that looks at its disk.
@@ -186,6 +199,11 @@ TEST_P(StorePowerLoss, LeavesTheOldStateOrTheNewOne) {
   const int64_t steps = steps_after[kCalls];
   ASSERT_GT(steps, 1000);
   std::mt19937_64 random(GetParam());
+  std::vector<size_t> begins;  // calls, but for the first
+  for (size_t call = 2; call <= kCalls; ++call) {
+    const int number = static_cast<int>(call);
+    if (After(number).fabric != After(number - 1).fabric) begins.push_back(call);
+  }
   int old_states = 0, new_states = 0;
   for (int trial = 0; trial < kCuts; ++trial) {
     auto cut = static_cast<int64_t>(random() % static_cast<uint64_t>(steps));
@@ -193,6 +211,13 @@ TEST_P(StorePowerLoss, LeavesTheOldStateOrTheNewOne) {
     if (trial % 2 == 0) {
       cut = std::max<int64_t>(
           0, steps_after[1 + random() % kCalls] - 1 - static_cast<int64_t>(random() % 3));
+    }
+    // A quarter of them while one fabric takes the place of another.
+    if (trial % 4 == 1) {
+      const size_t call = begins[random() % begins.size()];
+      cut = steps_after[call - 1] +
+            static_cast<int64_t>(random() %
+                                 static_cast<uint64_t>(steps_after[call] - steps_after[call - 1]));
     }
     SCOPED_TRACE(testing::Message() << "cut before step " << cut << " of " << steps);
     const TemporaryFolder folder;
@@ -204,6 +229,11 @@ TEST_P(StorePowerLoss, LeavesTheOldStateOrTheNewOne) {
     const bool is_new = after.SameAs(*found);
     const bool is_old = After(told_->returned).SameAs(*found);
     EXPECT_TRUE(is_old || is_new) << "call " << told_->begun;
+    if (is_new && after.aside != nullptr) {
+      const auto aside = SqliteStore(store.aside()).Read();
+      ASSERT_TRUE(aside.ok()) << aside.status();
+      EXPECT_TRUE(after.aside->SameAs(*aside)) << "what was set aside";
+    }
     old_states += is_old && !is_new;
     new_states += is_new && !is_old;
     // What follows is not disturbed by what the power left behind.
