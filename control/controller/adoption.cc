@@ -136,7 +136,10 @@ void Adoption::TakeOver(const v1::Topology& topology, const v1::PortChanges& cha
   intent_.Replace(*std::move(intent));
   AdoptObjects();
   options_.events->Add(std::move(event));
-  for (const auto& plane : intent_.now().planes) reconciler_.Reconcile(*plane).IgnoreError();
+  // Another intent of the same data planes may take the place of this one meanwhile.
+  for (const auto& plane : DataPlanes(intent_.now().planes)) {
+    reconciler_.Reconcile(*plane).IgnoreError();
+  }
 }
 
 // Objects are taken over before circuits, because some circuits read objects.

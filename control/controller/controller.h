@@ -120,7 +120,11 @@ class Controller {
   LinkControl links_{intent_, *options_.events};
   PortControl ports_{intent_, *options_.events};
   TrafficControl traffic_{intent_, resources_, *options_.events};
-  Reconciler reconciler_{intent_, faults_, links_, ports_, traffic_, *options_.events};
+  Reconciler reconciler_{
+      intent_,         faults_,
+      links_,          ports_,
+      traffic_,        [this](const v1::AgentState& held) { return loader_.ResumeWithout(held); },
+      *options_.events};
   PlaneWatch plane_watch_{options_, intent_, reconciler_};
   FabricLoader loader_{options_, intent_, keeper_, resources_, reconciler_};
   TimedLock program_lock_;  // held while stage workers run a program, taken before the change lock

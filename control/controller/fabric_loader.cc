@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/controller/changed_ports.h"
 #include "control/status/field_errors.h"
 #include "control/topology_file/planned_faults.h"
 
@@ -74,6 +75,7 @@ absl::StatusOr<KeptBefore> FabricLoader::Load(const v1::Topology& topology, Load
     if (before != nullptr) Restore(deadline);
     return status;
   }
+  (*intent)->whole_at = (*intent)->ingress().known().boot_id;
   Note(kept.resumed.has_value() ? v1::TopologyEvent::RESUMED
        : before != nullptr      ? v1::TopologyEvent::REPLACED
                                 : v1::TopologyEvent::LOADED,
@@ -97,17 +99,34 @@ void FabricLoader::PushResumed(Deadline deadline) {
 void FabricLoader::ResumeLast() {
   const std::lock_guard change(intent_.change_lock());
   if (intent_.is_loaded()) return;
-  const auto topology = keeper_.LeftLoaded();
-  if (!topology.ok() || !topology->has_value()) return;
+  const auto left = keeper_.LeftLoaded();
+  if (!left.ok() || !left->has_value()) return;
+  ResumeLeft((*left)->topology);
+}
+
+bool FabricLoader::ResumeWithout(const v1::AgentState& held) {
+  const auto left = keeper_.LeftLoaded();
+  if (!left.ok() || !left->has_value()) return false;
+  const LeftFabric& fabric = **left;
+  const bool was_whole = fabric.whole_at.empty() || fabric.whole_at == held.boot_id();
+  if (held.loaded() && was_whole) return false;
+  if (!SameButPorts(fabric.topology, intent_.now().topology)) return false;
+  return ResumeLeft(fabric.topology);
+}
+
+bool FabricLoader::ResumeLeft(const v1::Topology& topology) {
   std::optional<v1::KeptIntent> resumed;
-  auto intent = MakeResumed(**topology, 0, resumed);
+  auto intent = MakeResumed(topology, 0, resumed);
   if (!intent.ok()) {
-    NoteFailed((*topology)->name(), absl::StrCat("cannot be resumed: ", intent.status().message()));
-    return;
+    NoteFailed(topology.name(), absl::StrCat("cannot be resumed: ", intent.status().message()));
+    return false;
   }
+  // The same data planes go on, also one that was found at another address.
+  if (intent_.is_loaded()) (*intent)->planes = intent_.now().planes;
   Note(v1::TopologyEvent::RESUMED, **intent, nullptr);
   resources_.FitTo((*intent)->state.network().rows());
   keeper_.Resume(*std::move(intent));
+  return true;
 }
 
 absl::StatusOr<std::vector<LastFigures>> FabricLoader::Unload(uint64_t election_id,

@@ -51,6 +51,10 @@ class FabricLoader {
   // loaded one, with all that is kept of it. Data planes are loaded as they answer. Takes the
   // change lock.
   void ResumeLast();
+  // Of a fabric that was taken over and whose ingress answers for the first time, with `held`. If
+  // the ingress is not the process that had the circuits, and what is kept is of this fabric, that
+  // takes the place of the intent. Returns whether it did. Needs the change lock.
+  bool ResumeWithout(const v1::AgentState& held);
   // Returns what each data plane counted at the very end.
   absl::StatusOr<std::vector<LastFigures>> Unload(uint64_t election_id, Deadline deadline);
 
@@ -61,6 +65,8 @@ class FabricLoader {
   absl::StatusOr<std::unique_ptr<Intent>> MakeResumed(const v1::Topology& topology,
                                                       uint64_t last_id,
                                                       std::optional<v1::KeptIntent>& resumed);
+  // Makes it the loaded fabric, with all that is kept of it. Returns false if that does not fit.
+  bool ResumeLeft(const v1::Topology& topology);
   // Data planes get what loading alone does not give them: circuits, sources, changes to links. The
   // watching thread goes on where that fails.
   void PushResumed(Deadline deadline);

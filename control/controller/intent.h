@@ -32,6 +32,8 @@ struct Intent {
   std::optional<v1::Schedule> schedule = {};
   // After a restart it is false until the data plane that holds the circuits has answered.
   bool circuits_known = true;
+  // The process of the ingress (AgentState.boot_id) that was last seen to hold all of this intent.
+  std::string whole_at = {};
   // Why nobody knows which objects were placed before a restart; empty: it is known.
   std::string store_problem = {};
 

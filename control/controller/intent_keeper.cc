@@ -77,11 +77,12 @@ absl::StatusOr<std::optional<v1::KeptIntent>> IntentKeeper::RestoreInto(Intent& 
   return std::optional(SummaryOf(**record, store_.path()));
 }
 
-absl::StatusOr<std::optional<v1::Topology>> IntentKeeper::LeftLoaded() {
+absl::StatusOr<std::optional<LeftFabric>> IntentKeeper::LeftLoaded() {
   const auto record = ReadRecord();
   if (!record.ok()) return record.status();
-  if (!record->has_value() || !(*record)->state.loaded()) return std::optional<v1::Topology>();
-  return std::optional((*record)->state.topology());
+  if (!record->has_value() || !(*record)->state.loaded()) return std::optional<LeftFabric>();
+  const v1::AgentState& state = (*record)->state;
+  return std::optional(LeftFabric{.topology = state.topology(), .whole_at = state.boot_id()});
 }
 
 std::optional<v1::KeptIntent> IntentKeeper::Begin(std::unique_ptr<Intent> next) {

@@ -25,6 +25,12 @@
 
 namespace bfly::control {
 
+struct LeftFabric {
+  v1::Topology topology;
+  // Intent::whole_at; empty: an earlier bfly, which did not know it, wrote the record.
+  std::string whole_at;
+};
+
 class IntentKeeper final : public CircuitListener {
  public:
   // Nothing may be loaded yet.
@@ -42,8 +48,8 @@ class IntentKeeper final : public CircuitListener {
   // Brings what is kept back into `intent`, and returns it in numbers; nothing if nothing is kept.
   // FAILED_PRECONDITION: what is kept is of another fabric, or does not fit.
   absl::StatusOr<std::optional<v1::KeptIntent>> RestoreInto(Intent& intent, uint64_t most_objects);
-  // The topology of the fabric that was loaded when its controller ended; nothing if none was.
-  absl::StatusOr<std::optional<v1::Topology>> LeftLoaded();
+  // The fabric that was loaded when its controller ended; nothing if none was.
+  absl::StatusOr<std::optional<LeftFabric>> LeftLoaded();
 
   // `next` is the loaded fabric now, and its record begins anew. Returns what was kept before and
   // is set aside; nothing if there was nothing.

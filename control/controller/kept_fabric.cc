@@ -83,6 +83,7 @@ absl::Status Misfit(absl::string_view what, const absl::Status& why) {
 v1::AgentState StateOf(const Intent& intent, bool loaded) {
   v1::AgentState state;
   state.set_loaded(loaded);
+  state.set_boot_id(intent.whole_at);
   *state.mutable_topology() = intent.topology;
   *state.mutable_link_changes() = intent.link_changes;
   if (intent.port_changes.ByteSizeLong() != 0) {

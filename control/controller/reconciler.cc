@@ -43,9 +43,13 @@ absl::Status Reconciler::Reconcile(DataPlane& plane, Deadline deadline) {
   absl::Status status = held.status();
   uint64_t made_up = 0;
   if (status.ok() && ours && !held->caller_owns()) status = BelongsTo(held->owner());
+  if (status.ok() && ours && IsIngress(plane) && !intent_.now().circuits_known &&
+      resume_without_(*held)) {
+    CompareAgain(plane);
+  }
   if (status.ok()) status = ReconcileFabric(plane, deadline, *held);
   if (status.ok() && ours) status = CheckAnswer(*held, intent_.now().state.network());
-  if (status.ok() && ours && &plane == &intent_.now().ingress()) {
+  if (status.ok() && ours && IsIngress(plane)) {
     const absl::StatusOr<uint64_t> changed = ReconcileCircuits(plane, deadline, *held);
     status = changed.status();
     if (changed.ok()) made_up = *changed;
@@ -54,9 +58,20 @@ absl::Status Reconciler::Reconcile(DataPlane& plane, Deadline deadline) {
   if (status.ok() && ours) status = links_.Reconcile(plane, *held, deadline);
   if (status.ok() && ours) status = traffic_.Reconcile(plane, *held, deadline);
   Learn(plane, held, status, made_up);
+  if (status.ok() && ours && IsIngress(plane)) NoteWhole(plane);
   // Reconciling may have found links that are down. Some circuits could not be dealt with before.
   if (status.ok() && ours) faults_.ApplyFailurePolicy({}, deadline);
   return status;
+}
+
+bool Reconciler::IsIngress(const DataPlane& plane) const {
+  return &plane == &intent_.now().ingress();
+}
+
+void Reconciler::NoteWhole(const DataPlane& ingress) {
+  const std::string boot_id = ingress.known().boot_id;
+  if (intent_.now().whole_at == boot_id) return;
+  intent_.Change([&](Intent& intent) { intent.whole_at = boot_id; });
 }
 
 void Reconciler::Learn(DataPlane& plane, const absl::StatusOr<v1::AgentState>& held,

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -20,14 +22,20 @@ namespace bfly::control {
 
 class Reconciler {
  public:
+  // Makes what the store has of the loaded fabric the intent, if the ingress, which holds this, is
+  // not the process that had the circuits. Returns whether it did.
+  using ResumeWithout = std::function<bool(const v1::AgentState& held)>;
+
   // Each of the four controls reconciles its own part.
   Reconciler(LoadedIntent& intent, FaultControl& faults, const LinkControl& links,
-             const PortControl& ports, const TrafficControl& traffic, EventLog& events)
+             const PortControl& ports, const TrafficControl& traffic, ResumeWithout resume_without,
+             EventLog& events)
       : intent_(intent),
         faults_(faults),
         links_(links),
         ports_(ports),
         traffic_(traffic),
+        resume_without_(std::move(resume_without)),
         events_(events) {}
 
   // Compares what the data plane holds with the intent and makes up the difference. Needs the
@@ -42,6 +50,9 @@ class Reconciler {
   // Returns how many circuits were installed or removed.
   absl::StatusOr<uint64_t> ReconcileCircuits(DataPlane& plane, Deadline deadline,
                                              v1::AgentState& held);
+  bool IsIngress(const DataPlane& plane) const;
+  // The ingress holds all of the intent.
+  void NoteWhole(const DataPlane& ingress);
   // Data planes other than `known` may have been compared before the intent was known.
   void CompareAgain(const DataPlane& known);
   // Takes circuits, sources and changes to links over from the data plane of stage 0.
@@ -54,6 +65,7 @@ class Reconciler {
   const LinkControl& links_;
   const PortControl& ports_;
   const TrafficControl& traffic_;
+  const ResumeWithout resume_without_;
   EventLog& events_;
 };
 

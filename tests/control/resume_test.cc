@@ -216,5 +216,89 @@ TEST_F(ResumeTest, DataPlanesThatRanOnAreRight) {
   EXPECT_EQ(Unload().kept().circuits(), 2u) << "the store follows";
 }
 
+// The ingress is killed together with the controller, and another data plane runs on.
+class LostIngressTest : public ResumeTest {
+ protected:
+  LostIngressTest() {
+    egress_ = Agent("dp1");
+    EXPECT_TRUE(Load(*controller_, SmallTopology(/*split=*/true)).ok());
+    SetUpSomething();
+    ids_ = Ids();
+    loaded_ = agent_->host().held(true);
+    controller_.reset();
+    agent_.reset();
+  }
+  void ExpectEverything() {
+    ASSERT_TRUE(Eventually([&] { return StatusOf(*controller_).circuits() == 3; }));
+    EXPECT_EQ(Ids(), ids_);
+    EXPECT_TRUE(Eventually([&] { return agent_->host().held(true).sources.size() == 1; }));
+    const FabricHost::Held held = agent_->host().held(true);
+    ASSERT_EQ(held.circuits.size(), loaded_.circuits.size());
+    for (size_t i = 0; i < held.circuits.size(); ++i) {
+      EXPECT_EQ(held.circuits[i].tag, loaded_.circuits[i].tag);
+      EXPECT_EQ(held.circuits[i].id, loaded_.circuits[i].id);
+    }
+    EXPECT_EQ(held.down_links, loaded_.down_links);
+    EXPECT_EQ(held.link_changes.size(), 1);
+    EXPECT_EQ(egress_->host().held(true).link_changes.size(), 1);
+    // The next controller finds an ingress that has everything, and believes it.
+    controller_.reset();
+    ASSERT_TRUE(agent_->host().UpdateCircuits({}, {2}, 0).ok());
+    Start();
+    EXPECT_THAT(Ids(), ElementsAre(ids_[0], ids_[2]));
+    EXPECT_EQ(Unload().kept().circuits(), 2u);
+  }
+
+  std::unique_ptr<TestAgent> egress_;
+  std::vector<uint64_t> ids_;
+  FabricHost::Held loaded_;
+};
+
+TEST_F(LostIngressTest, AnEmptyIngressGetsWhatIsKept) {
+  agent_ = Agent("dp0");
+  Start();
+  ExpectEverything();
+}
+
+TEST_F(LostIngressTest, AnIngressThatComesLaterGetsWhatIsKept) {
+  Start();
+  EXPECT_TRUE(StatusOf(*controller_).loaded());
+  EXPECT_THAT(Ids(), SizeIs(0)) << "nobody knows yet";
+  agent_ = Agent("dp0");
+  ExpectEverything();
+}
+
+// The controller before was killed after it had loaded the ingress and before it had pushed
+// circuits.
+TEST_F(LostIngressTest, AnIngressThatWasOnlyLoadedGetsWhatIsKept) {
+  agent_ = Agent("dp0");
+  ASSERT_TRUE(agent_->host().Load(loaded_.topology).ok());
+  Start();
+  ExpectEverything();
+}
+
+// The same name and network, and links that differ: what is kept would not be what runs.
+TEST_F(LostIngressTest, WhatIsKeptOfAnotherTopologyIsNotTaken) {
+  const std::string store = directory_.path() + "/intent.db";
+  TemporaryFolder elsewhere;
+  {
+    FakeBoard other_board;
+    TestAgent ingress(elsewhere.path(), "dp0", FakeBackend(other_board, "dp0"));
+    TestAgent egress(elsewhere.path(), "dp1", FakeBackend(other_board, "dp1"));
+    TestController other(elsewhere.path());
+    v1::Topology topology = SmallTopology(/*split=*/true);
+    topology.mutable_links()->set_delay("1us");
+    ASSERT_TRUE(Load(other, topology).ok());
+    ASSERT_TRUE(SetUpCircuit(other, 4, 4).ok());
+  }
+  std::filesystem::remove(store);
+  std::filesystem::copy_file(elsewhere.path() + "/intent.db", store);
+  agent_ = Agent("dp0");
+  Start();
+  EXPECT_TRUE(Eventually([&] { return agent_->host().held(true).loaded; }));
+  EXPECT_EQ(agent_->host().held(true).topology.links().delay(), loaded_.topology.links().delay());
+  EXPECT_THAT(Ids(), SizeIs(0));
+}
+
 }  // namespace
 }  // namespace bfly::control

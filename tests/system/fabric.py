@@ -3,6 +3,7 @@
 
 import json
 import os
+import pathlib
 import signal
 import subprocess
 
@@ -108,9 +109,14 @@ class Fabric:
         return self.namespace.spawn(lab.BUILD / "bfly-dataplane", "--name", name, "--run-dir", self.run_dir,
                                     name=f"{name}-again")
 
-    def start_controller(self):
-        return self.namespace.spawn(lab.BUILD / "bfly-controller", "--run-dir", self.run_dir,
+    def start_controller(self, *options):
+        return self.namespace.spawn(lab.BUILD / "bfly-controller", "--run-dir", self.run_dir, *options,
                                     name="controller-again")
+
+    def note_pid(self, name, process):
+        """So that bfly takes the process for its own, and `down` ends it."""
+        began = pathlib.Path("/proc", str(process.pid), "stat").read_text().rsplit(")", 1)[1].split()[19]
+        (self.run_dir / f"{name}.pid").write_text(f"{process.pid} {began}\n")
 
     def show_logs(self):
         for log in sorted(self.run_dir.glob("*.log")):

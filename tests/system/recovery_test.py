@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Either side dies and comes back: circuits are installed again, traffic flows again, nothing is made up."""
 
+import sqlite3
 import time
 import unittest
 
@@ -143,6 +144,47 @@ class RecoveryTest(unittest.TestCase):
         self.net.bfly("up", self.net.file)
         self.first_ping_is_answered("after down and up")
         self.net.down()
+
+    def split(self):
+        """The same fabric on two data planes; dp1 has no stage to which a circuit is written."""
+        self.net.down()
+        device = f"id=0,socket={self.lab.directory}/split-run/trunk.sock,socket-abstract=no"
+        content = fabric.topology(
+            [], data_planes=[{"name": "dp0"}, {"name": "dp1"}],
+            placement=[{"stages": "0-3", "lcore": 0, "data_plane": "dp0"},
+                       {"stages": "4-7", "lcore": 1, "data_plane": "dp1"}],
+            trunks=[{"name": "middle", "after_stage": 3, "from": "dp0", "to": "dp1",
+                     "from_device": f"net_memif0,role=server,{device}",
+                     "to_device": f"net_memif1,role=client,{device}"}])
+        self.net = fabric.Fabric(self.lab, self.switch, content, name="split")
+        self.net.up()
+
+    def on_disk(self):
+        with sqlite3.connect(f"file:{self.net.run_dir}/intent.db?mode=ro", uri=True) as database:
+            return [row for (row,) in database.execute("SELECT input FROM circuits ORDER BY input")]
+
+    def test_a_controller_and_the_data_plane_of_stage_0_die_at_once(self):
+        """The other data plane runs on, so the fabric is taken over; the one that is empty is not believed."""
+        self.split()
+        self.set_up_away_from_the_greedy_path()
+        self.net.bfly("circuit", "setup", "1", "2")
+        self.net.bfly("link", "set", "s6 r9", "--delay", "50us")
+        ids = self.circuit_ids()
+        for order in (("dp0", "controller"), ("controller", "dp0")):
+            with self.subTest(order):
+                lab.wait_until(lambda: self.on_disk() == [0, 1], "both circuits are on disk")
+                self.net.kill("controller")
+                self.net.kill("dp0")
+                for name in order:
+                    process = self.net.start_controller() if name == "controller" else self.net.start_data_plane(name)
+                    self.net.note_pid(name, process)
+                    time.sleep(1)  # the other one sees it as it is
+                lab.wait_until(self.controller_answers, "the controller answers again")
+                lab.wait_until(lambda: self.state() == "running", "dp0 is loaded again")
+                self.assertEqual(self.circuit_ids(), ids)
+                lab.wait_until(lambda: self.on_disk() == [0, 1], "both circuits are on disk again")
+                self.assertEqual({group["delay"] for group in self.net.json("link", "show", "s6 r9")["links"]}, {"50us"})
+        self.net.bfly("down", check=False)
 
     def controller_answers(self):
         try:
