@@ -168,6 +168,23 @@ def kill_data_plane(subject, dice):
     return name
 
 
+def kill_controller_and_data_planes(subject, dice):
+    """At once, some or all of them: what was on disk comes back, whoever is started first."""
+    planes = dice.sample(subject.planes, dice.randint(1, len(subject.planes)))
+    subject.wait_until_kept()
+    for name in ["controller", *planes]:
+        subject.net.kill(name)
+    subject.counts_again()
+    subject.trunk_is_unknown = True
+    names = ["controller", *planes]
+    dice.shuffle(names)
+    for name in names:
+        subject.start(name)
+    lab.wait_until(lambda: subject.answers() and subject.all_run(), "all run again")
+    subject.come_to()
+    return f"{', '.join(planes)}; then {', '.join(names)}"
+
+
 def stop_data_plane_for_a_while(subject, dice):
     """It hangs, and goes on: what it did not hear meanwhile is done."""
     name = dice.choice(subject.planes)
@@ -190,7 +207,7 @@ def down_and_resume(subject, _dice):
     subject.net.bfly("up", subject.net.file, "--resume")
     subject.counts_again()
     subject.trunk_is_unknown = False
-    subject.schedule = None  # what is kept of a fabric has none
+    subject.come_to()
     return "the same topology"
 
 
@@ -256,7 +273,7 @@ def ping(subject, _dice):
 
 OPERATIONS = {set_up_circuit: 8, release_circuit: 5, permutation: 3, start_traffic: 5, stop_traffic: 4, fail_link: 4,
               start_schedule: 3, add_port: 3, remove_port: 2, stop_schedule: 2, restore_links: 2, fail_node: 2, change_links: 4, kill_controller: 2,
-              kill_data_plane: 2, stop_data_plane_for_a_while: 1, replace_fabric: 2, down_and_resume: 1, garbage_frames: 4,
+              kill_data_plane: 2, kill_controller_and_data_planes: 2, stop_data_plane_for_a_while: 1, replace_fabric: 2, down_and_resume: 1, garbage_frames: 4,
               garbage_calls: 3, ping: 2}
 
 

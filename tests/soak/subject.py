@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import subprocess
+import time
 
 import fabric
 import lab
@@ -121,11 +122,25 @@ class Subject:
         return self.net.json("status")["stages"]
 
     def start_again(self, name):
-        """As a service manager would after a crash, and so that `bfly down` finds it."""
-        process = self.net.start_controller() if name == "controller" else self.net.start_data_plane(name)
-        began = pathlib.Path("/proc", str(process.pid), "stat").read_text().rsplit(")", 1)[1].split()[19]
-        (self.net.run_dir / f"{name}.pid").write_text(f"{process.pid} {began}\n")
+        self.start(name)
         lab.wait_until(self.answers, f"the controller answers after {name} began again")
+
+    def start(self, name):
+        """As a service manager would after a crash, and so that `bfly down` finds it."""
+        process = self.net.start_controller("--resume") if name == "controller" else self.net.start_data_plane(name)
+        self.net.note_pid(name, process)
+
+    def wait_until_kept(self):
+        """Until what was answered is on disk: the controller writes a moment later."""
+        def written():
+            return [path.stat().st_mtime_ns for path in sorted(self.net.run_dir.glob("intent.db*"))]
+
+        def rests():
+            before = written()
+            time.sleep(1)
+            return before == written()
+
+        lab.wait_until(rests, "the controller has written all that it was told")
 
     def answers(self):
         try:
