@@ -101,10 +101,17 @@ void FabricLoader::ResumeLast() {
   if (intent_.is_loaded()) return;
   const auto left = keeper_.LeftLoaded();
   if (!left.ok() || !left->has_value()) return;
-  ResumeLeft((*left)->topology);
+  if (!ResumeLeft((*left)->topology)) return;
+  // The ingress may have run on, and then it knows more.
+  intent_.Change([](Intent& intent) { intent.circuits_known = false; });
 }
 
 bool FabricLoader::ResumeWithout(const v1::AgentState& held) {
+  if (const std::string& whole_at = intent_.now().whole_at; !whole_at.empty()) {
+    if (held.loaded() && whole_at == held.boot_id()) return false;
+    intent_.Change([](Intent& intent) { intent.circuits_known = true; });
+    return true;
+  }
   const auto left = keeper_.LeftLoaded();
   if (!left.ok() || !left->has_value()) return false;
   const LeftFabric& fabric = **left;

@@ -51,9 +51,10 @@ class FabricLoader {
   // loaded one, with all that is kept of it. Data planes are loaded as they answer. Takes the
   // change lock.
   void ResumeLast();
-  // Of a fabric that was taken over and whose ingress answers for the first time, with `held`. If
-  // the ingress is not the process that had the circuits, and what is kept is of this fabric, that
-  // takes the place of the intent. Returns whether it did. Needs the change lock.
+  // Of a fabric that was taken over or resumed by ResumeLast, and whose ingress answers for the
+  // first time, with `held`. If that process is not the one that had everything, the intent is what
+  // is kept. Returns false if it is the one, or if nothing of this fabric is kept: then the intent
+  // is what it holds. Needs the change lock.
   bool ResumeWithout(const v1::AgentState& held);
   // Returns what each data plane counted at the very end.
   absl::StatusOr<std::vector<LastFigures>> Unload(uint64_t election_id, Deadline deadline);

@@ -20,6 +20,9 @@ namespace bfly::control {
 
 using DataPlanes = std::vector<std::shared_ptr<DataPlane>>;
 
+// Intent::whole_at of what an earlier bfly kept, which did not note it.
+inline constexpr char kNobody[] = "nobody";
+
 struct Intent {
   v1::Topology topology;  // complete: defaults filled in
   FabricState state;
@@ -32,7 +35,8 @@ struct Intent {
   std::optional<v1::Schedule> schedule = {};
   // After a restart it is false until the data plane that holds the circuits has answered.
   bool circuits_known = true;
-  // The process of the ingress (AgentState.boot_id) that was last seen to hold all of this intent.
+  // The process of the ingress (AgentState.boot_id) that was last seen to hold all of this intent,
+  // or kNobody. Empty: the intent is of a fabric that was taken over, and nothing is known yet.
   std::string whole_at = {};
   // Why nobody knows which objects were placed before a restart; empty: it is known.
   std::string store_problem = {};

@@ -187,6 +187,7 @@ absl::Status Restore(const FabricRecord& record, const std::string& path, uint64
   if (record.state.has_schedule()) intent.schedule = record.state.schedule();
   intent.link_changes = record.state.link_changes();
   intent.port_changes = record.state.port_changes();
+  intent.whole_at = record.state.boot_id().empty() ? kNobody : record.state.boot_id();
   if (absl::Status status = ApplyPortChanges(intent.port_changes, &intent.topology); !status.ok()) {
     return Misfit("a change of ports", status);
   }

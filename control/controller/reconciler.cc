@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "control/controller/agent_answers.h"
@@ -145,6 +146,11 @@ absl::Status Reconciler::ReconcileFabric(DataPlane& plane, Deadline deadline,
 
 void Reconciler::Adopt(const v1::AgentState& held) {
   intent_.ChangeAndTell([&](Intent& intent) {
+    std::vector<Row> before;
+    for (const StandingCircuit& circuit : intent.state.circuits()) {
+      before.push_back(intent.state.Release(circuit.path.input).path.input);
+    }
+    intent.state.Commit();
     for (const v1::AgentCircuit& circuit : held.circuits()) {
       const absl::Status status =
           intent.state.Adopt(circuit.input(), circuit.tag(), circuit.id(),
@@ -157,7 +163,11 @@ void Reconciler::Adopt(const v1::AgentState& held) {
     intent.state.SetTraffic(Traffic({held.sources().begin(), held.sources().end()}));
     intent.link_changes = held.link_changes();
     intent.circuits_known = true;
-    return CircuitChange{intent.state.circuits(), {}};
+    CircuitChange change{.install = intent.state.circuits(), .remove = {}};
+    for (const Row input : before) {
+      if (!intent.state.AtInput(input).has_value()) change.remove.push_back(input);
+    }
+    return change;
   });
 }
 

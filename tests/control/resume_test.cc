@@ -29,6 +29,14 @@ class ResumeTest : public testing::Test {
     request.set_replace(replace);
     return Call(*controller_->fabric, &v1::Fabric::Stub::Load, request);
   }
+  // A controller that is to resume by itself.
+  std::unique_ptr<Controller> Resuming() {
+    return std::make_unique<Controller>(
+        ControllerOptions{.run_directory = directory_.path(),
+                          .resume = true,
+                          .agents = {},
+                          .watch_interval = std::chrono::milliseconds(20)});
+  }
   v1::UnloadResponse Unload() {
     const auto last = Call(*controller_->fabric, &v1::Fabric::Stub::Unload, v1::UnloadRequest());
     EXPECT_TRUE(last.ok()) << last.status();
@@ -179,14 +187,7 @@ TEST_F(ResumeTest, AControllerThatIsToResumeLoadsWhatTheLastOneLeftLoaded) {
   const std::vector<uint64_t> ids = Ids();
   controller_.reset();
   agent_.reset();
-  const auto start = [&] {
-    return std::make_unique<Controller>(
-        ControllerOptions{.run_directory = directory_.path(),
-                          .resume = true,
-                          .agents = {},
-                          .watch_interval = std::chrono::milliseconds(20)});
-  };
-  auto next = start();
+  auto next = Resuming();
   EXPECT_TRUE(next->Status().loaded()) << "before any data plane answers";
   EXPECT_EQ(next->Status().circuits(), 3u);
   agent_ = Agent("dp0");
@@ -199,7 +200,7 @@ TEST_F(ResumeTest, AControllerThatIsToResumeLoadsWhatTheLastOneLeftLoaded) {
   // A fabric that was unloaded in order is not loaded by itself.
   ASSERT_TRUE(next->loader().Unload(0, InAMinute()).ok());
   next.reset();
-  next = start();
+  next = Resuming();
   EXPECT_FALSE(next->Status().loaded());
   EXPECT_EQ(next->Status().kept().circuits(), 3u);
 }
@@ -214,6 +215,35 @@ TEST_F(ResumeTest, DataPlanesThatRanOnAreRight) {
   Start();
   EXPECT_THAT(Ids(), ElementsAre(ids[0], ids[2]));
   EXPECT_EQ(Unload().kept().circuits(), 2u) << "the store follows";
+}
+
+TEST_F(ResumeTest, ADataPlaneThatRanOnIsRightAlsoIfItAnswersAfterTheControllerHasResumed) {
+  ASSERT_TRUE(Load(*controller_, SmallTopology()).ok());
+  SetUpSomething();
+  const std::vector<uint64_t> ids = Ids();
+  controller_.reset();
+  ASSERT_TRUE(agent_->host().UpdateCircuits({}, {2}, 0).ok());
+  ASSERT_TRUE(agent_->host().SetSources({}, 0).ok());
+  const std::string socket = SocketPath(SocketAddress(directory_.path(), "dp0"));
+  std::filesystem::rename(socket, socket + ".aside");
+  auto next = Resuming();
+  EXPECT_EQ(next->Status().circuits(), 3u) << "what is kept, until the data plane answers";
+  std::filesystem::rename(socket + ".aside", socket);
+  ASSERT_TRUE(Eventually([&] { return next->Status().circuits() == 2; }));
+  std::vector<uint64_t> now;
+  ASSERT_TRUE(next->Read([&now](const FabricState& state) {
+                    for (const StandingCircuit& circuit : state.circuits()) {
+                      now.push_back(circuit.id);
+                    }
+                  })
+                  .ok());
+  EXPECT_THAT(now, ElementsAre(ids[0], ids[2]));
+  EXPECT_THAT(agent_->host().held(true).circuits, SizeIs(2));
+  EXPECT_THAT(agent_->host().held(true).sources, SizeIs(0));
+  // The store follows.
+  next.reset();
+  agent_.reset();
+  EXPECT_EQ(Resuming()->Status().circuits(), 2u);
 }
 
 // The ingress is killed together with the controller, and another data plane runs on.
