@@ -53,6 +53,7 @@ class Audit final : public grpc::experimental::Interceptor {
   Audit(const Gate& gate, AuditLog& log, grpc::experimental::ServerRpcInfo* info) : log_(log) {
     entry_.begin = std::chrono::system_clock::now();
     entry_.caller = gate.Of(*info->server_context());
+    entry_.beyond_role = entry_.caller.role < gate.RoleOf(info->method());
     entry_.call = FullName(info->method());
   }
   // A call whose client goes away ends without a status.

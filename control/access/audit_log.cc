@@ -18,6 +18,8 @@ namespace bfly::control {
 namespace {
 
 constexpr mode_t kMode = 0640;
+// How often calls without a line are counted in one.
+constexpr std::chrono::seconds kCountEvery{1};
 
 absl::StatusOr<int> OpenFile(const std::string& path) {
   // A link in a directory that others may write to could lead to any file.
@@ -33,6 +35,15 @@ absl::StatusOr<int> OpenFile(const std::string& path) {
   return fd;
 }
 
+std::string TimeText(std::chrono::system_clock::time_point time) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", absl::FromChrono(time), absl::UTCTimeZone());
+}
+
+// Bytes that are not UTF-8 came from a client.
+std::string TextOf(const nlohmann::ordered_json& line) {
+  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 std::string Cut(std::string text) {
   if (text.size() > kMaxAuditText) {
     text.resize(kMaxAuditText);
@@ -45,8 +56,7 @@ std::string Cut(std::string text) {
 
 std::string AuditLine(const AuditEntry& entry) {
   nlohmann::ordered_json line = {
-      {"time", absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", absl::FromChrono(entry.begin),
-                                absl::UTCTimeZone())},
+      {"time", TimeText(entry.begin)},
       {"caller", entry.caller.name},
       {"role", std::string(NameOf(entry.caller.role))},
       {"call", entry.call},
@@ -56,8 +66,7 @@ std::string AuditLine(const AuditEntry& entry) {
   };
   if (!entry.error.empty()) line["error"] = Cut(entry.error);
   if (entry.request != nullptr) line["request"] = Cut(entry.request());
-  // Bytes that are not UTF-8 came from a client.
-  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return TextOf(line);
 }
 
 absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path,
@@ -87,6 +96,12 @@ AuditLog::~AuditLog() {
 
 void AuditLog::Write(AuditEntry entry) {
   std::unique_lock lock(mutex_);
+  if (entry.beyond_role && !refused_.Take(entry.caller.who, std::chrono::steady_clock::now())) {
+    const bool crowded = left_out_.size() >= CallRate::kMostCallers;
+    ++left_out_[crowded && !left_out_.contains(entry.caller.who) ? "others" : entry.caller.who];
+    news_.notify_one();
+    return;
+  }
   room_.wait(lock, [this] { return waiting_.size() < kMaxWaiting; });
   waiting_.push_back(std::move(entry));
   if (waiting_.size() == 1) news_.notify_one();
@@ -94,26 +109,64 @@ void AuditLog::Write(AuditEntry entry) {
 
 void AuditLog::Run() {
   std::unique_lock lock(mutex_);
-  for (;;) {
-    news_.wait(lock, [this] { return !waiting_.empty() || stopping_; });
-    if (waiting_.empty()) return;
+  auto count_at = std::chrono::steady_clock::now();
+  while (!stopping_ || !waiting_.empty() || !left_out_.empty()) {
+    const auto is_asked = [this] { return !waiting_.empty() || stopping_; };
+    if (left_out_.empty()) {
+      news_.wait(lock, [&] { return is_asked() || !left_out_.empty(); });
+    } else {
+      news_.wait_until(lock, count_at, is_asked);
+    }
     std::deque<AuditEntry> entries;
     entries.swap(waiting_);
+    std::map<std::string, uint64_t> left_out;
+    if (const auto now = std::chrono::steady_clock::now(); now >= count_at || stopping_) {
+      left_out.swap(left_out_);
+      count_at = now + kCountEvery;
+    }
     lock.unlock();
     room_.notify_all();
-    WriteLines(entries);
+    for (const AuditEntry& entry : entries) WriteLine(AuditLine(entry) + "\n");
+    WriteCounts(left_out);
     entries.clear();
     lock.lock();
   }
 }
 
-void AuditLog::WriteLines(const std::deque<AuditEntry>& entries) {
-  for (const AuditEntry& entry : entries) {
-    const std::string line = AuditLine(entry) + "\n";
-    if (size_ + line.size() > max_file_ && size_ > 0) BeginNewFile();
-    // A line that the disk has no room for is missing from the file; the fabric goes on.
-    if (write(fd_, line.data(), line.size()) > 0) size_ += line.size();
+void AuditLog::WriteCounts(const std::map<std::string, uint64_t>& left_out) {
+  for (const auto& [who, count] : left_out) {
+    const nlohmann::ordered_json line = {{"time", TimeText(std::chrono::system_clock::now())},
+                                         {"caller", who},
+                                         {"status", "PERMISSION_DENIED"},
+                                         {"calls_left_out", count}};
+    WriteLine(TextOf(line) + "\n");
   }
+}
+
+void AuditLog::WriteLine(const std::string& line) {
+  if (size_ + line.size() > max_file_ && size_ > 0) BeginNewFile();
+  if (lost_ > 0) {
+    const nlohmann::ordered_json loss = {{"time", TimeText(std::chrono::system_clock::now())},
+                                         {"lines_lost", lost_},
+                                         {"error", lost_why_}};
+    if (Append(TextOf(loss) + "\n")) lost_ = 0;
+  }
+  // A line that the disk has no room for is missing from the file; the fabric goes on.
+  if (lost_ > 0 || !Append(line)) ++lost_;
+}
+
+bool AuditLog::Append(const std::string& line) {
+  const ssize_t written = write(fd_, line.data(), line.size());
+  if (written == static_cast<ssize_t>(line.size())) {
+    size_ += line.size();
+    return true;
+  }
+  lost_why_ = written < 0 ? std::strerror(errno) : "the disk is full";
+  // A part of a line would make the next one unreadable.
+  if (written > 0 && ftruncate(fd_, static_cast<off_t>(size_)) != 0) {
+    size_ += static_cast<uint64_t>(written);
+  }
+  return false;
 }
 
 void AuditLog::BeginNewFile() {

@@ -6,12 +6,14 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 
 #include "absl/status/statusor.h"
+#include "control/access/call_rate.h"
 #include "control/access/gate.h"
 
 namespace bfly::control {
@@ -24,6 +26,7 @@ struct AuditEntry {
   uint64_t messages = 0;  // requests of the call
   std::string status;     // "OK", "PERMISSION_DENIED", ...
   std::string error;
+  bool beyond_role = false;  // the caller has not the role that the call needs, so nothing was done
   // Makes the text of the first request. The log's own thread calls it, so a caller never waits for
   // it.
   std::function<std::string()> request;
@@ -34,11 +37,14 @@ std::string AuditLine(const AuditEntry& entry);
 inline constexpr size_t kMaxAuditText = 512;
 
 // Thread-safe. A thread of its own writes; at most kMaxWaiting entries wait for it, and then Write
-// waits too, so no entry is lost while the process lives.
+// waits too, so no entry is lost while the process lives. Of calls beyond the role of a caller only
+// kRefusedLines a second have a line each, and a line a second says how many more there were:
+// whoever may change nothing shall not drive what others changed out of the file.
 class AuditLog {
  public:
   static constexpr size_t kMaxWaiting = 16384;
   static constexpr uint64_t kMaxFile = 64 << 20;
+  static constexpr int kRefusedLines = 10;  // a caller (Caller::who)
 
   // Appends to the file, which only its owner and its group may read. Once it has kMaxFile bytes it
   // becomes PATH.1, in place of the PATH.1 before, and a new file begins. PERMISSION_DENIED: it
@@ -53,18 +59,29 @@ class AuditLog {
  private:
   AuditLog(std::string path, int fd, uint64_t size, uint64_t max_file);
   void Run();
-  void WriteLines(const std::deque<AuditEntry>& entries);
+  // What follows is for thread_.
+
+  void WriteCounts(const std::map<std::string, uint64_t>& left_out);
+  // Writes all of the line or nothing.
+  void WriteLine(const std::string& line);
+  bool Append(const std::string& line);
   void BeginNewFile();
 
   const std::string path_;
   const uint64_t max_file_;
-  int fd_;         // thread_
-  uint64_t size_;  // thread_
+  int fd_;                // thread_
+  uint64_t size_;         // thread_; of the whole lines
+  uint64_t lost_ = 0;     // thread_; lines since the last one that could be written
+  std::string lost_why_;  // thread_
+  CallRate refused_{kRefusedLines};
   std::mutex mutex_;
   std::condition_variable news_;    // for thread_
   std::condition_variable room_;    // for Write
   std::deque<AuditEntry> waiting_;  // mutex_
-  bool stopping_ = false;           // mutex_
+  // mutex_; by Caller::who: calls beyond the role without a line since the last count. At most
+  // CallRate::kMostCallers of them; the others count as "others".
+  std::map<std::string, uint64_t> left_out_;
+  bool stopping_ = false;  // mutex_
   std::thread thread_;
 };
 

@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -270,6 +271,69 @@ TEST_F(AuditTest, AFullFileBecomesTheOldOneAndNoLineIsCut) {
   EXPECT_EQ(Lines(path_).size(), static_cast<size_t>(fits));
   EXPECT_EQ(Lines(path_ + ".1").size(), static_cast<size_t>(fits));
   EXPECT_LE(std::filesystem::file_size(path_), kMax);
+}
+
+TEST_F(AuditTest, CallsBeyondARoleAreCountedAndDoNotDriveOutWhatWasDone) {
+  constexpr int kCalls = 100'000;
+  {
+    const auto log = AuditLog::Open(path_, /*max_file=*/100'000);
+    ASSERT_TRUE(log.ok());
+    (*log)->Write(Entry(7));
+    AuditEntry refused = Entry(1);
+    refused.caller = {Role::kViewer, "process 5 of user eve", "user eve"};
+    refused.status = "PERMISSION_DENIED";
+    refused.beyond_role = true;
+    for (int number = 0; number < kCalls; ++number) (*log)->Write(refused);
+    (*log)->Write(Entry(8));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_ + ".1"));
+  uint64_t refused = 0, done = 0, lines = 0;
+  for (const auto& line : Lines(path_)) {
+    ++lines;
+    done += line["status"] == "OK";
+    if (line.contains("calls_left_out")) {
+      EXPECT_EQ(line["caller"], "user eve");
+      refused += line["calls_left_out"].get<uint64_t>();
+    } else if (line["status"] == "PERMISSION_DENIED") {
+      ++refused;
+    }
+  }
+  EXPECT_EQ(refused, static_cast<uint64_t>(kCalls)) << "each has a line or is counted";
+  EXPECT_EQ(done, 2u);
+  EXPECT_LT(lines, 200u);
+}
+
+TEST_F(AuditTest, ADiskThatIsFullLeavesWholeLinesAndTheirNumber) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, SIG_IGN);
+  const size_t line = AuditLine(Entry(1)).size() + 1;
+  {
+    const auto log = AuditLog::Open(path_);
+    ASSERT_TRUE(log.ok());
+    const auto written = [&](size_t lines) {
+      for (int look = 0; look < 1000 && std::filesystem::file_size(path_) < lines * line; ++look) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
+    };
+    (*log)->Write(Entry(1));
+    written(1);
+    // Room for one line more and a part of the next.
+    const rlimit limit{.rlim_cur = 2 * line + 20, .rlim_max = before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    for (int number = 2; number <= 4; ++number) (*log)->Write(Entry(number));
+    written(2);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    (*log)->Write(Entry(5));
+  }
+  signal(SIGXFSZ, SIG_DFL);
+  const std::vector<nlohmann::json> lines = Lines(path_);
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[1]["messages"], 2);
+  EXPECT_EQ(lines[2]["lines_lost"], 2);
+  EXPECT_EQ(lines[2]["error"], "the disk is full");
+  EXPECT_EQ(lines[3]["messages"], 5);
 }
 
 TEST_F(AuditTest, GoesOnInTheFileThatIsThereAndIsForOwnerAndGroup) {
