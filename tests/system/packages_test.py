@@ -14,6 +14,15 @@ from lab import BUILD, PATIENCE, ROOT
 
 DAEMONS = ("bfly-controller", "bfly-dataplane", "bfly-exporter")
 PROGRAMS = ("bfly", *DAEMONS)
+# What maintainer scripts may use: Debian has these packages everywhere, and these are their libraries.
+ESSENTIAL = ("coreutils", "dash", "findutils", "init-system-helpers", "perl-base", "libacl1", "libattr1", "libc6", "libcrypt1", "libgmp10",
+             "libpcre2-8-0", "libselinux1")
+# In place of systemd: notes how it was called, and whether the units were there.
+SYSTEMCTL = """#!/bin/sh
+units=no
+[ ! -e /usr/lib/systemd/system/bfly-controller.service ] || units=yes
+echo "$* units=$units" >>/calls
+"""
 
 
 def run(*words, env=None):
@@ -29,6 +38,27 @@ def verbs(program, words=()):
     yield words
     for name in re.findall(r"^  (\w\S*)", run(program, *words, "--help").partition("Subcommands:\n")[2].split("\n\n")[0], re.M):
         yield from verbs(program, (*words, name))
+
+
+def base_system(root):
+    """A root in which dpkg can run maintainer scripts, with the files of this machine's own packages."""
+    for name in ("info", "updates", "triggers"):
+        (root / "var/lib/dpkg" / name).mkdir(parents=True)
+    (root / "var/lib/dpkg/status").touch()
+    for name in ("bin", "lib", "lib64", "sbin"):
+        (root / "usr" / name).mkdir(parents=True)
+        (root / name).symlink_to(f"usr/{name}")
+    for name in run("dpkg-query", "-L", *ESSENTIAL).split("\n"):
+        path = pathlib.Path(name)
+        if path.is_file() and "/share/" not in name:
+            copy = root / path.parent.resolve().relative_to("/") / path.name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, copy, follow_symlinks=False)
+    (root / "dev").mkdir()
+    (root / "dev/null").touch()
+    (root / "usr/bin/systemctl").write_text(SYSTEMCTL)
+    (root / "usr/bin/systemctl").chmod(0o755)
+    return root
 
 
 class PackagesTest(unittest.TestCase):
@@ -95,6 +125,63 @@ class PackagesTest(unittest.TestCase):
         for unit in units:
             program = re.search(r"^ExecStart=(\S+)", unit.read_text(), re.M)[1]
             self.assertTrue((self.root / program.lstrip("/")).is_file(), f"{unit.name}: {program}")
+
+    def machine(self, *, systemd_runs):
+        """A root with the package bfly, whose controller and two data planes are enabled and have kept something."""
+        root = base_system(pathlib.Path(tempfile.mkdtemp(dir=self.directory)))
+        if systemd_runs:
+            (root / "run/systemd/system").mkdir(parents=True)
+        self.dpkg(root, "--install", self.packages["bfly"])
+        run("systemctl", f"--root={root}", "enable", "bfly-controller", "bfly-dataplane@dp0", "bfly-dataplane@dp1")
+        wants = root / "etc/systemd/system/multi-user.target.wants"
+        (wants / "other.service").symlink_to("/usr/lib/systemd/system/other.service")
+        self.assertEqual(len(list(wants.iterdir())), 4)
+        for name in ("var/lib/bfly/intent.db", "run/bfly/controller.sock", "etc/default/bfly"):
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).touch()
+        return root
+
+    @staticmethod
+    def dpkg(root, *words):
+        """What systemctl was called with while dpkg did this."""
+        (root / "calls").write_text("")
+        run("dpkg", f"--root={root}", "--force-depends", *words)
+        return (root / "calls").read_text().splitlines()
+
+    def enabled(self, root):
+        return sorted(path.name for path in (root / "etc/systemd/system/multi-user.target.wants").iterdir())
+
+    def test_installing_and_upgrading_start_enable_and_stop_nothing(self):
+        root = self.machine(systemd_runs=True)
+        self.assertEqual(self.dpkg(root, "--install", self.packages["bfly"]), ["--system daemon-reload units=yes"])
+        self.assertEqual(self.enabled(root), ["bfly-controller.service", "bfly-dataplane@dp0.service", "bfly-dataplane@dp1.service",
+                                              "other.service"])
+        fresh = base_system(self.directory / "fresh")
+        (fresh / "run/systemd/system").mkdir(parents=True)
+        self.assertEqual(self.dpkg(fresh, "--install", self.packages["bfly"]), ["--system daemon-reload units=yes"])
+        self.assertFalse((fresh / "etc/systemd").exists())
+
+    def test_removing_stops_and_disables_every_unit_and_purging_forgets_what_they_kept(self):
+        root = self.machine(systemd_runs=True)
+        self.assertEqual(self.dpkg(root, "--remove", "bfly"),
+                         ["stop bfly-controller.service bfly-dataplane@*.service units=yes", "--system daemon-reload units=no"])
+        self.assertEqual(self.enabled(root), ["other.service"])
+        self.assertTrue((root / "var/lib/bfly/intent.db").exists())
+        self.assertEqual(self.dpkg(root, "--purge", "bfly"), [])
+        left = {str(path.relative_to(root)) for path in root.rglob("*bfly*")}
+        self.assertEqual(left, {"etc/default/bfly"})  # of the administrator
+
+    def test_removing_disables_the_units_where_systemd_does_not_run(self):
+        root = self.machine(systemd_runs=False)
+        self.assertEqual(self.dpkg(root, "--purge", "bfly"), [])
+        self.assertEqual(self.enabled(root), ["other.service"])
+
+    def test_purging_leaves_the_run_directory_of_a_fabric_that_no_unit_runs(self):
+        root = self.machine(systemd_runs=True)
+        (root / "run/bfly/dp0.pid").write_text(f"{os.getpid()} 1\n")
+        self.dpkg(root, "--purge", "bfly")
+        self.assertTrue((root / "run/bfly/controller.sock").exists())
+        self.assertFalse((root / "var/lib/bfly").exists())
 
     def test_python_imports_it(self):
         packages = self.root / "usr/lib/python3/dist-packages"
