@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,15 @@ inline constexpr char kSourceValues[] = "sources";    // SOURCE: names
 inline constexpr char kLinkValues[] = "links";        // SELECTOR
 inline constexpr char kPortValues[] = "ports";        // PORT-NAME
 
+// Options that say where the fabric runs. What was typed for them is passed on to `bfly values`.
+inline constexpr std::array kWhereOptions = {"--run-dir", "--controller", "--tls-ca", "--tls-cert",
+                                             "--tls-key"};
+
 struct CompletionOption {
   std::vector<std::string> names;  // "-o", "--long"; none for a positional
   std::string help;
   bool takes_value = false;
+  bool many = false;                 // takes any number of values
   bool file = false;                 // the value is a path
   std::string values;                // what `bfly values` is asked for; empty: nothing
   std::vector<std::string> choices;  // the allowed values, if the option has a list of them

@@ -11,8 +11,10 @@ from lab import BUILD, PATIENCE
 class CompletionTest(CommandLineTest):
     def offers(self, *words):
         """What bash offers for the last word. $BFLY_RUN_DIR says where the fabric runs."""
-        line = " ".join(f"'{word}'" for word in ("bfly", *words))
-        script = f'eval "$(bfly completion bash)"; COMP_WORDS=({line}); COMP_CWORD={len(words)}; _bfly; printf "%s\\n" "${{COMPREPLY[@]}}"'
+        line = " ".join(("bfly", *words))
+        parts = " ".join(f"'{word}'" for word in ("bfly", *words))
+        script = (f'eval "$(bfly completion bash)"; COMP_LINE="{line}" COMP_POINT={len(line)} COMP_WORDS=({parts}) COMP_CWORD={len(words)}; '
+                  f'_bfly bfly "{words[-1]}"; printf "%s\\n" "${{COMPREPLY[@]}}"')
         environment = {**os.environ, "PATH": f"{BUILD.resolve()}:{os.environ['PATH']}", "BFLY_RUN_DIR": str(self.run_dir)}
         done = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, check=True, env=environment,
                               timeout=PATIENCE)

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "control/cli/completion.h"
 #include "control/cli/verb.h"
@@ -19,16 +20,35 @@ using testing::HasSubstr;
 using testing::IsSupersetOf;
 using testing::Not;
 
+// A word as bash cuts it for COMP_WORDS: runs of ':' and '=' are words of their own.
+std::vector<std::string> Cut(const std::string& word) {
+  std::vector<std::string> parts = {""};
+  bool breaks = false;
+  for (const char letter : word) {
+    const bool is_break = letter == ':' || letter == '=';
+    if (is_break != breaks && !parts.back().empty()) parts.emplace_back();
+    breaks = is_break;
+    parts.back() += letter;
+  }
+  return parts;
+}
+
 // What bash itself offers after `words`, the last of which is still being typed.
-std::vector<std::string> Offers(const std::vector<std::string>& words) {
-  Invocation invocation;
+std::vector<std::string> OffersBy(const CLI::App& parser, const std::vector<std::string>& words) {
+  std::vector<std::string> parts;
+  for (const std::string& word : words)
+    for (const std::string& part : Cut(word)) parts.push_back(part);
+  // bash replaces what stands behind the last break.
+  const std::string replaced = words.back().substr(words.back().find_last_of(":=") + 1);
+  const std::string line = absl::StrJoin(words, " ");
   const std::string path = testing::TempDir() + "bfly-completion-" + std::to_string(getpid());
   std::ofstream file(path);
-  file << "bfly() { echo \"$BFLY_TEST_VALUES\"; printf 'asked:%s\\n' \"$@\"; }\n"
-       << BashCompletion(*BuildParser(invocation)) << "\nCOMP_WORDS=(";
-  for (const std::string& word : words) file << "'" << word << "' ";
-  file << ")\nCOMP_CWORD=" << words.size() - 1 << "\ncd " << testing::TempDir()
-       << "\n_bfly\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n";
+  file << "bfly() { printf '%s\\n' $BFLY_TEST_VALUES; printf 'asked-%s\\n' \"$@\"; }\n"
+       << BashCompletion(parser) << "\nCOMP_WORDS=(";
+  for (const std::string& part : parts) file << "'" << part << "' ";
+  file << ")\nCOMP_CWORD=" << parts.size() - 1 << " COMP_LINE='" << line
+       << "' COMP_POINT=" << line.size() << "\ncd " << testing::TempDir() << "\n_bfly bfly '"
+       << replaced << "'\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n";
   file.close();
   FILE* bash = popen(("bash --norc --noprofile " + path + " 2>&1").c_str(), "r");
   std::string out;
@@ -37,6 +57,11 @@ std::vector<std::string> Offers(const std::vector<std::string>& words) {
   EXPECT_EQ(pclose(bash), 0) << out;
   remove(path.c_str());
   return absl::StrSplit(out, '\n', absl::SkipEmpty());
+}
+
+std::vector<std::string> Offers(const std::vector<std::string>& words) {
+  Invocation invocation;
+  return OffersBy(*BuildParser(invocation), words);
 }
 
 TEST(BashCompletion, OffersTheVerbs) {
@@ -90,20 +115,59 @@ std::vector<std::string> OffersOf(const std::string& values,
 
 TEST(BashCompletion, OffersValuesOfTheRunningFabric) {
   EXPECT_THAT(OffersOf("7 12", {"bfly", "circuit", "release", ""}),
-              IsSupersetOf({"asked:values", "asked:circuits", "7", "12", "--all"}));
+              IsSupersetOf({"asked-values", "asked-circuits", "7", "12", "--all"}));
   EXPECT_THAT(OffersOf("7 12", {"bfly", "circuit", "move", "--run-dir", "/tmp/lab", "1"}),
               ElementsAre("12"));
-  EXPECT_THAT(OffersOf("", {"bfly", "circuit", "move", "--run-dir", "/tmp/lab", "asked:"}),
-              ElementsAre("asked:values", "asked:circuits", "asked:--run-dir", "asked:/tmp/lab"));
+  EXPECT_THAT(OffersOf("", {"bfly", "circuit", "move", "--run-dir", "/tmp/lab", "asked-"}),
+              ElementsAre("asked-values", "asked-circuits", "asked---run-dir", "asked-/tmp/lab"));
   EXPECT_THAT(OffersOf("hot", {"bfly", "traffic", "stop", ""}),
-              IsSupersetOf({"hot", "asked:sources"}));
+              IsSupersetOf({"hot", "asked-sources"}));
   EXPECT_THAT(OffersOf("3,5,1", {"bfly", "circuit", "list", "--link", ""}),
-              IsSupersetOf({"3,5,1", "asked:links"}));
+              IsSupersetOf({"3,5,1", "asked-links"}));
   EXPECT_THAT(OffersOf("3,5,1", {"bfly", "link", "fail", ""}), Contains("3,5,1"));
   // A verb that takes no such value does not ask, and neither does an option in the making.
-  EXPECT_THAT(OffersOf("7", {"bfly", "status", ""}), Not(Contains("asked:values")));
+  EXPECT_THAT(OffersOf("7", {"bfly", "status", ""}), Not(Contains("asked-values")));
   EXPECT_THAT(OffersOf("7", {"bfly", "circuit", "setup", "--avoid", ""}), ElementsAre());
   EXPECT_THAT(OffersOf("7", {"bfly", "circuit", "release", "--al"}), ElementsAre("--all"));
+}
+
+TEST(BashCompletion, PutsValuesBehindTheColonOrEqualSignThatBashCutsAt) {
+  EXPECT_THAT(OffersOf("a:1 a:2 b:1", {"bfly", "traffic", "stop", "a:"}), ElementsAre("1", "2"));
+  EXPECT_THAT(OffersOf("a:12 a:2 b:1", {"bfly", "traffic", "stop", "a:1"}), ElementsAre("12"));
+  EXPECT_THAT(OffersOf("a=:12", {"bfly", "traffic", "stop", "a=:"}), ElementsAre("12"));
+  EXPECT_THAT(OffersOf("3,5,1", {"bfly", "circuit", "list", "--link=3"}), ElementsAre("3,5,1"));
+  EXPECT_THAT(Offers({"bfly", "circuit", "permutation", "--protocol=gr"}), ElementsAre("greedy"));
+  EXPECT_THAT(Offers({"bfly", "circuit", "permutation", "--protocol="}), Contains("greedy"));
+  EXPECT_THAT(Offers({"bfly", "status", "--json="}), ElementsAre());
+}
+
+TEST(BashCompletion, PassesOnWhereTheFabricRuns) {
+  EXPECT_THAT(
+      OffersOf("", {"bfly", "link", "fail", "--controller", "10.0.0.1:7380", "--tls-ca", "/ca.pem",
+                    "--tls-cert=/c.pem", "--tls-key", "/k.pem", "--election-id", "7", ""}),
+      IsSupersetOf({"asked---controller", "asked-10.0.0.1:7380", "asked---tls-ca", "asked-/ca.pem",
+                    "asked---tls-cert", "asked-/c.pem", "asked---tls-key", "asked-/k.pem"}));
+  EXPECT_THAT(OffersOf("", {"bfly", "link", "fail", "--election-id", "7", ""}),
+              Not(Contains("asked---election-id")));
+}
+
+TEST(BashCompletion, TakesNoValueOfAnOptionForAVerbOrAnOption) {
+  CLI::App parser("", "bfly");
+  std::string name;
+  CLI::App* group = parser.add_subcommand("group", "");
+  group->add_option("--name", name);
+  group->add_subcommand("list", "")->add_flag("--long");
+  EXPECT_THAT(OffersBy(parser, {"bfly", "group", "list", "--l"}), ElementsAre("--long"));
+  for (const std::string value : {"list", "--name", "--"}) {
+    EXPECT_THAT(OffersBy(parser, {"bfly", "group", "--name", value, "--n"}), ElementsAre("--name"));
+    EXPECT_THAT(OffersBy(parser, {"bfly", "group", "--name", value, "li"}), ElementsAre("list"));
+  }
+  EXPECT_THAT(OffersBy(parser, {"bfly", "group", "--name=list", "--n"}), ElementsAre("--name"));
+}
+
+TEST(BashCompletion, OffersNoOptionBehindTwoDashes) {
+  EXPECT_THAT(Offers({"bfly", "lab", "exec", "h0", "--", "--j"}), ElementsAre());
+  EXPECT_THAT(Offers({"bfly", "lab", "exec", "h0", "--j"}), ElementsAre("--json"));
 }
 
 // Every verb of the parser has a help text and an example that can be typed, and every option has a
