@@ -2,6 +2,7 @@
 #include "control/cli/completion.h"
 
 #include <functional>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
@@ -20,11 +21,16 @@ std::vector<std::string> ChoicesOf(const std::string& type_name) {
 
 // What the value of an option is on the running fabric.
 std::string ValuesOf(const CLI::Option& option) {
+  static constexpr std::pair<const char*, const char*> kTypes[] = {
+      {"CIRCUIT", kCircuitValues},
+      {"SOURCE", kSourceValues},
+      {"PORT-NAME", kPortValues},
+      {"DOWN-SELECTOR", kDownLinkValues},
+      {"SELECTOR", kLinkValues}};
   const std::string type = option.get_type_name();
-  if (absl::StrContains(type, "CIRCUIT")) return kCircuitValues;
-  if (absl::StrContains(type, "SOURCE")) return kSourceValues;
-  if (absl::StrContains(type, "PORT-NAME")) return kPortValues;
-  return absl::StrContains(type, "SELECTOR") ? kLinkValues : "";
+  for (const auto& [name, values] : kTypes)
+    if (absl::StrContains(type, name)) return values;
+  return "";
 }
 
 CompletionOption Describe(const CLI::Option& option) {

@@ -12,7 +12,8 @@ namespace bfly::control {
 // Values that only the running fabric knows. The type name of an option says that it takes them.
 inline constexpr char kCircuitValues[] = "circuits";  // CIRCUIT: ids
 inline constexpr char kSourceValues[] = "sources";    // SOURCE: names
-inline constexpr char kLinkValues[] = "links";        // SELECTOR
+inline constexpr char kLinkValues[] = "links";        // SELECTOR: the fullest
+inline constexpr char kDownLinkValues[] = "down";     // DOWN-SELECTOR: links that are down
 inline constexpr char kPortValues[] = "ports";        // PORT-NAME
 
 // Options that say where the fabric runs. What was typed for them is passed on to `bfly values`.

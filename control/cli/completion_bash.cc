@@ -180,7 +180,7 @@ constexpr char kBashMain[] = R"SHELL(_bfly() {
   done < <(
     for word in $list; do echo "$word"; done
     [[ $cur != -* || -n $before ]] || exit
-    [[ -z $values ]] || bfly values "$values" "${where[@]}" 2>/dev/null
+    [[ -z $values ]] || bfly values "$values" --begin "$cur" "${where[@]}" 2>/dev/null
     [[ -z $files ]] || compgen -f -- "$cur"
   )
   [[ -n $files ]] && compopt -o filenames 2>/dev/null
@@ -199,7 +199,7 @@ constexpr char kZshMain[] = R"SHELL(_bfly() {
     compset -P '*='
   fi
   _bfly_offers
-  [[ -n $values ]] && list+=" $(bfly values $values "${where[@]}" 2>/dev/null)"
+  [[ -n $values ]] && list+=" $(bfly values $values --begin "${(Q)PREFIX}" "${where[@]}" 2>/dev/null)"
   [[ -n $list ]] && compadd -- ${=list}
   [[ -n $files ]] && _files
   return 0

@@ -94,7 +94,7 @@ void AddFault(CLI::App& group, Invocation& invocation, bool up) {
   verb->add_option("links", *words,
                    "Which, as for bfly link set; stage, row and port of one link, 3 5 1, do too")
       ->required()
-      ->type_name("SELECTOR");
+      ->type_name(up ? "DOWN-SELECTOR" : "SELECTOR");
   verb->callback([&invocation, words, up] {
     CheckSelector(*words);
     invocation.action = [common = invocation.common, words, up] {
@@ -114,7 +114,7 @@ void AddState(CLI::App& group, Invocation& invocation, bool up) {
                    "Which, as for bfly link set; stage, row and port of one link, 3 5 1, do too. "
                    "With --json a link a line if there are several")
       ->required()
-      ->type_name("SELECTOR");
+      ->type_name(up ? "DOWN-SELECTOR" : "SELECTOR");
   verb->callback([&invocation, words, up] {
     CheckSelector(*words);
     invocation.action = [common = invocation.common, words, up] {

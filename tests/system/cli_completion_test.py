@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bash offers after TAB while a fabric runs: ids of its circuits, names of its sources, its fullest links."""
+"""What bash offers after TAB while a fabric runs: ids of its circuits, names of its sources, its fullest links, and those
+that are down."""
 import os
+import re
 import subprocess
 import unittest
 
-from command_line import CommandLineTest
+from command_line import LCORES, CommandLineTest
 from lab import BUILD, PATIENCE
+
+# More circuits and more links than bash is ever offered at once.
+LARGE = f"""
+name: large
+network: {{kind: two_fold_butterfly, rows: 256, seed: 7}}
+placement: [{{stages: 0-15, lcore: {LCORES[0]}}}]
+"""
+MOST = 200
 
 
 class CompletionTest(CommandLineTest):
@@ -20,6 +30,38 @@ class CompletionTest(CommandLineTest):
                               timeout=PATIENCE)
         self.assertEqual(done.stderr, "")
         return done.stdout.split()
+
+    def links(self, *words):
+        return [word for word in self.offers(*words) if re.fullmatch(r"\d+,\d+,\d+", word)]
+
+    def numbers(self, *words):
+        return [word for word in self.offers(*words) if word.isdigit()]
+
+    def test_values_that_begin_with_what_was_typed(self):
+        self.bfly("up", self.write("large.yaml", LARGE))
+        self.bfly("circuit", "permutation", "--seed", "1")
+        ids = {str(circuit["id"]) for circuit in self.json("circuit", "list")["circuits"]}
+        self.assertGreater(len(ids), MOST)
+        self.assertEqual(len(self.numbers("circuit", "release", "")), MOST)
+        for begin in ("25", "199", "9"):
+            self.assertEqual(set(self.numbers("circuit", "release", begin)), {name for name in ids if name.startswith(begin)}, begin)
+        self.assertEqual(len(self.links("link", "fail", "")), MOST)
+        rows = [row for row in range(256) if str(row).startswith("25")]
+        self.assertEqual(sorted(self.links("link", "fail", "15,25")), sorted(f"15,{row},{port}" for row in rows for port in (0, 1)))
+        self.assertEqual(self.links("link", "fail", "3,255,1"), ["3,255,1"])
+        self.assertEqual(self.links("link", "fail", "16,"), [])
+
+    def test_links_that_are_down(self):
+        self.bfly("up", self.file)
+        for verb in ("restore", "up"):
+            self.assertEqual(self.links("link", verb, ""), [], verb)
+        for link in ("5,3,1", "6,4,0"):
+            self.bfly("link", "fail", *link.split(","))
+        for verb in ("restore", "up"):
+            self.assertEqual(self.links("link", verb, ""), ["5,3,1", "6,4,0"], verb)
+            self.assertEqual(self.links("link", verb, "6"), ["6,4,0"], verb)
+        self.bfly("link", "restore", self.links("link", "restore", "5")[0])
+        self.assertEqual(self.links("link", "restore", ""), ["6,4,0"])
 
     def test_values_of_the_running_fabric(self):
         self.assertFalse([word for word in self.offers("circuit", "release", "") if word.isdigit()], "no fabric runs")

@@ -89,7 +89,7 @@ class ShellsTest(unittest.TestCase):
                 shell = self.shell(name, values="3,5,1")
                 where = "--controller 10.0.0.1:7380 --tls-ca /ca.pem --tls-cert /c.pem --tls-key /k.pem --run-dir /tmp/x"
                 self.assertEqual(self.becomes(shell, f"link fail {where} 3"), f"link fail {where} 3,5,1")
-                self.assertIn(f"values links {where}", self.asked())
+                self.assertIn(f"values links --begin 3 {where}", self.asked())
 
 
 if __name__ == "__main__":

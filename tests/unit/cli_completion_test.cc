@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "control/cli/completion.h"
+#include "control/cli/typed_number.h"
 #include "control/cli/verb.h"
 
 namespace bfly::control {
@@ -16,6 +17,7 @@ namespace {
 using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
+using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 using testing::Not;
@@ -119,7 +121,8 @@ TEST(BashCompletion, OffersValuesOfTheRunningFabric) {
   EXPECT_THAT(OffersOf("7 12", {"bfly", "circuit", "move", "--run-dir", "/tmp/lab", "1"}),
               ElementsAre("12"));
   EXPECT_THAT(OffersOf("", {"bfly", "circuit", "move", "--run-dir", "/tmp/lab", "asked-"}),
-              ElementsAre("asked-values", "asked-circuits", "asked---run-dir", "asked-/tmp/lab"));
+              ElementsAre("asked-values", "asked-circuits", "asked---begin", "asked-asked-",
+                          "asked---run-dir", "asked-/tmp/lab"));
   EXPECT_THAT(OffersOf("hot", {"bfly", "traffic", "stop", ""}),
               IsSupersetOf({"hot", "asked-sources"}));
   EXPECT_THAT(OffersOf("3,5,1", {"bfly", "circuit", "list", "--link", ""}),
@@ -168,6 +171,38 @@ TEST(BashCompletion, TakesNoValueOfAnOptionForAVerbOrAnOption) {
 TEST(BashCompletion, OffersNoOptionBehindTwoDashes) {
   EXPECT_THAT(Offers({"bfly", "lab", "exec", "h0", "--", "--j"}), ElementsAre());
   EXPECT_THAT(Offers({"bfly", "lab", "exec", "h0", "--j"}), ElementsAre("--json"));
+}
+
+TEST(BashCompletion, OffersLinksThatAreDownWhereLinksAreBroughtBack) {
+  EXPECT_THAT(OffersOf("3,5,1", {"bfly", "link", "up", "3"}), ElementsAre("3,5,1"));
+  for (const std::string verb : {"up", "restore"})
+    EXPECT_THAT(OffersOf("", {"bfly", "link", verb, ""}), Contains("asked-down")) << verb;
+  for (const std::string verb : {"down", "fail"})
+    EXPECT_THAT(OffersOf("", {"bfly", "link", verb, ""}), Contains("asked-links")) << verb;
+}
+
+// The numbers below `count` that begin with `digits`, looked at one by one.
+std::vector<uint32_t> Beginning(const std::string& digits, uint32_t count) {
+  std::vector<uint32_t> numbers;
+  for (uint32_t number = 0; number < count; ++number)
+    if (std::to_string(number).compare(0, digits.size(), digits) == 0) numbers.push_back(number);
+  return numbers;
+}
+
+TEST(TypedNumber, HasTheNumbersThatBeginWithTheTypedDigits) {
+  for (const uint32_t count : {1u, 2u, 10u, 16u, 100u, 101u, 1024u, 4096u}) {
+    std::vector<std::string> typed = {"", "00", "01", "x", "-1", "1x", "4294967296"};
+    for (uint32_t number = 0; number < 1100; number += 7) typed.push_back(std::to_string(number));
+    for (const std::string& digits : typed) {
+      std::vector<uint32_t> numbers;
+      for (const auto& [first, last] : BeginWith(digits, count))
+        for (uint32_t number = first; number <= last; ++number) numbers.push_back(number);
+      EXPECT_THAT(numbers, ElementsAreArray(Beginning(digits, count))) << digits << " of " << count;
+    }
+  }
+  EXPECT_THAT(TypedNumber("12", 16), ElementsAre(std::pair(12u, 12u)));
+  for (const char* none : {"16", "", "012", "x"})
+    EXPECT_THAT(TypedNumber(none, 16), ElementsAre()) << none;
 }
 
 // Every verb of the parser has a help text and an example that can be typed, and every option has a
