@@ -22,11 +22,8 @@ std::vector<std::string> ChoicesOf(const std::string& type_name) {
 // What the value of an option is on the running fabric.
 std::string ValuesOf(const CLI::Option& option) {
   static constexpr std::pair<const char*, const char*> kTypes[] = {
-      {"CIRCUIT", kCircuitValues},
-      {"SOURCE", kSourceValues},
-      {"PORT-NAME", kPortValues},
-      {"DOWN-SELECTOR", kDownLinkValues},
-      {"SELECTOR", kLinkValues}};
+      {"CIRCUIT", kCircuitValues}, {"SOURCE", kSourceValues},          {"PORT-NAME", kPortValues},
+      {"HOST-NAME", kHostValues},  {"DOWN-SELECTOR", kDownLinkValues}, {"SELECTOR", kLinkValues}};
   const std::string type = option.get_type_name();
   for (const auto& [name, values] : kTypes)
     if (absl::StrContains(type, name)) return values;

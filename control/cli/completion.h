@@ -9,12 +9,13 @@
 
 namespace bfly::control {
 
-// Values that only the running fabric knows. The type name of an option says that it takes them.
+// Values that only the running fabric or lab knows. The type name of an option says which it takes.
 inline constexpr char kCircuitValues[] = "circuits";  // CIRCUIT: ids
 inline constexpr char kSourceValues[] = "sources";    // SOURCE: names
 inline constexpr char kLinkValues[] = "links";        // SELECTOR: the fullest
 inline constexpr char kDownLinkValues[] = "down";     // DOWN-SELECTOR: links that are down
 inline constexpr char kPortValues[] = "ports";        // PORT-NAME
+inline constexpr char kHostValues[] = "hosts";        // HOST-NAME: of the lab
 
 // Options that say where the fabric runs. What was typed for them is passed on to `bfly values`.
 inline constexpr std::array kWhereOptions = {"--run-dir", "--controller", "--tls-ca", "--tls-cert",

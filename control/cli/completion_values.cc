@@ -20,6 +20,7 @@
 #include "control/cli/completion.h"
 #include "control/cli/typed_number.h"
 #include "control/cli/verb.h"
+#include "control/lab/journal.h"
 
 namespace bfly::control {
 namespace {
@@ -145,13 +146,18 @@ void HostPorts(Values& values) {
   for (const v1::AttachedPort& port : answer.ports()) values.Offer(port.port().name());
 }
 
+// The hosts in which a command can be run.
+void LabHosts(Values& values) {
+  const absl::StatusOr<LabRecord> record = LabJournal::Read(values.common().run_dir);
+  if (!record.ok()) return;
+  for (const LabHost& host : record->hosts)
+    if (host.has_namespace) values.Offer(host.name);
+}
+
 const std::map<std::string, std::function<void(Values&)>>& Kinds() {
-  static const auto* const kinds =
-      new std::map<std::string, std::function<void(Values&)>>{{kCircuitValues, Circuits},
-                                                              {kSourceValues, Sources},
-                                                              {kLinkValues, Links},
-                                                              {kDownLinkValues, DownLinks},
-                                                              {kPortValues, HostPorts}};
+  static const auto* const kinds = new std::map<std::string, std::function<void(Values&)>>{
+      {kCircuitValues, Circuits},   {kSourceValues, Sources}, {kLinkValues, Links},
+      {kDownLinkValues, DownLinks}, {kPortValues, HostPorts}, {kHostValues, LabHosts}};
   return *kinds;
 }
 

@@ -234,7 +234,7 @@ void AddLabExec(CLI::App& group, Invocation& invocation) {
     std::vector<std::string> command;
   };
   auto words = std::make_shared<Words>();
-  verb->add_option("host", words->host, "Name of the host")->required()->type_name("HOST");
+  verb->add_option("host", words->host, "Name of the host")->required()->type_name("HOST-NAME");
   verb->add_option("command", words->command, "The command and its arguments, after --")
       ->required()
       ->type_name("CMD");

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bash offers after TAB while a fabric runs: ids of its circuits, names of its sources, its fullest links, and those
-that are down."""
+"""What bash offers after TAB while a fabric runs: ids of its circuits, names of its sources, its fullest links, those that
+are down, and hosts of its lab."""
 import os
 import re
 import subprocess
@@ -16,6 +16,15 @@ network: {{kind: two_fold_butterfly, rows: 256, seed: 7}}
 placement: [{{stages: 0-15, lcore: {LCORES[0]}}}]
 """
 MOST = 200
+LAB = """
+name: two
+network: {kind: two_fold_butterfly, rows: 16, seed: 7}
+placement: [{stages: 0-7, lcore: LCORE}]
+hosts:
+  - {name: left, rows: 0, addresses: 10.77.0.1/24}
+  - {name: right, rows: 5, addresses: 10.77.0.2/24}
+  - {name: guest, rows: 10, kind: machine, vhost_socket: SOCKET}
+"""
 
 
 class CompletionTest(CommandLineTest):
@@ -62,6 +71,19 @@ class CompletionTest(CommandLineTest):
             self.assertEqual(self.links("link", verb, "6"), ["6,4,0"], verb)
         self.bfly("link", "restore", self.links("link", "restore", "5")[0])
         self.assertEqual(self.links("link", "restore", ""), ["6,4,0"])
+
+    def test_hosts_of_the_lab(self):
+        def hosts(*words):
+            return [word for word in self.offers("lab", "exec", *words) if not word.startswith("-")]
+
+        self.assertEqual(hosts(""), [], "there is no lab")
+        self.addCleanup(self.bfly, "lab", "down", check=False)
+        file = self.write("lab.yaml", LAB.replace("LCORE", str(LCORES[0])).replace("SOCKET", str(self.run_dir / "guest.sock")))
+        self.bfly("lab", "up", file, "--name", f"completion{os.getpid()}")
+        # bfly runs no command in a virtual machine.
+        self.assertEqual(hosts(""), ["left", "right"])
+        self.assertEqual(hosts("r"), ["right"])
+        self.assertEqual(hosts("right", "r"), [])
 
     def test_values_of_the_running_fabric(self):
         self.assertFalse([word for word in self.offers("circuit", "release", "") if word.isdigit()], "no fabric runs")

@@ -181,6 +181,12 @@ TEST(BashCompletion, OffersLinksThatAreDownWhereLinksAreBroughtBack) {
     EXPECT_THAT(OffersOf("", {"bfly", "link", verb, ""}), Contains("asked-links")) << verb;
 }
 
+TEST(BashCompletion, OffersHostsAsTheFirstWordOfLabExec) {
+  EXPECT_THAT(OffersOf("h0 h1", {"bfly", "lab", "exec", ""}),
+              IsSupersetOf({"h0", "h1", "asked-hosts"}));
+  EXPECT_THAT(OffersOf("h0 h1", {"bfly", "lab", "exec", "h0", "h"}), ElementsAre());
+}
+
 // The numbers below `count` that begin with `digits`, looked at one by one.
 std::vector<uint32_t> Beginning(const std::string& digits, uint32_t count) {
   std::vector<uint32_t> numbers;
