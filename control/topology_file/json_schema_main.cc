@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a JSON Schema of topology files for editors, from the (field_rule) options that the reader
-// checks too. It refuses nothing that the reader takes, but for numbers in quotes. What must hold
-// between fields, the reader alone knows.
+// checks too. It refuses nothing that the reader takes, but for numbers and truth values in quotes.
+// What must hold between fields, and how large a rate or a time may be, the reader alone knows.
+// Both read YAML 1.2, as editors do. YAML 1.1 has dates, and numbers such as 1_6, where 1.2 has
+// text.
 #include <cstdint>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -22,21 +24,51 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using Json = nlohmann::ordered_json;
 
-// JSON Schema knows the regular expressions of ECMAScript. An empty text counts as left out.
-constexpr char kRanges[] = "^( *[0-9]+ *(- *[0-9]+ *)?(, *[0-9]+ *(- *[0-9]+ *)?)*)?$";
-constexpr char kRate[] = "^(none|\\s*[0-9.]+\\s*[kMG]?bps\\s*)?$";
-constexpr char kDuration[] = "^(\\s*[0-9.]+\\s*[num]?s\\s*)?$";
+// JSON Schema knows the regular expressions of ECMAScript. In Python, where validators are written
+// too, `$` stands before a line's end as well, and `\s` for more blanks than the reader skips.
+constexpr char kEnd[] = "(?![\\s\\S])";
+constexpr char kBlanks[] = "[ \\t\\n\\v\\f\\r]*";
+// Digits with at most one point among them.
+constexpr char kNumber[] = "([0-9]+\\.?[0-9]*|\\.[0-9]+)";
+
+// The whole text is `form`, or empty: an empty text counts as left out.
+std::string Whole(const std::string& form) { return absl::StrCat("^(", form, ")?", kEnd); }
+
+std::string Quantity(const std::string& unit) {
+  return absl::StrCat(kBlanks, kNumber, kBlanks, unit, kBlanks);
+}
+
+// Digits of the numbers up to `most`, with any number of zeros in front.
+std::string UpTo(const std::string& most) {
+  std::string form = absl::StrCat("[0-9]{1,", most.size() - 1, "}");
+  for (size_t i = 0; i < most.size(); ++i) {
+    // The first i digits are those of `most`, and the next one is less.
+    if (most[i] == '0') continue;
+    absl::StrAppend(&form, "|", most.substr(0, i), "[0-",
+                    std::string(1, static_cast<char>(most[i] - 1)), "]");
+    if (const size_t rest = most.size() - i - 1; rest > 0)
+      absl::StrAppend(&form, "[0-9]{", rest, "}");
+  }
+  return absl::StrCat("0*(", form, "|", most, ")");
+}
+
+std::string Ranges() {
+  const std::string number = absl::StrCat(kBlanks, UpTo(absl::StrCat(UINT32_MAX)), kBlanks);
+  const std::string range = absl::StrCat(number, "(-", number, ")?");
+  return Whole(absl::StrCat(range, "(,", range, ")*"));
+}
 
 // A value as YAML reads it: a number or a truth value that stands where text should is text.
 Json Text(const FieldDescriptor& field) {
   const v1::FieldRule& rule = RuleOf(field);
-  if (rule.quantity() == v1::FieldRule::RATE) return {{"type", {"string"}}, {"pattern", kRate}};
+  if (rule.quantity() == v1::FieldRule::RATE)
+    return {{"type", {"string"}}, {"pattern", Whole("none|" + Quantity("[kMG]?bps"))}};
   if (rule.quantity() == v1::FieldRule::DURATION)
-    return {{"type", {"string"}}, {"pattern", kDuration}};
+    return {{"type", {"string"}}, {"pattern", Whole(Quantity("[num]?s"))}};
   Json text = {{"type", {"string", "number", "boolean"}}};
   if (rule.ranges())
     text = {{"type", {"string", "integer"}},
-            {"pattern", kRanges},
+            {"pattern", Ranges()},
             {"minimum", 0},
             {"maximum", UINT32_MAX}};
   if (rule.required()) text["minLength"] = 1;

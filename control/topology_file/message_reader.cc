@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "control/topology_file/schema.h"
+#include "control/topology_file/yaml_number.h"
 
 namespace bfly::control {
 namespace {
@@ -24,6 +25,19 @@ using google::protobuf::Reflection;
 
 std::string Join(const std::string& path, absl::string_view key) {
   return path.empty() ? std::string(key) : absl::StrCat(path, ".", key);
+}
+
+// A number without quotes in decimal digits, and any other text as it stands.
+std::string NumberText(const YamlNode& node) {
+  return node.quoted ? node.text : WholeNumberOf(node.text).value_or(node.text);
+}
+
+// The words of YAML 1.2 for a truth value, without quotes, or "true" and "false" with them.
+std::optional<bool> TruthOf(const YamlNode& node) {
+  const absl::string_view text = node.text;
+  if (text == "true" || (!node.quoted && (text == "True" || text == "TRUE"))) return true;
+  if (text == "false" || (!node.quoted && (text == "False" || text == "FALSE"))) return false;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -186,10 +200,12 @@ void MessageReader::ReadScalar(const YamlNode& node, const FieldDescriptor& fiel
   const Reflection& reflection = *message->GetReflection();
   const std::string value = Quotable(node.text);
   switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_STRING:
-      if (const auto wrong = Breaks(field, node.text)) Complain(node.place, path, value, *wrong);
-      return field.is_repeated() ? reflection.AddString(message, &field, node.text)
-                                 : reflection.SetString(message, &field, node.text);
+    case FieldDescriptor::CPPTYPE_STRING: {
+      const std::string text = RuleOf(field).ranges() ? NumberText(node) : node.text;
+      if (const auto wrong = Breaks(field, text)) Complain(node.place, path, value, *wrong);
+      return field.is_repeated() ? reflection.AddString(message, &field, text)
+                                 : reflection.SetString(message, &field, text);
+    }
     case FieldDescriptor::CPPTYPE_ENUM: {
       const std::optional<int> number = EnumNumber(*field.enum_type(), node.text);
       if (number) {
@@ -202,13 +218,15 @@ void MessageReader::ReadScalar(const YamlNode& node, const FieldDescriptor& fiel
                                    meant ? absl::StrCat("; did you mean ", *meant, "?") : "",
                                    " (allowed: ", Allowed(field), ")"));
     }
-    case FieldDescriptor::CPPTYPE_BOOL:
-      if (node.text != "true" && node.text != "false") {
+    case FieldDescriptor::CPPTYPE_BOOL: {
+      const std::optional<bool> truth = TruthOf(node);
+      if (!truth) {
         return Complain(node.place, path, value,
                         absl::StrCat("\"", value, "\" is unknown (allowed: true or false)"));
       }
-      return field.is_repeated() ? reflection.AddBool(message, &field, node.text == "true")
-                                 : reflection.SetBool(message, &field, node.text == "true");
+      return field.is_repeated() ? reflection.AddBool(message, &field, *truth)
+                                 : reflection.SetBool(message, &field, *truth);
+    }
     case FieldDescriptor::CPPTYPE_DOUBLE:
       return ReadReal(node, field, message, path);
     default:
@@ -223,7 +241,8 @@ void MessageReader::ReadNumber(const YamlNode& node, const FieldDescriptor& fiel
   }
   const Reflection& reflection = *message->GetReflection();
   const std::string value = Quotable(node.text);
-  absl::string_view digits = node.text;
+  const std::string text = NumberText(node);
+  absl::string_view digits = text;
   uint64_t number = 0;
   const bool understood = absl::StartsWith(digits, "0x") ? absl::SimpleHexAtoi(digits, &number)
                                                          : absl::SimpleAtoi(digits, &number);
@@ -253,7 +272,7 @@ void MessageReader::ReadReal(const YamlNode& node, const FieldDescriptor& field,
   const Reflection& reflection = *message->GetReflection();
   const std::string value = Quotable(node.text);
   double number = 0;
-  if (!absl::SimpleAtod(node.text, &number) || !std::isfinite(number)) {
+  if (!absl::SimpleAtod(NumberText(node), &number) || !std::isfinite(number)) {
     return Complain(
         node.place, path, value,
         absl::StrCat("\"", value, "\" is not a number (allowed: ", Allowed(field), ")"));

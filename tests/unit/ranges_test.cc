@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "control/topology_file/yaml_number.h"
+
 namespace bfly::control {
 namespace {
 
@@ -25,6 +27,17 @@ TEST(Ranges, RefusesEverythingElse) {
                            "1.5", "a", "4294967296", "1 2"}) {
     EXPECT_FALSE(ParseRanges(junk).ok()) << junk;
   }
+}
+
+TEST(WholeNumberOf, ReadsWhatYaml12Writes) {
+  for (const char* sixteen : {"16", "+16", "016", "0x10", "0o20", "16.", "16.0", "1.6e1", "160E-1"})
+    EXPECT_EQ(WholeNumberOf(sixteen), "16") << sixteen;
+  EXPECT_EQ(WholeNumberOf("-0"), "0");
+  EXPECT_EQ(WholeNumberOf("18446744073709551615"), "18446744073709551615");
+  for (const char* none :
+       {"", "-1", "1_6", "0X10", "-0x10", "0x", "0o8", "0b1", "1.5", "1e", ".", "1.2.3", "1:30",
+        " 16", "18446744073709551616", "0x10000000000000000", "0o2000000000000000000000", "1e20"})
+    EXPECT_EQ(WholeNumberOf(none), std::nullopt) << none;
 }
 
 }  // namespace
