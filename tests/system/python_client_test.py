@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python package against real daemons: what it does is seen by `bfly`, and what is wrong comes as bfly.Error."""
 import csv
+import os
 import pathlib
+import subprocess
 import sys
 import time
 import unittest
 import unittest.mock
 
 from command_line import CommandLineTest, balances
-from lab import PYTHON_PATH, ROOT, wait_until
+from lab import PATIENCE, PYTHON_PATH, ROOT, wait_until
 
 sys.path.insert(0, PYTHON_PATH)
 import bfly  # noqa: E402
@@ -38,6 +40,51 @@ class PythonClientTest(CommandLineTest):
         words = self.refused("INVALID_ARGUMENT", "process", bfly.source, process="posson")
         self.assertIn('"posson" is unknown (allowed: constant, poisson, bernoulli, on-off, slotted-batch)', words.message)
         self.assertEqual(bfly.source(process="on_off"), bfly.source(process="on-off"))
+
+    def test_arguments_that_cannot_be_sent_are_errors_with_the_field(self):
+        fabric = bfly.Fabric("unix:/nowhere", 1.0)
+        self.addCleanup(fabric.close)
+        for field, call in (
+                ("input", lambda: bfly.set_up(-1, 2)), ("output", lambda: bfly.set_up(1, 2**32)), ("rows", lambda: bfly.set_up(1, 2, rows=[-1])),
+                ("stage", lambda: bfly.set_up(1, 2, avoid=[(-1, 0, 0)])), ("id", lambda: bfly.release(-7)),
+                ("stages", lambda: bfly.links(stages=iter([-1]))), ("row", lambda: bfly.source(to=-1)),
+                ("permutation", lambda: bfly.source(to=[1, -1])), ("input", lambda: fabric.circuits.list(input=-1)),
+                ("outputs", lambda: fabric.circuits.route([1, -1])), ("batch", lambda: fabric.circuits.stream([], batch=0)),
+                ("row", lambda: fabric.links.fail(0, -1, 0)), ("queue_limit", lambda: fabric.links.set(queue_limit=-1)),
+                ("level", lambda: fabric.nodes.fail(-1, 0)), ("queue_pairs", lambda: fabric.ports.add("p", "d", "0", queue_pairs=-1)),
+                ("outputs", lambda: fabric.schedules.start([[-1]])), ("queue", lambda: fabric.schedules.start("rotor", queue=-1)),
+                ("fanciness", lambda: fabric.programs.run("greedy", fanciness=1)), ("kinds", lambda: fabric.events(kinds=["linksss"])),
+                ("severity", lambda: fabric.events(severity="loud")), ("since", lambda: fabric.events(since=-1)),
+                ("pictures", lambda: fabric.telemetry.subscribe(pictures=0)), ("every", lambda: fabric.telemetry.subscribe(float("nan"))),
+                ("every", lambda: fabric.telemetry.subscribe(-1)), ("election_id", fabric.primary(-1).__enter__)):
+            with self.subTest(field=field), self.assertRaises(ValueError) as caught:
+                call()
+            self.assertIsInstance(caught.exception, bfly.ArgumentError)
+            self.assertIsInstance(caught.exception, bfly.Error)
+            self.assertEqual((caught.exception.field, caught.exception.code.name), (field, "INVALID_ARGUMENT"), caught.exception)
+            self.assertTrue(caught.exception.message.startswith(f"{field}: "), caught.exception.message)
+
+    def test_arguments_of_a_wrong_type_are_type_errors(self):
+        for row in ("3", 3.5):
+            self.assertRaises(TypeError, bfly.set_up, row, 2)
+
+    def test_a_refused_stream_leaves_no_noise_behind(self):
+        program = "import bfly\ntry:\n    bfly.Fabric('unix:/nowhere', 1.0).events(kinds=['linksss'])\nexcept bfly.ArgumentError as error:\n    print(error.field)\n"
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": PYTHON_PATH},
+                              timeout=PATIENCE, check=False)
+        self.assertEqual((done.stdout, done.stderr), ("kinds\n", ""))
+
+    def test_files_of_tls_that_are_not_there_are_named(self):
+        there = self.write("there.pem", "not a certificate")
+        for given, field in (({"CA": "/nowhere/ca.pem"}, "$BFLY_TLS_CA"),
+                             ({"CA": there, "KEY": "/nowhere/key.pem", "CERT": there}, "$BFLY_TLS_KEY"),
+                             ({"CA": there, "KEY": there}, "$BFLY_TLS_CERT"), ({"CA": there, "CERT": there}, "$BFLY_TLS_KEY")):
+            # A key without its certificate would end the process inside of gRPC.
+            environment = {name: text for name, text in os.environ.items() if not name.startswith("BFLY_TLS")}
+            environment |= {f"BFLY_TLS_{name}": str(path) for name, path in given.items()} | {"PYTHONPATH": PYTHON_PATH}
+            program = "import bfly\ntry:\n    bfly.connect('127.0.0.1:1')\nexcept bfly.ArgumentError as error:\n    print(error.field)\n"
+            done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=PATIENCE, check=False)
+            self.assertEqual((done.stdout, done.stderr), (field + "\n", ""), given)
 
     def test_circuits(self):
         self.bfly("up", self.file)

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Union
 
-from .errors import Error
+from .errors import ArgumentError, Error, made
 from .session import Session, Stream
 from .v1 import circuits_pb2 as pb
 from .v1 import circuits_pb2_grpc
@@ -18,7 +18,7 @@ _LONGEST_BATCH = 4096
 
 
 def _refs(links: Iterable[Link]) -> list[pb.LinkRef]:
-    return [pb.LinkRef(stage=stage, row=row, port=port) for stage, row, port in links]
+    return [made(pb.LinkRef, stage=stage, row=row, port=port) for stage, row, port in links]
 
 
 def _id(circuit: pb.Circuit | int) -> int:
@@ -32,13 +32,13 @@ def _outcome(result: pb.CircuitResult) -> pb.Circuit | Error:
 def set_up(input: int, output: int, *, rows: Sequence[int] = (), ports: Sequence[int] = (), avoid: Iterable[Link] = (),
            protocol: str = "", seed: int = 0, key: str = "", in_band: bool = False) -> pb.SetUpRequest:
     """A request for a circuit. Without `rows` and `ports` the protocol chooses its path. `key` is an idempotency key."""
-    return pb.SetUpRequest(input=input, output=output, rows=rows, ports=ports, avoid=_refs(avoid), protocol=protocol,
-                           seed=seed, idempotency_key=key, in_band=in_band)
+    return made(pb.SetUpRequest, input=input, output=output, rows=rows, ports=ports, avoid=_refs(avoid), protocol=protocol, seed=seed,
+                idempotency_key=key, in_band=in_band)
 
 
 def release(circuit: pb.Circuit | int) -> pb.ReleaseRequest:
     """A request to release a circuit, by itself or by its id."""
-    return pb.ReleaseRequest(id=_id(circuit))
+    return made(pb.ReleaseRequest, id=_id(circuit))
 
 
 class Circuits:
@@ -63,23 +63,24 @@ class Circuits:
         return [_outcome(result) for result in answer.results]
 
     def release(self, circuit: pb.Circuit | int, *, key: str = "") -> pb.Circuit:
-        request = pb.ReleaseRequest(id=_id(circuit), idempotency_key=key)
+        request = made(pb.ReleaseRequest, id=_id(circuit), idempotency_key=key)
         answer: pb.ReleaseResponse = self._session.call(self._stub.Release, request)
         return answer.circuit
 
     def move(self, circuit: pb.Circuit | int, *, rows: Sequence[int] = (), ports: Sequence[int] = (),
              avoid: Iterable[Link] = (), protocol: str = "", seed: int = 0) -> pb.Circuit:
         """Gives a circuit another path between the same rows; at every moment one of the two paths holds."""
-        request = pb.MoveRequest(id=_id(circuit), rows=rows, ports=ports, avoid=_refs(avoid), protocol=protocol, seed=seed)
+        request = made(pb.MoveRequest, id=_id(circuit), rows=rows, ports=ports, avoid=_refs(avoid), protocol=protocol, seed=seed)
         answer: pb.MoveResponse = self._session.call(self._stub.Move, request)
         return answer.circuit
 
     def list(self, *, input: int | None = None, output: int | None = None, link: Link | None = None,
              broken: bool | None = None) -> Iterator[pb.Circuit]:
         """The standing circuits that fit the filters. A page is read when the one before it is used up."""
-        request = pb.ListRequest(input=input, output=output, page_size=_PAGE, link=_refs([link])[0] if link else None)
-        if broken is not None:
-            request.broken = broken
+        return self._pages(made(pb.ListRequest, input=input, output=output, page_size=_PAGE,
+                                link=_refs([link])[0] if link else None, broken=broken))
+
+    def _pages(self, request: pb.ListRequest) -> Iterator[pb.Circuit]:
         while True:
             answer: pb.ListResponse = self._session.call(self._stub.List, request)
             yield from answer.circuits
@@ -98,7 +99,7 @@ class Circuits:
         controller keeps up.
         """
         if not 1 <= batch <= _LONGEST_BATCH:
-            raise ValueError(f"batch: {batch} is outside 1..{_LONGEST_BATCH}")
+            raise ArgumentError("batch", f"{batch} is outside 1..{_LONGEST_BATCH}")
 
         def messages() -> Iterator[pb.CircuitOperation]:
             source = iter(operations)
@@ -122,11 +123,9 @@ class Circuits:
     def route(self, permutation: str | Sequence[int] = "random", *, protocol: str = "minimum", seed: int = 0,
               replace: bool = False, dry_run: bool = False) -> pb.RoutePermutationResponse:
         """Routes a whole permutation and installs it: one by its name, or the output of every input row in turn."""
-        request = pb.RoutePermutationRequest(protocol=protocol, seed=seed, replace=replace, dry_run=dry_run)
-        if isinstance(permutation, str):
-            request.permutation = permutation
-        else:
-            request.inputs.extend(range(len(permutation)))
-            request.outputs.extend(permutation)
+        named = isinstance(permutation, str)
+        request = made(pb.RoutePermutationRequest, protocol=protocol, seed=seed, replace=replace, dry_run=dry_run,
+                       permutation=permutation if named else None, inputs=None if named else range(len(permutation)),
+                       outputs=None if named else permutation)
         answer: pb.RoutePermutationResponse = self._session.call(self._stub.RoutePermutation, request)
         return answer

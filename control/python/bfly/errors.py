@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one exception of this package."""
+"""The exceptions of this package: Error, and ArgumentError, which is an Error."""
 import pathlib
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeVar
 
 import grpc
 from google.protobuf import descriptor_pb2, message_factory
@@ -10,6 +11,7 @@ from google.protobuf import descriptor_pb2, message_factory
 # registered files of the same names.
 _FILES = descriptor_pb2.FileDescriptorSet.FromString(pathlib.Path(__file__).with_name("rpc.descriptors").read_bytes())
 _MESSAGES: dict[str, Any] = message_factory.GetMessages(list(_FILES.file))
+_M = TypeVar("_M")
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 
@@ -51,14 +53,34 @@ class Error(Exception):
         return cls(code, message, fields)
 
 
+class ArgumentError(Error, ValueError):
+    """An argument that cannot be sent, or a setting with which no connection can be made. It has the code INVALID_ARGUMENT."""
+
+    def __init__(self, field: str, description: str):
+        super().__init__(grpc.StatusCode.INVALID_ARGUMENT, f"{field}: {description}", (FieldError(field, description),))
+
+
+def made(kind: Callable[..., _M], **fields: Any) -> _M:
+    """A message with these fields; None leaves a field out. Raises ArgumentError for a value that does not fit into its field."""
+    fields = {field: [*value] if isinstance(value, Iterator) else value for field, value in fields.items()}
+    try:
+        return kind(**fields)
+    except ValueError:  # of protobuf, which does not name the field
+        for field, value in fields.items():
+            try:
+                kind(**{field: value})
+            except ValueError as why:
+                raise ArgumentError(field, f"{value!r} cannot be sent ({why})") from None
+        raise
+
+
 def value_of(field: str, word: str, values: dict[str, Any]) -> Any:
     """The value that a word such as "on-off" names. The values have names such as ON_OFF, and 0 may stand for none."""
     known = {name.lower().replace("_", "-"): value for name, value in values.items() if not name.endswith("_UNSPECIFIED")}
     found = known.get(word.lower().replace("_", "-"))
     if found is not None:
         return found
-    wrong = FieldError(field, f'"{word}" is unknown (allowed: {", ".join(known)})')
-    raise Error(grpc.StatusCode.INVALID_ARGUMENT, f"{field}: {wrong.description}", (wrong,))
+    raise ArgumentError(field, f'"{word}" is unknown (allowed: {", ".join(known)})')
 
 
 def _fields(error: Any) -> tuple[FieldError, ...]:

@@ -2,17 +2,18 @@
 """What happens to a fabric, as it happens."""
 from collections.abc import Iterable
 
+from .errors import ArgumentError, made
 from .session import Session, Stream
 from .v1 import events_pb2 as pb
 from .v1 import events_pb2_grpc
 
 
-def _value(enum: str, name: str) -> str:
+def _value(argument: str, enum: str, name: str) -> str:
     """A value of an enum of Event, by its name in any case."""
     values = pb.Event.DESCRIPTOR.enum_types_by_name[enum].values
     known = [value.name for value in values if value.number]
     if name.upper() not in known:
-        raise ValueError(f"{name} is none of {', '.join(known).lower()}")
+        raise ArgumentError(argument, f"{name} is none of {', '.join(known).lower()}")
     return name.upper()
 
 
@@ -24,10 +25,8 @@ class Events(Stream[pb.Event]):
     """
 
     def __init__(self, session: Session, *, kinds: Iterable[str], severity: str, since: int | None, run_id: str, follow: bool):
-        request = pb.WatchEventsRequest(kinds=[_value("Kind", kind) for kind in kinds], severity=_value("Severity", severity),
-                                        run_id=run_id, past_only=not follow)
-        if since is not None:
-            request.since = since
+        request = made(pb.WatchEventsRequest, kinds=[_value("kinds", "Kind", kind) for kind in kinds],
+                       severity=_value("severity", "Severity", severity), run_id=run_id, past_only=not follow, since=since)
         stub = events_pb2_grpc.EventsStub(session.channel)
         super().__init__(session.address, stub.Watch(request), lambda event: iter([event]))
         first = next(self)

@@ -2,6 +2,7 @@
 """Host ports of a fabric that runs: added and removed one at a time."""
 from collections.abc import Sequence
 
+from .errors import made
 from .session import Session
 from .v1 import attached_port_pb2, fabric_pb2_grpc, topology_pb2
 
@@ -15,10 +16,8 @@ class Ports:
             translate_mac: bool | None = None) -> attached_port_pb2.AttachedPort:
         """Adds a host port for these rows (ranges). The other arguments are those of a port of the topology file. Packets of other
         rows are not lost."""
-        port = topology_pb2.HostPort(name=name, device=device, rows=rows, queue_pairs=queue_pairs, lcores=lcores,
-                                     data_plane=data_plane)
-        if translate_mac is not None:
-            port.translate_mac = translate_mac
+        port = made(topology_pb2.HostPort, name=name, device=device, rows=rows, queue_pairs=queue_pairs, lcores=lcores,
+                    data_plane=data_plane, translate_mac=translate_mac)
         answer: attached_port_pb2.AddPortResponse = self._session.call(
             self._stub.AddPort, attached_port_pb2.AddPortRequest(port=port))
         return answer.port
@@ -26,7 +25,7 @@ class Ports:
     def remove(self, name: str) -> attached_port_pb2.AttachedPort:
         """Removes a host port. Returns it as it was."""
         answer: attached_port_pb2.RemovePortResponse = self._session.call(
-            self._stub.RemovePort, attached_port_pb2.RemovePortRequest(name=name))
+            self._stub.RemovePort, made(attached_port_pb2.RemovePortRequest, name=name))
         return answer.port
 
     def list(self) -> list[attached_port_pb2.AttachedPort]:

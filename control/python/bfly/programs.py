@@ -2,6 +2,7 @@
 """Packet algorithms of the papers, in exact steps: on the workers of the fabric, or as dry runs that record every packet."""
 from typing import Any
 
+from .errors import made
 from .session import Session
 from .v1 import programs_pb2_grpc
 from .v1 import route_pb2 as pb
@@ -17,10 +18,10 @@ class Programs:
 
         `more` are fields of RouteRequest, such as permutation="bitrev", seed=1, h=4 or waves=2.
         """
-        report: pb.RouteReport = self._session.call(self._stub.Route, pb.RouteRequest(program=program, **more))
+        report: pb.RouteReport = self._session.call(self._stub.Route, made(pb.RouteRequest, program=program, **more))
         return report
 
     def dry_run(self, program: str, **more: Any) -> pb.RouteRecording:
         """The controller takes the steps around what is down now, sends nothing, and tells where every packet was."""
-        recording: pb.RouteRecording = self._session.call(self._stub.DryRun, pb.RouteRequest(program=program, **more))
+        recording: pb.RouteRecording = self._session.call(self._stub.DryRun, made(pb.RouteRequest, program=program, **more))
         return recording

@@ -6,7 +6,7 @@ import threading
 
 import grpc
 
-from .errors import Error, FieldError
+from .errors import Error, FieldError, made
 from .session import Session
 from .v1 import fabric_pb2, fabric_pb2_grpc
 
@@ -31,7 +31,7 @@ class Role:
     def __enter__(self) -> "Role":
         if self._session.election_id:
             raise Error(grpc.StatusCode.FAILED_PRECONDITION, "this connection holds the primary role already")
-        self._requests.put(fabric_pb2.ArbitrateRequest(election_id=self.election_id))
+        self._requests.put(made(fabric_pb2.ArbitrateRequest, election_id=self.election_id))
         stub = fabric_pb2_grpc.FabricStub(self._session.channel)
         self._call = stub.Arbitrate(iter(self._requests.get, None))
         try:

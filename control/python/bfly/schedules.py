@@ -2,7 +2,7 @@
 """Circuits on a clock: slots that the input workers step through by themselves."""
 from collections.abc import Iterable, Sequence
 
-from .errors import value_of
+from .errors import made, value_of
 from .session import Session
 from .v1 import schedules_pb2 as pb
 from .v1 import schedules_pb2_grpc
@@ -27,17 +27,15 @@ class Schedules:
         late            what happens to frames whose slot is not on: "wait", "drop" or "vlb" (by an intermediate row)
         queue, waiting  frames that may wait at a row for a slot, and at all rows; 0: as without
         """
-        schedule = pb.Schedule(slot=slot, guard=guard, protocol=protocol, seed=seed, queue=queue, waiting=waiting,
-                               late=value_of("late", late, dict(pb.Schedule.Late.items())))
+        schedule = made(pb.Schedule, slot=slot, guard=guard, protocol=protocol, seed=seed, queue=queue, waiting=waiting,
+                        late=value_of("late", late, dict(pb.Schedule.Late.items())))
         if isinstance(slots, str):
             schedule.sequence = value_of("slots", slots, _SEQUENCES)
         else:
             schedule.sequence = pb.Schedule.SLOTS
             for one in slots:
-                if isinstance(one, str):
-                    schedule.slots.add(permutation=one)
-                else:
-                    schedule.slots.add(outputs=one)
+                word = isinstance(one, str)
+                schedule.slots.append(made(pb.ScheduleSlot, permutation=one if word else None, outputs=None if word else one))
         answer: pb.StartScheduleResponse = self._session.call(
             self._stub.Start, pb.StartScheduleRequest(schedule=schedule, replace=replace, dry_run=dry_run))
         return answer.status

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 import grpc
 
-from .errors import Error
+from .errors import ArgumentError, Error
 
 T = TypeVar("T")
 
@@ -15,21 +15,29 @@ _OPTIONS = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_bac
             ("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 
-def _file(path: str | None) -> bytes | None:
+def _file(variable: str) -> bytes | None:
+    path = os.environ.get(variable)
     if not path:
         return None
-    with open(path, "rb") as pem:
-        return pem.read()
+    try:
+        with open(path, "rb") as pem:
+            return pem.read()
+    except OSError as why:
+        raise ArgumentError(f"${variable}", f"cannot read {path}: {why.strerror}") from None
 
 
 def _channel(address: str) -> grpc.Channel:
     """At a Unix socket the kernel says who calls; TCP is encrypted, with the files that the command line would use."""
     if address.startswith("unix:"):
         return grpc.insecure_channel(address, options=_OPTIONS)
-    ca, key, certificate = (_file(os.environ.get(f"BFLY_TLS_{name}")) for name in ("CA", "KEY", "CERT"))
+    ca, key, certificate = (_file(f"BFLY_TLS_{name}") for name in ("CA", "KEY", "CERT"))
     if ca is None:
         raise Error(grpc.StatusCode.INVALID_ARGUMENT, f"{address} is reached by TCP, which is encrypted: name the authority that signed "
                     "the controller's certificate in $BFLY_TLS_CA (and your own certificate in $BFLY_TLS_CERT and $BFLY_TLS_KEY)")
+    if (key is None) != (certificate is None):
+        # gRPC would abort the whole program.
+        missing, given = ("KEY", "CERT") if key is None else ("CERT", "KEY")
+        raise ArgumentError(f"$BFLY_TLS_{missing}", f"is not set, but $BFLY_TLS_{given} is; a certificate and its key go together")
     return grpc.secure_channel(address, grpc.ssl_channel_credentials(ca, key, certificate), options=_OPTIONS)
 
 
@@ -47,6 +55,8 @@ class Stream(Generic[T]):
 
     It reads an answer when it is asked for one, and keeps none. A `with` block closes it, and so does losing it.
     """
+
+    _call: Any = None  # where __init__ of a class below this one has raised before there was a call
 
     def __init__(self, address: str, call: Any, answers: Callable[[Any], Iterator[T]], most: int | None = None):
         self._call, self._most = call, most
@@ -66,7 +76,8 @@ class Stream(Generic[T]):
         return item
 
     def close(self) -> None:
-        self._call.cancel()
+        if self._call is not None:
+            self._call.cancel()
 
     def __enter__(self) -> "Stream[T]":
         return self

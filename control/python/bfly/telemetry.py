@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counters of links, ports and workers: now, or as a stream of pictures."""
+import math
 from collections.abc import Iterable
 
+from .errors import ArgumentError, made
 from .session import Session, Stream
 from .v1 import telemetry_pb2 as pb
 from .v1 import telemetry_pb2_grpc
@@ -10,7 +12,7 @@ from .v1 import telemetry_pb2_grpc
 def links(*, stages: Iterable[int] = (), rows: Iterable[int] = (), ports: Iterable[int] = (), top: int = 0,
           nonzero: bool = False) -> pb.CounterFilter:
     """Which links a picture has: those of some stages, rows and ports, the `top` fullest, those that carried something."""
-    return pb.CounterFilter(stages=stages, rows=rows, ports=ports, top=top, nonzero=nonzero)
+    return made(pb.CounterFilter, stages=stages, rows=rows, ports=ports, top=top, nonzero=nonzero)
 
 
 # No link at all: ports, workers and the account of packets.
@@ -35,7 +37,9 @@ class Telemetry:
         between are left out, `skipped` counts them, and a client that has not read for 5 s is cancelled.
         """
         if pictures is not None and pictures < 1:
-            raise ValueError(f"pictures: {pictures} is below 1")
+            raise ArgumentError("pictures", f"{pictures} is below 1")
+        if not 0 <= every < math.inf:
+            raise ArgumentError("every", f"{every} is no time to wait")
         mode = pb.SubscribeRequest.ON_CHANGE if on_change else pb.SubscribeRequest.SAMPLE
-        request = pb.SubscribeRequest(mode=mode, interval_ms=round(every * 1000), filter=only)
+        request = made(pb.SubscribeRequest, mode=mode, interval_ms=round(every * 1000), filter=only)
         return Stream(self._session.address, self._stub.Subscribe(request), lambda picture: iter([picture]), pictures)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Built-in sources, which drive a fabric without a tester."""
 from collections.abc import Sequence
+from typing import Any
 
-from .errors import value_of
+from .errors import made, value_of
 from .session import Session
 from .v1 import traffic_pb2 as pb
 from .v1 import traffic_pb2_grpc
@@ -23,25 +24,20 @@ def source(rows: str = "", *, rate: float = 1000, to: str | int | Sequence[int] 
     packets  of each row; 0: until the source is stopped
     process  "constant", "poisson", "bernoulli", "on-off" or "slotted-batch"; the last three take slot, on and duty
     """
-    made = pb.TrafficSource(name=name, rows=rows, packets_per_second=rate, bytes=bytes, packets=packets, seed=seed,
-                            priority=priority, latency=latency, slot=slot, on=on,
-                            process=value_of("process", process, dict(pb.TrafficSource.Process.items())))
-    if made.process == pb.TrafficSource.ON_OFF:
-        made.duty = duty
+    number = value_of("process", process, dict(pb.TrafficSource.Process.items()))
+    more: dict[str, Any] = {"duty": duty} if number == pb.TrafficSource.ON_OFF else {}
     if isinstance(to, int):
-        made.destination, made.row = pb.TrafficSource.ROW, to
+        more |= {"destination": pb.TrafficSource.ROW, "row": to}
     elif not isinstance(to, str):
-        made.destination, made.pattern = pb.TrafficSource.PATTERN, "permutation"
-        made.permutation.extend(to)
+        more |= {"destination": pb.TrafficSource.PATTERN, "pattern": "permutation", "permutation": to}
     elif to in _DESTINATIONS:
-        made.destination = _DESTINATIONS[to]
+        more["destination"] = _DESTINATIONS[to]
     else:
-        made.destination, made.pattern = pb.TrafficSource.PATTERN, to
+        more |= {"destination": pb.TrafficSource.PATTERN, "pattern": to, "hotspots": hotspots, "weights": weights}
         if to == "p-flip":
-            made.p = p
-        made.hotspots.extend(hotspots)
-        made.weights.extend(weights)
-    return made
+            more["p"] = p
+    return made(pb.TrafficSource, name=name, rows=rows, packets_per_second=rate, bytes=bytes, packets=packets, seed=seed,
+                priority=priority, latency=latency, slot=slot, on=on, process=number, **more)
 
 
 class Traffic:
