@@ -80,8 +80,9 @@ absl::StatusOr<ControllerLock> ControllerLock::Take(const std::string& run_direc
     if (flock(fd, LOCK_EX | LOCK_NB) == 0 && IsAt(fd, path)) {
       std::string id = !words.empty() && IsOwnerId(words[0]) ? words[0] : NewOwnerId();
       const std::string text = absl::StrCat(id, " ", getpid(), "\n");
-      if (ftruncate(fd, 0) != 0 ||
-          pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+      // The id comes first and stays the same, so a kill between the two leaves it whole.
+      if (pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
+          ftruncate(fd, static_cast<off_t>(text.size())) != 0) {
         const absl::Status failed = CannotUse("cannot write", path);
         close(fd);
         return failed;
