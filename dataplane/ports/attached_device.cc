@@ -54,49 +54,56 @@ absl::Status AttachedDevice::Attach() {
     memif_id_ = memif->id;
     config_.to_driver = relay_->DriversDevice(config_.device);
   }
+  attached_too_early_ = keeper_ != nullptr && DevicePresence::IsDown(config_.device);
   auto device = Ethdev::Open(config_);
   if (!device.ok()) return device.status();
   presence_ = DevicePresence(config_.device, (*device)->id());
   {
     const std::lock_guard lock(mutex_);
     device_ = *std::move(device);
-    problem_.clear();
+  }
+  if (after_attaching_) after_attaching_();
+  if (attached_too_early_) {
+    // The workers do not get it. The keeper takes it away and attaches it again.
+    Say(presence_.what() + " was down; the port is attached again when it is up");
+    return absl::OkStatus();
   }
   if (relay_ != nullptr) {
     relay_->Add(memif_id_, device_->id(), &gate_);
   } else {
     gate_.Open(device_->id());
   }
+  Say("");
   return absl::OkStatus();
 }
 
 void AttachedDevice::Tend() {
   if (device_ != nullptr) {
-    if (presence_.gone()) return Detach();
+    std::string problem = presence_.problem();
+    if (problem.empty() && attached_too_early_) problem = presence_.what() + " was down";
+    if (!problem.empty()) return Detach(std::move(problem));
     const bool has_carrier = presence_.has_carrier();
     const std::lock_guard lock(mutex_);
     has_carrier_ = has_carrier;
     return;
   }
   const auto now = std::chrono::steady_clock::now();
-  if (now < next_try_ || !presence_.back()) return;
+  if (std::string missing = presence_.missing(); !missing.empty()) return Say(std::move(missing));
+  if (now < next_try_) return;
   if (const absl::Status status = Attach(); !status.ok()) {
     Say(absl::StrCat(presence_.what(), " cannot be attached again: ", status.message()));
     next_try_ = now + kTryEvery;
-    return;
   }
-  if (after_attaching_) after_attaching_();
 }
 
-void AttachedDevice::Detach() {
+void AttachedDevice::Detach(std::string problem) {
   gate_.Close();
   keeper_->WaitForWorkers();
   device_->Reclaim();
   const std::lock_guard lock(mutex_);
   missed_before_ += device_->missed();
   AddXdpCounters(device_->xdp(), xdp_before_);
-  problem_ = absl::StrCat(presence_.what(),
-                          " is gone; the port is attached again when there is one of that name");
+  problem_ = std::move(problem);
   device_.reset();
 }
 

@@ -33,7 +33,7 @@ class AttachedDevice {
   const DeviceGate* gate() const { return &gate_; }
   // Any thread. The sum over all attachments of the device.
   uint64_t missed() const;
-  // DPDK's name of its driver; empty while its interface is gone.
+  // DPDK's name of its driver; empty while the device is not attached.
   std::string driver() const;
   XdpCounters xdp() const;
   // As the device was attached first. A device that took flow rules is attached again only if it
@@ -47,8 +47,8 @@ class AttachedDevice {
   // The address of the host behind the device; 0: unknown (host_behind.h).
   MacAddress HostBehind() const;
 
-  // The chore that runs after the device was attached again. Set it before the keeper tends the
-  // device.
+  // The chore that runs when the device was attached again, before workers use it. Set it before
+  // the keeper tends the device.
   void AfterAttaching(std::function<void()> chore) { after_attaching_ = std::move(chore); }
 
   // Keeper: the device receives nothing new, if its driver can do that while workers poll it. What
@@ -58,15 +58,15 @@ class AttachedDevice {
   // driver would keep.
   void BeforeClosing();
 
-  // Keeper: takes the device away from the workers if its interface is gone, and attaches it again
-  // when an interface of the same name exists.
+  // Keeper: takes the device away from the workers if its interface cannot be used, and attaches it
+  // again when an interface of the same name can be used.
   void Tend();
 
  private:
   AttachedDevice(const EthdevConfig& config, DeviceKeeper* keeper)
       : config_(config), keeper_(keeper) {}
   absl::Status Attach();
-  void Detach();
+  void Detach(std::string problem);
   void Say(std::string problem);
 
   EthdevConfig config_;
@@ -74,14 +74,14 @@ class AttachedDevice {
   DeviceGate gate_;
   Steering steering_ = Steering::kSoftware;  // written by Open alone
   mutable std::mutex mutex_;
-  std::unique_ptr<Ethdev> device_;  // guarded by mutex_, except in the keeper; null: its interface
-                                    // is gone
+  std::unique_ptr<Ethdev> device_;  // guarded by mutex_, except in the keeper; null: not attached
   std::string problem_;             // guarded by mutex_
   bool has_carrier_ = true;         // guarded by mutex_; what the kernel says of its interface
   uint64_t missed_before_ = 0;      // guarded by mutex_; frames missed by earlier attachments
   XdpCounters xdp_before_;          // guarded by mutex_; counters of earlier attachments
   // Only the keeper's thread uses it, once that runs.
   DevicePresence presence_;
+  bool attached_too_early_ = false;  // while its interface was down
   std::chrono::steady_clock::time_point next_try_;
   std::function<void()> after_attaching_;
   uint32_t memif_id_ = 0;

@@ -5,16 +5,20 @@
 #include <rte_ethdev.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "dataplane/runtime/device_string.h"
+#include "dataplane/runtime/owned_fd.h"
 
 namespace bfly::dataplane {
 namespace {
 
+constexpr char kPacketDriver[] = "net_af_packet";
 constexpr char kDescriptions[] = "/proc/self/fdinfo";
 
 // The name of the TAP that a file descriptor is attached to, or empty.
@@ -34,6 +38,20 @@ std::string DescriptionOfTap(const std::string& name) {
   return "";
 }
 
+// The kernel's flags (IFF_UP) of the interface; nothing if it does not say.
+std::optional<int> FlagsOf(const std::string& name) {
+  if (name.size() >= IFNAMSIZ) return std::nullopt;
+  const OwnedFd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request{};
+  name.copy(request.ifr_name, IFNAMSIZ - 1);
+  if (fd.get() < 0 || ioctl(fd.get(), SIOCGIFFLAGS, &request) != 0) return std::nullopt;
+  return request.ifr_flags;
+}
+
+bool IsDownByName(const std::string& name) {
+  return (FlagsOf(name).value_or(IFF_UP) & IFF_UP) == 0;
+}
+
 }  // namespace
 
 DevicePresence::DevicePresence(const std::string& device, uint16_t ethdev) {
@@ -45,8 +63,10 @@ DevicePresence::DevicePresence(const std::string& device, uint16_t ethdev) {
   }
   name_ = name;
   index_ = info.if_index;
-  if (absl::StartsWith(device, "net_af_xdp") || absl::StartsWith(device, "net_af_packet")) {
-    kind_ = Kind::kInterface;
+  if (absl::StartsWith(device, "net_af_xdp")) {
+    kind_ = Kind::kXdp;
+  } else if (absl::StartsWith(device, kPacketDriver)) {
+    kind_ = Kind::kPacket;
   } else if (absl::StartsWith(device, "net_tap")) {
     description_ = DescriptionOfTap(name_);
     if (!description_.empty()) kind_ = Kind::kTap;
@@ -54,31 +74,39 @@ DevicePresence::DevicePresence(const std::string& device, uint16_t ethdev) {
 }
 
 bool DevicePresence::gone() const {
+  if (kind_ == Kind::kNone) return false;
+  if (kind_ == Kind::kTap) return TapOf(description_).empty();
   char name[IF_NAMESIZE];
-  switch (kind_) {
-    case Kind::kNone:
-      return false;
-    case Kind::kInterface:
-      return if_indextoname(index_, name) == nullptr;
-    case Kind::kTap:
-      return TapOf(description_).empty();
-  }
-  return false;
+  return if_indextoname(index_, name) == nullptr;
+}
+
+bool DevicePresence::IsDown(const std::string& device) {
+  return absl::StartsWith(device, kPacketDriver) &&
+         IsDownByName(DeviceArgument(device, "iface").value_or(""));
+}
+
+std::string DevicePresence::problem() const {
+  if (gone()) return Gone();
+  return kind_ == Kind::kPacket && IsDownByName(name_) ? Down() : "";
+}
+
+std::string DevicePresence::missing() const {
+  if (!is_interface()) return "";
+  if (!FlagsOf(name_).has_value()) return Gone();
+  return kind_ == Kind::kPacket && IsDownByName(name_) ? Down() : "";
+}
+
+std::string DevicePresence::Gone() const {
+  return absl::StrCat(what(),
+                      " is gone; the port is attached again when there is one of that name");
+}
+
+std::string DevicePresence::Down() const {
+  return absl::StrCat(what(), " is down; the port is attached again when it is up");
 }
 
 bool DevicePresence::has_carrier() const {
-  if (kind_ != Kind::kInterface || name_.size() >= IFNAMSIZ) return true;
-  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return true;
-  ifreq request{};
-  name_.copy(request.ifr_name, IFNAMSIZ - 1);
-  const bool known = ioctl(fd, SIOCGIFFLAGS, &request) == 0;
-  close(fd);
-  return !known || (request.ifr_flags & IFF_RUNNING) != 0;
-}
-
-bool DevicePresence::back() const {
-  return kind_ != Kind::kInterface || if_nametoindex(name_.c_str()) != 0;
+  return !is_interface() || (FlagsOf(name_).value_or(IFF_RUNNING) & IFF_RUNNING) != 0;
 }
 
 }  // namespace bfly::dataplane

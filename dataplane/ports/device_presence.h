@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells whether the kernel interface under a device still exists. A user may delete it, and create
-// it again with the same name.
+// Tells whether the kernel interface under a device can be used. A user may delete it, and create
+// it again with the same name, or take it down.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,15 @@ class DevicePresence {
   // present.
   DevicePresence(const std::string& device, uint16_t ethdev);
 
-  bool gone() const;
-  // True if an interface of this name exists again after it was gone. A TAP comes back by being
-  // opened.
-  bool back() const;
+  // Whether the interface of a net_af_packet device is down. A socket that is bound to it then
+  // keeps the first frame back until there is a second one, also after the interface has come up.
+  static bool IsDown(const std::string& device);
+
+  // Why the device cannot be used and when it is attached again; empty: it can be used.
+  std::string problem() const;
+  // What keeps a device that was taken away from being attached again; empty: nothing. A TAP comes
+  // back by being opened.
+  std::string missing() const;
   // False if the kernel says that the interface has no link, as a veth whose other end is down.
   // True of devices that are not watched: their drivers say by themselves whether they have a link.
   bool has_carrier() const;
@@ -28,7 +33,11 @@ class DevicePresence {
   std::string what() const { return "interface " + name_; }
 
  private:
-  enum class Kind { kNone, kInterface, kTap };
+  enum class Kind { kNone, kXdp, kPacket, kTap };
+  bool is_interface() const { return kind_ == Kind::kXdp || kind_ == Kind::kPacket; }
+  bool gone() const;
+  std::string Gone() const;
+  std::string Down() const;
   Kind kind_ = Kind::kNone;
   std::string name_;
   unsigned index_ = 0;       // index of an interface; a new one of the same name has another index

@@ -59,6 +59,27 @@ class ReattachTest(unittest.TestCase):
             self.delete_and_make_again(net)
             net.down()
 
+    def test_af_packet_is_taken_away_while_its_interface_is_down(self):
+        """A socket on an interface that is down keeps the first frame back, also when the interface is up again."""
+        ports = self.ports(lambda row: f"net_af_packet{row},iface=bf{row}")
+        name, host = f"bf{CHANGES}", self.hosts[CHANGES]
+        self.switch.ip("link", "set", name, "down")
+        with fabric.Fabric(self.lab, self.switch, fabric.topology(ports)) as net:
+            for _ in range(2):
+                problem = lab.wait_until(lambda: self.problem(net), "status names the port that is down")
+                self.assertIn(f"port h{CHANGES}: interface {name} is down", problem)
+                self.switch.ip("link", "set", name, "up")
+                lab.wait_until(lambda: not self.problem(net), "the port is attached again")
+                # No ARP: the request is the first frame on the interface.
+                self.hosts[STAYS].ip("neigh", "replace", host.address, "lladdr", "02:bf:00:00:00:03", "dev", "eth0")
+                self.hosts[STAYS].run("ping", "-c", "1", "-W", "20", host.address)
+                self.switch.ip("link", "set", name, "down")
+            # Status says what is the matter now, not what was at first.
+            lab.wait_until(lambda: "is down" in self.problem(net), "status names the port that is down")
+            self.switch.ip("link", "del", name)
+            lab.wait_until(lambda: "is gone" in self.problem(net), "status names the port that is gone")
+            net.down()
+
     def test_a_tap_comes_back_with_its_address(self):
         """A TAP goes with the namespace of its host; the data plane makes it again where it runs itself."""
         mac = "02:00:00:00:00:07"
