@@ -33,6 +33,7 @@ class DataPlane {
     bool owned = false;
     std::string problem;  // why not
     std::string boot_id;
+    uint64_t loads = 0;       // of fabrics by this controller
     uint64_t revision = 0;    // of what it held when it was last in step
     uint64_t reconciled = 0;  // circuits installed again or removed since it came back
     v1::DataPlaneStatus status;

@@ -44,7 +44,9 @@ absl::Status LoadOne(const Intent& intent, DataPlane& plane, bool take_over, Dea
   const auto state = ClaimOne(plane, deadline);
   if (!state.ok()) return state.status();
   plane.Learn([&](DataPlane::Known& known) {
+    const uint64_t loads = known.loads + 1;
     known = DataPlane::Known();
+    known.loads = loads;
     known.reachable = known.in_step = known.owned = true;
     known.boot_id = state->boot_id();
     known.revision = loaded->revision();

@@ -40,7 +40,8 @@ void PlaneWatch::LookAt(DataPlane& plane) {
     bool is = false;
     plane.Learn([&](DataPlane::Known& known) {
       known.late_looks = 0;
-      known.LearnStatus(*held);
+      // An answer from before a load must not hide what is known since.
+      if (known.loads == before.loads) known.LearnStatus(*held);
       is = HeldWhatIsKnown(*held, before, known);
     });
     return is;
@@ -57,6 +58,7 @@ bool PlaneWatch::Look(DataPlane& plane) {
     Miss(plane, held.status());
     return true;
   }
+  plane.Learn([&](DataPlane::Known& known) { known.LearnStatus(*held); });
   const DataPlane::Known now = plane.known();
   return HeldWhatIsKnown(*held, now, now);
 }

@@ -110,6 +110,29 @@ TEST_F(LateLooksTest, ASetUpWaitsForNoLook) {
   EXPECT_EQ(ProblemOf(controller), "");
 }
 
+// While one fabric replaces another, a look may find the data plane idle.
+TEST_F(LateLooksTest, ALookFromBeforeALoadDoesNotHideWhatTheLoadLearned) {
+  ScriptedAgent agent(directory_.path(), "dp0");
+  TestController controller(directory_.path(), 20, PollOnlyWhenAsked(), {},
+                            {.time = std::chrono::hours(1), .late = 3});
+  const AnswersInTheEnd in_the_end(agent);
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  int look = 0;
+  {
+    const std::lock_guard lock(agent.mutex);
+    agent.state.set_loaded(false);
+    look = agent.held_look = agent.looks + 1;
+  }
+  ASSERT_TRUE(agent.Comes(look));
+  {
+    const std::lock_guard lock(agent.mutex);
+    agent.state.set_loaded(true);
+  }
+  ASSERT_TRUE(Load(controller, SmallTopology(), /*replace=*/true).ok());
+  ASSERT_TRUE(agent.Comes(agent.HoldOneLook()));
+  EXPECT_EQ(StatusOf(controller).data_planes(0).state(), v1::DataPlaneStatus::RUNNING);
+}
+
 TEST_F(LateLooksTest, ADataPlaneThatHangsDelaysTheLookAtNoOther) {
   ScriptedAgent hangs(directory_.path(), "dp0");
   ScriptedAgent works(directory_.path(), "dp1");

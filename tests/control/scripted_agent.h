@@ -72,6 +72,8 @@ class ScriptedAgent final : public v1::Agent::Service {
                         v1::AgentState* response) override {
     std::unique_lock lock(mutex);
     *response = state;
+    response->mutable_status()->set_state(state.loaded() ? v1::DataPlaneStatus::RUNNING
+                                                         : v1::DataPlaneStatus::IDLE_STATE);
     if (!request->topology()) {
       ++looks;
       changed.notify_all();
@@ -81,8 +83,6 @@ class ScriptedAgent final : public v1::Agent::Service {
     response->set_boot_id("scripted");
     response->set_owner("the only one");
     response->set_caller_owns(true);
-    response->mutable_status()->set_state(state.loaded() ? v1::DataPlaneStatus::RUNNING
-                                                         : v1::DataPlaneStatus::IDLE_STATE);
     return grpc::Status::OK;
   }
   grpc::Status GetCounters(grpc::ServerContext*, const v1::AgentCountersRequest*,
@@ -100,6 +100,7 @@ class ScriptedAgent final : public v1::Agent::Service {
   void AnswerLooks(int count) {
     const std::lock_guard lock(mutex);
     answered_looks = count;
+    held_look = 0;
     changed.notify_all();
   }
   // Later looks wait until they are answered. Returns how many came before.
