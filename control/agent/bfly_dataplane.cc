@@ -7,9 +7,11 @@
 #include <cstdio>
 #include <functional>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,6 +27,7 @@
 #include "control/server/address.h"
 #include "control/server/door_flags.h"
 #include "control/server/grpc_server.h"
+#include "control/server/privileges.h"
 #include "control/server/service_notice.h"
 #include "control/server/short_slices.h"
 #include "control/server/stop_signal.h"
@@ -218,7 +221,38 @@ void Serve(const StopSignal& stop, const FabricHost& host) {
   notice.Stopping();
 }
 
+// Kernel interfaces need the first four; the kernel opens an XDP program by its number only for a
+// process with CAP_SYS_ADMIN. PCI cards and hugepages need CAP_IPC_LOCK, PCI cards without an IOMMU
+// CAP_SYS_RAWIO, and memory on the node of a worker CAP_SYS_NICE.
+constexpr int kCapabilities[] = {CAP_NET_ADMIN, CAP_NET_RAW,   CAP_BPF,     CAP_SYS_ADMIN,
+                                 CAP_IPC_LOCK,  CAP_SYS_RAWIO, CAP_SYS_NICE};
+
+absl::Status GiveUpPrivileges(const Flags& flags, const v1::Topology& topology) {
+  std::vector<NeededFile> files = FilesOf(flags.doors);
+  files.push_back({RunDirectory(flags.run_dir), FileUse::kMeets});
+  for (const std::string& file : flags.device_files) files.push_back({file, FileUse::kMeets});
+  if (!flags.topology.empty()) {
+    const auto config = ToFabricConfig(topology, flags.name);
+    if (!config.ok()) return config.status();
+    for (const std::string& file : dataplane::DeviceFiles(*config)) {
+      files.push_back({file, FileUse::kMeets});
+    }
+  }
+  std::vector<int> needed(std::begin(kCapabilities), std::end(kCapabilities));
+  if (!flags.doors.tls_listen.empty()) needed.push_back(CAP_NET_BIND_SERVICE);
+  // Whose files ports will name there is not known yet.
+  if (!flags.device_dirs.empty()) needed.push_back(CAP_DAC_OVERRIDE);
+  return KeepCapabilities(needed, files);
+}
+
 absl::Status Run(const Flags& flags, Logger& logger) {
+  v1::Topology topology;
+  if (!flags.topology.empty()) {
+    absl::StatusOr<v1::Topology> read = ReadTopologyFile(flags.topology);
+    if (!read.ok()) return read.status();
+    topology = *std::move(read);
+  }
+  if (absl::Status status = GiveUpPrivileges(flags, topology); !status.ok()) return status;
   const StopSignal stop;
   const std::string run_directory = RunDirectory(flags.run_dir);
   if (absl::Status status = CheckRunDirectory(run_directory); !status.ok()) return status;
@@ -230,12 +264,6 @@ absl::Status Run(const Flags& flags, Logger& logger) {
   // that far.
   if (absl::Status status = PrepareSocket(socket); !status.ok()) return status;
 
-  v1::Topology topology;
-  if (!flags.topology.empty()) {
-    absl::StatusOr<v1::Topology> read = ReadTopologyFile(flags.topology);
-    if (!read.ok()) return read.status();
-    topology = *std::move(read);
-  }
   const absl::StatusOr<dataplane::DevicePolicy> policy = DevicesAllowed(flags, topology);
   if (!policy.ok()) return policy.status();
   if (absl::Status status = RestrictTo(flags.lcores); !status.ok()) return status;

@@ -56,6 +56,19 @@ void Doors::Fill(GrpcServer::Options& options) const {
   options.reflection = reflection;
 }
 
+std::vector<NeededFile> FilesOf(const DoorFlags& flags) {
+  std::vector<NeededFile> files;
+  for (const std::string& file : {flags.tls.ca, flags.tls.certificate, flags.tls.key}) {
+    if (!file.empty()) files.push_back({file, FileUse::kReads});
+  }
+  for (const std::string& address : flags.listen) {
+    if (const std::string path = SocketPath(address); !path.empty()) {
+      files.push_back({path, FileUse::kMakes});
+    }
+  }
+  return files;
+}
+
 absl::StatusOr<Doors> DoorsOf(const DoorFlags& flags, const std::string& socket, Role least) {
   Doors doors;
   doors.reflection = !flags.no_reflection;

@@ -12,6 +12,7 @@
 #include "control/access/gate.h"
 #include "control/access/tls.h"
 #include "control/server/grpc_server.h"
+#include "control/server/privileges.h"
 
 namespace bfly::control {
 
@@ -27,6 +28,10 @@ struct DoorFlags {
 // Declares the flags. `least` is the role that a caller needs at least: kViewer at a controller,
 // kPrimary at a data plane, which then has no flags for the lesser roles.
 void DeclareDoors(CLI::App& app, DoorFlags& flags, Role least);
+
+// The files that the flags name: keys, certificates (also of authorities), and sockets to listen
+// at.
+std::vector<NeededFile> FilesOf(const DoorFlags& flags);
 
 // Where a daemon serves, and whom.
 struct Doors {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -29,6 +30,7 @@
 #include "control/server/grpc_server.h"
 #include "control/server/number_option.h"
 #include "control/server/operator_id.h"
+#include "control/server/privileges.h"
 #include "control/server/service_notice.h"
 #include "control/server/short_slices.h"
 #include "control/server/state_lock.h"
@@ -171,7 +173,25 @@ absl::StatusOr<std::unique_ptr<WebPage>> ServePage(const std::string& address,
                          .changer = calls_as(Role::kOperator, "web page with its token")});
 }
 
+// It works with files and sockets alone, as its unit says. A port below 1024 needs a capability.
+absl::Status GiveUpPrivileges(const Flags& flags) {
+  const std::string run_directory = RunDirectory(flags.run_dir);
+  std::vector<NeededFile> files = FilesOf(flags.doors);
+  files.push_back({run_directory, FileUse::kMeets});
+  files.push_back({StateDirectory(flags.state_dir, run_directory), FileUse::kMakes});
+  if (!flags.audit.empty()) files.push_back({flags.audit, FileUse::kMakes});
+  for (const std::string& agent : flags.agents) {
+    if (const std::string path = SocketPath(agent); !path.empty()) {
+      files.push_back({path, FileUse::kMeets});
+    }
+  }
+  std::vector<int> needed;
+  if (!flags.doors.tls_listen.empty() || !flags.web.empty()) needed.push_back(CAP_NET_BIND_SERVICE);
+  return KeepCapabilities(needed, files);
+}
+
 absl::Status Run(const Flags& flags, Logger& logger) {
+  if (absl::Status status = GiveUpPrivileges(flags); !status.ok()) return status;
   TakeShortSlices();
   const StopSignal stop;
   absl::StatusOr<std::string> web_address = std::string();

@@ -3,10 +3,12 @@
 
 import json
 import os
+import pathlib
 import socket
 import subprocess
 import unittest
 
+import fabric
 import lab
 
 # Makes a call as another user or with other files: CALLER.py METHOD ADDRESS [CA [CERTIFICATE KEY]]
@@ -53,6 +55,27 @@ ADMITTED = ("OK", "FAILED_PRECONDITION", "INVALID_ARGUMENT", "NOT_FOUND")
 # Users without a name: this machine needs no account for them.
 STRANGER, VIEWER, OPERATOR, PRIMARY, MEMBER = 61001, 61002, 61003, 61004, 61005
 LAB_GROUP = 61100
+
+UNITS = pathlib.Path(__file__).resolve().parents[2] / "deploy/systemd"
+# Numbers of linux/capability.h.
+CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_NET_RAW": 13, "CAP_IPC_LOCK": 14, "CAP_SYS_RAWIO": 17, "CAP_SYS_ADMIN": 21,
+                "CAP_SYS_NICE": 23, "CAP_BPF": 39}
+
+
+def capabilities_of_unit(path):
+    [line] = [line for line in path.read_text().splitlines() if line.startswith("CapabilityBoundingSet=")]
+    return sum(1 << CAPABILITIES[name] for name in line.split("=")[1].split())
+
+
+def capabilities_of_thread(task):
+    """What it may do, what it could take, what programs that it starts could get, and whether that is all. None: it has
+    ended."""
+    try:
+        text = (task / "status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    fields = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
+    return (*(int(fields[name], 16) for name in ("CapEff", "CapPrm", "CapBnd")), int(fields["NoNewPrivs"]))
 
 
 def free_port():
@@ -213,6 +236,22 @@ class AccessTest(unittest.TestCase):
                                   capture_output=True, timeout=lab.PATIENCE, check=False)
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
             self.assertIn(message, done.stdout + done.stderr)
+
+    def test_daemons_started_by_root_keep_the_capabilities_of_their_units(self):
+        """CAP_SYS_RAWIO besides, which the unit of a data plane leaves to a drop-in."""
+        switch = self.lab.namespace("sw")
+        hosts = {row: self.lab.host(f"h{row}", switch, f"bf{row}", f"10.77.0.{16 + row}/24") for row in (0, 3)}
+        with fabric.Fabric(self.lab, switch, fabric.topology([fabric.host_port(row) for row in hosts])) as net:
+            hosts[0].ping(hosts[3].address)
+            for name, unit, more in (("controller", "bfly-controller.service.in", 0),
+                                     ("dp0", "bfly-dataplane@.service.in", 1 << CAPABILITIES["CAP_SYS_RAWIO"])):
+                with self.subTest(daemon=name):
+                    kept = capabilities_of_unit(UNITS / unit) | more
+                    pid = net.pid(name)
+                    states = {task.name: capabilities_of_thread(task) for task in pathlib.Path(f"/proc/{pid}/task").iterdir()}
+                    self.assertIsNotNone(states[str(pid)])
+                    self.assertEqual(set(states.values()) - {None}, {(kept, kept, kept, 1)})
+            net.down()
 
     def test_wrong_files_and_callers_are_refused_before_anything_listens(self):
         ours = self.authority("ours")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The units of systemd: they are sound, they give no more than is needed, and the daemons say how they are."""
 
+import functools
 import pathlib
 import re
 import shutil
@@ -14,9 +15,31 @@ from notices import NotifySocket, StoppedThreads
 
 UNITS = ["bfly-controller.service", "bfly-dataplane@.service"]
 OPERATE = lab.ROOT / "docs" / "operate.md"
+# Runs a command that may make these system calls and no others: FILTERED "CALL CALL ..." COMMAND...
+FILTERED = """
+import errno, os, sys
+import seccomp
+calls = seccomp.SyscallFilter(seccomp.ERRNO(errno.EPERM))
+for name in sys.argv[1].split():
+    if seccomp.resolve_syscall(seccomp.Arch(), name) >= 0:
+        calls.add_rule(seccomp.ALLOW, name)
+calls.load()
+os.execv(sys.argv[2], sys.argv[2:])
+"""
 WATCHDOG_S = 2
 # The daemons say that they are alive four times within WATCHDOG_S.
 LONG_ENOUGH_S = 2 * WATCHDOG_S
+
+
+@functools.cache
+def system_calls_of(name):
+    """The system calls of a set such as "@privileged", or of a name alone."""
+    if not name.startswith("@"):
+        return {name}
+    said = subprocess.run(["systemd-analyze", "syscall-filter", "--no-pager", name], capture_output=True, text=True,
+                          timeout=lab.PATIENCE, check=True).stdout
+    lines = [line.strip() for line in said.splitlines()[1:]]
+    return set().union(*(system_calls_of(line) for line in lines if line and not line.startswith("#")))
 
 
 class UnitsTest(unittest.TestCase):
@@ -51,23 +74,33 @@ class UnitsTest(unittest.TestCase):
             self.assertIsNotNone(level, done.stdout + done.stderr)
             self.assertIn(f"| `{unit}` | {level[1]} |", OPERATE.read_text())
 
-    def with_capabilities_of(self, unit, *command):
-        """The command with the capabilities of the unit and no others, as root that the kernel does not obey."""
+    def with_privileges_of(self, unit, *command):
+        """The command with the capabilities and the system calls of the unit and no others, as root that the kernel does
+        not obey."""
         names = [name.removeprefix("CAP_").lower() for name in self.setting(unit, "CapabilityBoundingSet").split()]
         return ["setpriv", "--no-new-privs", "--bounding-set", ",".join(["-all"] + [f"+{name}" for name in names]),
-                *command]
+                "/usr/bin/python3", "-c", FILTERED, " ".join(sorted(self.system_calls(unit))), *command]
 
-    def test_the_daemons_need_no_more_capabilities_and_bfly_up_uses_them_as_they_run(self):
+    def system_calls(self, unit):
+        """What systemd makes of the lines SystemCallFilter= of the unit."""
+        calls = system_calls_of("@default") | {"execve"}
+        for line in re.findall(r"^SystemCallFilter=(.*)$", (self.folder / unit).read_text(), re.M):
+            named = set().union(*map(system_calls_of, line.removeprefix("~").split()))
+            calls = calls - named if line.startswith("~") else calls | named
+        return calls
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
+    def test_the_daemons_need_no_more_privileges_and_bfly_up_uses_them_as_they_run(self):
         switch = self.lab.namespace("sw")
         hosts = [self.lab.host(f"h{row}", switch, f"bf{row}", f"10.77.0.{16 + row}/24") for row in range(2)]
         net = fabric.Fabric(self.lab, switch, fabric.topology([fabric.host_port(row) for row in range(2)]))
         self.lab.on_close(net.close)
-        data_plane = switch.spawn(*self.with_capabilities_of(UNITS[1], lab.BUILD / "bfly-dataplane", "--name", "dp0",
-                                                             "--run-dir", net.run_dir), name="dp0-unit")
+        data_plane = switch.spawn(*self.with_privileges_of(UNITS[1], lab.BUILD / "bfly-dataplane", "--name", "dp0",
+                                                           "--run-dir", net.run_dir), name="dp0-unit")
         data_plane.wait_for("answers at")
-        controller = switch.spawn(*self.with_capabilities_of(UNITS[0], lab.BUILD / "bfly-controller", "--run-dir",
-                                                             net.run_dir, "--state-dir", self.lab.directory / "state",
-                                                             "--resume"), name="controller-unit")
+        controller = switch.spawn(*self.with_privileges_of(UNITS[0], lab.BUILD / "bfly-controller", "--run-dir",
+                                                           net.run_dir, "--state-dir", self.lab.directory / "state",
+                                                           "--resume"), name="controller-unit")
         controller.wait_for("answers at")
         out = net.bfly("up", net.file)
         self.assertIn("is up", out)
