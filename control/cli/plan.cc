@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "control/cli/verb.h"
 #include "control/rack/rack_file.h"
+#include "control/server/number_option.h"
 #include "nlohmann/json.hpp"
 
 namespace bfly::control {
@@ -98,10 +99,25 @@ nlohmann::ordered_json ChecksJson(const std::vector<RackCheck>& checks) {
   return out;
 }
 
+// FAILED_PRECONDITION: a prediction is off by more than `within` percent.
+absl::Status CheckErrors(const std::vector<RackCheck>& checks, double within) {
+  std::string off;
+  for (const RackCheck& check : checks) {
+    if (check.measured.fitted() || std::abs(check.error_percent()) <= within) continue;
+    absl::StrAppendFormat(&off, "%s%u stages, placement %s, by %.1f %%", off.empty() ? "" : "; ",
+                          check.measured.stages(), PlacementOf(check.measured),
+                          check.error_percent());
+  }
+  if (off.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrFormat("the model is off by more than %g %%: %s", within, off));
+}
+
 struct RackOptions {
   std::string file;
   std::vector<std::string> set;
   bool check = false;
+  double within = 15;
 };
 
 absl::Status ShowRacks(const RackOptions& options, const Common& common) {
@@ -118,7 +134,7 @@ absl::Status ShowRacks(const RackOptions& options, const Common& common) {
     } else {
       PrintChecks(checks);
     }
-    return absl::OkStatus();
+    return CheckErrors(checks, options.within);
   }
   const absl::StatusOr<std::vector<RackCase>> racks = PlanRacks(*file);
   if (!racks.ok()) return racks.status();
@@ -148,8 +164,15 @@ void AddPlan(CLI::App& app, Invocation& invocation) {
       ->type_name("FILE");
   verb->add_option("--set", options->set, "Lay a value over the file's: key=value or key=[v1, v2]")
       ->type_name("KEY=VALUE");
-  verb->add_flag("--check", options->check,
-                 "Compare the model with the measurements that the file lists instead");
+  CLI::Option* const check =
+      verb->add_flag("--check", options->check,
+                     "Compare the model with the measurements that the file lists instead");
+  verb->add_option("--within", options->within,
+                   "With --check: by how many percent the model may be off where it was not fitted")
+      ->needs(check)
+      ->check(NumberFrom(0.0, 1000.0))
+      ->capture_default_str()
+      ->type_name("PERCENT");
   verb->callback([&invocation, options] {
     invocation.action = [common = invocation.common, options] {
       return ShowRacks(*options, common);

@@ -53,13 +53,15 @@ double HopCost(const RackDemand& demand, const CoreCosts& costs, double l2_bytes
   return costs.hop + (costs.far_hop - costs.hop) * (1 - l2_bytes / counters);
 }
 
-// Of the core that sends a frame into a trunk, or of the core that takes it out.
-double TrunkEnd(const CoreCosts& costs) { return (costs.driver + costs.trunk) / 2; }
+// Of the core that sends a frame into a trunk, and of the core that takes it out.
+double IntoTrunk(const CoreCosts& costs) { return costs.send() + costs.trunk / 2; }
+double OutOfTrunk(const CoreCosts& costs) { return costs.receive() + costs.trunk / 2; }
 
 double SlowestCoreOf(const RackDemand& demand, const ServerPart& part, double l2_bytes,
                      const CoreCosts& costs, const std::vector<int>& hops_of_group,
                      int row_blocks) {
-  const double trunk_end = demand.trunk_queues ? TrunkEnd(costs) : costs.hand_over / 2;
+  const double into_trunk = demand.trunk_queues ? IntoTrunk(costs) : costs.hand_over / 2;
+  const double out_of_trunk = demand.trunk_queues ? OutOfTrunk(costs) : costs.hand_over / 2;
   double slowest = 0;
   int hop = part.first_hop;
   for (size_t group = 0; group < hops_of_group.size(); ++group) {
@@ -67,10 +69,10 @@ double SlowestCoreOf(const RackDemand& demand, const ServerPart& part, double l2
     const bool is_first = group == 0, is_last = group + 1 == hops_of_group.size();
     double ns = hops * HopCost(demand, costs, l2_bytes, hops, part.rows / row_blocks);
     ns += costs.hand_over * Exchanges(demand, hop, hop + hops, part.outer_bits, Log2(row_blocks));
-    ns += is_first ? part.from_hosts * (costs.driver / 2 + costs.edge) + part.from_trunk * trunk_end
-                   : costs.hand_over / 2;
-    ns += is_last ? part.to_hosts * costs.driver / 2 + part.to_trunk * trunk_end
-                  : costs.hand_over / 2;
+    ns += is_first
+              ? part.from_hosts * (costs.receive() + costs.edge) + part.from_trunk * out_of_trunk
+              : costs.hand_over / 2;
+    ns += is_last ? part.to_hosts * costs.send() + part.to_trunk * into_trunk : costs.hand_over / 2;
     slowest = std::max(slowest, ns);
     hop += hops;
   }
@@ -211,9 +213,9 @@ Rack PlanRack(const RackDemand& demand, const ServerShape& server, const CoreCos
     const double sent = TrunkGbps(demand, frames * part.to_trunk);
     const int cores = sharing.cores() + trunk_cores;
     const double memory = MemoryOf(demand, part, cores);
-    const double trunk_frames = frames * std::max(part.from_trunk, part.to_trunk);
-    const double trunk_need =
-        demand.trunk_queues ? 0 : trunk_frames * (TrunkEnd(costs) + costs.hand_over / 2) * 1e-9;
+    const double trunk_ns = std::max(part.from_trunk * (OutOfTrunk(costs) + costs.hand_over / 2),
+                                     part.to_trunk * (IntoTrunk(costs) + costs.hand_over / 2));
+    const double trunk_need = demand.trunk_queues ? 0 : frames * trunk_ns * 1e-9;
     // A core that works trunks is none of those among which frames are shared.
     const double core_need = cores > server.cores
                                  ? std::max(sharing.need, static_cast<double>(cores) / server.cores)

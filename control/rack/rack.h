@@ -31,13 +31,17 @@ inline constexpr double kBuffersOfCore = 8192;
 
 // Nanoseconds of a core for one frame.
 struct CoreCosts {
-  double driver = 0;  // receive and send
+  double driver = 0;          // receive and send
+  double receive_part = 0.5;  // of driver
   double edge = 0;
   double hop = 0;        // its counters are in the second-level cache
   double far_hop = 0;    // they are not
   double timed_hop = 0;  // over a link with a rate or a delay
   double hand_over = 0;  // both cores together
   double trunk = 0;      // both servers together, besides the driver
+
+  double receive() const { return driver * receive_part; }
+  double send() const { return driver - receive(); }
 };
 
 struct ServerShape {

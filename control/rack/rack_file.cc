@@ -100,6 +100,7 @@ absl::StatusOr<v1::RackFile> ReadRackFile(const std::string& path,
 CoreCosts CostsOf(const v1::RackFile& file) {
   const v1::FrameCosts& costs = file.costs();
   return {.driver = costs.driver_ns(),
+          .receive_part = costs.receive_part(),
           .edge = costs.edge_ns(),
           .hop = costs.hop_ns(),
           .far_hop = costs.far_hop_ns(),

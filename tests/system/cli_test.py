@@ -4,6 +4,7 @@ says when something is wrong. No devices: built-in sources carry the traffic."""
 
 import json
 import os
+import pathlib
 import signal
 import socket
 import subprocess
@@ -25,6 +26,8 @@ next(news)
 print("primary", flush=True)
 sys.stdin.read()
 """
+
+SHIPPED_RACK = pathlib.Path(__file__).resolve().parents[2] / "topologies/racks/rack.yaml"
 
 
 class TurnsAway:
@@ -231,6 +234,22 @@ class CommandLine(CommandLineTest):
     def test_wrong_usage_has_an_exit_code_of_its_own(self):
         for words in (("nonsense",), ("describe",), ("circuit", "setup", "1"), ("counters", "--top", "none")):
             self.assertEqual(self.bfly(*words, check=False).returncode, 2, words)
+
+    def test_a_plan_that_is_off_its_measurements_fails(self):
+        shipped = self.json("plan", SHIPPED_RACK, "--check")
+        self.assertGreater(len([row for row in shipped if not row["fitted"]]), 3)
+        # By hand: a core of the six stages takes 20 + 10 + 6 ns a frame, so 27.8 million are predicted.
+        rack = self.write("rack.yaml", """
+costs: {driver_ns: 20, edge_ns: 10, hop_ns: 1}
+measured: [{stages: 6, mpps: 25}, {stages: 6, mpps: 10, fitted: true}]
+""")
+        self.assertEqual(self.bfly("plan", rack, "--check").returncode, 0)
+        for words in (("--within", 11), ("--set", "costs={driver_ns: 10}")):
+            off = self.bfly("plan", rack, "--check", *words, check=False)
+            self.assertEqual(off.returncode, 1, off.stdout)
+            self.assertIn("the model is off by more than", off.stderr)
+            self.assertIn("6 stages, placement one, by", off.stderr)
+        self.assertEqual(self.bfly("plan", rack, "--within", 11, check=False).returncode, 2)
 
     def test_the_operator_acts_in_the_name_of_a_controller_that_holds_the_role(self):
         self.bfly("up", self.file)

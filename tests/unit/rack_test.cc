@@ -23,6 +23,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr CoreCosts kCosts = {.driver = 20,
+                              .receive_part = 0.5,
                               .edge = 10,
                               .hop = 1,
                               .far_hop = 3,
@@ -75,6 +76,18 @@ TEST(SlowestCoreTest, AddsUpDriverEdgeHopsAndHandOvers) {
   RackDemand two_fold = four;
   two_fold.positions = {1, 2, 3, 4, 1, 2, 3, 4};
   EXPECT_DOUBLE_EQ(Slowest(two_fold, {8}, 2), 30 + 8 + 16);
+}
+
+TEST(SlowestCoreTest, ReceivingAndSendingTakeTheirPartsOfTheDriver) {
+  CoreCosts costs = kCosts;
+  costs.receive_part = 0.75;
+  const auto slowest = [&](const std::vector<int>& groups) {
+    return SlowestCore(Butterfly(12), 1024 * kMiB, costs, groups, 1);
+  };
+  EXPECT_DOUBLE_EQ(slowest({12}), 20 + 10 + 12);
+  EXPECT_DOUBLE_EQ(slowest({1, 11}), 15 + 10 + 1 + 8) << "the core that receives";
+  costs.receive_part = 0.1;
+  EXPECT_DOUBLE_EQ(slowest({1, 11}), 18 + 11 + 8) << "the core that sends";
 }
 
 TEST(SlowestCoreTest, HopsAreDearerWhereCountersLeaveTheCache) {
@@ -133,6 +146,19 @@ TEST(PlanRackTest, CutsBetweenStages) {
   EXPECT_DOUBLE_EQ(rack.needs[4].part, rack.memory_bytes / kServer.memory_bytes);
   EXPECT_EQ(rack.first().resource, "cores");
   EXPECT_NEAR(rack.breaking_load(), 1 / 0.48, 1e-9);
+}
+
+TEST(PlanRackTest, TakesFramesOutOfATrunkAtTheCostOfReceiving) {
+  CoreCosts costs = kCosts;
+  costs.receive_part = 0.75;
+  EXPECT_DOUBLE_EQ(PlanRack(Butterfly(4), kServer, costs, 2, 0.9).needs[1].part,
+                   16e6 * (15 + 12 + 8) * 1e-9);
+  RackDemand demand = Butterfly(4);
+  demand.trunk_queues = true;
+  // The first server receives from hosts and sends into the trunk, and the second one the other
+  // way.
+  const Rack rack = PlanRack(demand, kServer, costs, 2, 0.9);
+  EXPECT_DOUBLE_EQ(rack.frame_ns, 15 + 10 + 2 + 5 + 12);
 }
 
 TEST(PlanRackTest, CutsByRows) {
@@ -270,7 +296,7 @@ TEST_F(RackFiles, AreRefusedWithTheKeyAndWhatIsRight) {
 
 TEST_F(RackFiles, CompareMeasurementsWithTheModel) {
   const auto file = Read(
-      "costs: {driver_ns: 20, edge_ns: 10, hop_ns: 1, hand_over_ns: 16}\n"
+      "costs: {driver_ns: 20, receive_part: 0.6, edge_ns: 10, hop_ns: 1, hand_over_ns: 16}\n"
       "measured:\n"
       "  - {stages: 4, mpps: 25, fitted: true}\n"
       "  - {stages: 6, placement: stages, mpps: 40}\n"
@@ -280,7 +306,7 @@ TEST_F(RackFiles, CompareMeasurementsWithTheModel) {
   ASSERT_EQ(checks.size(), 3u);
   EXPECT_DOUBLE_EQ(checks[0].predicted, 1e3 / 34);
   EXPECT_NEAR(checks[0].error_percent(), 100 * (1e3 / 34 / 25 - 1), 1e-9);
-  EXPECT_DOUBLE_EQ(checks[1].predicted, 1e3 / (10 + 10 + 2 + 8));
+  EXPECT_DOUBLE_EQ(checks[1].predicted, 1e3 / (12 + 10 + 2 + 8));
   EXPECT_DOUBLE_EQ(checks[2].predicted, 2e3 / (20 + 10 + 6 + 8));
 }
 
