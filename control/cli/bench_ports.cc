@@ -74,11 +74,7 @@ absl::StatusOr<NetworkSpec> NetworkOf(const CLI::App& verb, const ClosedOptions&
 absl::Status Bench(const CLI::App& verb, const dataplane::PortBenchOptions& options,
                    const ClosedOptions& closed, const Common& common) {
   if (!closed.closed) return BenchLoaded(options, common);
-  if (options.stages.size() > 1) {
-    return absl::InvalidArgumentError("--stages: with --closed it is one number");
-  }
-  dataplane::ClosedBenchOptions bench{.stages = options.stages.front(),
-                                      .seconds = options.seconds,
+  dataplane::ClosedBenchOptions bench{.seconds = options.seconds,
                                       .testpmd = options.testpmd,
                                       .patience_seconds = options.patience_seconds};
   if (verb.count("--bytes") > 0) bench.frame_bytes = options.frame_bytes;
@@ -95,7 +91,7 @@ absl::Status Bench(const CLI::App& verb, const dataplane::PortBenchOptions& opti
   bench.links = *links;
   bench.circuits = closed.circuits;
   bench.open_vswitch = closed.open_vswitch;
-  return BenchClosed(bench, closed.placement, common);
+  return BenchClosed(bench, options.stages, closed.placement, common);
 }
 
 }  // namespace
@@ -116,7 +112,7 @@ void AddPortBench(CLI::App& bench, Invocation& invocation) {
   verb->add_option(
           "--stages", options->stages,
           "Stages of the butterfly between the ports; several numbers, such as 1,2,6, give a row "
-          "each")
+          "each, and a report each with --closed")
       ->delimiter(',')
       ->capture_default_str();
   verb->add_option("--bytes", options->frame_bytes, "Frame length without FCS")
@@ -139,7 +135,7 @@ void AddPortBench(CLI::App& bench, Invocation& invocation) {
   CLI::Option* const flag = verb->add_flag(
       "--closed", closed->closed,
       "Frames come from an endless capture and go to net_null, so that the workers alone set the "
-      "pace; beside it dpdk-testpmd io and mac on the same devices, and bfly on one core");
+      "pace; beside it dpdk-testpmd io, mac and macswap on the same devices, and bfly on one core");
   flag->excludes(ports);
   verb->add_option("--devices", closed->devices,
                    "With --closed: an endless capture and net_null, or two net_ring ports in whose "

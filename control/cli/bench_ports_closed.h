@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "control/cli/verb.h"
@@ -10,8 +11,11 @@
 
 namespace bfly::control {
 
-// `placement` is the word on the command line.
-absl::Status BenchClosed(const dataplane::ClosedBenchOptions& options, const std::string& placement,
-                         const Common& common);
+// Measures and reports each number of stages. `placement` is the word on the command line. JSON is
+// an object, or an array of objects for several numbers. Beside the errors of the bench,
+// FAILED_PRECONDITION where a ratio would mean nothing (CheckPace); the reports are printed then
+// too.
+absl::Status BenchClosed(dataplane::ClosedBenchOptions options, const std::vector<int>& stages,
+                         const std::string& placement, const Common& common);
 
 }  // namespace bfly::control

@@ -2,6 +2,8 @@
 #include "dataplane/bench/closed_bench.h"
 
 #include <algorithm>
+#include <chrono>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -12,10 +14,12 @@
 #include "dataplane/bench/circulation.h"
 #include "dataplane/bench/fabric_run.h"
 #include "dataplane/bench/open_vswitch.h"
+#include "dataplane/bench/process_time.h"
 #include "dataplane/bench/testpmd.h"
 #include "dataplane/frames/mac_address.h"
 #include "dataplane/links/link_plan.h"
 #include "dataplane/runtime/cpus.h"
+#include "dataplane/runtime/elapsed.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -29,49 +33,17 @@ NetworkSpec SpecOf(const ClosedBenchOptions& options) {
   return spec;
 }
 
-absl::Status CheckOptions(const ClosedBenchOptions& o) {
-  const absl::Status status = FirstError({CheckOption("stages", o.stages, 3, 20),
-                                          CheckFrameRuns(o.frame_bytes, o.seconds, o.runs),
-                                          CheckPatience(o.patience_seconds)});
-  if (!status.ok()) return status;
-  if (o.network.kind != NetworkKind::kButterfly &&
-      o.network.kind != NetworkKind::kDilatedButterfly &&
-      o.network.kind != NetworkKind::kMultibutterfly) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("network: ", KindName(o.network.kind),
-                     "; allowed: butterfly, dilated_butterfly, multibutterfly"));
-  }
-  if (o.circuits && o.network.kind != NetworkKind::kButterfly) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "circuits: they are measured on a butterfly, not on a ", KindName(o.network.kind)));
-  }
-  if (o.devices == ClosedDevices::kRing &&
-      (o.circuits || o.placement != ClosedPlacement::kOne || !o.open_vswitch.empty())) {
-    return absl::InvalidArgumentError(
-        "devices: with ring, one core is measured, without circuits and Open vSwitch");
-  }
-  if (const auto network = Network::Make(SpecOf(o)); !network.ok()) return network.status();
-  if (absl::Status wrong = CheckLinkShape("links.", o.links); !wrong.ok()) return wrong;
-  if (o.placement != ClosedPlacement::kOne && UsableCpus().size() < 2) {
-    return absl::UnavailableError(
-        absl::StrCat("placement: two CPUs are needed; this process may "
-                     "use only ",
-                     FormatCpus(UsableCpus())));
-  }
-  if (o.placement != ClosedPlacement::kOne && UsableCpus().size() == 2 && IsRealTime()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "placement: two real-time workers would take all of CPUs ", FormatCpus(UsableCpus()),
-        ", and the programs that they belong to could not answer; run it without chrt"));
-  }
-  return absl::OkStatus();
-}
-
 // A fabric of the bench: which one, and on which cores.
 struct MeasuredFabric {
   ClosedPlacement placement = ClosedPlacement::kOne;
   NetworkSpec network;
   LinkShape links = {};
   bool circuits = false;
+};
+
+struct ForwarderRun {
+  double pps = 0;
+  double on_cpu = 0;
 };
 
 class ClosedBench {
@@ -127,8 +99,9 @@ class ClosedBench {
     return run;
   }
 
-  // Returns the frames a second of Open vSwitch with and without its cache of exact headers.
-  absl::StatusOr<std::pair<double, double>> RunOpenVswitch(const std::string& program) const {
+  // Measures Open vSwitch with and without its cache of exact headers.
+  absl::StatusOr<std::pair<ForwarderRun, ForwarderRun>> RunOpenVswitch(
+      const std::string& program) const {
     OpenVswitchOptions options{.program = program,
                                .targets = {targets_.begin(), targets_.end()},
                                .cpus = cpus_,
@@ -137,16 +110,21 @@ class ClosedBench {
     for (int i = 0; i < 2 * pairs_; ++i) options.outputs.push_back(NullDevice(i));
     const auto open_vswitch = OpenVswitch::Start(options);
     if (!open_vswitch.ok()) return open_vswitch.status();
-    const auto cached = (*open_vswitch)->SentPerSecond(options_.seconds);
-    if (!cached.ok()) return cached.status();
-    if (absl::Status s = (*open_vswitch)->UseExactMatchCache(false); !s.ok()) return s;
-    const auto uncached = (*open_vswitch)->SentPerSecond(options_.seconds);
-    if (!uncached.ok()) return uncached.status();
-    return std::pair{*cached, *uncached};
+    std::vector<ForwarderRun> runs;
+    for (const bool use_cache : {true, false}) {
+      if (!use_cache) {
+        if (absl::Status s = (*open_vswitch)->UseExactMatchCache(false); !s.ok()) return s;
+      }
+      const CpuShare share((*open_vswitch)->pid(), cpus_.size());
+      const auto pps = (*open_vswitch)->SentPerSecond(options_.seconds);
+      if (!pps.ok()) return pps.status();
+      runs.push_back({*pps, share.so_far()});
+    }
+    return std::pair{runs[0], runs[1]};
   }
 
-  // Returns the frames a second that leave at the last device of each pair.
-  absl::StatusOr<double> RunTestpmd(const char* mode) const {
+  // Measures the frames that leave at the last device of each pair.
+  absl::StatusOr<ForwarderRun> RunTestpmd(const std::string& mode) const {
     auto testpmd = Testpmd::Start({.program = options_.testpmd,
                                    .mode = mode,
                                    .devices = Devices(),
@@ -157,7 +135,10 @@ class ClosedBench {
                                   directory_.path() + "/testpmd.log");
     if (!testpmd.ok()) return testpmd.status();
     PauseFor(kSettleSeconds);
-    return (*testpmd)->SentPerSecond(Sinks(), options_.seconds);
+    const CpuShare share((*testpmd)->process().pid(), TestpmdCpus().size());
+    const auto pps = (*testpmd)->SentPerSecond(Sinks(), options_.seconds);
+    if (!pps.ok()) return pps.status();
+    return ForwarderRun{*pps, share.so_far()};
   }
 
  private:
@@ -264,8 +245,45 @@ class ClosedBench {
 
 }  // namespace
 
+absl::Status CheckClosedBench(const ClosedBenchOptions& o) {
+  const absl::Status status = FirstError({CheckOption("stages", o.stages, 3, 20),
+                                          CheckFrameRuns(o.frame_bytes, o.seconds, o.runs),
+                                          CheckPatience(o.patience_seconds)});
+  if (!status.ok()) return status;
+  if (o.network.kind != NetworkKind::kButterfly &&
+      o.network.kind != NetworkKind::kDilatedButterfly &&
+      o.network.kind != NetworkKind::kMultibutterfly) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("network: ", KindName(o.network.kind),
+                     "; allowed: butterfly, dilated_butterfly, multibutterfly"));
+  }
+  if (o.circuits && o.network.kind != NetworkKind::kButterfly) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "circuits: they are measured on a butterfly, not on a ", KindName(o.network.kind)));
+  }
+  if (o.devices == ClosedDevices::kRing &&
+      (o.circuits || o.placement != ClosedPlacement::kOne || !o.open_vswitch.empty())) {
+    return absl::InvalidArgumentError(
+        "devices: with ring, one core is measured, without circuits and Open vSwitch");
+  }
+  if (const auto network = Network::Make(SpecOf(o)); !network.ok()) return network.status();
+  if (absl::Status wrong = CheckLinkShape("links.", o.links); !wrong.ok()) return wrong;
+  if (o.placement != ClosedPlacement::kOne && UsableCpus().size() < 2) {
+    return absl::UnavailableError(
+        absl::StrCat("placement: two CPUs are needed; this process may "
+                     "use only ",
+                     FormatCpus(UsableCpus())));
+  }
+  if (o.placement != ClosedPlacement::kOne && UsableCpus().size() == 2 && IsRealTime()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "placement: two real-time workers would take all of CPUs ", FormatCpus(UsableCpus()),
+        ", and the programs that they belong to could not answer; run it without chrt"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ClosedBenchResult> RunClosedBench(const ClosedBenchOptions& options) {
-  if (absl::Status status = CheckOptions(options); !status.ok()) return status;
+  if (absl::Status status = CheckClosedBench(options); !status.ok()) return status;
   ClosedBench bench(options);
   if (absl::Status status = bench.WriteCaptures(); !status.ok()) return status;
   ClosedBenchResult result{.cpus = bench.cpus(), .port_pairs = bench.pairs()};
@@ -280,14 +298,17 @@ absl::StatusOr<ClosedBenchResult> RunClosedBench(const ClosedBenchOptions& optio
   }
   const NetworkSpec network = SpecOf(options);
   const NetworkSpec plain_network = {.kind = NetworkKind::kButterfly, .rows = network.rows};
-  std::vector<double> bfly, one_core, quotients, plain, plain_quotients, io, mac;
+  std::vector<double> bfly, one_core, quotients, plain, plain_quotients;
+  std::vector<std::vector<double>> forwarded(std::size(kForwardModes)), over(forwarded.size());
+  for (const char* mode : kForwardModes) result.testpmd.push_back({.mode = mode});
   std::vector<double> no_circuits, no_circuits_quotients, late_means, late_p99s;
   std::vector<double> switched, uncached, switch_quotients;
   for (int run = 0; run < options.runs; ++run) {
-    for (auto& [mode, into] : {std::pair{"io", &io}, {"mac", &mac}}) {
-      const absl::StatusOr<double> pps = bench.RunTestpmd(mode);
-      if (!pps.ok()) return pps.status();
-      into->push_back(*pps);
+    for (size_t i = 0; i < result.testpmd.size(); ++i) {
+      const auto forwarder = bench.RunTestpmd(result.testpmd[i].mode);
+      if (!forwarder.ok()) return forwarder.status();
+      forwarded[i].push_back(forwarder->pps);
+      result.testpmd[i].on_cpu = std::min(result.testpmd[i].on_cpu, forwarder->on_cpu);
     }
     MeasuredFabric fabric{.network = network, .links = options.links, .circuits = options.circuits};
     const auto one = bench.RunBfly(fabric);
@@ -301,24 +322,36 @@ absl::StatusOr<ClosedBenchResult> RunClosedBench(const ClosedBenchOptions& optio
     quotients.push_back(it->frames_per_second / one->frames_per_second);
     late_means.push_back(it->late_mean_us);
     late_p99s.push_back(it->late_p99_us);
+    for (size_t i = 0; i < over.size(); ++i) {
+      over[i].push_back(it->frames_per_second / forwarded[i].back());
+    }
+    result.one_core_busy = std::min(result.one_core_busy, one->busy);
     result.busy = std::min({result.busy, one->busy, it->busy});
+    result.dropped_part = std::max({result.dropped_part, one->dropped_part, it->dropped_part});
+    result.on_cpu = std::min({result.on_cpu, one->on_cpu, it->on_cpu});
     result.conservation += it->conservation;
     // Measures `other` too, and appends its rate and the quotient.
     const auto beside = [&](const MeasuredFabric& other, std::vector<double>& rates,
-                            std::vector<double>& over) {
+                            std::vector<double>& quotients_of_it) {
       const auto measured = bench.RunBfly(other);
       if (!measured.ok()) return measured.status();
       rates.push_back(measured->frames_per_second);
-      over.push_back(it->frames_per_second / measured->frames_per_second);
+      quotients_of_it.push_back(it->frames_per_second / measured->frames_per_second);
+      result.busy = std::min(result.busy, measured->busy);
+      result.dropped_part = std::max(result.dropped_part, measured->dropped_part);
+      result.on_cpu = std::min(result.on_cpu, measured->on_cpu);
       result.conservation += measured->conservation;
       return absl::OkStatus();
     };
     if (open_vswitch.ok()) {
       const auto rates = bench.RunOpenVswitch(open_vswitch->path);
       if (!rates.ok()) return rates.status();
-      switched.push_back(rates->first);
-      uncached.push_back(rates->second);
-      switch_quotients.push_back(it->frames_per_second / rates->first);
+      const auto& [with_cache, without_cache] = *rates;
+      switched.push_back(with_cache.pps);
+      uncached.push_back(without_cache.pps);
+      switch_quotients.push_back(it->frames_per_second / with_cache.pps);
+      result.open_vswitch_on_cpu =
+          std::min({result.open_vswitch_on_cpu, with_cache.on_cpu, without_cache.on_cpu});
     }
     absl::Status status;
     if (options.circuits) {
@@ -349,9 +382,10 @@ absl::StatusOr<ClosedBenchResult> RunClosedBench(const ClosedBenchOptions& optio
   }
   result.late_mean_us = StatisticsOf(std::move(late_means));
   result.late_p99_us = StatisticsOf(std::move(late_p99s));
-  result.testpmd_io_pps = StatisticsOf(std::move(io));
-  result.testpmd_mac_pps = StatisticsOf(std::move(mac));
-  result.ratio = result.bfly_pps.median / result.testpmd_io_pps.median;
+  for (size_t i = 0; i < result.testpmd.size(); ++i) {
+    result.testpmd[i].pps = StatisticsOf(std::move(forwarded[i]));
+    result.testpmd[i].bfly_over_it = StatisticsOf(std::move(over[i]));
+  }
   return result;
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures what the workers themselves can do. Frames come from a capture that never ends and go to
 // a sink that takes no time, or they go round in rings, so no device, load generator or other core
-// sets the pace. In the same
-// run it measures dpdk-testpmd between the same devices, and bfly on one core. `bfly bench ports
-// --closed` prints it.
+// sets the pace. In the same run it measures dpdk-testpmd between the same devices, and bfly on one
+// core. `bfly bench ports --closed` prints it.
 #pragma once
 
 #include <string>
@@ -53,6 +52,14 @@ struct ClosedBenchOptions {
   }
 };
 
+// dpdk-testpmd in one of its modes, between the devices of bfly.
+struct ForwarderRuns {
+  std::string mode;
+  RunStatistics pps = {};
+  RunStatistics bfly_over_it = {};  // quotients of two runs of the same round
+  double on_cpu = 1;                // as of bfly
+};
+
 struct ClosedBenchResult {
   std::vector<int> cpus;             // the CPUs of bfly
   int port_pairs = 1;                // two if rows are shared
@@ -67,30 +74,43 @@ struct ClosedBenchResult {
   // consecutive runs.
   RunStatistics no_circuits_pps = {};
   RunStatistics over_no_circuits = {};
-  RunStatistics testpmd_io_pps = {};
-  RunStatistics testpmd_mac_pps = {};
+  std::vector<ForwarderRuns> testpmd = {};  // io, mac, macswap
   // Open vSwitch with DPDK, which looks at the destination of every frame, on the same CPUs with
   // two null devices a pair. If it was left out, the version is empty and the reason says why.
   std::string open_vswitch_version = "";
   std::string no_open_vswitch = "";
+  double open_vswitch_on_cpu = 1;                // as of bfly
   RunStatistics open_vswitch_pps = {};           // as it comes
   RunStatistics open_vswitch_uncached_pps = {};  // without its cache of exact headers
   RunStatistics over_open_vswitch = {};          // quotients of two consecutive runs, as it comes
-  double ratio = 0;                              // of the medians, bfly over testpmd io
   // The share of passes in which the least busy worker that polls a capture moved frames. A pass
   // that finds the other worker's ring full is short and moves nothing, so this is not a share of
   // time.
   double busy = 1;
+  double one_core_busy = 1;  // of the runs on one core
+  double dropped_part = 0;   // of the frames that came in, in the worst run
+  // The share of the measured time for which the workers had their CPUs, in the worst run.
+  double on_cpu = 1;
   // Where links take time: how late the latest worker was.
   RunStatistics late_mean_us = {};
   RunStatistics late_p99_us = {};
   Conservation conservation = {};  // of bfly, all runs, after unloading
 };
 
+// InvalidArgument names the option and its range. Unavailable, FailedPrecondition: the CPUs that
+// this process may use are too few for the placement.
+absl::Status CheckClosedBench(const ClosedBenchOptions& options);
+
 // It starts processes of its own, so DPDK must not be up in this process.
-// InvalidArgument names the option and its range. Unavailable: a program ended, or did not start or
+// Returns the errors of CheckClosedBench. Unavailable: a program ended, or did not start or
 // answer in time; the error says which program and what it printed last. Internal: a frame of a run
 // with circuits found none. NotFound: `open_vswitch` names a program that is not one.
 absl::StatusOr<ClosedBenchResult> RunClosedBench(const ClosedBenchOptions& options);
+
+// OK if the workers set the pace, so that a ratio to another program means something.
+// FAILED_PRECONDITION says what else did: other programs took a CPU, a worker that was alone had no
+// frames in more than one pass of twenty, or more than one frame of twenty was dropped, as by links
+// that are slower than the worker.
+absl::Status CheckPace(const ClosedBenchOptions& options, const ClosedBenchResult& result);
 
 }  // namespace bfly::dataplane

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "dataplane/bench/bench_processes.h"
 #include "dataplane/bench/circulation.h"
+#include "dataplane/bench/process_time.h"
 #include "dataplane/core/ledger.h"
 #include "dataplane/fabric/fabric.h"
 #include "dataplane/runtime/eal.h"
@@ -37,6 +38,11 @@ double BusyPart(const Snapshot& before, const Snapshot& after) {
   return least;
 }
 
+double DroppedPart(const Conservation& before, const Conservation& after) {
+  const auto injected = static_cast<double>(after.injected - before.injected);
+  return injected > 0 ? static_cast<double>(after.dropped - before.dropped) / injected : 0;
+}
+
 int RunInChild(const FabricRunOptions& options, int report) {
   const auto eal = StartEal({.memory_mb = options.memory_mb, .use_hugepages = false});
   if (!eal.ok()) return ChildFailed(eal.status());
@@ -52,6 +58,7 @@ int RunInChild(const FabricRunOptions& options, int report) {
   }
   PauseFor(options.settle_seconds);
   const Snapshot before = (*fabric)->summary();
+  const CpuShare share(getpid(), before.workers.size());
   const Clock::time_point start = Clock::now();
   PauseFor(options.seconds);
   Snapshot after = (*fabric)->summary();
@@ -62,11 +69,14 @@ int RunInChild(const FabricRunOptions& options, int report) {
     after = (*fabric)->summary();
   }
   const double took = SecondsSince(start);
+  const double on_cpu = share.so_far();
   if (absl::Status s = (*fabric)->Unload(); !s.ok()) return ChildFailed(s);
   FabricRun run = {
       .frames_per_second =
           static_cast<double>(after.conservation.delivered - before.conservation.delivered) / took,
       .busy = BusyPart(before, after),
+      .dropped_part = DroppedPart(before.conservation, after.conservation),
+      .on_cpu = on_cpu,
       .without_circuit = after.drops[kNoCircuit] - before.drops[kNoCircuit],
       .conservation = (*fabric)->summary().conservation};
   for (const WorkerCounters& worker : after.workers) {

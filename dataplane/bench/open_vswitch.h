@@ -51,6 +51,8 @@ class OpenVswitch {
   // Returns the frames a second that leave by all devices.
   absl::StatusOr<double> SentPerSecond(double seconds);
 
+  pid_t pid() const { return switch_->pid(); }
+
  private:
   explicit OpenVswitch(const OpenVswitchOptions& options) : options_(options) {}
   absl::Status StartDatabase();

@@ -18,6 +18,7 @@
 #include "dataplane/bench/bench_options.h"
 #include "dataplane/bench/bench_processes.h"
 #include "dataplane/bench/port_kind.h"
+#include "dataplane/bench/process_time.h"
 #include "dataplane/bench/testpmd.h"
 #include "dataplane/fabric/fabric.h"
 #include "dataplane/runtime/cpus.h"
@@ -31,9 +32,7 @@ constexpr double kAloneSeconds = 0.1;
 constexpr int kMemoryMb = 256;
 constexpr size_t kMostRows = 20;
 constexpr double kLeastShare = 0.95;  // of the time
-constexpr double kLeastOnCpu = 0.8;   // of the time; real-time programs get 0.95
 constexpr double kLeastAlone = 1.2;   // over the frames a second of a device
-constexpr const char* kForwardModes[] = {"io", "mac", "macswap"};
 
 // One run of one device under test.
 struct DeviceRun {

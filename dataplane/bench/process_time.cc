@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/runtime/elapsed.h"
 
 namespace bfly::dataplane {
 
@@ -30,6 +31,16 @@ ProcessTime TimeOf(pid_t pid) {
   double ticks = 0;
   if (fields >> ticks) process.kernel = ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
   return process;
+}
+
+CpuShare::CpuShare(pid_t pid, size_t cpus)
+    : pid_(pid),
+      cpus_(static_cast<double>(cpus)),
+      before_(TimeOf(pid).all),
+      start_(std::chrono::steady_clock::now()) {}
+
+double CpuShare::so_far() const {
+  return std::min(1.0, (TimeOf(pid_).all - before_) / (SecondsSince(start_) * cpus_));
 }
 
 }  // namespace bfly::dataplane

@@ -15,6 +15,9 @@
 
 namespace bfly::dataplane {
 
+// Modes of forwarding that benches measure.
+inline constexpr const char* kForwardModes[] = {"io", "mac", "macswap"};
+
 struct TestpmdOptions {
   std::string program = "dpdk-testpmd";
   std::string mode = "io";           // of forwarding
