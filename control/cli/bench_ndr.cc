@@ -251,6 +251,12 @@ absl::Status WriteHistogram(const std::string& path, const std::string& text) {
 }
 
 absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
+  if (options.duration_sum > 0 && options.duration_sum < options.final_duration) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--duration-sum: %g s is less than one full-length trial, %g s "
+                        "(--final-duration)",
+                        options.duration_sum, options.final_duration));
+  }
   v1::StatusResponse answer;
   auto fabric = v1::Fabric::NewStub(Connect(common));
   absl::Status status =
@@ -287,7 +293,12 @@ absl::Status BenchNdr(const NdrOptions& options, const Common& common) {
   for (auto& fact : MachineFacts()) facts.push_back(std::move(fact));
   const std::vector<std::string> deviations = DeviationsOf(options);
   if (common.json) {
-    nlohmann::ordered_json out = {{"to", options.to}, {"ways", options.ways}};
+    nlohmann::ordered_json out = {{"to", options.to}};
+    if (options.rows.empty()) {
+      out["ways"] = options.ways;
+    } else {
+      out["rows"] = options.rows;
+    }
     for (const SizeReport& report : reports) out["sizes"].push_back(SizeJson(report));
     out["deviations"] = deviations;
     for (const auto& [name, value] : facts) out["machine"][name] = value;

@@ -135,13 +135,21 @@ void PrintSize(const SizeReport& report) {
            result.upper ? "" : "; it may be more");
     printf("       limit: %s\n", LimitOf(report, i).c_str());
   }
+  uint64_t others = 0;
+  for (const TrialOutcome& outcome : report.trials) others += outcome.others;
+  if (others > 0) {
+    printf("  %s frames of others crossed the fabric meanwhile; their drops count as losses\n",
+           Count(static_cast<double>(others)).c_str());
+  }
   for (const SizeReport::AtLoad& at : report.latencies) {
     const v1::LatencySummary& latency = at.outcome.latency;
     printf(
-        "  latency at %2.0f %% of NDR: p50 %.1f us, p90 %.1f us, p99 %.1f us, p99.9 %.1f us, "
+        "  latency at %2.0f %% of NDR, %s frames: p50 %.1f us, p90 %.1f us, p99 %.1f us, p99.9 "
+        "%.1f us, "
         "most %.0f us; %g %% lost\n",
-        100 * at.part, latency.p50() / 1e3, latency.p90() / 1e3, latency.p99() / 1e3,
-        latency.p999() / 1e3, latency.max() / 1e3, 100 * at.outcome.trial.loss_ratio);
+        100 * at.part, Count(static_cast<double>(latency.count())).c_str(), latency.p50() / 1e3,
+        latency.p90() / 1e3, latency.p99() / 1e3, latency.p999() / 1e3, latency.max() / 1e3,
+        100 * at.outcome.trial.loss_ratio);
   }
 }
 

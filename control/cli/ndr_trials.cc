@@ -42,25 +42,20 @@ bool IsOfTrial(const v1::TrafficSourceStatus& status) {
   return absl::StartsWith(status.source().name(), kNamePrefix);
 }
 
-uint64_t SentIn(const v1::ListTrafficResponse& list) {
-  uint64_t sent = 0;
-  for (const v1::TrafficSourceStatus& status : list.sources()) {
-    if (IsOfTrial(status)) sent += status.packets();
-  }
-  return sent;
-}
-
 bool HaveFinished(const v1::ListTrafficResponse& list) {
   return std::all_of(list.sources().begin(), list.sources().end(),
                      [](const auto& status) { return !IsOfTrial(status) || status.finished(); });
 }
 
-double SecondsOf(const v1::ListTrafficResponse& list) {
-  double seconds = 0;
+// Of all sources of the trial together; the time is that of the latest.
+FramesSent SentIn(const v1::ListTrafficResponse& list) {
+  FramesSent sent;
   for (const v1::TrafficSourceStatus& status : list.sources()) {
-    if (IsOfTrial(status)) seconds = std::max(seconds, status.seconds());
+    if (!IsOfTrial(status)) continue;
+    sent.frames += status.packets();
+    sent.seconds = std::max(sent.seconds, status.seconds());
   }
-  return seconds;
+  return sent;
 }
 
 absl::Status Wait(TrialSeconds time) {
@@ -175,16 +170,25 @@ absl::StatusOr<v1::LatencyReport> FabricTrials::LatencyOfAll() {
   return list->latency();
 }
 
+// Seconds after the start of a trial. Frames that are sent later are lost.
+double FabricTrials::GiveUp(double load, double duration) const {
+  return SecondsToSend(profile_.mix, load, duration) + std::max(kShortestGrace, kGrace * duration);
+}
+
 // Starts the sources and looks at them until they have sent everything or are too late.
-absl::StatusOr<v1::ListTrafficResponse> FabricTrials::Send(double load, double duration,
-                                                           bool latency) {
+absl::StatusOr<FabricTrials::Sent> FabricTrials::Send(double load, double duration, bool latency) {
   if (absl::Status status = Start(load, duration, latency); !status.ok()) return status;
   if (absl::Status status = Wait(TrialSeconds(duration)); !status.ok()) return status;
-  const double give_up =
-      SecondsToSend(profile_.mix, load, duration) + std::max(kShortestGrace, kGrace * duration);
+  const double give_up = GiveUp(load, duration);
+  FramesSent before;
   while (true) {
     auto list = List();
-    if (!list.ok() || HaveFinished(*list) || SecondsOf(*list) > give_up) return list;
+    if (!list.ok()) return list.status();
+    const FramesSent now = SentIn(*list);
+    if (HaveFinished(*list) || now.seconds > give_up) {
+      return Sent{.list = *std::move(list), .in_time = FramesInTime(before, now, give_up)};
+    }
+    before = now;
     if (absl::Status status = Wait(kBetweenLooks); !status.ok()) return status;
   }
 }
@@ -210,21 +214,22 @@ absl::StatusOr<double> FabricTrials::UnpacedLoad(double seconds) {
   const absl::Status stopped = Stop();
   if (!list.ok()) return list.status();
   if (!stopped.ok()) return stopped;
-  if (SentIn(*list) == 0) {
+  const FramesSent sent = SentIn(*list);
+  if (sent.frames == 0) {
     return absl::FailedPreconditionError(
         "the sources sent nothing: with --to circuit the sending rows need circuits");
   }
-  return static_cast<double>(SentIn(*list)) / SecondsOf(*list) / profile_.senders;
+  return static_cast<double>(sent.frames) / sent.seconds / profile_.senders;
 }
 
 absl::StatusOr<TrialOutcome> FabricTrials::Run(double load, double duration, bool latency) {
   const auto before = ReadOnceDrained();
   if (!before.ok()) return before.status();
-  const auto list = Send(load, duration, latency);
+  const auto sent = Send(load, duration, latency);
   absl::StatusOr<v1::LatencyReport> recorded = v1::LatencyReport();
-  if (latency && list.ok()) recorded = LatencyOfAll();
+  if (latency && sent.ok()) recorded = LatencyOfAll();
   const absl::Status stopped = Stop();
-  if (!list.ok()) return list.status();
+  if (!sent.ok()) return sent.status();
   if (!recorded.ok()) return recorded.status();
   if (!stopped.ok()) return stopped;
   const auto after = ReadAfterResidual();
@@ -234,14 +239,14 @@ absl::StatusOr<TrialOutcome> FabricTrials::Run(double load, double duration, boo
   for (const FrameShare& frame : profile_.mix.frames) {
     outcome.intended += profile_.senders * FramesOfTrial(frame, load, duration);
   }
-  for (const v1::TrafficSourceStatus& status : list->sources()) {
+  for (const v1::TrafficSourceStatus& status : sent->list.sources()) {
     if (!IsOfTrial(status) || status.no_circuit() == 0) continue;
     return absl::FailedPreconditionError(
         absl::StrCat(status.no_circuit(),
                      " frames were not sent, because their row has no circuit; set up "
                      "circuits first, or name another destination with --to"));
   }
-  outcome.sent = std::min(SentIn(*list), outcome.intended);
+  outcome.sent = std::min(sent->in_time, outcome.intended);
   outcome.reasons = DropsOf(*before, *after);
   for (const auto& [reason, frames] : outcome.reasons) outcome.dropped += frames;
   const uint64_t inside_before = before->conservation().in_flight();

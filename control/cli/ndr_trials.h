@@ -28,10 +28,10 @@ struct TrafficProfile {
 struct TrialOutcome {
   TrialResult trial;
   uint64_t intended = 0;  // frames that the sources were told to send
-  uint64_t sent = 0;
-  uint64_t dropped = 0;  // by the fabric, of frames that it carried
-  uint64_t left = 0;     // still inside when the trial was given up waiting
-  uint64_t others = 0;   // frames that did not come from the sources of the trial
+  uint64_t sent = 0;      // in time
+  uint64_t dropped = 0;   // by the fabric, of frames that it carried
+  uint64_t left = 0;      // still inside when the trial was given up waiting
+  uint64_t others = 0;    // frames that did not come from the sources of the trial
   std::map<std::string, uint64_t> reasons = {};  // of `dropped`
   // End to end, of the frames that arrived within two seconds of the end; of no frame if it was not
   // asked for.
@@ -69,7 +69,12 @@ class FabricTrials {
   absl::StatusOr<v1::Counters> ReadAfterResidual();
   absl::StatusOr<v1::Counters> ReadOnceDrained();
   absl::StatusOr<v1::LatencyReport> LatencyOfAll();
-  absl::StatusOr<v1::ListTrafficResponse> Send(double load, double duration, bool latency);
+  struct Sent {
+    v1::ListTrafficResponse list;  // after the last frame, or after the time was up
+    uint64_t in_time = 0;
+  };
+  absl::StatusOr<Sent> Send(double load, double duration, bool latency);
+  double GiveUp(double load, double duration) const;
   std::string NameOf(const FrameShare& frame) const;
 
   const Common common_;

@@ -34,6 +34,13 @@ double SecondsToSend(const FrameMix& mix, double load, double seconds) {
   return longest;
 }
 
+uint64_t FramesInTime(const FramesSent& before, const FramesSent& later, double end) {
+  if (later.seconds <= end) return later.frames;
+  const double part = (end - before.seconds) / (later.seconds - before.seconds);
+  return before.frames +
+         static_cast<uint64_t>(part * static_cast<double>(later.frames - before.frames));
+}
+
 absl::StatusOr<FrameMix> FrameMixFromName(absl::string_view name) {
   if (name == "imix") {
     return FrameMix{"imix",

@@ -31,6 +31,16 @@ uint64_t FramesOfTrial(const FrameShare& frame, double load, double seconds);
 // frame of a size a trial.
 double SecondsToSend(const FrameMix& mix, double load, double seconds);
 
+// What a sender had sent so many seconds after its start.
+struct FramesSent {
+  double seconds = 0;
+  uint64_t frames = 0;
+};
+// The frames sent up to `end`, from the last look that was not after `end` and a later one. Exact
+// if the later one is not after `end` either, as of a sender that had finished. If it is, the
+// frames between the two looks count by the part of the time between them that was not after `end`.
+uint64_t FramesInTime(const FramesSent& before, const FramesSent& later, double end);
+
 // "64" to "9018", or "imix": 7 of 12 frames carry 40 bytes of IP (and are padded to 64), 4 carry
 // 576 and 1 carries 1,500. InvalidArgument says what would be right.
 absl::StatusOr<FrameMix> FrameMixFromName(absl::string_view name);

@@ -56,10 +56,13 @@ int Source::Emit(Descriptor* burst, int room, uint64_t now, const RouteTable& ro
   if (finished()) return 0;
   Batch batch{.packets = burst, .room = room, .now = now, .routes = routes, .ledger = ledger};
   Fill(batch);
-  if (batch.count == 0) return 0;
-  ledger.injected += static_cast<uint64_t>(batch.count);
-  Bump(packets_, static_cast<uint64_t>(batch.count));
-  Bump(bytes_, batch.bytes);
+  if (batch.count > 0) {
+    ledger.injected += static_cast<uint64_t>(batch.count);
+    Bump(packets_, static_cast<uint64_t>(batch.count));
+    Bump(bytes_, batch.bytes);
+  }
+  // Who sees that it has finished sees all of its packets.
+  if (fill_is_last_) finished_at_.store(now, std::memory_order_release);
   return batch.count;
 }
 
@@ -96,13 +99,20 @@ void Source::SendTo(Batch& batch, Row input, Row output, uint32_t bytes, uint64_
   Bump<uint64_t>(no_circuit_, 1);
 }
 
-SourceCounters Source::counters(uint64_t now) const {
+SourceCounters Source::counters() const {
+  // The packets of a source that has finished are all counted.
+  const bool has_finished = finished_at_.load(std::memory_order_acquire) != 0;
   return {.id = config_.id,
           .packets = packets_.load(std::memory_order_relaxed),
           .bytes = bytes_.load(std::memory_order_relaxed),
           .no_circuit = no_circuit_.load(std::memory_order_relaxed),
-          .seconds = now > start_ ? static_cast<double>(now - start_) / hz_ : 0,
-          .finished = finished()};
+          .finished = has_finished};
+}
+
+double Source::SecondsAt(uint64_t now) const {
+  const uint64_t finished_at = finished_at_.load(std::memory_order_relaxed);
+  const uint64_t end = finished_at != 0 ? finished_at : now;
+  return end > start_ ? static_cast<double>(end - start_) / hz_ : 0;
 }
 
 }  // namespace bfly::dataplane

@@ -33,7 +33,11 @@ class Source {
 
   // Any thread.
   uint64_t id() const { return config_.id; }
-  SourceCounters counters(uint64_t now) const;
+  // Without `seconds`.
+  SourceCounters counters() const;
+  // From its start until `now` (TSC), or until it had finished. Ask after the counters: then all
+  // packets that they have were sent within this time.
+  double SecondsAt(uint64_t now) const;
 
  protected:
   struct Batch {
@@ -52,8 +56,8 @@ class Source {
   // Sends packet `index` of row `input`, born at TSC `born`, to the config's destination.
   void Send(Batch& batch, Row input, uint64_t index, uint64_t born);
   void SendTo(Batch& batch, Row input, Row output, uint32_t bytes, uint64_t born);
-  void Finish() { finished_.store(true, std::memory_order_relaxed); }
-  bool finished() const { return finished_.load(std::memory_order_relaxed); }
+  // The packets of this batch are the last ones.
+  void Finish() { fill_is_last_ = true; }
 
   const SourceConfig config_;
   const uint64_t start_;
@@ -61,14 +65,17 @@ class Source {
 
  private:
   void Put(Batch& batch, Row input, Route route, uint32_t bytes, uint64_t born);
+  bool finished() const { return finished_at_.load(std::memory_order_relaxed) != 0; }
 
+  bool fill_is_last_ = false;              // worker
   std::optional<TrafficPattern> pattern_;  // kUniform, kPattern
   TrafficPattern::Words words_;
   // Worker: writes, any thread: relaxed loads.
   std::atomic<uint64_t> packets_{0};
   std::atomic<uint64_t> bytes_{0};
   std::atomic<uint64_t> no_circuit_{0};
-  std::atomic<bool> finished_{false};
+  // Of the batch with the last packet, which is counted before. TSC; 0: it has not finished.
+  std::atomic<uint64_t> finished_at_{0};
 };
 
 // InvalidArgument names the field: "sources[0].rows[3]: 20 is outside 0..15".

@@ -39,7 +39,7 @@ struct SourceCounters {
   uint64_t packets = 0;     // packets injected
   uint64_t bytes = 0;       // bytes of those packets
   uint64_t no_circuit = 0;  // not injected: no circuit, and the fabric sends nothing without one
-  double seconds = 0;       // since the source was started
+  double seconds = 0;       // from its start until now, or until it had finished
   bool finished = false;    // all of its packets were sent
 };
 

@@ -54,16 +54,15 @@ absl::Status Sources::Replace(const std::vector<SourceConfig>& sources, Retired&
 std::vector<SourceCounters> Sources::counters() const {
   std::vector<SourceCounters> counters;
   if (running_ == nullptr) return counters;
-  const uint64_t now = rte_rdtsc();
   for (const auto& parts : running_->parts) {
     SourceCounters sum{.id = ids_[counters.size()], .finished = true};
     for (const auto& part : parts) {
       if (part == nullptr) continue;
-      const SourceCounters of_part = part->counters(now);
+      const SourceCounters of_part = part->counters();
       sum.packets += of_part.packets;
       sum.bytes += of_part.bytes;
       sum.no_circuit += of_part.no_circuit;
-      sum.seconds = of_part.seconds;
+      sum.seconds = std::max(sum.seconds, part->SecondsAt(rte_rdtsc()));
       sum.finished = sum.finished && of_part.finished;
     }
     counters.push_back(sum);

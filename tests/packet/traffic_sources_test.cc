@@ -52,7 +52,7 @@ class SourceTest : public testing::Test {
       }
       EXPECT_GT(source->NextDue(), now) << "something due was left";
     }
-    EXPECT_EQ(source->counters(kStart + end).packets, packets.size());
+    EXPECT_EQ(source->counters().packets, packets.size());
     return packets;
   }
   WireTag Tag(Row from, Row to) const {
@@ -111,6 +111,25 @@ TEST_F(SourceTest, EachRowStopsAfterItsPackets) {
     for (const Packet& packet : Watch(config, 1'000'000, 10'000, 5)) ++counts[packet.row];
     EXPECT_EQ(counts.size(), 8u);
     for (const auto& [row, count] : counts) EXPECT_EQ(count, 20) << row;
+  }
+}
+
+TEST_F(SourceTest, AFinishedSourceTellsTheTimeOfItsLastPacket) {
+  const auto source = Source::Make({.rows = {1, 2},
+                                    .packets_per_second = 1e6,
+                                    .destination = Destination::kRow,
+                                    .row = 3,
+                                    .packets = 5},
+                                   network_, kStart, kHz);
+  Descriptor burst[64];
+  // A packet each of both rows at 0, 1, ..., 4 us, and looks at 0, 3, 6, ..., 99 us.
+  for (uint64_t now = kStart; now < kStart + 100'000; now += 3'000) {
+    source->Emit(burst, 64, now, routes_, ledger_);
+    const bool finished = now >= kStart + 6'000;
+    EXPECT_EQ(source->counters().finished, finished);
+    EXPECT_EQ(source->counters().packets == 10, finished);
+    EXPECT_DOUBLE_EQ(source->SecondsAt(now + 1'000),
+                     finished ? 6e-6 : static_cast<double>(now + 1'000 - kStart) / kHz);
   }
 }
 

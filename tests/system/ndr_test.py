@@ -104,6 +104,8 @@ class Throughput(CommandLineTest):
             self.assertIn(fact, report["machine"])
         self.assertIn("'63' is not a frame size", self.refused("--bytes", "63"))
         self.assertIn("row 4 is outside 0..3", self.refused("--rows", "2-4"))
+        self.assertIn("--duration-sum: 1 s is less than one full-length trial, 3 s",
+                      self.refused("--duration-sum", "1s", "--final-duration", "3s"))
         self.assertIn("need circuits", self.refused("--to", "circuit"))
         self.bfly("traffic", "start", "--name", "mine", "--rate", "10", "--to", "uniform", "--latency")
         self.assertEqual(self.json("traffic", "latency")["histogram"], [], "nobody asked for it")

@@ -241,6 +241,14 @@ TEST(FrameMixTest, ATrialWaitsForItsFramesAtALoadOfLessThanOneFrame) {
   EXPECT_NEAR(SecondsToSend(*FrameMixFromName("imix"), 12, 0.1), 1, 1e-9);
 }
 
+TEST(FramesInTime, AreExactUnlessOnlyALaterLookKnowsThem) {
+  EXPECT_EQ(FramesInTime({}, {0.9, 1000}, 1), 1000u) << "finished in time, whenever one looks";
+  EXPECT_EQ(FramesInTime({0.5, 500}, {1, 1000}, 1), 1000u);
+  EXPECT_EQ(FramesInTime({}, {4, 1000}, 1), 250u);
+  // It got no CPU from 0.2 s on, and sent the rest at once when it got one.
+  EXPECT_EQ(FramesInTime({1.0, 200}, {1.5, 1000}, 1.01), 200u + 16);
+}
+
 TEST(FrameMixTest, HasSizesAndShares) {
   EXPECT_EQ(FrameMixFromName("1518")->frames[0].bytes, 1518u);
   const FrameMix imix = *FrameMixFromName("imix");
