@@ -43,6 +43,7 @@ void AddBench(CLI::App& app, Invocation& invocation) {
   AddFabricBench(*group, invocation);
   AddInBandBench(*group, invocation);
   AddLinkBench(*group, invocation);
+  AddMachineBench(*group, invocation);
   AddPortBench(*group, invocation);
   AddVirtualBench(*group, invocation);
   AddStepBench(*group, invocation);

@@ -41,7 +41,7 @@ struct BenchAllOptions {
   std::string into;
   bool quick = false;
   std::vector<std::string> only;
-  double limit = 0;  // seconds; 0: 180, or 30 with --quick
+  double limit = 0;  // seconds; 0: 600, or 30 with --quick
 };
 
 // The output of a program, and why it failed.
@@ -183,7 +183,7 @@ absl::Status BenchAll(const BenchAllOptions& options) {
                                                         std::string(text.status().message())));
     }
   }
-  const double limit = options.limit > 0 ? options.limit : options.quick ? 30 : 180;
+  const double limit = options.limit > 0 ? options.limit : options.quick ? 30 : 600;
   printf("%zu figures into %s, each at most %g s\n", figures.size(), folder->c_str(), limit);
   const FigureRuns runs(options.quick, limit);
   if (absl::Status status = runs.made(); !status.ok()) return status;
@@ -210,8 +210,9 @@ absl::Status BenchAll(const BenchAllOptions& options) {
     text.reset();
   }
   if (failed.empty()) return absl::OkStatus();
-  return absl::UnknownError(absl::StrCat("the pages say why these gave no figures: bfly bench ",
-                                         absl::StrJoin(failed, "; bfly bench ")));
+  return absl::UnknownError(
+      absl::StrCat("these failed, or told no ratio, and the pages say why: bfly bench ",
+                   absl::StrJoin(failed, "; bfly bench ")));
 }
 
 size_t Times(const std::string& text, const std::string& words) {
@@ -255,7 +256,7 @@ void AddAllBenches(CLI::App& bench, Invocation& invocation) {
       ->check(CLI::IsMember(names))
       ->type_name("BENCH,BENCH...");
   verb->add_option("--limit", options->limit,
-                   "Interrupt a bench that takes longer [180s, or 30s with --quick]")
+                   "Interrupt a bench that takes longer [600s, or 30s with --quick]")
       ->transform(TimeInSeconds())
       ->check(NumberFrom(0.1, 86400.0))
       ->type_name("TIME");

@@ -31,6 +31,7 @@ absl::Status BenchStepWorkers(const dataplane::StepWorkerBenchOptions& options,
 void AddFabricBench(CLI::App& bench, Invocation& invocation);
 void AddInBandBench(CLI::App& bench, Invocation& invocation);
 void AddLinkBench(CLI::App& bench, Invocation& invocation);
+void AddMachineBench(CLI::App& bench, Invocation& invocation);
 void AddPortBench(CLI::App& bench, Invocation& invocation);
 void AddVirtualBench(CLI::App& bench, Invocation& invocation);
 void AddStepBench(CLI::App& bench, Invocation& invocation);

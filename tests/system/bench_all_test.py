@@ -4,7 +4,7 @@
 import os
 import unittest
 
-from command_line import CommandLineTest
+from command_line import LCORES, CommandLineTest
 
 BEGIN, END = "<!-- figures: begin -->\n", "<!-- figures: end -->\n"
 
@@ -47,6 +47,17 @@ class BenchAll(CommandLineTest):
         self.assertIn("bench ports --closed", done.stderr)
         self.assertIn("**failed with exit code 1**", (self.directory / "ports.md").read_text())
         self.assertNotIn("**failed", (self.directory / "virtual-clock.md").read_text())
+
+    def test_the_machine_alone_is_measured(self):
+        out = self.json("bench", "machine", "--seconds", "10ms", "--runs", 1)
+        self.assertEqual([one["bytes"] for one in out["copies"]], [16 << 10, 512 << 10, 8 << 20, 256 << 20])
+        walks = [one["ns_per_load"]["median"] for one in out["walks"]]
+        self.assertGreater(walks[0], 0.2, "a load takes a cycle at least")
+        # A load from memory takes some 100 ns, and one from a first-level cache 1 ns.
+        self.assertGreater(walks[-1], 3 * walks[0])
+        self.assertGreater(min(one["bytes_per_second"]["median"] for one in out["copies"]), 1e8)
+        self.assertGreater(out["ring_ns"]["median"], 0)
+        self.assertEqual(out["ring_across_ns"] is None, len(LCORES) < 2)
 
     def test_without_a_folder_it_says_which_option_names_one(self):
         os.chdir(self.directory)
