@@ -123,7 +123,7 @@ class Controller {
   Reconciler reconciler_{
       intent_,         faults_,
       links_,          ports_,
-      traffic_,        [this](const v1::AgentState& held) { return loader_.ResumeWithout(held); },
+      traffic_,        [this](const v1::AgentState& held) { return loader_.ResumeKept(held); },
       *options_.events};
   PlaneWatch plane_watch_{options_, intent_, reconciler_};
   FabricLoader loader_{options_, intent_, keeper_, resources_, reconciler_};

@@ -106,7 +106,7 @@ void FabricLoader::ResumeLast() {
   intent_.Change([](Intent& intent) { intent.circuits_known = false; });
 }
 
-bool FabricLoader::ResumeWithout(const v1::AgentState& held) {
+bool FabricLoader::ResumeKept(const v1::AgentState& held) {
   if (const std::string& whole_at = intent_.now().whole_at; !whole_at.empty()) {
     if (held.loaded() && whole_at == held.boot_id()) return false;
     intent_.Change([](Intent& intent) { intent.circuits_known = true; });

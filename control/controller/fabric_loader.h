@@ -51,11 +51,11 @@ class FabricLoader {
   // loaded one, with all that is kept of it. Data planes are loaded as they answer. Takes the
   // change lock.
   void ResumeLast();
-  // Of a fabric that was taken over or resumed by ResumeLast, and whose ingress answers for the
-  // first time, with `held`. If that process is not the one that had everything, the intent is what
-  // is kept. Returns false if it is the one, or if nothing of this fabric is kept: then the intent
-  // is what it holds. Needs the change lock.
-  bool ResumeWithout(const v1::AgentState& held);
+  // The fabric was taken over, or resumed by ResumeLast, and its ingress answers for the first
+  // time, with `held`. Makes what the store has of the fabric the intent if that process is not the
+  // one that had everything, and returns true. Returns false if it is the one, or if the store has
+  // nothing of this fabric: what the ingress holds is right then. Needs the change lock.
+  bool ResumeKept(const v1::AgentState& held);
   // Returns what each data plane counted at the very end.
   absl::StatusOr<std::vector<LastFigures>> Unload(uint64_t election_id, Deadline deadline);
 

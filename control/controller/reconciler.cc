@@ -45,7 +45,7 @@ absl::Status Reconciler::Reconcile(DataPlane& plane, Deadline deadline) {
   uint64_t made_up = 0;
   if (status.ok() && ours && !held->caller_owns()) status = BelongsTo(held->owner());
   if (status.ok() && ours && IsIngress(plane) && !intent_.now().circuits_known &&
-      resume_without_(*held)) {
+      resume_kept_(*held)) {
     CompareAgain(plane);
   }
   if (status.ok()) status = ReconcileFabric(plane, deadline, *held);

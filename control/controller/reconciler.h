@@ -22,20 +22,20 @@ namespace bfly::control {
 
 class Reconciler {
  public:
-  // Makes what the store has of the loaded fabric the intent, if the ingress, which holds this, is
-  // not the process that had the circuits. Returns whether it did.
-  using ResumeWithout = std::function<bool(const v1::AgentState& held)>;
+  // FabricLoader::ResumeKept: makes what the store has of the loaded fabric the intent if the
+  // ingress, which holds `held`, is not the process that had everything. Returns whether it did.
+  using ResumeKept = std::function<bool(const v1::AgentState& held)>;
 
   // Each of the four controls reconciles its own part.
   Reconciler(LoadedIntent& intent, FaultControl& faults, const LinkControl& links,
-             const PortControl& ports, const TrafficControl& traffic, ResumeWithout resume_without,
+             const PortControl& ports, const TrafficControl& traffic, ResumeKept resume_kept,
              EventLog& events)
       : intent_(intent),
         faults_(faults),
         links_(links),
         ports_(ports),
         traffic_(traffic),
-        resume_without_(std::move(resume_without)),
+        resume_kept_(std::move(resume_kept)),
         events_(events) {}
 
   // Compares what the data plane holds with the intent and makes up the difference. Needs the
@@ -65,7 +65,7 @@ class Reconciler {
   const LinkControl& links_;
   const PortControl& ports_;
   const TrafficControl& traffic_;
-  const ResumeWithout resume_without_;
+  const ResumeKept resume_kept_;
   EventLog& events_;
 };
 
