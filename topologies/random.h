@@ -63,6 +63,7 @@ enum class RandomStream : uint32_t {
   kExtraTurns = 81,      // directions in extra stages, by packet
   kQueuePriority = 82,   // priorities of packets in queues, by packet
   kStepPorts = 83,       // where the search for a port starts, by step, node and direction
+  kMemoryWalk = 90,      // the cycle of lines that `bfly bench machine` walks
   kTest = 1000,          // the first of the streams that tests use
 };
 

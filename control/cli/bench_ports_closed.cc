@@ -158,7 +158,7 @@ absl::Status BenchClosed(dataplane::ClosedBenchOptions options, const std::vecto
       status.Update({check.code(), absl::StrCat(count, " stages: ", check.message())});
     }
   }
-  // What was measured before an error is told too.
+  // An error does not hide what was measured before it.
   if (common.json && !reports.empty()) {
     printf("%s\n", (stages.size() == 1 ? reports[0] : reports).dump(2).c_str());
   } else if (!common.json) {

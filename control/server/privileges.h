@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a daemon may do that other processes may not.
+// Takes from a daemon the capabilities that it does not need.
 #pragma once
 
 #include <linux/capability.h>
@@ -11,7 +11,7 @@
 
 namespace bfly::control {
 
-// What a daemon does with a file.
+// How a daemon uses a file.
 enum class FileUse {
   kReads,
   kMakes,  // the daemon makes it, or replaces it, and writes into it

@@ -31,7 +31,7 @@ uint64_t FramesOfTrial(const FrameShare& frame, double load, double seconds);
 // frame of a size a trial.
 double SecondsToSend(const FrameMix& mix, double load, double seconds);
 
-// What a sender had sent so many seconds after its start.
+// A look at a sender: it had sent `frames` when `seconds` had gone by since its start.
 struct FramesSent {
   double seconds = 0;
   uint64_t frames = 0;

@@ -11,14 +11,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <numeric>
-#include <random>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/bench/bench_load.h"
 #include "dataplane/bench/bench_options.h"
 #include "dataplane/runtime/cpus.h"
 #include "dataplane/runtime/elapsed.h"
+#include "topologies/random.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -40,10 +40,7 @@ class OnCpu {
  public:
   explicit OnCpu(int cpu) {
     sched_getaffinity(0, sizeof(before_), &before_);
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    sched_setaffinity(0, sizeof(one), &one);
+    StayOnCpu(cpu);
   }
   ~OnCpu() { sched_setaffinity(0, sizeof(before_), &before_); }
   OnCpu(const OnCpu&) = delete;
@@ -140,7 +137,7 @@ double NsOfRingAcross(int from_cpu, int to_cpu, double seconds) {
   std::atomic<bool> stop{false};
   // It starts on a CPU of the caller's, which must not be pinned yet.
   std::thread producer([&] {
-    const OnCpu pinned(from_cpu);
+    StayOnCpu(from_cpu);
     void* pointers[kRingBurst] = {};
     while (!stop.load(std::memory_order_relaxed)) {
       if (rte_ring_sp_enqueue_bulk(ring.get(), pointers, kRingBurst, nullptr) == 0) rte_pause();
@@ -173,12 +170,10 @@ RunStatistics Repeat(int runs, Measure measure) {
 
 }  // namespace
 
-// Sattolo's algorithm: only swaps with an earlier element, so all elements are on one cycle.
 std::vector<uint32_t> RandomCycle(uint32_t count, uint64_t seed) {
+  const std::vector<uint32_t> order = RandomPermutation(seed, RandomStream::kMemoryWalk, count);
   std::vector<uint32_t> next(count);
-  std::iota(next.begin(), next.end(), 0);
-  std::mt19937_64 random(seed);
-  for (uint32_t i = count; i-- > 1;) std::swap(next[i], next[random() % i]);
+  for (uint32_t i = 0; i < count; ++i) next[order[i]] = order[(i + 1) % count];
   return next;
 }
 

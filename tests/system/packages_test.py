@@ -27,7 +27,7 @@ echo "$* units=$units" >>/calls
 
 def run(*words, env=None):
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                          timeout=8 * PATIENCE, check=False, env=env)
+                          timeout=4 * PATIENCE, check=False, env=env)
     if done.returncode:
         raise AssertionError(f"{words}: exit {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
