@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // bfly status: the loaded fabric, the data planes and workers that run it, and the account of
 // packets.
+#include <chrono>
 #include <cinttypes>
 #include <cstdio>
+#include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -12,8 +15,10 @@
 #include "control/cli/client.h"
 #include "control/cli/fault_text.h"
 #include "control/cli/kept_text.h"
+#include "control/cli/syntax.h"
 #include "control/cli/text.h"
 #include "control/cli/verb.h"
+#include "control/rates/cost_since.h"
 #include "control/topology_file/ranges.h"
 
 namespace bfly::control {
@@ -96,6 +101,27 @@ absl::Status Health(const v1::FabricStatus& status) {
   return absl::UnavailableError(absl::StrJoin(lost, ", "));
 }
 
+// `over_ms`: over which time the workers' costs are told; 0: since the load.
+absl::Status Show(uint32_t over_ms, const Common& common) {
+  auto stub = v1::Fabric::NewStub(Connect(common));
+  const auto ask = [&](v1::StatusResponse& response) {
+    return Call(stub.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &response, common);
+  };
+  v1::StatusResponse before, response;
+  if (over_ms > 0) {
+    if (absl::Status asked = ask(before); !asked.ok()) return asked;
+    std::this_thread::sleep_for(std::chrono::milliseconds(over_ms));
+  }
+  if (absl::Status asked = ask(response); !asked.ok()) return asked;
+  if (over_ms > 0) *response.mutable_status() = WorkSince(before.status(), response.status());
+  if (common.json) {
+    if (absl::Status printed = PrintJson(response.status()); !printed.ok()) return printed;
+  } else {
+    Print(response.status());
+  }
+  return Health(response.status());
+}
+
 }  // namespace
 
 void AddStatus(CLI::App& app, Invocation& invocation) {
@@ -105,19 +131,15 @@ void AddStatus(CLI::App& app, Invocation& invocation) {
       "is unreachable or does not run what is loaded, placed objects are not known, or changes "
       "are not kept",
       "bfly status");
-  verb->callback([&invocation] {
-    invocation.action = [common = invocation.common] {
-      auto stub = v1::Fabric::NewStub(Connect(common));
-      v1::StatusResponse response;
-      const absl::Status status =
-          Call(stub.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &response, common);
-      if (!status.ok()) return status;
-      if (!common.json) Print(response.status());
-      if (common.json) {
-        if (absl::Status printed = PrintJson(response.status()); !printed.ok()) return printed;
-      }
-      return Health(response.status());
-    };
+  auto over = std::make_shared<uint32_t>(0);
+  verb->add_option("--over", *over,
+                   "Tell the passes and cycles of this time from now on, not of all time since the "
+                   "load; a plain number is milliseconds")
+      ->transform(TimeInMilliseconds())
+      ->check(CLI::Range(10u, 60000u))
+      ->type_name("TIME");
+  verb->callback([&invocation, over] {
+    invocation.action = [common = invocation.common, over] { return Show(*over, common); };
   });
 }
 

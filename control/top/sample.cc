@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "control/rates/cost_since.h"
 #include "control/rates/counter_rates.h"
 #include "control/top/line.h"
 #include "control/top/link_rates.h"
@@ -105,30 +106,24 @@ void AddWorkers(const Answers& now, const Answers* before, Sample& sample) {
     for (const v1::WorkerStatus& worker : plane.workers()) {
       const auto found = then.find({plane.name(), worker.lcore()});
       const v1::WorkerCost& cost = worker.cost();
-      v1::WorkerCost old;
-      // A data plane that was started anew counts from 0.
-      if (found != then.end() && found->second->cost().polls() <= cost.polls())
-        old = found->second->cost();
+      const v1::WorkerCost grown =
+          found == then.end() ? cost : CostSince(found->second->cost(), cost);
       WorkerSample added;
       added.data_plane = Printable(plane.name());
       added.lcore = worker.lcore();
       added.stages = RangesOf(worker.stages());
       added.rows = worker.rows().empty() ? "all" : Printable(worker.rows());
-      const uint64_t cycles = cost.busy_cycles() - old.busy_cycles();
-      const uint64_t hops = cost.hops() - old.hops();
-      const uint64_t polls = cost.polls() - old.polls();
-      added.cycles_per_hop = hops > 0 ? static_cast<double>(cycles) / static_cast<double>(hops)
-                                      : cost.cycles_per_hop();
+      added.cycles_per_hop = (grown.hops() > 0 ? grown : cost).cycles_per_hop();
       if (found != then.end() && seconds > 0) {
-        added.frames_per_second = static_cast<double>(cost.frames() - old.frames()) / seconds;
-        added.hops_per_second = static_cast<double>(hops) / seconds;
+        added.frames_per_second = static_cast<double>(grown.frames()) / seconds;
+        added.hops_per_second = static_cast<double>(grown.hops()) / seconds;
         if (cost.tsc_hz() > 0) {
-          added.busy = std::min(
-              1.0, static_cast<double>(cycles) / static_cast<double>(cost.tsc_hz()) / seconds);
+          added.busy = std::min(1.0, static_cast<double>(grown.busy_cycles()) /
+                                         static_cast<double>(cost.tsc_hz()) / seconds);
         }
-        if (polls > 0) {
-          added.empty_polls = static_cast<double>(cost.empty_polls() - old.empty_polls()) /
-                              static_cast<double>(polls);
+        if (grown.polls() > 0) {
+          added.empty_polls =
+              static_cast<double>(grown.empty_polls()) / static_cast<double>(grown.polls());
         }
       }
       added.late = worker.lateness();
@@ -138,7 +133,8 @@ void AddWorkers(const Answers& now, const Answers* before, Sample& sample) {
         added.ring_peak = ring.peak();
         added.ring_capacity = ring.capacity();
       }
-      added.costs.assign(cost.stages().begin(), cost.stages().end());
+      const auto& stages = (grown.stages().empty() ? cost : grown).stages();
+      added.costs.assign(stages.begin(), stages.end());
       sample.workers.push_back(std::move(added));
     }
   }

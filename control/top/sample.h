@@ -66,10 +66,11 @@ struct WorkerSample {
   double frames_per_second = 0, hops_per_second = 0;
   // Of the time since the sample before, or since the fabric was loaded if nothing moved since.
   double cycles_per_hop = 0;
+  // Likewise, by stages. Those that no sampled packet crossed in that time are left out.
+  std::vector<v1::StageCost> costs;
   v1::Lateness late;
   // The fullest of the rings that lead to it.
   uint32_t ring = 0, ring_peak = 0, ring_capacity = 0;
-  std::vector<v1::StageCost> costs;
 };
 
 struct PortSample {

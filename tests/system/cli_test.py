@@ -146,6 +146,20 @@ class CommandLine(CommandLineTest):
         wait_until(lambda: self.json("counters")["conservation"]["delivered"] == 6400, "every packet is delivered")
         self.assertTrue(balances(self.json("down")["conservation"]))
 
+    def test_status_tells_the_work_of_a_time(self):
+        def frames(*over):
+            return sum(worker["cost"]["frames"] for plane in self.json("status", *over)["data_planes"] for worker in plane["workers"])
+
+        self.bfly("up", self.file)
+        self.bfly("traffic", "start", "--rows", "0", "--to", "uniform", "--rate", 1000)
+        wait_until(lambda: frames() > 1000, "a second of traffic is over")
+        self.assertTrue(100 <= frames("--over", "200ms") < 1000)
+        self.bfly("traffic", "stop")
+        wait_until(lambda: self.json("counters")["conservation"]["in_flight"] == 0, "every packet is delivered")
+        self.assertGreater(frames(), 1000)
+        self.assertEqual(frames("--over", "200ms"), 0)
+        self.bfly("down")
+
     @unittest.skipIf(len(LCORES) < 2, "one CPU has the worker and the controller")
     def test_the_controller_keeps_off_the_cpus_of_the_workers(self):
         one = self.write("one.yaml", "name: one\nnetwork: {kind: butterfly, rows: 16}\n"
