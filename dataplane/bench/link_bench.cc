@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "dataplane/bench/bench_options.h"
 #include "dataplane/bench/one_worker_fabric.h"
+#include "dataplane/core/tsc_hz.h"
 #include "topologies/tag.h"
 
 namespace bfly::dataplane {
@@ -86,7 +87,7 @@ class ClockedSink final : public Outlet {
 struct PacedFabric {
   PacedFabric(int stages, const LinkShape& shape, double packets_per_second, uint32_t outputs)
       : network(*Network::Make({.kind = NetworkKind::kButterfly, .rows = 1u << stages})),
-        hz(static_cast<double>(rte_get_tsc_hz())),
+        hz(static_cast<double>(TscHz())),
         inlet(network, hz / packets_per_second, outputs),
         sink(static_cast<uint64_t>(stages) * ToServed(shape, hz).delay),
         fabric(network, shape, &inlet, &sink) {}

@@ -10,6 +10,7 @@
 
 #include "dataplane/bench/bench_options.h"
 #include "dataplane/bench/one_worker_fabric.h"
+#include "dataplane/core/tsc_hz.h"
 #include "dataplane/runtime/cpus.h"
 #include "dataplane/telemetry/lateness.h"
 #include "topologies/random.h"
@@ -96,7 +97,7 @@ struct ClockLoop {
   }
   void Run() {
     // Between two looks at the clock lies less than this, or the CPU was away.
-    const auto away = static_cast<double>(rte_get_tsc_hz()) / 1e6;
+    const auto away = static_cast<double>(TscHz()) / 1e6;
     const uint64_t start = rte_rdtsc();
     double due = 0, last = 0, worked = 0;
     for (double now = 0; now < static_cast<double>(length);
@@ -113,7 +114,7 @@ struct ClockLoop {
 
 absl::Status Measure(const Network& network, const LinkSpeedOptions& options,
                      LinkSpeedResult& result, Conservation& sum) {
-  const auto hz = static_cast<double>(rte_get_tsc_hz());
+  const auto hz = static_cast<double>(TscHz());
   std::vector<double> packets, means, p99s, calm_means, calm_p99s, clock_means, clock_p99s;
   const auto run = [&](double ticks, std::vector<double>& mean, std::vector<double>& p99,
                        double& packets_per_tick) {

@@ -3,8 +3,6 @@
 // inlet and a sink of a benchmark.
 #pragma once
 
-#include <rte_cycles.h>
-
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -13,6 +11,7 @@
 #include "absl/status/status.h"
 #include "dataplane/core/inlet.h"
 #include "dataplane/core/snapshot.h"
+#include "dataplane/core/tsc_hz.h"
 #include "dataplane/fabric/worker.h"
 #include "dataplane/runtime/cpus.h"
 #include "dataplane/stages/packet_store.h"
@@ -25,7 +24,7 @@ class OneWorkerFabric {
   // `sink` must outlive the fabric.
   OneWorkerFabric(const Network& network, const LinkShape& shape, Inlet* inlet, Outlet* sink) {
     const LinkPlan plan{.base = shape, .rules = {}};
-    const auto hz = static_cast<double>(rte_get_tsc_hz());
+    const auto hz = static_cast<double>(TscHz());
     std::vector<Stage*> hops;
     for (int s = 0; s < network.stages(); ++s) {
       Stage* const stage = stages_.emplace_back(std::make_unique<Stage>(network, s)).get();

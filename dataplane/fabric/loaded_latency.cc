@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // LoadedFabric: recording latencies, where packets are delivered and where links take time.
-#include <rte_cycles.h>
 
 #include <chrono>
 #include <memory>
 #include <utility>
 
+#include "dataplane/core/tsc_hz.h"
 #include "dataplane/fabric/loaded_fabric.h"
 
 namespace bfly::dataplane {
@@ -14,7 +14,7 @@ namespace {
 LatencyReport ReportOf(const RecordedLatency& recorded, int first_stage) {
   LatencyReport report{.recording = !recorded.stages.empty(), .first_stage = first_stage};
   if (!report.recording) return report;
-  const double hz = static_cast<double>(rte_get_tsc_hz());
+  const double hz = static_cast<double>(TscHz());
   std::vector<const LatencyHistogram*> end_to_end, links, late;
   for (const auto& latency : recorded.deliveries) {
     end_to_end.push_back(&latency->end_to_end);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/fabric/read_accounts.h"
 
-#include <rte_cycles.h>
-
 #include <chrono>
 #include <vector>
+
+#include "dataplane/core/tsc_hz.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -48,7 +48,7 @@ WorkerPasses PassesOf(const Workers& workers) {
 }
 
 void ReadAccounts(const Workers& workers, Snapshot& snapshot) {
-  const double ns = 1e9 / static_cast<double>(rte_get_tsc_hz());
+  const double ns = 1e9 / static_cast<double>(TscHz());
   std::vector<Account> accounts(workers.size());
   std::vector<uint64_t> versions(workers.size());
   int64_t in_flight = 0;

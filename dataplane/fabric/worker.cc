@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/core/tsc_hz.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -151,7 +152,7 @@ void Worker::Rest() {
   long sleep_ns = std::min(kShortestSleepNs * longer, kLongestSleepNs);
   if (const uint64_t next = NextEvent(); next != UINT64_MAX) {
     const auto ahead = static_cast<double>(static_cast<int64_t>(next - rte_rdtsc()));
-    const double ahead_ns = ahead * 1e9 / static_cast<double>(rte_get_tsc_hz());
+    const double ahead_ns = ahead * 1e9 / static_cast<double>(TscHz());
     if (ahead_ns < kOversleepNs + kShortestSleepNs) {
       rte_pause();
       return;

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "dataplane/core/tsc_hz.h"
 #include "dataplane/programs/pass.h"
 
 namespace bfly::dataplane {
@@ -46,7 +47,7 @@ void InBandAssembly::MakeEnds(const Network& network, const FabricPlan& plan,
   orders.split = trunks.homeward != nullptr || trunks.onward != nullptr;
   if (trunks.homeward != nullptr) {
     homeward_ = std::make_unique<HomewardEnd>(*trunks.homeward, rules(plan.first_stage - 1), orders,
-                                              &TscTicks, kStillSeconds * rte_get_tsc_hz());
+                                              &TscTicks, kStillSeconds * TscHz());
   }
   if (trunks.onward != nullptr) {
     onward_ = std::make_unique<OnwardEnd>(*trunks.onward, rules(plan.last_stage), orders);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/core/tsc_hz.h"
 #include "dataplane/in_band/in_band_memory.h"
 #include "dataplane/programs/given_paths.h"
 #include "dataplane/programs/registry.h"
@@ -15,7 +16,7 @@ namespace bfly::dataplane {
 namespace {
 
 uint64_t Now() { return rte_rdtsc(); }
-double CyclesASecond() { return static_cast<double>(rte_get_tsc_hz()); }
+double CyclesASecond() { return static_cast<double>(TscHz()); }
 
 }  // namespace
 

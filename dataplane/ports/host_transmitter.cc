@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "dataplane/core/tsc_hz.h"
 #include "dataplane/frames/translate.h"
 
 namespace bfly::dataplane {
@@ -16,7 +17,7 @@ HostTransmitter::HostTransmitter(const DeviceGate* gate, uint16_t queue, const L
     : gate_(gate),
       queue_(queue),
       learned_(learned),
-      patience_(static_cast<uint64_t>(patience_seconds * static_cast<double>(rte_get_tsc_hz()))) {}
+      patience_(static_cast<uint64_t>(patience_seconds * static_cast<double>(TscHz()))) {}
 
 HostTransmitter::~HostTransmitter() { Discard(); }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dataplane/core/tsc_hz.h"
 #include "dataplane/frames/frame.h"
 #include "dataplane/frames/wire_header.h"
 #include "dataplane/ports/trunk.h"
@@ -17,7 +18,7 @@ namespace {
 
 // A queue is quiet if it got no frame for this long. Reordering does not take so long, and no
 // sender starts again sooner.
-uint64_t QuietTicks() { return rte_get_tsc_hz() / 10; }
+uint64_t QuietTicks() { return TscHz() / 10; }
 
 }  // namespace
 
@@ -28,7 +29,7 @@ TrunkInlet::TrunkInlet(const DeviceGate* gate, const TrunkRules& rules, rte_memp
       pool_(pool),
       queues_(std::move(queues)),
       keeps_queues_(keeps_queues),
-      ticks_per_ns_(static_cast<double>(rte_get_tsc_hz()) / 1e9),
+      ticks_per_ns_(static_cast<double>(TscHz()) / 1e9),
       sequences_(static_cast<size_t>(rules.queues), TrunkSequence(QuietTicks())) {}
 
 int TrunkInlet::Receive(Descriptor* burst, int room, Ledger& ledger) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 
+#include "dataplane/core/tsc_hz.h"
 #include "dataplane/frames/wire_header.h"
 #include "dataplane/ports/trunk.h"
 
@@ -23,7 +24,7 @@ TrunkOutlet::TrunkOutlet(const DeviceGate* gate, const TrunkRules& rules, rte_me
     : gate_(gate),
       rules_(rules),
       pool_(pool),
-      ns_per_tick_(1e9 / static_cast<double>(rte_get_tsc_hz())),
+      ns_per_tick_(1e9 / static_cast<double>(TscHz())),
       session_(DrawSession()),
       queues_(static_cast<size_t>(rules.queues)) {}
 

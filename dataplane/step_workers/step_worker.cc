@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dataplane/core/tsc_hz.h"
 #include "dataplane/step_workers/stage_crew.h"
 
 namespace bfly::dataplane {
@@ -70,7 +71,7 @@ void StepWorker::SendFrames() {
     const size_t rest = way.waiting.size() - way.next;
     if (rest == 0) continue;
     if (way.crowded_since != 0 && static_cast<double>(rte_rdtsc() - way.crowded_since) <
-                                      kCrowdSeconds * static_cast<double>(rte_get_tsc_hz())) {
+                                      kCrowdSeconds * static_cast<double>(TscHz())) {
       continue;
     }
     way.crowded_since = 0;

@@ -4,6 +4,8 @@
 #include <rte_cycles.h>
 #include <time.h>
 
+#include "dataplane/core/tsc_hz.h"
+
 namespace bfly::dataplane {
 
 // A thread may lose its CPU between the two clocks, so the closest of several readings counts.
@@ -20,7 +22,7 @@ UnixClock UnixClock::Now() {
     unix_ns =
         static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
   }
-  return {tsc, unix_ns, static_cast<double>(rte_get_tsc_hz())};
+  return {tsc, unix_ns, static_cast<double>(TscHz())};
 }
 
 }  // namespace bfly::dataplane

@@ -23,12 +23,12 @@ struct SourceConfig {
   uint8_t priority = 0;                             // 0..7, see Descriptor
   uint64_t seed = 0;
   uint64_t packets = 0;  // per row, 0: until stopped
-  // The process that says when packets are born, and its parameters besides the rate, in seconds.
+  // The process that says when packets are born, and its parameters besides the rate.
   ArrivalProcess process = ArrivalProcess::kConstant;
-  double slot = 0;
-  double on = 0;
-  double duty = 0;
-  TrafficPatternSpec pattern = {};               // kPattern; its seed is `seed`
+  double slot = 0;                  // kBernoulli, kSlottedBatch: seconds
+  double on = 0;                    // kOnOff: the mean length of an on period, seconds
+  double duty = 0;                  // kOnOff: the part of the time that is on, above 0, at most 1
+  TrafficPatternSpec pattern = {};  // kPattern; its seed is `seed`
   std::shared_ptr<const Trace> trace = nullptr;  // kTrace: sent once
   uint64_t id = 0;  // a running source with this id goes on undisturbed; 0: never
 };

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <utility>
 
+#include "dataplane/core/tsc_hz.h"
+
 namespace bfly::dataplane {
 
 SourceInlet* Sources::AddInlet(RowRange rows, PassEpoch* worker) {
@@ -19,7 +21,7 @@ absl::Status Sources::Replace(const std::vector<SourceConfig>& sources, Retired&
   next->of_inlet.resize(inlets_.size());
   std::vector<uint64_t> ids;
   const uint64_t start = rte_rdtsc();
-  const double hz = static_cast<double>(rte_get_tsc_hz());
+  const double hz = static_cast<double>(TscHz());
   for (const SourceConfig& config : sources) {
     auto& parts = next->parts.emplace_back();
     const auto same = std::find(ids_.begin(), ids_.end(), config.id);

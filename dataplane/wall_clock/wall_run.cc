@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/wall_clock/wall_run.h"
 
-#include <rte_cycles.h>
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/core/tsc_hz.h"
 #include "dataplane/fabric/fabric.h"
 #include "dataplane/runtime/cpus.h"
 
@@ -101,8 +100,7 @@ class WallRun {
     absl::StatusOr<LatencyReport> recorded = fabric_.RecordLatency(false);
     if (!recorded.ok()) return recorded.status();
     result_.latency = *std::move(recorded);
-    result_.seconds =
-        static_cast<double>(after.tsc - before.tsc) / static_cast<double>(rte_get_tsc_hz());
+    result_.seconds = static_cast<double>(after.tsc - before.tsc) / static_cast<double>(TscHz());
     result_.offered = after.conservation.injected - before.conservation.injected;
     result_.delivered = after.conservation.delivered - before.conservation.delivered;
     for (size_t l = 0; l < after.links.size(); ++l) {

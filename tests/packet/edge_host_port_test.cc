@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "dataplane/core/tsc_hz.h"
 #include "dataplane/ports/host_port.h"
 #include "tests/packet/edge_fixture.h"
 
@@ -214,7 +215,7 @@ TEST_F(EdgeTest, APortThatTakesNothingLosesItsOwnFramesAndDelaysNobody) {
     ASSERT_EQ(Take(2), std::vector<Bytes>{passing}) << i;
   }
   const bool patient = static_cast<double>(rte_rdtsc() - began) <
-                       HostTransmitter::kPatienceSeconds * static_cast<double>(rte_get_tsc_hz());
+                       HostTransmitter::kPatienceSeconds * static_cast<double>(TscHz());
   EXPECT_EQ(egress_->held() + dropped(DropReason::kPortFull), 600u - 7) << "7 are in the ring";
   if (patient) {  // unless this thread was without its CPU for longer
     EXPECT_EQ(egress_->held(), HostTransmitter::kCapacity) << "the rest is dropped at once";

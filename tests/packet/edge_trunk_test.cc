@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 
+#include "dataplane/core/tsc_hz.h"
 #include "tests/packet/edge_trunk_fixture.h"
 
 namespace bfly::dataplane {
@@ -64,7 +65,7 @@ TEST_F(TrunkTest, PriorityIsCarriedWithAndWithoutAFrame) {
 TEST_F(TrunkTest, TheAgeOfAPacketIsCarried) {
   Build();
   Descriptor packet = Synthetic(HalfWay(0), 0, 64);
-  const uint64_t second = rte_get_tsc_hz();
+  const uint64_t second = TscHz();
   packet.time -= second;
   Send(packet);
   CarryAll();
