@@ -45,7 +45,8 @@ void FillSlot(const dataplane::SlotCounters& counters, const v1::AgentSlot& slot
   out->set_turns(counters.turns);
   out->set_frames(counters.frames);
   out->set_bytes(counters.bytes);
-  if (const uint64_t turns = counters.turns * circuits; turns > 0) {
+  if (const uint64_t turns = counters.ended * circuits; turns > 0) {
+    // A worker may count a turn that ended a moment later or earlier than the clock does.
     out->set_utilisation(
         std::min(1.0, static_cast<double>(counters.used) / static_cast<double>(turns)));
   }
@@ -66,8 +67,7 @@ void FillReport(const dataplane::ScheduleReport& report, const v1::AgentSchedule
              out->add_slots());
   }
   out->set_turns(report.turns);
-  out->set_seconds(static_cast<double>(report.turns) *
-                   static_cast<double>(SlotNsOf(running.schedule())) * 1e-9);
+  out->set_seconds(report.seconds);
   out->set_no_slot(report.no_slot);
   out->set_no_memory(report.no_memory);
   out->set_by_intermediate_row(report.by_intermediate_row);

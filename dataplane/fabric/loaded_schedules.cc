@@ -10,9 +10,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "dataplane/core/descriptor.h"
+#include "dataplane/core/tsc_hz.h"
+#include "dataplane/slots/intermediate_row_tags.h"
 
 namespace bfly::dataplane {
 namespace {
+
+// How long control waits for workers.
+constexpr std::chrono::seconds kPatience{2};
 
 absl::Status CheckNumber(const char* field, double value, double least, double most) {
   if (value >= least && value <= most) return absl::OkStatus();
@@ -39,22 +44,8 @@ absl::Status CheckTags(const ScheduleConfig& config, const Network& network) {
   return absl::OkStatus();
 }
 
-absl::Status CheckIntermediateRows(const Network& network) {
-  if (network.hops() != network.stages()) {
-    return absl::InvalidArgumentError(
-        "late: frames cannot go by an intermediate row on a network that packets pass several "
-        "times; use wait or drop");
-  }
-  if (TagsByIntermediateRow(network).fit()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("late: frames cannot go by an intermediate row, because a path of this network "
-                   "takes ",
-                   network.tag_layout().bits(),
-                   " bits of the tag and leaves no room for a second output; use wait or drop"));
-}
-
 uint64_t ToNs(double ticks) {
-  return static_cast<uint64_t>(ticks * 1e9 / static_cast<double>(rte_get_tsc_hz()));
+  return static_cast<uint64_t>(ticks * 1e9 / static_cast<double>(TscHz()));
 }
 
 // Slots of this number in the cycle that have begun when so many have begun in all.
@@ -85,7 +76,7 @@ void AddCounts(const SlotCounts& from, ScheduleReport& to) {
 
 Lateness InNanoseconds(const Lateness& ticks) {
   return {.packets = ticks.packets,
-          .mean = ticks.mean * 1e9 / static_cast<double>(rte_get_tsc_hz()),
+          .mean = ticks.mean * 1e9 / static_cast<double>(TscHz()),
           .p99 = ToNs(static_cast<double>(ticks.p99)),
           .max = ToNs(static_cast<double>(ticks.max))};
 }
@@ -139,7 +130,7 @@ absl::Status LoadedSchedules::Check(const ScheduleConfig& config) const {
 absl::Status LoadedSchedules::Start(const ScheduleConfig& config) {
   if (absl::Status status = Check(config); !status.ok()) return status;
   const std::lock_guard<std::mutex> lock(mutex_);
-  const uint64_t hz = rte_get_tsc_hz();
+  const uint64_t hz = TscHz();
   // A repaired schedule goes on in step with what it was.
   const bool repaired = !parts_.empty() && config.id != 0 && config.id == id_ &&
                         config.tags.size() == table_->slots();
@@ -150,21 +141,13 @@ absl::Status LoadedSchedules::Start(const ScheduleConfig& config) {
   const bool by_intermediate_rows = config.late == LatePolicy::kVlb;
   if (by_intermediate_rows) ways_back_.Open();
   auto table = std::make_shared<const SlotTable>(network_, config, clock);
-  const uint64_t frames = std::min(config.waiting_frames, most_frames_);
-  std::vector<Part> next;
-  for (const auto& gate : gates_) {
-    const uint64_t rows = gate->rows().last - gate->rows().first + 1;
-    const auto total =
-        static_cast<uint32_t>(std::max<uint64_t>(1, frames * rows / network_.rows()));
-    Part& part = next.emplace_back();
-    part.counts =
-        repaired ? parts_[next.size() - 1].counts : std::make_shared<SlotCounts>(table->slots());
-    part.run =
-        std::make_shared<SlotRun>(table, gate->rows(), config.queue_frames, total, part.counts);
-  }
+  queue_frames_ = config.queue_frames;
+  waiting_frames_ = config.waiting_frames;
+  std::vector<Part> next = PartsOf(table, repaired ? parts_ : std::vector<Part>{});
   table_ = std::move(table);
   id_ = config.id;
-  const bool taken_up = Publish(std::move(next), by_intermediate_rows);
+  const bool taken_up =
+      Publish(std::move(next), by_intermediate_rows, std::chrono::steady_clock::now() + kPatience);
   // From now on frames without a circuit come to the gates also where they are dropped otherwise.
   routes_.SetScheduled(true);
   if (taken_up) return absl::OkStatus();
@@ -174,34 +157,58 @@ absl::Status LoadedSchedules::Start(const ScheduleConfig& config) {
       "next pass on");
 }
 
+std::vector<LoadedSchedules::Part> LoadedSchedules::PartsOf(
+    const std::shared_ptr<const SlotTable>& table, const std::vector<Part>& before) const {
+  const uint64_t frames = std::min(waiting_frames_, most_frames_);
+  std::vector<Part> parts;
+  for (size_t i = 0; i < gates_.size(); ++i) {
+    const RowRange rows = gates_[i]->rows();
+    const auto total = static_cast<uint32_t>(
+        std::max<uint64_t>(1, frames * (rows.last - rows.first + 1) / network_.rows()));
+    auto counts = before.empty() ? std::make_shared<SlotCounts>(table->slots()) : before[i].counts;
+    parts.push_back({.run = std::make_shared<SlotRun>(table, rows, queue_frames_, total, counts),
+                     .counts = std::move(counts)});
+  }
+  return parts;
+}
+
+void LoadedSchedules::LimitFrames(uint32_t most) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const bool lower = std::min(most, waiting_frames_) < std::min(most_frames_, waiting_frames_);
+  most_frames_ = most;
+  if (parts_.empty() || !lower) return;
+  // A worker that is late keeps to it from its next pass on.
+  Publish(PartsOf(table_, parts_), table_->late() == LatePolicy::kVlb,
+          std::chrono::steady_clock::now() + kPatience);
+}
+
 absl::Status LoadedSchedules::Stop() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (parts_.empty()) return absl::FailedPreconditionError("no schedule runs");
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
   routes_.SetScheduled(false);
-  // Frames that were let in for the schedule come to the gates within a pass of their worker and
-  // one of the gate's.
+  // Frames that were let in for the schedule come to the gates within a pass of the worker that
+  // polls their port, which may be any, and one of the gate's.
   for (int pass = 0; pass < 2; ++pass) {
     GracePeriod period;
-    AskWorkers(period);
+    for (const auto& worker : workers_) period.Ask(worker->epoch());
+    period.Wait(deadline);
   }
   table_.reset();
-  if (Publish({}, /*by_intermediate_rows=*/false)) return absl::OkStatus();
+  if (Publish({}, /*by_intermediate_rows=*/false, deadline)) return absl::OkStatus();
   return absl::DeadlineExceededError(
       "a worker of the first stage made no pass within 2 s, and its schedule ends with its next "
       "pass");
 }
 
-bool LoadedSchedules::AskWorkers(GracePeriod& period) const {
-  for (const auto& gate : gates_) period.Ask(gate->worker());
-  return period.Wait(std::chrono::steady_clock::now() + std::chrono::seconds(2));
-}
-
-bool LoadedSchedules::Publish(std::vector<Part> next, bool by_intermediate_rows) {
+bool LoadedSchedules::Publish(std::vector<Part> next, bool by_intermediate_rows,
+                              std::chrono::steady_clock::time_point deadline) {
   for (size_t i = 0; i < gates_.size(); ++i) {
     gates_[i]->Publish(next.empty() ? nullptr : next[i].run.get());
   }
   GracePeriod period;
-  const bool taken_up = AskWorkers(period);
+  for (const auto& gate : gates_) period.Ask(gate->worker());
+  const bool taken_up = period.Wait(deadline);
   if (!by_intermediate_rows) ways_back_.CloseWhenEmpty(period);
   for (Part& part : parts_) retired_.Add(period, std::move(part.run));
   parts_ = std::move(next);
@@ -214,10 +221,14 @@ absl::StatusOr<ScheduleReport> LoadedSchedules::Report() const {
   if (parts_.empty()) return absl::FailedPreconditionError("no schedule runs");
   ScheduleReport report;
   report.id = id_;
-  report.turns = table_->clock().At(rte_rdtsc()) + 1;
+  const uint64_t now = rte_rdtsc();
+  report.turns = table_->clock().At(now) + 1;
+  report.seconds =
+      static_cast<double>(now - table_->clock().Begin(0)) / static_cast<double>(TscHz());
   report.slots.resize(table_->slots());
   for (size_t i = 0; i < report.slots.size(); ++i) {
     report.slots[i].turns = TurnsOf(report.turns, i, report.slots.size());
+    report.slots[i].ended = TurnsOf(report.turns - 1, i, report.slots.size());
   }
   std::map<int, ScheduleReport::Switching> workers;
   for (size_t i = 0; i < parts_.size(); ++i) {

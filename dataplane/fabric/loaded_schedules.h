@@ -2,7 +2,7 @@
 // The schedule of a loaded fabric: what all gates of its input rows run.
 #pragma once
 
-#include <functional>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -21,7 +21,7 @@ class LoadedSchedules final : public Schedules {
  public:
   // All must outlive the object.
   LoadedSchedules(const Network& network, RouteTable& routes, const Workers& workers)
-      : network_(network), routes_(routes), ways_back_(workers) {}
+      : network_(network), routes_(routes), workers_(workers), ways_back_(workers) {}
 
   // Adds the gate of `rows`, which `worker` uses. Call it before the worker starts. The gate lives
   // as long as the object.
@@ -29,11 +29,9 @@ class LoadedSchedules final : public Schedules {
   // Adds a way out of the fabric, of a worker that has not started. Without any a schedule cannot
   // lead packets by an intermediate row.
   void AddWayOut(Egress* way_out) { ways_back_.AddWayOut(way_out); }
-  // At most this many packets may wait, whatever a schedule says: each may hold a frame's buffer.
-  void LimitFrames(uint32_t most) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    most_frames_ = most;
-  }
+  // At most this many packets may wait, whatever a schedule says: each may hold a frame's buffer. A
+  // schedule that runs is held to it too: what waits beyond is dropped as queue_memory.
+  void LimitFrames(uint32_t most);
 
   absl::Status Start(const ScheduleConfig& config) override;
   absl::Status Stop() override;
@@ -51,12 +49,17 @@ class LoadedSchedules final : public Schedules {
     std::shared_ptr<SlotCounts> counts;
   };
   absl::Status Check(const ScheduleConfig& config) const;
-  // Has the gates run `next`, and waits until their workers have taken it up. mutex_.
-  bool Publish(std::vector<Part> next, bool by_intermediate_rows);
-  bool AskWorkers(GracePeriod& period) const;
+  // Has the gates run `next`, and waits until their workers have taken it up. Returns false if one
+  // has not at the deadline. mutex_.
+  bool Publish(std::vector<Part> next, bool by_intermediate_rows,
+               std::chrono::steady_clock::time_point deadline);
+  // What the gates are to run, by gate. Counts are those of `before`, or new ones.
+  std::vector<Part> PartsOf(const std::shared_ptr<const SlotTable>& table,
+                            const std::vector<Part>& before) const;
 
   const Network& network_;
   RouteTable& routes_;
+  const Workers& workers_;
   std::vector<std::unique_ptr<SlotGate>> gates_;
   std::vector<Worker*> gatekeepers_;  // by gate
   WaysBack ways_back_;
@@ -64,7 +67,8 @@ class LoadedSchedules final : public Schedules {
   uint32_t most_frames_ = UINT32_MAX;
   std::shared_ptr<const SlotTable> table_;
   uint64_t id_ = 0;
-  std::vector<Part> parts_;  // by gate; empty: no schedule runs
+  uint32_t queue_frames_ = 0, waiting_frames_ = 0;  // of the schedule, as in ScheduleConfig
+  std::vector<Part> parts_;                         // by gate; empty: no schedule runs
   Retired retired_;
 };
 

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "topologies/network.h"
 #include "topologies/tag.h"
 
@@ -33,5 +35,20 @@ class TagsByIntermediateRow {
   int bits_;
   int end_bits_;
 };
+
+// INVALID_ARGUMENT says why no packet of this network can go by an intermediate row.
+inline absl::Status CheckIntermediateRows(const Network& network) {
+  if (network.hops() != network.stages()) {
+    return absl::InvalidArgumentError(
+        "late: frames cannot go by an intermediate row on a network that packets pass several "
+        "times; use wait or drop");
+  }
+  if (TagsByIntermediateRow(network).fit()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("late: frames cannot go by an intermediate row, because a path of this network "
+                   "takes ",
+                   network.tag_layout().bits(),
+                   " bits of the tag and leaves no room for a second output; use wait or drop"));
+}
 
 }  // namespace bfly::dataplane

@@ -35,10 +35,11 @@ inline constexpr uint32_t kMostWaitingFrames = 1u << 22;
 
 // What the schedule did since it was started, over all input rows.
 struct SlotCounters {
-  uint64_t turns = 0;    // how often the slot came
+  uint64_t turns = 0;    // how often the slot began
+  uint64_t ended = 0;    // and how often it ended
   uint64_t frames = 0;   // that entered the network in the slot
   uint64_t bytes = 0;    // of these
-  uint64_t used = 0;     // turns of rows in which at least one frame entered
+  uint64_t used = 0;     // turns of rows that ended and in which at least one frame entered
   uint64_t waited = 0;   // frames of `frames` that waited for the slot
   uint64_t wait_ns = 0;  // the sum of their waiting times
   uint64_t waiting = 0;  // frames that wait for the slot now
@@ -48,6 +49,7 @@ struct SlotCounters {
 struct ScheduleReport {
   uint64_t id = 0;
   uint64_t turns = 0;  // slots that have begun since the schedule started, of all kinds
+  double seconds = 0;  // since it started
   std::vector<SlotCounters> slots;
   uint64_t no_slot = 0;              // dropped: no slot leads from the row to the output
   uint64_t no_memory = 0;            // dropped: waiting_frames waited

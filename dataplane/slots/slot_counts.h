@@ -18,7 +18,7 @@ struct SlotCounts {
   struct alignas(64) Slot {
     std::atomic<uint64_t> frames{0};
     std::atomic<uint64_t> bytes{0};
-    std::atomic<uint64_t> used{0};
+    std::atomic<uint64_t> used{0};  // of turns that ended
     std::atomic<uint64_t> waited{0};
     std::atomic<uint64_t> wait_ticks{0};
     std::atomic<uint64_t> waiting{0};

@@ -23,16 +23,20 @@ SlotRun::SlotRun(std::shared_ptr<const SlotTable> table, RowRange rows, uint32_t
       queues_(table_, rows, per_queue, total),
       counts_(std::move(counts)),
       first_row_(rows.first),
-      used_in_(rows.last - rows.first + 1) {}
+      last_row_(rows.last),
+      used_in_(rows.last - rows.first + 1),
+      next_row_(rows.first) {}
 
 void SlotRun::StepTo(uint64_t now) {
   const SlotClock& clock = table_->clock();
   const bool first = end_ == 0;
+  Bump(counts_->slots[index_].used, used_);
   const uint64_t slot = !first && now < clock.Begin(slot_ + 2) ? slot_ + 1 : clock.At(now);
   if (!first && held() > 0) Bump(counts_->passed_over, slot - slot_ - 1);
   index_ = !first && slot == slot_ + 1 ? (index_ + 1 == table_->slots() ? 0 : index_ + 1)
                                        : static_cast<uint32_t>(slot % table_->slots());
   slot_ = slot;
+  used_ = 0;
   begin_ = clock.Begin(slot);
   close_ = clock.Close(slot);
   end_ = clock.Begin(slot + 1);
@@ -45,22 +49,15 @@ int SlotRun::Release(uint64_t now, Descriptor* batch, int room) {
   if (now >= end_) StepTo(now);
   if (!ready_ || now < begin_ || now >= close_) return 0;
   int count = 0;
-  bool some = true;
-  while (some && count < room) {
-    some = false;
-    for (size_t i = 0; i < queues_.words() && count < room; ++i) {
-      const size_t word = next_word_;
-      next_word_ = word + 1 == queues_.words() ? 0 : word + 1;
-      uint64_t rows = queues_.rows_with_packets(index_)[word];
-      for (; rows != 0 && count < room; rows &= rows - 1) {
-        const Row row =
-            first_row_ + static_cast<Row>(64 * word) + static_cast<Row>(std::countr_zero(rows));
-        count += ReleaseFrom(row, batch + count, std::min(kInTurn, room - count));
-        some = true;
-      }
+  while (count < room) {
+    const Row row = queues_.NextWithPackets(index_, next_row_);
+    if (row == SlotQueues::kNoRow) {
+      ready_ = false;
+      break;
     }
+    count += ReleaseFrom(row, batch + count, std::min(kInTurn, room - count));
+    next_row_ = row == last_row_ ? first_row_ : row + 1;
   }
-  ready_ = some;
   return count;
 }
 
@@ -102,16 +99,22 @@ void SlotRun::Enter(Descriptor& packet) {
   uint64_t& used_in = used_in_[packet.row - first_row_];
   if (used_in == slot_ + 1) return;
   used_in = slot_ + 1;
-  Bump(counts.used, 1);
+  ++used_;
 }
 
 int SlotRun::Admit(Descriptor* burst, int count, Ledger& ledger) {
-  const bool open = now_ >= begin_ && now_ < close_;
   const bool by_any_row = table_->late() == LatePolicy::kVlb;
   int entered = 0;
   for (int i = 0; i < count; ++i) {
     Descriptor& packet = burst[i];
     if (packet.fixed == 0) {
+      // A pass takes time: the packet may have come in the guard, or in the next slot.
+      const uint64_t came = std::max(now_, ArrivalOf(packet));
+      if (came >= end_ && came < table_->clock().Begin(slot_ + 2)) {
+        now_ = came;
+        StepTo(now_);
+      }
+      const bool open = came >= begin_ && came < close_;
       const WireTag circuit = table_->tag(index_, packet.row);
       const bool leads_there = table_->LeadsThere(circuit, packet.tag);
       // Packets of a pair keep their order as long as they all go straight to their output.
@@ -121,6 +124,8 @@ int SlotRun::Admit(Descriptor* burst, int count, Ledger& ledger) {
         by_any_row && !(open && leads_there) ? PutForNextSlot(packet, ledger) : Put(packet, ledger);
         continue;
       }
+      // It may have come before the slot began, and the pass only after that.
+      packet.arrival = std::max(ArrivalOf(packet), begin_);
       Enter(packet);
     }
     burst[entered++] = packet;
@@ -146,6 +151,37 @@ void SlotRun::Put(const Descriptor& packet, Ledger& ledger) {
     return DropPacket(packet, DropReason::kSlotMissed, ledger);
   }
   PutInQueue(queue, packet, ledger);
+}
+
+void SlotRun::GoOnFrom(const SlotRun& before) {
+  used_in_ = before.used_in_;
+  used_ = before.used_;
+  now_ = before.now_;
+  slot_ = before.slot_;
+  index_ = before.index_;
+  begin_ = before.begin_;
+  close_ = before.close_;
+  end_ = before.end_;
+  next_row_ = before.next_row_;
+}
+
+void SlotRun::TakeOver(const SlotRun& before, uint32_t slot, const Descriptor& packet,
+                       Ledger& ledger) {
+  // Packets that turned back wait for a circuit to their output, so no packet goes by a second
+  // intermediate row.
+  const WireTag circuit = before.table_->tag(slot, packet.row);
+  const bool by_any_row =
+      table_->late() == LatePolicy::kVlb && !before.table_->LeadsThere(circuit, packet.tag);
+  if (by_any_row && slot < table_->slots() && table_->tag(slot, packet.row) != 0) {
+    return PutInQueue(table_->QueueOf(slot, packet.row), packet, ledger);
+  }
+  if (by_any_row && table_->FirstSlot(packet.row, packet.tag) == SlotTable::kNoSlot) {
+    for (uint32_t other = 0; other < table_->slots(); ++other) {
+      if (table_->tag(other, packet.row) == 0) continue;
+      return PutInQueue(table_->QueueOf(other, packet.row), packet, ledger);
+    }
+  }
+  Put(packet, ledger);
 }
 
 void SlotRun::PutInQueue(uint32_t queue, const Descriptor& packet, Ledger& ledger) {
@@ -195,8 +231,9 @@ void SlotGate::Refresh(Ledger& ledger) {
   SlotRun* const before = std::exchange(current_, wanted);
   if (before == nullptr) return;
   Bump(sent_by_intermediate_row_, before->sent_by_intermediate_row());
+  if (wanted != nullptr && &wanted->counts() == &before->counts()) wanted->GoOnFrom(*before);
   before->Drain([&](uint32_t slot, const Descriptor& packet) {
-    if (wanted != nullptr) return wanted->Put(packet, ledger);
+    if (wanted != nullptr) return wanted->TakeOver(*before, slot, packet, ledger);
     Bump(before->counts().slots[slot].missed, 1);
     DropPacket(packet, DropReason::kSlotMissed, ledger);
   });

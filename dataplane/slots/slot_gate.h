@@ -29,8 +29,8 @@ class SlotRun {
   // Begins a pass at TSC `now`, and fills in at most `room` packets that waited for the slot that
   // is on.
   int Release(uint64_t now, Descriptor* batch, int room);
-  // Decides on packets that came in the pass. Packets that enter now stay in the burst, in their
-  // order; returns how many they are.
+  // Decides on packets that came in the pass, each by the time at which it came. Packets that enter
+  // now stay in the burst, in their order; returns how many they are.
   int Admit(Descriptor* burst, int count, Ledger& ledger);
   // Has the packet wait for a slot to its output, or drops it.
   void Put(const Descriptor& packet, Ledger& ledger);
@@ -40,6 +40,13 @@ class SlotRun {
     packet.fixed = 0;
     Put(packet, ledger);
   }
+
+  // Goes on where the run before stood, in the middle of a slot. Both have one clock and one
+  // SlotCounts.
+  void GoOnFrom(const SlotRun& before);
+  // Takes a packet that waited in the queue `slot` of the run before: as Put, but a packet that
+  // waited to go by an intermediate row still does.
+  void TakeOver(const SlotRun& before, uint32_t slot, const Descriptor& packet, Ledger& ledger);
 
   uint64_t held() const { return queues_.held(); }
   // The TSC at which the next slot begins, if packets wait.
@@ -69,14 +76,15 @@ class SlotRun {
   const std::shared_ptr<const SlotTable> table_;
   SlotQueues queues_;
   const std::shared_ptr<SlotCounts> counts_;
-  const Row first_row_;
+  const Row first_row_, last_row_;
   std::vector<uint64_t> used_in_;  // by row: the last slot in which a packet entered, plus 1
+  uint64_t used_ = 0;              // rows of which a packet entered in this slot
   uint64_t now_ = 0;               // of this pass
   uint64_t slot_ = 0;              // since the origin
   uint32_t index_ = 0;             // slot_ in its cycle
   uint64_t begin_ = 0, close_ = 0, end_ = 0;  // of the slot, TSC
   bool ready_ = false;                        // packets may wait for this slot
-  size_t next_word_ = 0;                      // whose rows are looked at first
+  Row next_row_;                              // whose turn it is
   uint64_t sent_by_intermediate_row_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "dataplane/slots/slot_queues.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace bfly::dataplane {
 
@@ -52,6 +53,20 @@ Descriptor SlotQueues::Pop(uint32_t queue, Row row) {
 bool SlotQueues::has_packets(uint32_t slot) const {
   const uint64_t* const words = rows_with_packets(slot);
   return std::any_of(words, words + words_, [](uint64_t word) { return word != 0; });
+}
+
+Row SlotQueues::NextWithPackets(uint32_t slot, Row from) const {
+  const uint64_t* const words = rows_with_packets(slot);
+  const size_t begin = (from - first_) / 64;
+  const uint64_t behind = ~uint64_t{0} << ((from - first_) % 64);
+  // The word of `from` comes twice: with the rows from there on first, with those before it last.
+  for (size_t i = 0; i <= words_; ++i) {
+    const size_t at = begin + i < words_ ? begin + i : begin + i - words_;
+    const uint64_t rows = words[at] & (i == 0 ? behind : i == words_ ? ~behind : ~uint64_t{0});
+    if (rows != 0)
+      return first_ + static_cast<Row>(64 * at) + static_cast<Row>(std::countr_zero(rows));
+  }
+  return kNoRow;
 }
 
 void SlotQueues::Mark(uint32_t queue, Row row, bool has_packets) {

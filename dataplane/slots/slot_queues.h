@@ -33,8 +33,11 @@ class SlotQueues {
   // Rows with packets that `slot` serves: bit i of word w is row first + 64 w + i.
   const uint64_t* rows_with_packets(uint32_t slot) const { return &bits_[size_t{slot} * words_]; }
   size_t words() const { return words_; }
-  Row first_row() const { return first_; }
   bool has_packets(uint32_t slot) const;
+  // The first row with packets that `slot` serves, from `from` on and then from the first row on;
+  // kNoRow: there is none. `from` is one of the rows.
+  static constexpr Row kNoRow = UINT32_MAX;
+  Row NextWithPackets(uint32_t slot, Row from) const;
 
   // Takes out all packets, each queue in its order.
   template <class Take>

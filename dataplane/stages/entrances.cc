@@ -34,12 +34,14 @@ int Entrances::Gather(Descriptor* batch, int room, bool leaves, Account& account
   return count;
 }
 
-// The same while a schedule runs. Packets that waited for their slot come first. Inlets give no
-// more than there was room for then, also if none of it enters, so that a pass ends.
+// The same while a schedule runs. Packets that waited for their slot come first, and leave the
+// inlets half of the room, so that packets which need not wait come in beside any backlog. Inlets
+// give no more than there was room for then, also if none of it enters, so that a pass ends.
 int Entrances::GatherBySlots(Descriptor* batch, int room, Account& account) {
-  int count = gate_->Release(rte_rdtsc(), batch, room, account.ledger);
-  int taken = count;
   const std::vector<Entrance>& inlets = doors_.current().inlets;
+  int count =
+      gate_->Release(rte_rdtsc(), batch, inlets.empty() ? room : (room + 1) / 2, account.ledger);
+  int taken = count;
   size_t i = next_inlet_;
   for (size_t empty = 0; empty < inlets.size() && taken < room;) {
     const int n = ReceiveFrom(inlets[i], batch + count, room - taken, account);

@@ -14,16 +14,11 @@
 
 #include "dataplane/slots/slot_gate.h"
 #include "dataplane/slots/slot_table.h"
+#include "tests/packet/plain_slots.h"
 #include "topologies/tag.h"
 
 namespace bfly::dataplane {
 namespace {
-
-constexpr uint64_t kOrigin = 1'000'000;
-constexpr uint64_t kPeriod = 1'000;
-constexpr uint64_t kGuard = 50;
-
-SlotClock PlainClock() { return SlotClock(kOrigin, kPeriod << SlotClock::kFractionBits, kGuard); }
 
 TEST(SlotClock, AllTicksOfASlotAreInIt) {
   const SlotClock clock = PlainClock();
@@ -255,131 +250,6 @@ TEST_P(SlotRunTest, DoesWhatAPlainGateDoes) {
 }
 
 // One slot leads from each row to itself, the other nowhere.
-TEST(SlotRun, RowsTakeTurnsWhereThereIsLittleRoom) {
-  const Network network = Network::Make({.kind = NetworkKind::kButterfly, .rows = 4}).value();
-  const ScheduleConfig config{.tags = {{0, 1, 2, 3}, std::vector<Tag>(4, kNoTag)}};
-  const auto table = std::make_shared<const SlotTable>(network, config, PlainClock());
-  const auto counts = std::make_shared<SlotCounts>(2);
-  SlotRun run(table, {0, 3}, 1000, 10'000, counts);
-  Ledger ledger;
-  std::vector<Descriptor> batch(400);
-  EXPECT_EQ(run.Release(kOrigin + kPeriod, batch.data(), 400), 0) << "nothing waits yet";
-  for (int i = 0; i < 400; ++i) {
-    const auto row = static_cast<Row>(i % 4);
-    batch[i] = {.tag = ToWire(row, 2),
-                .mbuf = nullptr,
-                .time = 100u + i,
-                .row = row,
-                .bytes = 64,
-                .input = 0};
-  }
-  EXPECT_EQ(run.Admit(batch.data(), 400, ledger), 0) << "it is the turn of the empty slot";
-  EXPECT_EQ(run.NextDue(), kOrigin + 2 * kPeriod);
-  EXPECT_EQ(run.Release(kOrigin + 2 * kPeriod - 1, batch.data(), 400), 0);
-  // 64 places: each row sends 16 packets, its first ones in their order.
-  ASSERT_EQ(run.Release(kOrigin + 2 * kPeriod, batch.data(), 64), 64);
-  std::map<Row, uint64_t> next;
-  for (int i = 0; i < 64; ++i) {
-    const Row row = batch[i].row;
-    EXPECT_EQ(batch[i].time, 100u + row + 4 * next[row]++);
-    EXPECT_EQ(batch[i].arrival, kOrigin + 2 * kPeriod) << "it enters when its slot begins";
-  }
-  for (Row row = 0; row < 4; ++row) EXPECT_EQ(next[row], 16u);
-  // The guard: nothing enters, neither what waited nor what comes.
-  EXPECT_EQ(run.Release(kOrigin + 3 * kPeriod - kGuard, batch.data(), 64), 0);
-  EXPECT_EQ(run.Release(kOrigin + 3 * kPeriod - kGuard - 1, batch.data(), 400), 336);
-  EXPECT_EQ(run.held(), 0u);
-  const SlotCounts::Slot& slot = counts->slots[0];
-  EXPECT_EQ(slot.frames, 400u);
-  EXPECT_EQ(slot.bytes, 400u * 64);
-  EXPECT_EQ(slot.waited, 400u);
-  EXPECT_EQ(slot.used, 4u) << "one turn, four rows";
-  EXPECT_EQ(counts->longest_wait, kOrigin + 3 * kPeriod - kGuard - 1 - (100 + 64));
-}
-
-// The worker calls a gate in its passes only while it is in use.
-TEST(SlotGate, IsInUseWhileAScheduleRunsOrPacketsMayTurnBack) {
-  const Network network = Network::Make({.kind = NetworkKind::kButterfly, .rows = 4}).value();
-  ScheduleConfig config{.tags = {{1, 0, 3, 2}}, .late = LatePolicy::kVlb};
-  SlotRun run(std::make_shared<const SlotTable>(network, config, PlainClock()), {0, 3}, 10, 10,
-              std::make_shared<SlotCounts>(1));
-  PassEpoch epoch;
-  SlotGate gate({0, 3}, &epoch);
-  Ring ring(64);
-  Ledger ledger;
-  gate.AddWaysBack({&ring});
-  gate.Refresh(ledger);
-  EXPECT_FALSE(gate.in_use());
-  gate.SetTurnBack(true);
-  gate.Publish(&run);
-  gate.Refresh(ledger);
-  EXPECT_TRUE(gate.in_use());
-  // Two packets to row 2, of which the circuit of the slot leads away.
-  std::vector<Descriptor> batch(2);
-  EXPECT_EQ(gate.Release(kOrigin, batch.data(), 2, ledger), 0);
-  for (Descriptor& packet : batch)
-    packet = {.tag = ToWire(2, 2), .mbuf = nullptr, .time = 1, .row = 0, .bytes = 64, .input = 0};
-  EXPECT_EQ(gate.Admit(batch.data(), 2, ledger), 2);
-  EXPECT_EQ(gate.sent_by_intermediate_row(), 0u) << "the schedule may send more";
-  gate.Publish(nullptr);
-  gate.Refresh(ledger);
-  EXPECT_EQ(gate.sent_by_intermediate_row(), 2u);
-  EXPECT_TRUE(gate.in_use()) << "they may turn back here";
-  gate.SetTurnBack(false);
-  gate.Refresh(ledger);
-  EXPECT_FALSE(gate.in_use());
-}
-
-TEST(SlotGate, AnotherScheduleTakesOverWhatWaits) {
-  const Network network = Network::Make({.kind = NetworkKind::kButterfly, .rows = 4}).value();
-  const auto make = [&](std::vector<std::vector<Tag>> tags) {
-    ScheduleConfig config{.tags = std::move(tags)};
-    return std::make_shared<const SlotTable>(network, config, PlainClock());
-  };
-  const std::vector<Tag> none(4, kNoTag);
-  const auto first = std::make_shared<SlotCounts>(3), second = std::make_shared<SlotCounts>(2);
-  SlotRun before(make({none, {1, 0, 3, 2}, {2, 3, 0, 1}}), {0, 3}, 10, 10, first);
-  SlotRun after(make({{1, 0, 3, 2}, none}), {0, 3}, 1, 10, second);
-  PassEpoch epoch;
-  SlotGate gate({0, 3}, &epoch);
-  Ledger ledger;
-  gate.Publish(&before);
-  gate.Refresh(ledger);
-  ASSERT_EQ(gate.run(), &before);
-  std::vector<Descriptor> batch(8);
-  EXPECT_EQ(gate.run()->Release(kOrigin, batch.data(), 8), 0);
-  // Two packets to row 1 and one to row 2, all from row 0.
-  for (int i = 0; i < 3; ++i) {
-    batch[i] = {.tag = ToWire(i < 2 ? 1 : 2, 2),
-                .mbuf = nullptr,
-                .time = 1u + i,
-                .row = 0,
-                .bytes = 64,
-                .input = 0};
-  }
-  EXPECT_EQ(gate.run()->Admit(batch.data(), 3, ledger), 0);
-  EXPECT_EQ(gate.run()->held(), 3u);
-
-  gate.Publish(&after);
-  gate.Refresh(ledger);
-  // One waits on, one finds the shorter queue full, and the third one's pair has no slot any more.
-  EXPECT_EQ(gate.run()->held(), 1u);
-  EXPECT_EQ(second->slots[0].full, 1u);
-  EXPECT_EQ(second->no_slot, 1u);
-  EXPECT_EQ(first->slots[1].waiting, 0u);
-  EXPECT_EQ(gate.run()->Release(kOrigin + 1900, batch.data(), 8), 0);
-  ASSERT_EQ(gate.run()->Release(kOrigin + 2000, batch.data(), 8), 1);
-  EXPECT_EQ(batch[0].time, 1u) << "the first one";
-
-  batch[0] = {.tag = ToWire(1, 2), .mbuf = nullptr, .time = 9, .row = 0, .bytes = 64, .input = 0};
-  EXPECT_EQ(gate.run()->Release(kOrigin + 3000, batch.data() + 1, 1), 0);
-  EXPECT_EQ(gate.run()->Admit(batch.data(), 1, ledger), 0);
-  gate.Publish(nullptr);
-  gate.Refresh(ledger);
-  EXPECT_EQ(gate.run(), nullptr);
-  EXPECT_EQ(second->slots[0].missed, 1u);
-  EXPECT_EQ(ledger.dropped_total(), 3u);
-}
 
 }  // namespace
 }  // namespace bfly::dataplane
