@@ -20,15 +20,18 @@ uint64_t Dropped(const v1::LinkCounters& link) {
 
 // The series that links and stages both have.
 struct LinkSeries {
-  LinkSeries(const std::string& prefix, const std::string& of, MetricFamilies& families)
+  // `of` and `on` name the links: "by the link", "on the link".
+  LinkSeries(const std::string& prefix, const std::string& of, const std::string& on,
+             MetricFamilies& families)
       : packets(families.Counter(prefix + "_packets_total", "Packets sent " + of + ".")),
         bytes(families.Counter(prefix + "_bytes_total", "Bytes sent " + of + ".")),
         dropped(families.Counter(prefix + "_dropped_packets_total", "Packets dropped " + of + ".")),
         busy(families.Counter(prefix + "_busy_seconds_total",
                               "Time spent sending " + of + ", where links have a rate.")),
-        queued(families.Gauge(prefix + "_queued_packets", "Packets that wait " + of + ".")),
+        queued(families.Gauge(prefix + "_queued_packets",
+                              "Packets " + on + " (waiting, being sent or on the wire).")),
         peak(families.Gauge(prefix + "_queue_peak_packets",
-                            "The most packets that ever waited on one link.")),
+                            "The most packets that ever were on one link.")),
         circuits(families.Gauge(prefix + "_circuits", "Circuits on the fullest link.")) {}
 
   MetricSeries &packets, &bytes, &dropped, &busy, &queued, &peak, &circuits;
@@ -66,7 +69,8 @@ void AddStages(const v1::Counters& counters, const LinkOwners& owners, MetricFam
     const std::string* const owner = owners.Of(link.stage(), link.row());
     if (owner != nullptr) stages[{link.stage(), *owner}].Add(link);
   }
-  LinkSeries series("bfly_stage", "by the links of the stage", families);
+  LinkSeries series("bfly_stage", "by the links of the stage", "on the links of the stage",
+                    families);
   for (const auto& [stage, sums] : stages)
     sums.Set({{"stage", absl::StrCat(stage.first)}, {"data_plane", stage.second}}, series);
 }
@@ -84,7 +88,7 @@ uint64_t AddLinks(const v1::Counters& counters, const LinkOwners& owners, uint32
   };
   std::partial_sort(links.begin(), links.begin() + static_cast<std::ptrdiff_t>(shown), links.end(),
                     [&key](const auto* a, const auto* b) { return key(a) < key(b); });
-  LinkSeries series("bfly_link", "by the link", families);
+  LinkSeries series("bfly_link", "by the link", "on the link", families);
   for (size_t i = 0; i < shown; ++i) {
     Sums link;
     link.Add(*links[i]);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/fabric/loaded_stages.h"
 
-#include <rte_cycles.h>
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
+#include "dataplane/core/tsc_hz.h"
 #include "dataplane/runtime/numa.h"
+#include "dataplane/stages/stage_counters.h"
 
 namespace bfly::dataplane {
 namespace {
 
-double NanosecondsPerTick() { return 1e9 / static_cast<double>(rte_get_tsc_hz()); }
+double NanosecondsPerTick() { return 1e9 / static_cast<double>(TscHz()); }
 
 }  // namespace
 
@@ -70,9 +70,8 @@ TimedLinks* LoadedStages::TimedLinksOf(int stage, Block& block) {
 void LoadedStages::Offer(const LinkPlan& links, GracePeriod& taken_up, Retired& retired) {
   std::vector<std::shared_ptr<const ShapeTable>> replaced;
   for (LoadedStage& loaded : stages_) {
-    auto table =
-        std::make_shared<const ShapeTable>(links, loaded.number, network_.rows(), network_.ports(),
-                                           static_cast<double>(rte_get_tsc_hz()));
+    auto table = std::make_shared<const ShapeTable>(links, loaded.number, network_.rows(),
+                                                    network_.ports(), static_cast<double>(TscHz()));
     if (loaded.shapes && loaded.shapes->SameAs(*table)) continue;
     for (Block& block : loaded.blocks) {
       TimedLinks* timed = block.timed.get();
@@ -128,7 +127,7 @@ void LoadedStages::Read(std::vector<LinkCounters>& links) const {
   FusedReadings readings;
   for (const LoadedStage& loaded : stages_) {
     for (const Block& block : loaded.blocks) {
-      block.stage->AppendCounters(ns_per_tick, readings, links);
+      StageCounters(*block.stage).Append(ns_per_tick, readings, links);
     }
   }
 }
@@ -144,8 +143,8 @@ const Stage& LoadedStages::BlockOf(uint64_t stage, uint64_t link) const {
 LinkCounters LoadedStages::ReadLink(uint64_t index) const {
   const uint64_t per_stage = uint64_t{network_.rows()} * network_.ports();
   const uint64_t link = index % per_stage;
-  return BlockOf(index / per_stage, link)
-      .counters(static_cast<uint32_t>(link), NanosecondsPerTick());
+  return StageCounters(BlockOf(index / per_stage, link))
+      .Of(static_cast<uint32_t>(link), NanosecondsPerTick());
 }
 
 void LoadedStages::ReadFigures(LinkFigure figure, uint64_t first,
@@ -156,8 +155,8 @@ void LoadedStages::ReadFigures(LinkFigure figure, uint64_t first,
     const Stage& block = BlockOf(first / per_stage, link);
     const uint64_t left = uint64_t{block.first_link()} + block.links() - link;
     const size_t count = std::min<uint64_t>(values.size(), left);
-    block.ReadFigures(figure, static_cast<uint32_t>(link), NanosecondsPerTick(),
-                      values.first(count));
+    StageCounters(block).Read(figure, static_cast<uint32_t>(link), NanosecondsPerTick(),
+                              values.first(count));
     values = values.subspan(count);
     link += count;
   }

@@ -15,7 +15,8 @@ ServedLink ToServed(const LinkShape& shape, double tsc_hz) {
   return {.byte_time = static_cast<LinkTime>(std::ldexp(ticks_per_byte, 64)),
           .delay = static_cast<uint64_t>(
               std::llround(static_cast<double>(shape.delay_ns) * tsc_hz / 1e9)),
-          .loss = static_cast<uint64_t>(std::llround(shape.loss * 4294967296.0)),
+          // Rounded up, so that every loss above 0 loses packets.
+          .loss = static_cast<uint64_t>(std::ceil(std::ldexp(shape.loss, 63))),
           .queue_limit = shape.queue_limit,
           .discipline = shape.discipline};
 }

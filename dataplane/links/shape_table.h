@@ -13,10 +13,12 @@ namespace bfly::dataplane {
 struct ServedLink {
   LinkTime byte_time = 0;  // 2^-64 TSC ticks; 0: sending takes no time
   uint64_t delay = 0;      // TSC
-  uint64_t loss = 0;       // a packet is lost if 32 random bits are below this
+  uint64_t loss = 0;       // in 2^-63; 0: no packet is lost
   uint32_t queue_limit = 0;
   Discipline discipline = Discipline::kFifo;
 
+  // Whether a packet with these 64 random bits is lost.
+  bool Loses(uint64_t random) const { return random >> 1 < loss; }
   // Whether packets that wait or share the link leave and arrive at the same times.
   bool SameTimes(const ServedLink& other) const {
     return byte_time == other.byte_time && delay == other.delay && discipline == other.discipline;

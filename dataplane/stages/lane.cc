@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-#include "dataplane/slots/turn_back.h"
+#include "dataplane/core/tsc_hz.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -96,7 +96,7 @@ void Lane::SendToOutlet(Account& account) {
   } else if (stuck_since_ == 0) {
     stuck_since_ = rte_rdtsc();
   } else if (static_cast<double>(rte_rdtsc() - stuck_since_) >
-             kDeadAfterSeconds * static_cast<double>(rte_get_tsc_hz())) {
+             kDeadAfterSeconds * static_cast<double>(TscHz())) {
     dead_ = true;
   }
   RemoveFront(taken);
@@ -144,8 +144,7 @@ void Lane::CountOccupancy(Ledger& ledger) {
     const uint32_t occupancy = link.occupancy.load(std::memory_order_relaxed);
     const uint32_t limit = last_->queue_limit(links_[i]);
     if (limit != 0 && occupancy >= limit) {
-      Bump<uint64_t>(link.queue_full, 1);
-      DropOnWay(waiting_[i], last_->tag_bits_behind(), DropReason::kQueueFull, ledger);
+      last_->Refuse(links_[i], waiting_[i], ledger);
       continue;
     }
     if (occupancy == 0) counted_[counted_links_++] = links_[i];

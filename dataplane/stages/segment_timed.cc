@@ -110,10 +110,14 @@ void Segment::Carry(size_t hop, Descriptor* batch, int count, Batch is, Account&
       return NoteHops(hop, 1, count, since);
     }
     const bool needs_links = timed != nullptr || hop + 1 == hops_.size();
-    count = stage.Cross(batch, count, needs_links ? links_.get() : nullptr, account.ledger);
-    if (timed != nullptr) Enter(hop, batch, count, is, account.ledger);
+    uint32_t* const links = needs_links ? links_.get() : nullptr;
+    if (timed != nullptr) {
+      count = stage.CrossToTimed(batch, count, links, account.ledger);
+      Enter(hop, batch, count, is, account.ledger);
+      return NoteHops(hop, 1, count, since);
+    }
+    count = stage.Cross(batch, count, links, account.ledger);
     NoteHops(hop, 1, count, since);
-    if (timed != nullptr) return;
     ++hop;
   }
   const bool waits_on_link = hop > 0 && hops_.back()->timed() == nullptr;
@@ -138,7 +142,7 @@ int Segment::EnterOneByOne(Stage& stage, Descriptor* batch, int count, Account& 
   int crossed = 0;
   for (int i = 0; i < count; ++i) {
     uint32_t link;
-    if (stage.Cross(&batch[i], 1, &link, account.ledger) == 0) continue;
+    if (stage.CrossToTimed(&batch[i], 1, &link, account.ledger) == 0) continue;
     stage.timed()->Enter(batch[i], link, account.ledger);
     ++crossed;
   }

@@ -19,6 +19,16 @@ T* Element0(T* array, uint32_t first) {
   return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
+// Whether one of the links takes no time and has a queue limit.
+bool Refuses(const ShapeTable& table, uint32_t first_link, uint32_t links) {
+  if (table.keeps_packets()) return false;
+  if (table.of_all() != nullptr) return table.of_all()->queue_limit != 0;
+  for (uint32_t i = 0; i < links; ++i) {
+    if (table.of(first_link + i).queue_limit != 0) return true;
+  }
+  return false;
+}
+
 uint32_t CountRows(const Network& network, RowRange rows) {
   return std::min(rows.last, network.rows() - 1) - rows.first + 1;
 }
@@ -35,24 +45,31 @@ Stage::Stage(const Network& network, int stage, RowRange rows)
       field_bits_(network.tag_layout().field_bits),
       tag_bits_behind_((network.stages() - 1 - stage) * field_bits_),
       picker_(multiplicity_ > 1 ? std::make_unique<PortPicker>(network, stage, rows) : nullptr),
-      plain_(picker_     ? PickingBy<false>(network.rule())
-             : next_row_ ? &Stage::CrossAs<true, false>
-                         : &Stage::CrossAs<false, false>),
-      checked_(picker_     ? PickingBy<true>(network.rule())
-               : next_row_ ? &Stage::CrossAs<true, true>
-                           : &Stage::CrossAs<false, true>),
+      by_itself_(FunctionsFor<true>(network)),
       hot_of_(std::make_unique<LinkHot[]>(links_)),
       cold_of_(std::make_unique<LinkCold[]>(links_)),
       hot_(Element0(hot_of_.get(), first_link_)),
-      cold_(Element0(cold_of_.get(), first_link_)) {}
+      cold_(Element0(cold_of_.get(), first_link_)),
+      to_timed_(FunctionsFor<false>(network)) {}
 
-template <bool kTable, bool kChecked>
+template <bool kCounts>
+Stage::CrossFunctions Stage::FunctionsFor(const Network& network) const {
+  if (picker_ != nullptr) {
+    return {PickingBy<false, kCounts>(network.rule()), PickingBy<true, kCounts>(network.rule())};
+  }
+  if (next_row_ != nullptr) {
+    return {&Stage::CrossAs<true, false, kCounts>, &Stage::CrossAs<true, true, kCounts>};
+  }
+  return {&Stage::CrossAs<false, false, kCounts>, &Stage::CrossAs<false, true, kCounts>};
+}
+
+template <bool kTable, bool kChecked, bool kCounts>
 int Stage::CrossAs(Descriptor* burst, int count, [[maybe_unused]] uint32_t* links,
                    [[maybe_unused]] Ledger& ledger) {
   // Locals: stores to the counters must not make the compiler read these again.
   const uint32_t mask = mask_;
   [[maybe_unused]] const Row* const table = next_row_;
-  LinkHot* const hot = hot_;
+  [[maybe_unused]] LinkHot* const hot = hot_;
   int kept = 0;
   for (int i = 0; i < count; ++i) {
     Descriptor& d = burst[i];
@@ -66,8 +83,10 @@ int Stage::CrossAs(Descriptor* burst, int count, [[maybe_unused]] uint32_t* link
       if (cold_[link].tapped.load(std::memory_order_relaxed)) NoteAtTap(d, link);
       if (links != nullptr) links[kept] = link;
     }
-    Bump<uint64_t>(hot[link].packets, 1);
-    Bump<uint64_t>(hot[link].bytes, d.bytes);
+    if constexpr (kCounts) {
+      Bump<uint64_t>(hot[link].packets, 1);
+      Bump<uint64_t>(hot[link].bytes, d.bytes);
+    }
     d.tag <<= 1;
     if constexpr (kTable) {
       d.row = table[link];
@@ -79,11 +98,11 @@ int Stage::CrossAs(Descriptor* burst, int count, [[maybe_unused]] uint32_t* link
   return kChecked ? kept : count;
 }
 
-template <PortRule kRule, bool kChecked>
+template <PortRule kRule, bool kChecked, bool kCounts>
 int Stage::CrossPicking(Descriptor* burst, int count, uint32_t* links, Ledger& ledger) {
   const uint32_t mask = mask_;
   const Row* const table = next_row_;
-  LinkHot* const hot = hot_;
+  [[maybe_unused]] LinkHot* const hot = hot_;
   const PortChooser chooser = picker_->chooser();
   TimedLinks* const timed = in_use_;
   const LinkCold* const cold = cold_;
@@ -121,8 +140,10 @@ int Stage::CrossPicking(Descriptor* burst, int count, uint32_t* links, Ledger& l
       }
       if (kChecked && cold[link].tapped.load(std::memory_order_relaxed)) NoteAtTap(d, link);
       if (links != nullptr) links[kept] = link;
-      Bump<uint64_t>(hot[link].packets, 1);
-      Bump<uint64_t>(hot[link].bytes, d.bytes);
+      if constexpr (kCounts) {
+        Bump<uint64_t>(hot[link].packets, 1);
+        Bump<uint64_t>(hot[link].bytes, d.bytes);
+      }
       d.tag <<= field_bits;
       if (kMultiplicity == 0 && table != nullptr) {
         d.row = table[link];
@@ -142,24 +163,33 @@ int Stage::CrossPicking(Descriptor* burst, int count, uint32_t* links, Ledger& l
   return cross.template operator()<0>();
 }
 
-template <bool kChecked>
+template <bool kChecked, bool kCounts>
 Stage::CrossFunction Stage::PickingBy(PortRule rule) {
   switch (rule) {
     case PortRule::kFirstFree:
-      return &Stage::CrossPicking<PortRule::kFirstFree, kChecked>;
+      return &Stage::CrossPicking<PortRule::kFirstFree, kChecked, kCounts>;
     case PortRule::kRoundRobin:
-      return &Stage::CrossPicking<PortRule::kRoundRobin, kChecked>;
+      return &Stage::CrossPicking<PortRule::kRoundRobin, kChecked, kCounts>;
     case PortRule::kLeastOccupied:
-      return &Stage::CrossPicking<PortRule::kLeastOccupied, kChecked>;
+      return &Stage::CrossPicking<PortRule::kLeastOccupied, kChecked, kCounts>;
     case PortRule::kRandom:
       break;
   }
-  return &Stage::CrossPicking<PortRule::kRandom, kChecked>;
+  return &Stage::CrossPicking<PortRule::kRandom, kChecked, kCounts>;
 }
 
 void Stage::DropAtDownLink(const Descriptor& packet, uint32_t link, Ledger& ledger) {
   Bump<uint64_t>(cold_[link].link_down, 1);
   DropOnWay(packet, tag_bits_behind_ + field_bits_, DropReason::kLinkDown, ledger);
+}
+
+// OfferShapes made `refused_of_` before the worker could adopt a queue limit.
+void Stage::Refuse(uint32_t link, const Descriptor& packet, Ledger& ledger) {
+  LinkRefused& refused = refused_of_[link - first_link_];
+  Bump<uint64_t>(refused.packets.refused, 1);
+  Bump<uint64_t>(refused.bytes.refused, packet.bytes);
+  Bump<uint64_t>(cold_[link].queue_full, 1);
+  DropOnWay(packet, tag_bits_behind_, DropReason::kQueueFull, ledger);
 }
 
 void Stage::NoteAtTap(const Descriptor& packet, uint32_t link) const {
@@ -200,6 +230,10 @@ void Stage::SetFlag(std::atomic<bool>& flag, bool value) {
 
 void Stage::OfferShapes(const ShapeTable* table, TimedLinks* timed) {
   timed_.store(timed, std::memory_order_release);
+  if (refused_of_ == nullptr && Refuses(*table, first_link_, links_)) {
+    refused_of_ = std::make_unique<LinkRefused[]>(links_);
+    refused_.store(refused_of_.get(), std::memory_order_release);
+  }
   table_wanted_.store(table, std::memory_order_release);
 }
 

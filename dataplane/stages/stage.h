@@ -20,8 +20,8 @@
 
 namespace bfly::dataplane {
 
-// The counters that every hop touches. The worker of the stage writes them, and snapshot readers
-// load them relaxed.
+// The counters that every hop touches, except where it leads into TimedLinks. The worker of the
+// stage writes them, and snapshot readers load them relaxed.
 struct LinkHot {
   std::atomic<uint64_t> packets{0};
   std::atomic<uint64_t> bytes{0};
@@ -40,6 +40,21 @@ struct LinkCold {
   std::atomic<bool> tapped{false};   // likewise
 };
 
+// A figure of a link without what the link refused. The packets that a link without a rate refuses
+// have crossed the stage before, so the figure counted them.
+struct RefusedFigure {
+  std::atomic<uint64_t> refused{0};       // worker: writes, readers: relaxed loads
+  mutable std::atomic<uint64_t> told{0};  // readers: the largest figure that one of them gave
+
+  // `came` was loaded before. Never less than an earlier call told: a reader may have come between
+  // the crossing of packets and their refusal, and then the figure stands still until the link has
+  // taken as many others.
+  uint64_t Take(uint64_t came) const;
+};
+struct LinkRefused {
+  RefusedFigure packets, bytes;
+};
+
 inline void TimedLink::NotePeak(LinkCold& cold) {
   if (packets <= most) return;
   most = packets;
@@ -48,7 +63,6 @@ inline void TimedLink::NotePeak(LinkCold& cold) {
   }
 }
 
-class FusedReadings;
 class FusedStages;
 
 // All rows, or a block of rows, of one stage of one loaded fabric. The link of (row, port) has the
@@ -62,12 +76,14 @@ class Stage {
   // order: less than `count` only while a link of the stage is down, when its packets are freed and
   // counted in `ledger`. `links`, if given, gets the link of each.
   int Cross(Descriptor* burst, int count, uint32_t* links, Ledger& ledger) {
-    if (links_to_check_.load(std::memory_order_relaxed) == 0) [[likely]] {
-      if (links != nullptr && !picks()) NoteLinks(burst, count, links);
-      return (this->*plain_)(burst, count, links, ledger);
-    }
-    return (this->*checked_)(burst, count, links, ledger);
+    return CrossBy(by_itself_, burst, count, links, ledger);
   }
+  // The same for packets that come to timed(), which counts those that it takes.
+  int CrossToTimed(Descriptor* burst, int count, uint32_t* links, Ledger& ledger) {
+    return CrossBy(to_timed_, burst, count, links, ledger);
+  }
+  // Worker: drops a packet that crossed `link`, which takes no time, and finds its queue full.
+  void Refuse(uint32_t link, const Descriptor& packet, Ledger& ledger);
 
   // Worker: counts a packet that has crossed a link by other means than Cross.
   void CountCrossing(uint32_t link, uint64_t bytes) {
@@ -88,7 +104,7 @@ class Stage {
     return links_to_check_.load(std::memory_order_relaxed) == 0 && in_use_ == nullptr;
   }
   // Control, before the worker starts: `fused` carries packets over this stage too, which is number
-  // `position` of its stages. What it counts is part of the figures below.
+  // `position` of its stages. What it counts is part of the figures of StageCounters.
   void AddFused(const FusedStages* fused, int position) { fused_.push_back({fused, position}); }
 
   // Control calls this, one thread at a time. Workers see the change from their next burst on.
@@ -125,35 +141,36 @@ class Stage {
   LinkCold& cold(uint32_t link) { return cold_of_[link - first_link_]; }
   const LinkCold& cold(uint32_t link) const { return cold_of_[link - first_link_]; }
 
-  // Any thread. `ns_per_tick` turns TSC ticks into nanoseconds.
-  LinkCounters counters(uint32_t link, double ns_per_tick) const;
-  // Appends the counters of all links. Stages that are crossed in one step tell of the same packets
-  // if they are read with the same `readings`.
-  void AppendCounters(double ns_per_tick, FusedReadings& readings,
-                      std::vector<LinkCounters>& links) const;
-  // Reads one figure of the links from `first` on.
-  void ReadFigures(LinkFigure figure, uint32_t first, double ns_per_tick,
-                   std::span<uint64_t> values) const;
-
  private:
+  friend class StageCounters;
   using CrossFunction = int (Stage::*)(Descriptor*, int, uint32_t*, Ledger&);
+  struct CrossFunctions {
+    CrossFunction plain, checked;
+  };
   struct FusedPart {
     const FusedStages* stages;
     int position;
   };
 
-  // What crossed by itself, without `fused_`.
-  LinkCounters SingleCounters(uint32_t link, double ns_per_tick) const;
-
+  int CrossBy(const CrossFunctions& functions, Descriptor* burst, int count, uint32_t* links,
+              Ledger& ledger) {
+    if (links_to_check_.load(std::memory_order_relaxed) == 0) [[likely]] {
+      if (links != nullptr && !picks()) NoteLinks(burst, count, links);
+      return (this->*functions.plain)(burst, count, links, ledger);
+    }
+    return (this->*functions.checked)(burst, count, links, ledger);
+  }
   // kTable: wired by table rather than by one address bit. kChecked: a link may be down, avoided or
-  // tapped.
-  template <bool kTable, bool kChecked>
+  // tapped. kCounts: packets are counted here.
+  template <bool kTable, bool kChecked, bool kCounts>
   int CrossAs(Descriptor* burst, int count, uint32_t* links, Ledger& ledger);
   // Where a direction has several ports. Writes `links` unless it is null.
-  template <PortRule kRule, bool kChecked>
+  template <PortRule kRule, bool kChecked, bool kCounts>
   int CrossPicking(Descriptor* burst, int count, uint32_t* links, Ledger& ledger);
-  template <bool kChecked>
+  template <bool kChecked, bool kCounts>
   static CrossFunction PickingBy(PortRule rule);
+  template <bool kCounts>
+  CrossFunctions FunctionsFor(const Network& network) const;
   void SetFlag(std::atomic<bool>& flag, bool value);
   void NoteAtTap(const Descriptor& packet, uint32_t link) const;
   void DropAtDownLink(const Descriptor& packet, uint32_t link, Ledger& ledger);
@@ -168,8 +185,7 @@ class Stage {
   const int field_bits_;  // of a tag
   const int tag_bits_behind_;
   const std::unique_ptr<PortPicker> picker_;  // worker; null where a direction has one port
-  const CrossFunction plain_;
-  const CrossFunction checked_;
+  const CrossFunctions by_itself_;
   // Links that are down, that are avoided, and that are tapped. Control: writes, worker: relaxed
   // loads.
   std::atomic<uint32_t> links_to_check_{0};
@@ -183,6 +199,9 @@ class Stage {
   std::unique_ptr<LinkCold[]> cold_of_;       // by link - first_link_
   LinkHot* const hot_;                        // where link 0 would be: the loop subtracts nothing
   LinkCold* const cold_;
+  const CrossFunctions to_timed_;
+  std::unique_ptr<LinkRefused[]> refused_of_;   // by link - first_link_; null: none refuses packets
+  std::atomic<LinkRefused*> refused_{nullptr};  // the same. Control: writes once, others: acquire
 };
 
 }  // namespace bfly::dataplane

@@ -49,7 +49,7 @@ void TimedChange::Mark(uint32_t number, Waiting waiting) {
   for (uint32_t entry = waiting.first; waiting.count > 0; --waiting.count) {
     StoredPacket& stored = links_.packets_.at(entry);
     stored.rank = kServedAgain;
-    unsent += WholeTick(Old(number).SendTime(stored.packet.bytes));
+    unsent += TimedCounters::BusyOf(Old(number).SendTime(stored.packet.bytes));
     entry = stored.next;
   }
   link.latest = 0;  // ServeAgain finds it among the others

@@ -32,6 +32,7 @@ TimedLinks::TimedLinks(uint32_t links, uint64_t first_of_stage, PacketStore* sto
       links_(std::make_unique<TimedLink[]>(links)),
       servers_(std::make_unique<TimedServer[]>(links)),
       counters_(std::make_unique<TimedCounters[]>(links)),
+      drops_(std::make_unique<TimedDrops[]>(links)),
       drawn_(std::make_unique<uint64_t[]>(links)),
       events_(links),
       count_(links) {}
@@ -52,7 +53,7 @@ void TimedLinks::Advance(uint32_t number, const ServedLink& served, uint64_t now
                              StoredPacket& stored = packets_.at(entry);
                              stored.rank = 0;
                              Bump(counters_[number].busy,
-                                  WholeTick(served.SendTime(stored.packet.bytes)));
+                                  TimedCounters::BusyOf(served.SendTime(stored.packet.bytes)));
                              Depart(arrays(), number, served, entry, TickNotBefore(departure));
                            });
 }
@@ -228,7 +229,7 @@ void TimedLinks::DropAtFullQueue(const Descriptor& packet, uint32_t number, Ledg
 }
 
 void TimedLinks::DropWithoutMemory(const Descriptor& packet, uint32_t number, Ledger& ledger) {
-  Bump<uint64_t>(counters_[number].no_memory, 1);
+  Bump<uint64_t>(drops_[number].no_memory, 1);
   DropOnWay(packet, tag_bits_behind_, DropReason::kQueueMemory, ledger);
 }
 
@@ -242,6 +243,7 @@ void TimedLinks::DropWithoutMemory(const Descriptor& packet, uint32_t number, Le
     return 0;
   }
   arrays.packets.at(entry).packet = packet;
+  arrays.counters[number].Count(packet.bytes);
   ++held_;
   TimedLink& link = arrays.links[number];
   ++link.packets;
@@ -255,7 +257,7 @@ void TimedLinks::DropWithoutMemory(const Descriptor& packet, uint32_t number, Le
                                                         uint64_t arrival) {
   const LinkTime work = served.SendTime(arrays.packets.at(entry).packet.bytes);
   const uint64_t departure = arrays.links[number].fifo.Add(arrival, work, entry, arrays.packets);
-  arrays.counters[number].AddBusy(WholeTick(work), departure);
+  arrays.counters[number].AddBusy(TimedCounters::BusyOf(work), departure);
   Depart(arrays, number, served, entry, departure);
 }
 
@@ -292,7 +294,7 @@ int TimedLinks::Release(uint64_t now, Descriptor* out, int room, Ledger& ledger)
       // Nothing overwrites the entry before the next packet is kept.
       store_->Give(entry);
       if (loses && IsLost(stored.link)) [[unlikely]] {
-        Bump<uint64_t>(counters_[stored.link].lost, 1);
+        Bump<uint64_t>(drops_[stored.link].lost, 1);
         DropOnWay(stored.packet, tag_bits_behind_, DropReason::kLoss, ledger);
         continue;
       }
@@ -337,7 +339,8 @@ bool TimedLinks::IsLost(uint32_t number) {
   if (served.loss == 0) return false;
   // 2^27 links of a network, 2^37 packets of each.
   const uint64_t draw = (first_of_stage_ + first_link_ + number) << 37 | drawn_[number]++;
-  return RandomBlock(seed_, RandomStream::kLinkLoss, draw)[0] < served.loss;
+  const PhiloxBlock random = RandomBlock(seed_, RandomStream::kLinkLoss, draw);
+  return served.Loses(uint64_t{random[0]} << 32 | random[1]);
 }
 
 // Of a link that is not FIFO: when the next departure becomes known. If it sends one packet at a

@@ -42,6 +42,12 @@ struct LinkStanding {
   }
 };
 
+// Worker: writes, snapshot: relaxed loads.
+struct TimedDrops {
+  std::atomic<uint64_t> lost{0};       // on the wire
+  std::atomic<uint64_t> no_memory{0};  // the packet store was full
+};
+
 // Of a link that is not FIFO: the packets whose departure is not known.
 struct alignas(64) TimedServer : LinkServer<StoredPackets> {};
 static_assert(sizeof(TimedServer) == 64);
@@ -106,6 +112,7 @@ class TimedLinks {
   }
 
   const TimedCounters& counters(uint32_t link) const { return counters_[link - first_link_]; }
+  const TimedDrops& drops(uint32_t link) const { return drops_[link - first_link_]; }
 
  private:
   friend class TimedChange;
@@ -165,6 +172,7 @@ class TimedLinks {
   const std::unique_ptr<TimedLink[]> links_;
   const std::unique_ptr<TimedServer[]> servers_;
   const std::unique_ptr<TimedCounters[]> counters_;
+  const std::unique_ptr<TimedDrops[]> drops_;
   const std::unique_ptr<uint64_t[]> drawn_;  // packets of a link that a loss was drawn for
   Calendar<StoredPackets> calendar_;         // packets whose departure is known
   EventHeap events_;      // of links that are not FIFO: when the next departure becomes known

@@ -12,6 +12,7 @@
 
 namespace bfly::dataplane {
 
+// Times have the unit of the values that were added, and are over all packets.
 struct Lateness {
   uint64_t packets = 0;
   double mean = 0;

@@ -77,6 +77,8 @@ TEST(FabricLinks, ALinksRateBoundsWhatItCarries) {
   }
   const LinkCounters& link = done.links[fabric->network().link_index({1, 0, 0})];
   EXPECT_EQ(link.drops[static_cast<int>(DropReason::kQueueFull)], done.conservation.dropped);
+  EXPECT_EQ(link.packets, done.conservation.delivered) << "and not the 800 that came";
+  EXPECT_EQ(link.bytes, 1000 * done.conservation.delivered);
   // More if the worker was late to take away what had been sent.
   EXPECT_GE(link.occupancy_peak, 21u);
   EXPECT_NEAR(static_cast<double>(link.busy_ns), 1e6 * delivered, 1e4);

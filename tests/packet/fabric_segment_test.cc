@@ -6,7 +6,9 @@
 #include <map>
 
 #include "dataplane/fabric/worker.h"
+#include "dataplane/stages/fused_stages.h"
 #include "dataplane/stages/plan.h"
+#include "dataplane/stages/stage_counters.h"
 #include "topologies/tag.h"
 
 namespace bfly::dataplane {
@@ -170,6 +172,55 @@ TEST_F(FirstStage, OfEachLinkNoMoreThanTheLimitWait) {
   EXPECT_EQ(stage_.cold(2).queue_full.load(), 3u);
   EXPECT_EQ(stage_.cold(3).queue_full.load(), 0u);
   EXPECT_EQ(LedgerOf(worker_).held, 3u);
+  // Of a link's five packets two wait, and the link took no more.
+  std::vector<LinkCounters> all;
+  FusedReadings readings;
+  StageCounters(stage_).Append(1, readings, all);
+  const uint64_t taken[] = {7, 0, 2, 1, 0, 0, 0, 0};
+  uint64_t packets[8], bytes[8];
+  StageCounters(stage_).Read(LinkFigure::kPackets, 0, 1, packets);
+  StageCounters(stage_).Read(LinkFigure::kBytes, 0, 1, bytes);
+  for (uint32_t link = 0; link < 8; ++link) {
+    SCOPED_TRACE(link);
+    const LinkCounters told = StageCounters(stage_).Of(link, 1);
+    EXPECT_EQ(told.packets, taken[link]);
+    EXPECT_EQ(told.bytes, 100 * taken[link]);
+    EXPECT_EQ(all[link].packets, taken[link]);
+    EXPECT_EQ(all[link].bytes, 100 * taken[link]);
+    EXPECT_EQ(packets[link], taken[link]);
+    EXPECT_EQ(bytes[link], 100 * taken[link]);
+  }
+}
+
+// A reader comes when packets have crossed the stage, and before three of them are dropped.
+TEST_F(FirstStage, WhatALinkTookNeverBecomesLess) {
+  LinkPlan plan;
+  plan.base.queue_limit = 2;
+  const ShapeTable table(plan, 0, 4, 2, /*tsc_hz=*/1e9);
+  stage_.OfferShapes(&table, nullptr);
+  stage_.AdoptShapes(0);
+  Build();
+  const auto pass = [this](auto between) {
+    Account account;
+    segment_.Run(account);
+    between();
+    segment_.Settle(account);
+    segment_.HandOver();
+  };
+  const auto taken = [this] { return StageCounters(stage_).Of(2, 1).packets; };
+  inlet_.Add(0, 0, 7);  // fills the ring
+  inlet_.Add(1, 1, 5);
+  pass([&] { EXPECT_EQ(taken(), 5u); });
+  EXPECT_EQ(taken(), 5u) << "two were taken, and a reader was told of five";
+  EXPECT_EQ(Take(kBurst), 7u);
+  pass([] {});
+  inlet_.Add(1, 1, 2);
+  pass([] {});
+  EXPECT_EQ(taken(), 5u) << "four were taken";
+  inlet_.Add(1, 1, 2);
+  pass([] {});
+  EXPECT_EQ(taken(), 6u);
+  EXPECT_EQ(StageCounters(stage_).Of(2, 1).bytes, 600u);
 }
 
 TEST_F(FirstStage, PromisedPacketsAreInTheAccountBeforeTheNextWorkerCanTakeThem) {

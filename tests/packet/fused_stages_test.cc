@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stages that are crossed in one step: packets come out where they come out one stage at a time,
-// and what every link tells is what a walk of each packet counts, whatever happens to links
-// meanwhile.
+// and what links tell is what a walk of each packet counts, also where links change meanwhile.
 #include "dataplane/stages/fused_stages.h"
 
 #include <random>
@@ -9,6 +8,7 @@
 #include "dataplane/links/shape_table.h"
 #include "dataplane/stages/packet_store.h"
 #include "dataplane/stages/plan.h"
+#include "dataplane/stages/stage_counters.h"
 #include "dataplane/stages/timed_links.h"
 #include "tests/packet/fabric_fixture.h"
 
@@ -91,16 +91,16 @@ void ExpectWalked(const Network& network, int first, int count, RowRange rows) {
     const Stage& stage = *blocks.stages[static_cast<size_t>(s)];
     const uint32_t from = stage.first_link();
     std::vector<LinkCounters> all;
-    stage.AppendCounters(1, readings, all);
+    StageCounters(stage).Append(1, readings, all);
     std::vector<uint64_t> packets(stage.links()), bytes(stage.links()), uses(stage.links());
-    stage.ReadFigures(LinkFigure::kPackets, from, 1, packets);
-    stage.ReadFigures(LinkFigure::kBytes, from, 1, bytes);
-    stage.ReadFigures(LinkFigure::kUse, from, 1, uses);
+    StageCounters(stage).Read(LinkFigure::kPackets, from, 1, packets);
+    StageCounters(stage).Read(LinkFigure::kBytes, from, 1, bytes);
+    StageCounters(stage).Read(LinkFigure::kUse, from, 1, uses);
     ASSERT_EQ(all.size(), stage.links());
     for (uint32_t i = 0; i < stage.links(); ++i) {
       const LinkCount& link = walked[static_cast<size_t>(s) * per_stage + from + i];
-      ASSERT_EQ(stage.counters(from + i, 1).packets, link.packets) << s << " " << i;
-      ASSERT_EQ(stage.counters(from + i, 1).bytes, link.bytes);
+      ASSERT_EQ(StageCounters(stage).Of(from + i, 1).packets, link.packets) << s << " " << i;
+      ASSERT_EQ(StageCounters(stage).Of(from + i, 1).bytes, link.bytes);
       ASSERT_EQ(all[i].packets, link.packets);
       ASSERT_EQ(all[i].bytes, link.bytes);
       ASSERT_EQ(packets[i], link.packets);

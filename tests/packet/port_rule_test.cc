@@ -257,7 +257,7 @@ class OneNode {
                       .bytes = bytes,
                       .input = 0};
     uint32_t link = 0;
-    EXPECT_EQ(stage_.Cross(&packet, 1, &link, ledger_), 1);
+    EXPECT_EQ(stage_.CrossToTimed(&packet, 1, &link, ledger_), 1);
     timed_.Enter(packet, link, ledger_);
     std::vector<uint64_t>& taken = departures_.at(link);
     taken.push_back(std::max(now, taken.empty() ? 0 : taken.back()) + bytes);

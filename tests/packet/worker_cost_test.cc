@@ -7,8 +7,10 @@
 
 #include <deque>
 
+#include "dataplane/core/tsc_hz.h"
 #include "dataplane/fabric/worker.h"
 #include "dataplane/stages/plan.h"
+#include "dataplane/stages/stage_counters.h"
 #include "tests/packet/fabric_fixture.h"
 #include "topologies/tag.h"
 
@@ -87,7 +89,7 @@ class WorkerCost : public testing::Test {
     uint64_t sum = 0;
     for (const auto& stage : stages_) {
       for (uint32_t link = 0; link < stage->links(); ++link)
-        sum += stage->counters(link, 1).packets;
+        sum += StageCounters(*stage).Of(link, 1).packets;
     }
     return sum;
   }
@@ -131,7 +133,7 @@ TEST_F(WorkerCost, HopsArePacketsTimesStagesHoweverTheyCross) {
 TEST_F(WorkerCost, CyclesAreThoseOfPassesThatMovedPackets) {
   constexpr int kPasses = 10;
   inlet_.seconds = 1e-3;
-  const double hz = static_cast<double>(rte_get_tsc_hz());
+  const double hz = static_cast<double>(TscHz());
   uint64_t of_passes = 0;
   for (int i = 0; i < kPasses; ++i) {
     inlet_.Add({10, 0});
@@ -174,7 +176,7 @@ TEST_F(WorkerCost, EveryStageIsSampledInOneBatchOf256) {
 
 TEST_F(WorkerCost, HopsOverLinksThatTakeTimeAreCountedAndSampledToo) {
   const LinkPlan plan{.base = {.bits_per_second = 100'000'000'000}, .rules = {}};
-  const auto hz = static_cast<double>(rte_get_tsc_hz());
+  const auto hz = static_cast<double>(TscHz());
   const ShapeTable table(plan, 4, network_.rows(), network_.ports(), hz);
   PacketStore store(size_t{1} << 20);
   TimedLinks timed(stages_[4]->links(), network_.link_index({4, 0, 0}), &store,
@@ -201,7 +203,7 @@ TEST_F(WorkerCost, HopsOverLinksThatTakeTimeAreCountedAndSampledToo) {
 
 // A worker may sleep behind a pass that only carried packets from link to link.
 TEST_F(WorkerCost, NoCyclesCountBehindAPassThatLeftTheAccountAsItWas) {
-  const auto hz = static_cast<double>(rte_get_tsc_hz());
+  const auto hz = static_cast<double>(TscHz());
   PacketStore store(size_t{1} << 20);
   std::deque<ShapeTable> tables;
   std::vector<std::unique_ptr<TimedLinks>> timed;
@@ -263,7 +265,7 @@ TEST(RunningFabric, TellsWhatItsWorkersCost) {
         now.workers, [](const WorkerCounters& worker) { return worker.busy.hops == kPackets * 2; });
   });
   const uint64_t wall = rte_rdtsc() - began;
-  EXPECT_EQ(s.tsc_hz, rte_get_tsc_hz());
+  EXPECT_EQ(s.tsc_hz, TscHz());
   ASSERT_EQ(s.workers.size(), 2u);
   for (const WorkerCounters& worker : s.workers) {
     EXPECT_EQ(worker.busy.hops, kPackets * 2) << "half of four stages";
