@@ -11,7 +11,6 @@ namespace bfly::dataplane {
 namespace {
 
 constexpr uint16_t kArp = 0x0806;
-constexpr int kMaxVlanTags = 2;
 constexpr uint32_t kArpBytes = 28;
 constexpr uint32_t kArpTargetAddress = 24;
 constexpr uint32_t kIpv4Bytes = 20;
@@ -98,10 +97,8 @@ FrameRules MakeFrameRules(const Network& network, const AddressingConfig& addres
 uint8_t PriorityOf(const uint8_t* bytes, uint32_t length) {
   if (length < kEthernetBytes + 2) return 0;
   const uint16_t type = LoadBe16(bytes + 12);
-  if (type == kVlanEtherType || type == kServiceVlanEtherType) return bytes[kEthernetBytes] >> 5;
-  if (type == kIpv4EtherType && bytes[kEthernetBytes] >> 4 == 4)
-    return bytes[kEthernetBytes + 1] >> 5;
-  return 0;
+  if (IsVlanType(type)) return bytes[kEthernetBytes] >> 5;
+  return DscpPriority(type, bytes + kEthernetBytes);
 }
 
 Verdict ParseFrame(const uint8_t* bytes, uint32_t length, uint32_t wire_length,
@@ -112,8 +109,7 @@ Verdict ParseFrame(const uint8_t* bytes, uint32_t length, uint32_t wire_length,
   const MacAddress to = LoadMac(bytes);
   uint16_t type = LoadBe16(bytes + 12);
   uint32_t at = kEthernetBytes;
-  for (int tags = 0;
-       (type == kVlanEtherType || type == kServiceVlanEtherType) && tags < kMaxVlanTags; ++tags) {
+  for (int tags = 0; IsVlanType(type) && tags < kMaxVlanTags; ++tags) {
     if (length < at + 4) return Drop(DropReason::kTruncated);
     type = LoadBe16(bytes + at + 2);
     at += 4;

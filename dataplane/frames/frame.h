@@ -15,8 +15,15 @@
 namespace bfly::dataplane {
 
 inline constexpr uint16_t kIpv4EtherType = 0x0800;
+inline constexpr uint16_t kIpv6EtherType = 0x86dd;
 inline constexpr uint16_t kVlanEtherType = 0x8100;
 inline constexpr uint16_t kServiceVlanEtherType = 0x88a8;
+// Readers of a frame step over so many VLAN tags. What stands behind more tags is not read.
+inline constexpr int kMaxVlanTags = 2;
+
+inline bool IsVlanType(uint16_t type) {
+  return type == kVlanEtherType || type == kServiceVlanEtherType;
+}
 
 // What the fabric's frames are checked against. All ports use the same rules.
 struct FrameRules {
@@ -53,8 +60,20 @@ struct Verdict {
 Verdict ParseFrame(const uint8_t* bytes, uint32_t length, uint32_t wire_length,
                    const FrameRules& rules);
 
-// The priority that a frame's VLAN tag (PCP) or else its IPv4 header (first three bits of the DSCP)
-// asks for, 0 to 7. A frame without both has priority 0.
+// The priority that an IP header asks for by the first three bits of its DSCP, 0 to 7. `type` is
+// the ethertype before the header, and two bytes of the header are read. Another header, or one of
+// another IP version than `type` says, has priority 0.
+inline uint8_t DscpPriority(uint16_t type, const uint8_t* header) {
+  if (type == kIpv4EtherType) {
+    return header[0] >> 4 == 4 ? static_cast<uint8_t>(header[1] >> 5) : uint8_t{0};
+  }
+  // The traffic class begins in the middle of the first byte.
+  if (type == kIpv6EtherType && header[0] >> 4 == 6) return (header[0] & 0x0f) >> 1;
+  return 0;
+}
+
+// The priority that a frame's VLAN tag (PCP) or else its IPv4 or IPv6 header (DscpPriority) asks
+// for, 0 to 7. A frame without them has priority 0.
 uint8_t PriorityOf(const uint8_t* bytes, uint32_t length);
 
 // What nearly all frames are: by MAC address to a row, without VLAN tag and bfly header.
@@ -76,14 +95,12 @@ inline bool ReadPlainFrame(const uint8_t* bytes, uint32_t length, const FrameRul
   const uint64_t from_and_type = LoadBe64(bytes + 6);
   const Row row = RowOfMac(to);
   const auto type = static_cast<uint16_t>(from_and_type);
-  if (!IsRowMac(to) || row >= rules.rows || type == kVlanEtherType ||
-      type == kServiceVlanEtherType || type == kBflyEtherType) {
+  if (!IsRowMac(to) || row >= rules.rows || IsVlanType(type) || type == kBflyEtherType) {
     return false;
   }
-  const bool ipv4 = type == kIpv4EtherType && bytes[kEthernetBytes] >> 4 == 4;
   plain = {.output = row,
            .from = from_and_type >> 16,
-           .priority = ipv4 ? uint64_t{bytes[kEthernetBytes + 1]} >> 5 : 0};
+           .priority = DscpPriority(type, bytes + kEthernetBytes)};
   return true;
 }
 

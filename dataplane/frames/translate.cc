@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/frames/translate.h"
 
+#include "dataplane/frames/frame.h"
 #include "dataplane/frames/wire_header.h"
 
 namespace bfly::dataplane {
 namespace {
 
 constexpr uint16_t kArpType = 0x0806;
-constexpr uint16_t kIpv6Type = 0x86dd;
 constexpr uint32_t kArpPacketBytes = 28;
 constexpr uint32_t kArpSender = 8;
 constexpr uint32_t kArpTarget = 18;
@@ -15,9 +15,30 @@ constexpr uint32_t kIpv6Bytes = 40;
 constexpr uint8_t kIcmpv6 = 58;
 constexpr uint32_t kMacOptionBytes = 8;
 
-bool IsEthernetArp(const uint8_t* type, uint32_t room) {
-  return LoadBe16(type) == kArpType && room >= kArpPacketBytes && LoadBe16(type + 2) == 1 &&
-         type[6] == 6;
+// Whether the frame is IPv4 without a VLAN tag, as most frames are. It has no addresses inside.
+bool IsPlainIpv4(const uint8_t* frame) { return LoadBe16(frame + 12) == kIpv4EtherType; }
+
+// What a frame holds behind its Ethernet header and VLAN tags.
+struct Content {
+  uint16_t type = 0;  // 0: the frame ends inside a VLAN tag, or has too many of them
+  uint8_t* bytes = nullptr;
+  uint32_t room = 0;  // readable from `bytes` on
+};
+
+Content ContentOf(uint8_t* frame, uint32_t length) {
+  uint16_t type = LoadBe16(frame + 12);
+  uint32_t at = kEthernetBytes;
+  for (int tags = 0; IsVlanType(type); ++tags) {
+    if (tags == kMaxVlanTags || length < at + 4) return {};
+    type = LoadBe16(frame + at + 2);
+    at += 4;
+  }
+  return {.type = type, .bytes = frame + at, .room = length - at};
+}
+
+bool IsEthernetArp(const Content& content) {
+  return content.type == kArpType && content.room >= kArpPacketBytes &&
+         LoadBe16(content.bytes) == 1 && content.bytes[4] == 6;
 }
 
 // Returns the checksum after `old_mac` at an even offset became `new_mac` (RFC 1624, equation 3).
@@ -68,6 +89,15 @@ void TranslateDiscovery(uint8_t* ip, uint32_t room, MacAddress to) {
   }
 }
 
+void TranslateSender(const Content& content, MacAddress as_row) {
+  if (IsEthernetArp(content)) {
+    uint8_t* sender = content.bytes + kArpSender;
+    if (!IsRowMac(LoadMac(sender))) StoreMac(sender, as_row);
+  } else if (content.type == kIpv6EtherType) {
+    TranslateDiscovery(content.bytes, content.room, as_row);
+  }
+}
+
 }  // namespace
 
 MacAddress TranslateIn(uint8_t* bytes, uint32_t length, Row row) {
@@ -75,21 +105,17 @@ MacAddress TranslateIn(uint8_t* bytes, uint32_t length, Row row) {
   if (IsRowMac(host)) return 0;
   const MacAddress as_row = RowMac(row);
   StoreMac(bytes + 6, as_row);
-  uint8_t* payload = bytes + kEthernetBytes;
-  const uint32_t room = length - kEthernetBytes;
-  if (IsEthernetArp(bytes + 12, room)) {
-    if (!IsRowMac(LoadMac(payload + kArpSender))) StoreMac(payload + kArpSender, as_row);
-  } else if (LoadBe16(bytes + 12) == kIpv6Type) {
-    TranslateDiscovery(payload, room, as_row);
-  }
+  if (!IsPlainIpv4(bytes)) TranslateSender(ContentOf(bytes, length), as_row);
   return IsGroupMac(host) ? 0 : host;
 }
 
 void TranslateOut(uint8_t* bytes, uint32_t length, Row row, MacAddress host) {
   const MacAddress as_row = RowMac(row);
   if (LoadMac(bytes) == as_row) StoreMac(bytes, host);
-  if (IsEthernetArp(bytes + 12, length - kEthernetBytes)) {
-    uint8_t* target = bytes + kEthernetBytes + kArpTarget;
+  if (IsPlainIpv4(bytes)) return;
+  const Content content = ContentOf(bytes, length);
+  if (IsEthernetArp(content)) {
+    uint8_t* target = content.bytes + kArpTarget;
     if (LoadMac(target) == as_row) StoreMac(target, host);
   }
 }

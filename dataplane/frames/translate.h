@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hosts keep their own MAC address. The edge of a port with one row turns the host's address into
 // the row's on the way in, and back on the way out. It also translates the addresses inside ARP and
-// IPv6 neighbour discovery.
+// IPv6 neighbour discovery, also in frames with VLAN tags, at most two.
 #pragma once
 
 #include <cstdint>

@@ -34,6 +34,14 @@ struct Exact {
   Exact(const uint8_t* from, size_t size) : bytes(new uint8_t[size]) {
     if (size > 0) std::memcpy(bytes.get(), from, size);
   }
+  // The same with the bytes of `more` put in at `at`, which come to `size` bytes together.
+  template <size_t kMore>
+  Exact(const uint8_t* from, size_t size, size_t at, const uint8_t (&more)[kMore])
+      : bytes(new uint8_t[size]) {
+    std::memcpy(bytes.get(), from, at);
+    std::memcpy(bytes.get() + at, more, kMore);
+    std::memcpy(bytes.get() + at + kMore, from + at, size - at - kMore);
+  }
   std::unique_ptr<uint8_t[]> bytes;
 };
 
@@ -45,6 +53,39 @@ void ParsesInsideTheNetwork(const uint8_t* bytes, uint32_t length, const FrameRu
     Require(wire_length <= rules.max_frame_bytes);
     Require((v.kind == Verdict::Kind::kTag) == (v.tag != 0));
   }
+}
+
+// A frame is translated as the same frame with one VLAN tag more, but only two tags are stepped
+// over.
+void TranslatesBehindATagAsWithoutIt(const uint8_t* bytes, uint32_t length, Row row) {
+  if (length < kEthernetBytes) return;
+  const bool tagged = IsVlanType(LoadBe16(bytes + 12));
+  if (tagged && (length < kEthernetBytes + 4 || IsVlanType(LoadBe16(bytes + 16)))) return;
+  constexpr uint32_t kAddresses = 12, kTag = 4;
+  constexpr uint8_t kOneTag[kTag] = {0x81, 0x00, 0x60, 0x64};
+  const Exact plain(bytes, length), longer(bytes, length + kTag, kAddresses, kOneTag);
+  const MacAddress host = TranslateIn(plain.bytes.get(), length, row);
+  Require(TranslateIn(longer.bytes.get(), length + kTag, row) == host);
+  const auto alike = [&] {
+    return std::memcmp(plain.bytes.get(), longer.bytes.get(), kAddresses) == 0 &&
+           std::memcmp(kOneTag, longer.bytes.get() + kAddresses, kTag) == 0 &&
+           std::memcmp(plain.bytes.get() + kAddresses, longer.bytes.get() + kAddresses + kTag,
+                       length - kAddresses) == 0;
+  };
+  Require(alike());
+  TranslateOut(plain.bytes.get(), length, row, 0x525400000001);
+  TranslateOut(longer.bytes.get(), length + kTag, row, 0x525400000001);
+  Require(alike());
+}
+
+// What the quick look at a frame says, the parsers say too.
+void LooksQuicklyAsItParses(const uint8_t* bytes, uint32_t length, const FrameRules& rules) {
+  PlainFrame plain;
+  if (rules.mode != AddressingMode::kMac || length > rules.max_frame_bytes) return;
+  if (!ReadPlainFrame(bytes, length, rules, plain)) return;
+  const Verdict v = ParseFrame(bytes, length, length, rules);
+  Require(v.kind == Verdict::Kind::kRow && v.output == plain.output);
+  Require(PriorityOf(bytes, length) == plain.priority);
 }
 
 // What goes in at a row and comes back out there is the host's own frame again.
@@ -117,6 +158,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* input, size_t size) {
   ParsesInsideTheNetwork(frame.bytes.get(), length, Rules(choice));
   ReadsTrunkFramesAsWritten(frame.bytes.get(), length, choice);
   ReadsProgramFramesAsWritten(frame.bytes.get(), length, choice);
+  LooksQuicklyAsItParses(frame.bytes.get(), length, Rules(choice));
+  TranslatesBehindATagAsWithoutIt(frame.bytes.get(), length, choice & 15);
   TranslatesBackAndForth(frame.bytes.get(), length, choice & 15);
   return 0;
 }

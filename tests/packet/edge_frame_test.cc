@@ -78,21 +78,25 @@ bool ReadsPlain(const Bytes& frame, PlainFrame& plain) {
 TEST(FrameByMac, TheQuickLookAgreesWithTheParserOrLeavesTheFrameToIt) {
   std::mt19937 random(3);
   const uint16_t types[] = {0x0800, 0x86dd, 0x0806, 0x8100, 0x88a8, 0x88b5, 0x1234};
-  int agreed = 0;
+  int agreed = 0, urgent = 0;
   for (int i = 0; i < 20'000; ++i) {
     const Bytes to = i % 5 == 0 ? kBroadcast : i % 7 == 0 ? kHost : RowAddress(random() % 20);
     Bytes payload(random() % 50);
     for (uint8_t& byte : payload) byte = static_cast<uint8_t>(random());
-    if (!payload.empty() && random() % 2 == 0) payload[0] = 0x45;
+    if (!payload.empty() && random() % 2 == 0) {
+      payload[0] = static_cast<uint8_t>(random() % 2 == 0 ? 0x45 : 0x60 | random() % 16);
+    }
     Bytes frame = Ethernet(to, kHost, types[random() % 7], payload);
     if (random() % 8 == 0) frame.resize(random() % frame.size() + 1);
     PlainFrame plain;
     if (!ReadsPlain(frame, plain)) continue;
     ++agreed;
+    urgent += frame[12] == 0x86 && plain.priority > 0;
     ExpectRow(Parse(frame, MacRules()), plain.output);
     ASSERT_EQ(PriorityOf(frame.data(), static_cast<uint32_t>(frame.size())), plain.priority);
   }
   EXPECT_GT(agreed, 4000);
+  EXPECT_GT(urgent, 100) << "frames of IPv6 with a priority";
 }
 
 TEST(FrameByMac, TheQuickLookReadsWhatHostsSend) {
@@ -102,9 +106,14 @@ TEST(FrameByMac, TheQuickLookReadsWhatHostsSend) {
         ReadsPlain(Ethernet(RowAddress(row), kHost, 0x0800, Hex("45 b8") + Zeros(44)), plain));
     EXPECT_EQ(plain.output, row);
     EXPECT_EQ(plain.priority, 5) << "the first three bits of b8";
+    // Version 6, then the traffic class b8.
+    ASSERT_TRUE(
+        ReadsPlain(Ethernet(RowAddress(row), kHost, 0x86dd, Hex("6b 80") + Zeros(44)), plain));
+    EXPECT_EQ(plain.output, row);
+    EXPECT_EQ(plain.priority, 5);
     ASSERT_TRUE(ReadsPlain(Ethernet(RowAddress(row), kHost, 0x86dd, Pattern(46)), plain));
     EXPECT_EQ(plain.output, row);
-    EXPECT_EQ(plain.priority, 0);
+    EXPECT_EQ(plain.priority, 0) << "no IPv6";
   }
   EXPECT_FALSE(ReadsPlain(Ethernet(RowAddress(1), kHost, 0x8100, Pattern(46)), plain));
   EXPECT_FALSE(ReadsPlain(Ethernet(RowAddress(1), kHost, 0x88b5, Pattern(46)), plain));
@@ -314,6 +323,24 @@ TEST(RandomFrames, GetAVerdictInsideTheNetwork) {
       }
     }
   }
+}
+
+// The three bits of each traffic class are counted by hand: they stand in bits 7 to 5 of the class,
+// whose upper half is the lower half of the header's first byte (RFC 8200, section 3).
+TEST(Frame, PriorityOfIpv6IsReadFromTheTrafficClass) {
+  for (uint32_t traffic_class = 0; traffic_class < 256; ++traffic_class) {
+    const Bytes frame =
+        Ethernet(RowAddress(1), kHost, 0x86dd, Number(6u << 28 | traffic_class << 20 | 0xfffff, 4));
+    EXPECT_EQ(PriorityOf(frame.data(), 18), traffic_class / 32);
+    EXPECT_EQ(PriorityOf(frame.data(), 15), 0) << "cut off";
+    EXPECT_EQ(PriorityOf(frame.data(), 14), 0) << "cut off";
+  }
+  const Bytes urgent = Ethernet(RowAddress(1), kHost, 0x86dd, Hex("6b 80 00 00"));
+  EXPECT_EQ(PriorityOf(urgent.data(), 18), 5) << "expedited forwarding, b8";
+  const Bytes tagged = Ethernet(RowAddress(1), kHost, 0x8100, Hex("60 64 86dd 6b 80 00 00"));
+  EXPECT_EQ(PriorityOf(tagged.data(), 22), 3) << "the VLAN tag goes first";
+  const Bytes other = Ethernet(RowAddress(1), kHost, 0x86dd, Hex("4b b8 00 00"));
+  EXPECT_EQ(PriorityOf(other.data(), 18), 0) << "no IPv6";
 }
 
 TEST(Frame, PriorityIsReadFromTheVlanTagOrTheDscp) {
