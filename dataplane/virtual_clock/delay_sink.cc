@@ -166,6 +166,8 @@ BFLY_NARROW_VECTORS void DelaySink::TakeNarrow(const Ticks* times, const PacketW
     const __m256i plain = _mm256_and_si256(
         counted, Within(delay, Ticks{1} << kSubBits, (Ticks{1} << 52) - (Ticks{1} << kSubBits)));
     if (!All(_mm256_or_si256(plain, others))) {
+      // Measure may turn to another batch than the sum is of.
+      AddSum(sum, summed);
       VirtualPacket packets[kHalfVector];
       for (uint32_t i = 0; i < here; ++i) packets[i] = {times[at + i], words[at + i]};
       Measure(packets, here);

@@ -5,9 +5,11 @@
 
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dataplane/virtual_clock/boundary.h"
+#include "dataplane/virtual_clock/delay_sink.h"
 #include "dataplane/virtual_clock/rounds.h"
 #include "dataplane/virtual_clock/stage_block.h"
 #include "dataplane/virtual_clock/virtual_fabric.h"
@@ -60,6 +62,60 @@ TEST(VirtualExtremes, AnyNumberOfSlotsAUnitGivesTheSameBitsInVectorsAndOneByOne)
     }
   }
 }
+
+// The number of packets and the sum of delays of each batch.
+std::vector<std::pair<uint64_t, double>> BatchesOf(const VirtualResult& result) {
+  std::vector<std::pair<uint64_t, double>> batches;
+  for (const DelayBatch& batch : result.batches) {
+    batches.emplace_back(batch.packets, batch.delay_sum);
+  }
+  return batches;
+}
+
+TEST(VirtualExtremes, BatchesAreTheSameInVectorsAndOneByOne) {
+  // More packets come than links carry, so packets of several batches leave side by side, and with
+  // them packets that were born before the measured time.
+  const Network butterfly = Butterfly(128);
+  VirtualConfig config = ArrivalsAt(2.4, 300);
+  for (const int batches : {5, 20, 60, 300}) {
+    config.batches = batches;
+    config.vectors = Vectors::kNone;
+    const VirtualResult plain = Finish(butterfly, config);
+    for (const Vectors vectors : {Vectors::kNarrow, Vectors::kWidest}) {
+      config.vectors = vectors;
+      EXPECT_EQ(BatchesOf(Finish(butterfly, config)), BatchesOf(plain)) << batches;
+    }
+  }
+}
+
+#if BFLY_HAS_NARROW_VECTORS
+TEST(VirtualExtremes, ADelayIsOfItsOwnBatchWhereAGroupOfPacketsIsMeasuredInPart) {
+  if (!HasNarrowVectors()) GTEST_SKIP() << "the CPU has no AVX2";
+  // Two hops, two batches of 1000 ticks. Of eight packets the first ones all are of the first
+  // batch. Of the others two are of the second batch, one was born too early, and one too late.
+  WordLayout words;
+  words.hops = 2;
+  constexpr uint32_t kPackets = 8;
+  const Ticks births[kPackets] = {1000, 1001, 1002, 1003, 999, 2000, 2001, 3000};
+  std::vector<Ticks> times(kPackets + kNarrowSpare);
+  std::vector<PacketWord> at_end(kPackets + kNarrowSpare);
+  for (uint32_t i = 0; i < kPackets; ++i) {
+    times[i] = births[i] + 5000 + i;
+    at_end[i] = births[i] << words.hops;
+  }
+  DelaySink sink(words, /*start=*/1000, /*end=*/3000, /*batches=*/2, /*classes=*/1, /*unit=*/1);
+  // The first list makes the first batch the one that is filled.
+  sink.TakeNarrow(times.data(), at_end.data(), 4, {});
+  sink.TakeNarrow(times.data(), at_end.data(), kPackets, {});
+  VirtualResult result;
+  sink.Report(result);
+  const std::vector<std::pair<uint64_t, double>> expected = {{8, 2 * (5000 + 5001 + 5002 + 5003)},
+                                                             {2, 5005 + 5006}};
+  EXPECT_EQ(BatchesOf(result), expected);
+  EXPECT_EQ(sink.measured(), 10u);
+  EXPECT_EQ(sink.delivered(), 12u);
+}
+#endif
 
 TEST(VirtualExtremes, PacketsBeforeATimeAreCountedInListsOfAnyLength) {
   std::vector<VirtualPacket> packets(700 + PacketArena::kReadAhead);
