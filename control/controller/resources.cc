@@ -47,9 +47,10 @@ void Resources::FitTo(uint32_t rows) {
 }
 
 std::vector<const Resource*> Resources::all() const {
-  return {&calls,       &orders,        &order_bytes,   &in_band_calls, &streams,      &watchers,
-          &subscribers, &event_streams, &captures,      &elections,     &batch,        &objects,
-          &sources,     &source_bytes,  &request_bytes, &answer_bytes,  &picture_bytes};
+  return {&calls,         &reads,        &programs,     &dry_runs,    &orders,        &order_bytes,
+          &in_band_calls, &streams,      &watchers,     &subscribers, &event_streams, &captures,
+          &elections,     &batch,        &objects,      &sources,     &source_bytes,  &source_rows,
+          &request_bytes, &answer_bytes, &picture_bytes};
 }
 
 }  // namespace bfly::control

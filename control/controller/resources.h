@@ -43,7 +43,13 @@ class Resource {
 
 // The resources of one controller. A name that ends in _bytes is for memory, in bytes.
 struct Resources {
+  // Calls that change something, then calls of the other lanes of CallDesk. Each kind has its own
+  // room, so that reads and dry runs, which every viewer may ask for, leave room for changes. One
+  // thread carries out all programs, and another one all dry runs, for seconds each.
   Resource calls{"calls", 1'024};
+  Resource reads{"reads", 1'024};
+  Resource programs{"programs", 64};
+  Resource dry_runs{"dry_runs", 16};
   Resource orders{"orders", 16'384};
   Resource order_bytes{"order_bytes", 16 << 20};
   Resource in_band_calls{"in_band_calls", 1'024};
@@ -58,6 +64,8 @@ struct Resources {
   Resource objects{"objects", 131'072};
   Resource sources{"sources", 256};
   Resource source_bytes{"source_bytes", 16 << 20};
+  // The rows of all sources, each row once for every source that sends from it.
+  Resource source_rows{"source_rows", 1 << 22};
   Resource request_bytes{"request_bytes", 96 << 20};
   Resource answer_bytes{"answer_bytes", 24 << 20};
   Resource picture_bytes{"picture_bytes", 24 << 20};

@@ -14,12 +14,22 @@
 namespace bfly::control {
 
 // Estimates the memory that a message of this type takes once it is parsed, without allocating any
-// for its contents. INVALID_ARGUMENT: the bytes are not a message of this type.
+// for its contents. Fields that the type does not have count too, because the parser keeps them.
+// INVALID_ARGUMENT: the bytes are not a message of this type, or have a group.
 absl::Status ParsedSize(const grpc::ByteBuffer& bytes, const google::protobuf::Descriptor& type,
                         size_t* size);
 
-// INVALID_ARGUMENT: the bytes are not a message of this type.
+// Fields that the type does not have are dropped. INVALID_ARGUMENT: the bytes are not a message of
+// this type.
 absl::Status Parse(const grpc::ByteBuffer& bytes, google::protobuf::Message* message);
+
+// RESOURCE_EXHAUSTED: there are more than `longest` bytes.
+absl::Status CheckLength(const grpc::ByteBuffer& bytes, size_t longest);
+
+// The most bytes of a request that has a few numbers.
+inline constexpr size_t kLongestShort = 4 << 10;
+// Parses a message of at most kLongestShort bytes. RESOURCE_EXHAUSTED: the message is longer.
+absl::Status ParseShort(const grpc::ByteBuffer& bytes, google::protobuf::Message* message);
 
 grpc::ByteBuffer Serialize(const google::protobuf::Message& message);
 

@@ -40,7 +40,8 @@ absl::Status TooLarge(Resource& resource, uint64_t bytes) {
 
 class DeskCall final : public grpc::ServerUnaryReactor {
  public:
-  DeskCall(CallDesk& desk, Resources& resources, const google::protobuf::Descriptor& message_type,
+  DeskCall(CallDesk& desk, Resources& resources, Resource& lane_room,
+           const google::protobuf::Descriptor& message_type,
            grpc::CallbackServerContext* call_context, const grpc::ByteBuffer* request_bytes,
            grpc::ByteBuffer* response_bytes, const CallDesk::Handler& call_handler)
       : type(message_type),
@@ -48,13 +49,14 @@ class DeskCall final : public grpc::ServerUnaryReactor {
         request(request_bytes),
         response(response_bytes),
         handler(call_handler),
-        is_counted(resources.calls.Take()),
+        is_counted(lane_room.Take()),
         resources_(resources),
+        room_(lane_room),
         stalled_(desk.stalled(), call_context) {}
 
   void OnDone() override {
     resources_.answer_bytes.Give(answer_bytes_);
-    if (is_counted) resources_.calls.Give();
+    if (is_counted) room_.Give();
     delete this;
   }
   // Finishes the call with its answer, or with an error if the answer has no room.
@@ -75,10 +77,11 @@ class DeskCall final : public grpc::ServerUnaryReactor {
   const grpc::ByteBuffer* const request;
   grpc::ByteBuffer* const response;
   const CallDesk::Handler& handler;
-  const bool is_counted;  // among the calls
+  const bool is_counted;  // among the calls of its lane
 
  private:
   Resources& resources_;
+  Resource& room_;             // of the calls of its lane
   uint64_t answer_bytes_ = 0;  // set before Finish
   StalledCalls::Call stalled_;
 };
@@ -86,7 +89,8 @@ class DeskCall final : public grpc::ServerUnaryReactor {
 CallDesk::CallDesk(Resources& resources, Gate* gate)
     : resources_(resources), gate_(gate), stalled_([&resources] {
         for (const Resource* resource :
-             {&resources.calls, &resources.answer_bytes, &resources.picture_bytes}) {
+             {&resources.calls, &resources.reads, &resources.programs, &resources.dry_runs,
+              &resources.answer_bytes, &resources.picture_bytes}) {
           if (resource->in_use() >= resource->limit() / 4 * 3) return true;
         }
         return false;
@@ -127,14 +131,14 @@ grpc::ServerUnaryReactor* CallDesk::Take(Lane lane, const google::protobuf::Desc
                                          grpc::CallbackServerContext* context,
                                          const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, const Handler& handler) {
-  auto* call = new DeskCall(*this, resources_, type, context, request, response, handler);
+  Queue& queue = QueueOf(lane);
+  auto* call =
+      new DeskCall(*this, resources_, queue.room, type, context, request, response, handler);
   if (!call->is_counted) {
-    call->Finish(ToGrpc(
-        resources_.calls.Exhausted("calls that wait or are carried out", "send fewer at a time")));
+    call->Finish(ToGrpc(queue.room.Exhausted(queue.what, "send fewer at a time")));
     return call;
   }
   const std::lock_guard lock(mutex_);
-  Queue& queue = QueueOf(lane);
   queue.waiting.push_back(call);
   queue.changed.notify_one();
   return call;

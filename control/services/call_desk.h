@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unary calls that take a thread while they are carried out. The desk bounds their number, the
-// memory of their requests once they are parsed, and the memory of answers until they are sent.
+// Unary calls that take a thread while they are carried out. The desk bounds their number in each
+// lane, the memory of their requests once they are parsed, and the memory of answers until they are
+// sent.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -25,7 +26,8 @@ class DeskCall;
 class CallDesk {
  public:
   // Calls that only read never wait for calls that change something. Neither waits for programs,
-  // which run one after the other, nor for dry runs of programs, which do so too.
+  // which run one after the other, nor for dry runs of programs, which do so too. Calls of one lane
+  // do not take the room of another.
   enum class Lane { kRead, kChange, kProgram, kDryRun };
   // Parses the request, carries it out and fills in the answer.
   using Handler = std::function<grpc::Status(const grpc::ServerContextBase*,
@@ -40,8 +42,8 @@ class CallDesk {
   CallDesk(const CallDesk&) = delete;
   CallDesk& operator=(const CallDesk&) = delete;
 
-  // Takes a call, which is finished later. RESOURCE_EXHAUSTED: too many calls wait, the message
-  // takes too much memory, or answers that clients do not read take too much.
+  // Takes a call, which is finished later. RESOURCE_EXHAUSTED: too many calls of its lane wait, the
+  // message takes too much memory, or answers that clients do not read take too much.
   grpc::ServerUnaryReactor* Take(Lane lane, const google::protobuf::Descriptor& type,
                                  grpc::CallbackServerContext* context,
                                  const grpc::ByteBuffer* request, grpc::ByteBuffer* response,
@@ -55,6 +57,10 @@ class CallDesk {
  private:
   friend class DeskCall;
   struct Queue {
+    Queue(Resource& room_of_lane, const char* name) : room(room_of_lane), what(name) {}
+
+    Resource& room;          // a place for each call that waits, is carried out or is answered
+    const char* const what;  // for the error of a call that finds no place
     std::deque<DeskCall*> waiting;  // mutex_
     std::condition_variable changed;
     std::vector<std::thread> threads;
@@ -72,7 +78,10 @@ class CallDesk {
   std::mutex mutex_;
   bool stopping_ = false;  // mutex_
   StalledCalls stalled_;
-  Queue reads_, changes_, programs_, dry_runs_;
+  Queue reads_{resources_.reads, "reads that wait or are carried out"};
+  Queue changes_{resources_.calls, "changes that wait or are carried out"};
+  Queue programs_{resources_.programs, "programs that wait or run"};
+  Queue dry_runs_{resources_.dry_runs, "dry runs that wait or run"};
 };
 
 }  // namespace bfly::control

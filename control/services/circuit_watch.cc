@@ -21,17 +21,16 @@ constexpr int kMaxChangesInMessage = 1000;
 
 class WatchStream final : public WrittenStream, public CircuitListener {
  public:
-  // `parsed` says what was wrong with the bytes of the request.
-  WatchStream(Controller& controller, WatchWriter& writer, const v1::WatchRequest& request,
-              absl::Status parsed)
-      : WrittenStream(writer), controller_(controller), filter_(FilterOf(request)) {
+  WatchStream(Controller& controller, WatchWriter& writer, const grpc::ByteBuffer& bytes)
+      : WrittenStream(writer), controller_(controller) {
     Resource& watchers = controller_.resources().watchers;
-    absl::Status status = std::move(parsed);
+    counted_ = watchers.Take();
+    absl::Status status =
+        counted_ ? absl::OkStatus() : watchers.Exhausted("watchers", "close others first");
+    v1::WatchRequest request;
+    if (status.ok()) status = ParseShort(bytes, &request);
     if (status.ok()) {
-      counted_ = watchers.Take();
-      if (!counted_) status = watchers.Exhausted("watchers", "close others first");
-    }
-    if (status.ok()) {
+      filter_ = FilterOf(request);
       status = controller_.intent().Watch(
           this, [this](const Network& network) { return Check(network); });
       watching_ = status.ok();
@@ -135,7 +134,7 @@ class WatchStream final : public WrittenStream, public CircuitListener {
   }
 
   Controller& controller_;
-  const CircuitFilter filter_;
+  CircuitFilter filter_;  // does not change once the stream watches
   bool counted_ = false;  // among the watchers
   bool watching_ = false;
 
@@ -151,9 +150,7 @@ class WatchStream final : public WrittenStream, public CircuitListener {
 }  // namespace
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* CircuitsService::Watch(const grpc::ByteBuffer& bytes) {
-  v1::WatchRequest request;
-  absl::Status parsed = Parse(bytes, &request);
-  return new WatchStream(controller_, writer_, request, std::move(parsed));
+  return new WatchStream(controller_, writer_, bytes);
 }
 
 }  // namespace bfly::control

@@ -24,7 +24,8 @@ class ArbitrateStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, g
   void OnReadDone(bool ok) override {
     absl::Status status = absl::OkStatus();
     v1::ArbitrateRequest request;
-    if (ok) status = Parse(bytes_, &request);
+    if (ok) status = ParseShort(bytes_, &request);
+    bytes_.Clear();  // the stream may stay open for long
     if (ok && status.ok()) {
       status = arbitration_.Ask(
           this, request.election_id(),

@@ -130,14 +130,28 @@ void FillLink(const Network& network, const LinkCapacity& capacity, const Chosen
   }
 }
 
+// Adds an error if a list of the filter has more entries than the network has of what it lists.
+// Subscribers keep their filters.
+void CheckCount(absl::string_view field, int entries, uint64_t most, absl::string_view of_what,
+                FieldErrors& errors) {
+  if (static_cast<uint64_t>(entries) <= most) return;
+  errors.Add(field,
+             absl::StrCat("has ", entries, " entries, and the network has ", most, " ", of_what,
+                          "; give each of them once, or leave the list out for all"));
+}
+
 }  // namespace
 
 absl::Status CheckFilter(const v1::CounterFilter& filter, const Network& network) {
   FieldErrors errors;
-  if (filter.rows_size() > static_cast<int64_t>(network.rows())) {
-    errors.Add("filter.rows", absl::StrCat("has ", filter.rows_size(), " entries, the network has ",
-                                           network.rows(), " rows"));
-  }
+  const uint64_t stages = network.stages();
+  CheckCount("filter.stages", filter.stages_size(), stages, "stages", errors);
+  CheckCount("filter.stage_ranges", filter.stage_ranges_size(), stages, "stages", errors);
+  CheckCount("filter.rows", filter.rows_size(), network.rows(), "rows", errors);
+  CheckCount("filter.row_ranges", filter.row_ranges_size(), network.rows(), "rows", errors);
+  CheckCount("filter.ports", filter.ports_size(), network.ports(), "ports", errors);
+  // A list that is too long may hold thousands of wrong entries, which nobody needs to hear of.
+  if (!errors.empty()) return errors.ToStatus();
   CheckRanges(filter, network, errors);
   if (filter.by() != v1::CounterFilter::FIGURE_UNSPECIFIED) {
     errors.Add("filter.by", "is for GetCounters alone; pictures rank by circuits, then packets");

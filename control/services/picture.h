@@ -40,7 +40,8 @@ struct Picture {
   std::map<std::string, std::string> nonsense;
 };
 
-// INVALID_ARGUMENT names each part of the filter that is outside the network.
+// INVALID_ARGUMENT names each part of the filter that is outside the network, and each list that
+// has more entries than the network has stages, rows or ports.
 absl::Status CheckFilter(const v1::CounterFilter& filter, const Network& network);
 
 // Returns what a client sees of `now`. `before`, which may be null, is the picture from which `top`

@@ -19,13 +19,22 @@ using std::chrono::milliseconds;
 constexpr uint32_t kMinInterval = 10;
 constexpr uint32_t kMaxInterval = 60'000;
 
-// A subscriber keeps its filter for as long as its stream.
-constexpr size_t kMaxRequest = 256 << 10;
+// A subscriber keeps its request for as long as its stream: gRPC holds the bytes, the subscription
+// the message. 64 KiB hold some 20,000 single rows, and the memory holds some 4,000 ranges. A
+// filter of more rows is shorter with ranges.
+constexpr size_t kLongestSubscribe = 64 << 10;
+constexpr size_t kMostSubscribeMemory = 256 << 10;
 
 absl::Status ParseSubscribe(const grpc::ByteBuffer& bytes, v1::SubscribeRequest* request) {
-  if (bytes.Length() > kMaxRequest) {
+  absl::Status status = CheckLength(bytes, kLongestSubscribe);
+  size_t size = 0;
+  if (status.ok()) status = ParsedSize(bytes, *v1::SubscribeRequest::descriptor(), &size);
+  if (!status.ok()) return status;
+  if (size > kMostSubscribeMemory) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "the message has ", bytes.Length(), " bytes, at most ", kMaxRequest, " are allowed"));
+        "the message would take ", size, " bytes of memory, at most ", kMostSubscribeMemory,
+        " are allowed; give ranges of rows instead of single rows, "
+        "or leave rows out to see all"));
   }
   return Parse(bytes, request);
 }
@@ -46,29 +55,23 @@ absl::Status CheckRequest(const v1::SubscribeRequest& request) {
 class Subscription final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                            public PictureListener {
  public:
-  // `parsed` says what was wrong with the bytes of the request.
   Subscription(grpc::CallbackServerContext* context, StalledCalls& stalled, CounterPoll& poll,
-               PictureBytes& pictures, Resources& resources, const v1::SubscribeRequest& request,
-               absl::Status parsed)
-      : stalled_(stalled, context),
-        poll_(poll),
-        pictures_(pictures),
-        resources_(resources),
-        request_(request),
-        on_change_(request.mode() == v1::SubscribeRequest::ON_CHANGE) {
-    absl::Status status = std::move(parsed);
-    if (status.ok()) status = CheckRequest(request);
-    if (status.ok()) {
-      counted_ = resources_.subscribers.Take();
-      if (!counted_) status = resources_.subscribers.Exhausted("subscribers", "close others first");
-    }
+               PictureBytes& pictures, Resources& resources, const grpc::ByteBuffer& bytes)
+      : stalled_(stalled, context), poll_(poll), pictures_(pictures), resources_(resources) {
+    counted_ = resources_.subscribers.Take();
+    absl::Status status =
+        counted_ ? absl::OkStatus()
+                 : resources_.subscribers.Exhausted("subscribers", "close others first");
+    if (status.ok()) status = ParseSubscribe(bytes, &request_);
+    if (status.ok()) status = CheckRequest(request_);
     if (!status.ok()) {
       End(status);
       return;
     }
+    on_change_ = request_.mode() == v1::SubscribeRequest::ON_CHANGE;
     // The filter is checked with the first picture, because the network is known only then.
     subscribed_ = true;
-    poll_.Subscribe(this, milliseconds(request.interval_ms()));
+    poll_.Subscribe(this, milliseconds(request_.interval_ms()));
   }
 
   void OnPicture(const PicturePtr& picture) override {
@@ -166,8 +169,9 @@ class Subscription final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   CounterPoll& poll_;
   PictureBytes& pictures_;
   Resources& resources_;
-  const v1::SubscribeRequest request_;
-  const bool on_change_;
+  // These do not change once the stream is subscribed.
+  v1::SubscribeRequest request_;
+  bool on_change_ = false;
   bool counted_ = false;  // among the subscribers
   bool subscribed_ = false;
 
@@ -211,10 +215,8 @@ TelemetryService::TelemetryService(CounterPoll& poll, CallDesk& desk)
   AddCall("GetCounters", CallDesk::Lane::kRead, &TelemetryService::GetCounters);
   AddServerStream("Subscribe", Role::kViewer,
                   [this](grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes) {
-                    v1::SubscribeRequest request;
-                    absl::Status parsed = ParseSubscribe(*bytes, &request);
                     return new Subscription(context, stalled_, poll_, pictures_, resources_,
-                                            request, std::move(parsed));
+                                            *bytes);
                   });
 }
 

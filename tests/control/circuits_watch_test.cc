@@ -136,6 +136,20 @@ TEST_F(CircuitsWatchTest, FiltersAsListDoes) {
   EXPECT_THAT(FieldsOf(status), ElementsAre("output", "link.stage"));
 }
 
+TEST_F(CircuitsWatchTest, AStreamThatIsRefusedGivesItsPlaceBack) {
+  Start();
+  Resource& watchers = controller_->controller().resources().watchers;
+  watchers.SetLimit(1);
+  v1::WatchRequest request;
+  request.set_output(16);
+  for (int i = 0; i < 3; ++i) {
+    Watcher wrong(*controller_, request);
+    EXPECT_EQ(wrong.End().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_TRUE(Eventually([&] { return watchers.in_use() == 0; }));
+  }
+  EXPECT_EQ(watchers.refused(), 0u);
+}
+
 TEST_F(CircuitsWatchTest, AnotherFabricStartsItAnewAndNoneEndsIt) {
   Start();
   ASSERT_TRUE(SetUpCircuit(*controller_, 3, 5).ok());

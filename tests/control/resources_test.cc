@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <grpcpp/generic/generic_stub.h>
 
+#include <functional>
+
 #include "control/server/message_bytes.h"
 #include "control/services/picture_bytes.h"
 #include "tests/control/service_fixture.h"
@@ -248,6 +250,92 @@ TEST_F(ResourcesTest, AJournalOfMoreObjectsThanTheLimitIsToldAndDoesNotStopTheCo
   controller_ = std::make_unique<TestController>(directory_.path());
   StatusOf(*controller_);
   EXPECT_EQ(Use("objects").in_use(), 1'000u);
+}
+
+// Messages that the controller would keep as long as a stream, or that take far more memory than
+// bytes, are refused, and what was taken for their streams is given back.
+TEST_F(ResourcesTest, RequestsOfStreamsAreShort) {
+  Start(SmallTopology());
+  std::string watch, ranges;
+  for (int i = 0; i < 2'500; ++i) watch += std::string("\x08\x01", 2);
+  for (const char* method : {"Circuits/Watch", "Fabric/Arbitrate"}) {
+    const grpc::Status refused = SendBytes(method, watch);
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << method;
+    EXPECT_THAT(refused.error_message(), HasSubstr("5000 bytes, at most 4096")) << method;
+  }
+  v1::SubscribeRequest subscribe;
+  subscribe.set_mode(v1::SubscribeRequest::SAMPLE);
+  subscribe.set_interval_ms(60'000);
+  for (int i = 0; i < 10'000; ++i) subscribe.mutable_filter()->add_row_ranges();
+  const grpc::Status refused = SendBytes("Telemetry/Subscribe", subscribe.SerializeAsString());
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("bytes of memory, at most 262144"));
+  const grpc::Status longer = SendBytes("Telemetry/Subscribe", std::string(70'000, 'x'));
+  EXPECT_THAT(longer.error_message(), HasSubstr("70000 bytes, at most 65536"));
+  for (const char* name : {"watchers", "elections", "subscribers"}) {
+    EXPECT_TRUE(Eventually([&] { return Use(name).in_use() == 0; })) << name;
+  }
+}
+
+TEST_F(ResourcesTest, AMessageWithAGroupIsRefused) {
+  Start(SmallTopology());
+  std::string groups("\xc3\x3e", 2);
+  for (int i = 0; i < 20'000; ++i) groups += std::string("\x0b\x0c", 2);
+  groups += std::string("\xc4\x3e", 2);
+  for (const char* method : {"Fabric/Status", "Circuits/SetUpBatch", "Circuits/SetUp"}) {
+    const grpc::Status status = SendBytes(method, groups);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << method;
+    EXPECT_THAT(status.error_message(), HasSubstr("field 1000")) << method;
+    EXPECT_THAT(status.error_message(), HasSubstr("is a group")) << method;
+  }
+}
+
+// Calls of a lane that is full are refused, and those of the other lanes are carried out.
+TEST_F(ResourcesTest, EachLaneOfCallsHasItsOwnRoom) {
+  Start(SmallTopology());
+  Resources& resources = controller_->controller().resources();
+  const auto dry_run = [&] {
+    v1::RouteRequest request;
+    request.set_program("flood");
+    return Call(*controller_->programs, &v1::Programs::Stub::DryRun, request).status();
+  };
+  const auto route = [&] {
+    v1::RouteRequest request;
+    request.set_program("flood");
+    return Call(*controller_->programs, &v1::Programs::Stub::Route, request).status();
+  };
+  const auto read = [&] {
+    return Call(*controller_->fabric, &v1::Fabric::Stub::GetPorts, v1::GetPortsRequest()).status();
+  };
+  const auto change = [&] {
+    return Call(*controller_->circuits, &v1::Circuits::Stub::SetUpBatch, v1::SetUpBatchRequest())
+        .status();
+  };
+  struct LaneCall {
+    Resource& room;
+    std::function<absl::Status()> call;
+    std::string told;
+  };
+  const std::vector<LaneCall> lanes{{resources.dry_runs, dry_run, "dry runs that wait or run"},
+                                    {resources.programs, route, "programs that wait or run"},
+                                    {resources.reads, read, "reads that wait"},
+                                    {resources.calls, change, "changes that wait"}};
+  for (const LaneCall& full : lanes) {
+    ASSERT_TRUE(Eventually([&] { return full.room.in_use() == 0; }));
+    ASSERT_TRUE(full.room.Take(full.room.limit()));
+    for (const LaneCall& lane : lanes) {
+      const absl::Status status = lane.call();
+      EXPECT_EQ(status.code() == absl::StatusCode::kResourceExhausted, &lane == &full)
+          << full.room.name() << " is full; " << lane.room.name() << ": " << status;
+      if (&lane == &full) {
+        EXPECT_THAT(std::string(status.message()), HasSubstr(lane.told));
+      }
+    }
+    EXPECT_EQ(full.room.refused(), 1u);
+    full.room.Give(full.room.limit());
+  }
+  EXPECT_EQ(Use("dry_runs").limit(), 16u);
+  EXPECT_EQ(Use("reads").limit(), 1'024u);
 }
 
 TEST_F(ResourcesTest, MalformedBytesAndNoBytesAreInvalidArgumentsOfEveryKindOfCall) {

@@ -229,7 +229,9 @@ inline bool AllCallsEnd(TestController& controller) {
   Call(*controller.fabric, &v1::Fabric::Stub::GetLinks, v1::GetLinksRequest())
       .status()
       .IgnoreError();
-  return Eventually([&] { return controller.controller().resources().calls.in_use() == 0; });
+  const auto& resources = controller.controller().resources();
+  return Eventually(
+      [&] { return resources.calls.in_use() == 0 && resources.programs.in_use() == 0; });
 }
 
 // A two-fold butterfly of 16 rows and 8 stages, all on dp0, or split in the middle over dp0 and

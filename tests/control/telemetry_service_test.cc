@@ -213,6 +213,30 @@ TEST_F(TelemetryServiceTest, BadSubscriptionsAreRefusedByField) {
   EXPECT_THAT(FieldsOf(subscriber.End()), ElementsAre("filter.rows[0]"));
 }
 
+// A subscriber keeps its filter, which has no more entries than the network has to list: 16 rows,
+// 8 stages and 2 ports.
+TEST_F(TelemetryServiceTest, AFilterWithMoreEntriesThanTheNetworkIsRefused) {
+  Start();
+  v1::CounterFilter filter;
+  for (int i = 0; i < 17; ++i) filter.add_row_ranges();
+  for (int i = 0; i < 9; ++i) filter.add_stage_ranges();
+  for (int i = 0; i < 9; ++i) filter.add_stages(i % 8);
+  for (int i = 0; i < 3; ++i) filter.add_ports(i % 2);
+  Subscriber refused(*controller_, v1::SubscribeRequest::SAMPLE, 10, filter);
+  const absl::Status status = refused.End();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(FieldsOf(status), ElementsAre("filter.stages", "filter.stage_ranges",
+                                            "filter.row_ranges", "filter.ports"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the network has 8 stages"));
+
+  filter.mutable_row_ranges()->RemoveLast();
+  filter.mutable_stage_ranges()->RemoveLast();
+  filter.mutable_stages()->RemoveLast();
+  filter.mutable_ports()->RemoveLast();
+  Subscriber taken(*controller_, v1::SubscribeRequest::SAMPLE, 10, filter);
+  EXPECT_EQ(taken.Next().links_size(), 8 * 1 * 2);  // every range is of row 0
+}
+
 TEST_F(TelemetryServiceTest, ASubscriptionEndsWithItsFabric) {
   Start();
   Subscriber subscriber(*controller_, v1::SubscribeRequest::SAMPLE, 10);

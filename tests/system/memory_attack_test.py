@@ -154,6 +154,60 @@ class MemoryAttackTest(CommandLineTest):
         uses = self.survived("four million operations in a message")
         self.assertGreater(uses["request_bytes"]["refused"], 0)
 
+    def test_fields_that_no_message_has(self):
+        """The parser keeps unknown fields: a group of two bytes takes fifty."""
+        self.start(TWO_FOLD)
+        groups = b"\xc3\x3e" + b"\x0b\x0c" * (2 << 20) + b"\xc4\x3e"
+        for method in ("Fabric/Status", "Telemetry/GetCounters", "Circuits/SetUpBatch"):
+            told = self.together(8, lambda i: self.call(method, groups)[0])
+            self.survived(f"two million groups for {method}", told)
+            self.assertNotIn("OK", told)
+            lab.wait_until(lambda: "is a group" in self.call(method, groups)[1], f"{method} tells of the group")
+        # A number and a string of a field that does not exist, and a number where requests belong.
+        for unknown in (number(1000, 1), bytes_of(1000, b""), number(1, 1)):
+            told = self.together(8, lambda i: self.call("Circuits/SetUpBatch", unknown * (1 << 20))[0])
+            self.survived("a million unknown fields", told)
+            self.assertEqual(told, {"RESOURCE_EXHAUSTED": 8})
+
+    def test_requests_that_a_stream_keeps(self):
+        self.start(TWO_FOLD)
+
+        def refused(call):
+            with self.assertRaises(grpc.RpcError) as error:
+                list(call)
+            return error.exception.code().name
+
+        watch = self.channel().unary_stream("/bfly.v1.Circuits/Watch")
+        subscribe = self.channel().unary_stream("/bfly.v1.Telemetry/Subscribe")
+        arbitrate = self.channel().stream_stream("/bfly.v1.Fabric/Arbitrate")
+        unknown = number(1000, 1) * (5 << 20)
+        ranges = number(1, 1) + number(2, 10) + bytes_of(3, bytes_of(7, b"") * 30_000)
+        for _ in range(40):
+            self.assertEqual(refused(watch(unknown, timeout=30)), "RESOURCE_EXHAUSTED")
+            self.assertEqual(refused(arbitrate(iter([unknown]), timeout=30)), "RESOURCE_EXHAUSTED")
+            self.assertEqual(refused(subscribe(ranges, timeout=30)), "RESOURCE_EXHAUSTED")
+        few = number(1, 1) + number(2, 10) + bytes_of(3, bytes_of(7, b"") * 2_000)
+        self.assertEqual(refused(subscribe(few, timeout=30)), "INVALID_ARGUMENT")  # 1,024 rows
+        uses = self.survived("requests of 15 MiB for streams")
+        for name in ("watchers", "elections", "subscribers"):
+            self.assertEqual(int(uses[name].get("in_use", 0)), 0, name)
+
+    def test_dry_runs_of_one_client_leave_room_for_others(self):
+        self.start(DATA_SERVER)
+        channel = self.channel()
+        request = bytes_of(2, b"store_and_forward") + number(7, 12)
+        dry_run = channel.unary_unary("/bfly.v1.Programs/DryRun")
+        calls = [dry_run.future(request, timeout=120) for _ in range(1_100)]
+        lab.wait_until(lambda: sum(call.done() for call in calls) >= 1_000, "most dry runs are refused at once")
+        uses = {use["name"]: use for use in self.json("status")["resources"]}
+        self.assertLessEqual(int(uses["dry_runs"].get("in_use", 0)), 16)
+        self.assertGreater(int(uses["dry_runs"].get("refused", 0)), 0)
+        told = collections.Counter(call.code().name for call in calls if call.done())
+        self.survived("1,100 dry runs at a time", dict(told))
+        self.assertEqual(set(told) - {"OK"}, {"RESOURCE_EXHAUSTED"})
+        down = self.bfly("down", check=False)
+        self.assertEqual(down.returncode, 0, down.stdout + down.stderr)
+
     def test_operations_with_many_links_to_avoid(self):
         """Two bytes for a link that takes 16 in an order and 40 in a message."""
         self.start(TWO_FOLD)
