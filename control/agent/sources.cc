@@ -241,4 +241,18 @@ absl::StatusOr<std::vector<dataplane::SourceConfig>> ToSourceConfigs(
   return configs;
 }
 
+uint64_t CountSourceRows(const std::vector<v1::TrafficSource>& sources, uint32_t rows) {
+  uint64_t sum = 0;
+  for (const v1::TrafficSource& source : sources) {
+    if (source.destination() == v1::TrafficSource::TRACE) continue;
+    if (source.rows().empty()) {
+      sum += rows;
+    } else if (const auto ranges = ParseRanges(source.rows());
+               ranges.ok() && CheckRanges(*ranges, rows - 1, "row").ok()) {
+      sum += CountOf(*ranges);
+    }
+  }
+  return sum;
+}
+
 }  // namespace bfly::control

@@ -15,4 +15,8 @@ namespace bfly::control {
 absl::StatusOr<std::vector<dataplane::SourceConfig>> ToSourceConfigs(
     const std::vector<v1::TrafficSource>& sources, uint32_t rows, uint32_t max_frame_bytes);
 
+// From how many rows these sources send, each row once for every source that sends from it. Lists
+// of rows are not expanded for that. A source with a wrong list and a trace have none.
+uint64_t CountSourceRows(const std::vector<v1::TrafficSource>& sources, uint32_t rows);
+
 }  // namespace bfly::control

@@ -115,7 +115,7 @@ bool Select(const std::string& typed, const v1::FabricStatus& fabric, v1::Counte
 }
 
 // The fullest of the links that begin with what was typed.
-void Links(Values& values) {
+void FullestLinks(Values& values) {
   const auto channel = Connect(values.common());
   v1::StatusResponse status;
   v1::GetCountersRequest request;
@@ -156,7 +156,7 @@ void LabHosts(Values& values) {
 
 const std::map<std::string, std::function<void(Values&)>>& Kinds() {
   static const auto* const kinds = new std::map<std::string, std::function<void(Values&)>>{
-      {kCircuitValues, Circuits},   {kSourceValues, Sources}, {kLinkValues, Links},
+      {kCircuitValues, Circuits},   {kSourceValues, Sources}, {kLinkValues, FullestLinks},
       {kDownLinkValues, DownLinks}, {kPortValues, HostPorts}, {kHostValues, LabHosts}};
   return *kinds;
 }

@@ -146,6 +146,8 @@ v1::FabricStatus Controller::Status() {
   resources_.objects.Set(objects);
   resources_.sources.Set(sources);
   resources_.source_bytes.Set(source_bytes);
+  // TrafficControl counts the rows: lists of rows are long to read.
+  if (sources == 0) resources_.source_rows.Set(0);
   resources_.elections.Set(arbitration_.clients());
   status.set_primary_election_id(arbitration_.primary());
   for (const auto& plane : intent_.planes()) {

@@ -2,6 +2,7 @@
 #include "control/controller/link_control.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -41,14 +42,11 @@ void AddDown(const FaultSet& faults, const Network& network, const v1::LinkOverr
   }
 }
 
-// Adds the links that `selector` selects, as they are after `changes`.
-absl::Status AddGroups(const Intent& intent, const LinkOverrides& changes,
+// Adds the links that `selector` selects, as they are by `plan`.
+absl::Status AddGroups(const dataplane::LinkPlan& plan, const Network& network,
                        const v1::LinkOverride& selector,
                        google::protobuf::RepeatedPtrField<v1::LinkGroup>* groups) {
-  const Network& network = intent.state.network();
-  const auto plan = ToLinkPlan(intent.topology.links(), changes, network);
-  if (!plan.ok()) return plan.status();
-  const auto selected = GroupLinks(*plan, network, selector);
+  const auto selected = GroupLinks(plan, network, selector);
   if (!selected.ok()) return selected.status();
   groups->Add(selected->begin(), selected->end());
   return absl::OkStatus();
@@ -68,7 +66,9 @@ absl::Status FillWithLinks(const Intent& intent, const v1::LinkOverride& selecto
     return status;
   }
   AddDown(intent.state.faults(), network, selector, response);
-  return AddGroups(intent, intent.link_changes, selector, response->mutable_links());
+  const auto plan = ToLinkPlan(intent.topology.links(), intent.link_changes, network);
+  if (!plan.ok()) return plan.status();
+  return AddGroups(*plan, network, selector, response->mutable_links());
 }
 
 }  // namespace
@@ -88,11 +88,12 @@ absl::Status LinkControl::Push(const LinkOverrides& changes, Deadline deadline) 
 
 absl::StatusOr<v1::SetLinksResponse> LinkControl::Set(const v1::SetLinksRequest& request,
                                                       Deadline deadline) {
-  const auto change = intent_.BeginChange(request.election_id(), deadline);
+  auto change = intent_.BeginChange(request.election_id(), deadline);
   if (!change.ok()) return change.status();
   absl::Status status = intent_.CheckLoaded();
   if (!status.ok()) return status;
-  const Network& network = intent_.now().state.network();
+  const std::shared_ptr<const Network> shared_network = intent_.now().state.shared_network();
+  const Network& network = *shared_network;
   status = ViolationsStatus(CheckLinkChanges(request.changes(), network));
   if (!status.ok()) return status;
   const LinkOverrides& before = intent_.now().link_changes;
@@ -102,6 +103,8 @@ absl::StatusOr<v1::SetLinksResponse> LinkControl::Set(const v1::SetLinksRequest&
   if (status.ok()) status = intent_.CheckUsable();
   if (status.ok()) status = CheckTime(deadline);
   if (!status.ok()) return status;
+  const auto plan = ToLinkPlan(intent_.now().topology.links(), changes, network);
+  if (!plan.ok()) return plan.status();
   status = Push(changes, deadline);
   if (!status.ok()) {
     Push(before, UndoDeadline(deadline)).IgnoreError();
@@ -109,9 +112,11 @@ absl::StatusOr<v1::SetLinksResponse> LinkControl::Set(const v1::SetLinksRequest&
   }
   intent_.Change([&](Intent& intent) { intent.link_changes = changes; });
   Note(request.changes());
+  // The answer takes a while for each change. Other changes do not wait for it.
+  change->unlock();
   v1::SetLinksResponse response;
   for (const v1::LinkOverride& one : request.changes()) {
-    status = AddGroups(intent_.now(), changes, SelectorOf(one), response.mutable_links());
+    status = AddGroups(*plan, network, SelectorOf(one), response.mutable_links());
     if (!status.ok()) return status;
   }
   return response;

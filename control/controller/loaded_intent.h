@@ -3,7 +3,8 @@
 //
 // One thread at a time changes the intent: the one that holds the change lock, which it also holds
 // while it asks data planes. Readers never wait for that. They see what is committed, and nothing
-// that may be taken back.
+// that may be taken back. A reader must not read again from within: it would wait for a writer that
+// waits for this reader.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "control/controller/arbitration.h"
+#include "control/controller/gated_lock.h"
 #include "control/controller/intent.h"
 #include "control/controller/timed_lock.h"
 
@@ -146,7 +148,7 @@ class LoadedIntent {
 
   const Arbitration& arbitration_;
   TimedLock change_;
-  mutable std::shared_mutex state_;         // guards intent_ and past_
+  mutable GatedLock state_;                 // guards intent_ and past_
   std::unique_ptr<Intent> intent_;          // null: nothing is loaded
   DataPlanes past_;                         // of earlier fabrics, not part of this one
   uint64_t last_id_of_fabrics_before_ = 0;  // change_

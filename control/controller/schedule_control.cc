@@ -6,14 +6,16 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "control/controller/schedule_message.h"
 #include "control/status/field_errors.h"
 #include "control/topology_file/schedule_file.h"
-#include "topologies/tag.h"
 
 namespace bfly::control {
 namespace {
 
 constexpr std::chrono::seconds kLookTime{5};
+// How long one look repairs slots while changes wait.
+constexpr std::chrono::milliseconds kRepairTime{500};
 
 uint64_t NewId() {
   std::random_device random;
@@ -37,41 +39,13 @@ absl::Status Unconfirmed(const absl::Status& late, absl::string_view change) {
                    " as soon as the data plane confirms it, and the controller goes on asking"));
 }
 
-v1::AgentScheduleRequest RequestOf(uint64_t id, uint32_t version, const RoutedSchedule& routed,
-                                   uint32_t rows) {
-  v1::AgentScheduleRequest request;
-  request.set_id(id);
-  request.set_version(version);
-  *request.mutable_schedule() = routed.schedule;
-  for (const SlotPaths& slot : routed.slots) {
-    auto& tags = *request.add_slots()->mutable_tags();
-    tags.Resize(static_cast<int>(rows), 0);
-    for (const CircuitPath& path : slot.paths) {
-      tags.Set(static_cast<int>(path.input), path.tag + 1);
-    }
-  }
-  return request;
+Interrupt InterruptAt(Deadline deadline) {
+  return [deadline] { return CheckTime(deadline); };
 }
 
-RoutedSchedule RoutedOf(const v1::AgentScheduleRequest& held, const FabricState& state) {
-  const Network& network = state.network();
-  RoutedSchedule routed{.schedule = held.schedule(), .protocol = "", .slots = {}};
-  for (const v1::AgentSlot& slot : held.slots()) {
-    SlotPaths& paths = routed.slots.emplace_back();
-    LinkLoad load = state.load();
-    for (int row = 0; row < slot.tags_size(); ++row) {
-      if (slot.tags(row) == 0) continue;
-      const Tag tag = slot.tags(row) - 1;
-      paths.paths.push_back({.input = static_cast<Row>(row),
-                             .output = OutputOfTag(network, tag),
-                             .tag = tag,
-                             .choice = PathChoice::kGiven});
-      load.Add(static_cast<Row>(row), tag);
-    }
-    paths.congestion = load.Congestion();
-  }
-  routed.protocol = ProtocolOf(held.schedule(), routed.slots, network);
-  return routed;
+// Names the field of the request where `status`, an error of routing, names one of the schedule.
+absl::Status AtSchedule(const absl::Status& status) {
+  return absl::IsDeadlineExceeded(status) ? status : WithPrefix(status, "schedule");
 }
 
 bool Repairs(const Intent& intent) {
@@ -126,11 +100,16 @@ bool ScheduleControl::IsOf(const SharedNetwork& network) {
   return network_ == network;
 }
 
+ScheduleControl::SharedRunning ScheduleControl::RunningOn(const SharedNetwork& network) {
+  const std::lock_guard lock(mutex_);
+  return network_ == network ? running_ : nullptr;
+}
+
 bool ScheduleControl::NeedsLook() {
   const SharedNetwork network = LoadedNetwork();
   const std::lock_guard lock(mutex_);
   if (network == nullptr) return network_ != nullptr;
-  return network != network_ || running_.has_value() || unsure_;
+  return network != network_ || running_ != nullptr || unsure_;
 }
 
 void ScheduleControl::Look() {
@@ -140,7 +119,7 @@ void ScheduleControl::Look() {
   if (!IsOf(network)) {
     // Another fabric is loaded, or none.
     const std::lock_guard lock(mutex_);
-    if (running_.has_value()) Note(v1::ScheduleEvent::ENDED, running_->routed);
+    if (running_ != nullptr) Note(v1::ScheduleEvent::ENDED, running_->routed);
     running_.reset();
     unsure_ = false;
     network_ = nullptr;
@@ -171,10 +150,12 @@ absl::Status ScheduleControl::Adopt(Deadline deadline) {
   const std::lock_guard lock(mutex_);
   network_ = LoadedNetwork();
   if (!runs) return absl::OkStatus();
-  running_ = Running{.id = held->running().id(),
-                     .version = held->running().version(),
-                     .routed = RoutedOf(held->running(), intent_.now().state),
-                     .faults = {}};
+  running_ = std::make_shared<const Running>(
+      Running{.id = held->running().id(),
+              .version = held->running().version(),
+              .routed = RoutedScheduleOf(held->running(), intent_.now().state),
+              .faults = {},
+              .repair_from = {}});
   return absl::OkStatus();
 }
 
@@ -182,10 +163,12 @@ absl::Status ScheduleControl::BeginKept(Deadline deadline) {
   const Intent& intent = intent_.now();
   absl::StatusOr<RoutedSchedule> routed = RouteKept(*intent.schedule, intent);
   absl::Status pushed = routed.status();
-  std::optional<Running> next;
+  SharedRunning next;
   if (routed.ok()) {
-    next = Running{
-        .id = NewId(), .routed = *std::move(routed), .faults = intent.state.faults().down()};
+    next = std::make_shared<const Running>(Running{.id = NewId(),
+                                                   .routed = *std::move(routed),
+                                                   .faults = intent.state.faults().down(),
+                                                   .repair_from = {}});
     pushed = Push(*next, deadline);
     if (absl::IsUnavailable(pushed)) return pushed;  // it is tried again
   }
@@ -204,28 +187,35 @@ void ScheduleControl::Keep(std::optional<v1::Schedule> schedule) {
   intent_.Change([&](Intent& intent) { intent.schedule = std::move(schedule); });
 }
 
-bool ScheduleControl::RepairFaults() {
+void ScheduleControl::RepairFaults() {
   const FabricState& state = intent_.now().state;
-  const std::vector<Fault> faults = state.faults().down();
-  if (faults == running_->faults) return false;
-  Running next = *running_;
-  next.faults = faults;
-  const bool changed = UpdateForFaults(state, Repairs(intent_.now()), next.routed);
-  if (changed) {
-    ++next.version;
-    ++next.repairs;
+  std::vector<Fault> faults = state.faults().down();
+  const bool counted = faults == running_->faults;
+  if (counted && !running_->repair_from.has_value()) return;
+  const auto next = std::make_shared<Running>(*running_);
+  if (!counted) {
+    next->faults = std::move(faults);
+    CountBroken(state.faults(), next->routed);
+    next->repair_from = 0;
   }
-  if (changed) Note(v1::ScheduleEvent::REPAIRED, next.routed);
+  const Interrupt interrupt = InterruptAt(Deadline::clock::now() + kRepairTime);
+  const bool repairs = Repairs(intent_.now());
+  const bool changed = repairs && RepairBroken(state, interrupt, *next->repair_from, next->routed);
+  if (!repairs || next->repair_from == next->routed.slots.size()) next->repair_from.reset();
+  if (changed) {
+    ++next->version;
+    ++next->repairs;
+    Note(v1::ScheduleEvent::REPAIRED, next->routed);
+  }
   const std::lock_guard lock(mutex_);
-  running_ = std::move(next);
-  return changed;
+  running_ = next;
 }
 
 absl::Status ScheduleControl::KeepInStep(Deadline deadline) {
   const auto held = ingress().Get(/*slots=*/false, /*counters=*/false, deadline);
   if (!held.ok()) return held.status();
   absl::Status status;
-  if (!running_.has_value()) {
+  if (running_ == nullptr) {
     if (held->has_running()) status = ingress().Stop(deadline);
   } else {
     RepairFaults();
@@ -239,49 +229,77 @@ absl::Status ScheduleControl::KeepInStep(Deadline deadline) {
 }
 
 absl::Status ScheduleControl::Push(const Running& running, Deadline deadline) {
-  return ingress().Set(
-      RequestOf(running.id, running.version, running.routed, intent_.now().state.network().rows()),
-      deadline);
+  return ingress().Set(ScheduleMessageOf(running.id, running.version, running.routed,
+                                         intent_.now().state.network().rows()),
+                       deadline);
+}
+
+absl::StatusOr<v1::ScheduleStatus> ScheduleControl::DryRun(const v1::Schedule& schedule,
+                                                           uint64_t election_id,
+                                                           Deadline deadline) {
+  if (absl::Status status = intent_.CheckPermitted(election_id); !status.ok()) return status;
+  std::unique_lock turn(dry_run_, std::defer_lock);
+  if (!turn.try_lock_until(deadline)) {
+    return absl::DeadlineExceededError(
+        "other dry runs took until the deadline of the call; nothing was changed");
+  }
+  std::shared_ptr<const Network> network;
+  std::optional<Links> links;
+  std::optional<LinkLoad> load;
+  const absl::Status read = intent_.Read([&](const Intent& intent) {
+    network = intent.state.shared_network();
+    links.emplace(intent.state.links());
+    load.emplace(intent.state.load());
+  });
+  if (!read.ok()) return read;
+  const auto routed = RouteSchedule(schedule, *links, *load, InterruptAt(deadline));
+  if (!routed.ok()) return AtSchedule(routed.status());
+  v1::ScheduleStatus status;
+  FillPaths(*routed, network->rows(), &status);
+  return status;
 }
 
 absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Start(const v1::StartScheduleRequest& request,
                                                           Deadline deadline) {
   v1::Schedule schedule = request.schedule();
   if (absl::Status status = CheckRequest(&schedule); !status.ok()) return status;
+  if (request.dry_run()) return DryRun(schedule, request.election_id(), deadline);
   const auto change = intent_.BeginChange(request.election_id(), deadline);
   if (!change.ok()) return change.status();
   if (absl::Status status = intent_.CheckLoaded(); !status.ok()) return status;
   const FabricState& state = intent_.now().state;
   const bool same = IsOf(state.shared_network());
-  if (!request.dry_run() && !request.replace() && same && running_.has_value()) {
+  if (!request.replace() && same && running_ != nullptr) {
     return absl::FailedPreconditionError("a schedule runs; stop it, or start with replace");
   }
-  absl::StatusOr<RoutedSchedule> routed = RouteSchedule(schedule, state);
-  if (!routed.ok()) return WithPrefix(routed.status(), "schedule");
+  absl::StatusOr<RoutedSchedule> routed = RouteSchedule(schedule, state, InterruptAt(deadline));
+  if (!routed.ok()) return AtSchedule(routed.status());
   v1::ScheduleStatus status;
   FillPaths(*routed, state.network().rows(), &status);
-  if (request.dry_run()) return status;
   absl::Status pushed = intent_.CheckUsable();
   if (pushed.ok()) pushed = CheckTime(deadline);
   if (!pushed.ok()) return pushed;
-  Running next{.id = NewId(), .routed = *std::move(routed), .faults = state.faults().down()};
-  pushed = Push(next, deadline);
+  const auto next = std::make_shared<const Running>(Running{.id = NewId(),
+                                                            .routed = *std::move(routed),
+                                                            .faults = state.faults().down(),
+                                                            .repair_from = {}});
+  pushed = Push(*next, deadline);
   const std::lock_guard lock(mutex_);
   if (!same) running_.reset();
   network_ = state.shared_network();
   unsure_ = !pushed.ok();
   if (!pushed.ok() && !absl::IsDeadlineExceeded(pushed)) return pushed;
-  Note(running_.has_value() ? v1::ScheduleEvent::REPLACED : v1::ScheduleEvent::STARTED,
-       next.routed);
-  Keep(next.routed.schedule);
-  running_ = std::move(next);
+  Note(running_ != nullptr ? v1::ScheduleEvent::REPLACED : v1::ScheduleEvent::STARTED,
+       next->routed);
+  Keep(next->routed.schedule);
+  running_ = next;
   if (!pushed.ok()) return Unconfirmed(pushed, "the schedule starts");
   return status;
 }
 
 absl::Status ScheduleControl::CheckRuns() {
   if (absl::Status status = intent_.CheckLoaded(); !status.ok()) return status;
-  if (!IsOf(intent_.now().state.shared_network()) || !running_.has_value()) {
+  if (!IsOf(intent_.now().state.shared_network()) || running_ == nullptr) {
     return absl::FailedPreconditionError("no schedule runs");
   }
   return intent_.CheckUsable();
@@ -293,24 +311,27 @@ absl::StatusOr<v1::RepairScheduleResponse> ScheduleControl::Repair(uint64_t elec
   if (!change.ok()) return change.status();
   if (absl::Status status = CheckRuns(); !status.ok()) return status;
   const FabricState& state = intent_.now().state;
-  Running next = *running_;
-  next.faults = state.faults().down();
+  const auto next = std::make_shared<Running>(*running_);
+  next->faults = state.faults().down();
+  next->repair_from.reset();
+  const auto changed = RouteAgain(state, next->routed, InterruptAt(deadline));
+  if (!changed.ok()) return changed.status();
   v1::RepairScheduleResponse response;
-  response.set_changed_slots(RouteAgain(state, next.routed));
-  response.set_broken_slots(BrokenSlots(next.routed));
+  response.set_changed_slots(*changed);
+  response.set_broken_slots(BrokenSlots(next->routed));
   absl::Status pushed;
   if (response.changed_slots() > 0) {
-    ++next.version;
-    ++next.repairs;
+    ++next->version;
+    ++next->repairs;
     pushed = CheckTime(deadline);
     if (!pushed.ok()) return pushed;
-    pushed = Push(next, deadline);
+    pushed = Push(*next, deadline);
   }
   const std::lock_guard lock(mutex_);
   unsure_ = unsure_ || !pushed.ok();
   if (!pushed.ok() && !absl::IsDeadlineExceeded(pushed)) return pushed;
-  if (response.changed_slots() > 0) Note(v1::ScheduleEvent::REPAIRED, next.routed);
-  running_ = std::move(next);
+  if (response.changed_slots() > 0) Note(v1::ScheduleEvent::REPAIRED, next->routed);
+  running_ = next;
   if (!pushed.ok()) return Unconfirmed(pushed, "the schedule has its new paths");
   return response;
 }
@@ -337,9 +358,8 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Stop(uint64_t election_id, D
 
 std::map<RowPair, std::set<Tag>> ScheduleControl::TagsOfPairs(const std::set<RowPair>& pairs) {
   const SharedNetwork network = LoadedNetwork();
-  const std::lock_guard lock(mutex_);
-  if (!running_.has_value() || network_ != network) return {};
-  return TagsOf(running_->routed, pairs);
+  const SharedRunning running = RunningOn(network);
+  return running == nullptr ? std::map<RowPair, std::set<Tag>>() : TagsOf(running->routed, pairs);
 }
 
 void ScheduleControl::Note(v1::ScheduleEvent::Change change, const RoutedSchedule& routed) {
@@ -361,12 +381,8 @@ absl::StatusOr<v1::GetScheduleResponse> ScheduleControl::Get(Deadline deadline) 
   });
   if (!read.ok()) return read;
   v1::GetScheduleResponse response;
-  std::optional<Running> running;
-  {
-    const std::lock_guard lock(mutex_);
-    if (network_ == network) running = running_;
-  }
-  if (!running.has_value()) return response;
+  const SharedRunning running = RunningOn(network);
+  if (running == nullptr) return response;
   // Readers do not wait for changes, so they have a connection of their own.
   ScheduleClient client(address, options_.caller);
   auto held = client.Get(/*slots=*/false, /*counters=*/true, deadline);

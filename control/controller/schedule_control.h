@@ -52,9 +52,15 @@ class ScheduleControl {
     uint32_t repairs = 0;
     RoutedSchedule routed;
     std::vector<Fault> faults;  // that `routed` was looked at for
+    // The slots from here on are yet to be repaired around these faults; nothing: no slot is.
+    std::optional<size_t> repair_from;
   };
+  using SharedRunning = std::shared_ptr<const Running>;
   using SharedNetwork = std::shared_ptr<const Network>;
 
+  // Chooses the paths without the change lock.
+  absl::StatusOr<v1::ScheduleStatus> DryRun(const v1::Schedule& schedule, uint64_t election_id,
+                                            Deadline deadline);
   void Watch();
   // Compares the data plane with what was asked for, and makes up the difference. Takes the change
   // lock if there is one.
@@ -68,22 +74,26 @@ class ScheduleControl {
   // The intent has this schedule from now on; nothing: none.
   void Keep(std::optional<v1::Schedule> schedule);
   absl::Status KeepInStep(Deadline deadline);
-  bool RepairFaults();
+  // Looks at the faults of now, and repairs as many slots as a moment allows.
+  void RepairFaults();
   absl::Status CheckRuns();  // FailedPrecondition: no schedule runs
   absl::Status Push(const Running& running, Deadline deadline);
   void Note(v1::ScheduleEvent::Change change, const RoutedSchedule& routed);
   // Also without the change lock.
   bool IsOf(const SharedNetwork& network);
+  // What runs on this network; null: nothing.
+  SharedRunning RunningOn(const SharedNetwork& network);
   SharedNetwork LoadedNetwork() const;
 
   LoadedIntent& intent_;
   const Options options_;
+  TimedLock dry_run_;                       // one at a time, because the paths take up to 100 MB
   std::unique_ptr<ScheduleClient> client_;  // the change lock
 
   // Written with the change lock and this mutex held.
   std::mutex mutex_;
-  SharedNetwork network_;  // of the fabric that was compared; null: none was yet
-  std::optional<Running> running_;
+  SharedNetwork network_;     // of the fabric that was compared; null: none was yet
+  SharedRunning running_;     // null: none runs
   std::string told_problem_;  // the change lock
   bool unsure_ = false;       // a call failed, so the data plane may hold something else
 

@@ -12,15 +12,27 @@
 namespace bfly::control {
 namespace {
 
-absl::Status CheckRoom(const Traffic& traffic, Resources& resources) {
-  for (const auto& [resource, wanted] :
-       {std::pair<Resource*, uint64_t>{&resources.sources, traffic.sources().size()},
-        {&resources.source_bytes, traffic.bytes()}}) {
-    if (wanted <= resource->limit()) continue;
-    resource->CountRefusal();
-    return resource->Exhausted(resource->name(), "stop others first, or play shorter traces");
-  }
-  return absl::OkStatus();
+absl::Status CheckAmount(Resource& resource, uint64_t wanted, const std::string& instead) {
+  if (wanted <= resource.limit()) return absl::OkStatus();
+  resource.CountRefusal();
+  return resource.Exhausted(resource.name(), instead.c_str());
+}
+
+absl::Status CheckSize(const Traffic::Sources& sources, Resources& resources) {
+  constexpr char kInstead[] = "stop others first, or play shorter traces";
+  absl::Status status = CheckAmount(resources.sources, sources.size(), kInstead);
+  if (!status.ok()) return status;
+  uint64_t bytes = 0;
+  for (const v1::TrafficSource& source : sources) bytes += source.ByteSizeLong();
+  return CheckAmount(resources.source_bytes, bytes, kInstead);
+}
+
+absl::Status CheckRows(const Traffic::Sources& sources, uint32_t rows, Resources& resources) {
+  const uint64_t wanted = CountSourceRows(sources, rows);
+  return CheckAmount(resources.source_rows, wanted,
+                     absl::StrCat("with these, sources would send from ", wanted,
+                                  " rows; stop others first, or let each source send from fewer "
+                                  "rows (field rows)"));
 }
 
 // Tells data planes where no source starts which latencies to record: those of packets from the
@@ -74,16 +86,21 @@ absl::Status FillCounts(const DataPlanes& planes, const DataPlane* ingress, bool
 
 absl::Status TrafficControl::Start(Traffic::Sources sources, uint64_t election_id,
                                    Deadline deadline) {
+  // What is too large by itself is refused before time and memory go into it.
+  if (absl::Status status = CheckSize(sources, resources_); !status.ok()) return status;
   const auto change = intent_.BeginChange(election_id, deadline);
   if (!change.ok()) return change.status();
   if (absl::Status status = intent_.CheckLoaded(); !status.ok()) return status;
   const FabricState& state = intent_.now().state;
-  const auto checked =
-      ToSourceConfigs(sources, state.network().rows(), intent_.now().topology.max_frame_bytes());
+  const uint32_t rows = state.network().rows();
+  if (absl::Status status = CheckRows(sources, rows, resources_); !status.ok()) return status;
+  const auto checked = ToSourceConfigs(sources, rows, intent_.now().topology.max_frame_bytes());
   if (!checked.ok()) return checked.status();
   absl::StatusOr<Traffic> after = state.traffic().WithStarted(std::move(sources));
   if (!after.ok()) return after.status();
-  if (absl::Status status = CheckRoom(*after, resources_); !status.ok()) return status;
+  absl::Status room = CheckSize(after->sources(), resources_);
+  if (room.ok()) room = CheckRows(after->sources(), rows, resources_);
+  if (!room.ok()) return room;
   return Set(*std::move(after), deadline);
 }
 
@@ -124,9 +141,15 @@ absl::Status TrafficControl::Set(Traffic traffic, Deadline deadline) {
   const Traffic before = intent_.now().state.traffic();
   intent_.Change([&](Intent& intent) { intent.state.SetTraffic(std::move(traffic)); });
   const Traffic& after = intent_.now().state.traffic();
+  CountRows();
   Note(v1::TrafficEvent::STOPPED, before, after);
   Note(v1::TrafficEvent::STARTED, after, before);
   return absl::OkStatus();
+}
+
+void TrafficControl::CountRows() const {
+  const FabricState& state = intent_.now().state;
+  resources_.source_rows.Set(CountSourceRows(state.traffic().sources(), state.network().rows()));
 }
 
 void TrafficControl::Note(v1::TrafficEvent::Change change, const Traffic& those,
@@ -173,6 +196,7 @@ absl::Status TrafficControl::Reconcile(DataPlane& plane, const v1::AgentState& h
                                        Deadline deadline) const {
   // Until the data plane of stage 0 was heard after a restart, nobody knows which sources run.
   if (!intent_.now().circuits_known) return absl::OkStatus();
+  CountRows();  // the sources may be those of an earlier controller
   const Traffic& traffic = intent_.now().state.traffic();
   v1::AgentTrafficRequest wanted, has;
   wanted.set_latency_id(traffic.latency_id());

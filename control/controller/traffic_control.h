@@ -33,6 +33,8 @@ class TrafficControl {
  private:
   // Sets the traffic at all data planes or at none. Needs the change lock.
   absl::Status Set(Traffic traffic, Deadline deadline);
+  // Tells the resources how many rows the sources of the intent send from. Needs the change lock.
+  void CountRows() const;
   // Adds an event of the sources of `those` that are not among `others`.
   void Note(v1::TrafficEvent::Change change, const Traffic& those, const Traffic& others);
 

@@ -9,6 +9,7 @@
 #include "control/intent/fabric_state.h"
 #include "control/intent/links.h"
 #include "control/status/field_errors.h"
+#include "dataplane/slots/intermediate_row_tags.h"
 #include "topologies/permutation.h"
 #include "topologies/slot_sequence.h"
 
@@ -50,20 +51,26 @@ uint64_t SlotsOf(const v1::Schedule& schedule, uint32_t rows) {
                                                     : rows - 1;
 }
 
-absl::StatusOr<std::vector<Request>> RequestsOf(const v1::Schedule& schedule, uint32_t slot,
+// The requests of a slot, in the order of the schedule. Protocols may choose by that order.
+absl::StatusOr<std::vector<Request>> RequestsOf(const v1::Schedule& schedule, size_t slot,
                                                 uint32_t rows) {
-  if (schedule.sequence() == v1::Schedule::ROTOR) return RequestsOf(RotorSlot(rows, slot));
+  const uint64_t slots = SlotsOf(schedule, rows);
+  if (slot >= slots) {
+    return absl::InvalidArgumentError(absl::StrCat("the schedule has ", slots, " slots"));
+  }
+  if (schedule.sequence() == v1::Schedule::ROTOR) {
+    return RequestsOf(RotorSlot(rows, static_cast<uint32_t>(slot)));
+  }
   if (schedule.sequence() == v1::Schedule::ROUND_ROBIN) {
-    return RequestsOf(RoundRobinSlot(rows, slot));
+    return RequestsOf(RoundRobinSlot(rows, static_cast<uint32_t>(slot)));
   }
   return RequestsOf(schedule.slots(static_cast<int>(slot)), rows);
 }
 
 // Whether every path is whole and has room.
-absl::Status CheckPaths(const std::vector<CircuitPath>& paths, const FabricState& state) {
-  LinkLoad load = state.load();
+absl::Status CheckPaths(const std::vector<CircuitPath>& paths, const Links& links, LinkLoad load) {
   for (const CircuitPath& path : paths) {
-    absl::Status status = state.links().CheckPath(path, load, state.faults());
+    absl::Status status = links.CheckPath(path, load, links.faults());
     if (!status.ok()) {
       return absl::Status(status.code(),
                           absl::StrCat(path.input, " -> ", path.output, ": ", status.message()));
@@ -74,13 +81,13 @@ absl::Status CheckPaths(const std::vector<CircuitPath>& paths, const FabricState
 }
 
 absl::StatusOr<SlotPaths> RouteSlotBy(const std::string& protocol, uint64_t seed,
-                                      const std::vector<Request>& requests,
-                                      const FabricState& state) {
+                                      const std::vector<Request>& requests, const Links& links,
+                                      const LinkLoad& load) {
   ProtocolOptions options;
   options.seed = seed;
-  options.faults = state.faults().empty() ? nullptr : &state.faults();
-  options.capacity = &state.capacity();
-  absl::StatusOr<RouteResult> result = RoutePermutation(protocol, state.load(), requests, options);
+  options.faults = links.faults().empty() ? nullptr : &links.faults();
+  options.capacity = &links.capacity();
+  absl::StatusOr<RouteResult> result = RoutePermutation(protocol, load, requests, options);
   if (!result.ok()) return result.status();
   if (result->paths.size() < requests.size()) {
     return absl::ResourceExhaustedError(
@@ -88,7 +95,7 @@ absl::StatusOr<SlotPaths> RouteSlotBy(const std::string& protocol, uint64_t seed
                      " of its ", requests.size(), " circuits, input ",
                      result->inputs_left.empty() ? 0 : result->inputs_left[0], " among them"));
   }
-  if (absl::Status status = CheckPaths(result->paths, state); !status.ok()) return status;
+  if (absl::Status status = CheckPaths(result->paths, links, load); !status.ok()) return status;
   return SlotPaths{.paths = std::move(result->paths), .congestion = result->congestion};
 }
 
@@ -99,25 +106,30 @@ std::string DefaultProtocol(const Network& network) {
 // Without a named protocol the greedy paths are taken where no two of them share a link, as in all
 // slots of a rotor and of a round robin: `minimum` would have some of them share links.
 absl::StatusOr<SlotPaths> RouteSlot(const v1::Schedule& schedule, size_t slot,
-                                    const std::vector<Request>& requests,
-                                    const FabricState& state) {
+                                    const std::vector<Request>& requests, const Links& links,
+                                    const LinkLoad& load) {
   const uint64_t seed = schedule.seed() + slot;
   if (!schedule.protocol().empty()) {
-    return RouteSlotBy(schedule.protocol(), seed, requests, state);
+    return RouteSlotBy(schedule.protocol(), seed, requests, links, load);
   }
-  const std::string protocol = DefaultProtocol(state.network());
+  const std::string protocol = DefaultProtocol(load.network());
   if (protocol != "greedy") {
-    auto paths = RouteSlotBy("greedy", seed, requests, state);
+    auto paths = RouteSlotBy("greedy", seed, requests, links, load);
     if (paths.ok() && paths->congestion <= 1) return paths;
   }
-  return RouteSlotBy(protocol, seed, requests, state);
+  return RouteSlotBy(protocol, seed, requests, links, load);
 }
 
-std::vector<Request> RequestsOf(const SlotPaths& slot) {
-  std::vector<Request> requests;
-  for (const CircuitPath& path : slot.paths) requests.push_back({path.input, path.output});
-  return requests;
+// Routes a slot that has paths as it was routed at first: what the protocol chooses depends on the
+// order of the requests, and paths that a data plane held are in the order of their rows.
+absl::StatusOr<SlotPaths> RouteSlotAgain(const RoutedSchedule& routed, size_t slot,
+                                         const FabricState& state) {
+  const auto requests = RequestsOf(routed.schedule, slot, state.network().rows());
+  if (!requests.ok()) return requests.status();
+  return RouteSlot(routed.schedule, slot, *requests, state.links(), state.load());
 }
+
+absl::Status Ask(const Interrupt& interrupt) { return interrupt ? interrupt() : absl::OkStatus(); }
 
 bool HaveSameTags(const SlotPaths& a, const SlotPaths& b) {
   std::map<Row, Tag> tags;
@@ -147,9 +159,14 @@ std::string ProtocolOf(const v1::Schedule& schedule, const std::vector<SlotPaths
   return "greedy";
 }
 
-absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule,
-                                             const FabricState& state) {
-  const Network& network = state.network();
+absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule, const FabricState& state,
+                                             const Interrupt& interrupt) {
+  return RouteSchedule(schedule, state.links(), state.load(), interrupt);
+}
+
+absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule, const Links& links,
+                                             const LinkLoad& load, const Interrupt& interrupt) {
+  const Network& network = load.network();
   const uint64_t slots = SlotsOf(schedule, network.rows());
   if (slots * network.rows() > kMostCircuits) {
     return absl::InvalidArgumentError(absl::StrCat("slots: ", slots, " slots of ", network.rows(),
@@ -160,11 +177,17 @@ absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule,
     absl::Status status = FindProtocol(schedule.protocol(), network.kind()).status();
     if (!status.ok()) return status;
   }
+  if (schedule.late() == v1::Schedule::VLB) {
+    if (absl::Status status = dataplane::CheckIntermediateRows(network); !status.ok()) {
+      return status;
+    }
+  }
   RoutedSchedule routed{.schedule = schedule, .protocol = "", .slots = {}};
-  for (uint32_t slot = 0; slot < slots; ++slot) {
+  for (size_t slot = 0; slot < slots; ++slot) {
+    if (absl::Status status = Ask(interrupt); !status.ok()) return status;
     const auto requests = RequestsOf(schedule, slot, network.rows());
     if (!requests.ok()) return WithPrefix(requests.status(), NameOf(slot));
-    auto paths = RouteSlot(schedule, slot, *requests, state);
+    auto paths = RouteSlot(schedule, slot, *requests, links, load);
     if (!paths.ok()) {
       return ErrorAtField(paths.status().code(), NameOf(slot), paths.status().message());
     }
@@ -176,31 +199,44 @@ absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule,
 
 absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule, const Network& network,
                                              const LinkCapacity& capacity, const FaultSet& faults) {
-  FabricState state(std::make_shared<const Network>(network), 0, capacity);
-  for (const Fault& fault : faults.down()) state.SetFault(fault, /*down=*/true);
-  return RouteSchedule(schedule, state);
+  Links links(network, capacity);
+  for (const Fault& fault : faults.down()) links.SetFault(fault, /*down=*/true);
+  return RouteSchedule(schedule, links, LinkLoad(network));
 }
 
 bool UpdateForFaults(const FabricState& state, bool repair, RoutedSchedule& routed) {
+  CountBroken(state.faults(), routed);
+  size_t next = 0;
+  return repair && RepairBroken(state, {}, next, routed);
+}
+
+void CountBroken(const FaultSet& faults, RoutedSchedule& routed) {
+  for (SlotPaths& slot : routed.slots) slot.broken = BrokenOf(slot, faults);
+}
+
+bool RepairBroken(const FabricState& state, const Interrupt& interrupt, size_t& next,
+                  RoutedSchedule& routed) {
   bool changed = false;
-  for (size_t i = 0; i < routed.slots.size(); ++i) {
-    SlotPaths& slot = routed.slots[i];
-    slot.broken = BrokenOf(slot, state.faults());
-    if (slot.broken == 0 || !repair) continue;
-    auto paths = RouteSlot(routed.schedule, i, RequestsOf(slot), state);
+  for (; next < routed.slots.size(); ++next) {
+    SlotPaths& slot = routed.slots[next];
+    if (slot.broken == 0) continue;
+    if (!Ask(interrupt).ok()) break;
+    auto paths = RouteSlotAgain(routed, next, state);
     if (!paths.ok()) continue;
     slot = *std::move(paths);
     changed = true;
   }
-  routed.protocol = ProtocolOf(routed.schedule, routed.slots, state.network());
+  if (changed) routed.protocol = ProtocolOf(routed.schedule, routed.slots, state.network());
   return changed;
 }
 
-uint32_t RouteAgain(const FabricState& state, RoutedSchedule& routed) {
+absl::StatusOr<uint32_t> RouteAgain(const FabricState& state, RoutedSchedule& routed,
+                                    const Interrupt& interrupt) {
   uint32_t changed = 0;
   for (size_t i = 0; i < routed.slots.size(); ++i) {
+    if (absl::Status status = Ask(interrupt); !status.ok()) return status;
     SlotPaths& slot = routed.slots[i];
-    auto paths = RouteSlot(routed.schedule, i, RequestsOf(slot), state);
+    auto paths = RouteSlotAgain(routed, i, state);
     if (!paths.ok()) {
       slot.broken = BrokenOf(slot, state.faults());
       continue;

@@ -11,11 +11,13 @@
 
 #include "absl/status/statusor.h"
 #include "bfly/v1/schedules.pb.h"
+#include "control/intent/order.h"
 #include "control/protocols/protocol.h"
 
 namespace bfly::control {
 
 class FabricState;
+class Links;
 
 struct SlotPaths {
   std::vector<CircuitPath> paths;
@@ -31,9 +33,13 @@ struct RoutedSchedule {
 
 // Chooses paths for all slots. INVALID_ARGUMENT and the errors of the protocol name the first slot
 // that is wrong or cannot be routed ("slots[3]"): each path must be whole, and have room beside
-// the circuits that stand and the others of its slot.
-absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule,
-                                             const FabricState& state);
+// the circuits that stand and the others of its slot. `interrupt` is asked before each slot, and
+// its error is returned as it is.
+absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule, const FabricState& state,
+                                             const Interrupt& interrupt = {});
+// The same beside the circuits of `load`.
+absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule, const Links& links,
+                                             const LinkLoad& load, const Interrupt& interrupt = {});
 // The same on a network without circuits.
 absl::StatusOr<RoutedSchedule> RouteSchedule(const v1::Schedule& schedule, const Network& network,
                                              const LinkCapacity& capacity, const FaultSet& faults);
@@ -47,9 +53,20 @@ std::string ProtocolOf(const v1::Schedule& schedule, const std::vector<SlotPaths
 // keep the paths that they have where that fails. Returns whether a path changed.
 bool UpdateForFaults(const FabricState& state, bool repair, RoutedSchedule& routed);
 
+// Counts anew which paths are broken.
+void CountBroken(const FaultSet& faults, RoutedSchedule& routed);
+
+// Routes slots with broken paths again, from the slot `next` on. Slots keep the paths that they
+// have where that fails. Ends early once `interrupt` has an error; `next` is then the first slot
+// that is left. Returns whether a path changed.
+bool RepairBroken(const FabricState& state, const Interrupt& interrupt, size_t& next,
+                  RoutedSchedule& routed);
+
 // Routes every slot again. Slots keep the paths that they have where that fails. Returns how many
-// slots have other paths than before.
-uint32_t RouteAgain(const FabricState& state, RoutedSchedule& routed);
+// slots have other paths than before, or the error of `interrupt`, which is asked before each slot;
+// after an error some slots of `routed` may have new paths.
+absl::StatusOr<uint32_t> RouteAgain(const FabricState& state, RoutedSchedule& routed,
+                                    const Interrupt& interrupt = {});
 
 // The slots with a broken path.
 uint32_t BrokenSlots(const RoutedSchedule& routed);

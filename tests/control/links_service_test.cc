@@ -58,6 +58,27 @@ TEST_F(LinksServiceTest, AChangeReachesEveryDataPlaneAndIsShown) {
   EXPECT_THAT(Rates(controller), Contains("s1 r0-1 10Mbps"));
 }
 
+TEST_F(LinksServiceTest, TheAnswerShowsTheLinksOfEachChangeAsTheyAreAfterAllChanges) {
+  auto dp0 = Agent("dp0");
+  TestController controller(directory_.path());
+  ASSERT_TRUE(Load(controller, SmallTopology()).ok());
+  v1::SetLinksRequest request;
+  for (const auto& [selector, rate] :
+       {std::pair{"s1 r0-3", "10Mbps"}, {"s2 r5", "20Mbps"}, {"s1 r3", "30Mbps"}}) {
+    v1::LinkOverride* const change = request.add_changes();
+    *change = *ParseLinkSelector(selector);
+    change->set_rate(rate);
+  }
+  const auto set = Call(*controller.fabric, &v1::Fabric::Stub::SetLinks, request);
+  ASSERT_TRUE(set.ok()) << set.status();
+  std::vector<std::string> groups;
+  for (const v1::LinkGroup& group : set->links()) {
+    groups.push_back("s" + group.stages() + " r" + group.rows() + " " + group.rate());
+  }
+  EXPECT_THAT(groups,
+              ElementsAre("s1 r0-2 10Mbps", "s1 r3 30Mbps", "s2 r5 20Mbps", "s1 r3 30Mbps"));
+}
+
 TEST_F(LinksServiceTest, WrongChangesNameTheirFieldsAndChangeNothing) {
   auto dp0 = Agent("dp0");
   TestController controller(directory_.path());

@@ -163,6 +163,41 @@ TEST_F(TrafficServiceTest, ADataPlaneSendsWhatTheControllerCommittedAndNothingEl
   EXPECT_TRUE(Eventually([&] { return names().empty(); }));
 }
 
+TEST_F(TrafficServiceTest, SourcesThatSendFromTooManyRowsAreRefused) {
+  Begin();
+  Resources& resources = controller_->controller().resources();
+  EXPECT_EQ(resources.source_rows.limit(), 4'194'304u);
+  resources.source_rows.SetLimit(20);
+  ASSERT_TRUE(Start({Named("a")}).ok());  // 16 rows
+  EXPECT_EQ(resources.source_rows.in_use(), 16u);
+  const absl::Status refused = Start({Named("b", "0-2,9,12")});
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("source_rows: at most 20 are allowed at a time; with these, sources would "
+                        "send from 21 rows; stop others first"));
+  EXPECT_EQ(resources.source_rows.refused(), 1u);
+  ASSERT_TRUE(Start({Named("b", "0-2,9")}).ok());
+  EXPECT_EQ(resources.source_rows.in_use(), 20u);
+  // A source that replaces another one takes its room.
+  ASSERT_TRUE(Start({Named("a", "0-14"), Named("c", "3")}).ok());
+  // A trace has no rows of its own, and a list that is wrong is told as that.
+  EXPECT_EQ(FieldsOfStart(Named("d", "0-16")), std::vector<std::string>{"sources[0].rows"});
+  ASSERT_TRUE(Stop({}).ok());
+  EXPECT_EQ(resources.source_rows.in_use(), 0u);
+}
+
+TEST_F(TrafficServiceTest, TooManySourcesAreRefusedBeforeTheirFieldsAreRead) {
+  Begin();
+  controller_->controller().resources().sources.SetLimit(1);
+  v1::TrafficSource wrong = Named("a b");
+  wrong.set_packets_per_second(-5);
+  EXPECT_EQ(Start({wrong, wrong}).code(), absl::StatusCode::kResourceExhausted);
+  controller_->controller().resources().source_rows.SetLimit(15);
+  EXPECT_EQ(Start({wrong}).code(), absl::StatusCode::kResourceExhausted)
+      << "16 rows would be listed";
+  EXPECT_THAT(Listed(), IsEmpty());
+}
+
 TEST_F(TrafficServiceTest, EveryWrongFieldIsNamed) {
   Begin();
   v1::TrafficSource source = Named("a b");
