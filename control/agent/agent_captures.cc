@@ -165,8 +165,16 @@ absl::Status TakeBatch(FabricHost& host, dataplane::Tap& tap, const dataplane::U
   return absl::OkStatus();
 }
 
-absl::Status Send(FabricHost& host, dataplane::Tap& tap, const v1::AgentCaptureRequest& request,
-                  grpc::ServerContext& context, grpc::ServerWriter<v1::CaptureBatch>& writer) {
+// The tap's copies may still be taken.
+void StopTap(FabricHost& host, const std::shared_ptr<dataplane::Tap>& tap) {
+  const absl::StatusOr<FabricInUse> use = host.Use();
+  if (use.ok() && use->fabric->taps() != nullptr) use->fabric->taps()->Stop(tap);
+}
+
+// When the time is over, the tap is stopped, and the copies that it has are sent.
+absl::Status Send(FabricHost& host, const std::shared_ptr<dataplane::Tap>& tap,
+                  const v1::AgentCaptureRequest& request, grpc::ServerContext& context,
+                  grpc::ServerWriter<v1::CaptureBatch>& writer) {
   const dataplane::UnixClock clock = dataplane::UnixClock::Now();
   v1::CaptureBatch first;
   first.set_began(true);
@@ -175,25 +183,31 @@ absl::Status Send(FabricHost& host, dataplane::Tap& tap, const v1::AgentCaptureR
     first.set_hops(static_cast<uint32_t>(use->fabric->network().hops()));
   }
   if (!writer.Write(first)) return absl::CancelledError("the caller has gone");
-  if (tap.places() == 0) return absl::OkStatus();
+  if (tap->places() == 0) return absl::OkStatus();
   const auto end = steady_clock::now() + std::chrono::seconds(request.max_seconds());
   auto told = steady_clock::now();
   uint64_t left =
       request.max_frames() != 0 ? request.max_frames() : std::numeric_limits<uint64_t>::max();
+  bool stopped = false;
   while (!context.IsCancelled()) {
+    if (!stopped && steady_clock::now() >= end) {
+      StopTap(host, tap);
+      stopped = true;
+    }
     v1::CaptureBatch batch;
-    absl::Status status = TakeBatch(host, tap, clock, left, &batch);
+    absl::Status status = TakeBatch(host, *tap, clock, left, &batch);
     if (!status.ok()) return status;
     left -= static_cast<uint64_t>(batch.frames_size());
     const auto now = steady_clock::now();
-    const bool over = left == 0 || now >= end;
-    if (batch.frames_size() == 0 && !over && now - told < kTellCounts) {
+    const bool is_empty = batch.frames_size() == 0;
+    const bool over = left == 0 || (stopped && is_empty);
+    if (is_empty && !over && now - told < kTellCounts) {
       std::this_thread::sleep_for(kCaptureLook);
       continue;
     }
     told = now;
     batch.set_data_plane(host.name());
-    FillCounts(tap, &batch);
+    FillCounts(*tap, &batch);
     if (!writer.Write(batch)) return absl::CancelledError("the caller has gone");
     if (over) return absl::OkStatus();
   }
@@ -209,11 +223,8 @@ grpc::Status AgentCapturesService::Capture(grpc::ServerContext* context,
   const absl::StatusOr<std::shared_ptr<dataplane::Tap>> tap =
       StartTap(host_, TapConfigOf(*request));
   if (!tap.ok()) return ToGrpc(tap.status());
-  const absl::Cleanup stop = [&] {
-    const absl::StatusOr<FabricInUse> use = host_.Use();
-    if (use.ok() && use->fabric->taps() != nullptr) use->fabric->taps()->Stop(*tap);
-  };
-  return ToGrpc(Send(host_, **tap, *request, *context, *writer));
+  const absl::Cleanup stop = [&] { StopTap(host_, *tap); };
+  return ToGrpc(Send(host_, *tap, *request, *context, *writer));
 }
 
 }  // namespace bfly::control

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The call AgentService::Route.
+#include <optional>
+
 #include "control/agent/agent_service.h"
 #include "control/agent/route_messages.h"
 #include "control/status/grpc_status.h"
@@ -10,10 +12,12 @@ namespace {
 
 absl::StatusOr<v1::RouteReport> Run(const v1::RouteRequest& message, FabricHost& host,
                                     const std::function<bool()>& cancelled) {
-  const absl::StatusOr<FabricInUse> use = host.Use();
-  if (!use.ok()) return use.status();
-  const Network& network = use->fabric->network();
-  const absl::StatusOr<dataplane::StepPrograms*> programs = use->fabric->step_programs();
+  std::optional<FaultSet> faults;
+  const absl::StatusOr<FabricInUse> loaded = host.Use(&faults);
+  if (!loaded.ok()) return loaded.status();
+  dataplane::Fabric& fabric = *loaded->fabric;
+  const Network& network = fabric.network();
+  const absl::StatusOr<dataplane::StepPrograms*> programs = fabric.step_programs();
   if (!programs.ok()) return programs.status();
   const absl::StatusOr<dataplane::RouteOptions> options = ToRouteOptions(message);
   if (!options.ok()) return options.status();
@@ -21,7 +25,7 @@ absl::StatusOr<v1::RouteReport> Run(const v1::RouteRequest& message, FabricHost&
       ToRouteRequest(message, network.rows(), kMaxRoutePackets);
   if (!request.ok()) return request.status();
   const absl::StatusOr<dataplane::StepRun> run =
-      (*programs)->Run(message.program(), use->faults, *request, *options, cancelled);
+      (*programs)->Run(message.program(), *faults, *request, *options, cancelled);
   if (!run.ok()) return run.status();
   v1::RouteReport report = MessageOf(run->report, message.program(), network);
   v1::RouteInBand& in_band = *report.mutable_in_band();

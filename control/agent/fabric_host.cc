@@ -244,6 +244,7 @@ absl::Status FabricHost::SetFault(const Fault& fault, bool down) {
   FaultSet after = *faults_;
   if (absl::Status status = TellFabric(fault, down, *fabric_, after); !status.ok()) return status;
   TellAvoided(after, *fabric_);
+  fabric_->EndPasses();
   faults_ = std::move(after);
   return absl::OkStatus();
 }
@@ -312,11 +313,11 @@ absl::StatusOr<FabricHost::Traffic> FabricHost::traffic() const {
   return Traffic{.sources = fabric_->sources(), .latency = fabric_->latency()};
 }
 
-absl::StatusOr<FabricInUse> FabricHost::Use() {
+absl::StatusOr<FabricInUse> FabricHost::Use(std::optional<FaultSet>* faults) {
   const std::shared_lock state(state_);
   if (absl::Status status = CheckLoaded(); !status.ok()) return status;
-  return FabricInUse{
-      .in_use = std::shared_lock(in_use_), .fabric = fabric_.get(), .faults = *faults_};
+  if (faults != nullptr) *faults = *faults_;
+  return FabricInUse{.in_use = std::shared_lock(in_use_), .fabric = fabric_.get()};
 }
 
 absl::StatusOr<dataplane::Snapshot> FabricHost::snapshot(bool links) const {

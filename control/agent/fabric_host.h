@@ -68,7 +68,6 @@ struct InBandAnswer {
 struct FabricInUse {
   std::shared_lock<std::shared_mutex> in_use;
   dataplane::Fabric* fabric;
-  FaultSet faults;  // that were in place when the use began
 };
 
 // Thread-safe. Changes are done one after the other. Reading waits for no change except while the
@@ -148,7 +147,8 @@ class FabricHost {
   };
   absl::StatusOr<Traffic> traffic() const;
   // FAILED_PRECONDITION: no fabric is loaded.
-  absl::StatusOr<FabricInUse> Use();
+  // `faults`, if given, gets a copy of those in place, which takes the longer the more they are.
+  absl::StatusOr<FabricInUse> Use(std::optional<FaultSet>* faults = nullptr);
 
  private:
   // FAILED_PRECONDITION: no fabric is loaded.

@@ -21,8 +21,8 @@
 #include "control/cli/capture_stream.h"
 #include "control/cli/capture_words.h"
 #include "control/cli/link_selection.h"
-#include "control/cli/text.h"
 #include "control/cli/verb.h"
+#include "control/json/message_json.h"
 
 namespace bfly::control {
 namespace {
@@ -171,7 +171,8 @@ absl::Status Capture(const CaptureOptions& options, const Common& common) {
   const absl::StatusOr<v1::CaptureRequest> request = CaptureRequestOf(options, *filter, common);
   if (!request.ok()) return request.status();
   signal(SIGPIPE, SIG_IGN);  // whoever reads may end first
-  CaptureFile file(options.file, options.max_bytes);
+  CaptureFile file(options.file,
+                   common.json ? std::optional<uint64_t>(UINT64_MAX) : options.max_bytes);
   if (absl::Status status = common.json ? absl::OkStatus() : file.Check(); !status.ok()) {
     return status;
   }
@@ -194,7 +195,7 @@ absl::Status Capture(const CaptureOptions& options, const Common& common) {
       if (frame.data().size() > options.snaplen) frame.mutable_data()->resize(options.snaplen);
       const size_t before = blocks.size();
       if (common.json) {
-        written.Update(PrintJsonLine(frame));
+        blocks += ToJson(frame).dump() + "\n";
       } else {
         frames.Append(frame, blocks);
       }
@@ -205,7 +206,6 @@ absl::Status Capture(const CaptureOptions& options, const Common& common) {
       }
       ++totals.written;
     }
-    if (common.json) fflush(stdout);
     if (!blocks.empty()) written.Update(file.Write(blocks));
     return written.ok() && !full && (options.count == 0 || totals.written < options.count);
   };

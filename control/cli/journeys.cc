@@ -69,7 +69,7 @@ void Journeys::Add(const v1::CapturedFrame& frame, const std::string& data_plane
   } else {
     found->hops[frame.hop()] = frame;
   }
-  if (!found->has_left || found->hops.size() < hops_) return;
+  if (hops_ == 0 || !found->has_left || found->hops.size() < hops_) return;
   complete_.push_back(std::move(*found));
   open_.erase(open_.begin() + (found - open_.data()));
 }

@@ -27,7 +27,7 @@ class Journeys {
   // room for others: it may have come to the end of the path by another way. So does a frame that
   // has not left two seconds after it came.
   explicit Journeys(size_t most) : most_(most) {}
-  // How many links every path has. Call it before Add.
+  // How many links every path has. Call it before Add: no journey is complete before it is known.
   void SetHops(uint32_t hops) { hops_ = hops; }
 
   // A copy is of the journey that has the same bytes, lacks this hop, and entered at the same time:

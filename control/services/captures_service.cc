@@ -34,9 +34,9 @@ absl::Status ParseCapture(const grpc::ByteBuffer& bytes, v1::CaptureRequest* req
   return Parse(bytes, request);
 }
 
-// One capture: a stream from each data plane, passed on as they come. A data plane's next message
-// is read when the one before has been written, so a slow client holds up no more than one message
-// of each. gRPC calls it from its threads.
+// One capture: a stream from each data plane, passed on as they come once every data plane has
+// begun. A data plane's next message is read when the one before has been written, so a slow client
+// holds up no more than one message of each. gRPC calls it from its threads.
 class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   CaptureStream(grpc::CallbackServerContext* context, StalledCalls& stalled, Controller& controller,
@@ -87,6 +87,7 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     const std::string name;
     grpc::ClientContext context;
     v1::CaptureBatch batch;  // read, and not written yet
+    bool began = false;      // CaptureStream::mutex_
 
    private:
     CaptureStream& stream_;
@@ -121,8 +122,14 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   void OnBatch(Upstream& upstream) {
     const std::lock_guard lock(mutex_);
-    if (upstream.batch.began() && ++began_ < upstreams_.size()) return GoOn(upstream);
-    queue_.push_back(&upstream);
+    if (!upstream.batch.began()) {
+      queue_.push_back(&upstream);
+    } else {
+      // The last data plane to begin tells the client so, before any frame of the others.
+      upstream.began = true;
+      if (++began_ < upstreams_.size()) return GoOn(upstream);
+      queue_.push_front(&upstream);
+    }
     WriteNext();
   }
 
@@ -135,6 +142,9 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
         const absl::Status error = FromGrpc(status);
         SetEnding(absl::Status(error.code(),
                                absl::StrCat("data plane ", upstream.name, ": ", error.message())));
+      } else if (!upstream.began) {
+        SetEnding(absl::InternalError(
+            absl::StrCat("data plane ", upstream.name, " ended the capture before it began")));
       }
       WriteNext();
     }
@@ -150,6 +160,7 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       queue_.clear();
       return FinishOnce();
     }
+    if (began_ < upstreams_.size()) return;
     if (queue_.empty()) {
       if (running_ == 0) {
         SetEnding(absl::OkStatus());
@@ -167,7 +178,7 @@ class CaptureStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       }
       *left_ -= static_cast<uint64_t>(batch.frames_size());
     }
-    NameCircuits(controller_.intent(), &batch);
+    if (batch.frames_size() != 0) NameCircuits(controller_.intent(), &batch);
     bytes_ = Serialize(batch);
     stalled_.SetSending(true);
     StartWrite(&bytes_);

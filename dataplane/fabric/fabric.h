@@ -69,7 +69,12 @@ class Fabric {
   // arrived while the report was made, and another mean may leave them out.
   virtual LatencyReport latency() const = 0;
 
+  // Takes a link down or brings it up. InvalidArgument: another data plane runs the stage, or the
+  // network has no such link.
   virtual absl::Status SetLinkUp(LinkId link, bool up) = 0;
+  // Returns when every worker has ended the pass that it is in, so that none crosses a link any
+  // more that was taken down before. Waits a quarter of a second for a worker that hangs.
+  virtual void EndPasses() const = 0;
   // The links, by index, that packets do not take while they may pick another port of the direction
   // (topologies/faulty_switches.h). Replaces what an earlier call said. Circuits still cross these
   // links, and links of stages that other data planes run are left out of account.

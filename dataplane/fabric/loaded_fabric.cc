@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "dataplane/core/tsc_hz.h"
 #include "dataplane/fabric/memory_need.h"
 #include "dataplane/fabric/read_accounts.h"
 #include "dataplane/in_band/in_band_memory.h"
@@ -332,6 +333,8 @@ absl::Status LoadedFabric::SetLinkUp(LinkId link, bool up) {
   return absl::OkStatus();
 }
 
+void LoadedFabric::EndPasses() const { dataplane::EndPasses(workers_); }
+
 void LoadedFabric::AvoidLinks(const std::vector<uint64_t>& links) {
   const std::lock_guard<std::mutex> lock(control_);
   stages_.AvoidLinks(links);
@@ -352,10 +355,10 @@ absl::Status LoadedFabric::SetLinks(const LinkPlan& plan) {
 }
 
 Snapshot LoadedFabric::summary() const {
-  if (plan_.last_stage + 1 < network_.stages()) EndPasses(workers_);  // it sends to a trunk
+  if (plan_.last_stage + 1 < network_.stages()) EndPasses();  // it sends to a trunk
   Snapshot snapshot;
   snapshot.tsc = rte_rdtsc();
-  snapshot.tsc_hz = rte_get_tsc_hz();
+  snapshot.tsc_hz = TscHz();
   snapshot.first_stage = plan_.first_stage;
   snapshot.last_stage = plan_.last_stage;
   ReadAccounts(workers_, snapshot);

@@ -51,6 +51,7 @@ class LoadedFabric final : public Fabric {
   absl::StatusOr<LatencyReport> RecordLatency(bool on) override;
   LatencyReport latency() const override;
   absl::Status SetLinkUp(LinkId link, bool up) override;
+  void EndPasses() const override;
   void AvoidLinks(const std::vector<uint64_t>& links) override;
   absl::Status SetLinks(const LinkPlan& plan) override;
   absl::StatusOr<InBand*> in_band() override;

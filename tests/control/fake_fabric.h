@@ -142,6 +142,7 @@ class FakeFabric final : public dataplane::Fabric {
     return dataplane::LatencyReport{.recording = std::exchange(recording_, on)};
   }
   dataplane::LatencyReport latency() const override { return {.recording = recording_}; }
+  void EndPasses() const override {}
   absl::Status SetLinkUp(LinkId link, bool up) override {
     board_.PassGate();
     ++board_.link_changes;

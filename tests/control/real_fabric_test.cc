@@ -113,7 +113,7 @@ TEST(RealFabric, AccountsBalanceWhileTrafficRunsAndALinkGoesDown) {
 }
 
 // A promise of docs/faults.md, with traffic at full rate.
-TEST(RealFabric, ALinkThatGoesDownIsNoLongerUsedAMillisecondAfterTheAnswer) {
+TEST(RealFabric, ALinkThatGoesDownIsNoLongerUsedAfterTheAnswer) {
   TemporaryFolder directory;
   dataplane::Fabric* fabric = nullptr;
   FabricBackend backend = RealBackend();
@@ -138,7 +138,6 @@ TEST(RealFabric, ALinkThatGoesDownIsNoLongerUsedAMillisecondAfterTheAnswer) {
   const auto packets_of = [&](LinkId link) {
     return fabric->ReadLink(fabric->network().link_index(link)).packets;
   };
-  std::vector<uint64_t> late;  // packets after the answer
   uint64_t carried = 0;
   for (uint32_t round = 0; round < 24; ++round) {
     const LinkId link = {static_cast<int>(round % 6), (round * 37) % 64,
@@ -157,11 +156,8 @@ TEST(RealFabric, ALinkThatGoesDownIsNoLongerUsedAMillisecondAfterTheAnswer) {
       return Eventually([&] { return packets_of(sibling) > first + packets; });
     };
     EXPECT_TRUE(sibling_carries(1000));
-    const uint64_t seen = packets_of(link);
-    late.push_back(seen - answered);
-    EXPECT_TRUE(sibling_carries(100));
-    EXPECT_EQ(packets_of(link), seen) << "a link that is down";
-    carried += seen;
+    EXPECT_EQ(packets_of(link), answered) << "a link that is down";
+    carried += answered;
     CountersOf(controller);
     state.set_up(true);
     ASSERT_TRUE(Call(*controller.fabric, &v1::Fabric::Stub::SetLinkState, state).ok());
@@ -172,13 +168,8 @@ TEST(RealFabric, ALinkThatGoesDownIsNoLongerUsedAMillisecondAfterTheAnswer) {
   ASSERT_TRUE(last.ok()) << last.status();
   const v1::Conservation& end = last->conservation();
   EXPECT_EQ(end.injected(), end.delivered() + end.dropped());
-  std::ranges::sort(late);
-  std::cout << "packets over a link after the answer: median " << late[late.size() / 2]
-            << ", at most " << late.back() << "; " << end.delivered() << " packets delivered, "
-            << carried << " over the links that went down\n";
-  // The worker finishes the pass that it is in, and a pass brings a link a few of its 256 packets.
-  // In a millisecond of a worker that has its CPU a link carries some 40.
-  EXPECT_LE(late[late.size() / 2], 10u);
+  std::cout << end.delivered() << " packets delivered, " << carried
+            << " over the links that went down\n";
 }
 
 TEST(RealFabric, AnLcoreTheMachineLacksIsNamed) {

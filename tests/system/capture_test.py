@@ -5,6 +5,8 @@ import base64
 import collections
 import json
 import os
+import pathlib
+import re
 import signal
 import struct
 import subprocess
@@ -60,6 +62,47 @@ class CaptureTest(unittest.TestCase):
                 self.assertIn(f"hop {THERE.index(name)}, 0 -> 1, circuit {circuit}, ", comment)
                 self.assertEqual((source, kind, length, kept, to),
                                  ("10.77.0.16", "8", str(14 + 20 + 8 + 300), "256", "02:bf:00:00:00:01"))
+            net.down()
+
+    def test_a_circuit_at_every_link_of_its_path_and_nothing_else(self):
+        with fabric.Fabric(self.lab, self.switch, fabric.topology([], kind="butterfly")) as net:
+            circuit = net.json("circuit", "setup", 0, 1)["id"]
+            process = self.capture(net, f"circuit {circuit}", "--json")
+            # Packets from row 8 to row 1 come to all links of the circuit but the first.
+            for row, to in ((0, "circuit"), (8, 1)):
+                net.bfly("traffic", "start", "--rows", row, "--to", to, "--rate", "1k", "--packets", "50")
+            net.settled(lambda counters: counters["conservation"]["delivered"] == 100)
+            lab.wait_until(lambda: process.text().count("\n") >= 201, "50 packets at 4 links")
+            said = self.end(process)
+            self.assertIn("captured 200 of 200 frames", said)
+            seen = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+            self.assertEqual({one["circuit"] for one in seen}, {circuit})
+            links = ["s{stage} r{row} p{port}".format(**one["link"]) for one in seen]
+            self.assertEqual(collections.Counter(links), {link: 50 for link in THERE})
+            net.down()
+
+    def test_a_capture_that_ends_by_time_has_every_copy(self):
+        with fabric.Fabric(self.lab, self.switch, fabric.topology([], kind="butterfly")) as net:
+            # More frames than anybody can read: the rings are never empty.
+            net.bfly("traffic", "start", "--to", "uniform", "--rate", 0)
+            process = self.capture(net, "all", "--seconds", "1", "--write", "/dev/null")
+            self.assertEqual(process.popen.wait(lab.PATIENCE), 0, process.text())
+            net.bfly("traffic", "stop")
+            said = re.search(r"captured (\d+) of (\d+) frames; (\d+) copies were dropped", process.text())
+            self.assertIsNotNone(said, process.text())
+            written, seen, dropped = map(int, said.groups())
+            self.assertEqual(written + dropped, seen)
+            net.down()
+
+    def test_lines_of_json_are_written_by_the_batch(self):
+        with fabric.Fabric(self.lab, self.switch, fabric.topology([], kind="butterfly")) as net:
+            process = self.capture(net, "all", "--json")
+            net.bfly("traffic", "start", "--to", "uniform", "--rate", 0, "--packets", "100")
+            lines = 16 * 100 * 4
+            lab.wait_until(lambda: process.text().count("\n") == 1 + lines, f"{lines} lines came")
+            account = pathlib.Path(f"/proc/{process.pid}/io").read_text(encoding="ascii")
+            self.assertLess(int(re.search(r"syscw: (\d+)", account)[1]), lines // 2)
+            self.end(process)
             net.down()
 
     def test_a_pair_in_every_slot_of_a_schedule(self):

@@ -61,6 +61,18 @@ TEST(Journeys, TakeHopsInAnyOrder) {
   EXPECT_EQ(journeys.complete()[0].left.age_ns(), 40u);
 }
 
+TEST(Journeys, AreNotCompleteWhileNobodyKnowsHowManyLinksAPathHas) {
+  Journeys journeys(8);
+  journeys.Add(At(2, kDay, 30, "a"), "dp1");
+  journeys.Add(Left(kDay, 40, "a"), "dp1");
+  EXPECT_TRUE(journeys.complete().empty());
+  journeys.SetHops(3);
+  journeys.Add(At(0, kDay, 10, "a"), "dp0");
+  journeys.Add(At(1, kDay, 20, "a"), "dp0");
+  ASSERT_EQ(journeys.complete().size(), 1u);
+  EXPECT_EQ(journeys.complete()[0].hops.size(), 3u);
+}
+
 TEST(Journeys, GoOnAtADataPlaneWhoseClockDiffers) {
   Journeys journeys(8);
   journeys.SetHops(2);

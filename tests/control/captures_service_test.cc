@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Captures over data planes that begin when a test has them begin.
+#include "control/services/captures_service.h"
+
+#include <gtest/gtest.h>
+
+#include "bfly/v1/capture.grpc.pb.h"
+#include "tests/control/service_fixture.h"
+
+namespace bfly::control {
+namespace {
+
+using Writer = grpc::ServerWriter<v1::CaptureBatch>;
+using CaptureBody = std::function<grpc::Status(grpc::ServerContext&, Writer&)>;
+
+// A data plane whose captures are what the test says.
+class CapturingPlane {
+ public:
+  CapturingPlane(const std::string& directory, const std::string& name, FakeBoard& board,
+                 CaptureBody capture)
+      : captures_(std::move(capture)),
+        host_(FakeBackend(board, name), name),
+        agent_(host_, {}, [] {}),
+        server_(MustStart(SocketAddress(directory, name), {&agent_, &captures_})) {}
+
+ private:
+  class Captures final : public v1::AgentCaptures::Service {
+   public:
+    explicit Captures(CaptureBody capture) : capture_(std::move(capture)) {}
+    grpc::Status Capture(grpc::ServerContext* context, const v1::AgentCaptureRequest*,
+                         Writer* writer) override {
+      return capture_(*context, *writer);
+    }
+
+   private:
+    const CaptureBody capture_;
+  };
+
+  Captures captures_;
+  FabricHost host_;
+  AgentService agent_;
+  std::unique_ptr<GrpcServer> server_;
+};
+
+// A gate that opens once.
+class OneGate {
+ public:
+  void Open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  void Pass() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::minutes(2), [this] { return open_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = false;
+};
+
+bool WriteBegan(Writer& writer, const std::string& plane) {
+  v1::CaptureBatch batch;
+  batch.set_began(true);
+  batch.set_data_plane(plane);
+  batch.set_hops(8);
+  return writer.Write(batch);
+}
+
+bool WriteFrame(Writer& writer, const std::string& plane, uint64_t time_ns) {
+  v1::CaptureBatch batch;
+  batch.set_data_plane(plane);
+  batch.add_frames()->set_time_ns(time_ns);
+  return writer.Write(batch);
+}
+
+class CapturesOfTwoPlanes : public testing::Test {
+ protected:
+  // Reads a capture to its end.
+  absl::Status Capture(CaptureBody of_dp0, CaptureBody of_dp1) {
+    dp0_ = std::make_unique<CapturingPlane>(directory_.path(), "dp0", board_, std::move(of_dp0));
+    dp1_ = std::make_unique<CapturingPlane>(directory_.path(), "dp1", board_, std::move(of_dp1));
+    controller_ = std::make_unique<TestController>(directory_.path());
+    if (absl::Status status = Load(*controller_, SmallTopology(/*split=*/true)); !status.ok()) {
+      return status;
+    }
+    Controller& controller = controller_->controller();
+    schedules_ = std::make_unique<ScheduleControl>(
+        controller.intent(),
+        ScheduleControl::Options{.caller = {}, .watch_interval = std::chrono::hours(1)});
+    desk_ = std::make_unique<CallDesk>(controller.resources());
+    service_ = std::make_unique<CapturesService>(controller, *schedules_, AgentCaller(), *desk_);
+    const std::string address = SocketAddress(directory_.path(), "captures");
+    server_ = MustStart(address, {service_.get()});
+    const auto stub =
+        v1::Captures::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::CaptureRequest request;
+    request.add_links();
+    const auto stream = stub->Capture(&context, request);
+    for (v1::CaptureBatch batch; stream->Read(&batch);) got_.push_back(batch);
+    const absl::Status end = FromGrpc(stream->Finish());
+    EXPECT_TRUE(Eventually([&] { return controller.resources().captures.in_use() == 0; }));
+    return end;
+  }
+
+  TemporaryFolder directory_;
+  FakeBoard board_;
+  std::unique_ptr<CapturingPlane> dp0_, dp1_;
+  std::unique_ptr<TestController> controller_;
+  std::unique_ptr<ScheduleControl> schedules_;
+  std::unique_ptr<CallDesk> desk_;
+  std::unique_ptr<CapturesService> service_;
+  std::unique_ptr<GrpcServer> server_;
+  std::vector<v1::CaptureBatch> got_;
+};
+
+TEST_F(CapturesOfTwoPlanes, BeginBeforeAnyFrameComes) {
+  OneGate frames_are_under_way;
+  const absl::Status status = Capture(
+      [&](grpc::ServerContext&, Writer& writer) {
+        WriteBegan(writer, "dp0");
+        for (uint64_t i = 0; i < 10; ++i) WriteFrame(writer, "dp0", i);
+        frames_are_under_way.Open();
+        return grpc::Status::OK;
+      },
+      [&](grpc::ServerContext&, Writer& writer) {
+        frames_are_under_way.Pass();
+        std::this_thread::sleep_for(
+            std::chrono::milliseconds(300));  // the controller has read some
+        WriteBegan(writer, "dp1");
+        WriteFrame(writer, "dp1", 100);
+        return grpc::Status::OK;
+      });
+  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_EQ(got_.size(), 12u);
+  EXPECT_TRUE(got_[0].began());
+  EXPECT_EQ(got_[0].hops(), 8u);
+  std::vector<uint64_t> of_dp0, of_dp1;
+  for (size_t i = 1; i < got_.size(); ++i) {
+    EXPECT_FALSE(got_[i].began());
+    ASSERT_EQ(got_[i].frames_size(), 1);
+    (got_[i].data_plane() == "dp0" ? of_dp0 : of_dp1).push_back(got_[i].frames(0).time_ns());
+  }
+  EXPECT_EQ(of_dp0, (std::vector<uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  EXPECT_EQ(of_dp1, std::vector<uint64_t>{100});
+}
+
+TEST_F(CapturesOfTwoPlanes, EndWithTheErrorOfAPlaneThatDoesNotBegin) {
+  const absl::Status status = Capture(
+      [&](grpc::ServerContext& context, Writer& writer) {
+        WriteBegan(writer, "dp0");
+        while (!context.IsCancelled() && WriteFrame(writer, "dp0", 1)) {
+        }
+        return grpc::Status::CANCELLED;
+      },
+      [&](grpc::ServerContext&, Writer&) {
+        return grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, "a worker made no pass");
+      });
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(status.message(), "data plane dp1: a worker made no pass");
+  EXPECT_TRUE(got_.empty());
+}
+
+TEST_F(CapturesOfTwoPlanes, EndWithAPlaneThatEndsBeforeItBegins) {
+  const absl::Status status = Capture(
+      [&](grpc::ServerContext& context, Writer& writer) {
+        WriteBegan(writer, "dp0");
+        while (!context.IsCancelled()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        return grpc::Status::CANCELLED;
+      },
+      [&](grpc::ServerContext&, Writer&) { return grpc::Status::OK; });
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
+  EXPECT_TRUE(got_.empty());
+}
+
+}  // namespace
+}  // namespace bfly::control
