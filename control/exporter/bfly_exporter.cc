@@ -146,7 +146,9 @@ int Run(const Flags& flags) {
   const auto links = std::make_shared<LinksPage>(scraper, flags.most_links);
   std::unique_ptr<prometheus::Exposer> exposer;
   try {
-    exposer = std::make_unique<prometheus::Exposer>(*listen);
+    // A connection keeps a thread until its request is there, for two seconds at most.
+    exposer = std::make_unique<prometheus::Exposer>(std::vector<std::string>{
+        "listening_ports", *listen, "num_threads", "16", "request_timeout_ms", "2000"});
   } catch (const std::exception& error) {
     complain(absl::StrCat("cannot serve at ", *listen, ": ", error.what()));
     return 1;

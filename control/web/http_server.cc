@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/web/http_server.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -123,6 +124,8 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
                     absl::StrCat("the header has more than ", options.max_header_bytes, " bytes"));
     if (error == http::error::body_limit)
       return Refuse(413, absl::StrCat("the body has more than ", options.max_body_bytes, " bytes"));
+    if (error == http::error::buffer_overflow)
+      return Refuse(413, "the headers of its chunks are too long");
     const bool is_of_http = error.category() == make_error_code(http::error::bad_method).category();
     if (is_of_http && error != http::error::end_of_stream && error != http::error::partial_message)
       Refuse(400, absl::StrCat("this is not a request of HTTP/1.1: ", error.message()));
@@ -150,7 +153,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   }
   void Drain(int reads_left) {
     buffer_.clear();
-    stream_.async_read_some(buffer_.prepare(4096),
+    stream_.async_read_some(buffer_.prepare(std::min<size_t>(4096, buffer_.max_size())),
                             [self = shared_from_this(), reads_left](error_code error, size_t) {
                               if (!error && reads_left > 0) self->Drain(reads_left - 1);
                             });
@@ -158,7 +161,9 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
 
   beast::tcp_stream stream_;
   const std::shared_ptr<HttpShared> shared_;
-  beast::flat_buffer buffer_;
+  // A chunk's header and the trailer have no limit of the parser's.
+  beast::flat_buffer buffer_{shared_->options.max_header_bytes +
+                             static_cast<size_t>(shared_->options.max_body_bytes)};
   std::optional<http::request_parser<http::string_body>> parser_;
   std::optional<BeastResponse> response_;
 };

@@ -305,6 +305,18 @@ TEST_F(WebPageTest, WhatIsNotHttpIsRefusedAndTheNextClientIsServed) {
   EXPECT_THAT(Get("/api/topology"), StartsWith("HTTP/1.1 200"));
 }
 
+// The header of a chunk has no limit in Beast: the server would keep all of it.
+TEST_F(WebPageTest, AChunkHeaderWithoutEndIsRefused) {
+  Start();
+  const std::string head =
+      "POST /api/link HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
+  EXPECT_THAT(Send(absl::StrCat(head, "1;", std::string(64 << 10, 'a'))),
+              StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(Send(absl::StrCat(head, "0\r\nTrailer: ", std::string(64 << 10, 'a'))),
+              StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(Get("/"), StartsWith("HTTP/1.1 200"));
+}
+
 TEST_F(WebPageTest, SlowAndSilentClientsAreSentAway) {
   Start({.max_connections = 3, .patience = milliseconds(300)});
   const auto begin = std::chrono::steady_clock::now();

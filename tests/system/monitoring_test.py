@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import time
 import unittest
@@ -189,6 +190,14 @@ class MonitoringTest(CommandLineTest):
         self.assertEqual(missing.exception.code, 404)
         self.process.send_signal(signal.SIGTERM)
         self.assertEqual(self.process.wait(PATIENCE), 0)
+
+    def test_connections_that_ask_nothing_keep_no_scrape_out(self):
+        address = self.exporter()
+        host, port = address.split(":")
+        for _ in range(8):
+            self.addCleanup(socket.create_connection((host, int(port)), PATIENCE).close)
+        time.sleep(0.2)  # each has a thread of the exporter
+        self.assertIn("bfly_up", get(f"http://{address}/metrics", timeout=10))
 
     def test_prometheus_scrapes_it_and_answers_the_dashboard(self):
         self.bfly("up", self.file)
