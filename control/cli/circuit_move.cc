@@ -40,6 +40,7 @@ void AddMove(CLI::App& circuit, Invocation& invocation) {
                            "Move a circuit to another path; frames use the old path until then",
                            "bfly circuit move 7 --avoid 's1 r4 p1'\n"
                            "  bfly circuit move --input 3 --protocol valiant --seed 2");
+  TakesElectionId(verb, invocation);
   auto options = std::make_shared<Options>();
   CLI::Option* id = verb->add_option("id", options->id, "Id that setup and list print")
                         ->type_name("UINT:CIRCUIT");

@@ -78,6 +78,7 @@ absl::StatusOr<v1::LoadResponse> Load(const Source& source, bool replace, bool r
   *request.mutable_topology() = source.topology;
   request.set_replace(replace);
   request.set_resume(resume);
+  request.set_election_id(common.election_id);
   v1::LoadResponse response;
   std::future<grpc::Status> answer =
       std::async(std::launch::async, [&] { return stub->Load(&context, request, &response); });
@@ -268,6 +269,7 @@ void AddUp(CLI::App& app, Invocation& invocation) {
   CLI::App* verb = NewVerb(app, invocation, "up",
                            "Check a topology file, start what it needs on this machine, load it",
                            "sudo bfly up topologies/examples/bb8.yaml");
+  TakesElectionId(verb, invocation);
   auto options = std::make_shared<UpOptions>();
   verb->add_option("file", options->file, "Topology file (YAML); - is standard input")
       ->required()

@@ -14,7 +14,7 @@
 
 namespace bfly::control {
 
-// rack_test holds those that stand for something of the data plane to what stands there.
+// Some constants repeat a figure of the data plane; rack_test compares them with it.
 // Preamble and gap of a frame on the wire.
 inline constexpr double kWireBytes = 20;
 // What a trunk puts in front of a frame without FCS: an Ethernet header and bfly's own.

@@ -75,7 +75,8 @@ How values are written:
 - A *rate* is a number with one of the units bps, kbps, Mbps and Gbps, from 1bps to 1000Gbps, such as `100Mbps`;
   or `none`.
 - A *time* is a number with one of the units ns, us, ms and s, up to 60s, such as `50us`.
-- Whole numbers are decimal, or hexadecimal with `0x`.
+- Whole numbers are written as in YAML 1.2: `16`, `+16`, `0x10`, `0o20`, `16.0` or `1.6e1`. In quotes only decimal numbers and `0x10` are
+  taken.
 - Names have up to 32 letters, digits, `_`, `-` and `.`, the first a letter or digit.
 - A key without a value (`ports:`) counts as left out. Anchors and aliases work; tags are ignored.
 - A file is UTF-8, one document, at most 1 MiB and 200,000 values with aliases written out, nested at most 32

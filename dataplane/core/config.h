@@ -38,7 +38,8 @@ struct HostPortConfig {
   friend bool operator==(const HostPortConfig&, const HostPortConfig&) = default;
 };
 
-// A trunk: an ethdev that carries the boundary between `stage` and `stage`+1 to another data plane.
+// A trunk: an ethdev that carries the boundary between `after_stage` and `after_stage` + 1 to
+// another data plane.
 struct TrunkConfig {
   std::string name;
   std::string device;
