@@ -57,7 +57,7 @@ class Readme(unittest.TestCase):
         self.assertGreater(len(steps), 5)
         for command, expected in steps:
             with self.subTest(command=command):
-                command = command.removeprefix("sudo ").replace("build/", f"{BUILD.resolve()}/")
+                command = command.replace("sudo ", "").replace(" /tmp/", f" {run_dir}/").replace("build/", f"{BUILD.resolve()}/")
                 done = subprocess.run(["bash", "-c", command], cwd=ROOT, env=environment, capture_output=True, text=True,
                                       stdin=subprocess.DEVNULL, timeout=2 * PATIENCE, check=False)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
