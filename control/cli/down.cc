@@ -22,11 +22,13 @@ absl::Status CloseFabric(Fleet& fleet, const Common& common) {
   auto stub = v1::Fabric::NewStub(Connect(common));
   v1::StatusResponse now;
   status = Call(stub.get(), &v1::Fabric::Stub::Status, v1::StatusRequest(), &now, common);
-  if (status.ok() && now.status().loaded()) {
+  // The room of reads may be full; Unload has other room.
+  const bool unknown = absl::IsResourceExhausted(status);
+  if (unknown || (status.ok() && now.status().loaded())) {
     v1::UnloadRequest request;
     // A user who may stop the processes may also unload the fabric, even while a client holds the
     // primary role.
-    if (now.status().primary_election_id() != 0) {
+    if (unknown || now.status().primary_election_id() != 0) {
       request.set_election_id(ReadOperatorId(common.run_dir));
     }
     status = Call(stub.get(), &v1::Fabric::Stub::Unload, request, &account, common);

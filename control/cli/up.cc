@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -218,8 +219,12 @@ absl::Status Up(const UpOptions& options, const Common& common) {
       fleet.Start(topology, options.device_dirs, options.state_dir, options.web,
                   [&signals] { return Interrupted(signals); });
   if (!started.ok()) return started.status();
+  Common caller = common;
+  // A controller that has just been started has no primary.
+  if (std::find(started->begin(), started->end(), kControllerName) != started->end())
+    caller.election_id = 0;
   const absl::StatusOr<v1::LoadResponse> loaded =
-      Load(*source, replace, options.resume, common, signals);
+      Load(*source, replace, options.resume, caller, signals);
   if (!loaded.ok()) {
     // The fabric that was to be replaced keeps running.
     fleet.Stop(*started, /*keep_logs=*/true);
@@ -240,7 +245,8 @@ absl::Status Up(const UpOptions& options, const Common& common) {
   fflush(stdout);
   if (!options.foreground) return absl::OkStatus();
   const absl::Status ended = StayInForeground(signals, fleet);
-  const absl::Status closed = CloseFabric(fleet, common);
+  caller.election_id = 0;  // that of the operator counts
+  const absl::Status closed = CloseFabric(fleet, caller);
   return ended.ok() ? closed : ended;
 }
 

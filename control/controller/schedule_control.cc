@@ -238,10 +238,11 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::DryRun(const v1::Schedule& s
                                                            uint64_t election_id,
                                                            Deadline deadline) {
   if (absl::Status status = intent_.CheckPermitted(election_id); !status.ok()) return status;
-  std::unique_lock turn(dry_run_, std::defer_lock);
-  if (!turn.try_lock_until(deadline)) {
-    return absl::DeadlineExceededError(
-        "other dry runs took until the deadline of the call; nothing was changed");
+  // Who waits would keep a thread that changes need.
+  const std::unique_lock turn(dry_run_, std::try_to_lock);
+  if (!turn.owns_lock()) {
+    return absl::ResourceExhaustedError(
+        "another dry run of a schedule chooses its paths; ask again when it has ended");
   }
   std::shared_ptr<const Network> network;
   std::optional<Links> links;

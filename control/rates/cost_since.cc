@@ -25,7 +25,11 @@ const v1::StageCost* SameStages(const v1::WorkerCost& costs, const v1::StageCost
 }  // namespace
 
 v1::WorkerCost CostSince(const v1::WorkerCost& before, const v1::WorkerCost& now) {
-  if (now.polls() < before.polls()) return now;
+  if (now.polls() < before.polls() || now.empty_polls() < before.empty_polls() ||
+      now.frames() < before.frames() || now.hops() < before.hops() ||
+      now.busy_cycles() < before.busy_cycles()) {
+    return now;
+  }
   v1::WorkerCost cost = now;
   cost.set_busy_cycles(now.busy_cycles() - before.busy_cycles());
   cost.set_frames(now.frames() - before.frames());
@@ -38,7 +42,9 @@ v1::WorkerCost CostSince(const v1::WorkerCost& before, const v1::WorkerCost& now
     cost.set_bursts(i, now.bursts(i) - before.bursts(i));
   cost.clear_stages();
   for (v1::StageCost stage : now.stages()) {
-    if (const v1::StageCost* old = SameStages(before, stage)) {
+    const v1::StageCost* const old = SameStages(before, stage);
+    if (old != nullptr && old->sampled_hops() <= stage.sampled_hops() &&
+        old->sampled_cycles() <= stage.sampled_cycles()) {
       stage.set_sampled_hops(stage.sampled_hops() - old->sampled_hops());
       stage.set_sampled_cycles(stage.sampled_cycles() - old->sampled_cycles());
     }
@@ -57,8 +63,9 @@ v1::FabricStatus WorkSince(const v1::FabricStatus& before, v1::FabricStatus now)
   for (v1::DataPlaneStatus& plane : *now.mutable_data_planes()) {
     for (v1::WorkerStatus& worker : *plane.mutable_workers()) {
       const auto found = then.find({plane.name(), worker.lcore()});
-      if (found == then.end() || found->second->passes() > worker.passes()) continue;
+      if (found == then.end()) continue;
       const v1::WorkerStatus& old = *found->second;
+      if (old.passes() > worker.passes() || old.idle_passes() > worker.idle_passes()) continue;
       worker.set_passes(worker.passes() - old.passes());
       worker.set_idle_passes(worker.idle_passes() - old.idle_passes());
       *worker.mutable_cost() = CostSince(old.cost(), worker.cost());

@@ -8,8 +8,7 @@ namespace bfly::control {
 
 // The counts are what grew from `before` to `now`, and the costs a frame and a hop are their
 // quotients. Stages that no sampled packet crossed in between are left out. Rings are as in `now`.
-// A count of polls that fell belongs to a data plane that began anew at 0, so all of `now` has
-// grown since.
+// A count that fell belongs to a data plane that began anew at 0, so all of `now` has grown since.
 v1::WorkerCost CostSince(const v1::WorkerCost& before, const v1::WorkerCost& now);
 
 // `now` with the passes, idle passes and costs of every worker since `before`, which is a picture

@@ -193,6 +193,8 @@ absl::StatusOr<std::shared_ptr<Tap>> LoadedTaps::Start(const TapConfig& config) 
 void LoadedTaps::Stop(const std::shared_ptr<Tap>& tap) {
   const std::lock_guard lock(mutex_);
   if (over_ || std::erase(taps_, tap) == 0) return;
+  std::erase_if(stopped_, [](const auto& one) { return one.expired(); });
+  stopped_.push_back(tap);
   Publish();
   WaitForWorkers();
 }
@@ -211,6 +213,10 @@ void LoadedTaps::End() {
   for (const auto& [place, table] : tables_) SetTaps(place, nullptr);
   for (const auto& tap : taps_) tap->End();
   taps_.clear();
+  for (const auto& stopped : stopped_) {
+    if (const std::shared_ptr<Tap> tap = stopped.lock()) tap->End();
+  }
+  stopped_.clear();
 }
 
 }  // namespace bfly::dataplane

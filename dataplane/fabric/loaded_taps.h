@@ -74,6 +74,7 @@ class LoadedTaps final : public Taps {
   std::mutex mutex_;  // guards what follows; no worker takes it
   bool over_ = false;
   std::vector<std::shared_ptr<Tap>> taps_;
+  std::vector<std::weak_ptr<Tap>> stopped_;  // whose copies may still be taken
   std::map<Place, std::shared_ptr<const TapTable>> tables_;
   GracePeriod taken_up_;
   Retired retired_;

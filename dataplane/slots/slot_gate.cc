@@ -4,7 +4,6 @@
 #include <rte_mbuf.h>
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 namespace bfly::dataplane {
@@ -41,12 +40,16 @@ void SlotRun::StepTo(uint64_t now) {
   close_ = clock.Close(slot);
   end_ = clock.Begin(slot + 1);
   ready_ = held() > 0 && queues_.has_packets(index_);
-  if (ready_ && !first && now >= begin_) counts_->late.Add(now - begin_);
+  late_is_due_ = ready_ && !first;
 }
 
 int SlotRun::Release(uint64_t now, Descriptor* batch, int room) {
   now_ = now;
   if (now >= end_) StepTo(now);
+  if (late_is_due_ && now >= begin_) {
+    counts_->late.Add(now - begin_);
+    late_is_due_ = false;
+  }
   if (!ready_ || now < begin_ || now >= close_) return 0;
   int count = 0;
   while (count < room) {

@@ -84,7 +84,8 @@ class SlotRun {
   uint32_t index_ = 0;             // slot_ in its cycle
   uint64_t begin_ = 0, close_ = 0, end_ = 0;  // of the slot, TSC
   bool ready_ = false;                        // packets may wait for this slot
-  Row next_row_;                              // whose turn it is
+  bool late_is_due_ = false;  // packets waited when it began, and Release has not come since
+  Row next_row_;              // whose turn it is
   uint64_t sent_by_intermediate_row_ = 0;
 };
 

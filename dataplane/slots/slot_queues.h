@@ -30,9 +30,6 @@ class SlotQueues {
 
   uint64_t held() const { return held_; }
 
-  // Rows with packets that `slot` serves: bit i of word w is row first + 64 w + i.
-  const uint64_t* rows_with_packets(uint32_t slot) const { return &bits_[size_t{slot} * words_]; }
-  size_t words() const { return words_; }
   bool has_packets(uint32_t slot) const;
   // The first row with packets that `slot` serves, from `from` on and then from the first row on;
   // kNoRow: there is none. `from` is one of the rows.
@@ -60,6 +57,8 @@ class SlotQueues {
     Descriptor packet;
     uint32_t next;
   };
+  // Rows with packets that `slot` serves: bit i of word w is row first + 64 w + i.
+  const uint64_t* rows_with_packets(uint32_t slot) const { return &bits_[size_t{slot} * words_]; }
   size_t Index(uint32_t slot, Row row) const { return size_t{slot} * rows_ + (row - first_); }
   // Says for all slots that serve the queue whether it has packets.
   void Mark(uint32_t queue, Row row, bool has_packets);

@@ -24,6 +24,7 @@ Lane::Lane(Kind kind, Ring* ring, Outlet* outlet, Stage* last)
       last_(last),
       waiting_(std::make_unique<Descriptor[]>(kBatch)) {
   if (last_ == nullptr) return;
+  last_->SetMayRefuse();
   links_ = std::make_unique<uint32_t[]>(kBatch);
   counted_ = std::make_unique<uint32_t[]>(kBatch);
 }

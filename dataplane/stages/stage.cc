@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "dataplane/slots/turn_back.h"
+#include "dataplane/stages/stage_counters.h"
 
 namespace bfly::dataplane {
 namespace {
@@ -230,9 +231,11 @@ void Stage::SetFlag(std::atomic<bool>& flag, bool value) {
 
 void Stage::OfferShapes(const ShapeTable* table, TimedLinks* timed) {
   timed_.store(timed, std::memory_order_release);
-  if (refused_of_ == nullptr && Refuses(*table, first_link_, links_)) {
+  if (may_refuse_ && refused_of_ == nullptr && Refuses(*table, first_link_, links_)) {
     refused_of_ = std::make_unique<LinkRefused[]>(links_);
     refused_.store(refused_of_.get(), std::memory_order_release);
+    // Of packets that wait already readers may have been told: they are told of no fewer later.
+    for (uint32_t i = 0; i < links_; ++i) StageCounters(*this).Of(first_link_ + i, 0);
   }
   table_wanted_.store(table, std::memory_order_release);
 }

@@ -82,6 +82,8 @@ class Stage {
   int CrossToTimed(Descriptor* burst, int count, uint32_t* links, Ledger& ledger) {
     return CrossBy(to_timed_, burst, count, links, ledger);
   }
+  // Control, before the first OfferShapes: packets wait behind the stage, so it may refuse some.
+  void SetMayRefuse() { may_refuse_ = true; }
   // Worker: drops a packet that crossed `link`, which takes no time, and finds its queue full.
   void Refuse(uint32_t link, const Descriptor& packet, Ledger& ledger);
 
@@ -200,6 +202,7 @@ class Stage {
   LinkHot* const hot_;                        // where link 0 would be: the loop subtracts nothing
   LinkCold* const cold_;
   const CrossFunctions to_timed_;
+  bool may_refuse_ = false;
   std::unique_ptr<LinkRefused[]> refused_of_;   // by link - first_link_; null: none refuses packets
   std::atomic<LinkRefused*> refused_{nullptr};  // the same. Control: writes once, others: acquire
 };

@@ -158,9 +158,9 @@ TEST_F(FirstStage, OfEachLinkNoMoreThanTheLimitWait) {
   LinkPlan plan;
   plan.base.queue_limit = 2;
   const ShapeTable table(plan, 0, 4, 2, /*tsc_hz=*/1e9);
+  Build();
   stage_.OfferShapes(&table, nullptr);
   stage_.AdoptShapes(0);
-  Build();
   inlet_.Add(0, 0, 7);  // fills the ring
   inlet_.Add(1, 1, 5);  // row 1, port 0
   inlet_.Add(1, 3, 1);  // row 1, port 1
@@ -197,9 +197,9 @@ TEST_F(FirstStage, WhatALinkTookNeverBecomesLess) {
   LinkPlan plan;
   plan.base.queue_limit = 2;
   const ShapeTable table(plan, 0, 4, 2, /*tsc_hz=*/1e9);
+  Build();
   stage_.OfferShapes(&table, nullptr);
   stage_.AdoptShapes(0);
-  Build();
   const auto pass = [this](auto between) {
     Account account;
     segment_.Run(account);
@@ -221,6 +221,26 @@ TEST_F(FirstStage, WhatALinkTookNeverBecomesLess) {
   pass([] {});
   EXPECT_EQ(taken(), 6u);
   EXPECT_EQ(StageCounters(stage_).Of(2, 1).bytes, 600u);
+}
+
+// The packets wait already when their link gets its first limit.
+TEST_F(FirstStage, AFirstLimitTakesBackNothingThatWasTold) {
+  const ShapeTable none({}, 0, 4, 2, /*tsc_hz=*/1e9);
+  LinkPlan plan;
+  plan.base.queue_limit = 2;
+  const ShapeTable limited(plan, 0, 4, 2, /*tsc_hz=*/1e9);
+  Build();
+  stage_.OfferShapes(&none, nullptr);
+  stage_.AdoptShapes(0);
+  inlet_.Add(0, 0, 7);  // fills the ring
+  inlet_.Add(1, 1, 5);
+  EXPECT_TRUE(worker_.Pass());
+  EXPECT_EQ(StageCounters(stage_).Of(2, 1).packets, 5u);
+  stage_.OfferShapes(&limited, nullptr);
+  stage_.AdoptShapes(0);
+  worker_.Pass();
+  EXPECT_EQ(stage_.cold(2).queue_full.load(), 3u);
+  EXPECT_EQ(StageCounters(stage_).Of(2, 1).packets, 5u);
 }
 
 TEST_F(FirstStage, PromisedPacketsAreInTheAccountBeforeTheNextWorkerCanTakeThem) {

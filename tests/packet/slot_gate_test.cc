@@ -17,6 +17,7 @@
 namespace bfly::dataplane {
 namespace {
 
+// One slot leads from each row to itself, the other nowhere.
 TEST(SlotRun, RowsTakeTurnsWhereThereIsLittleRoom) {
   const Network network = Network::Make({.kind = NetworkKind::kButterfly, .rows = 4}).value();
   const ScheduleConfig config{.tags = {{0, 1, 2, 3}, std::vector<Tag>(4, kNoTag)}};
@@ -90,10 +91,10 @@ TEST(SlotRun, EveryRowHasItsTurnHoweverMuchWaits) {
 
 // Two rows, whose circuits lead straight on in slot 0 and across in slot 1.
 struct StraightAndAcross {
-  SlotRun Make(LatePolicy late) const {
+  SlotRun Make(LatePolicy late, uint32_t total = 10) const {
     const ScheduleConfig config{.tags = {{0, 1}, {1, 0}}, .late = late};
-    return SlotRun(std::make_shared<const SlotTable>(network, config, PlainClock()), {0, 1}, 10, 10,
-                   counts);
+    return SlotRun(std::make_shared<const SlotTable>(network, config, PlainClock()), {0, 1}, 10,
+                   total, counts);
   }
   static Descriptor From0(Row output, uint64_t time) {
     return {
@@ -201,6 +202,26 @@ TEST(SlotGate, ARepairedScheduleGoesOn) {
   EXPECT_EQ(gate.Release(kOrigin + kPeriod, batch.data(), 4, ledger), 2);
   EXPECT_EQ(counts->by_intermediate_row, 3u);
   EXPECT_EQ(counts->slots[0].used, 1u) << "row 0 in the first turn, once";
+}
+
+// The first port of a fabric brings a limit with it: fewer frames may wait from then on.
+TEST(SlotGate, ALowerLimitDropsWhatWaitsBeyondIt) {
+  const StraightAndAcross slots;
+  SlotRun before = slots.Make(LatePolicy::kWait, 10), after = slots.Make(LatePolicy::kWait, 1);
+  PassEpoch epoch;
+  SlotGate gate({0, 1}, &epoch);
+  Ledger ledger;
+  gate.Publish(&before);
+  gate.Refresh(ledger);
+  std::vector<Descriptor> batch(3, StraightAndAcross::From0(1, kOrigin));
+  EXPECT_EQ(gate.Release(kOrigin + 1, batch.data(), 0, ledger), 0);
+  EXPECT_EQ(gate.Admit(batch.data(), 3, ledger), 0) << "the circuit leads straight on";
+  gate.Publish(&after);
+  gate.Refresh(ledger);
+  EXPECT_EQ(gate.held(), 1u);
+  EXPECT_EQ(slots.counts->no_memory, 2u);
+  EXPECT_EQ(slots.counts->slots[1].waiting, 1u);
+  EXPECT_EQ(ledger.dropped[static_cast<int>(DropReason::kQueueMemory)], 2u);
 }
 
 TEST(SlotGate, AnotherScheduleTakesOverWhatWaits) {

@@ -249,7 +249,5 @@ TEST_P(SlotRunTest, DoesWhatAPlainGateDoes) {
   EXPECT_EQ(plain.no_memory > 0, total == 40);
 }
 
-// One slot leads from each row to itself, the other nowhere.
-
 }  // namespace
 }  // namespace bfly::dataplane

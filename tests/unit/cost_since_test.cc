@@ -95,6 +95,16 @@ TEST(CostSince, OfNothingHasNoCosts) {
 
 TEST(CostSince, OfADataPlaneThatBeganAnewIsAllOfIt) {
   EXPECT_EQ(CostSince(Now(), Then()).busy_cycles(), 120'000u);
+  // It polls faster, since it has nothing to do.
+  v1::WorkerCost idle;
+  idle.set_polls(10'000);
+  idle.set_empty_polls(9'999);
+  idle.set_frames(1);
+  idle.set_hops(6);
+  idle.set_busy_cycles(600);
+  const v1::WorkerCost cost = CostSince(Now(), idle);
+  EXPECT_EQ(cost.frames(), 1u);
+  EXPECT_EQ(cost.busy_cycles(), 600u);
 }
 
 v1::FabricStatus OneWorker(uint32_t lcore, uint64_t passes, uint64_t idle,
