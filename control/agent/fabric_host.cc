@@ -244,7 +244,7 @@ absl::Status FabricHost::SetFault(const Fault& fault, bool down) {
   FaultSet after = *faults_;
   if (absl::Status status = TellFabric(fault, down, *fabric_, after); !status.ok()) return status;
   TellAvoided(after, *fabric_);
-  fabric_->EndPasses();
+  if (down) fabric_->EndPasses();
   faults_ = std::move(after);
   return absl::OkStatus();
 }

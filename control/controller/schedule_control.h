@@ -81,7 +81,7 @@ class ScheduleControl {
   void Note(v1::ScheduleEvent::Change change, const RoutedSchedule& routed);
   // Also without the change lock.
   bool IsOf(const SharedNetwork& network);
-  // What runs on this network; null: nothing.
+  // The schedule that runs on this network; null if none runs.
   SharedRunning RunningOn(const SharedNetwork& network);
   SharedNetwork LoadedNetwork() const;
 

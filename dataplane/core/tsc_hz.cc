@@ -2,27 +2,19 @@
 #include "dataplane/core/tsc_hz.h"
 
 #include <rte_cycles.h>
-#include <time.h>
 
 #include <chrono>
 #include <thread>
 
 namespace bfly::dataplane {
-namespace {
 
-struct TscReading {
-  uint64_t tsc = 0;
-  uint64_t ns = 0;
-};
-
-// A thread may lose its CPU between the two clocks, so the closest of several readings counts.
-TscReading ReadTsc() {
+TscReading ReadTscAnd(clockid_t clock) {
   TscReading closest;
   uint64_t least = UINT64_MAX;
   for (int reading = 0; reading < 8; ++reading) {
     timespec time = {};
     const uint64_t before = rte_rdtsc();
-    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+    clock_gettime(clock, &time);
     const uint64_t took = rte_rdtsc() - before;
     if (took >= least) continue;
     least = took;
@@ -33,14 +25,16 @@ TscReading ReadTsc() {
   return closest;
 }
 
-const TscReading kProcessStart = ReadTsc();
+namespace {
+
+const TscReading kProcessStart = ReadTscAnd(CLOCK_MONOTONIC_RAW);
 
 uint64_t MeasureTscHz() {
   constexpr uint64_t kLeastNs = 100'000'000;
-  TscReading now = ReadTsc();
+  TscReading now = ReadTscAnd(CLOCK_MONOTONIC_RAW);
   if (const uint64_t passed = now.ns - kProcessStart.ns; passed < kLeastNs) {
     std::this_thread::sleep_for(std::chrono::nanoseconds(kLeastNs - passed));
-    now = ReadTsc();
+    now = ReadTscAnd(CLOCK_MONOTONIC_RAW);
   }
   return static_cast<uint64_t>(static_cast<double>(now.tsc - kProcessStart.tsc) * 1e9 /
                                static_cast<double>(now.ns - kProcessStart.ns));

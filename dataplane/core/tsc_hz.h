@@ -3,9 +3,20 @@
 // MHz: where the CPU does not state the rate, as in most virtual machines, it was 0.19 % off.
 #pragma once
 
+#include <time.h>
+
 #include <cstdint>
 
 namespace bfly::dataplane {
+
+// A moment by the TSC and by a clock of the kernel, whose nanoseconds count from the clock's
+// origin.
+struct TscReading {
+  uint64_t tsc = 0;
+  uint64_t ns = 0;
+};
+// The closest of several readings, since a thread may lose its CPU between the two clocks.
+TscReading ReadTscAnd(clockid_t clock);
 
 // Ticks of the TSC in a second of CLOCK_MONOTONIC_RAW, measured from the start of the process to
 // the first call, or for a tenth of a second if that call comes earlier. All callers get the same

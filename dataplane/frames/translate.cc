@@ -18,7 +18,7 @@ constexpr uint32_t kMacOptionBytes = 8;
 // Whether the frame is IPv4 without a VLAN tag, as most frames are. It has no addresses inside.
 bool IsPlainIpv4(const uint8_t* frame) { return LoadBe16(frame + 12) == kIpv4EtherType; }
 
-// What a frame holds behind its Ethernet header and VLAN tags.
+// The part of a frame behind its Ethernet header and VLAN tags.
 struct Content {
   uint16_t type = 0;  // 0: the frame ends inside a VLAN tag, or has too many of them
   uint8_t* bytes = nullptr;

@@ -78,7 +78,7 @@ void TranslatesBehindATagAsWithoutIt(const uint8_t* bytes, uint32_t length, Row 
   Require(alike());
 }
 
-// What the quick look at a frame says, the parsers say too.
+// The parsers say the same about a frame as the quick look.
 void LooksQuicklyAsItParses(const uint8_t* bytes, uint32_t length, const FrameRules& rules) {
   PlainFrame plain;
   if (rules.mode != AddressingMode::kMac || length > rules.max_frame_bytes) return;

@@ -89,6 +89,15 @@ class FirstStage : public testing::Test {
     segment_.AddLane(Lane::ToRing(&ring_, &stage_));
     worker_.AddSegment(&segment_);
   }
+  void Adopt(const ShapeTable& table) {
+    stage_.OfferShapes(&table, nullptr);
+    stage_.AdoptShapes(0);
+  }
+  static LinkPlan TwoWait() {
+    LinkPlan plan;
+    plan.base.queue_limit = 2;
+    return plan;
+  }
   uint32_t occupancy(Row row, int port) {
     return stage_.cold(row * 2 + static_cast<uint32_t>(port)).occupancy.load();
   }
@@ -107,6 +116,7 @@ class FirstStage : public testing::Test {
   ListInlet inlet_{network_};
   Segment segment_{{&stage_}};
   Worker worker_{0, IdleMode::kAdaptive};
+  const ShapeTable two_wait_{TwoWait(), 0, 4, 2, /*tsc_hz=*/1e9};
 };
 
 TEST_F(FirstStage, WhatTheRingDoesNotTakeWaitsOnItsLink) {
@@ -155,12 +165,8 @@ TEST_F(FirstStage, PacketsOfOneInputKeepToOneOfTheLanes) {
 }
 
 TEST_F(FirstStage, OfEachLinkNoMoreThanTheLimitWait) {
-  LinkPlan plan;
-  plan.base.queue_limit = 2;
-  const ShapeTable table(plan, 0, 4, 2, /*tsc_hz=*/1e9);
   Build();
-  stage_.OfferShapes(&table, nullptr);
-  stage_.AdoptShapes(0);
+  Adopt(two_wait_);
   inlet_.Add(0, 0, 7);  // fills the ring
   inlet_.Add(1, 1, 5);  // row 1, port 0
   inlet_.Add(1, 3, 1);  // row 1, port 1
@@ -172,7 +178,7 @@ TEST_F(FirstStage, OfEachLinkNoMoreThanTheLimitWait) {
   EXPECT_EQ(stage_.cold(2).queue_full.load(), 3u);
   EXPECT_EQ(stage_.cold(3).queue_full.load(), 0u);
   EXPECT_EQ(LedgerOf(worker_).held, 3u);
-  // Of a link's five packets two wait, and the link took no more.
+  // Five packets came to the link: two wait, and it refused three.
   std::vector<LinkCounters> all;
   FusedReadings readings;
   StageCounters(stage_).Append(1, readings, all);
@@ -194,12 +200,8 @@ TEST_F(FirstStage, OfEachLinkNoMoreThanTheLimitWait) {
 
 // A reader comes when packets have crossed the stage, and before three of them are dropped.
 TEST_F(FirstStage, WhatALinkTookNeverBecomesLess) {
-  LinkPlan plan;
-  plan.base.queue_limit = 2;
-  const ShapeTable table(plan, 0, 4, 2, /*tsc_hz=*/1e9);
   Build();
-  stage_.OfferShapes(&table, nullptr);
-  stage_.AdoptShapes(0);
+  Adopt(two_wait_);
   const auto pass = [this](auto between) {
     Account account;
     segment_.Run(account);
@@ -226,18 +228,13 @@ TEST_F(FirstStage, WhatALinkTookNeverBecomesLess) {
 // The packets wait already when their link gets its first limit.
 TEST_F(FirstStage, AFirstLimitTakesBackNothingThatWasTold) {
   const ShapeTable none({}, 0, 4, 2, /*tsc_hz=*/1e9);
-  LinkPlan plan;
-  plan.base.queue_limit = 2;
-  const ShapeTable limited(plan, 0, 4, 2, /*tsc_hz=*/1e9);
   Build();
-  stage_.OfferShapes(&none, nullptr);
-  stage_.AdoptShapes(0);
+  Adopt(none);
   inlet_.Add(0, 0, 7);  // fills the ring
   inlet_.Add(1, 1, 5);
   EXPECT_TRUE(worker_.Pass());
   EXPECT_EQ(StageCounters(stage_).Of(2, 1).packets, 5u);
-  stage_.OfferShapes(&limited, nullptr);
-  stage_.AdoptShapes(0);
+  Adopt(two_wait_);
   worker_.Pass();
   EXPECT_EQ(stage_.cold(2).queue_full.load(), 3u);
   EXPECT_EQ(StageCounters(stage_).Of(2, 1).packets, 5u);

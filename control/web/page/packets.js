@@ -6,9 +6,9 @@ import { strokeLines } from "./draw.js";
 
 const MOST_RADIUS = 6, LEAST_RADIUS = 1.25;
 
-// The point of a packet at a time, which may be between two steps: [x, y, whether it is on its way].
-function pointOf(view, recording, packet, time) {
-  const step = Math.ceil(time), level = recording.levelAt(packet, step);
+// The point of a packet at a time, which may be between two steps: [x, y]. `level` is that at the end of the step.
+function pointOf(view, recording, packet, time, level) {
+  const step = Math.ceil(time);
   if (time < step && level > 0 && recording.crossings[recording.first[packet] + level - 1] === step) {
     const [x0, y0, x1, y1] = view.line(recording.linkFrom(packet, level - 1));
     const part = time - (step - 1);
@@ -26,11 +26,23 @@ function isDense(radius) {
   return radius < 1.8;
 }
 
+// Packets that cross one stage stand in one column. Squares of a column that touch are drawn as one rectangle.
 function squares(context, points, radius, colour) {
+  const columns = new Map();
+  for (const [x, y] of points) {
+    const column = columns.get(x);
+    if (column) column.push(y);
+    else columns.set(x, [y]);
+  }
   context.fillStyle = colour;
-  context.beginPath();
-  for (const [x, y] of points) context.rect(x - radius, y - radius, 2 * radius, 2 * radius);
-  context.fill();
+  for (const [x, column] of columns) {
+    const ys = Float64Array.from(column).sort();
+    for (let i = 0; i < ys.length; ) {
+      const top = ys[i++];
+      while (i < ys.length && ys[i] - ys[i - 1] <= 2 * radius) ++i;
+      context.fillRect(x - radius, top - radius, 2 * radius, ys[i - 1] - top + 2 * radius);
+    }
+  }
 }
 
 function circles(context, points, radius, style) {
@@ -95,7 +107,7 @@ export function drawPackets(context, view, recording, time, picked) {
     if (state === "left out") continue;
     const crosses = level > 0 && recording.crossings[recording.first[packet] + level - 1] === step;
     if (crosses && (state === "moving" || time < step)) {
-      const [x, y] = pointOf(view, recording, packet, time);
+      const [x, y] = pointOf(view, recording, packet, time, level);
       moving.push([x, y, 1]);
       if (dense) continue;
       const [x0, y0] = view.line(recording.linkFrom(packet, level - 1));
@@ -118,7 +130,7 @@ export function drawPackets(context, view, recording, time, picked) {
   }
   numbers(context, [...waiting.values(), ...to_come.values(), ...delivered.values()], radius, all.ink);
   if (picked !== null) {
-    circles(context, [[...pointOf(view, recording, picked, time), 1]], radius + 4, () => {
+    circles(context, [[...pointOf(view, recording, picked, time, recording.levelAt(picked, step)), 1]], radius + 4, () => {
       context.strokeStyle = all.selected;
       context.lineWidth = 2;
       context.stroke();
