@@ -169,6 +169,22 @@ TEST(SlotGate, IsInUseWhileAScheduleRunsOrPacketsMayTurnBack) {
   EXPECT_FALSE(gate.in_use());
 }
 
+TEST(SlotRun, LatenessIsThatOfTheLookWhichLetsPacketsIn) {
+  const StraightAndAcross slots;
+  SlotRun run = slots.Make(LatePolicy::kWait);
+  Ledger ledger;
+  std::vector<Descriptor> batch(4);
+  EXPECT_EQ(run.Release(kOrigin + 1, batch.data(), 4), 0);
+  batch[0] = StraightAndAcross::From0(1, kOrigin + 1);
+  EXPECT_EQ(run.Admit(batch.data(), 1, ledger), 0) << "it waits for slot 1";
+  // Slot 1 begins in the middle of a pass, when another packet comes.
+  batch[0] = StraightAndAcross::From0(1, kOrigin + kPeriod + 3);
+  EXPECT_EQ(run.Admit(batch.data(), 1, ledger), 0) << "behind the one that waits";
+  EXPECT_EQ(run.Release(kOrigin + kPeriod + 40, batch.data(), 4), 2);
+  EXPECT_EQ(slots.counts->late.Read().packets, 1u);
+  EXPECT_EQ(slots.counts->late.Read().max, 40u);
+}
+
 // A repair leads the circuits of a schedule over other paths. Packets that wait to go by an
 // intermediate row still do, and what is counted goes on in the middle of the slot.
 TEST(SlotGate, ARepairedScheduleGoesOn) {
