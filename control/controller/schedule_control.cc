@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "control/controller/schedule_message.h"
+#include "control/controller/schedule_request.h"
 #include "control/status/field_errors.h"
-#include "control/topology_file/schedule_file.h"
 
 namespace bfly::control {
 namespace {
@@ -22,15 +22,6 @@ uint64_t NewId() {
   return (uint64_t{random()} << 32 | random()) | 1;
 }
 
-absl::Status CheckRequest(v1::Schedule* schedule) {
-  FieldErrors errors;
-  for (const Violation& violation : CheckSchedule(schedule)) {
-    errors.Add(absl::StrCat("schedule", violation.field.empty() ? "" : ".", violation.field),
-               violation.message);
-  }
-  return errors.ToStatus();
-}
-
 // Of a change that the data plane may have taken up and did not confirm in time. The change stands:
 // Look() compares the data plane with it from now on.
 absl::Status Unconfirmed(const absl::Status& late, absl::string_view change) {
@@ -41,27 +32,6 @@ absl::Status Unconfirmed(const absl::Status& late, absl::string_view change) {
 
 Interrupt InterruptAt(Deadline deadline) {
   return [deadline] { return CheckTime(deadline); };
-}
-
-// Names the field of the request where `status`, an error of routing, names one of the schedule.
-absl::Status AtSchedule(const absl::Status& status) {
-  return absl::IsDeadlineExceeded(status) ? status : WithPrefix(status, "schedule");
-}
-
-bool Repairs(const Intent& intent) {
-  return intent.topology.circuits().on_failure() == v1::CircuitPolicy::REPAIR;
-}
-
-// A schedule that ran goes on running when links go down, so it also begins again over links that
-// are down if it finds no way around them.
-absl::StatusOr<RoutedSchedule> RouteKept(const v1::Schedule& schedule, const Intent& intent) {
-  const FabricState& state = intent.state;
-  absl::StatusOr<RoutedSchedule> routed = RouteSchedule(schedule, state);
-  if (routed.ok() || state.faults().down().empty()) return routed;
-  const Network& network = state.network();
-  routed = RouteSchedule(schedule, network, state.capacity(), FaultSet(network));
-  if (routed.ok()) UpdateForFaults(state, Repairs(intent), *routed);
-  return routed;
 }
 
 }  // namespace
@@ -199,7 +169,7 @@ void ScheduleControl::RepairFaults() {
     next->repair_from = 0;
   }
   const Interrupt interrupt = InterruptAt(Deadline::clock::now() + kRepairTime);
-  const bool repairs = Repairs(intent_.now());
+  const bool repairs = RepairsCircuits(intent_.now());
   const bool changed = repairs && RepairBroken(state, interrupt, *next->repair_from, next->routed);
   if (!repairs || next->repair_from == next->routed.slots.size()) next->repair_from.reset();
   if (changed) {
@@ -236,7 +206,7 @@ absl::Status ScheduleControl::Push(const Running& running, Deadline deadline) {
 
 absl::StatusOr<v1::ScheduleStatus> ScheduleControl::DryRun(const v1::Schedule& schedule,
                                                            uint64_t election_id,
-                                                           Deadline deadline) {
+                                                           const Interrupt& interrupt) {
   if (absl::Status status = intent_.CheckPermitted(election_id); !status.ok()) return status;
   // Who waits would keep a thread that changes need.
   const std::unique_lock turn(dry_run_, std::try_to_lock);
@@ -247,13 +217,16 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::DryRun(const v1::Schedule& s
   std::shared_ptr<const Network> network;
   std::optional<Links> links;
   std::optional<LinkLoad> load;
+  absl::Status led_back;
   const absl::Status read = intent_.Read([&](const Intent& intent) {
+    led_back = CheckWayBack(schedule, intent);
     network = intent.state.shared_network();
     links.emplace(intent.state.links());
     load.emplace(intent.state.load());
   });
   if (!read.ok()) return read;
-  const auto routed = RouteSchedule(schedule, *links, *load, InterruptAt(deadline));
+  if (!led_back.ok()) return led_back;
+  const auto routed = RouteSchedule(schedule, *links, *load, interrupt);
   if (!routed.ok()) return AtSchedule(routed.status());
   v1::ScheduleStatus status;
   FillPaths(*routed, network->rows(), &status);
@@ -261,10 +234,11 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::DryRun(const v1::Schedule& s
 }
 
 absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Start(const v1::StartScheduleRequest& request,
-                                                          Deadline deadline) {
+                                                          Deadline deadline,
+                                                          const Interrupt& interrupt) {
   v1::Schedule schedule = request.schedule();
-  if (absl::Status status = CheckRequest(&schedule); !status.ok()) return status;
-  if (request.dry_run()) return DryRun(schedule, request.election_id(), deadline);
+  if (absl::Status status = CheckScheduleRequest(&schedule); !status.ok()) return status;
+  if (request.dry_run()) return DryRun(schedule, request.election_id(), interrupt);
   const auto change = intent_.BeginChange(request.election_id(), deadline);
   if (!change.ok()) return change.status();
   if (absl::Status status = intent_.CheckLoaded(); !status.ok()) return status;
@@ -273,7 +247,10 @@ absl::StatusOr<v1::ScheduleStatus> ScheduleControl::Start(const v1::StartSchedul
   if (!request.replace() && same && running_ != nullptr) {
     return absl::FailedPreconditionError("a schedule runs; stop it, or start with replace");
   }
-  absl::StatusOr<RoutedSchedule> routed = RouteSchedule(schedule, state, InterruptAt(deadline));
+  if (absl::Status led_back = CheckWayBack(schedule, intent_.now()); !led_back.ok()) {
+    return led_back;
+  }
+  absl::StatusOr<RoutedSchedule> routed = RouteSchedule(schedule, state, interrupt);
   if (!routed.ok()) return AtSchedule(routed.status());
   v1::ScheduleStatus status;
   FillPaths(*routed, state.network().rows(), &status);
@@ -307,7 +284,8 @@ absl::Status ScheduleControl::CheckRuns() {
 }
 
 absl::StatusOr<v1::RepairScheduleResponse> ScheduleControl::Repair(uint64_t election_id,
-                                                                   Deadline deadline) {
+                                                                   Deadline deadline,
+                                                                   const Interrupt& interrupt) {
   const auto change = intent_.BeginChange(election_id, deadline);
   if (!change.ok()) return change.status();
   if (absl::Status status = CheckRuns(); !status.ok()) return status;
@@ -315,7 +293,7 @@ absl::StatusOr<v1::RepairScheduleResponse> ScheduleControl::Repair(uint64_t elec
   const auto next = std::make_shared<Running>(*running_);
   next->faults = state.faults().down();
   next->repair_from.reset();
-  const auto changed = RouteAgain(state, next->routed, InterruptAt(deadline));
+  const auto changed = RouteAgain(state, next->routed, interrupt);
   if (!changed.ok()) return changed.status();
   v1::RepairScheduleResponse response;
   response.set_changed_slots(*changed);

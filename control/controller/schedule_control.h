@@ -36,11 +36,14 @@ class ScheduleControl {
   ScheduleControl(LoadedIntent& intent, Options options);
   ~ScheduleControl();
 
+  // `interrupt` gives up the choice of paths, in which nothing has changed yet.
   absl::StatusOr<v1::ScheduleStatus> Start(const v1::StartScheduleRequest& request,
-                                           Deadline deadline);
+                                           Deadline deadline, const Interrupt& interrupt);
   // Returns what the schedule did until then.
   absl::StatusOr<v1::ScheduleStatus> Stop(uint64_t election_id, Deadline deadline);
-  absl::StatusOr<v1::RepairScheduleResponse> Repair(uint64_t election_id, Deadline deadline);
+  // `interrupt` as for Start.
+  absl::StatusOr<v1::RepairScheduleResponse> Repair(uint64_t election_id, Deadline deadline,
+                                                    const Interrupt& interrupt);
   absl::StatusOr<v1::GetScheduleResponse> Get(Deadline deadline);
   // The paths of pairs of rows in the slots of the schedule that runs. Empty without one.
   std::map<RowPair, std::set<Tag>> TagsOfPairs(const std::set<RowPair>& pairs);
@@ -60,7 +63,7 @@ class ScheduleControl {
 
   // Chooses the paths without the change lock.
   absl::StatusOr<v1::ScheduleStatus> DryRun(const v1::Schedule& schedule, uint64_t election_id,
-                                            Deadline deadline);
+                                            const Interrupt& interrupt);
   void Watch();
   // Compares the data plane with what was asked for, and makes up the difference. Takes the change
   // lock if there is one.

@@ -11,7 +11,8 @@ namespace bfly::control {
 grpc::Status SchedulesService::Start(const grpc::ServerContextBase* context,
                                      const v1::StartScheduleRequest* request,
                                      v1::StartScheduleResponse* response) {
-  absl::StatusOr<v1::ScheduleStatus> status = control_.Start(*request, AnswerDeadlineOf(context));
+  absl::StatusOr<v1::ScheduleStatus> status = control_.Start(
+      *request, AnswerDeadlineOf(context), InterruptOf(context, /*answer_in_time=*/false));
   if (!status.ok()) return ToGrpc(status.status());
   *response->mutable_status() = *std::move(status);
   return grpc::Status::OK;
@@ -31,7 +32,8 @@ grpc::Status SchedulesService::Repair(const grpc::ServerContextBase* context,
                                       const v1::RepairScheduleRequest* request,
                                       v1::RepairScheduleResponse* response) {
   absl::StatusOr<v1::RepairScheduleResponse> repaired =
-      control_.Repair(request->election_id(), AnswerDeadlineOf(context));
+      control_.Repair(request->election_id(), AnswerDeadlineOf(context),
+                      InterruptOf(context, /*answer_in_time=*/false));
   if (!repaired.ok()) return ToGrpc(repaired.status());
   *response = *std::move(repaired);
   return grpc::Status::OK;

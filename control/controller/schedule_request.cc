@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/controller/schedule_request.h"
+
+#include "absl/strings/str_cat.h"
+#include "control/status/field_errors.h"
+#include "control/topology_file/schedule_file.h"
+
+namespace bfly::control {
+
+absl::Status CheckScheduleRequest(v1::Schedule* schedule) {
+  FieldErrors errors;
+  for (const Violation& violation : CheckSchedule(schedule)) {
+    errors.Add(absl::StrCat("schedule", violation.field.empty() ? "" : ".", violation.field),
+               violation.message);
+  }
+  return errors.ToStatus();
+}
+
+absl::Status AtSchedule(const absl::Status& status) {
+  return absl::IsDeadlineExceeded(status) || absl::IsCancelled(status)
+             ? status
+             : WithPrefix(status, "schedule");
+}
+
+absl::Status CheckWayBack(const v1::Schedule& schedule, const Intent& intent) {
+  if (schedule.late() != v1::Schedule::VLB ||
+      intent.plane_of_stage.front() == intent.plane_of_stage.back()) {
+    return absl::OkStatus();
+  }
+  return ErrorAtField(
+      absl::StatusCode::kFailedPrecondition, "schedule.late",
+      absl::StrCat("VLB: frames cannot come back from an intermediate row, because data plane ",
+                   intent.ingress().name(), " runs stage 0 and data plane ",
+                   intent.planes[intent.plane_of_stage.back()]->name(),
+                   " the last stage; use WAIT or DROP"));
+}
+
+bool RepairsCircuits(const Intent& intent) {
+  return intent.topology.circuits().on_failure() == v1::CircuitPolicy::REPAIR;
+}
+
+absl::StatusOr<RoutedSchedule> RouteKept(const v1::Schedule& schedule, const Intent& intent) {
+  const FabricState& state = intent.state;
+  absl::StatusOr<RoutedSchedule> routed = RouteSchedule(schedule, state);
+  if (routed.ok() || state.faults().down().empty()) return routed;
+  const Network& network = state.network();
+  routed = RouteSchedule(schedule, network, state.capacity(), FaultSet(network));
+  if (routed.ok()) UpdateForFaults(state, RepairsCircuits(intent), *routed);
+  return routed;
+}
+
+}  // namespace bfly::control

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a schedule must be to run on the loaded fabric.
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bfly/v1/schedules.pb.h"
+#include "control/controller/intent.h"
+#include "control/intent/slot_paths.h"
+
+namespace bfly::control {
+
+// Checks the values of a request and fills in defaults. InvalidArgument: names every field that is
+// wrong.
+absl::Status CheckScheduleRequest(v1::Schedule* schedule);
+
+// Names the field of the request where `status`, an error of routing, names one of the schedule.
+absl::Status AtSchedule(const absl::Status& status);
+
+// FailedPrecondition: frames shall go by an intermediate row (VLB), and cannot. Frames that come
+// out of the last stage at such a row go back to stage 0 within one process.
+absl::Status CheckWayBack(const v1::Schedule& schedule, const Intent& intent);
+
+// Whether circuits over a link that goes down are set up again over other links.
+bool RepairsCircuits(const Intent& intent);
+
+// Chooses the paths of a schedule that ran before. Such a schedule goes on running when links go
+// down, so it also begins again over links that are down if it finds no way around them.
+absl::StatusOr<RoutedSchedule> RouteKept(const v1::Schedule& schedule, const Intent& intent);
+
+}  // namespace bfly::control
